@@ -1,0 +1,1 @@
+//! Runs: executes and times one run at a time on its host.

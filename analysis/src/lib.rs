@@ -1,0 +1,1 @@
+//! Concludes: the statistics of program speed.

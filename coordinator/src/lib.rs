@@ -1,0 +1,1 @@
+//! Keeps: the owner loop, journal, store and gRPC doors of the coordinator.

@@ -1,0 +1,1 @@
+//! The files under a journal: what the pure format of speedup-core needs from a disk.

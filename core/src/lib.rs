@@ -1,0 +1,1 @@
+//! The pure heart: experiments, plans, the coordinator's and the agent's machines.

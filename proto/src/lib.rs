@@ -1,0 +1,1 @@
+//! The protocol speedup.v1 and the journal's payloads: generated types and conversions.

@@ -1,0 +1,1 @@
+//! Proves: whole-system tests.
