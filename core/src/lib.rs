@@ -1,1 +1,21 @@
-//! The pure heart: experiments, plans, the coordinator's and the agent's machines.
+//! The pure heart of Speedup: what an experiment is, how its runs are planned, and the two machines that carry them
+//! out. Bytes, commands, times and seeds come in; events, effects and refusals go out.
+//!
+//! It is not a service: there is no file, socket, clock, thread or global randomness here, and `clippy.toml` keeps it so.
+//!
+//! In reading order:
+//!
+//! 1. [`id`], [`time`], [`seed`]: what everything is named, dated and drawn by;
+//! 2. [`plan_file`] → [`experiment`] → [`plan`]: from the text a user writes to every run in its order;
+//! 3. [`work`] and [`record`]: what an agent is told to do, and what it says was done;
+//! 4. [`host`], [`lease`], [`run`], [`event`]: the state of the world and what changes it;
+//! 5. [`machine`]: the coordinator's machine, [`agent`]: the agent's;
+//! 6. [`journal`]: the format in which events are kept.
+
+#![warn(clippy::wildcard_enum_match_arm)]
+
+pub mod experiment;
+pub mod id;
+pub mod plan;
+pub mod seed;
+pub mod time;

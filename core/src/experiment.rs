@@ -1,0 +1,286 @@
+//! A validated experiment: what is compared, on what, how often and under which independence. It is what a plan file
+//! says, with every default filled in; [`Experiment::check`] is the door every experiment passes, whichever way it came.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{BenchmarkIndex, VersionIndex};
+use crate::seed::Seed;
+use crate::time::Span;
+
+/// Most runs of one experiment: a run is numbered by 32 bits and held in memory while the experiment is active.
+pub const MAX_RUNS: u64 = 20_000_000;
+/// Most benchmarks of one experiment.
+pub const MAX_BENCHMARKS: usize = 100_000;
+/// Most versions of one experiment.
+pub const MAX_VERSIONS: usize = 64;
+/// Most attempts a run may be given.
+pub const MAX_ATTEMPTS: u32 = 100;
+/// Most bytes of one stream of output a plan may have kept with an observation.
+pub const MAX_OUTPUT_KEPT: u64 = 1 << 20;
+/// Most bytes of one stream of output a plan may allow: it is held in memory until it is hashed.
+pub const MAX_OUTPUT_LIMIT: u64 = 16 << 30;
+/// Longest timeout of a run: a lease has to end some day.
+pub const MAX_TIMEOUT: Span = Span::from_secs(30 * 24 * 3600);
+/// Most warm-up executions before a run.
+pub const MAX_WARMUP: u32 = 1_000;
+
+/// One experiment, validated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// What people call it.
+    pub name: String,
+    /// What it is about; may be empty.
+    pub description: String,
+    /// All randomness comes from here.
+    pub seed: Seed,
+    /// The versions under comparison; the baseline is the first.
+    pub versions: Vec<Version>,
+    /// The benchmarks of the population, in the plan's order.
+    pub benchmarks: Vec<Benchmark>,
+    /// How many benchmarks are drawn at random from the population; all are taken when absent.
+    pub drawn: Option<u32>,
+    /// Runs of each cell.
+    pub runs: u32,
+    /// What is measured.
+    pub metrics: Vec<Metric>,
+    /// What "fresh" means.
+    pub independence: Independence,
+    /// The comparison to be made.
+    pub analysis: AnalysisChoice,
+    /// Done on each host before its first run.
+    pub setup: Option<Setup>,
+    /// Bounds.
+    pub limits: Limits,
+    /// What becomes of the output.
+    pub output: OutputChoice,
+}
+
+/// One code version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    /// Its name.
+    pub name: String,
+    /// Added to the environment of its runs.
+    pub env: BTreeMap<String, String>,
+    /// Values for `{name}` in commands.
+    pub vars: BTreeMap<String, String>,
+}
+
+/// One program with one fixed input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Benchmark {
+    /// Its name.
+    pub name: String,
+    /// What is executed; placeholders are still in place.
+    pub command: CommandLine,
+    /// Added to the environment, before the version's.
+    pub env: BTreeMap<String, String>,
+    /// What a correct run looks like.
+    pub expect: Expectation,
+    /// A run that lasts longer has failed.
+    pub timeout: Span,
+    /// Executions before the clock starts, on the same host.
+    pub warmup: u32,
+    /// Its weight in the suite.
+    pub weight: Option<f64>,
+}
+
+/// How a command is given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CommandLine {
+    /// An argument vector, executed exactly.
+    Exact(Vec<String>),
+    /// A line for `/bin/sh -c`, because the plan asked for a shell.
+    Shell(String),
+}
+
+/// What a correct run looks like.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expectation {
+    /// Expected exit code.
+    pub exit: u8,
+    /// Expected BLAKE3 hash of the whole standard output.
+    pub stdout_blake3: Option<[u8; 32]>,
+}
+
+/// What is measured in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Exec to exit, nanoseconds of the monotonic clock.
+    Wall,
+    /// CPU time in user mode, nanoseconds.
+    User,
+    /// CPU time in the kernel, nanoseconds.
+    System,
+    /// Peak resident memory, bytes.
+    MaxRss,
+    /// Page faults without I/O.
+    MinorFaults,
+    /// Page faults with I/O.
+    MajorFaults,
+    /// Context switches the program asked for by waiting.
+    VoluntarySwitches,
+    /// Context switches the program did not ask for.
+    InvoluntarySwitches,
+    /// Blocks of 512 bytes read.
+    BlockReads,
+    /// Blocks of 512 bytes written.
+    BlockWrites,
+}
+
+impl Metric {
+    /// All of them, in the order of tables and exports.
+    pub const ALL: [Self; 10] = [
+        Self::Wall,
+        Self::User,
+        Self::System,
+        Self::MaxRss,
+        Self::MinorFaults,
+        Self::MajorFaults,
+        Self::VoluntarySwitches,
+        Self::InvoluntarySwitches,
+        Self::BlockReads,
+        Self::BlockWrites,
+    ];
+
+    /// The name in plan files and exports, where the unit is the last word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wall => "wall",
+            Self::User => "user",
+            Self::System => "system",
+            Self::MaxRss => "max_rss",
+            Self::MinorFaults => "minor_faults",
+            Self::MajorFaults => "major_faults",
+            Self::VoluntarySwitches => "voluntary_switches",
+            Self::InvoluntarySwitches => "involuntary_switches",
+            Self::BlockReads => "block_reads",
+            Self::BlockWrites => "block_writes",
+        }
+    }
+
+    /// The column of an export: the name with its unit.
+    pub const fn column(self) -> &'static str {
+        match self {
+            Self::Wall => "wall_ns",
+            Self::User => "user_ns",
+            Self::System => "system_ns",
+            Self::MaxRss => "max_rss_bytes",
+            Self::MinorFaults
+            | Self::MajorFaults
+            | Self::VoluntarySwitches
+            | Self::InvoluntarySwitches
+            | Self::BlockReads
+            | Self::BlockWrites => self.name(),
+        }
+    }
+}
+
+/// What "fresh" means, and within what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Independence {
+    /// When a host may take a run.
+    pub policy: Policy,
+    /// Within what a host counts as used.
+    pub scope: Scope,
+}
+
+/// When a host may take a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Policy {
+    /// It has served no run in the scope before.
+    Distinct,
+    /// Always; the report says that independence was not provided.
+    Any,
+}
+
+/// Within what a host counts as used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// A host serves one run of a benchmark, in one version.
+    Benchmark,
+    /// A host serves one run.
+    Experiment,
+    /// A host serves one run of a cell, so both versions may meet on it.
+    Cell,
+}
+
+/// The comparison to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnalysisChoice {
+    /// Confidence level, the papers' 1 − α.
+    pub confidence: f64,
+    /// How benchmarks weigh in the suite.
+    pub weights: Weights,
+    /// Precision r for the required number of benchmarks.
+    pub precision: f64,
+}
+
+/// How benchmarks weigh in the suite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weights {
+    /// All alike.
+    Equal,
+    /// By the weights that the plan gives.
+    Custom,
+    /// By the baseline's share of the time.
+    Fraction,
+}
+
+/// Done once on each host, in the experiment's input directory, before its first run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setup {
+    /// What is executed.
+    pub command: CommandLine,
+    /// A setup that lasts longer has failed.
+    pub timeout: Span,
+}
+
+/// Bounds of the experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Attempts a run may have before it is abandoned.
+    pub attempts: u32,
+}
+
+/// What becomes of the output of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputChoice {
+    /// Bytes a stream may have; a program that writes more has failed.
+    pub limit: u64,
+    /// Bytes of each stream that are kept with the observation.
+    pub keep: u64,
+    /// Of which runs output is kept.
+    pub keep_of: KeepOutput,
+}
+
+/// Of which runs output is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeepOutput {
+    /// Of failed runs only.
+    Failed,
+    /// Of all runs.
+    All,
+}
+
+impl Experiment {
+    /// The version all others are compared with.
+    pub const BASELINE: VersionIndex = VersionIndex(0);
+
+    /// A benchmark by its index, if there is one.
+    pub fn benchmark(&self, index: BenchmarkIndex) -> Option<&Benchmark> {
+        self.benchmarks.get(index.0 as usize)
+    }
+
+    /// A version by its index, if there is one.
+    pub fn version(&self, index: VersionIndex) -> Option<&Version> {
+        self.versions.get(index.0 as usize)
+    }
+}

@@ -1,0 +1,167 @@
+//! Names of things. Each id is a type of its own, so that one never stands where another is meant.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use uuid::Uuid;
+
+/// Longest accepted host, boot or allocation id: machine ids have 32 characters, Kubernetes names up to 253.
+pub const MAX_ID_BYTES: usize = 253;
+
+macro_rules! number_id {
+    ($(#[$doc:meta])* $name:ident($inner:ty)) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub $inner);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+number_id!(
+    /// A benchmark, by its place in the experiment's list.
+    BenchmarkIndex(u32)
+);
+number_id!(
+    /// A version, by its place in the experiment's list; the baseline is 0.
+    VersionIndex(u32)
+);
+number_id!(
+    /// A run of an experiment, by its place in the plan's order.
+    RunIndex(u32)
+);
+number_id!(
+    /// The how-manieth try at a run, from 1.
+    Attempt(u32)
+);
+number_id!(
+    /// The process start of an agent, strictly growing per host: the first of the two epochs that fence a result.
+    AgentEpoch(u64)
+);
+number_id!(
+    /// The issue of a lease, strictly growing per coordinator: the second of the two epochs that fence a result.
+    LeaseEpoch(u64)
+);
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = uuid::Error;
+
+            fn from_str(text: &str) -> Result<Self, uuid::Error> {
+                Uuid::parse_str(text).map(Self)
+            }
+        }
+    };
+}
+
+uuid_id!(
+    /// One submitted experiment.
+    ExperimentId
+);
+uuid_id!(
+    /// One agent's state directory: whoever holds it is the successor of whoever held it before.
+    AgentId
+);
+
+/// Why a text is no id.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum IdError {
+    /// Nothing there.
+    #[error("an id may not be empty")]
+    Empty,
+    /// More than [`MAX_ID_BYTES`].
+    #[error("an id of {0} bytes is longer than the {MAX_ID_BYTES} allowed")]
+    TooLong(usize),
+    /// A character that would not survive in file names, logs or tables.
+    #[error("an id may hold letters, digits and . _ : - only, not {0:?}")]
+    Character(char),
+}
+
+fn checked(text: &str) -> Result<String, IdError> {
+    if text.is_empty() {
+        return Err(IdError::Empty);
+    }
+    if text.len() > MAX_ID_BYTES {
+        return Err(IdError::TooLong(text.len()));
+    }
+    match text.chars().find(|c| !(c.is_ascii_alphanumeric() || "._:-".contains(*c))) {
+        Some(character) => Err(IdError::Character(character)),
+        None => Ok(text.to_owned()),
+    }
+}
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                checked(text).map(Self)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = IdError;
+
+            fn try_from(text: String) -> Result<Self, IdError> {
+                checked(&text).map(Self)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+text_id!(
+    /// One machine. Its own identity (machine id), never its address or name.
+    HostId
+);
+text_id!(
+    /// One boot of a host's kernel.
+    BootId
+);
+text_id!(
+    /// One allocation of a host by a cluster's engine (Slurm job, container, instance).
+    AllocationId
+);
