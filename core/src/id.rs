@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -96,7 +97,7 @@ pub enum IdError {
     Character(char),
 }
 
-fn checked(text: &str) -> Result<String, IdError> {
+fn checked(text: &str) -> Result<Arc<str>, IdError> {
     if text.is_empty() {
         return Err(IdError::Empty);
     }
@@ -105,7 +106,7 @@ fn checked(text: &str) -> Result<String, IdError> {
     }
     match text.chars().find(|c| !(c.is_ascii_alphanumeric() || "._:-".contains(*c))) {
         Some(character) => Err(IdError::Character(character)),
-        None => Ok(text.to_owned()),
+        None => Ok(text.into()),
     }
 }
 
@@ -114,7 +115,7 @@ macro_rules! text_id {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// The id as text.
@@ -141,7 +142,7 @@ macro_rules! text_id {
 
         impl From<$name> for String {
             fn from(id: $name) -> Self {
-                id.0
+                id.0.as_ref().to_owned()
             }
         }
 

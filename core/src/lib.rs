@@ -7,15 +7,25 @@
 //!
 //! 1. [`id`], [`time`], [`seed`]: what everything is named, dated and drawn by;
 //! 2. [`plan_file`] → [`experiment`] → [`plan`]: from the text a user writes to every run in its order;
-//! 3. [`work`] and [`record`]: what an agent is told to do, and what it says was done;
+//! 3. [`work`], [`record`], [`message`]: what an agent is told to do, and what it says was done;
 //! 4. [`host`], [`lease`], [`run`], [`event`]: the state of the world and what changes it;
 //! 5. [`machine`]: the coordinator's machine, [`agent`]: the agent's;
 //! 6. [`journal`]: the format in which events are kept.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod agent;
+pub mod event;
 pub mod experiment;
+pub mod host;
 pub mod id;
+pub mod lease;
+pub mod machine;
+pub mod message;
 pub mod plan;
+pub mod record;
+pub mod run;
 pub mod seed;
+pub mod template;
 pub mod time;
+pub mod work;

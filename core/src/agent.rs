@@ -1,0 +1,186 @@
+//! The agent's machine: what it says and does next, whatever the link does. The shell gives it the link, the outbox
+//! and the execution.
+//!
+//! A report is kept in the outbox before it is sent, and sent again in every new session until the coordinator has
+//! acknowledged it. A grant is executed once: its lease must be newer than every lease seen before.
+
+use std::collections::BTreeMap;
+
+use crate::host::HostFacts;
+use crate::id::{AgentEpoch, AgentId, LeaseEpoch};
+use crate::message::{AgentMessage, CoordinatorMessage, Grant, Report};
+use crate::record::Record;
+
+/// What happened to the agent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// A connection stands.
+    LinkUp,
+    /// The connection broke.
+    LinkDown,
+    /// The coordinator said something.
+    Heard(CoordinatorMessage),
+    /// The execution of the granted work is over.
+    Executed(Record),
+    /// Nothing was heard for a while although nothing is executed: what was said may have been lost.
+    Quiet,
+}
+
+/// What the shell has to do, in this order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Say something to the coordinator.
+    Send(AgentMessage),
+    /// Put a report into the outbox, durably.
+    Keep(Report),
+    /// Take an acknowledged report out of the outbox.
+    Forget(LeaseEpoch),
+    /// Remember the start, durably: it was raised above one that the coordinator knows.
+    Remember(AgentEpoch),
+    /// Execute.
+    Execute(Box<Grant>),
+    /// Tell the owner that a report was refused.
+    Complain {
+        /// Whose report.
+        lease: LeaseEpoch,
+        /// Why.
+        reason: String,
+    },
+    /// Close the session: the host may not join now. The shell tries again later.
+    Withdraw {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The agent's machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Agent {
+    facts: HostFacts,
+    agent: AgentId,
+    epoch: AgentEpoch,
+    link: Link,
+    executing: Option<LeaseEpoch>,
+    outbox: BTreeMap<LeaseEpoch, Report>,
+    newest_lease: Option<LeaseEpoch>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Link {
+    Down,
+    Joining,
+    Joined,
+}
+
+impl Agent {
+    /// An agent that has just started: `epoch` is later than any start before, `outbox` what they left unacknowledged.
+    pub fn new(facts: HostFacts, agent: AgentId, epoch: AgentEpoch, outbox: Vec<Report>) -> Self {
+        let outbox = outbox.into_iter().map(|report| (report.lease, report)).collect();
+        Self { facts, agent, epoch, link: Link::Down, executing: None, outbox, newest_lease: None }
+    }
+
+    /// Takes in what happened; says what to do.
+    pub fn handle(&mut self, input: Input) -> Vec<Action> {
+        match input {
+            Input::LinkUp => {
+                self.link = Link::Joining;
+                vec![self.join()]
+            }
+            Input::LinkDown => {
+                self.link = Link::Down;
+                Vec::new()
+            }
+            Input::Heard(message) => self.heard(message),
+            Input::Executed(record) => self.executed(record),
+            Input::Quiet => match self.link {
+                Link::Down => Vec::new(),
+                Link::Joining => vec![self.join()],
+                Link::Joined if self.executing.is_some() => Vec::new(),
+                Link::Joined => self.say_again(),
+            },
+        }
+    }
+
+    /// Whether it executes.
+    pub fn is_executing(&self) -> bool {
+        self.executing.is_some()
+    }
+
+    /// How many reports wait for an acknowledgement.
+    pub fn unacknowledged(&self) -> usize {
+        self.outbox.len()
+    }
+
+    fn heard(&mut self, message: CoordinatorMessage) -> Vec<Action> {
+        match message {
+            CoordinatorMessage::Welcome => self.welcome(),
+            CoordinatorMessage::TurnedAway { reason, known_epoch } => self.turned_away(reason, known_epoch),
+            CoordinatorMessage::Grant(grant) => self.granted(grant),
+            CoordinatorMessage::Acknowledged { lease } => self.forget(lease).into_iter().collect(),
+            CoordinatorMessage::Refused { lease, reason } => {
+                let forgotten = self.forget(lease);
+                forgotten
+                    .into_iter()
+                    .flat_map(|forget| [forget, Action::Complain { lease, reason: reason.clone() }])
+                    .collect()
+            }
+        }
+    }
+
+    fn welcome(&mut self) -> Vec<Action> {
+        self.link = Link::Joined;
+        self.say_again()
+    }
+
+    fn say_again(&self) -> Vec<Action> {
+        let reports = self.outbox.values().cloned().map(|report| Action::Send(AgentMessage::Report(report)));
+        reports.chain(self.ask()).collect()
+    }
+
+    /// A start that is not the latest known is raised above it, unless work done under it is under way.
+    fn turned_away(&mut self, reason: String, known_epoch: Option<AgentEpoch>) -> Vec<Action> {
+        match known_epoch {
+            Some(known) if known >= self.epoch && self.executing.is_none() => {
+                self.epoch = AgentEpoch(known.0.saturating_add(1));
+                vec![Action::Remember(self.epoch), Action::Withdraw { reason }]
+            }
+            Some(_) | None => vec![Action::Withdraw { reason }],
+        }
+    }
+
+    fn granted(&mut self, grant: Box<Grant>) -> Vec<Action> {
+        let is_new = self.newest_lease.is_none_or(|newest| grant.lease > newest);
+        let is_mine = grant.agent_epoch == self.epoch;
+        if !is_new || !is_mine || self.executing.is_some() || self.link != Link::Joined {
+            return Vec::new();
+        }
+        self.newest_lease = Some(grant.lease);
+        self.executing = Some(grant.lease);
+        vec![Action::Send(AgentMessage::Started { lease: grant.lease }), Action::Execute(grant)]
+    }
+
+    fn executed(&mut self, record: Record) -> Vec<Action> {
+        let Some(lease) = self.executing.take() else { return Vec::new() };
+        let report = Report { lease, executed_by: self.epoch, record };
+        self.outbox.insert(lease, report.clone());
+        let mut actions = vec![Action::Keep(report.clone())];
+        if self.link == Link::Joined {
+            actions.push(Action::Send(AgentMessage::Report(report)));
+        }
+        actions.extend(self.ask());
+        actions
+    }
+
+    fn forget(&mut self, lease: LeaseEpoch) -> Option<Action> {
+        self.outbox.remove(&lease).map(|_| Action::Forget(lease))
+    }
+
+    fn ask(&self) -> Option<Action> {
+        (self.link == Link::Joined && self.executing.is_none()).then_some(Action::Send(AgentMessage::Ask))
+    }
+
+    fn join(&self) -> Action {
+        let (facts, agent, epoch) = (self.facts.clone(), self.agent, self.epoch);
+        Action::Send(AgentMessage::Join { facts, agent, epoch })
+    }
+}

@@ -1,0 +1,262 @@
+//! Events: everything that ever changes the coordinator's machine. They are what the journal keeps, so that replaying
+//! them gives the same machine again.
+
+use std::sync::Arc;
+
+use crate::host::HostFacts;
+use crate::id::{AgentEpoch, AgentId, Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
+use crate::lease::{Evidence, Lease};
+use crate::plan::Plan;
+use crate::record::Record;
+use crate::run::{AfterLoss, LossReason, Settlement};
+use crate::time::Timestamp;
+
+/// One change, and when.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// When, on the coordinator's time line.
+    pub at: Timestamp,
+    /// What.
+    pub change: Change,
+}
+
+/// What changed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// The coordinator's process started; no host is connected yet.
+    CoordinatorStarted,
+    /// An experiment was submitted.
+    Submitted {
+        /// Its new id.
+        experiment: ExperimentId,
+        /// Every run of it.
+        plan: Arc<Plan>,
+        /// Who submitted it.
+        by: String,
+    },
+    /// No run of it is given out until it is resumed.
+    Paused {
+        /// Which.
+        experiment: ExperimentId,
+        /// Who.
+        by: String,
+        /// Why.
+        reason: String,
+    },
+    /// Its runs are given out again.
+    Resumed {
+        /// Which.
+        experiment: ExperimentId,
+        /// Who.
+        by: String,
+    },
+    /// No further run of it is given out.
+    Cancelled {
+        /// Which.
+        experiment: ExperimentId,
+        /// Who.
+        by: String,
+    },
+    /// Further runs were appended to its plan.
+    Extended {
+        /// Which.
+        experiment: ExperimentId,
+        /// The cell of each appended run.
+        appended: Vec<u32>,
+        /// Who.
+        by: String,
+    },
+    /// All its runs are settled; the machine forgets it, the store keeps it.
+    Finished {
+        /// Which.
+        experiment: ExperimentId,
+        /// How its runs were settled.
+        tally: Tally,
+        /// Whether it was cancelled.
+        cancelled: bool,
+    },
+    /// An agent connected for its host.
+    HostJoined {
+        /// What it says of the host.
+        facts: HostFacts,
+        /// Which agent.
+        agent: AgentId,
+        /// Which start of it.
+        epoch: AgentEpoch,
+    },
+    /// Its connection ended.
+    HostLeft {
+        /// Which.
+        host: HostId,
+        /// When a lease it holds is given up.
+        give_up: Timestamp,
+    },
+    /// A connected host waits for work. Not kept: it asks again when it connects again.
+    HostAsked {
+        /// Which.
+        host: HostId,
+    },
+    /// Nothing of what waits suits the asking host. Not kept.
+    HostPassed {
+        /// Which.
+        host: HostId,
+    },
+    /// An attempt was given to a host.
+    LeaseGranted(Lease),
+    /// The agent said that it began.
+    RunStarted {
+        /// Which host.
+        host: HostId,
+        /// Under which lease.
+        lease: LeaseEpoch,
+    },
+    /// The attempt was executed: the run is settled.
+    RunReported {
+        /// Which host.
+        host: HostId,
+        /// Under which lease.
+        lease: LeaseEpoch,
+        /// What was done.
+        record: Record,
+    },
+    /// The attempt was lost through the infrastructure.
+    AttemptLost {
+        /// Which host.
+        host: HostId,
+        /// Under which lease.
+        lease: LeaseEpoch,
+        /// Why.
+        reason: LossReason,
+        /// What becomes of the run.
+        after: AfterLoss,
+    },
+    /// An attempt that had been given up was reported after all: kept, marked, not analysed.
+    LateReport {
+        /// What it was.
+        superseded: Superseded,
+        /// What was done.
+        record: Record,
+    },
+}
+
+impl Change {
+    /// Whether the journal keeps it; what it does not keep is asked for again after a restart.
+    pub const fn is_kept(&self) -> bool {
+        !matches!(self, Self::HostAsked { .. } | Self::HostPassed { .. })
+    }
+}
+
+/// An attempt that was given up before its report came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Superseded {
+    /// Its lease.
+    pub lease: LeaseEpoch,
+    /// Of which experiment.
+    pub experiment: ExperimentId,
+    /// Which run.
+    pub run: RunIndex,
+    /// Which try.
+    pub attempt: Attempt,
+    /// On which host.
+    pub host: HostId,
+    /// By which start of its agent.
+    pub agent_epoch: AgentEpoch,
+}
+
+impl From<&Lease> for Superseded {
+    fn from(lease: &Lease) -> Self {
+        Self {
+            lease: lease.epoch,
+            experiment: lease.experiment,
+            run: lease.run,
+            attempt: lease.attempt,
+            host: lease.host.clone(),
+            agent_epoch: lease.agent_epoch,
+        }
+    }
+}
+
+/// How many runs are in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Tally {
+    /// Waiting for a host.
+    pub waiting: u32,
+    /// Given to a host.
+    pub leased: u32,
+    /// Begun.
+    pub running: u32,
+    /// Settled: measured.
+    pub measured: u32,
+    /// Settled: the benchmark failed.
+    pub failed: u32,
+    /// Settled: the infrastructure failed too often.
+    pub abandoned: u32,
+    /// Settled: cancelled before it was given out.
+    pub cancelled: u32,
+    /// Attempts lost, of whatever run.
+    pub lost_attempts: u32,
+}
+
+impl Tally {
+    /// All runs.
+    pub const fn runs(&self) -> u32 {
+        self.open() + self.settled()
+    }
+
+    /// Runs that can still change.
+    pub const fn open(&self) -> u32 {
+        self.waiting + self.leased + self.running
+    }
+
+    /// Runs that cannot change any more.
+    pub const fn settled(&self) -> u32 {
+        self.measured + self.failed + self.abandoned + self.cancelled
+    }
+
+    /// The count of one settlement.
+    pub const fn of(&mut self, settlement: Settlement) -> &mut u32 {
+        match settlement {
+            Settlement::Measured => &mut self.measured,
+            Settlement::Failed => &mut self.failed,
+            Settlement::Abandoned => &mut self.abandoned,
+            Settlement::Cancelled => &mut self.cancelled,
+        }
+    }
+}
+
+/// An attempt that ended, with all the machine knew of it: one row of the export.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndedAttempt {
+    /// The lease it had.
+    pub lease: Lease,
+    /// The number of its cell in the plan.
+    pub cell: u32,
+    /// When it ended.
+    pub ended: Timestamp,
+    /// How.
+    pub end: AttemptEnd,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AttemptEnd {
+    /// It was executed and settled its run.
+    Reported(Record),
+    /// It was lost; a report may still come and is then kept beside.
+    Lost {
+        /// Why.
+        reason: LossReason,
+        /// What became of the run.
+        after: AfterLoss,
+        /// The report that came too late, if one did.
+        late: Option<Record>,
+    },
+}
+
+/// The evidence of the host's first lease in an experiment has nothing before it.
+impl Evidence {
+    /// Whether the host had never served before, in any experiment known here.
+    pub fn is_first(&self) -> bool {
+        self.served_in_all == 0
+    }
+}

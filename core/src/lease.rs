@@ -1,0 +1,50 @@
+//! A lease: the right of one agent to execute one attempt until a deadline, with the evidence of freshness that was
+//! recorded before it was given.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{AgentEpoch, AllocationId, Attempt, BootId, ExperimentId, HostId, LeaseEpoch, RunIndex};
+use crate::time::{Span, Timestamp};
+
+/// What a lease grants beyond the longest an agent may rightly take: starting, hashing output, sending the report.
+pub const LEASE_MARGIN: Span = Span::from_secs(60);
+
+/// The right of one agent to execute one attempt until a deadline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    /// Its number, never given twice.
+    pub epoch: LeaseEpoch,
+    /// Of which experiment.
+    pub experiment: ExperimentId,
+    /// Which run.
+    pub run: RunIndex,
+    /// Which try.
+    pub attempt: Attempt,
+    /// On which host.
+    pub host: HostId,
+    /// By which start of its agent.
+    pub agent_epoch: AgentEpoch,
+    /// When it was given.
+    pub granted: Timestamp,
+    /// When it ends.
+    pub deadline: Timestamp,
+    /// When the agent said that it began, if it did.
+    pub started: Option<Timestamp>,
+    /// Why the host was fresh.
+    pub evidence: Evidence,
+}
+
+/// Why a host was fresh for a run: what was known when the lease was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The boot of the host.
+    pub boot: BootId,
+    /// Its allocation, where it has one.
+    pub allocation: Option<AllocationId>,
+    /// Attempts it was given in the policy's scope before.
+    pub served_in_scope: u32,
+    /// Attempts it was given in all.
+    pub served_in_all: u64,
+    /// The last of them.
+    pub previous: Option<(ExperimentId, RunIndex)>,
+}

@@ -1,0 +1,122 @@
+//! What an agent says was done: the record of one attempt.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::Metric;
+use crate::time::Span;
+
+/// Most bytes of an explanation in words; longer ones are cut where they enter.
+pub const MAX_REASON_BYTES: usize = 2_000;
+
+/// The record of one attempt, as the agent that executed it reports it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// When the clock started, by the agent's wall clock (nanoseconds since the Unix epoch): information, not evidence.
+    pub started_unix_ns: u64,
+    /// What was measured, whatever the outcome; empty when nothing was executed.
+    pub metrics: BTreeMap<Metric, u64>,
+    /// Standard output.
+    pub stdout: Output,
+    /// Standard error.
+    pub stderr: Output,
+    /// Processes that outlived the run and were ended.
+    pub survivors: u32,
+    /// Context switches of the agent itself while the run was timed.
+    pub agent_switches: u64,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// As expected: the run counts.
+    Measured,
+    /// The benchmark failed: an outcome, not repeated.
+    Failed(Failure),
+    /// The host or the agent failed before the benchmark could: the run is tried again elsewhere.
+    NotExecuted {
+        /// What was tried and why it failed.
+        reason: String,
+    },
+}
+
+/// How a benchmark fails.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Failure {
+    /// It ended with another exit code than expected.
+    Exit {
+        /// The code.
+        code: u8,
+        /// The expected one.
+        expected: u8,
+    },
+    /// A signal ended it.
+    Signal {
+        /// The signal's number.
+        signal: u8,
+    },
+    /// It did not end in time.
+    TimedOut {
+        /// The limit it was given.
+        limit: Span,
+    },
+    /// It wrote something else than expected to its standard output.
+    WrongOutput {
+        /// BLAKE3 of what it wrote.
+        blake3: [u8; 32],
+        /// What was expected.
+        expected: [u8; 32],
+    },
+    /// It wrote more than the plan allows.
+    TooMuchOutput {
+        /// The plan's limit in bytes.
+        limit: u64,
+    },
+    /// A warm-up failed, so the run was not begun.
+    Warmup {
+        /// Which, from 1.
+        number: u32,
+        /// How.
+        failure: String,
+    },
+}
+
+impl Failure {
+    /// The failure in words.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Exit { code, expected } => format!("exit code {code} instead of {expected}"),
+            Self::Signal { signal } => format!("ended by signal {signal}"),
+            Self::TimedOut { limit } => format!("did not end within {limit}"),
+            Self::WrongOutput { .. } => "standard output differs from what the plan expects".to_owned(),
+            Self::TooMuchOutput { limit } => format!("wrote more than the {limit} bytes the plan allows"),
+            Self::Warmup { number, failure } => format!("warm-up {number} failed: {failure}"),
+        }
+    }
+
+    /// The failure's code name in exports.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Exit { .. } => "exit",
+            Self::Signal { .. } => "signal",
+            Self::TimedOut { .. } => "timeout",
+            Self::WrongOutput { .. } => "wrong_output",
+            Self::TooMuchOutput { .. } => "too_much_output",
+            Self::Warmup { .. } => "warmup",
+        }
+    }
+}
+
+/// One stream of output.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// How many bytes were written.
+    pub bytes: u64,
+    /// BLAKE3 of all of them.
+    pub blake3: [u8; 32],
+    /// The first of them, as many as the plan keeps.
+    pub kept: Vec<u8>,
+}

@@ -1,0 +1,88 @@
+//! The state of one run. Everything else about an attempt lies with its lease, so that a run waits in a few bytes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{Attempt, LeaseEpoch};
+
+/// The state of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunState {
+    /// It waits for a host.
+    Waiting {
+        /// Its next attempt.
+        attempt: Attempt,
+    },
+    /// A host holds a lease on it.
+    Leased {
+        /// Which; the lease lies with the host.
+        lease: LeaseEpoch,
+        /// Who, by its number in the machine.
+        host: HostNumber,
+    },
+    /// The agent said that it began.
+    Running {
+        /// Under which lease.
+        lease: LeaseEpoch,
+        /// Who, by its number in the machine.
+        host: HostNumber,
+    },
+    /// It will not change any more.
+    Settled(Settlement),
+}
+
+/// How a run was settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Settlement {
+    /// It was measured and counts.
+    Measured,
+    /// The benchmark failed; kept and counted as a failure.
+    Failed,
+    /// The infrastructure failed too often.
+    Abandoned,
+    /// The experiment was cancelled before the run was given out.
+    Cancelled,
+}
+
+/// A host's number within the machine, for compact states; never leaves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostNumber(pub u32);
+
+/// Why an attempt was lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LossReason {
+    /// The lease's deadline passed without a report.
+    Expired,
+    /// The host's connection broke and it did not come back in time.
+    HostLost,
+    /// The agent started anew and so had lost what it was doing.
+    AgentRestarted,
+    /// The agent said that it could not execute the run.
+    NotExecuted {
+        /// In its words.
+        reason: String,
+    },
+}
+
+impl LossReason {
+    /// The reason's code name in exports.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Expired => "lease_expired",
+            Self::HostLost => "host_lost",
+            Self::AgentRestarted => "agent_restarted",
+            Self::NotExecuted { .. } => "not_executed",
+        }
+    }
+}
+
+/// What becomes of a run whose attempt was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AfterLoss {
+    /// It waits for another host.
+    Again(Attempt),
+    /// It has had all its attempts.
+    Abandoned,
+    /// Its experiment was cancelled.
+    Cancelled,
+}

@@ -1,0 +1,356 @@
+//! The simulated world: one coordinator, its agents, the network between them and the disks under them, in one thread
+//! and without a clock. Whatever may happen next is a [`Choice`]; a seeded test draws choices, an exhaustive one tries
+//! them all. After each step every invariant of the machine is checked.
+//!
+//! What stands for what: the coordinator's journal is `durable`, what it has written since the last sync `unsynced`; a
+//! crash keeps any prefix of it, as a disk may. An agent's outbox and epoch are its disk. Messages lie in a bag, from
+//! which they are delivered in any order, doubled or lost.
+
+mod apply;
+mod verdict;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rand_chacha::ChaCha8Rng;
+use speedup_core::agent::Agent;
+use speedup_core::event::Event;
+use speedup_core::host::HostFacts;
+use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch, RunIndex};
+use speedup_core::machine::{Effect, Machine, Settings};
+use speedup_core::message::{AgentMessage, CoordinatorMessage, Report};
+use speedup_core::plan::Plan;
+use speedup_core::seed::below;
+use speedup_core::time::{Span, Timestamp};
+use uuid::Uuid;
+
+/// One thing that may happen.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Choice {
+    /// The message at this place in the bag arrives.
+    Deliver(usize),
+    /// It arrives, and will arrive again.
+    Double(usize),
+    /// It never arrives.
+    Lose(usize),
+    /// An agent reaches the coordinator.
+    Connect(usize),
+    /// A connection breaks; each side notices.
+    Break(usize),
+    /// An agent hears nothing for a while.
+    Quiet(usize),
+    /// An agent's process dies, after this many of the actions it is about to do.
+    CrashAgent(usize),
+    /// It starts again.
+    StartAgent(usize),
+    /// What an agent executes ends.
+    Finish(usize, Ending),
+    /// The journal is synced; what waited for it is sent.
+    Sync,
+    /// The coordinator dies; this many unsynced events have reached the disk.
+    CrashCoordinator(usize),
+    /// It starts again.
+    StartCoordinator,
+    /// Time passes.
+    Pass(Span),
+    /// The coordinator's clock is set back by this much.
+    StepBack(Span),
+    /// A user asks for something.
+    User(Wish),
+    /// A new host appears.
+    AddHost,
+}
+
+/// How an execution ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ending {
+    /// As expected.
+    Measured,
+    /// The benchmark fails.
+    Failed,
+    /// The host cannot execute it.
+    NotExecuted,
+}
+
+/// What a user asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wish {
+    /// Submit the plan at this place in the list of plans.
+    Submit(usize),
+    /// Pause an experiment.
+    Pause(ExperimentId),
+    /// Resume it.
+    Resume(ExperimentId),
+    /// Cancel it.
+    Cancel(ExperimentId),
+    /// One more run of each cell.
+    Extend(ExperimentId),
+}
+
+/// An execution that an agent began.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Execution {
+    /// Under which lease.
+    pub lease: LeaseEpoch,
+    /// On which host.
+    pub host: usize,
+    /// Of which experiment.
+    pub experiment: ExperimentId,
+    /// Which run.
+    pub run: RunIndex,
+}
+
+#[derive(Clone, Debug)]
+struct Packet {
+    session: u64,
+    message: Message,
+}
+
+#[derive(Clone, Debug)]
+enum Message {
+    Up(AgentMessage),
+    Down(CoordinatorMessage),
+    /// The coordinator notices that the session is over.
+    Over,
+}
+
+/// An agent and its disk.
+#[derive(Clone, Debug)]
+struct SimAgent {
+    facts: HostFacts,
+    id: AgentId,
+    epoch_on_disk: u64,
+    outbox_on_disk: BTreeMap<LeaseEpoch, Report>,
+    process: Option<Agent>,
+    session: Option<u64>,
+    executing: Option<Execution>,
+    /// Whether the process dies after the next action it does.
+    doomed: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Coordinator {
+    machine: Machine,
+    unsynced: Vec<Event>,
+    waiting_effects: Vec<Effect>,
+    /// Who speaks in each session.
+    speakers: BTreeMap<u64, (HostId, AgentEpoch)>,
+    /// The current session of each host.
+    current: BTreeMap<HostId, u64>,
+}
+
+/// The simulated world.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// Plans that users may submit.
+    plans: Vec<Arc<Plan>>,
+    settings: Settings,
+    now: Timestamp,
+    bag: Vec<Packet>,
+    agents: Vec<SimAgent>,
+    coordinator: Option<Coordinator>,
+    durable: Vec<Event>,
+    next_session: u64,
+    submitted: BTreeMap<ExperimentId, usize>,
+    /// All executions ever begun.
+    executions: Vec<Execution>,
+    /// Leases whose report was acknowledged to an agent.
+    acknowledged: BTreeSet<LeaseEpoch>,
+}
+
+impl World {
+    /// A world with a coordinator that has just started and `hosts` agents that have not connected yet.
+    pub fn new(plans: Vec<Plan>, hosts: usize) -> Self {
+        let mut world = Self {
+            plans: plans.into_iter().map(Arc::new).collect(),
+            settings: Settings { host_grace: Span::from_secs(60) },
+            now: Timestamp(1),
+            bag: Vec::new(),
+            agents: Vec::new(),
+            coordinator: None,
+            durable: Vec::new(),
+            next_session: 0,
+            submitted: BTreeMap::new(),
+            executions: Vec::new(),
+            acknowledged: BTreeSet::new(),
+        };
+        world.apply(Choice::StartCoordinator);
+        (0..hosts).for_each(|_| world.apply(Choice::AddHost));
+        world
+    }
+
+    /// How many hosts there are.
+    pub fn hosts(&self) -> usize {
+        self.agents.len()
+    }
+
+    /// Whether every submitted experiment is finished and every report acknowledged.
+    pub fn is_quiet(&self) -> bool {
+        let idle = |agent: &SimAgent| agent.executing.is_none() && agent.outbox_on_disk.is_empty();
+        self.agents.iter().all(idle)
+            && self
+                .coordinator
+                .as_ref()
+                .is_some_and(|coordinator| coordinator.machine.active().next().is_none())
+    }
+
+    /// Everything that may happen now, faults included.
+    pub fn choices(&self) -> Vec<Choice> {
+        let mut choices = Vec::new();
+        for at in 0..self.bag.len() {
+            choices.extend([Choice::Deliver(at), Choice::Double(at), Choice::Lose(at)]);
+        }
+        for (at, agent) in self.agents.iter().enumerate() {
+            match &agent.process {
+                None => choices.push(Choice::StartAgent(at)),
+                Some(_) => {
+                    choices.push(Choice::CrashAgent(at));
+                    match agent.session {
+                        None if self.coordinator.is_some() && agent.executing.is_none() => {
+                            choices.push(Choice::Connect(at));
+                        }
+                        None => {}
+                        Some(_) => choices.extend([Choice::Break(at), Choice::Quiet(at)]),
+                    }
+                }
+            }
+            if agent.executing.is_some() {
+                let endings = [Ending::Measured, Ending::Failed, Ending::NotExecuted];
+                choices.extend(endings.map(|ending| Choice::Finish(at, ending)));
+            }
+        }
+        match &self.coordinator {
+            None => choices.push(Choice::StartCoordinator),
+            Some(coordinator) => {
+                choices.push(Choice::Sync);
+                choices.push(Choice::CrashCoordinator(coordinator.unsynced.len()));
+                choices.push(Choice::CrashCoordinator(coordinator.unsynced.len() / 2));
+                choices.push(Choice::CrashCoordinator(0));
+                for plan in 0..self.plans.len() {
+                    if !self.submitted.values().any(|submitted| *submitted == plan) {
+                        choices.push(Choice::User(Wish::Submit(plan)));
+                    }
+                }
+                for id in coordinator.machine.active() {
+                    choices.extend(
+                        [Wish::Pause(id), Wish::Resume(id), Wish::Cancel(id), Wish::Extend(id)]
+                            .map(Choice::User),
+                    );
+                }
+            }
+        }
+        choices.push(Choice::Pass(Span::from_secs(30)));
+        choices.push(Choice::StepBack(Span::from_secs(100)));
+        choices
+    }
+
+    /// Draws what happens next: mostly progress, some faults, few interventions.
+    pub fn draw(&self, random: &mut ChaCha8Rng, weights: &Weights) -> Choice {
+        let choices = self.choices();
+        let weighed: Vec<u64> = choices.iter().map(|choice| weights.of(choice)).collect();
+        let mut at = below(weighed.iter().sum::<u64>().max(1), random);
+        for (choice, weight) in choices.into_iter().zip(weighed) {
+            if at < weight {
+                return choice;
+            }
+            at -= weight;
+        }
+        Choice::Pass(Span::from_secs(1))
+    }
+
+    /// One round without faults: everybody connects, everything arrives in order, executions succeed, time passes.
+    pub fn calm_round(&mut self) {
+        if self.coordinator.is_none() {
+            self.apply(Choice::StartCoordinator);
+        }
+        for at in 0..self.agents.len() {
+            if self.agents[at].process.is_none() {
+                self.apply(Choice::StartAgent(at));
+            }
+            if self.agents[at].executing.is_some() {
+                self.apply(Choice::Finish(at, Ending::Measured));
+            }
+            match self.agents[at].session {
+                None => self.apply(Choice::Connect(at)),
+                Some(_) => self.apply(Choice::Quiet(at)),
+            }
+        }
+        let paused: Vec<ExperimentId> = self.coordinator.iter().flat_map(|c| c.machine.active()).collect();
+        paused.into_iter().for_each(|id| self.apply(Choice::User(Wish::Resume(id))));
+        while !self.bag.is_empty() {
+            self.apply(Choice::Deliver(0));
+            self.apply(Choice::Sync);
+        }
+        self.apply(Choice::Pass(Span::from_secs(30)));
+    }
+}
+
+/// How likely kinds of choices are, relative to each other.
+#[derive(Clone, Debug)]
+pub struct Weights {
+    /// Loss of a message, doubling of one, and breaking of a connection.
+    pub network: u64,
+    /// Death of an agent.
+    pub agents: u64,
+    /// Death of the coordinator.
+    pub coordinator: u64,
+    /// Users who pause, cancel, extend.
+    pub users: u64,
+    /// Hosts that cannot execute.
+    pub hosts: u64,
+}
+
+impl Weights {
+    /// Other weights for each seed, so that some worlds are rough in one way and some in another.
+    pub fn draw(random: &mut ChaCha8Rng) -> Self {
+        let mut pick = || [0, 1, 1, 4, 12][below(5, random) as usize];
+        Self { network: pick(), agents: pick(), coordinator: pick(), users: pick(), hosts: pick() }
+    }
+
+    fn of(&self, choice: &Choice) -> u64 {
+        match choice {
+            Choice::Deliver(_) | Choice::Sync => 100,
+            Choice::Connect(_) | Choice::StartAgent(_) | Choice::StartCoordinator => 60,
+            Choice::Finish(_, Ending::Measured) => 40,
+            Choice::Finish(_, Ending::Failed) => 4,
+            Choice::Finish(_, Ending::NotExecuted) => 2 * self.hosts,
+            Choice::User(Wish::Submit(_) | Wish::Resume(_)) => 20,
+            Choice::User(Wish::Pause(_)) => self.users,
+            Choice::User(Wish::Extend(_)) => self.users / 4,
+            Choice::User(Wish::Cancel(_)) => u64::from(self.users > 4),
+            Choice::Quiet(_) => 2,
+            Choice::Double(_) | Choice::Lose(_) => 3 * self.network,
+            Choice::Break(_) => self.network,
+            Choice::CrashAgent(_) => self.agents,
+            Choice::CrashCoordinator(_) => self.coordinator,
+            Choice::Pass(_) => 15,
+            Choice::StepBack(_) => self.network,
+            Choice::AddHost => 0,
+        }
+    }
+}
+
+/// A host of the simulation.
+fn sim_host(number: usize) -> HostFacts {
+    let id = |text: String| text.parse().expect("ids of the simulation are ids");
+    HostFacts {
+        host: id(format!("host-{number}")),
+        boot: format!("boot-{number}").parse().expect("a boot id"),
+        allocation: None,
+        fingerprint: BTreeMap::new(),
+    }
+}
+
+fn sim_agent(number: usize) -> AgentId {
+    AgentId(Uuid::from_u128(0xA6E7_0000 + number as u128))
+}
+
+impl World {
+    /// Runs of active experiments that are not settled.
+    pub fn open_runs(&self) -> u32 {
+        let machine = self.coordinator.as_ref().map(|coordinator| &coordinator.machine);
+        let tallies =
+            machine.into_iter().flat_map(|m| m.active().filter_map(|id| Some(m.experiment(id)?.2.open())));
+        tallies.sum()
+    }
+}

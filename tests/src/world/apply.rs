@@ -1,0 +1,353 @@
+//! How a choice changes the world.
+
+use std::collections::BTreeMap;
+
+use speedup_core::agent::{Action, Agent, Input};
+use speedup_core::event::Event;
+use speedup_core::id::{AgentEpoch, ExperimentId};
+use speedup_core::machine::{Command, Effect, Machine, Refusal, Request, Speaker};
+use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant};
+use speedup_core::record::{Failure, Outcome, Output, Record};
+use speedup_core::time::Timestamp;
+use speedup_core::work::WorkOrder;
+use uuid::Uuid;
+
+use super::{
+    Choice, Coordinator, Ending, Execution, Message, Packet, SimAgent, Wish, World, sim_agent, sim_host,
+};
+
+impl World {
+    /// Lets one thing happen, then checks the machine.
+    pub fn apply(&mut self, choice: Choice) {
+        match choice {
+            Choice::Deliver(at) => {
+                let packet = self.bag.remove(at);
+                self.deliver(packet);
+            }
+            Choice::Double(at) => self.deliver(self.bag[at].clone()),
+            Choice::Lose(at) => {
+                // The end of a session is noticed some day, whatever is lost.
+                if !matches!(self.bag[at].message, Message::Over) {
+                    self.bag.remove(at);
+                }
+            }
+            Choice::Connect(at) => self.connect(at),
+            Choice::Break(at) => self.disconnect(at),
+            Choice::Quiet(at) => self.tell_agent(at, Input::Quiet),
+            Choice::CrashAgent(at) => self.agents[at].doomed = true,
+            Choice::StartAgent(at) => self.start_agent(at),
+            Choice::Finish(at, ending) => self.finish(at, ending),
+            Choice::Sync => self.sync(),
+            Choice::CrashCoordinator(kept) => self.crash_coordinator(kept),
+            Choice::StartCoordinator => self.start_coordinator(),
+            Choice::Pass(span) => {
+                self.now = self.now + span;
+                self.ask_coordinator(Command::Tick);
+            }
+            Choice::StepBack(span) => self.now = Timestamp(self.now.0.saturating_sub(span.0).max(1)),
+            Choice::User(wish) => self.grant_wish(&wish),
+            Choice::AddHost => self.add_host(),
+        }
+        self.bury_the_doomed();
+        if let Some(coordinator) = &self.coordinator {
+            coordinator.machine.check();
+        }
+    }
+
+    fn add_host(&mut self) {
+        let number = self.agents.len();
+        self.agents.push(SimAgent {
+            facts: sim_host(number),
+            id: sim_agent(number),
+            epoch_on_disk: 0,
+            outbox_on_disk: BTreeMap::new(),
+            process: None,
+            session: None,
+            executing: None,
+            doomed: false,
+        });
+        self.start_agent(number);
+    }
+
+    fn start_agent(&mut self, at: usize) {
+        let agent = &mut self.agents[at];
+        agent.epoch_on_disk += 1;
+        let outbox = agent.outbox_on_disk.values().cloned().collect();
+        agent.process =
+            Some(Agent::new(agent.facts.clone(), agent.id, AgentEpoch(agent.epoch_on_disk), outbox));
+    }
+
+    /// A doomed process dies where it stands: between two actions, or at the end of a step.
+    fn bury_the_doomed(&mut self) {
+        for at in 0..self.agents.len() {
+            if self.agents[at].doomed {
+                self.disconnect(at);
+                let agent = &mut self.agents[at];
+                agent.doomed = false;
+                agent.process = None;
+                agent.executing = None;
+            }
+        }
+    }
+
+    fn connect(&mut self, at: usize) {
+        if self.coordinator.is_none() || self.agents[at].session.is_some() {
+            return;
+        }
+        self.agents[at].session = Some(self.next_session);
+        self.next_session += 1;
+        self.tell_agent(at, Input::LinkUp);
+    }
+
+    fn disconnect(&mut self, at: usize) {
+        if let Some(session) = self.agents[at].session.take() {
+            self.bag.push(Packet { session, message: Message::Over });
+            self.tell_agent(at, Input::LinkDown);
+        }
+    }
+
+    fn finish(&mut self, at: usize, ending: Ending) {
+        let Some(execution) = self.agents[at].executing.take() else { return };
+        let outcome = match ending {
+            Ending::Measured => Outcome::Measured,
+            Ending::Failed => Outcome::Failed(Failure::Exit { code: 1, expected: 0 }),
+            Ending::NotExecuted => Outcome::NotExecuted { reason: "no such program".to_owned() },
+        };
+        // The record carries the lease, so that the verdict can tell whose record it is.
+        self.tell_agent(at, Input::Executed(record(outcome, execution.lease.0)));
+    }
+
+    fn tell_agent(&mut self, at: usize, input: Input) {
+        let Some(process) = &mut self.agents[at].process else { return };
+        for action in process.handle(input) {
+            self.act(at, action);
+        }
+    }
+
+    fn act(&mut self, at: usize, action: Action) {
+        let agent = &mut self.agents[at];
+        match action {
+            Action::Send(message) => {
+                if let Some(session) = agent.session {
+                    self.bag.push(Packet { session, message: Message::Up(message) });
+                }
+            }
+            Action::Keep(report) => {
+                agent.outbox_on_disk.insert(report.lease, report);
+            }
+            Action::Forget(lease) => {
+                agent.outbox_on_disk.remove(&lease);
+                self.acknowledged.insert(lease);
+            }
+            Action::Remember(epoch) => agent.epoch_on_disk = epoch.0,
+            Action::Execute(grant) => {
+                let Grant { lease, experiment, run, .. } = *grant;
+                let execution = Execution { lease, host: at, experiment, run };
+                agent.executing = Some(execution.clone());
+                self.executions.push(execution);
+            }
+            Action::Complain { lease, reason } => {
+                panic!("a true report of lease {lease} was refused: {reason}")
+            }
+            Action::Withdraw { .. } => self.disconnect(at),
+        }
+    }
+
+    fn deliver(&mut self, packet: Packet) {
+        match packet.message {
+            Message::Down(message) => {
+                if let Some(at) = self.agents.iter().position(|agent| agent.session == Some(packet.session)) {
+                    self.tell_agent(at, Input::Heard(message));
+                }
+            }
+            Message::Up(message) => self.hear(packet.session, message),
+            Message::Over => self.session_over(packet.session),
+        }
+    }
+
+    fn session_over(&mut self, session: u64) {
+        let Some(coordinator) = &mut self.coordinator else { return };
+        let Some((host, epoch)) = coordinator.speakers.remove(&session) else { return };
+        if coordinator.current.get(&host) == Some(&session) {
+            coordinator.current.remove(&host);
+            self.ask_coordinator(Command::Leave(Speaker { host, epoch }));
+        }
+    }
+
+    fn hear(&mut self, session: u64, message: AgentMessage) {
+        if self.coordinator.is_none() {
+            return;
+        }
+        if let AgentMessage::Join { facts, agent, epoch } = message {
+            self.join(session, Command::Join { facts, agent, epoch });
+            return;
+        }
+        let Some((host, epoch)) = self.coordinator.as_ref().and_then(|c| c.speakers.get(&session).cloned())
+        else {
+            return;
+        };
+        let speaker = Speaker { host, epoch };
+        let command = match message {
+            AgentMessage::Ask => Command::Ask(speaker),
+            AgentMessage::Started { lease } => Command::Started { speaker, lease },
+            AgentMessage::Report(report) => Command::Report {
+                speaker,
+                lease: report.lease,
+                executed_by: report.executed_by,
+                record: report.record,
+            },
+            AgentMessage::Join { .. } => return,
+        };
+        match self.ask_coordinator(command) {
+            None => {}
+            Some(Refusal::NotJoined(_)) => self.end_session(session),
+            Some(Refusal::NotYourLease { lease, .. }) => {
+                let reason = "not your lease".to_owned();
+                self.send_down(session, CoordinatorMessage::Refused { lease, reason });
+            }
+            Some(other) => panic!("an agent that obeys was refused: {other}"),
+        }
+    }
+
+    fn join(&mut self, session: u64, command: Command) {
+        let Command::Join { facts, epoch, .. } = &command else { return };
+        let (host, epoch) = (facts.host.clone(), *epoch);
+        // A session that has ended on the agent's side may still deliver its Join; its end is delivered as well.
+        let refusal = self.ask_coordinator(command);
+        let answer = match refusal {
+            None => {
+                let Some(coordinator) = &mut self.coordinator else { return };
+                coordinator.speakers.insert(session, (host.clone(), epoch));
+                coordinator.current.insert(host, session);
+                if !self.agents.iter().any(|agent| agent.session == Some(session)) {
+                    self.bag.push(Packet { session, message: Message::Over });
+                }
+                CoordinatorMessage::Welcome
+            }
+            Some(Refusal::StaleAgent { known, .. }) => {
+                CoordinatorMessage::TurnedAway { reason: "stale".to_owned(), known_epoch: Some(known) }
+            }
+            Some(refusal) => {
+                CoordinatorMessage::TurnedAway { reason: refusal.to_string(), known_epoch: None }
+            }
+        };
+        self.send_down(session, answer);
+    }
+
+    /// Whoever speaks without having joined has to connect again.
+    fn end_session(&mut self, session: u64) {
+        let reason = "not joined".to_owned();
+        self.send_down(session, CoordinatorMessage::TurnedAway { reason, known_epoch: None });
+    }
+
+    fn send_down(&mut self, session: u64, message: CoordinatorMessage) {
+        self.bag.push(Packet { session, message: Message::Down(message) });
+    }
+
+    fn grant_wish(&mut self, wish: &Wish) {
+        let request = |experiment: &ExperimentId| Request { experiment: *experiment, by: "user".to_owned() };
+        let command = match wish {
+            Wish::Submit(plan) => {
+                let experiment = ExperimentId(Uuid::from_u128(0xE000 + *plan as u128));
+                if self.coordinator.is_none() || self.submitted.contains_key(&experiment) {
+                    return;
+                }
+                let plan = self.plans[*plan].clone();
+                Command::Submit { experiment, plan, by: "user".to_owned(), wait_for_hosts: true }
+            }
+            Wish::Pause(id) => Command::Pause(request(id)),
+            Wish::Resume(id) => Command::Resume(request(id)),
+            Wish::Cancel(id) => Command::Cancel(request(id)),
+            Wish::Extend(id) => Command::Extend { request: request(id), more: 1 },
+        };
+        match self.ask_coordinator(command) {
+            None | Some(Refusal::NotActive(_) | Refusal::Cancelled(_)) => {}
+            Some(other) => panic!("the wish {wish:?} was refused: {other}"),
+        }
+        if let Wish::Submit(plan) = wish {
+            // A user waits until the submission is durable.
+            self.sync();
+            self.submitted.insert(ExperimentId(Uuid::from_u128(0xE000 + *plan as u128)), *plan);
+        }
+    }
+
+    /// Gives the coordinator a command; its events wait for the next sync, its effects for the same.
+    fn ask_coordinator(&mut self, command: Command) -> Option<Refusal> {
+        let now = self.now;
+        let coordinator = self.coordinator.as_mut()?;
+        match coordinator.machine.handle(now, command) {
+            Ok(outcome) => {
+                coordinator
+                    .unsynced
+                    .extend(outcome.events.into_iter().filter(|event| event.change.is_kept()));
+                coordinator.waiting_effects.extend(outcome.effects);
+                None
+            }
+            Err(refusal) => Some(refusal),
+        }
+    }
+
+    fn sync(&mut self) {
+        let Some(coordinator) = &mut self.coordinator else { return };
+        self.durable.append(&mut coordinator.unsynced);
+        let effects = std::mem::take(&mut coordinator.waiting_effects);
+        for effect in effects {
+            self.perform(effect);
+        }
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        let Some(coordinator) = &self.coordinator else { return };
+        let (host, message) = match effect {
+            Effect::Grant { lease, plan } => {
+                let order = WorkOrder::new(&plan.experiment, plan.cell(lease.run));
+                (lease.host.clone(), CoordinatorMessage::Grant(Box::new(Grant::new(&lease, order))))
+            }
+            Effect::Acknowledge { host, lease } => (host, CoordinatorMessage::Acknowledged { lease }),
+        };
+        if let Some(session) = coordinator.current.get(&host).copied() {
+            self.send_down(session, message);
+        }
+    }
+
+    fn crash_coordinator(&mut self, kept: usize) {
+        let Some(mut coordinator) = self.coordinator.take() else { return };
+        coordinator.unsynced.truncate(kept);
+        self.durable.append(&mut coordinator.unsynced);
+        for at in 0..self.agents.len() {
+            if self.agents[at].session.take().is_some() {
+                self.tell_agent(at, Input::LinkDown);
+            }
+        }
+        self.bag.clear();
+    }
+
+    fn start_coordinator(&mut self) {
+        if self.coordinator.is_some() {
+            return;
+        }
+        let mut machine = Machine::new(self.settings);
+        let replay = |machine: &mut Machine, event: &Event| drop(machine.replay(event));
+        self.durable.iter().for_each(|event| replay(&mut machine, event));
+        self.coordinator = Some(Coordinator {
+            machine,
+            unsynced: Vec::new(),
+            waiting_effects: Vec::new(),
+            speakers: BTreeMap::new(),
+            current: BTreeMap::new(),
+        });
+        self.ask_coordinator(Command::Start);
+    }
+}
+
+fn record(outcome: Outcome, marker: u64) -> Record {
+    Record {
+        outcome,
+        started_unix_ns: marker,
+        metrics: BTreeMap::new(),
+        stdout: Output::default(),
+        stderr: Output::default(),
+        survivors: 0,
+        agent_switches: 0,
+    }
+}

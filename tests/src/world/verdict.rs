@@ -1,0 +1,118 @@
+//! The verdict on a finished world, from its journal alone: every run settled exactly once, no policy violated, every
+//! acknowledged report kept, every record that of its own lease, nothing executed twice under one lease.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use speedup_core::event::{AttemptEnd, Change, EndedAttempt};
+use speedup_core::experiment::{Policy, Scope};
+use speedup_core::id::{ExperimentId, HostId, LeaseEpoch, RunIndex};
+use speedup_core::machine::Machine;
+use speedup_core::run::{AfterLoss, LossReason};
+
+use super::World;
+
+impl World {
+    /// Asserts all of the above.
+    ///
+    /// # Panics
+    /// When something does not hold.
+    pub fn verify(&self) {
+        let mut machine = Machine::new(self.settings);
+        let ended: Vec<EndedAttempt> =
+            self.durable.iter().filter_map(|event| machine.replay(event)).collect();
+        self.settled_exactly_once(&ended);
+        self.policies_held(&ended);
+        self.nothing_acknowledged_is_lost(&ended);
+        self.executed_once();
+    }
+
+    fn settled_exactly_once(&self, ended: &[EndedAttempt]) {
+        let mut settled: BTreeMap<(ExperimentId, RunIndex), u32> = BTreeMap::new();
+        for attempt in ended {
+            let settles = match &attempt.end {
+                AttemptEnd::Reported(record) => {
+                    assert_eq!(
+                        record.started_unix_ns, attempt.lease.epoch.0,
+                        "a record is that of its lease"
+                    );
+                    true
+                }
+                AttemptEnd::Lost { after, .. } => !matches!(after, AfterLoss::Again(_)),
+            };
+            *settled.entry((attempt.lease.experiment, attempt.lease.run)).or_default() += u32::from(settles);
+        }
+        for event in &self.durable {
+            let Change::Finished { experiment, tally, cancelled } = &event.change else { continue };
+            let runs = (*experiment, RunIndex(0))..=(*experiment, RunIndex(u32::MAX));
+            let counts: Vec<u32> = settled.range(runs).map(|(_, count)| *count).collect();
+            assert!(counts.iter().all(|count| *count <= 1), "no run is settled twice");
+            // A run that waited when its experiment was cancelled has no attempt that settled it.
+            let by_attempt = counts.iter().sum::<u32>();
+            let by_cancellation = tally.runs() - by_attempt;
+            assert!(by_cancellation == 0 || *cancelled, "only a cancelled experiment leaves runs out");
+            assert!(by_cancellation <= tally.cancelled, "and counts them");
+            assert_eq!(tally.open(), 0, "a finished experiment has no open run");
+        }
+        let finished: BTreeSet<ExperimentId> = self.finished().collect();
+        assert_eq!(finished, self.submitted.keys().copied().collect(), "every submitted experiment finished");
+        assert_eq!(self.finished().count(), finished.len(), "and once");
+    }
+
+    fn finished(&self) -> impl Iterator<Item = ExperimentId> + '_ {
+        self.durable.iter().filter_map(|event| match &event.change {
+            Change::Finished { experiment, .. } => Some(*experiment),
+            _ => None,
+        })
+    }
+
+    /// From the leases alone, with the rule written anew: not with the machine's own lanes.
+    fn policies_held(&self, ended: &[EndedAttempt]) {
+        let mut used: BTreeSet<(ExperimentId, HostId, u32)> = BTreeSet::new();
+        let mut tried: BTreeSet<(ExperimentId, RunIndex, HostId)> = BTreeSet::new();
+        for EndedAttempt { lease, cell, .. } in ended {
+            let experiment = &self.plans[self.submitted[&lease.experiment]].experiment;
+            let unit = match experiment.independence.scope {
+                Scope::Experiment => 0,
+                Scope::Benchmark => cell / experiment.versions.len() as u32,
+                Scope::Cell => *cell,
+            };
+            if experiment.independence.policy == Policy::Distinct {
+                assert!(
+                    used.insert((lease.experiment, lease.host.clone(), unit)),
+                    "a host served twice: {lease:?}"
+                );
+                assert_eq!(lease.evidence.served_in_scope, 0, "the evidence says fresh");
+                assert!(
+                    tried.insert((lease.experiment, lease.run, lease.host.clone())),
+                    "tried twice on a host"
+                );
+            }
+            assert!(lease.attempt.0 <= experiment.limits.attempts, "no attempt beyond the limit");
+        }
+    }
+
+    fn nothing_acknowledged_is_lost(&self, ended: &[EndedAttempt]) {
+        let mut kept: BTreeMap<LeaseEpoch, u32> = BTreeMap::new();
+        for attempt in ended {
+            let by_report = match &attempt.end {
+                AttemptEnd::Reported(_) => true,
+                AttemptEnd::Lost { reason, .. } => matches!(reason, LossReason::NotExecuted { .. }),
+            };
+            *kept.entry(attempt.lease.epoch).or_default() += u32::from(by_report);
+        }
+        for event in &self.durable {
+            if let Change::LateReport { superseded, .. } = &event.change {
+                *kept.entry(superseded.lease).or_default() += 1;
+            }
+        }
+        assert!(kept.values().all(|count| *count <= 1), "no report is kept twice");
+        for lease in &self.acknowledged {
+            assert_eq!(kept.get(lease), Some(&1), "the acknowledged report of lease {lease} is kept");
+        }
+    }
+
+    fn executed_once(&self) {
+        let leases: BTreeSet<LeaseEpoch> = self.executions.iter().map(|execution| execution.lease).collect();
+        assert_eq!(leases.len(), self.executions.len(), "nothing is executed twice under one lease");
+    }
+}

@@ -1,0 +1,179 @@
+//! The deterministic simulation: machines of coordinator and agents under every fault, from one seed.
+//!
+//! `SPEEDUP_SIM_SEEDS=n` sets how many seeds are tried, `SPEEDUP_SIM_SEED=s` replays one and prints each step.
+#![allow(missing_docs)]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use speedup_core::experiment::{
+    AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput, Limits,
+    Metric, OutputChoice, Policy, Scope, Version, Weights as SuiteWeights,
+};
+use speedup_core::plan::Plan;
+use speedup_core::seed::{Seed, below};
+use speedup_core::time::Span;
+use speedup_tests::world::{Choice, Ending, Weights, Wish, World};
+
+const SEEDS: u64 = 400;
+const STEPS: usize = 600;
+/// Rounds without faults after which everything must be settled: each may settle only one attempt of each run.
+const CALM_ROUNDS: usize = 400;
+
+#[test]
+fn every_run_is_settled_exactly_once_whatever_happens() {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
+    if let Some(seed) = number("SPEEDUP_SIM_SEED") {
+        simulate(seed, true);
+        return;
+    }
+    for seed in 0..number("SPEEDUP_SIM_SEEDS").unwrap_or(SEEDS) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| simulate(seed, false))) {
+            eprintln!("replay with SPEEDUP_SIM_SEED={seed}");
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_world() {
+    let journal = |seed| format!("{:?}", simulate(seed, false));
+    assert_eq!(journal(7), journal(7));
+    assert_ne!(journal(7), journal(8));
+}
+
+/// All that can happen to one experiment of two runs on two hosts within a few steps, then calm.
+#[test]
+fn every_short_history_ends_well() {
+    let plan =
+        Plan::draw(experiment(&mut Seed(1).child("exhaustive"), Policy::Distinct, Scope::Experiment, 1));
+    let mut start = World::new(vec![plan], 2);
+    start.apply(Choice::User(Wish::Submit(0)));
+    for host in 0..2 {
+        start.apply(Choice::Connect(host));
+    }
+    let depth = std::env::var("SPEEDUP_SIM_DEPTH").ok().map_or(2, |text| text.parse().expect("a number"));
+    let mut ends = 0;
+    // From every point of the undisturbed history, every disturbed continuation.
+    for _ in 0..24 {
+        explore(&start, depth, &mut ends);
+        if start.choices().contains(&Choice::Deliver(0)) {
+            start.apply(Choice::Deliver(0));
+        } else {
+            start.apply(Choice::Finish(0, Ending::Measured));
+            start.apply(Choice::Finish(1, Ending::Failed));
+        }
+        start.apply(Choice::Sync);
+    }
+    assert!(ends > 1_000, "{ends} histories were tried");
+}
+
+fn explore(world: &World, depth: usize, ends: &mut u64) {
+    if depth == 0 {
+        let mut end = world.clone();
+        settle(&mut end);
+        *ends += 1;
+        return;
+    }
+    for choice in world.choices() {
+        if matches!(choice, Choice::User(_) | Choice::StepBack(_)) {
+            continue;
+        }
+        let mut next = world.clone();
+        next.apply(choice);
+        explore(&next, depth - 1, ends);
+    }
+}
+
+fn simulate(seed: u64, verbose: bool) -> World {
+    let random = &mut Seed(seed).child("simulation");
+    let plans = (0..1 + below(3, random)).map(|_| Plan::draw(any_experiment(random))).collect();
+    let mut world = World::new(plans, 1 + below(8, random) as usize);
+    let weights = Weights::draw(random);
+    for step in 0..STEPS {
+        let choice = world.draw(random, &weights);
+        if verbose {
+            eprintln!("{step}: {choice:?}");
+        }
+        world.apply(choice);
+    }
+    settle(&mut world);
+    world
+}
+
+/// Faults end, hosts come until all is done; then the journal is judged.
+fn settle(world: &mut World) {
+    for plan in 0..3 {
+        if world.choices().contains(&Choice::User(Wish::Submit(plan))) {
+            world.apply(Choice::User(Wish::Submit(plan)));
+        }
+    }
+    for _ in 0..CALM_ROUNDS {
+        world.calm_round();
+        if world.is_quiet() {
+            world.apply(Choice::Sync);
+            world.verify();
+            return;
+        }
+        world.apply(Choice::AddHost);
+    }
+    panic!("not settled after {CALM_ROUNDS} calm rounds: {world:#?}");
+}
+
+fn any_experiment(random: &mut rand_chacha::ChaCha8Rng) -> Experiment {
+    let policy = [Policy::Distinct, Policy::Any][below(2, random) as usize];
+    let scope = [Scope::Benchmark, Scope::Experiment, Scope::Cell][below(3, random) as usize];
+    let benchmarks = 1 + below(3, random) as u32;
+    experiment(random, policy, scope, benchmarks)
+}
+
+fn experiment(
+    random: &mut rand_chacha::ChaCha8Rng,
+    policy: Policy,
+    scope: Scope,
+    benchmarks: u32,
+) -> Experiment {
+    let version = |name: &str| Version { name: name.to_owned(), env: [].into(), vars: [].into() };
+    let benchmark = |number: u32| Benchmark {
+        name: format!("b{number}"),
+        command: CommandLine::Exact(vec!["true".to_owned()]),
+        env: [].into(),
+        expect: Expectation { exit: 0, stdout_blake3: None },
+        timeout: Span::from_secs(20),
+        warmup: 0,
+        weight: None,
+    };
+    Experiment {
+        name: "simulated".to_owned(),
+        description: String::new(),
+        seed: Seed(below(1 << 40, random)),
+        versions: vec![version("old"), version("new")],
+        benchmarks: (0..benchmarks).map(benchmark).collect(),
+        drawn: None,
+        runs: 1 + below(3, random) as u32,
+        metrics: vec![Metric::Wall],
+        independence: Independence { policy, scope },
+        analysis: AnalysisChoice { confidence: 0.95, weights: SuiteWeights::Equal, precision: 0.05 },
+        setup: None,
+        limits: Limits { attempts: 1 + below(3, random) as u32 },
+        output: OutputChoice { limit: 1 << 20, keep: 1 << 10, keep_of: KeepOutput::Failed },
+    }
+}
+
+#[test]
+fn a_host_that_can_execute_nothing_pauses_the_experiment_instead_of_spending_it() {
+    let mut plan = experiment(&mut Seed(3).child("black hole"), Policy::Any, Scope::Benchmark, 3);
+    plan.runs = 10;
+    let mut world = World::new(vec![Plan::draw(plan)], 1);
+    world.apply(Choice::User(Wish::Submit(0)));
+    world.apply(Choice::Connect(0));
+    for _ in 0..200 {
+        while world.choices().contains(&Choice::Deliver(0)) {
+            world.apply(Choice::Deliver(0));
+            world.apply(Choice::Sync);
+        }
+        world.apply(Choice::Finish(0, Ending::NotExecuted));
+    }
+    assert!(!world.is_quiet(), "the experiment waits for somebody to look");
+    let open = world.open_runs();
+    assert!(open > 40, "{open} of 60 runs are left for when the host is mended");
+}
