@@ -1,1 +1,40 @@
-//! The protocol speedup.v1 and the journal's payloads: generated types and conversions.
+//! The protocol `speedup.v1`, the journal's payloads, and the conversions between them and the types of the heart.
+//!
+//! Only this crate defines generated types. Out is `From`, in is `TryFrom`, and no conversion panics, whatever came over
+//! the wire.
+//!
+//! In reading order: [`v1`] and [`journal`] are generated; [`convert`] holds the conversions, one file a noun;
+//! [`limits`] the bounds of messages.
+
+pub mod convert;
+pub mod limits;
+
+/// The API: services and messages of package `speedup.v1`.
+#[allow(
+    missing_docs,
+    clippy::all,
+    clippy::pedantic,
+    unreachable_pub,
+    reason = "generated; documented in the .proto files"
+)]
+pub mod v1 {
+    tonic::include_proto!("speedup.v1");
+
+    /// The compiled .proto files, for the reflection service.
+    pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/speedup_descriptors.bin"));
+}
+
+/// What journal and outbox hold: package `speedup.journal.v1`.
+#[allow(
+    missing_docs,
+    clippy::all,
+    clippy::pedantic,
+    unreachable_pub,
+    reason = "generated; documented in the .proto files"
+)]
+pub mod journal {
+    /// Version 1.
+    pub mod v1 {
+        tonic::include_proto!("speedup.journal.v1");
+    }
+}

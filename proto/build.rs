@@ -1,0 +1,24 @@
+//! Compiles the .proto files with protox, so that no protoc is needed.
+
+use std::path::PathBuf;
+
+use prost::Message as _;
+
+const FILES: [&str; 7] = [
+    "speedup/v1/experiment.proto",
+    "speedup/v1/attempt.proto",
+    "speedup/v1/experiments.proto",
+    "speedup/v1/hosts.proto",
+    "speedup/v1/agents.proto",
+    "speedup/v1/analysis.proto",
+    "speedup/journal/v1/journal.proto",
+];
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    println!("cargo::rerun-if-changed=proto");
+    let descriptors = protox::compile(FILES, ["proto"])?;
+    let out = PathBuf::from(std::env::var("OUT_DIR")?);
+    std::fs::write(out.join("speedup_descriptors.bin"), descriptors.encode_to_vec())?;
+    tonic_prost_build::configure().btree_map(".").compile_fds(descriptors)?;
+    Ok(())
+}

@@ -1,0 +1,10 @@
+//! Bounds of messages. Whatever is larger is refused before it is decoded.
+
+/// Most bytes of a message from a user: an experiment of 100 000 benchmarks fits.
+pub const MAX_REQUEST_BYTES: usize = 64 << 20;
+/// Most bytes of a message from an agent: a report with both streams of output kept whole.
+pub const MAX_AGENT_MESSAGE_BYTES: usize = 4 << 20;
+/// Most bytes of a message to an agent: a work order.
+pub const MAX_GRANT_BYTES: usize = 16 << 20;
+/// Most bytes of an answer to a user: a status list, a piece of an export, a report.
+pub const MAX_ANSWER_BYTES: usize = 64 << 20;
