@@ -1,1 +1,3 @@
 //! The pure heart: experiments, plans, the coordinator's and the agent's machines.
+
+pub mod journal;
