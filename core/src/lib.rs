@@ -19,6 +19,7 @@ pub mod event;
 pub mod experiment;
 pub mod host;
 pub mod id;
+pub mod journal;
 pub mod lease;
 pub mod machine;
 pub mod message;

@@ -1,0 +1,176 @@
+//! The seam under the journal: one directory and its files. Tests put a failing or forgetful disk behind it.
+
+use std::fmt::Debug;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// The directory of one journal; files are named within it.
+pub trait Directory: Debug + Send + Sync {
+    /// Where it is, for messages.
+    fn path(&self) -> &Path;
+    /// Names of all files, in any order.
+    fn list(&self) -> io::Result<Vec<String>>;
+    /// Makes an empty file, also in place of an older one of that name, and opens it for writing.
+    fn create(&self, name: &str) -> io::Result<Box<dyn SegmentFile>>;
+    /// Opens a file for reading, and beside a running service for nothing else.
+    fn open_to_read(&self, name: &str) -> io::Result<Box<dyn SegmentFile>>;
+    /// Opens a file for reading and writing.
+    fn open_to_write(&self, name: &str) -> io::Result<Box<dyn SegmentFile>>;
+    /// Gives a file another name, at once and as a whole.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, name: &str) -> io::Result<()>;
+    /// Makes all names made, changed and removed before durable.
+    fn sync(&self) -> io::Result<()>;
+}
+
+/// One open file.
+pub trait SegmentFile: Debug + Send {
+    /// Its length.
+    fn length(&self) -> io::Result<u64>;
+    /// Reads from `offset` on; fewer bytes than the buffer takes are no error, and none are the end of the file.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Writes at `offset`; fewer bytes than given are no error.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+    /// Cuts the file to this length.
+    fn truncate(&self, length: u64) -> io::Result<()>;
+    /// Makes all bytes written before, and the length, durable (`fdatasync`).
+    fn sync(&self) -> io::Result<()>;
+}
+
+/// A directory on a real disk.
+#[derive(Debug)]
+pub struct DiskDirectory {
+    path: PathBuf,
+}
+
+impl DiskDirectory {
+    /// Names a directory that should exist.
+    pub fn new(path: impl Into<PathBuf>) -> DiskDirectory {
+        DiskDirectory { path: path.into() }
+    }
+
+    /// Makes the directory and its missing parents durably.
+    pub fn create_all(path: &Path) -> io::Result<DiskDirectory> {
+        if !path.is_dir() {
+            if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+                DiskDirectory::create_all(parent)?;
+            }
+            match fs::create_dir(path) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => sync_directory(parent_of(path))?,
+            }
+        }
+        Ok(DiskDirectory::new(path))
+    }
+}
+
+fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+impl Directory for DiskDirectory {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.path)? {
+            // A name that is no UTF-8 is none of ours.
+            names.extend(entry?.file_name().into_string().ok());
+        }
+        Ok(names)
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn SegmentFile>> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(self.path.join(name))?;
+        Ok(Box::new(file))
+    }
+
+    fn open_to_read(&self, name: &str) -> io::Result<Box<dyn SegmentFile>> {
+        Ok(Box::new(File::open(self.path.join(name))?))
+    }
+
+    fn open_to_write(&self, name: &str) -> io::Result<Box<dyn SegmentFile>> {
+        Ok(Box::new(OpenOptions::new().read(true).write(true).open(self.path.join(name))?))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path.join(from), self.path.join(to))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.path.join(name))
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        sync_directory(&self.path)
+    }
+}
+
+impl SegmentFile for File {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        FileExt::read_at(self, buffer, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        FileExt::write_at(self, bytes, offset)
+    }
+
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+}
+
+/// Writes all of `bytes`, however many writes the disk needs for it.
+pub(crate) fn write_all_at(file: &dyn SegmentFile, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file.write_at(bytes, offset) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                bytes = bytes.get(written..).unwrap_or_default();
+                offset += written as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Fills `buffer` from `offset` on, as far as the file goes, and says how far that was.
+pub(crate) fn read_full_at(file: &dyn SegmentFile, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read_at(&mut buffer[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}

@@ -1,0 +1,270 @@
+//! The writer: append, sync, and only then acknowledge.
+
+use crate::directory::{Directory, DiskDirectory, write_all_at};
+use crate::failure::Failure;
+use crate::lock::DirectoryLock;
+use crate::recovery::{OpenCheck, OpenError, Recovered, Recovery, recover};
+use crate::replay::{ReadError, Replay};
+use crate::segment::{self, OpenSegment};
+use speedup_core::journal::{
+    FRAME_HEADER_BYTES, HEADER_BYTES, JournalId, PayloadVersion, Position, RecordTooLarge, SegmentHeader,
+};
+use std::path::Path;
+use std::sync::Arc;
+
+/// How much a group may hold before it must be synced: it is kept in memory, and written at once.
+pub const MAX_GROUP_BYTES: usize = 64 << 20;
+
+/// A segment's usual length: it is copied and removed as a whole, and the last one is read in full on opening.
+const USUAL_SEGMENT_BYTES: u64 = 64 << 20;
+
+/// How to open a journal.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The id it gets if it has to be made.
+    pub id_if_new: JournalId,
+    /// A segment with this many bytes gets no further group. It may be longer by one group.
+    pub segment_bytes: u64,
+    /// How much of it is read on opening.
+    pub check: OpenCheck,
+}
+
+/// The one writer of a journal. It has the directory's lock.
+///
+/// Its calls block on the disk. The group that was appended but not synced is lost when it is dropped; it was not
+/// acknowledged.
+#[derive(Debug)]
+pub struct Journal {
+    directory: Arc<dyn Directory>,
+    id: JournalId,
+    segment_bytes: u64,
+    /// First positions, ascending; the last is the current one.
+    segments: Vec<Position>,
+    current: OpenSegment,
+    /// Encoded, not written.
+    group: Vec<u8>,
+    durable_bytes: u64,
+    durable_end: Position,
+    mark: Mark,
+    failure: Option<Failure>,
+    _lock: Option<DirectoryLock>,
+}
+
+/// Whether all that was written has also been synced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Synced,
+    Written,
+}
+
+/// Why a record was not recorded.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum WriteError {
+    /// Refused; the journal goes on.
+    #[error(transparent)]
+    TooLarge(#[from] RecordTooLarge),
+    /// Refused until the group is synced; the journal goes on.
+    #[error("a group of {MAX_GROUP_BYTES} bytes is to be synced before it grows")]
+    GroupFull,
+    /// Final: nothing more is recorded or acknowledged before the journal is opened anew.
+    #[error("the journal has stopped")]
+    Failed(#[from] Failure),
+}
+
+impl WriteError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            WriteError::TooLarge(_) | WriteError::GroupFull => None,
+            WriteError::Failed(failure) => failure.hint(),
+        }
+    }
+}
+
+impl Options {
+    /// The usual ones.
+    pub fn new(id_if_new: JournalId) -> Options {
+        Options { id_if_new, segment_bytes: USUAL_SEGMENT_BYTES, check: OpenCheck::EverySegment }
+    }
+}
+
+impl Journal {
+    /// Opens the journal in `directory`, or makes it, and says what it found.
+    pub fn open(directory: impl AsRef<Path>, options: &Options) -> Result<(Journal, Recovery), OpenError> {
+        let path = directory.as_ref();
+        let disk = DiskDirectory::create_all(path).map_err(Failure::of("create", path))?;
+        let lock = DirectoryLock::take(path)?;
+        let (mut journal, recovery) = Journal::open_on(Arc::new(disk), options)?;
+        journal._lock = Some(lock);
+        Ok((journal, recovery))
+    }
+
+    /// The same behind the seam, without a lock.
+    pub fn open_on(
+        directory: Arc<dyn Directory>,
+        options: &Options,
+    ) -> Result<(Journal, Recovery), OpenError> {
+        let Recovered { segments, current, recovery } = recover(&*directory, options)?;
+        let journal = Journal {
+            directory,
+            id: recovery.id,
+            segment_bytes: options.segment_bytes,
+            segments,
+            group: Vec::new(),
+            durable_bytes: current.encoder.offset(),
+            durable_end: recovery.next,
+            current,
+            mark: Mark::Written,
+            failure: None,
+            _lock: None,
+        };
+        Ok((journal, recovery))
+    }
+
+    /// Which journal it is.
+    pub fn id(&self) -> JournalId {
+        self.id
+    }
+
+    /// The oldest position still there; equal to the next when there is no record.
+    pub fn first(&self) -> Position {
+        self.segments.first().copied().unwrap_or(self.next())
+    }
+
+    /// The position that the next record will get.
+    pub fn next(&self) -> Position {
+        self.current.encoder.next()
+    }
+
+    /// The position after the last durable record: all before it may be acknowledged.
+    pub fn durable_end(&self) -> Position {
+        self.durable_end
+    }
+
+    /// Adds a record to the current group. The first of a group may begin a new segment.
+    pub fn append(&mut self, version: PayloadVersion, payload: &[u8]) -> Result<Position, WriteError> {
+        self.check_alive()?;
+        if self.group.is_empty() {
+            if self.current.encoder.offset() >= self.segment_bytes.max(HEADER_BYTES + 1) {
+                self.begin_segment()?;
+            }
+        } else if self.group.len() + FRAME_HEADER_BYTES + payload.len() > MAX_GROUP_BYTES {
+            return Err(WriteError::GroupFull);
+        }
+        Ok(self.current.encoder.record(version, payload, &mut self.group)?)
+    }
+
+    /// Makes the current group durable with one write and one sync, and returns the durable end. An empty group costs
+    /// nothing.
+    pub fn sync(&mut self) -> Result<Position, WriteError> {
+        self.check_alive()?;
+        if self.group.is_empty() {
+            return Ok(self.durable_end);
+        }
+        let synced = self.write_group().and_then(|()| self.sync_file());
+        self.or_stop(synced)?;
+        self.durable_bytes = self.current.encoder.offset();
+        self.durable_end = self.next();
+        // The group is durable whatever becomes of its mark; a failure is told to the next caller.
+        self.current.encoder.mark(&mut self.group);
+        let marked = self.write_group();
+        let _ = self.or_stop(marked);
+        Ok(self.durable_end)
+    }
+
+    /// Syncs the group and the mark behind it: then nothing is left to be written back later, which a quiet host wants
+    /// before it measures, and any later damage to a record is recognised as such.
+    pub fn seal(&mut self) -> Result<(), WriteError> {
+        self.sync()?;
+        self.check_alive()?;
+        if self.mark == Mark::Written {
+            let synced = self.sync_file();
+            self.or_stop(synced)?;
+            self.mark = Mark::Synced;
+        }
+        Ok(())
+    }
+
+    /// Seals the journal and releases it.
+    pub fn close(mut self) -> Result<(), WriteError> {
+        self.seal()
+    }
+
+    /// The durable records from `from` on, as of now. It reads the files itself and may outlive later appends.
+    pub fn replay(&self, from: Position) -> Result<Replay, ReadError> {
+        let end = (self.durable_bytes, self.durable_end);
+        Replay::new(self.directory.clone(), self.id, &self.segments, from, end)
+    }
+
+    /// Removes the segments whose records all lie before `position`, and returns how many. The current one stays.
+    pub fn remove_before(&mut self, position: Position) -> Result<usize, WriteError> {
+        self.check_alive()?;
+        let mut removed = 0;
+        while let [oldest, second, ..] = self.segments[..]
+            && second <= position
+        {
+            // A sync for each, oldest first: a power cut must not leave a later one removed and an earlier one there.
+            let result = self.remove_segment(oldest);
+            self.or_stop(result)?;
+            self.segments.remove(0);
+            removed += 1;
+        }
+        Ok(removed)
+    }
+
+    /// Forgets all records, and goes on at the next position in a new segment: for an outbox whose records have all
+    /// been acknowledged. It costs some syncs, so call it when the journal has grown or the time is quiet.
+    pub fn reset(&mut self) -> Result<(), WriteError> {
+        // Synced first, so that the positions have no gap if the power is cut before the old segments are gone.
+        self.sync()?;
+        if self.segments.last() != Some(&self.next()) {
+            self.begin_segment()?;
+        }
+        self.remove_before(self.next())?;
+        Ok(())
+    }
+
+    fn begin_segment(&mut self) -> Result<(), WriteError> {
+        // An earlier segment is complete, its mark too.
+        self.seal()?;
+        let header = SegmentHeader { journal: self.id, first: self.next() };
+        let created = segment::create(&*self.directory, &header);
+        self.current = self.or_stop(created)?;
+        self.segments.push(header.first);
+        self.durable_bytes = HEADER_BYTES;
+        self.mark = Mark::Synced;
+        Ok(())
+    }
+
+    fn remove_segment(&self, first: Position) -> Result<(), Failure> {
+        let name = segment::file_name(first);
+        self.directory.remove(&name).map_err(Failure::of("remove", self.directory.path().join(&name)))?;
+        self.directory.sync().map_err(Failure::of("sync", self.directory.path()))
+    }
+
+    /// The group stands in the file where the encoder made it, which ends where the encoder is.
+    fn write_group(&mut self) -> Result<(), Failure> {
+        let at = self.current.encoder.offset() - self.group.len() as u64;
+        self.mark = Mark::Written;
+        write_all_at(&*self.current.file, &self.group, at)
+            .map_err(Failure::of("write", &self.current.path))?;
+        self.group.clear();
+        Ok(())
+    }
+
+    fn sync_file(&self) -> Result<(), Failure> {
+        self.current.file.sync().map_err(Failure::of("sync", &self.current.path))
+    }
+
+    fn check_alive(&self) -> Result<(), WriteError> {
+        self.failure.clone().map_or(Ok(()), |failure| Err(failure.into()))
+    }
+
+    /// Remembers a failure: it is final.
+    fn or_stop<T>(&mut self, result: Result<T, Failure>) -> Result<T, WriteError> {
+        result.map_err(|failure| {
+            self.failure = Some(failure.clone());
+            failure.into()
+        })
+    }
+}

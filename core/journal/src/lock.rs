@@ -1,0 +1,88 @@
+//! The lock of a journal's directory: one writer at a time.
+
+use crate::failure::Failure;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+const NAME: &str = "lock";
+
+/// A process id in text is shorter; what else the file may hold is not read.
+const MAX_PID_BYTES: u64 = 20;
+
+/// Held as long as it lives. The system releases it when the process ends, however it ends, and a command that the
+/// process executes does not inherit it (the descriptor closes on exec).
+#[derive(Debug)]
+pub(crate) struct DirectoryLock {
+    _file: File,
+}
+
+/// Why the lock could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Another process has the journal open.
+    #[error("the journal in {} is in use by {}", directory.display(), holder_in_words(*holder))]
+    Held {
+        /// The journal's directory.
+        directory: PathBuf,
+        /// The process that holds it, as it wrote into the lock file.
+        holder: Option<u32>,
+    },
+    /// The lock file itself failed.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
+impl LockError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            LockError::Held { .. } => Some("stop that process, or give this one a directory of its own"),
+            LockError::Failed(failure) => failure.hint(),
+        }
+    }
+}
+
+impl DirectoryLock {
+    pub(crate) fn take(directory: &Path) -> Result<DirectoryLock, LockError> {
+        let path = directory.join(NAME);
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(Failure::of("open the lock file", &path))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                return Err(LockError::Held { directory: directory.to_owned(), holder: holder(&mut file) });
+            }
+            Err(error) => return Err(Failure::of("lock", &path)(error.into()).into()),
+        }
+        // It serves a message only; a full disk must not keep the journal closed for it.
+        let _ = write_holder(&mut file);
+        Ok(DirectoryLock { _file: file })
+    }
+}
+
+fn write_holder(file: &mut File) -> std::io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    writeln!(file, "{}", std::process::id())
+}
+
+/// Nothing when the holder has not yet written its id.
+fn holder(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.take(MAX_PID_BYTES).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+fn holder_in_words(holder: Option<u32>) -> String {
+    match holder {
+        Some(pid) => format!("process {pid}"),
+        None => "another process".to_owned(),
+    }
+}

@@ -1,0 +1,213 @@
+//! Reading a journal from any position on, with bounded memory, by its writer or beside it.
+
+use crate::directory::{Directory, DiskDirectory};
+use crate::segment::{self, Part, SegmentError, SegmentReader};
+use speedup_core::journal::{JournalId, PayloadVersion, Position, Record, Tail};
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Reads a journal without its lock, also while a service writes it.
+///
+/// It ends where the journal itself proves that all was synced: while the service runs that is the last acknowledged
+/// record. After a power cut the last group may not be proven; opening the [`Journal`](crate::Journal) decides on it.
+#[derive(Debug)]
+pub struct Reader {
+    directory: Arc<dyn Directory>,
+    journal: JournalId,
+    segments: Vec<Position>,
+    durable_bytes: u64,
+    durable_end: Position,
+}
+
+/// The records of a journal from a position on, in order.
+///
+/// [`Replay::next_record`] lends each record; as an `Iterator` it gives owned ones. It ends after an error.
+#[derive(Debug)]
+pub struct Replay {
+    directory: Arc<dyn Directory>,
+    journal: JournalId,
+    from: Position,
+    segments: VecDeque<Position>,
+    /// Durable bytes of the last segment.
+    durable_bytes: u64,
+    current: Option<SegmentReader>,
+}
+
+/// A record that owns its payload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnedRecord {
+    /// Its number.
+    pub position: Position,
+    /// Encoding of the payload.
+    pub version: PayloadVersion,
+    /// What was appended.
+    pub payload: Vec<u8>,
+}
+
+/// Why a journal cannot be read on.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// There is no segment here.
+    #[error("there is no journal in {}", directory.display())]
+    Absent {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// The records asked for were removed, or cannot have been there yet.
+    #[error("the journal in {} has no position {from}: it holds {first} to {end}, the end excluded", directory.display())]
+    OutOfRange {
+        /// The directory.
+        directory: PathBuf,
+        /// What was asked for.
+        from: Position,
+        /// The first position there is.
+        first: Position,
+        /// The durable end.
+        end: Position,
+    },
+    /// A segment cannot be read.
+    #[error(transparent)]
+    Segment(#[from] SegmentError),
+}
+
+impl ReadError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            ReadError::Absent { .. } => {
+                Some("check the directory; a coordinator makes its journal at its first start")
+            }
+            ReadError::OutOfRange { .. } => {
+                Some("begin at the first position there is; older ones were compacted")
+            }
+            ReadError::Segment(error) => error.hint(),
+        }
+    }
+}
+
+impl Reader {
+    /// Looks at the journal in `directory` as it is now.
+    pub fn open(directory: impl AsRef<Path>) -> Result<Reader, ReadError> {
+        Reader::open_on(Arc::new(DiskDirectory::new(directory.as_ref())))
+    }
+
+    /// The same behind the seam.
+    pub fn open_on(directory: Arc<dyn Directory>) -> Result<Reader, ReadError> {
+        let segments = segment::list(&*directory).map_err(SegmentError::Failed)?;
+        let Some(last) = segments.last() else {
+            return Err(ReadError::Absent { directory: directory.path().to_owned() });
+        };
+        let mut reader = SegmentReader::open(&*directory, *last, None, Part::Whole(Tail::MayBeTorn))?;
+        reader.check()?;
+        let extent = reader.extent();
+        Ok(Reader {
+            journal: reader.header().journal,
+            durable_bytes: extent.durable_end,
+            durable_end: extent.durable_next,
+            directory,
+            segments,
+        })
+    }
+
+    /// Which journal it is.
+    pub fn id(&self) -> JournalId {
+        self.journal
+    }
+
+    /// The oldest position still there; equal to the durable end when there is no record.
+    pub fn first(&self) -> Position {
+        self.segments.first().copied().unwrap_or(self.durable_end)
+    }
+
+    /// The position after the last record that was durable when this reader was opened.
+    pub fn durable_end(&self) -> Position {
+        self.durable_end
+    }
+
+    /// The records from `from` up to the durable end.
+    pub fn replay(&self, from: Position) -> Result<Replay, ReadError> {
+        Replay::new(
+            self.directory.clone(),
+            self.journal,
+            &self.segments,
+            from,
+            (self.durable_bytes, self.durable_end),
+        )
+    }
+}
+
+impl Replay {
+    /// `segments` ascend; the durable end of the last is given in bytes and as a position.
+    pub(crate) fn new(
+        directory: Arc<dyn Directory>,
+        journal: JournalId,
+        segments: &[Position],
+        from: Position,
+        (durable_bytes, durable_end): (u64, Position),
+    ) -> Result<Replay, ReadError> {
+        let first = segments.first().copied().unwrap_or(durable_end);
+        if !(first..=durable_end).contains(&from) {
+            let directory = directory.path().to_owned();
+            return Err(ReadError::OutOfRange { directory, from, first, end: durable_end });
+        }
+        let skipped = segments.partition_point(|segment| *segment <= from).saturating_sub(1);
+        let segments = segments.iter().skip(skipped).copied().collect();
+        Ok(Replay { directory, journal, from, segments, durable_bytes, current: None })
+    }
+
+    /// The next record, borrowed from the read buffer; `None` at the durable end.
+    pub fn next_record(&mut self) -> Result<Option<Record<'_>>, ReadError> {
+        match self.advance() {
+            Ok(()) => Ok(self.current.as_ref().and_then(SegmentReader::record)),
+            Err(error) => {
+                self.current = None;
+                self.segments.clear();
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Goes to the next record at or after `from`, or to the end, where there is no current segment.
+    fn advance(&mut self) -> Result<(), SegmentError> {
+        loop {
+            match &mut self.current {
+                Some(segment) => {
+                    if !segment.advance()? {
+                        if let Some(next) = self.segments.front() {
+                            segment.check_followed_by(*next)?;
+                        }
+                        self.current = None;
+                    } else if segment.record().is_some_and(|record| record.position >= self.from) {
+                        return Ok(());
+                    }
+                }
+                None => match self.segments.pop_front() {
+                    Some(first) => self.current = Some(self.open(first)?),
+                    None => return Ok(()),
+                },
+            }
+        }
+    }
+
+    fn open(&self, first: Position) -> Result<SegmentReader, SegmentError> {
+        let part = match self.segments.is_empty() {
+            true => Part::Durable(self.durable_bytes),
+            false => Part::Whole(Tail::Complete),
+        };
+        SegmentReader::open(&*self.directory, first, Some(self.journal), part)
+    }
+}
+
+impl Iterator for Replay {
+    type Item = Result<OwnedRecord, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let owned = |record: Record<'_>| OwnedRecord {
+            position: record.position,
+            version: record.version,
+            payload: record.payload.to_vec(),
+        };
+        self.next_record().map(|record| record.map(owned)).transpose()
+    }
+}

@@ -1,0 +1,306 @@
+//! Segment files: their names, how one is made, and how one is read with a bounded buffer.
+
+use crate::directory::{Directory, SegmentFile, read_full_at, write_all_at};
+use crate::failure::Failure;
+use speedup_core::journal::{
+    Damage, DamageKind, Encoder, Extent, HEADER_BYTES, HeaderError, JournalId, PayloadVersion, Position,
+    Record, Scanner, SegmentHeader, Step, Tail, TornTail, Verdict,
+};
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// How much is read at once. Larger records get a larger buffer, up to the longest record.
+const READ_BYTES: usize = 256 << 10;
+
+pub(crate) const DAMAGED_HINT: &str = "nothing was changed: restore this segment from a backup, or keep a copy and move it and all later segments away \
+     to go on without the records from that position on; and check the disk";
+pub(crate) const NEWER_HINT: &str = "open it with the program that wrote it, or a newer one";
+
+const SUFFIX: &str = ".seg";
+const UNFINISHED_SUFFIX: &str = ".seg.new";
+
+/// Why a segment cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SegmentError {
+    /// What was acknowledged is no longer there as it was written.
+    #[error(transparent)]
+    Damaged(#[from] Damaged),
+    /// A newer program wrote it.
+    #[error("{} has journal format version {version}, which this program does not know", file.display())]
+    Newer {
+        /// The segment.
+        file: PathBuf,
+        /// The version it has.
+        version: u32,
+    },
+    /// The file could not be read.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
+/// Where a journal is damaged. The file was left as it is.
+#[derive(Debug, thiserror::Error)]
+#[error("the journal is damaged: {} cannot be read from byte {at_byte} (position {position}) on", file.display())]
+pub struct Damaged {
+    /// The segment.
+    pub file: PathBuf,
+    /// Byte of the segment.
+    pub at_byte: u64,
+    /// The first record that cannot be read.
+    pub position: Position,
+    /// What is wrong there.
+    #[source]
+    pub why: DamagedBy,
+}
+
+/// What is wrong with a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DamagedBy {
+    /// A frame is not what was written.
+    #[error(transparent)]
+    Frame(DamageKind),
+    /// The header is not what was written.
+    #[error(transparent)]
+    Header(HeaderError),
+    /// It was copied here from another journal.
+    #[error("it belongs to another journal, {0}")]
+    Foreign(JournalId),
+    /// It has another segment's name.
+    #[error("its name does not fit its first position, {0}")]
+    Misnamed(Position),
+    /// Records between this segment and the next are missing.
+    #[error("the next segment begins at position {0} only")]
+    Gap(Position),
+}
+
+impl SegmentError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            SegmentError::Damaged(_) => Some(DAMAGED_HINT),
+            SegmentError::Newer { .. } => Some(NEWER_HINT),
+            SegmentError::Failed(failure) => failure.hint(),
+        }
+    }
+}
+
+/// Name of the segment whose first record has this position.
+pub(crate) fn file_name(first: Position) -> String {
+    format!("{:016x}{SUFFIX}", first.0)
+}
+
+/// First positions of all segments, ascending.
+pub(crate) fn list(directory: &dyn Directory) -> Result<Vec<Position>, Failure> {
+    let names = directory.list().map_err(Failure::of("list", directory.path()))?;
+    let mut segments: Vec<Position> = names.iter().filter_map(|name| position_in(name)).collect();
+    segments.sort_unstable();
+    Ok(segments)
+}
+
+fn position_in(name: &str) -> Option<Position> {
+    let first = Position(u64::from_str_radix(name.strip_suffix(SUFFIX)?, 16).ok()?);
+    (name == file_name(first)).then_some(first)
+}
+
+/// Removes segments that a crash left before they got their names.
+pub(crate) fn remove_unfinished(directory: &dyn Directory) -> Result<(), Failure> {
+    let names = directory.list().map_err(Failure::of("list", directory.path()))?;
+    for name in names.iter().filter(|name| name.ends_with(UNFINISHED_SUFFIX)) {
+        directory.remove(name).map_err(Failure::of("remove", directory.path().join(name)))?;
+    }
+    Ok(())
+}
+
+/// A segment that is being written.
+#[derive(Debug)]
+pub(crate) struct OpenSegment {
+    pub(crate) path: PathBuf,
+    pub(crate) file: Box<dyn SegmentFile>,
+    pub(crate) encoder: Encoder,
+}
+
+/// Makes a segment durably: its header is synced before it has its name, and the name before it has records.
+pub(crate) fn create(directory: &dyn Directory, header: &SegmentHeader) -> Result<OpenSegment, Failure> {
+    let name = file_name(header.first);
+    let unfinished = name.replace(SUFFIX, UNFINISHED_SUFFIX);
+    let path = directory.path().join(&name);
+    let file = directory.create(&unfinished).map_err(Failure::of("create", &path))?;
+    write_all_at(&*file, &header.encode(), 0).map_err(Failure::of("write", &path))?;
+    file.sync().map_err(Failure::of("sync", &path))?;
+    directory.rename(&unfinished, &name).map_err(Failure::of("name", &path))?;
+    directory.sync().map_err(Failure::of("sync", directory.path()))?;
+    Ok(OpenSegment { path, file, encoder: Encoder::new(header) })
+}
+
+/// Reads a segment, one record at a time.
+#[derive(Debug)]
+pub(crate) struct SegmentReader {
+    path: PathBuf,
+    file: Box<dyn SegmentFile>,
+    header: SegmentHeader,
+    scanner: Scanner,
+    /// The segment's bytes from `buffer_start` on.
+    buffer: Vec<u8>,
+    buffer_start: u64,
+    end: u64,
+    record: Option<RecordInBuffer>,
+    torn: Option<TornTail>,
+}
+
+#[derive(Debug, Clone)]
+struct RecordInBuffer {
+    position: Position,
+    version: PayloadVersion,
+    payload: Range<usize>,
+}
+
+/// Which part of a segment to read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Part {
+    /// All of it.
+    Whole(Tail),
+    /// The bytes before this one, which were synced.
+    Durable(u64),
+}
+
+impl SegmentReader {
+    /// Opens a segment and checks its header; `whose` is nothing when the journal is not known yet.
+    pub(crate) fn open(
+        directory: &dyn Directory,
+        first: Position,
+        whose: Option<JournalId>,
+        part: Part,
+    ) -> Result<SegmentReader, SegmentError> {
+        let name = file_name(first);
+        let path = directory.path().join(&name);
+        let file = directory.open_to_read(&name).map_err(Failure::of("open", &path))?;
+        let length = file.length().map_err(Failure::of("get the length of", &path))?;
+        let (end, tail) = match part {
+            Part::Whole(tail) => (length, tail),
+            Part::Durable(end) => (end, Tail::Complete),
+        };
+        let mut start = [0; HEADER_BYTES as usize];
+        let read = read_full_at(&*file, &mut start, 0).map_err(Failure::of("read", &path))?;
+        let damaged = |why| Damaged { file: path.clone(), at_byte: 0, position: first, why };
+        let header = match SegmentHeader::decode(&start[..read]) {
+            Ok(header) if header.first != first => Err(damaged(DamagedBy::Misnamed(header.first)))?,
+            Ok(header) if whose.is_some_and(|whose| whose != header.journal) => {
+                Err(damaged(DamagedBy::Foreign(header.journal)))?
+            }
+            Ok(header) => header,
+            Err(HeaderError::Newer { version }) => return Err(SegmentError::Newer { file: path, version }),
+            Err(error) => Err(damaged(DamagedBy::Header(error)))?,
+        };
+        Ok(SegmentReader {
+            scanner: Scanner::new(&header, end, tail),
+            buffer: Vec::new(),
+            buffer_start: HEADER_BYTES,
+            record: None,
+            torn: None,
+            path,
+            file,
+            header,
+            end,
+        })
+    }
+
+    /// Goes to the next record; `false` at the end of what is valid.
+    pub(crate) fn advance(&mut self) -> Result<bool, SegmentError> {
+        loop {
+            let consumed = (self.scanner.offset() - self.buffer_start) as usize;
+            let window = self.buffer.get(consumed..).unwrap_or_default();
+            match self.scanner.step(window) {
+                Step::Record(record) => {
+                    let (position, version, length) = (record.position, record.version, record.payload.len());
+                    let end = (self.scanner.offset() - self.buffer_start) as usize;
+                    self.record = Some(RecordInBuffer { position, version, payload: end - length..end });
+                    return Ok(true);
+                }
+                Step::Lacks(bytes) => self.fill(bytes)?,
+                Step::End(verdict) => {
+                    self.record = None;
+                    return self.end_with(verdict);
+                }
+            }
+        }
+    }
+
+    /// The record that [`SegmentReader::advance`] went to.
+    pub(crate) fn record(&self) -> Option<Record<'_>> {
+        let RecordInBuffer { position, version, payload } = self.record.clone()?;
+        Some(Record { position, version, payload: self.buffer.get(payload)? })
+    }
+
+    /// Reads on to the end, for the sake of the checks.
+    pub(crate) fn check(&mut self) -> Result<(), SegmentError> {
+        while self.advance()? {}
+        Ok(())
+    }
+
+    /// Refuses a next segment that does not begin where this one ended.
+    pub(crate) fn check_followed_by(&self, next: Position) -> Result<(), SegmentError> {
+        let extent = self.extent();
+        if extent.next == next {
+            return Ok(());
+        }
+        let damage = (extent.end, extent.next, DamagedBy::Gap(next));
+        Err(self.damaged(damage))
+    }
+
+    pub(crate) fn header(&self) -> SegmentHeader {
+        self.header
+    }
+
+    pub(crate) fn path(&self) -> &PathBuf {
+        &self.path
+    }
+
+    /// How far the segment is valid, as far as it was read.
+    pub(crate) fn extent(&self) -> Extent {
+        self.scanner.extent()
+    }
+
+    /// Bytes that were to be read, valid or not.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The torn tail that was met at the end.
+    pub(crate) fn torn(&self) -> Option<TornTail> {
+        self.torn
+    }
+
+    fn end_with(&mut self, verdict: Verdict) -> Result<bool, SegmentError> {
+        match verdict {
+            Verdict::Clean => {}
+            Verdict::TornTail(torn) => self.torn = Some(torn),
+            Verdict::Damaged(Damage { at, position, kind }) => {
+                return Err(self.damaged((at, position, DamagedBy::Frame(kind))));
+            }
+        }
+        Ok(false)
+    }
+
+    fn damaged(&self, (at_byte, position, why): (u64, Position, DamagedBy)) -> SegmentError {
+        Damaged { file: self.path.clone(), at_byte, position, why }.into()
+    }
+
+    /// Drops what was consumed and reads on until the buffer has at least `bytes`.
+    fn fill(&mut self, bytes: usize) -> Result<(), Failure> {
+        let offset = self.scanner.offset();
+        let consumed = (offset - self.buffer_start) as usize;
+        self.buffer.drain(..consumed.min(self.buffer.len()));
+        self.buffer_start = offset;
+        let kept = self.buffer.len();
+        let left = usize::try_from(self.end - offset).unwrap_or(usize::MAX);
+        self.buffer.resize(bytes.max(READ_BYTES).min(left), 0);
+        let read = read_full_at(&*self.file, &mut self.buffer[kept..], offset + kept as u64);
+        let read = read.map_err(Failure::of("read", &self.path))?;
+        if kept + read < self.buffer.len() {
+            // It was shortened while we read: another process opened the journal and cut a torn tail.
+            let shortened = std::io::ErrorKind::UnexpectedEof.into();
+            return Err(Failure::of("read to the end of", &self.path)(shortened));
+        }
+        Ok(())
+    }
+}

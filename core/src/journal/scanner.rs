@@ -1,0 +1,207 @@
+//! Reads a segment from front to back and ends with a verdict.
+
+use super::frame::{FrameHeader, FrameKind, Parsed, parse};
+use super::header::{HEADER_BYTES, SegmentHeader};
+use super::record::{PayloadVersion, Position, Record};
+use super::search::{Found, Search};
+
+/// Reads the frames of one segment, a window of its bytes at a time.
+#[derive(Debug)]
+pub struct Scanner {
+    seed: u32,
+    end: u64,
+    tail: Tail,
+    extent: Extent,
+    state: State,
+}
+
+/// What the end of a segment may look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tail {
+    /// All bytes were synced: an earlier segment, or the last one up to its durable end.
+    Complete,
+    /// The last segment: what was written after its last sync may be there in part.
+    MayBeTorn,
+}
+
+/// What one step found.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// The next record.
+    Record(Record<'a>),
+    /// Call again with a window of at least this many bytes, from [`Scanner::offset`] on. The segment has them.
+    Lacks(usize),
+    /// There are no more records.
+    End(Verdict),
+}
+
+/// How a segment ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// With its last frame.
+    Clean,
+    /// With the remains of a group that was never acknowledged; they are to be cut.
+    TornTail(TornTail),
+    /// With damage to what was synced; the segment is not to be written to.
+    Damaged(Damage),
+}
+
+/// The remains of an unacknowledged group, to be cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TornTail {
+    /// Byte of the segment to cut at.
+    pub at: u64,
+    /// The position that the first lost record would have had.
+    pub position: Position,
+    /// Intact frames behind the tear: unacknowledged like the rest, and cut with it.
+    pub intact_beyond: u64,
+}
+
+/// Where acknowledged bytes are no longer what was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} at byte {at}, where the record at position {position} is expected")]
+pub struct Damage {
+    /// Byte of the segment.
+    pub at: u64,
+    /// Position of the first record that cannot be read.
+    pub position: Position,
+    /// What is wrong there.
+    pub kind: DamageKind,
+}
+
+/// What is wrong with a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DamageKind {
+    /// The bytes are not those that were written.
+    #[error("a checksum does not match")]
+    Checksum,
+    /// The file is shorter than what was synced.
+    #[error("the segment ends inside a record")]
+    EndsEarly,
+    /// An intact record, but not the one that belongs there.
+    #[error("a record is out of order")]
+    OutOfOrder,
+    /// A search for valid frames met too many that nearly were; to be safe, nothing is cut.
+    #[error("unreadable bytes that may hide synced records")]
+    Unclear,
+}
+
+/// How far a segment is valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Byte after the last valid frame.
+    pub end: u64,
+    /// Position of the record after the last valid one.
+    pub next: Position,
+    /// The segment itself proves that its bytes before this one were synced.
+    pub durable_end: u64,
+    /// Position of the first record that is not proven to be synced.
+    pub durable_next: Position,
+    /// Whether the last valid frame is a mark.
+    pub marked: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    Reading,
+    Searching(Search),
+    Ended(Verdict),
+}
+
+impl Scanner {
+    /// For a segment of `end` bytes, or for the first `end` bytes of one.
+    pub fn new(header: &SegmentHeader, end: u64, tail: Tail) -> Scanner {
+        let extent = Extent {
+            end: HEADER_BYTES,
+            next: header.first,
+            durable_end: HEADER_BYTES,
+            durable_next: header.first,
+            marked: false,
+        };
+        Scanner { seed: header.seed(), end, tail, extent, state: State::Reading }
+    }
+
+    /// Byte of the segment with which the next window begins.
+    pub fn offset(&self) -> u64 {
+        match &self.state {
+            State::Reading | State::Ended(_) => self.extent.end,
+            State::Searching(search) => search.offset(),
+        }
+    }
+
+    /// How far the segment is valid, as far as it was read.
+    pub fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    /// Reads on. `window` holds the segment's bytes from [`Scanner::offset`] on, as many as the caller has.
+    pub fn step<'a>(&mut self, window: &'a [u8]) -> Step<'a> {
+        let start = self.offset();
+        let rest = |offset: u64| window.get((offset - start) as usize..).unwrap_or_default();
+        loop {
+            let step = match &mut self.state {
+                State::Reading => self.read(rest(self.extent.end)),
+                State::Searching(search) => match search.step(rest(search.offset()), self.seed, self.end) {
+                    Found::Lacks(bytes) => Some(Step::Lacks(bytes)),
+                    Found::Verdict(verdict) => {
+                        self.state = State::Ended(verdict);
+                        None
+                    }
+                },
+                State::Ended(verdict) => Some(Step::End(*verdict)),
+            };
+            if let Some(step) = step {
+                return step;
+            }
+        }
+    }
+
+    /// Reads one frame; `None` for a mark and when the state has changed.
+    fn read<'a>(&mut self, rest: &'a [u8]) -> Option<Step<'a>> {
+        let offset = self.extent.end;
+        if offset == self.end {
+            self.state = State::Ended(Verdict::Clean);
+            return None;
+        }
+        let kind = match parse(rest, self.seed, offset, self.end) {
+            Parsed::Frame(header, payload) if self.belongs(&header) => return self.accept(&header, payload),
+            Parsed::Frame(..) => DamageKind::OutOfOrder,
+            Parsed::Lacks(bytes) => return Some(Step::Lacks(bytes)),
+            Parsed::EndsEarly => DamageKind::EndsEarly,
+            Parsed::Invalid => DamageKind::Checksum,
+        };
+        let damage = Damage { at: offset, position: self.extent.next, kind };
+        self.state = match self.tail {
+            Tail::Complete => State::Ended(Verdict::Damaged(damage)),
+            Tail::MayBeTorn => State::Searching(Search::new(damage)),
+        };
+        None
+    }
+
+    /// A valid frame that the writer would not have put here is left over from a group that was cut before.
+    fn belongs(&self, header: &FrameHeader) -> bool {
+        let first_after_a_sync = header.durable == self.extent.end;
+        let like_the_one_before = header.durable == self.extent.durable_end;
+        header.position == self.extent.next && (first_after_a_sync || like_the_one_before)
+    }
+
+    fn accept<'a>(&mut self, header: &FrameHeader, payload: &'a [u8]) -> Option<Step<'a>> {
+        if header.durable == self.extent.end {
+            self.extent.durable_end = self.extent.end;
+            self.extent.durable_next = self.extent.next;
+        }
+        self.extent.end += header.frame_bytes() as u64;
+        match header.kind {
+            FrameKind::Mark => {
+                self.extent.marked = true;
+                None
+            }
+            FrameKind::Record => {
+                self.extent.marked = false;
+                self.extent.next = header.position.next();
+                let version = PayloadVersion(header.version);
+                Some(Step::Record(Record { position: header.position, version, payload }))
+            }
+        }
+    }
+}
