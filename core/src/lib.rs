@@ -17,5 +17,8 @@
 pub mod experiment;
 pub mod id;
 pub mod plan;
+pub mod plan_file;
 pub mod seed;
+pub mod template;
 pub mod time;
+pub mod work;
