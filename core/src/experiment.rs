@@ -1,13 +1,20 @@
 //! A validated experiment: what is compared, on what, how often and under which independence. It is what a plan file
 //! says, with every default filled in; [`Experiment::check`] is the door every experiment passes, whichever way it came.
 
+mod check;
+mod problem;
+
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{BenchmarkIndex, VersionIndex};
 use crate::seed::Seed;
 use crate::time::Span;
+
+pub(crate) use problem::{excerpt, quoted};
+pub use problem::{ExperimentError, Fault, MAX_PROBLEMS, Place, Problem};
 
 /// Most runs of one experiment: a run is numbered by 32 bits and held in memory while the experiment is active.
 pub const MAX_RUNS: u64 = 20_000_000;
@@ -23,8 +30,23 @@ pub const MAX_OUTPUT_KEPT: u64 = 1 << 20;
 pub const MAX_OUTPUT_LIMIT: u64 = 16 << 30;
 /// Longest timeout of a run: a lease has to end some day.
 pub const MAX_TIMEOUT: Span = Span::from_secs(30 * 24 * 3600);
+/// Shortest timeout of a run: below it even an empty program may fail.
+pub const MIN_TIMEOUT: Span = Span::from_millis(1);
 /// Most warm-up executions before a run.
 pub const MAX_WARMUP: u32 = 1_000;
+/// Longest name of an experiment, a version or a benchmark: it becomes part of file names, which have 255 bytes.
+pub const MAX_NAME_BYTES: usize = 128;
+/// Longest description: it travels with every report.
+pub const MAX_DESCRIPTION_BYTES: usize = 16 << 10;
+/// Longest command with its placeholders filled in: Linux takes no single argument of 128 KiB, and a shell line is one.
+pub const MAX_ARGV_BYTES: usize = (128 << 10) - 1;
+/// Largest environment that a version or a benchmark adds, for the same reason.
+pub const MAX_ENV_BYTES: usize = (128 << 10) - 1;
+/// Longest value of a placeholder: it may be filled in many times.
+pub const MAX_VAR_BYTES: usize = 16 << 10;
+/// Assumed length of a host's input directory when the length of a command is checked. Where it is longer, a command
+/// near the limit fails to execute, and says so.
+pub const ASSUMED_INPUT_BYTES: usize = 256;
 
 /// One experiment, validated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -106,7 +128,7 @@ pub struct Expectation {
 }
 
 /// What is measured in a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Exec to exit, nanoseconds of the monotonic clock.
@@ -189,7 +211,7 @@ pub struct Independence {
 }
 
 /// When a host may take a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
     /// It has served no run in the scope before.
@@ -199,7 +221,7 @@ pub enum Policy {
 }
 
 /// Within what a host counts as used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// A host serves one run of a benchmark, in one version.
@@ -222,7 +244,7 @@ pub struct AnalysisChoice {
 }
 
 /// How benchmarks weigh in the suite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Weights {
     /// All alike.
@@ -261,7 +283,7 @@ pub struct OutputChoice {
 }
 
 /// Of which runs output is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeepOutput {
     /// Of failed runs only.

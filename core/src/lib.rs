@@ -24,6 +24,7 @@ pub mod lease;
 pub mod machine;
 pub mod message;
 pub mod plan;
+pub mod plan_file;
 pub mod record;
 pub mod run;
 pub mod seed;

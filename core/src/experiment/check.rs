@@ -1,0 +1,305 @@
+//! The door every experiment passes, from a plan file or over the wire: names, bounds, and that every placeholder has a
+//! value. It finds all problems in one pass, because a plan is mended by a person who wants to see them together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::slice;
+
+use super::problem::{ExperimentError, Fault, Place, Problems};
+use super::{
+    ASSUMED_INPUT_BYTES, Benchmark, CommandLine, Experiment, MAX_ARGV_BYTES, MAX_ATTEMPTS, MAX_BENCHMARKS, MAX_DESCRIPTION_BYTES,
+    MAX_ENV_BYTES, MAX_NAME_BYTES, MAX_OUTPUT_KEPT, MAX_OUTPUT_LIMIT, MAX_RUNS, MAX_TIMEOUT,
+    MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP, MIN_TIMEOUT, Metric, Version, Weights,
+};
+use crate::template::{is_identifier, placeholders};
+use crate::time::Span;
+use crate::work::{BENCHMARK, INPUT, VERSION};
+
+impl Experiment {
+    /// Whether this experiment can be planned and executed, or all that stands against it.
+    pub fn check(&self) -> Result<(), ExperimentError> {
+        let mut problems = Problems::default();
+        self.check_head(&mut problems);
+        self.check_size(&mut problems);
+        self.check_analysis(&mut problems);
+        self.check_bounds(&mut problems);
+        for version in self.versions.iter().take(MAX_VERSIONS) {
+            check_version(version, &mut problems);
+        }
+        let names = Names::of_versions(&self.versions);
+        for benchmark in self.benchmarks.iter().take(MAX_BENCHMARKS) {
+            check_benchmark(benchmark, &names, self.analysis.weights, &mut problems);
+        }
+        if let Some(setup) = &self.setup {
+            let place = Place::from(["setup"]);
+            check_command(&setup.command, &Names::of_host(), &place, &mut problems);
+            check_timeout(setup.timeout, &place, &mut problems);
+        }
+        problems.into_result()
+    }
+
+    fn check_head(&self, problems: &mut Problems) {
+        check_name(&self.name, || ["experiment", "name"].into(), problems);
+        let place = || Place::from(["experiment", "description"]);
+        let (what, bytes, most) = ("the description", self.description.len(), MAX_DESCRIPTION_BYTES);
+        if bytes > most {
+            problems.refuse(place(), Fault::TooLong { what, bytes, most });
+        }
+        if let Some(control) = self.description.chars().find(|c| c.is_control() && !"\n\t".contains(*c)) {
+            problems.refuse(place(), Fault::ControlCharacter(control));
+        }
+        check_unique(self.versions.iter().map(|version| version.name.as_str()), "versions", problems);
+        check_unique(self.benchmarks.iter().map(|benchmark| benchmark.name.as_str()), "benchmarks", problems);
+    }
+
+    fn check_size(&self, problems: &mut Problems) {
+        let (versions, benchmarks) = (self.versions.len(), self.benchmarks.len());
+        if versions < 2 {
+            problems.refuse(["versions"].into(), Fault::TooFewVersions(versions));
+        }
+        if benchmarks == 0 {
+            problems.refuse(["benchmarks"].into(), Fault::NoBenchmark);
+        }
+        for (what, count, most) in
+            [("versions", versions, MAX_VERSIONS), ("benchmarks", benchmarks, MAX_BENCHMARKS)]
+        {
+            if count > most {
+                problems.refuse([what].into(), Fault::TooMany { what, count, most });
+            }
+        }
+        if let Some(drawn) = self.drawn {
+            let place = || Place::from(["population", "sample"]);
+            check_range(u64::from(drawn), 1, u64::from(u32::MAX), place, problems);
+            if drawn as usize > benchmarks {
+                problems.refuse(place(), Fault::DrawnTooMany { drawn, benchmarks });
+            }
+        }
+        let place = || Place::from(["repetitions", "runs"]);
+        check_range(u64::from(self.runs), 1, MAX_RUNS, place, problems);
+        let taking_part = self.drawn.map_or(benchmarks, |drawn| benchmarks.min(drawn as usize)) as u64;
+        let runs = taking_part.saturating_mul(versions as u64).saturating_mul(u64::from(self.runs));
+        if runs > MAX_RUNS && u64::from(self.runs) <= MAX_RUNS {
+            problems.refuse(place(), Fault::TooManyRuns(runs));
+        }
+    }
+
+    fn check_analysis(&self, problems: &mut Problems) {
+        for (key, value) in [("confidence", self.analysis.confidence), ("precision", self.analysis.precision)] {
+            if !(value > 0.0 && value < 1.0) {
+                let fault =
+                    Fault::OutOfRange { value: value.to_string(), allowed: "more than 0 and less than 1".to_owned() };
+                problems.refuse(["analysis", key].into(), fault);
+            }
+        }
+        let place = || Place::from(["metrics", "collect"]);
+        if !self.metrics.contains(&Metric::Wall) {
+            problems.refuse(place(), Fault::WallMissing);
+        }
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = self.metrics.iter().find(|metric| !seen.insert(**metric)) {
+            problems.refuse(place(), Fault::SameMetric(twice.name()));
+        }
+    }
+
+    fn check_bounds(&self, problems: &mut Problems) {
+        let attempts = u64::from(self.limits.attempts);
+        check_range(attempts, 1, u64::from(MAX_ATTEMPTS), || ["limits", "attempts"].into(), problems);
+        check_range(self.output.limit, 1, MAX_OUTPUT_LIMIT, || ["output", "limit"].into(), problems);
+        check_range(self.output.keep, 0, MAX_OUTPUT_KEPT, || ["output", "keep"].into(), problems);
+    }
+}
+
+fn check_version(version: &Version, problems: &mut Problems) {
+    let place = || Place::from(["versions", &version.name]);
+    check_name(&version.name, place, problems);
+    for (name, value) in &version.vars {
+        let place = || place().at("vars").at(name);
+        if !is_identifier(name) {
+            problems.refuse(place(), Fault::VarName(name.clone()));
+        } else if [INPUT, VERSION, BENCHMARK].contains(&name.as_str()) {
+            problems.refuse(place(), Fault::VarTaken(name.clone()));
+        }
+        check_no_nul(value, place, problems);
+        let (what, bytes, most) = ("the value", value.len(), MAX_VAR_BYTES);
+        if bytes > most {
+            problems.refuse(place(), Fault::TooLong { what, bytes, most });
+        }
+    }
+    check_env(&version.env, &Names::of_versions(slice::from_ref(version)), place, problems);
+}
+
+fn check_benchmark(benchmark: &Benchmark, names: &Names<'_>, weights: Weights, problems: &mut Problems) {
+    let place = Place::from(["benchmarks", &benchmark.name]);
+    check_name(&benchmark.name, || place.clone(), problems);
+    check_command(&benchmark.command, names, &place, problems);
+    check_env(&benchmark.env, names, || place.clone(), problems);
+    check_timeout(benchmark.timeout, &place, problems);
+    let warmup = u64::from(benchmark.warmup);
+    check_range(warmup, 0, u64::from(MAX_WARMUP), || place.at("warmup"), problems);
+    match benchmark.weight {
+        Some(weight) if !(weight.is_finite() && weight > 0.0) => {
+            let allowed = "a finite number greater than 0".to_owned();
+            problems.refuse(place.at("weight"), Fault::OutOfRange { value: weight.to_string(), allowed });
+        }
+        None if weights == Weights::Custom => problems.refuse(place, Fault::WeightMissing),
+        Some(_) | None => {}
+    }
+}
+
+fn check_command(command: &CommandLine, names: &Names<'_>, place: &Place, problems: &mut Problems) {
+    let (place, bytes) = match command {
+        CommandLine::Exact(argv) => {
+            let place = place.at("command");
+            if argv.first().is_none_or(String::is_empty) {
+                problems.refuse(place.clone(), Fault::EmptyCommand);
+            }
+            let mut bytes = 0_usize;
+            for (number, word) in argv.iter().enumerate() {
+                bytes = bytes.saturating_add(check_text(word, names, || place.at(number), problems));
+            }
+            (place, bytes)
+        }
+        CommandLine::Shell(line) => {
+            let place = place.at("shell");
+            if line.trim().is_empty() {
+                problems.refuse(place.clone(), Fault::EmptyCommand);
+            }
+            let bytes = check_text(line, names, || place.clone(), problems);
+            (place, bytes)
+        }
+    };
+    if bytes > MAX_ARGV_BYTES {
+        problems.refuse(place, Fault::TooLong { what: "the command", bytes, most: MAX_ARGV_BYTES });
+    }
+}
+
+fn check_env(
+    env: &BTreeMap<String, String>,
+    names: &Names<'_>,
+    place: impl Fn() -> Place,
+    problems: &mut Problems,
+) {
+    let mut bytes = 0_usize;
+    for (name, value) in env {
+        let place = || place().at("env").at(name);
+        if name.is_empty() || name.contains(|c: char| c == '=' || c.is_control()) {
+            problems.refuse(place(), Fault::EnvName(name.clone()));
+        }
+        bytes = bytes.saturating_add(name.len() + 1).saturating_add(check_text(value, names, place, problems));
+    }
+    if bytes > MAX_ENV_BYTES {
+        let fault = Fault::TooLong { what: "the environment", bytes, most: MAX_ENV_BYTES };
+        problems.refuse(place().at("env"), fault);
+    }
+}
+
+/// Checks one argument or value, and says how many bytes it may have, with its end, when its placeholders are filled in.
+fn check_text(
+    text: &str,
+    names: &Names<'_>,
+    place: impl Fn() -> Place,
+    problems: &mut Problems,
+) -> usize {
+    check_no_nul(text, &place, problems);
+    let mut bytes = text.len() + 1;
+    let mut refused = BTreeSet::new();
+    for name in placeholders(text) {
+        match names.longest(name) {
+            Ok(longest) => bytes = bytes.saturating_add(longest),
+            Err(fault) if refused.insert(name) => problems.refuse(place(), fault),
+            Err(_) => {}
+        }
+    }
+    bytes
+}
+
+fn check_no_nul(text: &str, place: impl Fn() -> Place, problems: &mut Problems) {
+    if text.contains('\0') {
+        problems.refuse(place(), Fault::ControlCharacter('\0'));
+    }
+}
+
+fn check_timeout(timeout: Span, place: &Place, problems: &mut Problems) {
+    if timeout < MIN_TIMEOUT || timeout > MAX_TIMEOUT {
+        let days = MAX_TIMEOUT.0 / Span::from_secs(24 * 3600).0;
+        let allowed = format!("{MIN_TIMEOUT} to {days} days");
+        problems.refuse(place.at("timeout"), Fault::OutOfRange { value: timeout.to_string(), allowed });
+    }
+}
+
+fn check_range(value: u64, least: u64, most: u64, place: impl Fn() -> Place, problems: &mut Problems) {
+    if value < least || value > most {
+        let fault = Fault::OutOfRange { value: value.to_string(), allowed: format!("{least} to {most}") };
+        problems.refuse(place(), fault);
+    }
+}
+
+/// A name ends up in file names, commands, tables and logs, so it has no separators, no spaces, no control characters,
+/// and cannot be taken for an option or a hidden file. Letters are those of any script.
+fn check_name(name: &str, place: impl Fn() -> Place, problems: &mut Problems) {
+    let first = |c: char| c.is_alphanumeric() || c == '_';
+    let well_formed = name.starts_with(first) && name.chars().all(|c| first(c) || "._+-".contains(c));
+    if !well_formed || name.len() > MAX_NAME_BYTES {
+        problems.refuse(place(), Fault::Name(name.to_owned()));
+    }
+}
+
+fn check_unique<'e>(names: impl Iterator<Item = &'e str>, section: &str, problems: &mut Problems) {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            problems.refuse([section, name].into(), Fault::SameName(name.to_owned()));
+        }
+    }
+}
+
+/// The placeholders that are known in a place.
+struct Names<'e> {
+    known: BTreeMap<&'e str, Known<'e>>,
+}
+
+struct Known<'e> {
+    /// The most bytes its value may have.
+    longest: usize,
+    /// How many versions give it a value.
+    versions: usize,
+    /// A version that gives it none.
+    lacking: Option<&'e str>,
+}
+
+impl<'e> Names<'e> {
+    /// What is known in a setup: it happens once on a host, for all versions and benchmarks.
+    fn of_host() -> Self {
+        let input = Known { longest: ASSUMED_INPUT_BYTES, versions: 0, lacking: None };
+        Self { known: BTreeMap::from([(INPUT, input)]) }
+    }
+
+    /// What is known in the runs of these versions.
+    fn of_versions(versions: &'e [Version]) -> Self {
+        let mut names = Self::of_host();
+        for (name, value) in versions.iter().flat_map(|version| &version.vars) {
+            let known = names.known.entry(name).or_insert(Known { longest: 0, versions: 0, lacking: None });
+            known.longest = known.longest.max(value.len());
+            known.versions += 1;
+        }
+        for (name, known) in names.known.iter_mut().filter(|(_, known)| known.versions > 0) {
+            let lacks = |version: &&Version| !version.vars.contains_key(*name);
+            known.lacking = versions.iter().find(lacks).map(|version| version.name.as_str());
+        }
+        let of_run = || Known { longest: MAX_NAME_BYTES, versions: 0, lacking: None };
+        names.known.extend([(VERSION, of_run()), (BENCHMARK, of_run())]);
+        names
+    }
+
+    fn longest(&self, name: &str) -> Result<usize, Fault> {
+        match self.known.get(name) {
+            Some(Known { lacking: Some(version), .. }) => {
+                Err(Fault::PlaceholderLacks { name: name.to_owned(), version: (*version).to_owned() })
+            }
+            Some(known) => Ok(known.longest),
+            None => {
+                let known = self.known.keys().map(|&name| name.to_owned()).collect();
+                Err(Fault::UnknownPlaceholder { name: name.to_owned(), known })
+            }
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! What is wrong with an experiment: a place, named as in the plan file, and a fault with what can be done about it.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use super::{MAX_NAME_BYTES, MAX_RUNS};
+use crate::template::doubling_hint;
+
+/// Most problems that are told at once: nobody reads more, and a plan may have a hundred thousand benchmarks.
+pub const MAX_PROBLEMS: usize = 20;
+
+/// Why an experiment is refused: all that is wrong with it, as far as it is told.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub struct ExperimentError {
+    /// At least one, at most [`MAX_PROBLEMS`].
+    problems: Vec<Problem>,
+    /// How many more there are.
+    untold: usize,
+}
+
+impl ExperimentError {
+    /// What is wrong, at least one problem.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// How many problems there are beside those told.
+    pub fn untold(&self) -> usize {
+        self.untold
+    }
+}
+
+impl fmt::Display for ExperimentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, problem) in self.problems.iter().enumerate() {
+            let line_break = if number == 0 { "" } else { "\n" };
+            write!(f, "{line_break}{problem}")?;
+        }
+        match self.untold {
+            0 => Ok(()),
+            untold => write!(f, "\nand {untold} more"),
+        }
+    }
+}
+
+/// Gathers problems while an experiment is checked.
+#[derive(Debug, Default)]
+pub(super) struct Problems {
+    told: Vec<Problem>,
+    untold: usize,
+}
+
+impl Problems {
+    pub(super) fn refuse(&mut self, place: Place, fault: Fault) {
+        if self.told.len() < MAX_PROBLEMS {
+            self.told.push(Problem { place, fault });
+        } else {
+            self.untold += 1;
+        }
+    }
+
+    pub(super) fn into_result(self) -> Result<(), ExperimentError> {
+        if self.told.is_empty() {
+            return Ok(());
+        }
+        Err(ExperimentError { problems: self.told, untold: self.untold })
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub fault: Fault,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}\nhint: {}", self.place, self.fault, self.fault.hint())
+    }
+}
+
+/// A place in an experiment, by the keys of the plan file that lead there; a word of a command by its number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place(pub Vec<String>);
+
+impl<const N: usize> From<[&str; N]> for Place {
+    fn from(keys: [&str; N]) -> Self {
+        Self(keys.map(str::to_owned).into())
+    }
+}
+
+impl Place {
+    /// The place one key further down.
+    #[must_use]
+    pub fn at(&self, key: impl ToString) -> Self {
+        let mut keys = self.0.clone();
+        keys.push(key.to_string());
+        Self(keys)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, key) in self.0.iter().enumerate() {
+            let dot = if number == 0 { "" } else { "." };
+            let bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+            if bare {
+                write!(f, "{dot}{key}")?;
+            } else {
+                write!(f, "{dot}\"{}\"", excerpt(key))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Fault {
+    /// A name breaks the rule of names.
+    #[error("{} is no name", quoted(.0))]
+    Name(String),
+    /// Two things have one name.
+    #[error("the name {} occurs twice", quoted(.0))]
+    SameName(String),
+    /// A number outside its bounds.
+    #[error("{value} is out of range")]
+    OutOfRange {
+        /// The number, with its unit.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// Fewer than two versions.
+    #[error("{0} version(s): there is nothing to compare")]
+    TooFewVersions(usize),
+    /// No benchmark.
+    #[error("there is no benchmark")]
+    NoBenchmark,
+    /// More than is held.
+    #[error("{count} {what}, but at most {most} are possible")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// More benchmarks are drawn than there are.
+    #[error("{drawn} benchmarks cannot be drawn from {benchmarks}")]
+    DrawnTooMany {
+        /// How many are drawn.
+        drawn: u32,
+        /// How many there are.
+        benchmarks: usize,
+    },
+    /// More than [`MAX_RUNS`].
+    #[error("the experiment has {0} runs, but at most {MAX_RUNS} are possible")]
+    TooManyRuns(u64),
+    /// Nothing is executed.
+    #[error("the command is empty")]
+    EmptyCommand,
+    /// A character that no argument and no environment can hold, or that would upset a terminal.
+    #[error("the control character {0:?} is not possible here")]
+    ControlCharacter(char),
+    /// Longer than it may be, with its placeholders filled in.
+    #[error("{what} may have {bytes} bytes with its placeholders filled in, but {most} are possible")]
+    TooLong {
+        /// What.
+        what: &'static str,
+        /// How long it may get.
+        bytes: usize,
+        /// How long it may be.
+        most: usize,
+    },
+    /// No name of an environment variable.
+    #[error("{} is no name of an environment variable", quoted(.0))]
+    EnvName(String),
+    /// No name for a placeholder.
+    #[error("{} is no name for a placeholder", quoted(.0))]
+    VarName(String),
+    /// A name that has a meaning already.
+    #[error("the placeholder `{{{0}}}` has a meaning already")]
+    VarTaken(String),
+    /// A placeholder without a value.
+    #[error("unknown placeholder `{{{}}}`", excerpt(name))]
+    UnknownPlaceholder {
+        /// The name between the braces.
+        name: String,
+        /// The names that are known here.
+        known: Vec<String>,
+    },
+    /// A placeholder with a value in some versions only.
+    #[error("the placeholder `{{{}}}` has no value in version {}", excerpt(name), quoted(version))]
+    PlaceholderLacks {
+        /// The name between the braces.
+        name: String,
+        /// A version without a value for it.
+        version: String,
+    },
+    /// Weights are the plan's, and one is not given.
+    #[error("a weight is missing")]
+    WeightMissing,
+    /// Wall time is not among the metrics.
+    #[error("the metric `wall` is missing")]
+    WallMissing,
+    /// A metric is named twice.
+    #[error("the metric `{0}` occurs twice")]
+    SameMetric(&'static str),
+}
+
+impl Fault {
+    /// What the user can do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Name(_) => format!(
+                "a name has 1 to {MAX_NAME_BYTES} bytes: letters, digits and . _ + -, and begins with a letter, a digit or _"
+            ),
+            Self::SameName(_) => "give each version and each benchmark its own name".to_owned(),
+            Self::OutOfRange { allowed, .. } => format!("possible is {allowed}"),
+            Self::TooFewVersions(_) => {
+                "name at least two: [versions.before] with baseline = true, and [versions.after]".to_owned()
+            }
+            Self::NoBenchmark => "add one: [benchmarks.NAME] with command = [\"…\"]".to_owned(),
+            Self::TooMany { .. } => "split the experiment".to_owned(),
+            Self::DrawnTooMany { .. } => {
+                "draw fewer, or leave [population] out to take all benchmarks".to_owned()
+            }
+            Self::TooManyRuns(_) => "runs = benchmarks × versions × [repetitions] runs: lower one of them".to_owned(),
+            Self::EmptyCommand => {
+                "write the program and its arguments: command = [\"sort\", \"{input}/words.txt\"]".to_owned()
+            }
+            Self::ControlCharacter(_) => "remove it".to_owned(),
+            Self::TooLong { .. } => "put the text into a file that [setup] writes to {input}".to_owned(),
+            Self::EnvName(_) => "such a name is not empty and has no `=`, no NUL, no control character".to_owned(),
+            Self::VarName(_) => "use lower-case letters, digits and _, beginning with a letter or _".to_owned(),
+            Self::VarTaken(_) => "take another name".to_owned(),
+            Self::UnknownPlaceholder { name, known } => {
+                let known: Vec<String> = known.iter().map(|name| format!("{{{name}}}")).collect();
+                format!("known here: {}; {}", known.join(" "), doubling_hint(&excerpt(name)))
+            }
+            Self::PlaceholderLacks { name, version } => {
+                let (name, version) = (excerpt(name), excerpt(version));
+                format!("give it one in [versions.{version}] vars, or double the braces: `{{{{{name}}}}}`")
+            }
+            Self::WeightMissing => "give every benchmark a weight, or take [analysis] weights = \"equal\"".to_owned(),
+            Self::WallMissing => "wall time is always measured; add it".to_owned(),
+            Self::SameMetric(_) => "name each metric once".to_owned(),
+        }
+    }
+}
+
+/// A text of the user as it can stand in a message: short, without line breaks and control characters.
+pub(crate) fn excerpt(text: &str) -> String {
+    const MOST: usize = 60;
+    let mut shown: String = text.chars().take(MOST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if text.chars().nth(MOST).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// An excerpt in quotes.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("\"{}\"", excerpt(text))
+}

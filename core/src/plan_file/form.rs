@@ -1,0 +1,229 @@
+//! The plan file as serde and schemars see it: the mirror of its text, with the defaults. The comments here are the
+//! descriptions in the published JSON Schema and the hints of error messages, so they speak to the author of a plan.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::{KeepOutput, Metric, Policy, Scope, Weights};
+
+/// An experiment for Speedup: which code versions are compared, on which benchmarks, how often, and how independent
+/// the runs are.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Speedup plan file")]
+pub(super) struct Form {
+    /// What the experiment is called.
+    pub(super) experiment: ExperimentForm,
+    /// The code versions under comparison, each a table with its name; exactly one is the baseline.
+    pub(super) versions: BTreeMap<String, VersionForm>,
+    /// The benchmarks, each a table with its name: one program with one fixed input.
+    pub(super) benchmarks: BTreeMap<String, BenchmarkForm>,
+    /// Draws benchmarks at random instead of taking all; only then is the proportion's interval valid.
+    #[serde(default)]
+    pub(super) population: PopulationForm,
+    /// How often each benchmark is run in each version.
+    #[serde(default)]
+    pub(super) repetitions: RepetitionsForm,
+    /// What is measured.
+    #[serde(default)]
+    pub(super) metrics: MetricsForm,
+    /// When a host may take a run.
+    #[serde(default)]
+    pub(super) independence: IndependenceForm,
+    /// The comparison to be made.
+    #[serde(default)]
+    pub(super) analysis: AnalysisForm,
+    /// Done once on each host before its first run, in the input directory that commands know as {input}; exactly one of
+    /// command and shell.
+    pub(super) setup: Option<SetupForm>,
+    /// Bounds of the experiment.
+    #[serde(default)]
+    pub(super) limits: LimitsForm,
+    /// What becomes of the output of a run.
+    #[serde(default)]
+    pub(super) output: OutputForm,
+}
+
+/// What the experiment is called.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExperimentForm {
+    /// The experiment's name: letters, digits and . _ + -, beginning with a letter, a digit or _.
+    pub(super) name: String,
+    /// What the experiment is about.
+    #[serde(default)]
+    pub(super) description: String,
+    /// All randomness comes from here, a whole number from 0; drawn and recorded when absent.
+    pub(super) seed: Option<u64>,
+}
+
+/// One code version.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct VersionForm {
+    /// Whether the others are compared with this version; true for exactly one.
+    pub(super) baseline: bool,
+    /// Environment variables of its runs, stronger than the benchmark's; values may hold {placeholders}.
+    pub(super) env: BTreeMap<String, String>,
+    /// Values for {placeholders} in commands, e.g. { level = "O2" } for {level}.
+    pub(super) vars: BTreeMap<String, String>,
+}
+
+/// One program with one fixed input; exactly one of command and shell.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BenchmarkForm {
+    /// The argument vector, executed exactly; {input}, {version}, {benchmark} and the version's vars are filled in.
+    pub(super) command: Option<Vec<String>>,
+    /// A line for /bin/sh -c, with the same placeholders; {{name}} is the literal {name}.
+    pub(super) shell: Option<String>,
+    /// Environment variables of its runs.
+    #[serde(default)]
+    pub(super) env: BTreeMap<String, String>,
+    /// What a correct run looks like.
+    #[serde(default)]
+    pub(super) expect: ExpectForm,
+    /// A run that lasts longer has failed, e.g. "60s", "1h 30m" or "500ms".
+    #[serde(default = "ten_minutes")]
+    pub(super) timeout: String,
+    /// Executions before the clock starts, on the same host.
+    #[serde(default)]
+    pub(super) warmup: u32,
+    /// The weight in the suite, for [analysis] weights = "custom".
+    pub(super) weight: Option<f64>,
+}
+
+/// What a correct run looks like.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ExpectForm {
+    /// The exit code, 0 to 255.
+    pub(super) exit: u8,
+    /// The BLAKE3 hash of the whole standard output, 64 hexadecimal digits as b3sum prints them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stdout_blake3: Option<String>,
+}
+
+/// Which benchmarks take part.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct PopulationForm {
+    /// How many benchmarks are drawn at random; all are taken when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sample: Option<u32>,
+}
+
+/// How often.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RepetitionsForm {
+    /// Runs of each benchmark in each version.
+    pub(super) runs: u32,
+}
+
+/// What is measured.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct MetricsForm {
+    /// The metrics of each run; wall is always among them.
+    pub(super) collect: Vec<Metric>,
+}
+
+/// When a host may take a run.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct IndependenceForm {
+    /// When a host may take a run: "distinct", when it has served none in the scope before, or "any", always.
+    pub(super) policy: Policy,
+    /// Within what a host counts as used: "benchmark", "experiment" or "cell".
+    pub(super) scope: Scope,
+}
+
+/// The comparison to be made.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct AnalysisForm {
+    /// The confidence level, more than 0 and less than 1.
+    pub(super) confidence: f64,
+    /// How benchmarks weigh in the suite: "equal", "custom" (by their weight) or "fraction" (by the baseline's time).
+    pub(super) weights: Weights,
+    /// The precision for the required number of benchmarks, more than 0 and less than 1.
+    pub(super) precision: f64,
+}
+
+/// Done once on each host before its first run; exactly one of command and shell.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetupForm {
+    /// The argument vector, executed exactly; {input} is filled in.
+    pub(super) command: Option<Vec<String>>,
+    /// A line for /bin/sh -c; {input} is filled in, and {{name}} is the literal {name}.
+    pub(super) shell: Option<String>,
+    /// A setup that lasts longer has failed, e.g. "10m".
+    #[serde(default = "ten_minutes")]
+    pub(super) timeout: String,
+}
+
+/// Bounds of the experiment.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct LimitsForm {
+    /// Attempts a run may have before it is abandoned.
+    pub(super) attempts: u32,
+}
+
+/// What becomes of the output of a run.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct OutputForm {
+    /// Bytes that standard output and standard error may each have, e.g. "64MiB"; a program that writes more has failed.
+    pub(super) limit: String,
+    /// Bytes of each that are kept with the observation, e.g. "16KiB".
+    pub(super) keep: String,
+    /// Of which runs output is kept: "failed" or "all".
+    pub(super) keep_of: KeepOutput,
+}
+
+/// Long enough for a benchmark that nobody thought about, short enough that a hanging one does not hold its host all day.
+pub(super) fn ten_minutes() -> String {
+    "10m".to_owned()
+}
+
+impl Default for RepetitionsForm {
+    /// Thirty runs: what the papers take for large enough that the mean's distribution is near normal.
+    fn default() -> Self {
+        Self { runs: 30 }
+    }
+}
+
+impl Default for MetricsForm {
+    fn default() -> Self {
+        Self { collect: vec![Metric::Wall, Metric::User, Metric::System, Metric::MaxRss] }
+    }
+}
+
+impl Default for IndependenceForm {
+    fn default() -> Self {
+        Self { policy: Policy::Distinct, scope: Scope::Benchmark }
+    }
+}
+
+impl Default for AnalysisForm {
+    fn default() -> Self {
+        Self { confidence: 0.95, weights: Weights::Equal, precision: 0.05 }
+    }
+}
+
+impl Default for LimitsForm {
+    fn default() -> Self {
+        Self { attempts: 3 }
+    }
+}
+
+impl Default for OutputForm {
+    fn default() -> Self {
+        Self { limit: "64MiB".to_owned(), keep: "16KiB".to_owned(), keep_of: KeepOutput::Failed }
+    }
+}
