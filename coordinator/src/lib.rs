@@ -1,1 +1,23 @@
-//! Keeps: the owner loop, journal, store and gRPC doors of the coordinator.
+//! The coordinator's shell: it gives the machine of `speedup-core` a clock, a journal, a store and gRPC doors. It
+//! records and does not conclude: nothing here knows a statistic.
+//!
+//! One task owns the machine ([`owner`]); everyone else holds a [`Handle`]. What the machine decides goes, in groups, to
+//! the [`committer`], which makes it durable and only then sends grants, acknowledgements and answers. From there it
+//! goes to the [`indexer`], which keeps the [`store`] in step; the store can always be rebuilt from the journal.
+//!
+//! In reading order: [`server`] (what starts and stops), [`recovery`], [`timeline`], [`owner`] and [`handle`],
+//! [`committer`], [`indexer`], [`store`], [`status`], [`door`].
+
+mod committer;
+mod door;
+mod handle;
+mod indexer;
+mod owner;
+mod recovery;
+mod server;
+mod status;
+mod store;
+mod timeline;
+
+pub use handle::{Gone, Handle};
+pub use server::{Coordinator, Options, StartError, start};

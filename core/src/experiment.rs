@@ -13,11 +13,11 @@ use crate::id::{BenchmarkIndex, VersionIndex};
 use crate::seed::Seed;
 use crate::time::Span;
 
-pub(crate) use problem::{excerpt, quoted};
 pub use problem::{ExperimentError, Fault, MAX_PROBLEMS, Place, Problem};
+pub(crate) use problem::{excerpt, quoted};
 
-/// Most runs of one experiment: a run is numbered by 32 bits and held in memory while the experiment is active.
-pub const MAX_RUNS: u64 = 20_000_000;
+/// Most runs of one experiment: its order has to fit one record of the journal.
+pub const MAX_RUNS: u64 = 5_000_000;
 /// Most benchmarks of one experiment.
 pub const MAX_BENCHMARKS: usize = 100_000;
 /// Most versions of one experiment.

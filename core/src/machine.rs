@@ -20,6 +20,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 pub use explain::{Explanation, WaitingFor};
+pub use queue::hosts_needed;
 
 use crate::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded, Tally};
 use crate::host::{Host, HostFacts};
@@ -257,8 +258,10 @@ pub struct Outcome {
 
 /// An experiment that is not finished.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Active {
+pub struct Active {
     plan: Arc<Plan>,
+    submitted: Timestamp,
+    by: String,
     phase: Phase,
     states: Vec<RunState>,
     queue: Queue,
@@ -280,6 +283,28 @@ pub enum Phase {
     },
     /// None is given out any more; those under way end.
     Cancelled,
+}
+
+impl Active {
+    /// Every run of it.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// When it was submitted, and by whom.
+    pub fn submitted(&self) -> (Timestamp, &str) {
+        (self.submitted, &self.by)
+    }
+
+    /// What may happen to it.
+    pub fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    /// How many runs are in which state.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
 }
 
 /// The coordinator's machine.
@@ -350,9 +375,14 @@ impl Machine {
         self.experiments.keys().copied()
     }
 
-    /// The plan, phase and tally of an active experiment.
-    pub fn experiment(&self, id: ExperimentId) -> Option<(&Arc<Plan>, &Phase, &Tally)> {
-        self.experiments.get(&id).map(|active| (&active.plan, &active.phase, &active.tally))
+    /// An active experiment.
+    pub fn experiment(&self, id: ExperimentId) -> Option<&Active> {
+        self.experiments.get(&id)
+    }
+
+    /// How many hosts are connected.
+    pub fn hosts_here(&self) -> u32 {
+        self.here
     }
 
     /// The state of a run of an active experiment.

@@ -350,7 +350,7 @@ impl World {
     pub fn open_runs(&self) -> u32 {
         let machine = self.coordinator.as_ref().map(|coordinator| &coordinator.machine);
         let tallies =
-            machine.into_iter().flat_map(|m| m.active().filter_map(|id| Some(m.experiment(id)?.2.open())));
+            machine.into_iter().flat_map(|m| m.active().filter_map(|id| Some(m.experiment(id)?.tally().open())));
         tallies.sum()
     }
 }

@@ -22,7 +22,9 @@ impl Machine {
         self.latest = self.latest.max(event.at);
         match &event.change {
             Change::CoordinatorStarted => self.coordinator_started(event.at),
-            Change::Submitted { experiment, plan, .. } => self.submitted(*experiment, plan.clone()),
+            Change::Submitted { experiment, plan, by } => {
+                self.submitted(event.at, *experiment, plan.clone(), by.clone())
+            }
             Change::Paused { experiment, reason, .. } => {
                 self.set_phase(*experiment, Phase::Paused { reason: reason.clone() });
             }
@@ -52,8 +54,10 @@ impl Machine {
         }
     }
 
-    fn submitted(&mut self, experiment: ExperimentId, plan: Arc<Plan>) {
+    fn submitted(&mut self, at: Timestamp, experiment: ExperimentId, plan: Arc<Plan>, by: String) {
         let active = Active {
+            submitted: at,
+            by,
             phase: Phase::Running,
             states: vec![RunState::Waiting { attempt: Attempt(1) }; plan.runs() as usize],
             queue: Queue::new(&plan),

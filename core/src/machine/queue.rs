@@ -10,7 +10,7 @@ use crate::plan::Plan;
 
 /// The waiting runs of one experiment.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Queue {
+pub(crate) struct Queue {
     lanes: Vec<Lane>,
     /// The first waiting run of each lane that has one.
     heads: BTreeSet<(u32, u32)>,
@@ -54,7 +54,7 @@ fn lanes(plan: &Plan) -> usize {
 }
 
 /// How many fresh hosts a plan needs: as many as its fullest lane has runs, or one where any host will do.
-pub(super) fn hosts_needed(plan: &Plan) -> u32 {
+pub fn hosts_needed(plan: &Plan) -> u32 {
     match plan.experiment.independence.policy {
         Policy::Any => 1,
         Policy::Distinct => {

@@ -1,0 +1,66 @@
+//! The committer: one thread that makes groups durable, one sync a group, and only then lets anything be sent or
+//! answered. A write or sync that fails is final: nothing is acknowledged any more, and the process has to end.
+
+use speedup_core::event::Event;
+use speedup_journal::{Journal, PayloadVersion, Position, WriteError};
+use speedup_proto::payload;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::indexer::Batch;
+use crate::owner::Group;
+
+/// Groups that may wait while one is written. Few: requests wait better at the owner, where they make larger groups.
+pub(crate) const WAITING_GROUPS: usize = 2;
+
+/// The thread's parts.
+pub(crate) struct Committer {
+    pub(crate) journal: Journal,
+    pub(crate) durable: watch::Sender<Position>,
+    pub(crate) index: std::sync::mpsc::SyncSender<Batch>,
+    pub(crate) failed: oneshot::Sender<WriteError>,
+}
+
+impl Committer {
+    /// Commits groups until the owner is gone or the journal fails.
+    pub(crate) fn run(mut self, mut groups: mpsc::Receiver<Group>) {
+        let mut buffer = Vec::new();
+        while let Some(group) = groups.blocking_recv() {
+            if let Err(error) = self.commit(&group.events, &mut buffer) {
+                tracing::error!("nothing is acknowledged any more: {error}");
+                // The receiver is gone only when the server has stopped already.
+                let _ = self.failed.send(error);
+                return;
+            }
+            self.publish(group);
+        }
+        if let Err(error) = self.journal.close() {
+            tracing::error!("closing the journal failed; the next start will check it: {error}");
+        }
+    }
+
+    fn commit(&mut self, events: &[Event], buffer: &mut Vec<u8>) -> Result<(), WriteError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        for event in events {
+            buffer.clear();
+            payload::encode_event(event, buffer);
+            self.journal.append(PayloadVersion(payload::VERSION), buffer)?;
+        }
+        self.journal.sync().map(drop)
+    }
+
+    fn publish(&self, group: Group) {
+        let end = self.journal.durable_end();
+        for (down, message) in group.sends {
+            // A receiver that is gone or does not read has lost its session; its agent will ask again in the next.
+            let _ = down.try_send(message);
+        }
+        self.durable.send_if_modified(|position| std::mem::replace(position, end) != end);
+        group.answers.into_iter().for_each(|answer| answer());
+        if !group.events.is_empty() {
+            // The indexer is gone only when the server has stopped, or when it has said why it could not go on.
+            let _ = self.index.send(Batch { events: group.events, ended: group.ended, end });
+        }
+    }
+}

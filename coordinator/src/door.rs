@@ -1,0 +1,67 @@
+//! The gRPC doors: generated messages in, typed commands on; refusals and errors out as statuses. Nothing behind the
+//! doors knows gRPC.
+
+mod agents;
+mod experiments;
+mod hosts;
+
+pub(crate) use agents::AgentsDoor;
+pub(crate) use experiments::ExperimentsDoor;
+pub(crate) use hosts::HostsDoor;
+
+use speedup_core::id::ExperimentId;
+use speedup_core::machine::Refusal;
+use speedup_proto::convert::Malformed;
+use tonic::Status;
+use uuid::Uuid;
+
+use crate::handle::Gone;
+use crate::store::StoreError;
+
+/// Longest name of a user.
+const MAX_USER_BYTES: usize = 256;
+
+impl From<Gone> for Status {
+    fn from(gone: Gone) -> Self {
+        Self::unavailable(gone.to_string())
+    }
+}
+
+fn malformed(error: &Malformed) -> Status {
+    Status::invalid_argument(error.to_string())
+}
+
+fn store_failed(error: &StoreError) -> Status {
+    tracing::error!("{error}");
+    Status::internal(format!("{error}; restarting the coordinator builds the store anew from the journal"))
+}
+
+fn refused(refusal: &Refusal) -> Status {
+    let text = match refusal.hint() {
+        Some(hint) => format!("{refusal}\nhint: {hint}"),
+        None => refusal.to_string(),
+    };
+    match refusal {
+        Refusal::NotActive(_) | Refusal::NotJoined(_) => Status::not_found(text),
+        Refusal::Exists(_) | Refusal::HostClaimed { .. } => Status::already_exists(text),
+        Refusal::TooManyActive | Refusal::TooManyHosts => Status::resource_exhausted(text),
+        Refusal::TooManyRuns { .. } => Status::invalid_argument(text),
+        Refusal::Cancelled(_) | Refusal::PoolTooSmall { .. } | Refusal::StaleAgent { .. } => {
+            Status::failed_precondition(text)
+        }
+        Refusal::NotYourLease { .. } => Status::permission_denied(text),
+    }
+}
+
+fn experiment_id(bytes: &[u8]) -> Result<ExperimentId, Status> {
+    let id = Uuid::from_slice(bytes);
+    id.map(ExperimentId).map_err(|_| Status::invalid_argument("an experiment's id has 16 bytes"))
+}
+
+fn user(by: &str) -> Result<String, Status> {
+    match by {
+        "" => Ok("somebody".to_owned()),
+        by if by.len() <= MAX_USER_BYTES && !by.chars().any(char::is_control) => Ok(by.to_owned()),
+        _ => Err(Status::invalid_argument(format!("a user's name has at most {MAX_USER_BYTES} printable bytes"))),
+    }
+}

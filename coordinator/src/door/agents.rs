@@ -1,0 +1,110 @@
+//! The door of the agents: one task a session carries what the agent says to the owner; what the owner answers goes
+//! back through a bounded channel.
+
+use std::pin::Pin;
+
+use futures_util::{Stream, StreamExt as _};
+use speedup_core::id::AgentEpoch;
+use speedup_core::machine::Refusal;
+use speedup_core::message::{AgentMessage, CoordinatorMessage};
+use speedup_proto::v1::agents_server::Agents;
+use speedup_proto::v1;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+
+use super::malformed;
+use crate::handle::Handle;
+use crate::owner::SessionId;
+
+/// Messages that may wait for an agent. It gets one answer a message of its own, so that only one that does not read
+/// ever has this many.
+const WAITING_MESSAGES: usize = 256;
+
+/// The door of the agents.
+pub(crate) struct AgentsDoor {
+    pub(crate) handle: Handle,
+}
+
+type Down = Pin<Box<dyn Stream<Item = Result<v1::CoordinatorMessage, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl Agents for AgentsDoor {
+    type SessionStream = Down;
+
+    async fn session(&self, request: Request<Streaming<v1::AgentMessage>>) -> Result<Response<Down>, Status> {
+        let mut up = request.into_inner();
+        let first = up.message().await?.ok_or_else(|| Status::invalid_argument("a session begins with Join"))?;
+        let first = AgentMessage::try_from(first).map_err(|error| malformed(&error))?;
+        let AgentMessage::Join { facts, agent, epoch } = first else {
+            return Err(Status::failed_precondition("a session begins with Join"));
+        };
+        let host = facts.host.clone();
+        let (down, messages) = mpsc::channel(WAITING_MESSAGES);
+        match self.handle.open(facts, agent, epoch, down).await? {
+            Ok(session) => {
+                tracing::info!(%host, %agent, %epoch, "an agent joined");
+                tokio::spawn(listen(self.handle.clone(), session, up));
+            }
+            Err(refusal) => {
+                tracing::warn!(%host, %agent, %epoch, "turned an agent away: {refusal}");
+                return Ok(Response::new(turned_away(&refusal, epoch)));
+            }
+        }
+        let down = ReceiverStream::new(messages).map(|message| Ok(v1::CoordinatorMessage::from(&message)));
+        Ok(Response::new(Box::pin(down)))
+    }
+}
+
+/// A stream that only says why the agent may not join.
+fn turned_away(refusal: &Refusal, claimed: AgentEpoch) -> Down {
+    let known_epoch = match refusal {
+        Refusal::StaleAgent { known, .. } => Some((*known).max(claimed)),
+        Refusal::NotActive(_)
+        | Refusal::Exists(_)
+        | Refusal::TooManyActive
+        | Refusal::Cancelled(_)
+        | Refusal::TooManyRuns { .. }
+        | Refusal::PoolTooSmall { .. }
+        | Refusal::HostClaimed { .. }
+        | Refusal::TooManyHosts
+        | Refusal::NotJoined(_)
+        | Refusal::NotYourLease { .. } => None,
+    };
+    let reason = match refusal.hint() {
+        Some(hint) => format!("{refusal}; {hint}"),
+        None => refusal.to_string(),
+    };
+    let message = CoordinatorMessage::TurnedAway { reason, known_epoch };
+    Box::pin(tokio_stream::once(Ok(v1::CoordinatorMessage::from(&message))))
+}
+
+/// Carries what an agent says to the owner, until it says nothing more or something malformed.
+async fn listen(handle: Handle, session: SessionId, mut up: Streaming<v1::AgentMessage>) {
+    loop {
+        let message = match up.message().await {
+            Ok(Some(message)) => message,
+            Ok(None) => break,
+            Err(status) => {
+                tracing::debug!(?session, "a session broke: {status}");
+                break;
+            }
+        };
+        let said = match AgentMessage::try_from(message) {
+            Ok(AgentMessage::Join { .. }) => {
+                tracing::warn!(?session, "ended a session: Join is the first message of a session only");
+                break;
+            }
+            Ok(message) => handle.say(session, message).await,
+            Err(error) => {
+                tracing::warn!(?session, "ended a session: {error}");
+                break;
+            }
+        };
+        if said.is_err() {
+            return;
+        }
+    }
+    // If the owner is gone, so are all sessions.
+    let _ = handle.close(session).await;
+}

@@ -1,0 +1,290 @@
+//! The door to the experiments.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::Stream;
+use speedup_core::experiment::Experiment;
+use speedup_core::id::{ExperimentId, RunIndex};
+use speedup_core::journal::MAX_RECORD_BYTES;
+use speedup_core::machine::{Command, Refusal, Request as Asked, hosts_needed};
+use speedup_core::plan::Plan;
+use speedup_proto::v1;
+use speedup_proto::v1::experiments_server::Experiments;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status};
+use uuid::Uuid;
+
+use super::{experiment_id, malformed, refused, store_failed, user};
+use crate::handle::Handle;
+use crate::status::{active_status, is_finished};
+use crate::store::Store;
+
+/// Most experiments of one answer.
+const LISTED: usize = 10_000;
+/// How often a watcher is told at most.
+const WATCH_PAUSE: Duration = Duration::from_millis(100);
+/// Attempts read from the store and sent at once.
+const EXPORT_PAGE: usize = 512;
+/// Pieces of an export that may wait for a slow reader.
+const WAITING_PIECES: usize = 4;
+/// Runs whose cells are sent at once.
+const ORDER_PIECE: usize = 1 << 20;
+/// What a plan may take of a record of the journal; the rest is for the event around it.
+const MAX_PLAN_BYTES: usize = MAX_RECORD_BYTES - (1 << 16);
+
+/// The door to the experiments.
+pub(crate) struct ExperimentsDoor {
+    pub(crate) handle: Handle,
+}
+
+type StatusStream = Pin<Box<dyn Stream<Item = Result<v1::ExperimentStatus, Status>> + Send>>;
+type ExportStream = Pin<Box<dyn Stream<Item = Result<v1::ExportChunk, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl Experiments for ExperimentsDoor {
+    async fn submit(&self, request: Request<v1::SubmitRequest>) -> Result<Response<v1::SubmitResponse>, Status> {
+        let v1::SubmitRequest { experiment, wait_for_hosts, by } = request.into_inner();
+        let plan = Arc::new(draw(experiment).await?);
+        let id = ExperimentId(Uuid::now_v7());
+        let (runs, hosts_needed) = (plan.runs(), hosts_needed(&plan));
+        let by = user(&by)?;
+        self.command(Command::Submit { experiment: id, plan, by, wait_for_hosts }).await?;
+        tracing::info!(experiment = %id, runs, "an experiment was submitted");
+        Ok(Response::new(v1::SubmitResponse { experiment: id.0.as_bytes().to_vec(), runs, hosts_needed }))
+    }
+
+    async fn check(&self, request: Request<v1::CheckRequest>) -> Result<Response<v1::CheckResponse>, Status> {
+        let plan = draw(request.into_inner().experiment).await?;
+        let hosts_here = self.handle.query(|machine| machine.hosts_here()).await?;
+        let (runs, hosts_needed) = (plan.runs(), hosts_needed(&plan));
+        Ok(Response::new(v1::CheckResponse { runs, hosts_needed, hosts_here }))
+    }
+
+    async fn list(&self, request: Request<v1::ListRequest>) -> Result<Response<v1::ListResponse>, Status> {
+        let limit = request.into_inner().limit as usize;
+        let limit = if limit == 0 { LISTED } else { LISTED.min(limit) };
+        let active = self.handle.query(|machine| {
+            machine.active().filter_map(|id| active_status(machine, id)).collect::<Vec<_>>()
+        });
+        let active = active.await?;
+        let store = self.handle.current_store().await?.clone();
+        let mut experiments = blocking(move || store.statuses(limit)).await?;
+        for status in &mut experiments {
+            if let Some(now) = active.iter().find(|now| now.experiment == status.experiment) {
+                *status = now.clone();
+            }
+        }
+        Ok(Response::new(v1::ListResponse { experiments }))
+    }
+
+    async fn get(&self, request: Request<v1::GetRequest>) -> Result<Response<v1::ExperimentStatus>, Status> {
+        let id = experiment_id(&request.into_inner().experiment)?;
+        status(&self.handle, id).await.map(Response::new)
+    }
+
+    type WatchStream = StatusStream;
+
+    async fn watch(&self, request: Request<v1::GetRequest>) -> Result<Response<StatusStream>, Status> {
+        let id = experiment_id(&request.into_inner().experiment)?;
+        let first = status(&self.handle, id).await?;
+        let (sender, receiver) = mpsc::channel(WAITING_PIECES);
+        tokio::spawn(watch(self.handle.clone(), id, first, sender));
+        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
+    }
+
+    async fn pause(&self, request: Request<v1::ChangeRequest>) -> Result<Response<v1::ExperimentStatus>, Status> {
+        self.change(request, Command::Pause).await
+    }
+
+    async fn resume(&self, request: Request<v1::ChangeRequest>) -> Result<Response<v1::ExperimentStatus>, Status> {
+        self.change(request, Command::Resume).await
+    }
+
+    async fn cancel(&self, request: Request<v1::ChangeRequest>) -> Result<Response<v1::ExperimentStatus>, Status> {
+        self.change(request, Command::Cancel).await
+    }
+
+    async fn extend(&self, request: Request<v1::ExtendRequest>) -> Result<Response<v1::ExperimentStatus>, Status> {
+        let v1::ExtendRequest { experiment, runs, by } = request.into_inner();
+        if runs == 0 {
+            return Err(Status::invalid_argument("an experiment is extended by at least one run of each cell"));
+        }
+        let request = Request::new(v1::ChangeRequest { experiment, by });
+        self.change(request, |request| Command::Extend { request, more: runs }).await
+    }
+
+    async fn explain(&self, request: Request<v1::ExplainRequest>) -> Result<Response<v1::Explanation>, Status> {
+        let v1::ExplainRequest { experiment, run } = request.into_inner();
+        let id = experiment_id(&experiment)?;
+        let active = self.handle.query(move |machine| {
+            let known = machine.experiment(id).map(|active| active.plan().runs());
+            known.map(|runs| (runs, machine.explain(id, RunIndex(run))))
+        });
+        match active.await? {
+            Some((_, Some(explanation))) => Ok(Response::new((&explanation).into())),
+            Some((runs, None)) => Err(no_such_run(run, runs)),
+            None => self.explain_finished(id, run).await.map(Response::new),
+        }
+    }
+
+    type ExportStream = ExportStream;
+
+    async fn export(&self, request: Request<v1::GetRequest>) -> Result<Response<ExportStream>, Status> {
+        let id = experiment_id(&request.into_inner().experiment)?;
+        let status = status(&self.handle, id).await?;
+        let store = self.handle.current_store().await?.clone();
+        let (sender, receiver) = mpsc::channel(WAITING_PIECES);
+        tokio::task::spawn_blocking(move || {
+            if let Err(status) = export(&store, id, status, &sender) {
+                // The reader is gone when it cannot be told.
+                let _ = sender.blocking_send(Err(status));
+            }
+        });
+        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
+    }
+}
+
+impl ExperimentsDoor {
+    async fn command(&self, command: Command) -> Result<(), Status> {
+        self.handle.command(command).await?.map_err(|refusal| refused(&refusal))
+    }
+
+    async fn change(
+        &self,
+        request: Request<v1::ChangeRequest>,
+        command: impl FnOnce(Asked) -> Command,
+    ) -> Result<Response<v1::ExperimentStatus>, Status> {
+        let v1::ChangeRequest { experiment, by } = request.into_inner();
+        let id = experiment_id(&experiment)?;
+        let asked = Asked { experiment: id, by: user(&by)? };
+        match self.handle.command(command(asked)).await? {
+            Ok(()) => status(&self.handle, id).await.map(Response::new),
+            Err(refusal @ Refusal::NotActive(_)) => {
+                // It may have finished, which is another answer than "never heard of it".
+                let finished = status(&self.handle, id).await?;
+                let text = format!("experiment {} ({id}) has finished and cannot be changed", finished.name);
+                tracing::debug!("{refusal}");
+                Err(Status::failed_precondition(text))
+            }
+            Err(refusal) => Err(refused(&refusal)),
+        }
+    }
+
+    async fn explain_finished(&self, id: ExperimentId, run: u32) -> Result<v1::Explanation, Status> {
+        let finished = status(&self.handle, id).await?;
+        let runs = finished.tally.map_or(0, |tally| tally.measured + tally.failed + tally.abandoned + tally.cancelled);
+        if run >= runs {
+            return Err(no_such_run(run, runs));
+        }
+        let store = self.handle.current_store().await?.clone();
+        let attempts = blocking(move || store.attempts(id, run.checked_sub(1).map(|run| (run, u32::MAX)), 1_000)).await?;
+        let last = attempts.into_iter().filter(|attempt| attempt.lease.as_ref().is_some_and(|l| l.run == run)).next_back();
+        let settlement = match last.and_then(|attempt| attempt.end) {
+            Some(v1::ended_attempt::End::Reported(record)) => match record.outcome {
+                Some(v1::record::Outcome::Measured(_)) => v1::Settlement::Measured,
+                _ => v1::Settlement::Failed,
+            },
+            Some(v1::ended_attempt::End::Lost(lost)) => match lost.after.and_then(|after| after.after) {
+                Some(v1::after_loss::After::Abandoned(_)) => v1::Settlement::Abandoned,
+                _ => v1::Settlement::Cancelled,
+            },
+            None => v1::Settlement::Cancelled,
+        };
+        Ok(v1::Explanation { state: Some(v1::explanation::State::Settled(settlement.into())) })
+    }
+}
+
+fn no_such_run(run: u32, runs: u32) -> Status {
+    Status::not_found(format!("there is no run {run}: the experiment has {runs}, counted from 0"))
+}
+
+/// The plan of a submitted experiment, drawn where it does not hold up the service.
+async fn draw(experiment: Option<v1::Experiment>) -> Result<Plan, Status> {
+    let experiment = experiment.ok_or_else(|| Status::invalid_argument("experiment is missing"))?;
+    let drawn = tokio::task::spawn_blocking(move || {
+        let experiment = Experiment::try_from(experiment).map_err(|error| malformed(&error))?;
+        experiment.check().map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let plan = Plan::draw(experiment);
+        let bytes = prost::Message::encoded_len(&v1::Plan::from(&plan));
+        if bytes > MAX_PLAN_BYTES {
+            return Err(Status::invalid_argument(format!(
+                "the plan takes {bytes} bytes, more than the {MAX_PLAN_BYTES} that can be kept\nhint: split it into \
+                 several experiments"
+            )));
+        }
+        Ok(plan)
+    });
+    drawn.await.map_err(|error| Status::internal(error.to_string()))?
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, crate::store::StoreError> + Send + 'static,
+) -> Result<T, Status> {
+    let result = tokio::task::spawn_blocking(work).await;
+    result.map_err(|error| Status::internal(error.to_string()))?.map_err(|error| store_failed(&error))
+}
+
+async fn status(handle: &Handle, id: ExperimentId) -> Result<v1::ExperimentStatus, Status> {
+    if let Some(status) = handle.query(move |machine| active_status(machine, id)).await? {
+        return Ok(status);
+    }
+    let store = handle.current_store().await?.clone();
+    let stored = blocking(move || store.status(id)).await?;
+    stored.ok_or_else(|| Status::not_found(format!("there is no experiment {id}\nhint: `speedup list` shows them")))
+}
+
+async fn watch(
+    handle: Handle,
+    id: ExperimentId,
+    first: v1::ExperimentStatus,
+    sender: mpsc::Sender<Result<v1::ExperimentStatus, Status>>,
+) {
+    let mut durable = handle.progress.durable.clone();
+    let mut last = None;
+    let mut now = Ok(first);
+    loop {
+        let over = now.as_ref().map_or(true, is_finished);
+        if last.as_ref() != now.as_ref().ok() {
+            last = now.as_ref().ok().cloned();
+            if sender.send(now).await.is_err() {
+                return;
+            }
+        }
+        if over {
+            return;
+        }
+        tokio::select! {
+            changed = durable.changed() => if changed.is_err() { return },
+            () = sender.closed() => return,
+        }
+        tokio::time::sleep(WATCH_PAUSE).await;
+        now = status(&handle, id).await;
+    }
+}
+
+type Pieces = mpsc::Sender<Result<v1::ExportChunk, Status>>;
+
+fn export(store: &Store, id: ExperimentId, status: v1::ExperimentStatus, pieces: &Pieces) -> Result<(), Status> {
+    use v1::export_chunk::Part;
+    let send = |part| {
+        let sent = pieces.blocking_send(Ok(v1::ExportChunk { part: Some(part) }));
+        sent.map_err(|_| Status::cancelled("the reader is gone"))
+    };
+    let plan = store.plan(id).map_err(|error| store_failed(&error))?;
+    let v1::Plan { experiment, benchmarks, order } =
+        plan.ok_or_else(|| Status::not_found(format!("there is no experiment {id}")))?;
+    send(Part::Head(v1::ExportHead { status: Some(status), experiment, benchmarks }))?;
+    for piece in order.chunks(ORDER_PIECE) {
+        send(Part::Order(v1::ExportOrder { order: piece.to_vec() }))?;
+    }
+    let mut after = None;
+    loop {
+        let attempts = store.attempts(id, after, EXPORT_PAGE).map_err(|error| store_failed(&error))?;
+        let Some(last) = attempts.last().and_then(|attempt| attempt.lease.as_ref()) else { return Ok(()) };
+        after = Some((last.run, last.attempt));
+        send(Part::Attempts(v1::ExportAttempts { attempts }))?;
+    }
+}

@@ -1,0 +1,48 @@
+//! The door to the pool of hosts.
+
+use speedup_core::host::{Host, Presence};
+use speedup_proto::v1;
+use speedup_proto::v1::hosts_server::Hosts;
+use tonic::{Request, Response, Status};
+
+use crate::handle::Handle;
+
+/// Most hosts of one answer.
+const PAGE: usize = 1_000;
+
+/// The door to the pool of hosts.
+pub(crate) struct HostsDoor {
+    pub(crate) handle: Handle,
+}
+
+#[tonic::async_trait]
+impl Hosts for HostsDoor {
+    async fn list(&self, request: Request<v1::ListHostsRequest>) -> Result<Response<v1::ListHostsResponse>, Status> {
+        let v1::ListHostsRequest { after, limit } = request.into_inner();
+        let limit = if limit == 0 { PAGE } else { PAGE.min(limit as usize) };
+        let answer = self.handle.query(move |machine| {
+            let mut hosts: Vec<&Host> =
+                machine.hosts().iter().filter(|host| host.facts.host.as_str() > after.as_str()).collect();
+            hosts.sort_by(|a, b| a.facts.host.cmp(&b.facts.host));
+            let more = hosts.len() > limit;
+            v1::ListHostsResponse { hosts: hosts.into_iter().take(limit).map(status).collect(), more }
+        });
+        Ok(Response::new(answer.await?))
+    }
+}
+
+fn status(host: &Host) -> v1::HostStatus {
+    let away_since_ns = match host.presence {
+        Presence::Here { .. } => None,
+        Presence::Away { since, .. } => Some(since.0),
+    };
+    v1::HostStatus {
+        facts: Some((&host.facts).into()),
+        agent: host.agent.0.as_bytes().to_vec(),
+        agent_epoch: host.epoch.0,
+        connected: host.is_here(),
+        away_since_ns,
+        lease: host.lease.as_ref().map(v1::Lease::from),
+        served: host.served,
+    }
+}

@@ -1,0 +1,235 @@
+//! The owner: one task that owns the machine. It takes requests in batches, lets the machine decide and evolve, and
+//! hands what came of a batch to the committer as one group.
+
+use std::collections::HashMap;
+
+use speedup_core::event::{EndedAttempt, Event};
+use speedup_core::host::HostFacts;
+use speedup_core::id::{AgentEpoch, AgentId, HostId};
+use speedup_core::machine::{Command, Effect, Machine, Refusal, Speaker};
+use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant, Report};
+use speedup_core::work::WorkOrder;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::timeline::TimeLine;
+
+/// Requests taken at once: with the group before still on its way to the disk, more would only wait longer.
+const BATCH: usize = 512;
+/// Requests that may wait; whoever sends more waits, and with it its gRPC stream.
+pub(crate) const WAITING_REQUESTS: usize = 4_096;
+
+/// What others ask of the owner.
+pub(crate) enum Request {
+    /// A user's command.
+    Command {
+        /// What.
+        command: Command,
+        /// Answered when it is durable.
+        reply: oneshot::Sender<Result<(), Refusal>>,
+    },
+    /// A question about the machine; gives what to do with the answer once it is durable.
+    Query(Box<dyn FnOnce(&Machine) -> After + Send>),
+    /// An agent joins.
+    Open {
+        /// Its host.
+        facts: HostFacts,
+        /// Which agent.
+        agent: AgentId,
+        /// Which start of it.
+        epoch: AgentEpoch,
+        /// Where it listens.
+        down: mpsc::Sender<CoordinatorMessage>,
+        /// Answered when it is durable.
+        reply: oneshot::Sender<Result<SessionId, Refusal>>,
+    },
+    /// An agent said something.
+    Say {
+        /// In which session.
+        session: SessionId,
+        /// What.
+        message: AgentMessage,
+    },
+    /// A session is over.
+    Close {
+        /// Which.
+        session: SessionId,
+    },
+    /// The coordinator stops.
+    Stop,
+}
+
+/// What is done once a group is durable.
+pub(crate) type After = Box<dyn FnOnce() + Send>;
+
+/// One connection of one agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct SessionId(u64);
+
+/// What came of a batch of requests.
+#[derive(Default)]
+pub(crate) struct Group {
+    /// To be made durable.
+    pub(crate) events: Vec<Event>,
+    /// The attempts they ended, for the index.
+    pub(crate) ended: Vec<EndedAttempt>,
+    /// To be sent after that.
+    pub(crate) sends: Vec<(mpsc::Sender<CoordinatorMessage>, CoordinatorMessage)>,
+    /// To be answered after that.
+    pub(crate) answers: Vec<After>,
+}
+
+impl Group {
+    fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.sends.is_empty() && self.answers.is_empty()
+    }
+}
+
+struct Session {
+    speaker: Speaker,
+    down: mpsc::Sender<CoordinatorMessage>,
+}
+
+/// The task that owns the machine.
+pub(crate) struct Owner {
+    machine: Machine,
+    time: TimeLine,
+    sessions: HashMap<SessionId, Session>,
+    current: HashMap<HostId, SessionId>,
+    next_session: u64,
+    groups: mpsc::Sender<Group>,
+}
+
+impl Owner {
+    /// An owner of a recovered machine.
+    pub(crate) fn new(machine: Machine, time: TimeLine, groups: mpsc::Sender<Group>) -> Self {
+        Self { machine, time, sessions: HashMap::new(), current: HashMap::new(), next_session: 0, groups }
+    }
+
+    /// Serves requests until it is told to stop or the committer is gone.
+    pub(crate) async fn run(mut self, mut requests: mpsc::Receiver<Request>) {
+        let mut group = Group::default();
+        let _ = self.handle(Command::Start, &mut group);
+        let mut batch = Vec::with_capacity(BATCH);
+        loop {
+            if !group.is_empty() && self.groups.send(std::mem::take(&mut group)).await.is_err() {
+                return;
+            }
+            let deadline = self.machine.next_deadline().and_then(|at| self.time.instant(at));
+            let tick = async {
+                match deadline {
+                    Some(at) => tokio::time::sleep_until(at.into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                taken = requests.recv_many(&mut batch, BATCH) => if taken == 0 { return },
+                () = tick => { let _ = self.handle(Command::Tick, &mut group); }
+            }
+            for request in batch.drain(..) {
+                if matches!(request, Request::Stop) {
+                    let _ = self.groups.send(group).await;
+                    return;
+                }
+                self.serve(request, &mut group);
+            }
+        }
+    }
+
+    fn serve(&mut self, request: Request, group: &mut Group) {
+        match request {
+            Request::Command { command, reply } => {
+                let result = self.handle(command, group);
+                group.answers.push(Box::new(move || drop(reply.send(result))));
+            }
+            Request::Query(question) => group.answers.push(question(&self.machine)),
+            Request::Open { facts, agent, epoch, down, reply } => {
+                let result = self.open(facts, agent, epoch, down, group);
+                group.answers.push(Box::new(move || drop(reply.send(result))));
+            }
+            Request::Say { session, message } => self.hear(session, message, group),
+            Request::Close { session } => self.close(session, group),
+            Request::Stop => {}
+        }
+    }
+
+    fn open(
+        &mut self,
+        facts: HostFacts,
+        agent: AgentId,
+        epoch: AgentEpoch,
+        down: mpsc::Sender<CoordinatorMessage>,
+        group: &mut Group,
+    ) -> Result<SessionId, Refusal> {
+        let speaker = Speaker { host: facts.host.clone(), epoch };
+        self.handle(Command::Join { facts, agent, epoch }, group)?;
+        let session = SessionId(self.next_session);
+        self.next_session += 1;
+        // A session of the same host that this one replaces ends: its channel closes with it.
+        if let Some(replaced) = self.current.insert(speaker.host.clone(), session) {
+            self.sessions.remove(&replaced);
+        }
+        group.sends.push((down.clone(), CoordinatorMessage::Welcome));
+        self.sessions.insert(session, Session { speaker, down });
+        Ok(session)
+    }
+
+    fn close(&mut self, session: SessionId, group: &mut Group) {
+        let Some(Session { speaker, .. }) = self.sessions.remove(&session) else { return };
+        if self.current.get(&speaker.host) == Some(&session) {
+            self.current.remove(&speaker.host);
+            let _ = self.handle(Command::Leave(speaker), group);
+        }
+    }
+
+    fn hear(&mut self, session: SessionId, message: AgentMessage, group: &mut Group) {
+        let Some(Session { speaker, down }) = self.sessions.get(&session) else { return };
+        let (speaker, down) = (speaker.clone(), down.clone());
+        let command = match message {
+            AgentMessage::Ask => Command::Ask(speaker),
+            AgentMessage::Started { lease } => Command::Started { speaker, lease },
+            AgentMessage::Report(Report { lease, executed_by, record }) => {
+                Command::Report { speaker, lease, executed_by, record }
+            }
+            // The door takes the first message of a session; another Join is out of order.
+            AgentMessage::Join { .. } => return,
+        };
+        match self.handle(command, group) {
+            Ok(()) => {}
+            Err(refusal @ Refusal::NotYourLease { lease, .. }) => {
+                tracing::warn!(%lease, "refused a report: {refusal}");
+                group.sends.push((down, CoordinatorMessage::Refused { lease, reason: refusal.to_string() }));
+            }
+            Err(refusal) => {
+                let reason = refusal.to_string();
+                group.sends.push((down, CoordinatorMessage::TurnedAway { reason, known_epoch: None }));
+                self.close(session, group);
+            }
+        }
+    }
+
+    /// Lets the machine handle a command and puts what came of it into the group.
+    fn handle(&mut self, command: Command, group: &mut Group) -> Result<(), Refusal> {
+        let outcome = self.machine.handle(self.time.now(), command)?;
+        group.events.extend(outcome.events.into_iter().filter(|event| event.change.is_kept()));
+        group.ended.extend(outcome.ended);
+        for effect in outcome.effects {
+            self.address(effect, group);
+        }
+        Ok(())
+    }
+
+    /// What cannot be addressed is not sent: a host without a session asks when it has one.
+    fn address(&self, effect: Effect, group: &mut Group) {
+        let (host, message) = match effect {
+            Effect::Grant { lease, plan } => {
+                let order = WorkOrder::new(&plan.experiment, plan.cell(lease.run));
+                let grant = Box::new(Grant::new(&lease, order));
+                (lease.host, CoordinatorMessage::Grant(grant))
+            }
+            Effect::Acknowledge { host, lease } => (host, CoordinatorMessage::Acknowledged { lease }),
+        };
+        if let Some(session) = self.current.get(&host).and_then(|session| self.sessions.get(session)) {
+            group.sends.push((session.down.clone(), message));
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What starts and stops: recovery, the three workers (owner, committer, indexer), and the server of the doors.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use speedup_core::machine::Settings;
+use speedup_journal::{JournalId, WriteError};
+use speedup_proto::{limits, v1};
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::{Mutex, mpsc, oneshot, watch};
+use tonic::service::Routes;
+use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
+use uuid::Uuid;
+
+use crate::committer::{Committer, WAITING_GROUPS};
+use crate::door::{AgentsDoor, ExperimentsDoor, HostsDoor};
+use crate::handle::{Handle, Progress};
+use crate::indexer::{self, WAITING_BATCHES};
+use crate::owner::{Owner, Request, WAITING_REQUESTS};
+use crate::recovery::{Recovered, RecoveryError, recover};
+use crate::timeline::TimeLine;
+
+/// After how long without a word the kernel asks whether the other end is still there, how often, and how many times:
+/// a host that is gone is noticed after half a minute, without a message that would wake its agent.
+const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(10), Duration::from_secs(5), 4);
+
+/// How a coordinator is started.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where journal and store lie; made if it is not there.
+    pub data: PathBuf,
+    /// Where the doors are; port 0 takes a free one.
+    pub bind: SocketAddr,
+    /// How the machine behaves where plans are silent.
+    pub settings: Settings,
+}
+
+/// Why a coordinator does not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// Without TLS only this machine may connect.
+    #[error("{0} can be reached from other machines, which needs TLS, and this release has none")]
+    NotLoopback(SocketAddr),
+    /// The address cannot be bound.
+    #[error("cannot listen on {address}")]
+    Bind {
+        /// Which.
+        address: SocketAddr,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The data directory cannot be recovered.
+    #[error("cannot recover the data directory {}", path.display())]
+    Recovery {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: RecoveryError,
+    },
+    /// A thread cannot be started.
+    #[error("cannot start a thread")]
+    Thread(#[source] std::io::Error),
+    /// The reflection service cannot be built: a bug.
+    #[error("cannot describe the services")]
+    Reflection(#[source] tonic_reflection::server::Error),
+}
+
+impl StartError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NotLoopback(_) => Some("bind 127.0.0.1 or [::1], and reach it from elsewhere through an ssh tunnel"),
+            Self::Bind { .. } => Some("another program may listen there; choose another port with --bind"),
+            Self::Recovery { source, .. } => source.hint(),
+            Self::Thread(_) | Self::Reflection(_) => None,
+        }
+    }
+}
+
+/// A running coordinator.
+#[derive(Debug)]
+pub struct Coordinator {
+    address: SocketAddr,
+    handle: Handle,
+    failed: Mutex<oneshot::Receiver<WriteError>>,
+    stop: oneshot::Sender<()>,
+    server: tokio::task::JoinHandle<Result<(), tonic::transport::Error>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// Starts a coordinator. `extend` adds services of others to its doors, once the address is known.
+pub async fn start(
+    options: Options,
+    extend: impl FnOnce(SocketAddr, Routes) -> Routes,
+) -> Result<Coordinator, StartError> {
+    if !options.bind.ip().is_loopback() {
+        return Err(StartError::NotLoopback(options.bind));
+    }
+    let Options { data, bind, settings } = options;
+    let recovered = recover_apart(&data, settings).await?;
+    let bound = |source| StartError::Bind { address: bind, source };
+    let listener = TcpListener::bind(bind).await.map_err(bound)?;
+    let address = listener.local_addr().map_err(bound)?;
+    let (handle, failed, threads) = start_workers(recovered)?;
+    let routes = extend(address, doors(&handle).await?);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let (time, interval, retries) = KEEPALIVE;
+    let incoming = TcpIncoming::from(listener)
+        .with_nodelay(Some(true))
+        .with_keepalive(Some(time))
+        .with_keepalive_interval(Some(interval))
+        .with_keepalive_retries(Some(retries));
+    let server = Server::builder().add_routes(routes).serve_with_incoming_shutdown(incoming, async {
+        // An error means that the coordinator was dropped, which stops it as well.
+        let _ = stopped.await;
+    });
+    let server = tokio::spawn(server);
+    tracing::info!(%address, data = %data.display(), "the coordinator listens");
+    Ok(Coordinator { address, handle, failed: Mutex::new(failed), stop, server, threads })
+}
+
+impl Coordinator {
+    /// Where the doors are.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The handle to the machine.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Waits until the journal fails, which is final: nothing is acknowledged any more.
+    pub async fn failed(&self) -> WriteError {
+        match (&mut *self.failed.lock().await).await {
+            Ok(error) => error,
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Stops: what was acknowledged is durable anyway, the rest of the journal and the store are written and closed.
+    pub async fn stop(self) {
+        // Either may be gone already; then there is nothing left to stop there.
+        let _ = self.handle.requests.send(Request::Stop).await;
+        let _ = self.stop.send(());
+        drop(self.handle);
+        // Open sessions would keep a graceful end waiting for ever.
+        self.server.abort();
+        let threads = self.threads;
+        let joined = tokio::task::spawn_blocking(move || threads.into_iter().for_each(|thread| drop(thread.join())));
+        let _ = joined.await;
+    }
+}
+
+async fn recover_apart(data: &Path, settings: Settings) -> Result<Recovered, StartError> {
+    let path = data.to_owned();
+    let id = JournalId(*Uuid::now_v7().as_bytes());
+    let recovered = tokio::task::spawn_blocking(move || {
+        recover(&path, id, settings).map_err(|source| StartError::Recovery { path, source })
+    });
+    recovered.await.map_err(|error| StartError::Thread(std::io::Error::other(error)))?
+}
+
+type Workers = (Handle, oneshot::Receiver<WriteError>, Vec<JoinHandle<()>>);
+
+fn start_workers(recovered: Recovered) -> Result<Workers, StartError> {
+    let Recovered { journal, machine, store } = recovered;
+    let (requests, requested) = mpsc::channel(WAITING_REQUESTS);
+    let (groups, to_commit) = mpsc::channel(WAITING_GROUPS);
+    let (index, to_index) = std::sync::mpsc::sync_channel(WAITING_BATCHES);
+    let (durable, durable_seen) = watch::channel(journal.durable_end());
+    let (indexed, indexed_seen) = watch::channel(journal.durable_end());
+    let (fail, failed) = oneshot::channel();
+    let thread = |name: &str, work: Box<dyn FnOnce() + Send>| {
+        std::thread::Builder::new().name(name.to_owned()).spawn(work).map_err(StartError::Thread)
+    };
+    let committer = Committer { journal, durable, index, failed: fail };
+    let to_store = store.clone();
+    let threads = vec![
+        thread("committer", Box::new(move || committer.run(to_commit)))?,
+        thread("indexer", Box::new(move || indexer::run(&to_store, &to_index, &indexed)))?,
+    ];
+    let time = TimeLine::after(machine.latest());
+    tokio::spawn(Owner::new(machine, time, groups).run(requested));
+    let progress = Progress { durable: durable_seen, indexed: indexed_seen };
+    Ok((Handle { requests, progress, store }, failed, threads))
+}
+
+async fn doors(handle: &Handle) -> Result<Routes, StartError> {
+    let (health, health_service) = tonic_health::server::health_reporter();
+    let experiments = v1::experiments_server::ExperimentsServer::new(ExperimentsDoor { handle: handle.clone() })
+        .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
+        .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
+    let hosts = v1::hosts_server::HostsServer::new(HostsDoor { handle: handle.clone() })
+        .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
+        .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
+    let agents = v1::agents_server::AgentsServer::new(AgentsDoor { handle: handle.clone() })
+        .max_decoding_message_size(limits::MAX_AGENT_MESSAGE_BYTES)
+        .max_encoding_message_size(limits::MAX_GRANT_BYTES);
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(v1::DESCRIPTORS)
+        .build_v1()
+        .map_err(StartError::Reflection)?;
+    health.set_serving::<v1::experiments_server::ExperimentsServer<ExperimentsDoor>>().await;
+    health.set_serving::<v1::hosts_server::HostsServer<HostsDoor>>().await;
+    health.set_serving::<v1::agents_server::AgentsServer<AgentsDoor>>().await;
+    let mut routes = Routes::builder();
+    routes.add_service(health_service).add_service(reflection);
+    routes.add_service(experiments).add_service(hosts).add_service(agents);
+    Ok(routes.routes())
+}

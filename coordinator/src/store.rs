@@ -1,0 +1,380 @@
+//! The store: sled, as an index of the journal. It never has to be trusted: it is opened under `catch_unwind`, and
+//! when it is missing, damaged, of another version or of another journal it is set aside and filled anew.
+//!
+//! Only this module names sled. One thread writes, in batches of bounded size; nothing waits for sled's own flush.
+//! Keys are big-endian, so that an experiment's attempts lie together and in the order of its runs.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use prost::Message as _;
+use speedup_core::event::{Change, EndedAttempt, Event, Tally};
+use speedup_core::id::{ExperimentId, HostId};
+use speedup_core::record::Record;
+use speedup_core::time::Timestamp;
+use speedup_journal::{JournalId, Position};
+use speedup_proto::journal::v1::StoredExperiment;
+use speedup_proto::v1;
+use thiserror::Error;
+
+use crate::status::{finished_status, submitted_status};
+
+/// Version of what the trees hold; another one means that the store is built anew.
+const FORMAT: u32 = 1;
+/// What sled may keep of the trees in memory; it takes two to five times that.
+const CACHE_BYTES: u64 = 64 << 20;
+/// Most writes sled is given at once: it takes much more memory with larger batches.
+const BATCH: usize = 1_024;
+
+/// Why the store cannot be used.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// sled said so.
+    #[error("the store in {} failed", path.display())]
+    Sled {
+        /// Where.
+        path: PathBuf,
+        /// What sled said.
+        source: sled::Error,
+    },
+    /// sled panicked, as it does on damage.
+    #[error("the store in {} is damaged: {what}", path.display())]
+    Panicked {
+        /// Where.
+        path: PathBuf,
+        /// What it said.
+        what: String,
+    },
+    /// A value that cannot be read.
+    #[error("the store in {} holds a value that cannot be read", path.display())]
+    Value {
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        source: prost::DecodeError,
+    },
+    /// Files could not be set aside.
+    #[error("cannot replace the store in {}", path.display())]
+    Files {
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+}
+
+/// The embedded store. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Store {
+    path: PathBuf,
+    meta: sled::Tree,
+    experiments: sled::Tree,
+    statuses: sled::Tree,
+    attempts: sled::Tree,
+    hosts: sled::Tree,
+    db: sled::Db,
+}
+
+/// What opening found.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) store: Store,
+    /// The end of what the store holds of the journal.
+    pub(crate) applied: Position,
+    /// Why it is built anew, if it is and was there before.
+    pub(crate) rebuilt: Option<String>,
+}
+
+/// Writes gathered for one application.
+#[derive(Default)]
+pub(crate) struct Writes {
+    puts: [BTreeMap<Vec<u8>, Vec<u8>>; 4],
+    late: Vec<(Vec<u8>, Record)>,
+    finished: Vec<(ExperimentId, Timestamp, Tally, bool)>,
+    extended: Vec<(ExperimentId, Vec<u32>)>,
+}
+
+#[derive(Clone, Copy)]
+enum Tree {
+    Experiments,
+    Statuses,
+    Attempts,
+    Hosts,
+}
+
+impl Writes {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.puts.iter().map(BTreeMap::len).sum::<usize>() + self.late.len()
+    }
+
+    /// What the store keeps of an event.
+    pub(crate) fn event(&mut self, event: &Event) {
+        match &event.change {
+            Change::Submitted { experiment, plan, by } => {
+                let status = submitted_status(*experiment, plan, event.at, by);
+                let stored = StoredExperiment { plan: Some(v1::Plan::from(plan.as_ref())), status: None };
+                self.put(Tree::Experiments, experiment.0.as_bytes().to_vec(), stored.encode_to_vec());
+                self.put(Tree::Statuses, experiment.0.as_bytes().to_vec(), status.encode_to_vec());
+            }
+            Change::Extended { experiment, appended, .. } => self.extended.push((*experiment, appended.clone())),
+            Change::Finished { experiment, tally, cancelled } => {
+                self.finished.push((*experiment, event.at, *tally, *cancelled));
+            }
+            Change::HostJoined { facts, .. } => {
+                let key = facts.host.as_str().as_bytes().to_vec();
+                self.put(Tree::Hosts, key, v1::HostFacts::from(facts).encode_to_vec());
+            }
+            Change::LateReport { superseded, record } => {
+                let key = attempt_key(superseded.experiment, superseded.run.0, superseded.attempt.0);
+                self.late.push((key, record.clone()));
+            }
+            Change::CoordinatorStarted
+            | Change::Paused { .. }
+            | Change::Resumed { .. }
+            | Change::Cancelled { .. }
+            | Change::HostLeft { .. }
+            | Change::HostAsked { .. }
+            | Change::HostPassed { .. }
+            | Change::LeaseGranted(_)
+            | Change::RunStarted { .. }
+            | Change::RunReported { .. }
+            | Change::AttemptLost { .. } => {}
+        }
+    }
+
+    /// An attempt that ended.
+    pub(crate) fn ended(&mut self, ended: &EndedAttempt) {
+        let key = attempt_key(ended.lease.experiment, ended.lease.run.0, ended.lease.attempt.0);
+        self.put(Tree::Attempts, key, v1::EndedAttempt::from(ended).encode_to_vec());
+    }
+
+    fn put(&mut self, tree: Tree, key: Vec<u8>, value: Vec<u8>) {
+        self.puts[tree as usize].insert(key, value);
+    }
+}
+
+fn attempt_key(experiment: ExperimentId, run: u32, attempt: u32) -> Vec<u8> {
+    [experiment.0.as_bytes().as_slice(), &run.to_be_bytes(), &attempt.to_be_bytes()].concat()
+}
+
+impl Store {
+    /// Opens the store of a journal, or begins a new one where the old cannot be used.
+    pub(crate) fn open(path: &Path, journal: JournalId) -> Result<Opened, StoreError> {
+        let there = path.exists();
+        let condemned = condemnation(path).exists();
+        let why_not = if condemned {
+            "it was marked as damaged".to_owned()
+        } else {
+            match Self::try_open(path, journal) {
+                Ok(Ok(opened)) => return Ok(opened),
+                Ok(Err(reason)) => reason,
+                Err(error) => chain(&error),
+            }
+        };
+        if there {
+            let files = |source| StoreError::Files { path: path.to_owned(), source };
+            std::fs::remove_dir_all(path).map_err(files)?;
+        }
+        let _ = std::fs::remove_file(condemnation(path));
+        let store = Self::connect(path)?;
+        store.guard(|| {
+            store.meta.insert("format", &FORMAT.to_be_bytes())?;
+            store.meta.insert("journal", &journal.0)?;
+            store.meta.insert("applied", &Position::START.0.to_be_bytes())
+        })?;
+        Ok(Opened { store, applied: Position::START, rebuilt: there.then_some(why_not) })
+    }
+
+    fn try_open(path: &Path, journal: JournalId) -> Result<Result<Opened, String>, StoreError> {
+        if !path.exists() {
+            return Ok(Err("it is missing".to_owned()));
+        }
+        let store = Self::connect(path)?;
+        let (format, of, applied) = store.guard(|| {
+            Ok((store.meta.get("format")?, store.meta.get("journal")?, store.meta.get("applied")?))
+        })?;
+        let applied = applied.and_then(|bytes| Some(u64::from_be_bytes(bytes.as_ref().try_into().ok()?)));
+        Ok(match (format, of, applied) {
+            (Some(format), _, _) if format.as_ref() != FORMAT.to_be_bytes() => {
+                Err("it was written by another version".to_owned())
+            }
+            (_, Some(of), _) if of.as_ref() != journal.0 => Err("it belongs to another journal".to_owned()),
+            (Some(_), Some(_), Some(applied)) => {
+                Ok(Opened { store, applied: Position(applied), rebuilt: None })
+            }
+            (_, _, _) => Err("it does not say what it holds".to_owned()),
+        })
+    }
+
+    fn connect(path: &Path) -> Result<Self, StoreError> {
+        guard(path, || {
+            let db = sled::Config::new().path(path).cache_capacity(CACHE_BYTES).flush_every_ms(None).open()?;
+            Ok(Self {
+                path: path.to_owned(),
+                meta: db.open_tree("meta")?,
+                experiments: db.open_tree("experiments")?,
+                statuses: db.open_tree("statuses")?,
+                attempts: db.open_tree("attempts")?,
+                hosts: db.open_tree("hosts")?,
+                db,
+            })
+        })
+    }
+
+    /// Applies writes, then moves the mark. Applying them again changes nothing.
+    pub(crate) fn apply(&self, mut writes: Writes, end: Position) -> Result<(), StoreError> {
+        self.apply_late(&mut writes)?;
+        self.apply_extensions(&mut writes)?;
+        self.apply_finished(&mut writes)?;
+        let trees = [&self.experiments, &self.statuses, &self.attempts, &self.hosts];
+        self.guard(|| {
+            for (tree, puts) in trees.into_iter().zip(writes.puts) {
+                let mut puts = puts.into_iter().peekable();
+                while puts.peek().is_some() {
+                    let mut batch = sled::Batch::default();
+                    puts.by_ref().take(BATCH).for_each(|(key, value)| batch.insert(key, value));
+                    tree.apply_batch(batch)?;
+                }
+            }
+            self.meta.insert("applied", &end.0.to_be_bytes()).map(drop)
+        })
+    }
+
+    fn apply_late(&self, writes: &mut Writes) -> Result<(), StoreError> {
+        for (key, record) in std::mem::take(&mut writes.late) {
+            let Some(mut attempt) = self.get::<v1::EndedAttempt>(Tree::Attempts, &key, writes)? else { continue };
+            if let Some(v1::ended_attempt::End::Lost(lost)) = &mut attempt.end {
+                lost.late = Some(v1::Record::from(&record));
+            }
+            writes.put(Tree::Attempts, key, attempt.encode_to_vec());
+        }
+        Ok(())
+    }
+
+    fn apply_extensions(&self, writes: &mut Writes) -> Result<(), StoreError> {
+        for (experiment, appended) in std::mem::take(&mut writes.extended) {
+            let key = experiment.0.as_bytes().to_vec();
+            let Some(mut stored) = self.get::<StoredExperiment>(Tree::Experiments, &key, writes)? else { continue };
+            if let Some(plan) = &mut stored.plan {
+                plan.order.extend(appended);
+            }
+            writes.put(Tree::Experiments, key, stored.encode_to_vec());
+        }
+        Ok(())
+    }
+
+    fn apply_finished(&self, writes: &mut Writes) -> Result<(), StoreError> {
+        for (experiment, at, tally, cancelled) in std::mem::take(&mut writes.finished) {
+            let key = experiment.0.as_bytes().to_vec();
+            let Some(status) = self.get::<v1::ExperimentStatus>(Tree::Statuses, &key, writes)? else { continue };
+            writes.put(Tree::Statuses, key, finished_status(status, at, tally, cancelled).encode_to_vec());
+        }
+        Ok(())
+    }
+
+    /// A value, as it will be after the pending writes.
+    fn get<M: prost::Message + Default>(
+        &self,
+        tree: Tree,
+        key: &[u8],
+        pending: &Writes,
+    ) -> Result<Option<M>, StoreError> {
+        if let Some(value) = pending.puts[tree as usize].get(key) {
+            return self.decode(value).map(Some);
+        }
+        let tree = match tree {
+            Tree::Experiments => &self.experiments,
+            Tree::Statuses => &self.statuses,
+            Tree::Attempts => &self.attempts,
+            Tree::Hosts => &self.hosts,
+        };
+        self.guard(|| tree.get(key))?.map(|value| self.decode(&value)).transpose()
+    }
+
+    /// The plan of an experiment.
+    pub(crate) fn plan(&self, experiment: ExperimentId) -> Result<Option<v1::Plan>, StoreError> {
+        let stored = self.guard(|| self.experiments.get(experiment.0.as_bytes()))?;
+        let stored = stored.map(|value| self.decode::<StoredExperiment>(&value)).transpose()?;
+        Ok(stored.and_then(|stored| stored.plan))
+    }
+
+    /// The status of an experiment as it was submitted, or as it finished.
+    pub(crate) fn status(&self, experiment: ExperimentId) -> Result<Option<v1::ExperimentStatus>, StoreError> {
+        self.guard(|| self.statuses.get(experiment.0.as_bytes()))?.map(|value| self.decode(&value)).transpose()
+    }
+
+    /// The statuses of the newest experiments.
+    pub(crate) fn statuses(&self, limit: usize) -> Result<Vec<v1::ExperimentStatus>, StoreError> {
+        let values = self.guard(|| self.statuses.iter().rev().values().take(limit).collect::<Result<Vec<_>, _>>())?;
+        values.iter().map(|value| self.decode(value)).collect()
+    }
+
+    /// Up to `limit` ended attempts of an experiment, those after the given run and attempt.
+    pub(crate) fn attempts(
+        &self,
+        experiment: ExperimentId,
+        after: Option<(u32, u32)>,
+        limit: usize,
+    ) -> Result<Vec<v1::EndedAttempt>, StoreError> {
+        use std::ops::Bound::{Excluded, Included};
+        let from = match after {
+            Some((run, attempt)) => Excluded(attempt_key(experiment, run, attempt)),
+            None => Included(attempt_key(experiment, 0, 0)),
+        };
+        let to = Included(attempt_key(experiment, u32::MAX, u32::MAX));
+        let values =
+            self.guard(|| self.attempts.range((from, to)).values().take(limit).collect::<Result<Vec<_>, _>>())?;
+        values.iter().map(|value| self.decode(value)).collect()
+    }
+
+    /// What a host said of itself when it last joined.
+    pub(crate) fn host(&self, host: &HostId) -> Result<Option<v1::HostFacts>, StoreError> {
+        self.guard(|| self.hosts.get(host.as_str()))?.map(|value| self.decode(&value)).transpose()
+    }
+
+    /// Writes what sled holds back. Slow; at the end only.
+    pub(crate) fn flush(&self) -> Result<(), StoreError> {
+        self.guard(|| self.db.flush()).map(drop)
+    }
+
+    /// Marks the store as damaged: the next start builds it anew.
+    pub(crate) fn condemn(&self) {
+        if let Err(error) = std::fs::write(condemnation(&self.path), b"") {
+            tracing::error!("cannot mark the store in {} as damaged: {error}", self.path.display());
+        }
+    }
+
+    fn decode<M: prost::Message + Default>(&self, value: &[u8]) -> Result<M, StoreError> {
+        M::decode(value).map_err(|source| {
+            self.condemn();
+            StoreError::Value { path: self.path.clone(), source }
+        })
+    }
+
+    fn guard<T>(&self, work: impl FnOnce() -> sled::Result<T>) -> Result<T, StoreError> {
+        guard(&self.path, work).inspect_err(|_| self.condemn())
+    }
+}
+
+fn condemnation(path: &Path) -> PathBuf {
+    path.with_extension("damaged")
+}
+
+/// sled panics on some damage instead of returning an error.
+fn guard<T>(path: &Path, work: impl FnOnce() -> sled::Result<T>) -> Result<T, StoreError> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(result) => result.map_err(|source| StoreError::Sled { path: path.to_owned(), source }),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("sled panicked").to_owned();
+            Err(StoreError::Panicked { path: path.to_owned(), what })
+        }
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
