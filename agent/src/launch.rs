@@ -6,7 +6,8 @@
 //! that nobody drains.
 //!
 //! In reading order: `command` (what to run) and `execution` (what came of it), `image` (what `execve` is handed),
-//! `child` (from clone to `execve`), `watch` (the wait), `output` and `quota` (where output goes), `survivors` and
+//! `child` (from clone to `execve`), `watch` (the wait), `output`, `quota` and
+//! `namespace` (where output goes), `survivors` and
 //! `mark` (nothing outlives its run), and below them `stack`, `signals`, `usage`, `clock`.
 //!
 //! The clock is `CLOCK_MONOTONIC_RAW`: a freshly booted host is when NTP slews the plain monotonic clock most (chrony by up
@@ -20,6 +21,7 @@ mod execution;
 mod failure;
 mod image;
 mod mark;
+mod namespace;
 mod output;
 mod quota;
 mod signals;

@@ -1,11 +1,14 @@
 //! A file system in memory with room for one stream: what bounds output without waking the agent.
 
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::OwnedFd;
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 
+use super::namespace;
 use super::stack::Stack;
 
 /// Room past the limit, so that a stream that fills it is longer than the limit: one page of the largest size that
@@ -20,8 +23,15 @@ pub(super) struct Quota {
 }
 
 impl Quota {
-    pub(super) fn new(limit: u64, _stack: &mut Stack) -> io::Result<Self> {
-        Ok(Self { limit, mount: mount(&options(limit))? })
+    /// Directly with privilege, through a user namespace without. Fails where neither is allowed: in most containers, and
+    /// where the distribution restricts user namespaces.
+    pub(super) fn new(limit: u64, stack: &mut Stack) -> io::Result<Self> {
+        let size = CString::new(limit.saturating_add(MARGIN).to_string())?;
+        let mount = match mount(&size) {
+            Err(Errno::PERM) => namespace::make_within(stack, mount, &size)?,
+            made => made?,
+        };
+        Ok(Self { limit, mount })
     }
 
     /// Whether it bounds to this limit and is empty: a survivor that could not be killed may hold an old file.
@@ -40,15 +50,12 @@ impl Quota {
     }
 }
 
-fn options(limit: u64) -> String {
-    (limit + MARGIN).to_string()
-}
-
-fn mount(size: &str) -> io::Result<OwnedFd> {
-    let context = rustix::mount::fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    rustix::mount::fsconfig_set_string(&context, "size", size)?;
-    rustix::mount::fsconfig_set_string(&context, "mode", "0700")?;
+/// Runs within `namespace`, so it does not allocate.
+fn mount(size: &CStr) -> rustix::io::Result<OwnedFd> {
+    let context = rustix::mount::fsopen(c"tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    rustix::mount::fsconfig_set_string(&context, c"size", size)?;
+    rustix::mount::fsconfig_set_string(&context, c"mode", c"0700")?;
     rustix::mount::fsconfig_create(&context)?;
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-    Ok(rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?)
+    rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
