@@ -90,7 +90,6 @@ impl Launcher {
             self.shelf.stdout(command.stdout, &mut self.stack).map_err(host("make room for stdout"))?;
         let stderr =
             self.shelf.stderr(command.stderr, &mut self.stack).map_err(host("make room for stderr"))?;
-        let floor = usage::peak_memory().map_err(host("read its own peak memory"))?;
         let report = Report::default();
         let null = self.null.as_fd();
         let blocked = Blocked::all();
@@ -103,8 +102,8 @@ impl Launcher {
             agent: rustix::process::getpid(),
             report: &report,
         };
-        let before = usage::switches();
-        let (seen, gone) = child::run(&mut self.stack, &orders, |child| {
+        let before = usage::own();
+        let ran = child::run(&mut self.stack, &orders, |child| {
             Watch {
                 child,
                 timeout: command.timeout,
@@ -114,24 +113,23 @@ impl Launcher {
                 spools: [stdout.as_ref(), stderr.as_ref()],
             }
             .until_gone(&report)
-        })
-        .map_err(host("start or await the program"))?;
+        });
         drop(blocked);
 
-        let survivors =
-            survivors::end(self.mark, gone.pid).map_err(host("end what the program left behind"))?;
+        let survivors = survivors::end(self.mark).map_err(host("end what the program left behind"))?;
+        let (seen, gone) = ran.map_err(host("start or await the program"))?;
         if let Some((step, errno)) = report.failure() {
             return Err(failure::classify(step, errno, command, &image));
         }
         Ok(Execution {
-            wall_ns: seen.stopped_ns - seen.started_ns,
-            usage: Usage { max_rss_floor_bytes: floor, ..gone.usage },
+            wall_ns: seen.stopped_ns.saturating_sub(seen.started_ns),
+            usage: Usage { max_rss_floor_bytes: before.max_rss_bytes, ..gone.usage },
             end: seen.cut.unwrap_or(gone.end),
             stdout: stdout.map(output::Spool::collect).transpose().map_err(host("read back stdout"))?,
             stderr: stderr.map(output::Spool::collect).transpose().map_err(host("read back stderr"))?,
             survivors_killed: survivors.killed,
             survivors_left: survivors.left,
-            agent_switches: seen.switches.since(before),
+            agent_switches: seen.switches.since(before.switches),
         })
     }
 }

@@ -12,6 +12,8 @@ use std::time::Duration;
 use speedup_agent::launch::{Command, End, Execution, LaunchError, Launcher, Sink};
 
 const CAPTURE: Sink = Sink::Capture { limit: 1 << 20, keep: 4096 };
+/// Waits in a script until something stands in its output.
+const WRITTEN: &str = "while ! [ -s /dev/stdout ]; do :; done";
 /// For what must end by itself.
 const LONG: Duration = Duration::from_secs(120);
 /// For what must not.
@@ -261,7 +263,7 @@ fn a_background_process_of_its_group_does_not_survive() {
 
 #[test]
 fn a_process_in_a_session_of_its_own_does_not_survive() {
-    survivors_of("setsid sh -c 'echo $$; exec sleep 1000' & while ! [ -s /dev/stdout ]; do :; done", 1);
+    survivors_of(&format!("setsid sh -c 'echo $$; exec sleep 1000' & {WRITTEN}"), 1);
 }
 
 #[test]
@@ -271,6 +273,12 @@ fn a_twice_forked_daemon_with_its_children_does_not_survive() {
                   exec sleep 1000' < /dev/null 2> /dev/null";
     let wait = "while [ \"$(wc -l < /dev/fd/3)\" -lt 3 ]; do :; done";
     survivors_of(&format!("exec 3>&1; (setsid sh -c \"{}\" &) ; {wait}", daemon.replace('$', "\\$")), 3);
+}
+
+#[test]
+fn what_a_launcher_within_a_run_marks_is_still_of_the_run() {
+    let lower = "prlimit --pid $$ --locks=$(($(prlimit --pid $$ --locks -o HARD --noheadings --raw) - 1))";
+    survivors_of(&format!("{lower}; setsid sh -c 'echo $$; exec sleep 1000' & {WRITTEN}"), 1);
 }
 
 #[test]

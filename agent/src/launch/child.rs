@@ -65,7 +65,7 @@ pub(super) struct Child {
     reaped: bool,
 }
 
-/// Starts the child, lets `wait` sit by it, and reaps it. However `wait` returns, the child is gone afterwards.
+/// Starts the child, lets `wait` sit by it, ends its process group, and reaps it. However `wait` returns, the child is gone afterwards.
 pub(super) fn run<T>(
     stack: &mut Stack,
     orders: &Orders<'_>,
@@ -73,6 +73,8 @@ pub(super) fn run<T>(
 ) -> io::Result<(T, Gone)> {
     let mut child = start(stack, orders)?;
     let seen = wait(&child)?;
+    // Before it is reaped, while the group's id cannot be another's yet.
+    child.signal_group(Signal::KILL);
     let gone = usage::wait4(child.pid)?;
     child.reaped = true;
     Ok((seen, gone))
@@ -88,14 +90,12 @@ fn start(stack: &mut Stack, orders: &Orders<'_>) -> io::Result<Child> {
     // makes no failing call through libc meanwhile but a ppoll that a signal interrupts; then the worst is a wrong errno
     // for a run that is being stopped.
     let pid = unsafe { libc::clone(become_program, stack.top(), flags, argument, &raw mut pidfd) };
-    match Pid::from_raw(pid) {
-        Some(pid) if pid.as_raw_nonzero().is_positive() => {
-            // SAFETY: the kernel has just made this descriptor for us.
-            let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
-            Ok(Child { pid, pidfd, reaped: false })
-        }
-        _ => Err(io::Error::last_os_error()),
-    }
+    let Some(pid) = Some(pid).filter(|&pid| pid > 0).and_then(Pid::from_raw) else {
+        return Err(io::Error::last_os_error());
+    };
+    // SAFETY: the kernel has just made this descriptor for us.
+    let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
+    Ok(Child { pid, pidfd, reaped: false })
 }
 
 /// The child's whole life before the program. Nothing here allocates, locks or panics: it would do so in the agent.

@@ -60,7 +60,7 @@ pub struct Usage {
     /// the agent's: the program's own peak is this figure only if it exceeds `max_rss_floor_bytes`, else it is some figure
     /// not above.
     pub max_rss_bytes: u64,
-    /// The agent's own peak resident set at the start.
+    /// The agent's own peak at the start, or a little more: Linux counted likewise when the agent itself began.
     pub max_rss_floor_bytes: u64,
     /// Page faults served without reading from a device.
     pub minor_faults: u64,

@@ -53,7 +53,7 @@ pub(super) fn make_within(stack: &mut Stack, make: Make, argument: &CStr) -> io:
     // thread until the helper has ended, so both outlive it.
     let pid = unsafe { libc::clone(run_errand, stack.top(), flags, pointer) };
     let error = io::Error::last_os_error();
-    let pid = Pid::from_raw(pid).filter(|pid| pid.as_raw_nonzero().is_positive()).ok_or(error)?;
+    let pid = Some(pid).filter(|&pid| pid > 0).and_then(Pid::from_raw).ok_or(error)?;
     drop(blocked);
     usage::wait4(pid)?;
     match errand.result.load(Ordering::Acquire) {

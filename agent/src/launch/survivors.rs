@@ -28,14 +28,12 @@ pub(super) struct Survivors {
     pub left: u32,
 }
 
-/// Kills and reaps every process that bears the mark. `group` is the process group of the child, which is gone.
-pub(super) fn end(mark: Mark, group: Pid) -> io::Result<Survivors> {
+/// Kills and reaps every process that bears the mark. To be called when the child is reaped.
+pub(super) fn end(mark: Mark) -> io::Result<Survivors> {
     let mut killed = 0;
     if !has_children() {
         return Ok(Survivors { killed, left: 0 });
     }
-    // All at once, before they can fork; the group may well be empty.
-    let _ = rustix::process::kill_process_group(group, Signal::KILL);
     let deadline = Instant::now() + PATIENCE;
     loop {
         let marked = marked(mark)?;

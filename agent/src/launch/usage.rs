@@ -1,8 +1,7 @@
 //! What the kernel accounts: to a child that is gone, and to the agent itself.
 #![expect(unsafe_code, reason = "wait4 and getrusage have no safe interface")]
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::mem;
 
 use rustix::process::Pid;
@@ -12,7 +11,6 @@ use super::execution::{End, Switches, Usage};
 /// A reaped child.
 #[derive(Debug)]
 pub(super) struct Gone {
-    pub pid: Pid,
     pub end: End,
     pub usage: Usage,
 }
@@ -26,7 +24,7 @@ pub(super) fn wait4(pid: Pid) -> io::Result<Gone> {
         // SAFETY: writes to the status and the rusage of our own.
         let reaped = unsafe { libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, 0, &raw mut rusage) };
         if reaped >= 0 {
-            return Ok(Gone { pid, end: end(status), usage: usage(&rusage) });
+            return Ok(Gone { end: end(status), usage: usage(&rusage) });
         }
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {
@@ -35,23 +33,13 @@ pub(super) fn wait4(pid: Pid) -> io::Result<Gone> {
     }
 }
 
-/// Context switches of this process so far, all threads together.
-pub(super) fn switches() -> Switches {
+/// Of this process so far, all threads together.
+pub(super) fn own() -> Usage {
     // SAFETY: zeroes are a valid rusage.
     let mut rusage = unsafe { mem::zeroed::<libc::rusage>() };
     // SAFETY: writes to the rusage of our own; it fails only on an unknown first argument.
     unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut rusage) };
-    switches_of(&rusage)
-}
-
-/// The peak of this process's resident set in bytes: what `execve` hands down to a child that shares its memory.
-pub(super) fn peak_memory() -> io::Result<u64> {
-    // It is some 1,500 bytes long; with room for them it takes one read.
-    let mut status = String::with_capacity(8 * 1024);
-    File::open("/proc/self/status")?.read_to_string(&mut status)?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    kib.map(|kib| kib * 1024).ok_or_else(|| io::Error::other("no VmHWM in /proc/self/status"))
+    usage(&rusage)
 }
 
 fn end(status: i32) -> End {
@@ -70,14 +58,10 @@ fn usage(rusage: &libc::rusage) -> Usage {
         max_rss_floor_bytes: 0,
         minor_faults: count(rusage.ru_minflt),
         major_faults: count(rusage.ru_majflt),
-        switches: switches_of(rusage),
+        switches: Switches { voluntary: count(rusage.ru_nvcsw), involuntary: count(rusage.ru_nivcsw) },
         block_in: count(rusage.ru_inblock),
         block_out: count(rusage.ru_oublock),
     }
-}
-
-fn switches_of(rusage: &libc::rusage) -> Switches {
-    Switches { voluntary: count(rusage.ru_nvcsw), involuntary: count(rusage.ru_nivcsw) }
 }
 
 fn nanoseconds(time: libc::timeval) -> u64 {

@@ -62,7 +62,7 @@ impl Watch<'_> {
             let polled = self.blocked.poll(self.child.pidfd(), self.sleep(phase, elapsed_ns));
             let stopped_ns = clock::now_ns();
             if polled? == Polled::Ready {
-                let (started_ns, switches) = (started(), usage::switches());
+                let (started_ns, switches) = (started(), usage::own().switches);
                 return Ok(Seen { started_ns, stopped_ns, cut: cut(phase), switches });
             }
         }
