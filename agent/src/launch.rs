@@ -1,0 +1,135 @@
+//! The instrument: executes one command and times it, from just before `execve` to the moment it is gone.
+//!
+//! It is not a job runner: it runs one command at a time, knows nothing of plans, leases or the network, and blocks
+//! the thread that calls it. That is the point. The agent has one thread, so while a command is timed nothing of the
+//! agent wakes: the thread sleeps in a single `ppoll` on the process's pidfd, and output goes to memory files
+//! that nobody drains.
+//!
+//! In reading order: `command` (what to run) and `execution` (what came of it), `image` (what `execve` is handed),
+//! `child` (from clone to `execve`), `watch` (the wait), `output`, `quota` and
+//! `namespace` (where output goes), `survivors` and
+//! `mark` (nothing outlives its run), and below them `stack`, `signals`, `usage`, `clock`.
+//!
+//! The clock is `CLOCK_MONOTONIC_RAW`: a freshly booted host is when NTP slews the plain monotonic clock most (chrony by up
+//! to 8 %), and a rate that drifts within a sample looks like a slower program. The raw clock's constant error of some
+//! parts in a million is the same for both versions on a host.
+
+mod child;
+mod clock;
+mod command;
+mod execution;
+mod failure;
+mod image;
+mod mark;
+mod namespace;
+mod output;
+mod quota;
+mod signals;
+mod stack;
+mod survivors;
+mod usage;
+mod watch;
+
+pub use command::{Command, Sink};
+pub use execution::{End, Execution, Output, Switches, Usage};
+pub use failure::{LaunchError, Step};
+pub use survivors::become_subreaper;
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+
+use child::{Orders, Report};
+use image::Image;
+use mark::Mark;
+use output::Shelf;
+use rustix::fs::{Mode, OFlags};
+use signals::Blocked;
+use stack::Stack;
+use watch::Watch;
+
+/// Two commands timed at once on one host would disturb each other, and each would take the other's processes for
+/// its own survivors.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Executes commands one after another, and keeps between them what need not be made anew.
+///
+/// The program dies with the thread that launched it (`PR_SET_PDEATHSIG`), so launch from the agent's only thread.
+#[derive(Debug)]
+pub struct Launcher {
+    stack: Stack,
+    null: OwnedFd,
+    shelf: Shelf,
+    mark: Mark,
+}
+
+impl Launcher {
+    /// Makes this process fit to launch: see [`become_subreaper`].
+    pub fn new() -> Result<Self, LaunchError> {
+        let tried = |tried| move |source| LaunchError::Host { tried, source };
+        become_subreaper().map_err(tried("adopt orphans"))?;
+        let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|errno| tried("open /dev/null")(errno.into()))?;
+        Ok(Self {
+            stack: Stack::new().map_err(tried("map a stack"))?,
+            null,
+            shelf: Shelf::default(),
+            mark: Mark::of_this_process(),
+        })
+    }
+
+    /// Executes the command and returns when neither it nor anything it started is left.
+    ///
+    /// When `stop` becomes true and a signal interrupts the wait, everything is killed and the end is
+    /// [`End::Interrupted`]. Signals reach the process only while it waits here, so none is lost in between.
+    pub fn execute(&mut self, command: &Command, stop: &AtomicBool) -> Result<Execution, LaunchError> {
+        let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let image = Image::prepare(command)?;
+        let host = |tried| move |source| LaunchError::Host { tried, source };
+        let stdout =
+            self.shelf.stdout(command.stdout, &mut self.stack).map_err(host("make room for stdout"))?;
+        let stderr =
+            self.shelf.stderr(command.stderr, &mut self.stack).map_err(host("make room for stderr"))?;
+        let report = Report::default();
+        let null = self.null.as_fd();
+        let blocked = Blocked::all();
+        let orders = Orders {
+            image: &image,
+            stdin: null,
+            stdout: stdout.as_ref().map_or(null, output::Spool::as_fd),
+            stderr: stderr.as_ref().map_or(null, output::Spool::as_fd),
+            mark: self.mark,
+            agent: rustix::process::getpid(),
+            report: &report,
+        };
+        let before = usage::own();
+        let ran = child::run(&mut self.stack, &orders, |child| {
+            Watch {
+                child,
+                timeout: command.timeout,
+                kill_grace: command.kill_grace,
+                stop,
+                blocked: &blocked,
+                spools: [stdout.as_ref(), stderr.as_ref()],
+            }
+            .until_gone(&report)
+        });
+        drop(blocked);
+
+        let survivors = survivors::end(self.mark).map_err(host("end what the program left behind"))?;
+        let (seen, gone) = ran.map_err(host("start or await the program"))?;
+        if let Some((step, errno)) = report.failure() {
+            return Err(failure::classify(step, errno, command, &image));
+        }
+        Ok(Execution {
+            wall_ns: seen.stopped_ns.saturating_sub(seen.started_ns),
+            usage: Usage { max_rss_floor_bytes: before.max_rss_bytes, ..gone.usage },
+            end: seen.cut.unwrap_or(gone.end),
+            stdout: stdout.map(output::Spool::collect).transpose().map_err(host("read back stdout"))?,
+            stderr: stderr.map(output::Spool::collect).transpose().map_err(host("read back stderr"))?,
+            survivors_killed: survivors.killed,
+            survivors_left: survivors.left,
+            agent_switches: seen.switches.since(before.switches),
+        })
+    }
+}

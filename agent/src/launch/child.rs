@@ -1,0 +1,165 @@
+//! From clone to `execve`, and the last word of `wait4`.
+//!
+//! The child shares the agent's memory until it becomes the program (`CLONE_VM`, as `posix_spawn` does), so that its
+//! start costs the same whatever the agent's size. Unlike `posix_spawn` it does not suspend the agent meanwhile
+//! (`CLONE_VFORK`): the agent would be woken by the `execve`, that is just after the clock has started, only to go back to
+//! sleep. As it is, the agent is already asleep in its wait when the clock starts. What the child needs and
+//! reports stays in place until it is gone; [`run`] sees to that.
+#![expect(unsafe_code, reason = "clone, execve and close_range have no safe interface")]
+
+use std::ffi::{c_int, c_void};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr;
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
+
+use rustix::process::{Pid, Signal};
+
+use super::clock;
+use super::failure::Step;
+use super::image::Image;
+use super::mark::Mark;
+use super::signals;
+use super::stack::Stack;
+use super::usage::{self, Gone};
+
+/// All that the child does, prepared so that it need not allocate.
+#[derive(Debug)]
+pub(super) struct Orders<'a> {
+    pub image: &'a Image,
+    pub stdin: BorrowedFd<'a>,
+    pub stdout: BorrowedFd<'a>,
+    pub stderr: BorrowedFd<'a>,
+    pub mark: Mark,
+    /// Its parent: if that is another by then, the agent is gone.
+    pub agent: Pid,
+    pub report: &'a Report,
+}
+
+/// What the child writes for the agent, in the memory that they share.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    started_ns: AtomicU64,
+    failed_step: AtomicU8,
+    errno: AtomicI32,
+}
+
+impl Report {
+    /// When the clock started, if the child came that far.
+    pub(super) fn started_ns(&self) -> Option<u64> {
+        Some(self.started_ns.load(Ordering::Acquire)).filter(|&stamp| stamp != 0)
+    }
+
+    /// The step that failed, with its errno. To be asked when the child is gone.
+    pub(super) fn failure(&self) -> Option<(Step, i32)> {
+        let step = Step::from_code(self.failed_step.load(Ordering::Acquire))?;
+        Some((step, self.errno.load(Ordering::Acquire)))
+    }
+}
+
+/// A child that is not yet reaped: until then its id is its own.
+#[derive(Debug)]
+pub(super) struct Child {
+    pid: Pid,
+    pidfd: OwnedFd,
+    reaped: bool,
+}
+
+/// Starts the child, lets `wait` sit by it, ends its process group, and reaps it. However `wait` returns, the child is gone afterwards.
+pub(super) fn run<T>(
+    stack: &mut Stack,
+    orders: &Orders<'_>,
+    wait: impl FnOnce(&Child) -> io::Result<T>,
+) -> io::Result<(T, Gone)> {
+    let mut child = start(stack, orders)?;
+    let seen = wait(&child)?;
+    // Before it is reaped, while the group's id cannot be another's yet.
+    child.signal_group(Signal::KILL);
+    let gone = usage::wait4(child.pid)?;
+    child.reaped = true;
+    Ok((seen, gone))
+}
+
+fn start(stack: &mut Stack, orders: &Orders<'_>) -> io::Result<Child> {
+    let flags = libc::CLONE_VM | libc::CLONE_PIDFD | libc::SIGCHLD;
+    let argument = ptr::from_ref(orders).cast::<c_void>().cast_mut();
+    let mut pidfd: c_int = -1;
+    // SAFETY: the child runs `become_program` on a stack of its own with a guard page, and only reads `orders`, but for
+    // the report's atomics. `run` holds the borrows of both until the child is reaped, by `Child`'s drop if need be.
+    // The two share this thread's errno: the child reads it only after its own failing call, and the agent
+    // makes no failing call through libc meanwhile but a ppoll that a signal interrupts; then the worst is a wrong errno
+    // for a run that is being stopped.
+    let pid = unsafe { libc::clone(become_program, stack.top(), flags, argument, &raw mut pidfd) };
+    let Some(pid) = Some(pid).filter(|&pid| pid > 0).and_then(Pid::from_raw) else {
+        return Err(io::Error::last_os_error());
+    };
+    // SAFETY: the kernel has just made this descriptor for us.
+    let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
+    Ok(Child { pid, pidfd, reaped: false })
+}
+
+/// The child's whole life before the program. Nothing here allocates, locks or panics: it would do so in the agent.
+extern "C" fn become_program(argument: *mut c_void) -> c_int {
+    // SAFETY: `start` passes its orders, which outlive the child.
+    let orders = unsafe { &*argument.cast::<Orders<'_>>() };
+    let (step, errno) = match prepare(orders) {
+        Ok(()) => {
+            let image = orders.image;
+            signals::unblock_in_child();
+            orders.report.started_ns.store(clock::now_ns(), Ordering::Release);
+            // SAFETY: a C string and two null-terminated vectors of such; it returns only if it failed.
+            unsafe { libc::execve(image.program_c().as_ptr(), image.argv().as_ptr(), image.env().as_ptr()) };
+            (Step::Exec, io::Error::last_os_error().raw_os_error().unwrap_or(0))
+        }
+        Err((step, errno)) => (step, errno.raw_os_error()),
+    };
+    orders.report.errno.store(errno, Ordering::Release);
+    orders.report.failed_step.store(step as u8, Ordering::Release);
+    // SAFETY: ends the child without running the agent's exit handlers.
+    unsafe { libc::_exit(127) }
+}
+
+fn prepare(orders: &Orders<'_>) -> Result<(), (Step, rustix::io::Errno)> {
+    let at = |step| move |errno| (step, errno);
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(Step::Leash))?;
+    if rustix::process::getppid() != Some(orders.agent) {
+        return Err((Step::Leash, rustix::io::Errno::SRCH));
+    }
+    rustix::process::setpgid(None, None).map_err(at(Step::Group))?;
+    signals::reset_in_child();
+    orders.mark.set_in_child().map_err(at(Step::Mark))?;
+    rustix::thread::set_no_new_privs(true).map_err(at(Step::Privileges))?;
+    rustix::process::chdir(orders.image.directory_c()).map_err(at(Step::Directory))?;
+    rustix::stdio::dup2_stdin(orders.stdin).map_err(at(Step::Streams))?;
+    rustix::stdio::dup2_stdout(orders.stdout).map_err(at(Step::Streams))?;
+    rustix::stdio::dup2_stderr(orders.stderr).map_err(at(Step::Streams))?;
+    // Closed here rather than by `execve`, where the clock runs. Before Linux 5.9 there is no such call; then `execve`
+    // closes them, for the agent opens everything close-on-exec.
+    // SAFETY: the child has its own table of descriptors, and uses none of them beyond the standard three.
+    unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32) };
+    Ok(())
+}
+
+impl Child {
+    pub(super) fn pidfd(&self) -> BorrowedFd<'_> {
+        self.pidfd.as_fd()
+    }
+
+    /// Sends to the child's process group, and to the child itself if it is in another by now.
+    pub(super) fn signal_group(&self, signal: Signal) {
+        // A process or group that is gone needs no signal, and there is no other way to fail.
+        let _ = rustix::process::kill_process_group(self.pid, signal);
+        if rustix::process::getpgid(Some(self.pid)) != Ok(self.pid) {
+            let _ = rustix::process::pidfd_send_signal(&self.pidfd, signal);
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if !self.reaped {
+            self.signal_group(Signal::KILL);
+            let _ = usage::wait4(self.pid);
+        }
+    }
+}

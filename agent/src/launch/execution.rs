@@ -1,0 +1,107 @@
+//! What came of a command.
+
+/// One command, executed and timed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Execution {
+    /// From just before `execve` until the agent saw that the process was gone. Never shorter than the truth.
+    pub wall_ns: u64,
+    /// What the kernel accounted to the process and to those of its descendants that it waited for.
+    pub usage: Usage,
+    /// How it ended.
+    pub end: End,
+    /// What it wrote to standard output, unless that went to `/dev/null`.
+    pub stdout: Option<Output>,
+    /// What it wrote to standard error, unless that went to `/dev/null`.
+    pub stderr: Option<Output>,
+    /// Processes that it left behind and that were killed after it. (On [`End::TimedOut`] those that ended at the
+    /// first request are not counted.)
+    pub survivors_killed: u32,
+    /// Processes that could not be killed in time: this host is not fit for another run.
+    pub survivors_left: u32,
+    /// Context switches of the agent's process from before the clone until the end was seen. A silent agent has one
+    /// voluntary switch, into the wait.
+    pub agent_switches: Switches,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal that this launcher did not send for lack of time. (A stream over its limit can end in SIGKILL.)
+    Signaled {
+        /// The number of the signal.
+        signal: i32,
+        /// Whether the kernel wrote a core file.
+        core_dumped: bool,
+    },
+    /// It was still there when its time was up.
+    TimedOut {
+        /// When it was asked to end, counted from its start.
+        at_ns: u64,
+        /// Whether it had to be killed after the grace.
+        killed: bool,
+    },
+    /// It was killed because the caller wanted to stop.
+    Interrupted {
+        /// When it was killed, counted from its start.
+        at_ns: u64,
+    },
+}
+
+/// Resources used, as `wait4` tells them. Times have the resolution of the kernel's report, a microsecond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// Time on a CPU outside the kernel.
+    pub user_ns: u64,
+    /// Time on a CPU inside the kernel.
+    pub system_ns: u64,
+    /// The largest resident set of any one process. Linux counts the memory that a process replaces at `execve`, which is
+    /// the agent's: the program's own peak is this figure only if it exceeds `max_rss_floor_bytes`, else it is some figure
+    /// not above.
+    pub max_rss_bytes: u64,
+    /// The agent's own peak at the start, or a little more: Linux counted likewise when the agent itself began.
+    pub max_rss_floor_bytes: u64,
+    /// Page faults served without reading from a device.
+    pub minor_faults: u64,
+    /// Page faults that read from a device.
+    pub major_faults: u64,
+    /// Switches because it waited, and because it was preempted.
+    pub switches: Switches,
+    /// Blocks of 512 bytes read from devices.
+    pub block_in: u64,
+    /// Blocks of 512 bytes written to devices.
+    pub block_out: u64,
+}
+
+/// Context switches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Switches {
+    /// Because the process waited.
+    pub voluntary: u64,
+    /// Because it was preempted.
+    pub involuntary: u64,
+}
+
+impl Switches {
+    pub(super) fn since(self, before: Self) -> Self {
+        Self {
+            voluntary: self.voluntary - before.voluntary,
+            involuntary: self.involuntary - before.involuntary,
+        }
+    }
+}
+
+/// One captured stream. The program sees a file opened for appending, as with `>>` in a shell, so what is here is what
+/// such a file would hold: a program that opens `/dev/stdout` anew with truncation drops what was there before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// The length of the stream; at most the limit.
+    pub bytes: u64,
+    /// The hash of these bytes.
+    pub blake3: blake3::Hash,
+    /// The first of them.
+    pub head: Vec<u8>,
+    /// The program wrote, or tried to write, more than the limit: the bytes are not all, and the run is void.
+    pub over_limit: bool,
+}

@@ -1,0 +1,171 @@
+//! Why a command could not be started.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::command::Command;
+use super::image::Image;
+
+/// The command did not start. Nothing of it is left.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// There is no argument vector to run.
+    #[error("cannot run an empty command")]
+    Empty,
+    /// The kernel takes strings that end at their first NUL byte, and variables named without `=`.
+    #[error("cannot pass {what} to the program: {reason}")]
+    Unpassable {
+        /// The argument or variable, as far as it can be shown.
+        what: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// No such program.
+    #[error("cannot run {}: there is no such program", .program.display())]
+    NotFound {
+        /// The program as named in the command.
+        program: PathBuf,
+    },
+    /// The file is there and may not be executed.
+    #[error("cannot run {}: not executable", .program.display())]
+    NotExecutable {
+        /// The file.
+        program: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The file is there; the interpreter or loader that it names is not.
+    #[error("cannot run {}: the interpreter it names is missing", .program.display())]
+    Interpreter {
+        /// The file that names it.
+        program: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Not a format that this kernel executes.
+    #[error("cannot run {}: neither a program for this machine nor a script with a #! line", .program.display())]
+    Format {
+        /// The file.
+        program: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The working directory cannot be entered.
+    #[error("cannot run in the directory {}", .directory.display())]
+    Directory {
+        /// The directory.
+        directory: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Another step between clone and execution failed.
+    #[error("cannot run {}: the step {step:?} failed", .program.display())]
+    Step {
+        /// The program.
+        program: PathBuf,
+        /// The step.
+        step: Step,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The agent lacks something on this host that has nothing to do with the command.
+    #[error("the launcher could not {tried}")]
+    Host {
+        /// What it tried.
+        tried: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+impl LaunchError {
+    /// What the user can do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Empty => Some("name a program as the first word of the command"),
+            Self::Unpassable { .. } | Self::Step { .. } => None,
+            Self::NotFound { .. } => Some(
+                "check the spelling; a name without a slash is looked up in the PATH of the command's environment",
+            ),
+            Self::NotExecutable { .. } => {
+                Some("chmod +x the file; check that its file system is not mounted noexec")
+            }
+            Self::Interpreter { .. } => {
+                Some("install what its #! line names, or the loader it was linked for (see `file`)")
+            }
+            Self::Format { .. } => Some("build it for this machine, or begin the script with #!"),
+            Self::Directory { .. } => {
+                Some("the directory must exist on every host and be open to the agent's user")
+            }
+            Self::Host { .. } => {
+                Some("the launcher needs Linux 5.4 or newer, a mounted /proc and free descriptors")
+            }
+        }
+    }
+}
+
+/// The steps of the child before it becomes the program, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Step {
+    /// Asking to die with the agent; fails if the agent is already gone.
+    Leash = 1,
+    /// A process group of its own.
+    Group,
+    /// Default actions for all signals.
+    Signals,
+    /// The limit that marks it and its descendants.
+    Mark,
+    /// No new privileges.
+    Privileges,
+    /// Entering the working directory.
+    Directory,
+    /// Standard streams.
+    Streams,
+    /// `execve`.
+    Exec,
+}
+
+impl Step {
+    pub(super) fn from_code(code: u8) -> Option<Self> {
+        [
+            Self::Leash,
+            Self::Group,
+            Self::Signals,
+            Self::Mark,
+            Self::Privileges,
+            Self::Directory,
+            Self::Streams,
+            Self::Exec,
+        ]
+        .into_iter()
+        .find(|&step| step as u8 == code)
+    }
+}
+
+/// The error for a step that failed in the child.
+pub(super) fn classify(step: Step, errno: i32, command: &Command, image: &Image) -> LaunchError {
+    let source = io::Error::from_raw_os_error(errno);
+    let program = image.program().to_owned();
+    match step {
+        Step::Directory => LaunchError::Directory { directory: command.directory.clone(), source },
+        Step::Exec => match errno {
+            libc::ENOENT if exists(&command.directory, &program) => {
+                LaunchError::Interpreter { program, source }
+            }
+            libc::ENOENT | libc::ENOTDIR => LaunchError::NotFound { program },
+            libc::EACCES | libc::EPERM => LaunchError::NotExecutable { program, source },
+            libc::ENOEXEC => LaunchError::Format { program, source },
+            _ => LaunchError::Step { program, step, source },
+        },
+        Step::Leash | Step::Group | Step::Signals | Step::Mark | Step::Privileges | Step::Streams => {
+            LaunchError::Step { program, step, source }
+        }
+    }
+}
+
+fn exists(directory: &Path, program: &Path) -> bool {
+    directory.join(program).exists()
+}

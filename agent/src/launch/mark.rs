@@ -1,0 +1,50 @@
+//! A mark that every descendant of a run bears and cannot shed.
+//!
+//! It is the hard limit `RLIMIT_LOCKS`, which Linux has ignored since 2.4.25, but still inherits through fork, `execve` and
+//! `setsid`, and lets nobody raise without privilege. A process group or session can be left, a variable of the
+//! environment can be unset (and would not be the environment that the plan says); this stays.
+#![expect(unsafe_code, reason = "rustix's prlimit cannot read another process's limit without setting it")]
+
+use std::mem;
+use std::ptr;
+use std::sync::OnceLock;
+
+use rustix::process::{Pid, Resource, Rlimit};
+
+use super::clock;
+
+/// Far above any limit that a person would set. The bits below it tell agents apart.
+const BASE: u64 = 1 << 62;
+/// An agent that runs within a run of another takes the next lower mark, so that the outer one still knows its
+/// descendants. So many may be nested.
+const NESTING: u64 = 64;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Mark(u64);
+
+impl Mark {
+    /// The mark of all runs of this process.
+    pub(super) fn of_this_process() -> Self {
+        static MARK: OnceLock<Mark> = OnceLock::new();
+        *MARK.get_or_init(|| match rustix::process::getrlimit(Resource::Locks).maximum {
+            Some(outer) => Self(outer.saturating_sub(1)),
+            None => Self(BASE + (clock::now_ns() % (BASE / NESTING)) * NESTING + (NESTING - 1)),
+        })
+    }
+
+    /// Puts it on the calling process. Safe to call between clone and `execve`.
+    pub(super) fn set_in_child(self) -> rustix::io::Result<()> {
+        let limit = Rlimit { current: Some(self.0), maximum: Some(self.0) };
+        rustix::process::setrlimit(Resource::Locks, limit)
+    }
+
+    /// Whether the process, which may have ended, bears it. One that we may not ask is not ours.
+    pub(super) fn is_on(self, pid: Pid) -> bool {
+        // SAFETY: zeroes are a valid rlimit.
+        let mut limit = unsafe { mem::zeroed::<libc::rlimit>() };
+        let pid = pid.as_raw_nonzero().get();
+        // SAFETY: sets nothing, and writes to the rlimit of our own.
+        let read = unsafe { libc::prlimit(pid, libc::RLIMIT_LOCKS, ptr::null(), &raw mut limit) };
+        read == 0 && limit.rlim_max <= self.0 && limit.rlim_max > self.0.saturating_sub(NESTING)
+    }
+}

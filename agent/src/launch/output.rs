@@ -1,0 +1,121 @@
+//! Where a captured stream goes: a file in memory that nobody drains, so that the agent sleeps while the program
+//! writes.
+//!
+//! Its bound is a `quota`, where the host lets us have one. Why not a sealed memfd: seals that stop growth stop
+//! truncation too or leave nothing to write to after it, and opening `/dev/stdout` truncates (`> /dev/stdout`, `tee
+//! /dev/stderr`, `-o /dev/stdout`). Why not a pipe: 1 MiB without privilege, then the program would stall. Why
+//! not `RLIMIT_FSIZE`: it bounds the program's own files too. Without a quota the stream is a plain memfd, and
+//! the wait looks at its length now and then.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{MemfdFlags, OFlags};
+
+use super::command::Sink;
+use super::execution::Output;
+use super::quota::Quota;
+use super::stack::Stack;
+
+/// Read back in pieces of this size, which blake3 takes at full speed.
+const PIECE: usize = 128 * 1024;
+
+/// Makes spools, one after another for each stream, and keeps their quotas.
+#[derive(Debug, Default)]
+pub(super) struct Shelf {
+    stdout: Slot,
+    stderr: Slot,
+}
+
+#[derive(Debug, Default)]
+enum Slot {
+    #[default]
+    Untried,
+    Quota(Quota),
+    /// This host lets us have none.
+    Refused,
+}
+
+/// One captured stream of one run.
+#[derive(Debug)]
+pub(super) struct Spool {
+    file: File,
+    limit: u64,
+    keep: usize,
+    bounded: bool,
+}
+
+impl Shelf {
+    pub(super) fn stdout(&mut self, sink: Sink, stack: &mut Stack) -> io::Result<Option<Spool>> {
+        self.stdout.spool(sink, stack)
+    }
+
+    pub(super) fn stderr(&mut self, sink: Sink, stack: &mut Stack) -> io::Result<Option<Spool>> {
+        self.stderr.spool(sink, stack)
+    }
+}
+
+impl Slot {
+    fn spool(&mut self, sink: Sink, stack: &mut Stack) -> io::Result<Option<Spool>> {
+        let Sink::Capture { limit, keep } = sink else { return Ok(None) };
+        if !matches!(self, Self::Refused) && !matches!(self, Self::Quota(quota) if quota.is_fit_for(limit)) {
+            *self = Quota::new(limit, stack).map_or(Self::Refused, Self::Quota);
+        }
+        let (fd, bounded) = match self {
+            Self::Quota(quota) => (quota.file()?, true),
+            Self::Untried | Self::Refused => (memfd()?, false),
+        };
+        Ok(Some(Spool { file: File::from(fd), limit, keep, bounded }))
+    }
+}
+
+/// Open for appending like the quota's: a second opening of it (`echo more >> /dev/stdout`) is not written over.
+fn memfd() -> io::Result<OwnedFd> {
+    let fd = rustix::fs::memfd_create("speedup-output", MemfdFlags::CLOEXEC)?;
+    rustix::fs::fcntl_setfl(&fd, OFlags::APPEND)?;
+    Ok(fd)
+}
+
+impl Spool {
+    pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// Whether the kernel lets it grow without end.
+    pub(super) fn needs_a_look(&self) -> bool {
+        !self.bounded
+    }
+
+    /// Whether a spool that needs a look is over its limit. A bounded one fails the program's writes instead.
+    pub(super) fn is_over(&self) -> bool {
+        !self.bounded && self.length().is_ok_and(|length| length > self.limit)
+    }
+
+    /// Reads it back, when nothing writes to it any more.
+    pub(super) fn collect(mut self) -> io::Result<Output> {
+        let length = self.length()?;
+        let bytes = length.min(self.limit);
+        let mut hasher = blake3::Hasher::new();
+        let mut head = Vec::new();
+        let mut piece = vec![0; PIECE.min(usize::try_from(bytes).unwrap_or(PIECE))];
+        // The program shares the offset.
+        self.file.rewind()?;
+        let mut remaining = (&mut self.file).take(bytes);
+        loop {
+            let got = match remaining.read(&mut piece) {
+                Ok(0) => break,
+                Ok(got) => got,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            hasher.update(&piece[..got]);
+            head.extend_from_slice(&piece[..got.min(self.keep - head.len())]);
+        }
+        Ok(Output { bytes, blake3: hasher.finalize(), head, over_limit: length > self.limit })
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+}

@@ -1,0 +1,74 @@
+//! What the kernel accounts: to a child that is gone, and to the agent itself.
+#![expect(unsafe_code, reason = "wait4 and getrusage have no safe interface")]
+
+use std::io;
+use std::mem;
+
+use rustix::process::Pid;
+
+use super::execution::{End, Switches, Usage};
+
+/// A reaped child.
+#[derive(Debug)]
+pub(super) struct Gone {
+    pub end: End,
+    pub usage: Usage,
+}
+
+/// Reaps the child; waits for its end if need be, however many signals come.
+pub(super) fn wait4(pid: Pid) -> io::Result<Gone> {
+    let mut status = 0;
+    // SAFETY: zeroes are a valid rusage.
+    let mut rusage = unsafe { mem::zeroed::<libc::rusage>() };
+    loop {
+        // SAFETY: writes to the status and the rusage of our own.
+        let reaped = unsafe { libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, 0, &raw mut rusage) };
+        if reaped >= 0 {
+            return Ok(Gone { end: end(status), usage: usage(&rusage) });
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// Of this process so far, all threads together.
+pub(super) fn own() -> Usage {
+    // SAFETY: zeroes are a valid rusage.
+    let mut rusage = unsafe { mem::zeroed::<libc::rusage>() };
+    // SAFETY: writes to the rusage of our own; it fails only on an unknown first argument.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut rusage) };
+    usage(&rusage)
+}
+
+fn end(status: i32) -> End {
+    if libc::WIFSIGNALED(status) {
+        End::Signaled { signal: libc::WTERMSIG(status), core_dumped: libc::WCOREDUMP(status) }
+    } else {
+        End::Exited(libc::WEXITSTATUS(status))
+    }
+}
+
+fn usage(rusage: &libc::rusage) -> Usage {
+    Usage {
+        user_ns: nanoseconds(rusage.ru_utime),
+        system_ns: nanoseconds(rusage.ru_stime),
+        max_rss_bytes: count(rusage.ru_maxrss) * 1024,
+        max_rss_floor_bytes: 0,
+        minor_faults: count(rusage.ru_minflt),
+        major_faults: count(rusage.ru_majflt),
+        switches: Switches { voluntary: count(rusage.ru_nvcsw), involuntary: count(rusage.ru_nivcsw) },
+        block_in: count(rusage.ru_inblock),
+        block_out: count(rusage.ru_oublock),
+    }
+}
+
+fn nanoseconds(time: libc::timeval) -> u64 {
+    count(time.tv_sec) * 1_000_000_000 + count(time.tv_usec) * 1_000
+}
+
+/// The kernel's counters are signed only by tradition.
+fn count(value: libc::c_long) -> u64 {
+    u64::try_from(value).unwrap_or(0)
+}
