@@ -1,0 +1,141 @@
+//! The outbox: reports on disk until the coordinator has them. It is the journal of the coordinator, small; its id is the
+//! agent's, its lock keeps a second agent from the same state directory, and it counts the starts.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use speedup_core::id::{AgentEpoch, AgentId, LeaseEpoch};
+use speedup_core::message::Report;
+use speedup_journal::{Journal, JournalId, OpenError, Options, PayloadVersion, ReadError, WriteError};
+use speedup_proto::payload::{self, OutboxEntry, PayloadError};
+use thiserror::Error;
+use uuid::Uuid;
+
+/// Entries after which an outbox without unacknowledged reports begins anew.
+const ENTRIES_KEPT: u64 = 4_096;
+/// Size of a segment: an outbox holds few reports.
+const SEGMENT_BYTES: u64 = 8 << 20;
+
+/// Why the outbox cannot be used.
+#[derive(Debug, Error)]
+pub enum OutboxError {
+    /// It cannot be opened.
+    #[error("cannot open the outbox")]
+    Open(#[source] OpenError),
+    /// It cannot be read.
+    #[error("cannot read the outbox")]
+    Read(#[source] ReadError),
+    /// It holds what this release does not understand.
+    #[error("cannot understand the outbox")]
+    Entry(#[source] PayloadError),
+    /// It cannot be written.
+    #[error("cannot write the outbox")]
+    Write(#[source] WriteError),
+}
+
+impl OutboxError {
+    /// What the owner of the host can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Open(error) => error.hint(),
+            Self::Read(error) => error.hint(),
+            Self::Entry(error) => error.hint(),
+            Self::Write(error) => error.hint(),
+        }
+    }
+}
+
+/// The outbox.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    journal: Journal,
+    unacknowledged: BTreeMap<LeaseEpoch, Report>,
+    epoch: AgentEpoch,
+    entries: u64,
+}
+
+impl Outbox {
+    /// Opens the outbox of a state directory and counts this start.
+    pub(crate) fn open(directory: &Path) -> Result<Self, OutboxError> {
+        let id = JournalId(*Uuid::new_v4().as_bytes());
+        let options = Options { segment_bytes: SEGMENT_BYTES, ..Options::new(id) };
+        let (journal, recovery) = Journal::open(directory, &options).map_err(OutboxError::Open)?;
+        if let Some(cut) = recovery.cut {
+            tracing::warn!(file = %cut.file.display(), bytes = cut.bytes, "cut off the torn tail of the outbox");
+        }
+        let mut outbox = Self { journal, unacknowledged: BTreeMap::new(), epoch: AgentEpoch(0), entries: 0 };
+        outbox.replay()?;
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let wall = u64::try_from(wall).unwrap_or(0);
+        // The wall clock keeps starts growing when a state directory is lost, the count when the clock is wrong.
+        outbox.remember(AgentEpoch(wall.max(outbox.epoch.0.saturating_add(1))))?;
+        Ok(outbox)
+    }
+
+    /// Which agent this is.
+    pub(crate) fn agent(&self) -> AgentId {
+        AgentId(Uuid::from_bytes(self.journal.id().0))
+    }
+
+    /// Which start of it.
+    pub(crate) fn epoch(&self) -> AgentEpoch {
+        self.epoch
+    }
+
+    /// Reports that the coordinator has not acknowledged.
+    pub(crate) fn reports(&self) -> Vec<Report> {
+        self.unacknowledged.values().cloned().collect()
+    }
+
+    /// Remembers a start, durably.
+    pub(crate) fn remember(&mut self, epoch: AgentEpoch) -> Result<(), OutboxError> {
+        self.epoch = epoch;
+        self.write(&OutboxEntry::Epoch(epoch))?;
+        self.sync()
+    }
+
+    /// Keeps a report; durable after [`Outbox::sync`], and through the death of this process at once.
+    pub(crate) fn keep(&mut self, report: Report) -> Result<(), OutboxError> {
+        self.write(&OutboxEntry::Report(report.clone()))?;
+        self.unacknowledged.insert(report.lease, report);
+        Ok(())
+    }
+
+    /// Makes what was kept durable.
+    pub(crate) fn sync(&mut self) -> Result<(), OutboxError> {
+        self.journal.sync().map(drop).map_err(OutboxError::Write)
+    }
+
+    /// Lets go of a report that the coordinator has. Not synced: to send it once more would do no harm.
+    pub(crate) fn forget(&mut self, lease: LeaseEpoch) -> Result<(), OutboxError> {
+        self.unacknowledged.remove(&lease);
+        if self.unacknowledged.is_empty() && self.entries > ENTRIES_KEPT {
+            self.journal.reset().map_err(OutboxError::Write)?;
+            self.entries = 0;
+            return self.remember(self.epoch);
+        }
+        self.write(&OutboxEntry::Acknowledged(lease))
+    }
+
+    fn write(&mut self, entry: &OutboxEntry) -> Result<(), OutboxError> {
+        let mut bytes = Vec::new();
+        payload::encode_outbox(entry, &mut bytes);
+        self.journal.append(PayloadVersion(payload::VERSION), &bytes).map_err(OutboxError::Write)?;
+        self.entries += 1;
+        Ok(())
+    }
+
+    fn replay(&mut self) -> Result<(), OutboxError> {
+        let mut records = self.journal.replay(self.journal.first()).map_err(OutboxError::Read)?;
+        while let Some(record) = records.next_record().map_err(OutboxError::Read)? {
+            match payload::decode_outbox(record.version.0, record.payload).map_err(OutboxError::Entry)? {
+                OutboxEntry::Report(report) => drop(self.unacknowledged.insert(report.lease, report)),
+                OutboxEntry::Acknowledged(lease) => drop(self.unacknowledged.remove(&lease)),
+                OutboxEntry::Epoch(epoch) => self.epoch = self.epoch.max(epoch),
+            }
+            self.entries += 1;
+        }
+        Ok(())
+    }
+}

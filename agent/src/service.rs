@@ -1,0 +1,256 @@
+//! What starts, and the loop: the machine says what to do, the loop does it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::process::{Signal, set_parent_process_death_signal};
+use speedup_core::agent::{Action, Agent, Input};
+use speedup_core::id::{AllocationId, BootId, HostId};
+use speedup_core::message::AgentMessage;
+use thiserror::Error;
+use tonic::transport::Endpoint;
+
+use crate::launch::LaunchError;
+use crate::link::{Link, LinkError, endpoint};
+use crate::outbox::{Outbox, OutboxError};
+use crate::probe::{ProbeError, probe};
+use crate::runner::Runner;
+use crate::stop::Stop;
+
+/// How long an idle agent listens before it says again what it waits for.
+const QUIET: Duration = Duration::from_secs(60);
+/// Pauses between attempts to connect: the first, and the longest.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+
+/// How an agent is started.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where the coordinator is, such as `http://127.0.0.1:7077`.
+    pub coordinator: String,
+    /// Where outbox and input files lie; made if it is not there.
+    pub state: PathBuf,
+    /// The host's id, where it is not the machine's own.
+    pub host: Option<HostId>,
+    /// The boot's id, where it is not the kernel's own.
+    pub boot: Option<BootId>,
+    /// The allocation of the host.
+    pub allocation: Option<AllocationId>,
+    /// Whether the agent ends when the process that started it does.
+    pub exit_with_parent: bool,
+}
+
+/// Why an agent ends other than by being asked to.
+#[derive(Debug, Error)]
+pub enum AgentError {
+    /// The address of the coordinator is none.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// The host cannot be named.
+    #[error("cannot tell which host this is")]
+    Probe(#[from] ProbeError),
+    /// The state directory cannot be made.
+    #[error("cannot make the state directory {}", path.display())]
+    State {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The outbox cannot be used.
+    #[error("the outbox in {} cannot be used", path.display())]
+    Outbox {
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        source: OutboxError,
+    },
+    /// Commands cannot be executed on this host.
+    #[error("cannot execute commands on this host")]
+    Launch(#[from] LaunchError),
+    /// The process could not be prepared.
+    #[error("cannot prepare the agent's process")]
+    Process(#[source] std::io::Error),
+}
+
+impl AgentError {
+    /// What the owner of the host can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Probe(error) => error.hint(),
+            Self::Outbox { source, .. } => source.hint(),
+            Self::Launch(error) => error.hint(),
+            Self::State { .. } => Some("choose another with --state"),
+            Self::Link(_) | Self::Process(_) => None,
+        }
+    }
+}
+
+/// Serves until SIGTERM or SIGINT. Call it from the only thread of the process.
+pub fn run(options: Options) -> Result<(), AgentError> {
+    if options.exit_with_parent {
+        let end = set_parent_process_death_signal(Some(Signal::TERM));
+        end.map_err(|errno| AgentError::Process(errno.into()))?;
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AgentError::Process)?;
+    runtime.block_on(async { Service::start(options)?.serve().await })
+}
+
+struct Service {
+    agent: Agent,
+    outbox: Outbox,
+    outbox_path: PathBuf,
+    runner: Runner,
+    endpoint: Endpoint,
+    stop: Stop,
+    link: Option<Link>,
+    /// What is said once a connection stands.
+    unsaid: Vec<AgentMessage>,
+    backoff: Duration,
+    complaint: Option<String>,
+}
+
+impl Service {
+    fn start(options: Options) -> Result<Self, AgentError> {
+        let endpoint = endpoint(&options.coordinator)?;
+        let state = |source| AgentError::State { path: options.state.clone(), source };
+        std::fs::create_dir_all(&options.state).map_err(state)?;
+        let root = options.state.canonicalize().map_err(state)?;
+        let outbox_path = root.join("outbox");
+        std::fs::create_dir_all(&outbox_path).map_err(state)?;
+        let facts = probe(options.host, options.boot, options.allocation)?;
+        let outbox = Outbox::open(&outbox_path)
+            .map_err(|source| AgentError::Outbox { path: outbox_path.clone(), source })?;
+        tracing::info!(host = %facts.host, agent = %outbox.agent(), epoch = %outbox.epoch(),
+            unacknowledged = outbox.reports().len(), "the agent starts");
+        Ok(Self {
+            agent: Agent::new(facts, outbox.agent(), outbox.epoch(), outbox.reports()),
+            runner: Runner::new(&root)?,
+            stop: Stop::listen().map_err(AgentError::Process)?,
+            outbox,
+            outbox_path,
+            endpoint,
+            link: None,
+            unsaid: Vec::new(),
+            backoff: BACKOFF.0,
+            complaint: None,
+        })
+    }
+
+    async fn serve(mut self) -> Result<(), AgentError> {
+        while !self.stop.is_wished() {
+            if let Err(error) = self.session().await? {
+                self.complain(&error);
+                self.take(Input::LinkDown).await?;
+            }
+            self.link = None;
+            let pause = tokio::time::sleep(self.backoff);
+            self.backoff = (self.backoff * 2).min(BACKOFF.1);
+            tokio::select! {
+                () = pause => {}
+                () = self.stop.wished() => {}
+            }
+        }
+        tracing::info!("the agent stops");
+        Ok(())
+    }
+
+    /// One session, from connecting to its end. The outer error ends the agent, the inner one the session.
+    async fn session(&mut self) -> Result<Result<(), LinkError>, AgentError> {
+        self.unsaid.clear();
+        self.take(Input::LinkUp).await?;
+        let first = std::mem::take(&mut self.unsaid);
+        let link = tokio::select! {
+            link = Link::connect(&self.endpoint, &first) => link,
+            () = self.stop.wished() => return Ok(Ok(())),
+        };
+        match link {
+            Ok(link) => self.link = Some(link),
+            Err(error) => return Ok(Err(error)),
+        }
+        while !self.stop.is_wished() {
+            let Some(link) = &mut self.link else { return Ok(Ok(())) };
+            let heard = tokio::select! {
+                heard = link.hear() => heard.map(Input::Heard),
+                () = tokio::time::sleep(QUIET) => Ok(Input::Quiet),
+                () = self.stop.wished() => return Ok(Ok(())),
+            };
+            match heard {
+                Ok(input) => self.take(input).await?,
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Lets the machine take something in, and does what it says, until it says nothing more.
+    async fn take(&mut self, input: Input) -> Result<(), AgentError> {
+        let mut next = Some(input);
+        while let Some(input) = next.take() {
+            for action in self.agent.handle(input) {
+                next = self.perform(action).await?.or(next);
+            }
+            if let Some(link) = &self.link {
+                link.flush().await;
+            }
+            self.outbox(Outbox::sync)?;
+        }
+        Ok(())
+    }
+
+    async fn perform(&mut self, action: Action) -> Result<Option<Input>, AgentError> {
+        match action {
+            Action::Send(message) => self.say(message),
+            Action::Keep(report) => self.outbox(|outbox| outbox.keep(report))?,
+            Action::Forget(lease) => {
+                self.backoff = BACKOFF.0;
+                self.outbox(|outbox| outbox.forget(lease))?;
+            }
+            Action::Remember(epoch) => self.outbox(|outbox| outbox.remember(epoch))?,
+            Action::Execute(grant) => {
+                self.backoff = BACKOFF.0;
+                // What was said before must not leave while the run is timed.
+                if let Some(link) = &self.link {
+                    link.flush().await;
+                }
+                return Ok(Some(Input::Executed(self.runner.execute(&grant, self.stop.flag()))));
+            }
+            Action::Complain { lease, reason } => tracing::warn!(%lease, "a report was refused: {reason}"),
+            Action::Withdraw { reason } => {
+                self.link = None;
+                self.backoff = BACKOFF.1.min(self.backoff * 4);
+                self.say_once(format!("the coordinator turned this host away: {reason}"));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What cannot be said now is said again by the machine in the next session.
+    fn say(&mut self, message: AgentMessage) {
+        match &self.link {
+            Some(link) => {
+                if let Err(error) = link.say(&message) {
+                    tracing::debug!("{error}");
+                }
+            }
+            None => self.unsaid.push(message),
+        }
+    }
+
+    fn outbox(&mut self, work: impl FnOnce(&mut Outbox) -> Result<(), OutboxError>) -> Result<(), AgentError> {
+        work(&mut self.outbox).map_err(|source| AgentError::Outbox { path: self.outbox_path.clone(), source })
+    }
+
+    fn complain(&mut self, error: &LinkError) {
+        let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+        let text = causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"));
+        self.say_once(format!("{text}; trying again"));
+    }
+
+    /// The same trouble is told once, not at each attempt.
+    fn say_once(&mut self, complaint: String) {
+        if self.complaint.as_ref() != Some(&complaint) {
+            tracing::warn!("{complaint}");
+            self.complaint = Some(complaint);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The workplace: where the runs of an experiment find their input and stand while they run.
+//!
+//! ```text
+//! STATE/experiments/ID/input   what the setup step made; {input} in commands
+//! STATE/experiments/ID/ready   there once the setup has succeeded; holds the hash of its command
+//! STATE/experiments/ID/work    the working directory of one run, new for each
+//! ```
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use speedup_core::id::ExperimentId;
+use speedup_core::work::Resolved;
+
+/// Experiments whose directories are kept; older ones make room for a new one.
+const KEPT: usize = 8;
+
+/// The directories of one experiment on this host.
+#[derive(Clone, Debug)]
+pub(crate) struct Workplace {
+    root: PathBuf,
+}
+
+impl Workplace {
+    /// The workplace of an experiment, made if it is not there.
+    pub(crate) fn of(state: &Path, experiment: ExperimentId) -> io::Result<Self> {
+        let all = state.join("experiments");
+        let root = all.join(experiment.to_string());
+        if !root.exists() {
+            std::fs::create_dir_all(&all)?;
+            make_room(&all)?;
+        }
+        std::fs::create_dir_all(root.join("input"))?;
+        Ok(Self { root })
+    }
+
+    /// What the setup step made.
+    pub(crate) fn input(&self) -> PathBuf {
+        self.root.join("input")
+    }
+
+    /// An empty working directory.
+    pub(crate) fn new_work(&self) -> io::Result<PathBuf> {
+        let work = self.root.join("work");
+        remove(&work)?;
+        std::fs::create_dir(&work)?;
+        Ok(work)
+    }
+
+    /// Whether this setup has succeeded here before.
+    pub(crate) fn is_ready(&self, setup: &Resolved) -> bool {
+        std::fs::read(self.root.join("ready")).is_ok_and(|mark| mark == fingerprint(setup))
+    }
+
+    /// An empty input directory, for a setup to fill.
+    pub(crate) fn clear_input(&self) -> io::Result<PathBuf> {
+        let input = self.input();
+        remove(&self.root.join("ready"))?;
+        remove(&input)?;
+        std::fs::create_dir(&input)?;
+        Ok(input)
+    }
+
+    /// Remembers that the setup has succeeded.
+    pub(crate) fn set_ready(&self, setup: &Resolved) -> io::Result<()> {
+        std::fs::write(self.root.join("ready"), fingerprint(setup))
+    }
+}
+
+fn fingerprint(setup: &Resolved) -> Vec<u8> {
+    let mut hasher = blake3::Hasher::new();
+    for word in &setup.argv {
+        hasher.update(word.as_bytes()).update(&[0]);
+    }
+    hasher.finalize().to_hex().as_bytes().to_vec()
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    let removed = match std::fs::symlink_metadata(path) {
+        Ok(there) if there.is_dir() => std::fs::remove_dir_all(path),
+        Ok(_) => std::fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// Removes the directories of the experiments that were begun longest ago.
+fn make_room(all: &Path) -> io::Result<()> {
+    let mut begun: Vec<(SystemTime, PathBuf)> = Vec::new();
+    for entry in std::fs::read_dir(all)? {
+        let entry = entry?;
+        begun.push((entry.metadata()?.modified()?, entry.path()));
+    }
+    begun.sort();
+    let surplus = (begun.len() + 1).saturating_sub(KEPT);
+    begun.iter().take(surplus).try_for_each(|(_, path)| remove(path))
+}
