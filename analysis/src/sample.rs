@@ -119,7 +119,11 @@ impl Sample {
     /// The middle observation, or the mean of the middle two.
     pub fn median(&self) -> f64 {
         let half = self.len() / 2;
-        if self.len() % 2 == 1 { self.sorted[half] } else { (self.sorted[half - 1] + self.sorted[half]) / 2.0 }
+        if self.len() % 2 == 1 {
+            self.sorted[half]
+        } else {
+            (self.sorted[half - 1] + self.sorted[half]) / 2.0
+        }
     }
 
     /// Σ(x − x̄)² / (n − 1), in the unit of the observations squared; `None` for one observation.
@@ -181,10 +185,7 @@ mod tests {
     #[test]
     fn refuses_what_has_no_statistics() {
         assert_eq!(Sample::new(vec![]).unwrap_err(), SampleError::Empty);
-        assert!(matches!(
-            Sample::new(vec![1.0, f64::NAN]),
-            Err(SampleError::NotFinite { index: 1, .. })
-        ));
+        assert!(matches!(Sample::new(vec![1.0, f64::NAN]), Err(SampleError::NotFinite { index: 1, .. })));
         assert!(matches!(Sample::new(vec![1e300]), Err(SampleError::TooLarge { index: 0, .. })));
         let sample = Sample::new(vec![1.0]).unwrap();
         assert_eq!(sample.variance(), None);

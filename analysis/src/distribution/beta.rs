@@ -178,7 +178,15 @@ fn stirling_remainder(z: f64) -> f64 {
     }
     let inverse = 1.0 / z;
     let square = inverse * inverse;
-    let series = [1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0, -691.0 / 360_360.0, 1.0 / 156.0];
+    let series = [
+        1.0 / 12.0,
+        -1.0 / 360.0,
+        1.0 / 1260.0,
+        -1.0 / 1680.0,
+        1.0 / 1188.0,
+        -691.0 / 360_360.0,
+        1.0 / 156.0,
+    ];
     inverse * series.iter().rev().fold(0.0, |sum, coefficient| sum * square + coefficient)
 }
 

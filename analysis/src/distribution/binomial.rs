@@ -1,7 +1,7 @@
 //! The binomial law.
 
-use super::beta::{self, UnitPoint};
 use super::Tails;
+use super::beta::{self, UnitPoint};
 
 /// P[K ≤ k] and P[K > k] of the number of successes in `trials`, each of probability `success` (DLMF 8.17.5).
 pub fn tails(k: u64, trials: u64, success: f64) -> Tails {

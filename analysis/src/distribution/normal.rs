@@ -12,7 +12,11 @@ pub fn tails(z: f64) -> Tails {
 /// The z that has these tails; read off the smaller one.
 pub fn quantile(tails: Tails) -> f64 {
     let standard = Normal::standard();
-    if tails.lower <= tails.upper { standard.inverse_cdf(tails.lower) } else { -standard.inverse_cdf(tails.upper) }
+    if tails.lower <= tails.upper {
+        standard.inverse_cdf(tails.lower)
+    } else {
+        -standard.inverse_cdf(tails.upper)
+    }
 }
 
 /// The z that a standard normal exceeds in absolute value with probability `risk`: 1.96 at 0.05.

@@ -1,7 +1,7 @@
 //! Student's t law, with any positive number of degrees of freedom.
 
-use super::beta::{self, UnitPoint};
 use super::Tails;
+use super::beta::{self, UnitPoint};
 
 /// P[T ≤ t] and P[T > t]: the half of I at df/(df + t²) with shapes df/2 and ½ lies beyond |t| (DLMF 8.17(i)).
 pub fn tails(t: f64, df: f64) -> Tails {
