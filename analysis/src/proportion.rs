@@ -49,7 +49,7 @@ pub enum ProportionMethod {
     AgrestiCoull,
     /// The equal-tailed posterior of Jeffreys' prior, with end points 0 at a = 0 and 1 at a = b.
     Jeffreys,
-    /// The textbook interval C ± z√(C(1−C)/b), cut at 0 and 1.
+    /// The textbook interval C ± z√(C(1−C)/b) of 000 §5, not cut at 0 and 1.
     Wald,
 }
 
@@ -210,7 +210,7 @@ impl Binomial {
             ProportionMethod::Wald => {
                 let c = self.a / self.b;
                 let half_width = z * (c * (1.0 - c) / self.b).sqrt();
-                ((c - half_width).max(0.0), (c + half_width).min(1.0))
+                (c - half_width, c + half_width)
             }
         }
     }

@@ -5,7 +5,7 @@
 //! significant" reports a confidence level of 0.99; a protocol that stops counts as not significant at a given level.
 
 use super::{Conclusion, Outcome, Reason};
-use crate::{ConfidenceLevel, Risk};
+use crate::{ConfidenceLevel, Risk, Weights};
 use serde::Serialize;
 
 /// A row of the original program's results.
@@ -83,5 +83,17 @@ pub fn search(protocol: impl Fn(Risk) -> Conclusion) -> PublishedVerdict {
         confidence: Some(1.0 - whole_percent),
         no_level_above_half: false,
         conclusion,
+    }
+}
+
+/// The weights that the original program makes of its `Coef` column: custom where every one is given.
+///
+/// A missing coefficient makes all weights equal, and so does a column of whole numbers, which the program's reader
+/// takes for another type.
+pub fn weights(coefficients: &[Option<f64>]) -> Weights {
+    let whole = |c: &f64| c.fract() == 0.0;
+    match coefficients.iter().copied().collect::<Option<Vec<f64>>>() {
+        Some(given) if !given.iter().all(whole) => Weights::Custom(given),
+        Some(_) | None => Weights::Equal,
     }
 }
