@@ -26,7 +26,8 @@ impl Alternative {
 
     /// The p-value from the probabilities of a statistic at most, and at least, as large as the observed one.
     ///
-    /// Two-sided is twice the smaller tail, at most 1: exact for a symmetric law, R's convention for the others.
+    /// Two-sided is twice the smaller tail, at most 1: exact for a symmetric law, R's convention for the
+    /// others.
     pub(crate) fn p_value(self, lower_tail: f64, upper_tail: f64) -> crate::PValue {
         crate::PValue::clamped(match self {
             Self::TwoSided => 2.0 * lower_tail.min(upper_tail),

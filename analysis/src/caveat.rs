@@ -30,7 +30,8 @@ pub enum Caveat {
         /// Its runs.
         n: usize,
     },
-    /// More than 30 runs each that differ by more than a shift: the rank-sum test's risk is approximate (000 §4.2).
+    /// More than 30 runs each that differ by more than a shift: the rank-sum test's risk is approximate (000
+    /// §4.2).
     NoLocationShift,
     /// Equal observations: the rank-sum test is approximate.
     Ties,
@@ -81,38 +82,39 @@ impl Caveat {
     pub fn sentence(&self) -> String {
         match self {
             Self::NotNormalLarge { side, n } => format!(
-                "The {} is not normally distributed; with {n} runs the t test is usual but its confidence level is \
-                 approximate: prefer the verdict on the median.",
+                "The {} is not normally distributed; with {n} runs the t test is usual but its confidence \
+                 level is approximate: prefer the verdict on the median.",
                 side.name()
             ),
             Self::NormalityUntested { side, n } => format!(
-                "Normality of the {} was not tested, since the test ends at 5000 runs and there are {n}: look at its \
-                 distribution before trusting the verdict on the mean.",
+                "Normality of the {} was not tested, since the test ends at 5000 runs and there are {n}: \
+                 look at its distribution before trusting the verdict on the mean.",
                 side.name()
             ),
-            Self::NoLocationShift => "The two versions differ by more than a shift, so the confidence level of the \
-                 rank-sum test is approximate: compare their distributions."
+            Self::NoLocationShift => "The two versions differ by more than a shift, so the confidence level \
+                of the rank-sum test is approximate: compare their distributions."
                 .to_owned(),
-            Self::Ties => "Some times are equal, so the rank-sum test is by its normal approximation: use a finer \
-                 clock or a longer run."
+            Self::Ties => "Some times are equal, so the rank-sum test is by its normal approximation: use a \
+                finer clock or a longer run."
                 .to_owned(),
             Self::NoLevelAboveHalf => {
-                "No confidence level above 50 % makes this significant: plan more runs, or take it that there is no \
-                 difference."
+                "No confidence level above 50 % makes this significant: plan more runs, or take it that \
+                 there is no difference."
                     .to_owned()
             }
-            Self::AssumesScaleShift => "The interval holds if the versions' times differ by a factor: where the \
-                 location-shift test rejects, compare quantiles instead."
+            Self::AssumesScaleShift => "The interval holds if the versions' times differ by a factor: where \
+                the location-shift test rejects, compare quantiles instead."
                 .to_owned(),
             Self::NormalApproximation => {
-                "The level is approximate, by a normal law: with fewer ties or runs an exact one applies.".to_owned()
+                "The level is approximate, by a normal law: with fewer ties or runs an exact one applies."
+                    .to_owned()
             }
             Self::ProportionCondition { accelerated, benchmarks } => format!(
-                "With {accelerated} of {benchmarks} benchmarks a(1 − a/b) is not above 5, so the interval may be \
-                 inaccurate: use Clopper–Pearson, or draw more benchmarks."
+                "With {accelerated} of {benchmarks} benchmarks a(1 − a/b) is not above 5, so the interval \
+                 may be inaccurate: use Clopper–Pearson, or draw more benchmarks."
             ),
-            Self::BenchmarksChosen => "The benchmarks were chosen, not drawn at random, so the interval is not valid \
-                 for other programs: draw them from a population to claim more."
+            Self::BenchmarksChosen => "The benchmarks were chosen, not drawn at random, so the interval is \
+                not valid for other programs: draw them from a population to claim more."
                 .to_owned(),
         }
     }

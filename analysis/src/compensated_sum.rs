@@ -1,8 +1,9 @@
 //! A sum whose rounding error does not grow with the number of terms.
 //!
-//! Neumaier's variant of Kahan summation (A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher
-//! Summen", ZAMM 54, 1974): the part that each addition rounds away is kept in a second number. Run times differ in
-//! their last digits only, so a mean that loses digits would be most of the effect we look for.
+//! Neumaier's variant of Kahan summation (A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation
+//! endlicher Summen", ZAMM 54, 1974): the part that each addition rounds away is kept in a second number. Run
+//! times differ in their last digits only, so a mean that loses digits would be most of the effect we look
+//! for.
 
 /// The running sum of the terms added so far.
 #[derive(Clone, Copy, Debug, Default)]

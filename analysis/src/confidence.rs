@@ -1,4 +1,5 @@
-//! Confidence levels, risks and p-values: three numbers between 0 and 1 that must not be mistaken for one another.
+//! Confidence levels, risks and p-values: three numbers between 0 and 1 that must not be mistaken for one
+//! another.
 
 use serde::Serialize;
 use std::fmt;
@@ -15,7 +16,8 @@ pub struct ConfidenceLevel(f64);
 #[serde(transparent)]
 pub struct Risk(f64);
 
-/// The probability, under the null hypothesis, of a statistic at least as extreme as the observed one; in [0, 1].
+/// The probability, under the null hypothesis, of a statistic at least as extreme as the observed one; in [0,
+/// 1].
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct PValue(f64);
@@ -53,7 +55,8 @@ impl ConfidenceLevel {
         Risk(1.0 - self.0)
     }
 
-    /// The level of an interval that misses with probability `miss`; held inside (0, 1) where rounding would leave it.
+    /// The level of an interval that misses with probability `miss`; held inside (0, 1) where rounding would
+    /// leave it.
     pub(crate) fn achieved(miss: f64) -> Self {
         Self((1.0 - miss).clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON / 2.0))
     }

@@ -1,12 +1,14 @@
 //! Distribution functions with all their digits, in both tails.
 //!
-//! statrs is good to 1e-9 or so on the beta family (worse with many degrees of freedom) and 1e-10 on the normal; the
-//! references ask for 1e-11 and for tails that are not `1 − cdf`. So the incomplete beta function is our own, and
-//! Student's t, Fisher's F and the binomial are read off it; of statrs remains the normal quantile (4e-16).
+//! statrs is good to 1e-9 or so on the beta family (worse with many degrees of freedom) and 1e-10 on the
+//! normal; the references ask for 1e-11 and for tails that are not `1 − cdf`. So the incomplete beta function
+//! is our own, and Student's t, Fisher's F and the binomial are read off it; of statrs remains the normal
+//! quantile (4e-16).
 //!
 //! * [`normal`]: tails by libm's `erfc`.
 //! * [`beta`]: the regularized incomplete beta function, both tails at once, and its inverse.
-//! * [`student_t`], [`fisher_f`], [`binomial`]: by the identities of DLMF §8.17(i) and Abramowitz & Stegun 26.5–26.7.
+//! * [`student_t`], [`fisher_f`], [`binomial`]: by the identities of DLMF §8.17(i) and Abramowitz & Stegun
+//!   26.5–26.7.
 //! * [`kolmogorov`]: the limit law of the two-sample distance.
 
 pub mod beta;

@@ -3,7 +3,7 @@
 use crate::{Caveat, ConfidenceLevel};
 use serde::Serialize;
 
-/// A confidence interval. A one-sided one has an infinite end.
+/// A confidence interval. A one-sided one has an infinite end, which JSON shows as null.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// The full name of the method.
@@ -46,15 +46,24 @@ pub enum Unbounded {
 }
 
 impl Unbounded {
+    /// A short name that stays the same between releases.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::DenominatorNearZero => "denominator_near_zero",
+            Self::TooFewRuns => "too_few_runs",
+        }
+    }
+
     /// A sentence for a person, with a next step.
     pub fn sentence(self) -> &'static str {
         match self {
             Self::DenominatorNearZero => {
-                "The candidate's mean cannot be told from zero at this level, so the ratio has no bounded interval: \
-                 measure a longer run, or more of them."
+                "The candidate's mean cannot be told from zero at this level, so the ratio has no bounded \
+                 interval: measure a longer run, or more of them."
             }
             Self::TooFewRuns => {
-                "There are too few runs for an interval at this level: plan more runs, or ask for a lower level."
+                "There are too few runs for an interval at this level: plan more runs, or ask for a lower \
+                 level."
             }
         }
     }

@@ -1,8 +1,9 @@
 //! The two-sample Kolmogorov–Smirnov test of equal distributions, two-sided.
 //!
-//! D = max |i/n − j/m| over the pooled order, kept as the whole number |i·m − j·n| so that no comparison is rounded. Under
-//! the null hypothesis every path from (0, 0) to (n, m) is equally likely; the exact p-value is the share of paths that
-//! reach the distance, summed where they first do: no difference is taken, so tails of 1e-80 keep their digits.
+//! D = max |i/n − j/m| over the pooled order, kept as the whole number |i·m − j·n| so that no comparison is
+//! rounded. Under the null hypothesis every path from (0, 0) to (n, m) is equally likely; the exact p-value
+//! is the share of paths that reach the distance, summed where they first do: no difference is taken, so
+//! tails of 1e-80 keep their digits.
 
 use crate::distribution::kolmogorov;
 use crate::{PValue, Sample};
@@ -121,33 +122,11 @@ impl KolmogorovSmirnovStatistic {
     /// # Errors
     /// [`LatticeTooLarge`] beyond a product of 1e8.
     pub fn exact(&self, ties: Ties) -> Result<PValue, LatticeTooLarge> {
-        let (n, m) = (self.n, self.m);
-        if n.checked_mul(m).is_none_or(|product| product > LARGEST_LATTICE) {
-            return Err(LatticeTooLarge { n, m });
-        }
-        if self.distance == 0 {
-            return Ok(PValue::clamped(1.0));
-        }
-        let counts = |i: usize, j: usize| match ties {
-            Ties::Conditional => self.group_ends[i + j],
+        let counts = |position: usize| match ties {
+            Ties::Conditional => self.group_ends[position],
             Ties::Ignored => true,
         };
-        let mut reached = 0.0;
-        // The probability that a path passes (i, j) without having reached the distance; one row of the lattice.
-        let mut row = vec![0.0; m + 1];
-        for i in 0..=n {
-            for j in 0..=m {
-                let from_left = if j > 0 { row[j - 1] * step(m - j + 1, n - i) } else { 0.0 };
-                let from_above = if i > 0 { row[j] * step(n - i + 1, m - j) } else { 0.0 };
-                let arrived = if i + j == 0 { 1.0 } else { from_left + from_above };
-                let far = gap(i, j, n, m) >= self.distance && counts(i, j);
-                if far {
-                    reached += arrived;
-                }
-                row[j] = if far { 0.0 } else { arrived };
-            }
-        }
-        Ok(PValue::clamped(reached))
+        share_of_paths(self.n, self.m, self.distance, counts)
     }
 
     /// The limit of P[D ≥ d] for large samples: Kolmogorov's law at √(nm/(n+m)) · d.
@@ -171,12 +150,56 @@ impl KolmogorovSmirnovStatistic {
     }
 }
 
+/// P[D ≥ `d`] for samples of `n` and `m` observations without ties.
+///
+/// A `d` that rounding moved off a multiple of 1/(nm) means that multiple.
+///
+/// # Errors
+/// [`LatticeTooLarge`] beyond a product of 1e8.
+pub fn smirnov_upper_tail(n: usize, m: usize, d: f64) -> Result<PValue, LatticeTooLarge> {
+    let distance = (d * (n as f64 * m as f64) - 1e-7).ceil().max(0.0) as u64;
+    share_of_paths(n, m, distance, |_| true)
+}
+
+/// The share of the paths from (0, 0) to (n, m) that come to n·m·|i/n − j/m| ≥ `distance` at a position i + j
+/// that `counts`.
+fn share_of_paths(
+    n: usize,
+    m: usize,
+    distance: u64,
+    counts: impl Fn(usize) -> bool,
+) -> Result<PValue, LatticeTooLarge> {
+    if n.checked_mul(m).is_none_or(|product| product > LARGEST_LATTICE) {
+        return Err(LatticeTooLarge { n, m });
+    }
+    if distance == 0 {
+        return Ok(PValue::clamped(1.0));
+    }
+    let mut reached = 0.0;
+    // The probability that a path passes (i, j) without having reached the distance; one row of the lattice.
+    let mut row = vec![0.0; m + 1];
+    for i in 0..=n {
+        for j in 0..=m {
+            let from_left = if j > 0 { row[j - 1] * step(m - j + 1, n - i) } else { 0.0 };
+            let from_above = if i > 0 { row[j] * step(n - i + 1, m - j) } else { 0.0 };
+            let arrived = if i + j == 0 { 1.0 } else { from_left + from_above };
+            let far = gap(i, j, n, m) >= distance && counts(i + j);
+            if far {
+                reached += arrived;
+            }
+            row[j] = if far { 0.0 } else { arrived };
+        }
+    }
+    Ok(PValue::clamped(reached))
+}
+
 /// n·m·|i/n − j/m|.
 fn gap(i: usize, j: usize, n: usize, m: usize) -> u64 {
     (i as u64 * m as u64).abs_diff(j as u64 * n as u64)
 }
 
-/// The probability that the next observation of the pooled order is of the sample with `own` left, not of the `other`.
+/// The probability that the next observation of the pooled order is of the sample with `own` left, not of the
+/// `other`.
 fn step(own: usize, other: usize) -> f64 {
     own as f64 / (own + other) as f64
 }

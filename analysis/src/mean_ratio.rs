@@ -1,9 +1,10 @@
 //! The speedup of the mean, with Fieller's interval.
 //!
-//! θ = μₓ/μᵧ is in the interval exactly when a t test does not reject μₓ − θμᵧ = 0. 004 §7.3.2 (lemma 7.7, eq. 12) gives the
-//! ends; for two independent samples the covariance is zero. 004 takes n − 1 degrees of freedom for balanced
-//! experiments; here the samples may differ in size and variance, so they are Satterthwaite's at the estimated ratio
-//! (Dilba et al. 2007), which for one size and one variance lie between n − 1 and 2(n − 1).
+//! θ = μₓ/μᵧ is in the interval exactly when a t test does not reject μₓ − θμᵧ = 0. 004 §7.3.2 (lemma 7.7,
+//! eq. 12) gives the ends; for two independent samples the covariance is zero. 004 takes n − 1 degrees of
+//! freedom for balanced experiments; here the samples may differ in size and variance, so they are
+//! Satterthwaite's at the estimated ratio (Dilba et al. 2007), which for one size and one variance lie
+//! between n − 1 and 2(n − 1).
 
 use crate::distribution::student_t;
 use crate::t_test::satterthwaite;
@@ -36,7 +37,8 @@ pub enum RatioError {
     },
     /// A sample with one observation.
     #[error(
-        "the error of a mean needs at least 2 runs of each version, and there are {n} and {m}\nhint: plan more runs"
+        "the error of a mean needs at least 2 runs of each version, and there are {n} and {m}\n\
+         hint: plan more runs"
     )]
     TooFew {
         /// Runs of the baseline.
@@ -105,7 +107,7 @@ impl MeanRatio {
     /// The two-sided interval of the speedup; unbounded when the candidate's mean cannot be told from zero.
     pub fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
         let t = student_t::two_sided_critical(level.risk().get(), self.df);
-        // In units of the means: squared relative half-widths a, b. The ends solve (1 − b)ρ² − 2ρ + (1 − a) = 0.
+        // a and b are squared half-widths relative to the means; the ends solve (1 − b)ρ² − 2ρ + (1 − a) = 0.
         let a = t * t * (self.baseline_error / self.baseline_mean / self.baseline_mean);
         let b = t * t * (self.candidate_error / self.candidate_mean / self.candidate_mean);
         if b.is_nan() || b >= 1.0 || !t.is_finite() {

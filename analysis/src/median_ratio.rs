@@ -1,12 +1,13 @@
 //! The speedup of a typical run, with an interval by inverting the rank-sum test.
 //!
-//! The Hodges–Lehmann shift of the logarithms (Hodges and Lehmann 1963; Hollander and Wolfe §4.2–4.3) is a factor: the
-//! median of all ratios xᵢ/yⱼ. A factor r is in the interval exactly when the rank-sum test of x against r·y does not
-//! reject, and the ends are two of those ratios. Logarithms are monotone, so the ratios themselves are counted and none
-//! is rounded twice; the k-th of the n·m is found by halving the floating-point numbers, without listing the pairs.
+//! The Hodges–Lehmann shift of the logarithms (Hodges and Lehmann 1963; Hollander and Wolfe §4.2–4.3) is a
+//! factor: the median of all ratios xᵢ/yⱼ. A factor r is in the interval exactly when the rank-sum test of x
+//! against r·y does not reject, and the ends are two of those ratios. Logarithms are monotone, so the ratios
+//! themselves are counted and none is rounded twice; the k-th of the n·m is found by halving the
+//! floating-point numbers, without listing the pairs.
 //!
-//! If the versions differ by a factor, this is the ratio of their medians (and of their means). If not, it still is the
-//! factor that makes a run of either version equally likely to be the faster.
+//! If the versions differ by a factor, this is the ratio of their medians (and of their means). If not, it
+//! still is the factor that makes a run of either version equally likely to be the faster.
 
 use crate::distribution::normal;
 use crate::mean_ratio::require_positive;
@@ -118,7 +119,8 @@ fn exact_depth(law: &RankSumLaw, level: ConfidenceLevel) -> Option<Depth> {
     (enough > 0).then(|| Depth { k: enough, miss: miss(enough) })
 }
 
-/// The same by the normal law with continuity correction, P[W < k] ≈ Φ((k − ½ − nm/2)/σ), σ² = nm(n + m + 1)/12.
+/// The same by the normal law with continuity correction, P[W < k] ≈ Φ((k − ½ − nm/2)/σ), σ² = nm(n + m +
+/// 1)/12.
 fn normal_depth(n: usize, m: usize, level: ConfidenceLevel) -> Option<Depth> {
     let (n, m) = (n as f64, m as f64);
     let sigma = (n * m * (n + m + 1.0) / 12.0).sqrt();

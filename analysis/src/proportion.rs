@@ -1,8 +1,8 @@
 //! The proportion of accelerated benchmarks, its intervals, and how many benchmarks it takes to know it.
 //!
-//! 000 §5 publishes R's `prop.test`: Wilson's interval with continuity correction. The others are as compared by Brown,
-//! Cai and DasGupta ("Interval estimation for a binomial proportion", Statistical Science 16, 2001), who recommend
-//! Wilson or Jeffreys for at most 40 trials and, for more, also Agresti–Coull.
+//! 000 §5 publishes R's `prop.test`: Wilson's interval with continuity correction. The others are as compared
+//! by Brown, Cai and DasGupta ("Interval estimation for a binomial proportion", Statistical Science 16,
+//! 2001), who recommend Wilson or Jeffreys for at most 40 trials and, for more, also Agresti–Coull.
 
 mod benchmarks_needed;
 
@@ -140,9 +140,9 @@ impl Proportion {
 
     /// The interval of the proportion by `method`.
     ///
-    /// A finite population of N, of which b were drawn, narrows it: the ends are those of a sample of b(N−1)/(N−b) in the
-    /// same proportion, which has the same standard error (Cochran, Sampling Techniques, §3.2), and are the estimate
-    /// itself once all are measured.
+    /// A finite population of N, of which b were drawn, narrows it: the ends are those of a sample of
+    /// b(N−1)/(N−b) in the same proportion, which has the same standard error (Cochran, Sampling Techniques,
+    /// §3.2), and are the estimate itself once all are measured.
     pub fn interval(&self, method: ProportionMethod, level: ConfidenceLevel) -> Interval {
         let mut caveats = Vec::new();
         if !self.satisfies_condition() {
@@ -159,7 +159,8 @@ impl Proportion {
         Interval { method: method.name(), lower, upper, level, caveats }
     }
 
-    /// The size of an infinite population's sample that knows as much; `None` when the whole population was measured.
+    /// The size of an infinite population's sample that knows as much; `None` when the whole population was
+    /// measured.
     fn effective_size(&self) -> Option<f64> {
         let b = self.benchmarks as f64;
         match self.selection {

@@ -1,7 +1,7 @@
 //! The Wilcoxon–Mann–Whitney rank-sum test.
 //!
-//! The statistic is R's W (Mann and Whitney's U): the number of pairs with x > y, an equal pair counting one half. Three
-//! laws of it are three types; [`RankSum::choose`] takes one by R's rule and says why.
+//! The statistic is R's W (Mann and Whitney's U): the number of pairs with x > y, an equal pair counting one
+//! half. Three laws of it are three types; [`RankSum::choose`] takes one by R's rule and says why.
 
 mod null_law;
 
@@ -105,7 +105,8 @@ impl RankSumStatistic {
         self.doubled_w as f64 / 2.0
     }
 
-    /// The estimate of P[X > Y] + ½ P[X = Y], W/(nm) (000 App. D): above ½, a run of y is the faster more often.
+    /// The estimate of P[X > Y] + ½ P[X = Y], W/(nm) (000 App. D): above ½, a run of y is the faster more
+    /// often.
     pub fn probability_greater(&self) -> f64 {
         self.w() / (self.n as f64 * self.m as f64)
     }
@@ -140,7 +141,8 @@ fn tie_groups<'a>(x: &'a [f64], y: &'a [f64]) -> impl Iterator<Item = TieGroup> 
 }
 
 impl RankSum {
-    /// The exact law for fewer than 50 observations in each sample and no ties, else the corrected normal one.
+    /// The exact law for fewer than 50 observations in each sample and no ties, else the corrected normal
+    /// one.
     pub fn choose(x: &Sample, y: &Sample) -> Self {
         let statistic = RankSumStatistic::new(x, y);
         let few = x.len() < EXACT_BELOW && y.len() < EXACT_BELOW;

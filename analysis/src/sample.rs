@@ -8,8 +8,8 @@ pub const LARGEST_OBSERVATION: f64 = 1e150;
 
 /// Observations of one metric: finite, at least one, in the order of their runs.
 ///
-/// Nothing is ever removed or reordered; [`Sample::sorted`] is a second view of the same values. The mean, which nearly
-/// every method asks for, is computed once.
+/// Nothing is ever removed or reordered; [`Sample::sorted`] is a second view of the same values. The mean,
+/// which nearly every method asks for, is computed once.
 #[derive(Clone, Debug)]
 pub struct Sample {
     in_run_order: Vec<f64>,
@@ -111,7 +111,8 @@ impl Sample {
         self.mean
     }
 
-    /// The mean of this sample less the mean of `other`, without the cancellation of subtracting rounded means.
+    /// The mean of this sample less the mean of `other`, without the cancellation of subtracting rounded
+    /// means.
     pub fn mean_minus_mean_of(&self, other: &Self) -> f64 {
         (self.mean - other.mean) + (self.mean_residue - other.mean_residue)
     }
@@ -142,8 +143,8 @@ impl Sample {
         self.variance().map(f64::sqrt)
     }
 
-    /// The sample quantile of type 7 (Hyndman and Fan 1996; R's default): linear between order statistics k and k + 1,
-    /// k = ⌊(n − 1)p⌋ counted from 0.
+    /// The sample quantile of type 7 (Hyndman and Fan 1996; R's default): linear between order statistics k
+    /// and k + 1, k = ⌊(n − 1)p⌋ counted from 0.
     ///
     /// # Errors
     /// [`QuantileError`] unless 0 ≤ `probability` ≤ 1.
@@ -158,8 +159,8 @@ impl Sample {
         Ok((1.0 - share) * self.sorted[below] + share * self.sorted[above])
     }
 
-    /// The observations less `origin`, sorted; exactly as floating-point subtraction gives them, so that ties are those
-    /// that R sees.
+    /// The observations less `origin`, sorted; exactly as floating-point subtraction gives them, so that ties
+    /// are those that R sees.
     pub(crate) fn sorted_less(&self, origin: f64) -> Vec<f64> {
         self.sorted.iter().map(|x| x - origin).collect()
     }

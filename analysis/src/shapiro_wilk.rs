@@ -1,8 +1,8 @@
 //! The Shapiro–Wilk test of normality: algorithm AS R94.
 //!
-//! P. Royston, "Remark AS R94: A remark on algorithm AS 181: the W-test for normality", Applied Statistics 44 (1995):
-//! W = (Σ aᵢ x₍ᵢ₎)² / Σ(xᵢ − x̄)² with approximate weights a, and a normalising transformation of 1 − W. Its constants
-//! and its three regimes (n = 3, n ≤ 11, n ≥ 12) are the paper's.
+//! P. Royston, "Remark AS R94: A remark on algorithm AS 181: the W-test for normality", Applied Statistics 44
+//! (1995): W = (Σ aᵢ x₍ᵢ₎)² / Σ(xᵢ − x̄)² with approximate weights a, and a normalising transformation of 1 −
+//! W. Its constants and its three regimes (n = 3, n ≤ 11, n ≥ 12) are the paper's.
 
 use crate::distribution::{Tails, normal};
 use crate::{PValue, Sample};
@@ -103,9 +103,9 @@ fn half_weights(n: usize) -> Vec<f64> {
 
 /// 1 − W, as a difference of squares so that a W near 1 keeps its digits.
 ///
-/// Divided by the range before it is centred, as AS R94 is published and R computes it. Where the spread is below 1e-7 of
-/// the mean this costs digits of W (2e-8 of it at a spread of 1e-9); centring first would keep them, and differ from
-/// every other implementation.
+/// Divided by the range before it is centred, as AS R94 is published and R computes it. Where the spread is
+/// below 1e-7 of the mean this costs digits of W (2e-8 of it at a spread of 1e-9); centring first would keep
+/// them, and differ from every other implementation.
 fn one_less_w(sorted: &[f64], half_weights: &[f64]) -> f64 {
     let n = sorted.len();
     let range = sorted[n - 1] - sorted[0];

@@ -1,7 +1,8 @@
-//! The Speedup-Test: is the speedup of the mean, or of the median, statistically significant? (000 §4, Figs. 1 and 2.)
+//! The Speedup-Test: is the speedup of the mean, or of the median, statistically significant? (000 §4, Figs.
+//! 1 and 2.)
 //!
-//! Both protocols first check, at the main test's own risk, what their main test assumes; every sub-test stays visible.
-//! The answer is significant, not significant, or that the data do not allow one.
+//! Both protocols first check, at the main test's own risk, what their main test assumes; every sub-test
+//! stays visible. The answer is significant, not significant, or that the data do not allow one.
 //!
 //! * [`MeanTest`]: Shapiro–Wilk on small samples, F to choose, then Student's or Welch's t.
 //! * [`MedianTest`]: Kolmogorov–Smirnov on median-centred samples, then the rank sum; also P[X > Y].
@@ -24,7 +25,8 @@ use serde::Serialize;
 
 /// Samples of more runs than this are large (000 §4.1, App. C).
 pub const LARGE_ABOVE: usize = 30;
-/// The search for the best confidence level stops here: no level of one half or less is reported (000 §6.2.2).
+/// The search for the best confidence level stops here: no level of one half or less is reported (000
+/// §6.2.2).
 pub const LARGEST_RISK: f64 = 0.5;
 
 /// The Speedup-Test of one benchmark: observed speedups and both protocols.
@@ -65,7 +67,8 @@ impl Rules {
     /// The original program on R 4.2: more than 5000 runs are never significant on the mean.
     pub const PUBLISHED: Self =
         Self { beyond_5000: Beyond5000::Refused, kolmogorov_smirnov: ExactRule::SmallProduct };
-    /// The original program on the R of its time: Kolmogorov–Smirnov by its limit law whenever values are equal.
+    /// The original program on the R of its time: Kolmogorov–Smirnov by its limit law whenever values are
+    /// equal.
     pub const PUBLISHED_BEFORE_R_4_2: Self =
         Self { beyond_5000: Beyond5000::Refused, kolmogorov_smirnov: ExactRule::SmallProductWithoutTies };
 }
@@ -74,7 +77,8 @@ impl SpeedupTest {
     /// Tests `baseline` against `candidate` by our rules.
     ///
     /// # Errors
-    /// [`RatioError::NotPositive`] for times that are not positive. What a sub-test cannot do is part of the answers.
+    /// [`RatioError::NotPositive`] for times that are not positive. What a sub-test cannot do is part of the
+    /// answers.
     pub fn new(baseline: &Sample, candidate: &Sample) -> Result<Self, RatioError> {
         Self::with_rules(baseline, candidate, Rules::OURS)
     }

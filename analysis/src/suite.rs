@@ -1,8 +1,8 @@
 //! The overall gain and speedup of a set of benchmarks (000 §3.2).
 //!
-//! G = Σ w(x − y)/Σ w x and S = Σ w x/Σ w y = 1/(1 − G), where x and y are the times of a benchmark in the baseline and the
-//! candidate, summarised by their minimum, mean or median. No mean of speedups is taken: it would weigh a benchmark of
-//! seconds like one of days.
+//! G = Σ w(x − y)/Σ w x and S = Σ w x/Σ w y = 1/(1 − G), where x and y are the times of a benchmark in the
+//! baseline and the candidate, summarised by their minimum, mean or median. No mean of speedups is taken: it
+//! would weigh a benchmark of seconds like one of days.
 
 use crate::compensated_sum::CompensatedSum;
 use crate::mean_ratio::require_positive;

@@ -1,8 +1,9 @@
 //! The t tests of means: Student's, Welch's, of pairs, of one sample.
 //!
-//! All four are one statistic, t = (estimate − hypothesis) / standard error, with different errors and degrees of
-//! freedom; they are separate types so that what was assumed stays visible. Data whose spread is lost in the rounding
-//! of their mean are refused, by the bound of R's `t.test`: standard error < 10 ε max|mean|.
+//! All four are one statistic, t = (estimate − hypothesis) / standard error, with different errors and
+//! degrees of freedom; they are separate types so that what was assumed stays visible. Data whose spread is
+//! lost in the rounding of their mean are refused, by the bound of R's `t.test`: standard error < 10 ε
+//! max|mean|.
 
 use crate::distribution::{Tails, student_t};
 use crate::{Alternative, ConfidenceLevel, Interval, PValue, Sample};
@@ -52,7 +53,8 @@ pub enum TTestError {
     },
     /// The observations do not vary beyond the rounding of their mean.
     #[error(
-        "the data are essentially constant (standard error {standard_error:e})\nhint: use a finer clock or a longer run"
+        "the data are essentially constant (standard error {standard_error:e})\nhint: use a finer \
+         clock or a longer run"
     )]
     EssentiallyConstant {
         /// The standard error, in the unit of the observations.

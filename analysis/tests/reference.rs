@@ -1,8 +1,9 @@
 //! Every number of the reference files, against the crate.
 //!
-//! `cargo test -p speedup-analysis --test reference` reads the JSON files of `tests/reference`, or of the folder that the
-//! environment variable `SPEEDUP_REFERENCE` names. It prints, file by file, how many cases and fields agree, and which
-//! fields nobody read and why; it fails if a field disagrees. Schema and tolerances are those of the folder's README.
+//! `cargo test -p speedup-analysis --test reference` reads the JSON files of `tests/reference`, or of the
+//! folder that the environment variable `SPEEDUP_REFERENCE` names. It prints, file by file, how many cases
+//! and fields agree, and which fields nobody read and why; it fails if a field disagrees. Schema and
+//! tolerances are those of the folder's README.
 #![expect(clippy::print_stdout, reason = "the account of what was checked is the purpose of this program")]
 
 #[path = "reference/case.rs"]

@@ -1,8 +1,9 @@
 //! The beta law: the regularized incomplete beta function and its inverse.
 //!
-//! Iₓ(a, b) is the prefix xᵃ(1−x)ᵇ/(a B(a, b)) over a continued fraction (DLMF 8.17.22), evaluated from the front
-//! (modified Lentz). The prefix of large shapes is not taken from log-gammas, whose errors grow with the shapes, but
-//! from Stirling remainders and deviances (C. Loader, "Fast and accurate computation of binomial probabilities", 2000).
+//! Iₓ(a, b) is the prefix xᵃ(1−x)ᵇ/(a B(a, b)) over a continued fraction (DLMF 8.17.22), evaluated from the
+//! front (modified Lentz). The prefix of large shapes is not taken from log-gammas, whose errors grow with
+//! the shapes, but from Stirling remainders and deviances (C. Loader, "Fast and accurate computation of
+//! binomial probabilities", 2000).
 
 use super::Tails;
 use std::f64::consts::PI;
@@ -63,11 +64,12 @@ pub fn quantile(tails: Tails, a: f64, b: f64) -> UnitPoint {
     UnitPoint::of_logit(quantile_logit(tails, a, b))
 }
 
-/// ln(x/(1−x)) of the point with these tails: keeps its digits where x or 1 − x is beyond the smallest double.
+/// ln(x/(1−x)) of the point with these tails: keeps its digits where x or 1 − x is beyond the smallest
+/// double.
 ///
-/// Newton's method on the logarithm of the smaller tail. The logit of a beta variable has a log-concave density, so
-/// the logarithm of either tail is concave and Newton converges from any start: a first step too far lands on the side
-/// from which the rest is monotone.
+/// Newton's method on the logarithm of the smaller tail. The logit of a beta variable has a log-concave
+/// density, so the logarithm of either tail is concave and Newton converges from any start: a first step too
+/// far lands on the side from which the rest is monotone.
 pub fn quantile_logit(tails: Tails, a: f64, b: f64) -> f64 {
     if tails.lower > tails.upper {
         return -quantile_logit(tails.mirrored(), b, a);
@@ -106,7 +108,8 @@ fn log_lower_tail_of_logit(z: f64, a: f64, b: f64) -> (f64, f64) {
     (log_lower + a * (z - near), (prefix - log_lower).exp())
 }
 
-/// Newton from a concave side doubles its digits each step; the limit only guards against a cycle in the last bit.
+/// Newton from a concave side doubles its digits each step; the limit only guards against a cycle in the last
+/// bit.
 const NEWTON_STEPS: usize = 100;
 /// The fraction needs about √max(a, b) terms near the mean: this serves shapes up to 1e9.
 const FRACTION_TERMS: usize = 100_000;

@@ -16,10 +16,12 @@ pub enum PrecisionError {
     Proportion(f64),
 }
 
-/// The least b with z²·C(1−C)/r² ≤ b (000 §5): the Wald interval of the proportion C has half-width at most r.
+/// The least b with z²·C(1−C)/r² ≤ b (000 §5): the Wald interval of the proportion C has half-width at most
+/// r.
 ///
-/// For a finite population of N the number is n₀N/(n₀ + N − 1) (Cochran, Sampling Techniques, §4.4). A proportion of 0 or
-/// 1 gives 0, which only says that this formula knows nothing there: see [`benchmarks_by_wilson`].
+/// For a finite population of N the number is n₀N/(n₀ + N − 1) (Cochran, Sampling Techniques, §4.4). A
+/// proportion of 0 or 1 gives 0, which only says that this formula knows nothing there: see
+/// [`benchmarks_by_wilson`].
 ///
 /// # Errors
 /// [`PrecisionError`] unless 0 < r < 1 and 0 ≤ C ≤ 1.

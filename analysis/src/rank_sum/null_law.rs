@@ -4,8 +4,8 @@ use super::RankSumError;
 
 /// The law of W without ties: how many of the C(n+m, n) orders give each value.
 ///
-/// The counts are the coefficients of the Gaussian binomial [n+m over n] (Mann and Whitney 1947), held as 128-bit whole
-/// numbers, so no tail is ever a difference of rounded numbers.
+/// The counts are the coefficients of the Gaussian binomial [n+m over n] (Mann and Whitney 1947), held as
+/// 128-bit whole numbers, so no tail is ever a difference of rounded numbers.
 #[derive(Clone, Debug)]
 pub struct RankSumLaw {
     /// How many orders have W ≤ k, for k up to the middle; the law is symmetric.
@@ -18,15 +18,18 @@ impl RankSumLaw {
     /// The law for samples of `n` and `m` observations.
     ///
     /// # Errors
-    /// [`RankSumError::TooLarge`] when the orders do not fit 128 bits (about 65 + 65 observations).
+    /// [`RankSumError::TooLarge`] when the orders do not fit 128 bits (about 65 + 65 observations), or W has more
+    /// than a million values.
     pub fn new(n: usize, m: usize) -> Result<Self, RankSumError> {
-        let orders = binomial(n, m).ok_or(RankSumError::TooLarge { n, m })?;
+        let too_large = RankSumError::TooLarge { n, m };
+        let largest = n.checked_mul(m).filter(|values| *values <= MOST_VALUES).ok_or(too_large)?;
+        let orders = binomial(n, m).ok_or(too_large)?;
         let (small, large) = (n.min(m), n.max(m));
-        let largest = n * m;
         let mut counts = vec![0_u128; largest / 2 + 1];
         counts[0] = 1;
         for i in 1..=small {
-            // × (1 − q^(large+i)) ÷ (1 − qⁱ). Whole numbers modulo 2¹²⁸: what a difference borrows, the quotient returns.
+            // × (1 − q^(large+i)) ÷ (1 − qⁱ). Whole numbers modulo 2¹²⁸: what a difference borrows, the
+            // quotient returns.
             for k in (large + i..counts.len()).rev() {
                 counts[k] = counts[k].wrapping_sub(counts[k - large - i]);
             }
@@ -69,6 +72,9 @@ impl RankSumLaw {
     }
 }
 
+/// The longest law that is counted: 8 MB.
+const MOST_VALUES: usize = 1_000_000;
+
 /// C(n + m, n), unless beyond 128 bits.
 fn binomial(n: usize, m: usize) -> Option<u128> {
     let (small, total) = (n.min(m), n + m);
@@ -91,8 +97,8 @@ fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
 
 /// The law of the sum of `n` of the `doubled_ranks`, drawn without replacement: probability by sum.
 ///
-/// One rank after another is taken with the probability that sampling without replacement gives it; only sums of
-/// positive terms, so tails keep their relative accuracy.
+/// One rank after another is taken with the probability that sampling without replacement gives it; only sums
+/// of positive terms, so tails keep their relative accuracy.
 pub(super) fn permutation_law(doubled_ranks: &[usize], n: usize, m: usize) -> Result<Vec<f64>, RankSumError> {
     const STEPS: usize = 100_000_000;
     let too_large = RankSumError::TooLarge { n, m };
@@ -144,5 +150,6 @@ mod tests {
         assert!((law.at_most(1200) - 0.5).abs() < 1e-15, "an odd number of values: {}", law.at_most(1200));
         assert!((law.at_most(0) * 25_477_612_258_980_856_902_730_428_600.0 - 1.0).abs() < 1e-15);
         assert!(RankSumLaw::new(70, 70).is_err());
+        assert!(RankSumLaw::new(1, usize::MAX).is_err());
     }
 }

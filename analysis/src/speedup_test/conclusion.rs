@@ -236,13 +236,14 @@ impl Reason {
     pub fn sentence(&self) -> String {
         match self {
             Self::SmallNotNormal { sides } => format!(
-                "The times of the {} are not normally distributed, and with at most {LARGE_ABOVE} runs a t test is \
-                 not valid: plan more than {LARGE_ABOVE} runs, or use the verdict on the median.",
+                "The times of the {} are not normally distributed, and with at most {LARGE_ABOVE} runs a \
+                 t test is not valid: plan more than {LARGE_ABOVE} runs, or use the verdict on the \
+                 median.",
                 names(sides)
             ),
             Self::SmallNoLocationShift { sides } => format!(
-                "The two versions differ by more than a shift, and with at most {LARGE_ABOVE} runs of the {} the \
-                 rank-sum test is not valid: plan more than {LARGE_ABOVE} runs of each version.",
+                "The two versions differ by more than a shift, and with at most {LARGE_ABOVE} runs of the \
+                 {} the rank-sum test is not valid: plan more than {LARGE_ABOVE} runs of each version.",
                 names(sides)
             ),
             Self::SubTestRefused { refusal } => format!("A test could not be made: {refusal}"),

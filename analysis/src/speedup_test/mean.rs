@@ -177,10 +177,11 @@ impl MeanTest {
 
     /// The answer at the least risk that makes it significant, if one below ½ does.
     ///
-    /// In closed form, since the set of such risks is not an interval from some risk on: Student's test is used below the
-    /// F test's p-value and Welch's from there, and small samples stop the protocol from s, their least normality p-value.
-    /// So the infimum is the smaller of p_student, if below p_F and s, and max(p_welch, p_F), if below s; it is attained.
-    /// Where a risk would do but for s, the answer is that nothing can be concluded.
+    /// In closed form, since the set of such risks is not an interval from some risk on: Student's test is
+    /// used below the F test's p-value and Welch's from there, and small samples stop the protocol from s,
+    /// their least normality p-value. So the infimum is the smaller of p_student, if below p_F and s, and
+    /// max(p_welch, p_F), if below s; it is attained. Where a risk would do but for s, the answer is that
+    /// nothing can be concluded.
     pub fn best(&self, question: Question) -> Conclusion {
         let stops_from = self.samples.iter().map(Normality::stops_from).fold(f64::INFINITY, f64::min);
         let feasible =
@@ -208,7 +209,8 @@ impl MeanTest {
     }
 }
 
-/// In a report: the sub-tests with their numbers or refusals, the main ones as to whether the candidate is faster.
+/// In a report: the sub-tests with their numbers or refusals, the main ones as to whether the candidate is
+/// faster.
 impl Serialize for MeanTest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("MeanTest", 4)?;

@@ -49,7 +49,8 @@ impl MedianTest {
         self.rank_sum.reason()
     }
 
-    /// The estimate of P[X > Y] + ½ P[X = Y]: the probability that a run of the candidate is the faster (000 App. D).
+    /// The estimate of P[X > Y] + ½ P[X = Y]: the probability that a run of the candidate is the faster (000
+    /// App. D).
     pub fn probability_faster(&self) -> f64 {
         self.rank_sum.statistic().probability_greater()
     }
@@ -89,8 +90,9 @@ impl MedianTest {
 
     /// The answer at the least risk that makes it significant, if one below ½ does.
     ///
-    /// That is the rank sum's p-value, where a small sample does not stop the protocol: from the Kolmogorov–Smirnov
-    /// p-value on. Where a risk would do but for that, the answer is that nothing can be concluded.
+    /// That is the rank sum's p-value, where a small sample does not stop the protocol: from the
+    /// Kolmogorov–Smirnov p-value on. Where a risk would do but for that, the answer is that nothing can be
+    /// concluded.
     pub fn best(&self, question: Question) -> Conclusion {
         let p_value = self.rank_sum.p_value(question.alternative()).get();
         let half = Risk::literal(LARGEST_RISK);

@@ -1,8 +1,9 @@
 //! The verdicts of the original Speedup-Test program (000 §6), quirks included.
 //!
-//! Kept so that published results can be reproduced; for one's own, [`super::MeanTest::best`] is exact. The quirks:
-//! the search bisects [0.01, 0.5] although the set of risks that do is not an interval; a search that ends in "not
-//! significant" reports a confidence level of 0.99; a protocol that stops counts as not significant at a given level.
+//! Kept so that published results can be reproduced; for one's own, [`super::MeanTest::best`] is exact. The
+//! quirks: the search bisects [0.01, 0.5] although the set of risks that do is not an interval; a search that
+//! ends in "not significant" reports a confidence level of 0.99; a protocol that stops counts as not
+//! significant at a given level.
 
 use super::{Conclusion, Outcome, Reason};
 use crate::{ConfidenceLevel, Risk, Weights};
@@ -88,8 +89,8 @@ pub fn search(protocol: impl Fn(Risk) -> Conclusion) -> PublishedVerdict {
 
 /// The weights that the original program makes of its `Coef` column: custom where every one is given.
 ///
-/// A missing coefficient makes all weights equal, and so does a column of whole numbers, which the program's reader
-/// takes for another type.
+/// A missing coefficient makes all weights equal, and so does a column of whole numbers, which the program's
+/// reader takes for another type.
 pub fn weights(coefficients: &[Option<f64>]) -> Weights {
     let whole = |c: &f64| c.fract() == 0.0;
     match coefficients.iter().copied().collect::<Option<Vec<f64>>>() {

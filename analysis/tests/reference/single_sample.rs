@@ -6,7 +6,8 @@ use speedup_analysis::{Sample, ShapiroWilk};
 pub(crate) fn describe(case: &mut Case<'_>, ledger: &mut Ledger) {
     let sample = case.sample("/x");
     let tolerance = relative(1e-12);
-    // R's own mean and variance lose digits where the spread is tiny against the mean; there 60 digits decide.
+    // R's own mean and variance lose digits where the spread is tiny against the mean; there 60 digits
+    // decide.
     ledger.number(case, "/hp/mean", sample.mean(), tolerance);
     ledger.number(case, "/hp/var", sample.variance().unwrap_or(f64::NAN), tolerance);
     ledger.number(case, "/mean", sample.mean(), tolerance);

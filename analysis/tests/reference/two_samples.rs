@@ -67,25 +67,31 @@ pub(crate) fn f_test(case: &mut Case<'_>, ledger: &mut Ledger) {
     }
 }
 
+/// How large the data are against their spread, which decides what R's own numbers are worth.
+struct Magnitude {
+    tight: bool,
+    mean: f64,
+}
+
 pub(crate) fn t_test(case: &mut Case<'_>, ledger: &mut Ledger) {
     let (x, y, level) = (case.sample("/x"), case.sample("/y"), level(case));
-    let tight = is_tight(&x) || is_tight(&y);
+    let data = Magnitude { tight: is_tight(&x) || is_tight(&y), mean: x.mean().abs().max(y.mean().abs()) };
     let student = StudentTTest::new(&x, &y);
     let welch = WelchTTest::new(&x, &y);
     for (name, hp, alternative) in ALTERNATIVES {
         let made = student.map(|t| (*t.statistic(), t.p_value(alternative), t.interval(alternative, level)));
-        one_t_test(case, ledger, &format!("/student/{name}"), Some(("/hp/student", hp)), tight, made);
+        one_t_test(case, ledger, &format!("/student/{name}"), Some(("/hp/student", hp)), &data, made);
         let made = welch.map(|t| (*t.statistic(), t.p_value(alternative), t.interval(alternative, level)));
-        one_t_test(case, ledger, &format!("/welch/{name}"), Some(("/hp/welch", hp)), tight, made);
+        one_t_test(case, ledger, &format!("/welch/{name}"), Some(("/hp/welch", hp)), &data, made);
     }
     let two = Alternative::TwoSided;
     let made = OneSampleTTest::new(&x, 0.0).map(|t| (*t.statistic(), t.p_value(two), t.interval(two, level)));
-    one_t_test(case, ledger, "/one_sample_x", None, tight, made);
+    one_t_test(case, ledger, "/one_sample_x", None, &data, made);
     if case.peek("/paired").is_some() {
         let greater = Alternative::Greater;
         let made = PairedTTest::new(&x, &y)
             .map(|t| (*t.statistic(), t.p_value(greater), t.interval(greater, level)));
-        one_t_test(case, ledger, "/paired", None, tight, made);
+        one_t_test(case, ledger, "/paired", None, &data, made);
     }
 }
 
@@ -94,7 +100,7 @@ fn one_t_test(
     ledger: &mut Ledger,
     at: &str,
     hp: Option<(&str, &str)>,
-    tight: bool,
+    data: &Magnitude,
     made: Result<(TStatistic, PValue, Interval), TTestError>,
 ) {
     let nan = case.peek(&format!("{at}/t")).is_some_and(|t| number(t).is_nan());
@@ -113,7 +119,7 @@ fn one_t_test(
         ledger.number(case, &format!("{hp}/df"), statistic.df, HP);
         ledger.number(case, &format!("{hp}/{p}"), p_value.get(), HP);
     }
-    if tight {
+    if data.tight {
         ledger.skip(
             case,
             at,
@@ -121,11 +127,14 @@ fn one_t_test(
         );
         return;
     }
-    ledger.number(case, &format!("{at}/t"), statistic.t(), R);
+    // R subtracts rounded means; what that takes from t, and so from p, is hidden from it.
+    let r = R.or_absolute(1e-15 + 4.0 * f64::EPSILON * data.mean / statistic.standard_error);
+    ledger.number(case, &format!("{at}/t"), statistic.t(), r);
     ledger.number(case, &format!("{at}/df"), statistic.df, R);
     ledger.number(case, &format!("{at}/stderr"), statistic.standard_error, R);
-    ledger.number(case, &format!("{at}/p"), p_value.get(), R);
-    let scale = relative(1e-9).or_absolute(1e-9 * statistic.standard_error);
+    ledger.number(case, &format!("{at}/p"), p_value.get(), r);
+    let lost = 1e-9 * statistic.standard_error + 4.0 * f64::EPSILON * data.mean;
+    let scale = relative(1e-9).or_absolute(lost);
     ledger.numbers(case, &format!("{at}/ci"), &ends(&interval), scale);
 }
 
