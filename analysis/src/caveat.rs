@@ -37,6 +37,8 @@ pub enum Caveat {
     Ties,
     /// No confidence level above one half makes the difference significant (000 §6.2.2).
     NoLevelAboveHalf,
+    /// The level was searched for in the data: it is a p-value, not a risk fixed beforehand.
+    LevelFromData,
     /// The interval of the median ratio holds where the versions differ by a factor.
     AssumesScaleShift,
     /// The interval is by a normal approximation.
@@ -71,6 +73,7 @@ impl Caveat {
             Self::NoLocationShift => "no_location_shift",
             Self::Ties => "ties",
             Self::NoLevelAboveHalf => "no_level_above_half",
+            Self::LevelFromData => "level_from_data",
             Self::AssumesScaleShift => "assumes_scale_shift",
             Self::NormalApproximation => "normal_approximation",
             Self::ProportionCondition { .. } => "proportion_condition",
@@ -102,6 +105,9 @@ impl Caveat {
                  there is no difference."
                     .to_owned()
             }
+            Self::LevelFromData => "This is the best level that these data allow, found after seeing them: \
+                for a risk that is kept over many experiments, fix the level in the plan."
+                .to_owned(),
             Self::AssumesScaleShift => "The interval holds if the versions' times differ by a factor: where \
                 the location-shift test rejects, compare quantiles instead."
                 .to_owned(),

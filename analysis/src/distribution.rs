@@ -21,9 +21,9 @@ pub mod student_t;
 /// The probabilities below and above a point: of a continuous law they add to 1, each keeps its own digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tails {
-    /// P[X ≤ x].
+    /// `P[X ≤ x]`.
     pub lower: f64,
-    /// P[X > x] of a continuous law; where X is discrete, the function that returns the tails says which.
+    /// `P[X > x]` of a continuous law; where X is discrete, the function that returns the tails says which.
     pub upper: f64,
 }
 

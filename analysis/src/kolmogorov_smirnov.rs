@@ -117,7 +117,7 @@ impl KolmogorovSmirnovStatistic {
         self.group_ends[1..].contains(&false)
     }
 
-    /// P[D ≥ d] by counting paths.
+    /// `P[D ≥ d]` by counting paths.
     ///
     /// # Errors
     /// [`LatticeTooLarge`] beyond a product of 1e8.
@@ -129,7 +129,7 @@ impl KolmogorovSmirnovStatistic {
         share_of_paths(self.n, self.m, self.distance, counts)
     }
 
-    /// The limit of P[D ≥ d] for large samples: Kolmogorov's law at √(nm/(n+m)) · d.
+    /// The limit of `P[D ≥ d]` for large samples: Kolmogorov's law at √(nm/(n+m)) · d.
     pub fn asymptotic(&self) -> PValue {
         let (n, m) = (self.n as f64, self.m as f64);
         PValue::clamped(kolmogorov::upper_tail((n * m / (n + m)).sqrt() * self.d()))
@@ -150,7 +150,7 @@ impl KolmogorovSmirnovStatistic {
     }
 }
 
-/// P[D ≥ `d`] for samples of `n` and `m` observations without ties.
+/// `P[D ≥ `d`]` for samples of `n` and `m` observations without ties.
 ///
 /// A `d` that rounding moved off a multiple of 1/(nm) means that multiple.
 ///

@@ -107,7 +107,7 @@ struct Depth {
     miss: f64,
 }
 
-/// The greatest k with 2 P[W < k] ≤ 1 − level.
+/// The greatest k with 2 `P[W < k]` ≤ 1 − level.
 fn exact_depth(law: &RankSumLaw, level: ConfidenceLevel) -> Option<Depth> {
     let miss = |k: u64| 2.0 * law.at_most(k - 1);
     let risk = level.risk().get();
@@ -119,7 +119,7 @@ fn exact_depth(law: &RankSumLaw, level: ConfidenceLevel) -> Option<Depth> {
     (enough > 0).then(|| Depth { k: enough, miss: miss(enough) })
 }
 
-/// The same by the normal law with continuity correction, P[W < k] ≈ Φ((k − ½ − nm/2)/σ), σ² = nm(n + m +
+/// The same by the normal law with continuity correction, `P[W < k]` ≈ Φ((k − ½ − nm/2)/σ), σ² = nm(n + m +
 /// 1)/12.
 fn normal_depth(n: usize, m: usize, level: ConfidenceLevel) -> Option<Depth> {
     let (n, m) = (n as f64, m as f64);

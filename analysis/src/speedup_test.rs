@@ -1,11 +1,11 @@
-//! The Speedup-Test: is the speedup of the mean, or of the median, statistically significant? (000 §4, Figs.
-//! 1 and 2.)
+//! The Speedup-Test: is the speedup of the mean, or of the median, statistically significant?
 //!
-//! Both protocols first check, at the main test's own risk, what their main test assumes; every sub-test
-//! stays visible. The answer is significant, not significant, or that the data do not allow one.
+//! 000 §4, Figs. 1 and 2. Both protocols first check, at the main test's own risk, what their main test
+//! assumes; every sub-test stays visible. The answer is significant, not significant, or that the data do not
+//! allow one.
 //!
 //! * [`MeanTest`]: Shapiro–Wilk on small samples, F to choose, then Student's or Welch's t.
-//! * [`MedianTest`]: Kolmogorov–Smirnov on median-centred samples, then the rank sum; also P[X > Y].
+//! * [`MedianTest`]: Kolmogorov–Smirnov on median-centred samples, then the rank sum; also `P[X > Y]`.
 //! * [`Conclusion`]: an answer with its risk, assumptions and caveats.
 //! * [`published`]: the verdicts of the original program, bit for bit where that makes sense.
 

@@ -3,7 +3,8 @@
 use super::Tails;
 use super::beta::{self, UnitPoint};
 
-/// P[K ≤ k] and P[K > k] of the number of successes in `trials`, each of probability `success` (DLMF 8.17.5).
+/// `P[K ≤ k]` and `P[K > k]` of the number of successes in `trials`, each of probability `success` (DLMF
+/// 8.17.5).
 pub fn tails(k: u64, trials: u64, success: f64) -> Tails {
     if k >= trials {
         return Tails { lower: 1.0, upper: 0.0 };

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-/// P[K > λ]: 2 Σ (−1)ᵏ⁻¹ exp(−2k²λ²) for large λ, and 1 less its theta-transformed series for small λ.
+/// `P[K > λ]`: 2 Σ (−1)ᵏ⁻¹ exp(−2k²λ²) for large λ, and 1 less its theta-transformed series for small λ.
 ///
 /// Both forms are Kolmogorov's (1933); each converges in a few terms on its side of 1, and neither cancels
 /// there.

@@ -4,7 +4,7 @@ use super::Tails;
 use statrs::distribution::{ContinuousCDF, Normal};
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// P[Z ≤ z] and P[Z > z], by ½ erfc(∓z/√2).
+/// `P[Z ≤ z]` and `P[Z > z]`, by ½ erfc(∓z/√2).
 pub fn tails(z: f64) -> Tails {
     Tails { lower: 0.5 * libm::erfc(-z * FRAC_1_SQRT_2), upper: 0.5 * libm::erfc(z * FRAC_1_SQRT_2) }
 }

@@ -3,7 +3,7 @@
 use super::Tails;
 use super::beta::{self, UnitPoint};
 
-/// P[T ≤ t] and P[T > t]: the half of I at df/(df + t²) with shapes df/2 and ½ lies beyond |t| (DLMF
+/// `P[T ≤ t]` and `P[T > t]`: the half of I at df/(df + t²) with shapes df/2 and ½ lies beyond |t| (DLMF
 /// 8.17(i)).
 pub fn tails(t: f64, df: f64) -> Tails {
     let beyond = 0.5 * beta::tails(UnitPoint::of_parts(t * t, df), 0.5, df / 2.0).upper;

@@ -18,8 +18,8 @@ impl RankSumLaw {
     /// The law for samples of `n` and `m` observations.
     ///
     /// # Errors
-    /// [`RankSumError::TooLarge`] when the orders do not fit 128 bits (about 65 + 65 observations), or W has more
-    /// than a million values.
+    /// [`RankSumError::TooLarge`] when the orders do not fit 128 bits (about 65 + 65 observations), or W has
+    /// more than a million values.
     pub fn new(n: usize, m: usize) -> Result<Self, RankSumError> {
         let too_large = RankSumError::TooLarge { n, m };
         let largest = n.checked_mul(m).filter(|values| *values <= MOST_VALUES).ok_or(too_large)?;
@@ -43,12 +43,12 @@ impl RankSumLaw {
         Ok(Self { at_most: counts, orders, largest: largest as u64 })
     }
 
-    /// P[W ≤ w].
+    /// `P[W ≤ w]`.
     pub fn at_most(&self, w: u64) -> f64 {
         self.orders_at_most(w) as f64 / self.orders as f64
     }
 
-    /// P[W ≥ w].
+    /// `P[W ≥ w]`.
     pub fn at_least(&self, w: u64) -> f64 {
         if w > self.largest {
             return 0.0;

@@ -213,6 +213,16 @@ impl Conclusion {
         self.outcome == Outcome::Significant
     }
 
+    /// The answer of a search that found this risk, or found that nothing can be concluded at it.
+    pub(super) fn found(mut self) -> Self {
+        if self.is_significant() {
+            self.caveats.push(Caveat::LevelFromData);
+        } else {
+            self.risk = None;
+        }
+        self
+    }
+
     /// The answer of a search that found no risk below ½.
     pub(super) fn at_no_level(mut self) -> Self {
         self.outcome = Outcome::NotSignificant;

@@ -189,11 +189,7 @@ impl MeanTest {
         let half = Risk::literal(LARGEST_RISK);
         match (self.refusal(), feasible) {
             (Some(_), _) => Conclusion { risk: None, ..self.at_risk(question, half) },
-            (None, Some(risk)) => {
-                let conclusion = self.at_risk(question, risk);
-                let risk = conclusion.is_significant().then_some(risk);
-                Conclusion { risk, ..conclusion }
-            }
+            (None, Some(risk)) => self.at_risk(question, risk).found(),
             (None, None) => self.at_risk(question, half).at_no_level(),
         }
     }

@@ -49,8 +49,8 @@ impl MedianTest {
         self.rank_sum.reason()
     }
 
-    /// The estimate of P[X > Y] + ½ P[X = Y]: the probability that a run of the candidate is the faster (000
-    /// App. D).
+    /// The estimate of `P[X > Y]` + ½ `P[X = Y]`: the probability that a run of the candidate is the faster
+    /// (000 App. D).
     pub fn probability_faster(&self) -> f64 {
         self.rank_sum.statistic().probability_greater()
     }
@@ -97,11 +97,7 @@ impl MedianTest {
         let p_value = self.rank_sum.p_value(question.alternative()).get();
         let half = Risk::literal(LARGEST_RISK);
         match Risk::new(p_value) {
-            Ok(risk) if risk < half => {
-                let conclusion = self.at_risk(question, risk);
-                let risk = conclusion.is_significant().then_some(risk);
-                Conclusion { risk, ..conclusion }
-            }
+            Ok(risk) if risk < half => self.at_risk(question, risk).found(),
             Ok(_) | Err(_) => self.at_risk(question, half).at_no_level(),
         }
     }

@@ -43,6 +43,8 @@ pub(crate) fn f_test(case: &mut Case<'_>, ledger: &mut Ledger) {
             return;
         }
     };
+    let refused = case.refusal("/expected").or_else(|| case.refusal("/expected/two.sided"));
+    ledger.verdict(case, "/expected/refusal", refused.is_none(), || "R refuses".to_owned());
     ledger.number(case, "/hp/F", test.statistic(), HP);
     for (name, hp, alternative) in ALTERNATIVES {
         let at = |field: &str| format!("/expected/{name}/{field}");
