@@ -150,7 +150,7 @@ impl KolmogorovSmirnovStatistic {
     }
 }
 
-/// `P[D ≥ `d`]` for samples of `n` and `m` observations without ties.
+/// `P[D ≥ d]` for samples of `n` and `m` observations without ties.
 ///
 /// A `d` that rounding moved off a multiple of 1/(nm) means that multiple.
 ///
