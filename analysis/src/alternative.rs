@@ -1,0 +1,38 @@
+//! Which departure from the null hypothesis a test looks for.
+
+use serde::Serialize;
+
+/// The alternative hypothesis of a two-sample test, always said of the first sample against the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Alternative {
+    /// The two differ, in either direction.
+    TwoSided,
+    /// The first sample is the greater: as times, the second version is faster.
+    Greater,
+    /// The first sample is the smaller.
+    Less,
+}
+
+impl Alternative {
+    /// The same question with the two samples exchanged.
+    pub fn swapped(self) -> Self {
+        match self {
+            Self::TwoSided => Self::TwoSided,
+            Self::Greater => Self::Less,
+            Self::Less => Self::Greater,
+        }
+    }
+
+    /// The p-value from the probabilities of a statistic at most, and at least, as large as the observed one.
+    ///
+    /// Two-sided is twice the smaller tail, at most 1: exact for a symmetric law, R's convention for the
+    /// others.
+    pub(crate) fn p_value(self, lower_tail: f64, upper_tail: f64) -> crate::PValue {
+        crate::PValue::clamped(match self {
+            Self::TwoSided => 2.0 * lower_tail.min(upper_tail),
+            Self::Greater => upper_tail,
+            Self::Less => lower_tail,
+        })
+    }
+}

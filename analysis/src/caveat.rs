@@ -1,0 +1,127 @@
+//! What a reader must know beside a number: one code and one sentence each.
+
+use serde::Serialize;
+
+/// Which of the two samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The papers' X, the times of C.
+    Baseline,
+    /// The papers' Y, the times of C′.
+    Candidate,
+}
+
+/// A condition that weakens an answer without forbidding it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Caveat {
+    /// More than 30 runs that are not normal: the t test's risk is approximate (000 §4.1).
+    NotNormalLarge {
+        /// The sample.
+        side: Side,
+        /// Its runs.
+        n: usize,
+    },
+    /// More runs than Shapiro–Wilk can test: taken as a large sample.
+    NormalityUntested {
+        /// The sample.
+        side: Side,
+        /// Its runs.
+        n: usize,
+    },
+    /// More than 30 runs each that differ by more than a shift: the rank-sum test's risk is approximate (000
+    /// §4.2).
+    NoLocationShift,
+    /// Equal observations: the rank-sum test is approximate.
+    Ties,
+    /// No confidence level above one half makes the difference significant (000 §6.2.2).
+    NoLevelAboveHalf,
+    /// The level was searched for in the data: it is a p-value, not a risk fixed beforehand.
+    LevelFromData,
+    /// The interval of the median ratio holds where the versions differ by a factor.
+    AssumesScaleShift,
+    /// The interval is by a normal approximation.
+    NormalApproximation,
+    /// a(1 − a/b) is not above 5, so the normal approximation of the proportion is doubtful (000 §5).
+    ProportionCondition {
+        /// Accelerated benchmarks.
+        accelerated: u64,
+        /// All benchmarks.
+        benchmarks: u64,
+    },
+    /// The benchmarks were chosen, not drawn: the interval says nothing of other programs (000 §5).
+    BenchmarksChosen,
+}
+
+impl Side {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::Candidate => "candidate",
+        }
+    }
+}
+
+impl Caveat {
+    /// A short name that stays the same between releases.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotNormalLarge { .. } => "not_normal_large",
+            Self::NormalityUntested { .. } => "normality_untested",
+            Self::NoLocationShift => "no_location_shift",
+            Self::Ties => "ties",
+            Self::NoLevelAboveHalf => "no_level_above_half",
+            Self::LevelFromData => "level_from_data",
+            Self::AssumesScaleShift => "assumes_scale_shift",
+            Self::NormalApproximation => "normal_approximation",
+            Self::ProportionCondition { .. } => "proportion_condition",
+            Self::BenchmarksChosen => "benchmarks_chosen",
+        }
+    }
+
+    /// A sentence for a person, with a next step.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::NotNormalLarge { side, n } => format!(
+                "The {} is not normally distributed; with {n} runs the t test is usual but its confidence \
+                 level is approximate: prefer the verdict on the median.",
+                side.name()
+            ),
+            Self::NormalityUntested { side, n } => format!(
+                "Normality of the {} was not tested, since the test ends at 5000 runs and there are {n}: \
+                 look at its distribution before trusting the verdict on the mean.",
+                side.name()
+            ),
+            Self::NoLocationShift => "The two versions differ by more than a shift, so the confidence level \
+                of the rank-sum test is approximate: compare their distributions."
+                .to_owned(),
+            Self::Ties => "Some times are equal, so the rank-sum test is by its normal approximation: use a \
+                finer clock or a longer run."
+                .to_owned(),
+            Self::NoLevelAboveHalf => {
+                "No confidence level above 50 % makes this significant: plan more runs, or take it that \
+                 there is no difference."
+                    .to_owned()
+            }
+            Self::LevelFromData => "This is the best level that these data allow, found after seeing them: \
+                for a risk that is kept over many experiments, fix the level in the plan."
+                .to_owned(),
+            Self::AssumesScaleShift => "The interval holds if the versions' times differ by a factor: where \
+                the location-shift test rejects, compare quantiles instead."
+                .to_owned(),
+            Self::NormalApproximation => {
+                "The level is approximate, by a normal law: with fewer ties or runs an exact one applies."
+                    .to_owned()
+            }
+            Self::ProportionCondition { accelerated, benchmarks } => format!(
+                "With {accelerated} of {benchmarks} benchmarks a(1 − a/b) is not above 5, so the interval \
+                 may be inaccurate: use Clopper–Pearson, or draw more benchmarks."
+            ),
+            Self::BenchmarksChosen => "The benchmarks were chosen, not drawn at random, so the interval is \
+                not valid for other programs: draw them from a population to claim more."
+                .to_owned(),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! A confidence interval that says what made it and how sure it is.
+
+use crate::{Caveat, ConfidenceLevel};
+use serde::Serialize;
+
+/// A confidence interval. A one-sided one has an infinite end, which JSON shows as null.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// The full name of the method.
+    pub method: &'static str,
+    /// The lower end, in the unit of what is estimated.
+    pub lower: f64,
+    /// The upper end.
+    pub upper: f64,
+    /// The level achieved, which for exact methods on few runs is above the level asked for.
+    pub level: ConfidenceLevel,
+    /// What the reader must know.
+    pub caveats: Vec<Caveat>,
+}
+
+/// The interval of a ratio, which the data may leave without an end.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum RatioInterval {
+    /// Both ends are known.
+    Bounded(Interval),
+    /// No finite interval has the level asked for; there are no numbers to print.
+    Unbounded {
+        /// The full name of the method.
+        method: &'static str,
+        /// The level asked for.
+        level: ConfidenceLevel,
+        /// Why.
+        reason: Unbounded,
+    },
+}
+
+/// Why the interval of a ratio has no ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unbounded {
+    /// The denominator's mean is not distinguishable from zero at this level.
+    DenominatorNearZero,
+    /// The runs are too few for any order statistic to reach the level.
+    TooFewRuns,
+}
+
+impl Unbounded {
+    /// A short name that stays the same between releases.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::DenominatorNearZero => "denominator_near_zero",
+            Self::TooFewRuns => "too_few_runs",
+        }
+    }
+
+    /// A sentence for a person, with a next step.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::DenominatorNearZero => {
+                "The candidate's mean cannot be told from zero at this level, so the ratio has no bounded \
+                 interval: measure a longer run, or more of them."
+            }
+            Self::TooFewRuns => {
+                "There are too few runs for an interval at this level: plan more runs, or ask for a lower \
+                 level."
+            }
+        }
+    }
+}
+
+impl RatioInterval {
+    /// The interval, if it has ends.
+    pub fn bounded(&self) -> Option<&Interval> {
+        match self {
+            Self::Bounded(interval) => Some(interval),
+            Self::Unbounded { .. } => None,
+        }
+    }
+}

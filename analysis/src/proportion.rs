@@ -1,0 +1,257 @@
+//! The proportion of accelerated benchmarks, its intervals, and how many benchmarks it takes to know it.
+//!
+//! 000 §5 publishes R's `prop.test`: Wilson's interval with continuity correction. The others are as compared
+//! by Brown, Cai and DasGupta ("Interval estimation for a binomial proportion", Statistical Science 16,
+//! 2001), who recommend Wilson or Jeffreys for at most 40 trials and, for more, also Agresti–Coull.
+
+mod benchmarks_needed;
+
+use crate::distribution::{Tails, beta, binomial, normal};
+use crate::{Caveat, ConfidenceLevel, Continuity, Interval, PValue};
+pub use benchmarks_needed::{PrecisionError, benchmarks_by_wald, benchmarks_by_wilson};
+use serde::Serialize;
+use thiserror::Error;
+
+/// a accelerated benchmarks among b.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Proportion {
+    accelerated: u64,
+    benchmarks: u64,
+    selection: Selection,
+}
+
+/// How the benchmarks came to be measured, which decides what the interval is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Selection {
+    /// Drawn at random from a population that is practically infinite.
+    Drawn,
+    /// Drawn at random, without replacement, from a population of `size`.
+    DrawnFromFinite {
+        /// How many benchmarks the population has.
+        size: u64,
+    },
+    /// Chosen by a person: no interval is valid.
+    Chosen,
+}
+
+/// An interval of a proportion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProportionMethod {
+    /// Wilson's score interval with continuity correction: the published one.
+    WilsonCorrected,
+    /// Wilson's score interval.
+    Wilson,
+    /// Clopper and Pearson's exact interval: never below its level, and wide.
+    ClopperPearson,
+    /// Agresti and Coull's: Wald's about Wilson's centre, not cut at 0 and 1.
+    AgrestiCoull,
+    /// The equal-tailed posterior of Jeffreys' prior, with end points 0 at a = 0 and 1 at a = b.
+    Jeffreys,
+    /// The textbook interval C ± z√(C(1−C)/b) of 000 §5, not cut at 0 and 1.
+    Wald,
+}
+
+/// Why numbers are not a proportion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum ProportionError {
+    /// No benchmarks.
+    #[error("a proportion needs at least one benchmark")]
+    NoBenchmarks,
+    /// More accelerated than there are.
+    #[error("{accelerated} accelerated benchmarks are more than the {benchmarks} measured")]
+    TooMany {
+        /// Accelerated benchmarks.
+        accelerated: u64,
+        /// All benchmarks.
+        benchmarks: u64,
+    },
+    /// More drawn than the population has.
+    #[error("{benchmarks} benchmarks cannot be drawn from a population of {size}")]
+    Population {
+        /// All benchmarks.
+        benchmarks: u64,
+        /// The population.
+        size: u64,
+    },
+}
+
+impl ProportionMethod {
+    /// All methods, the published one first.
+    pub const ALL: [Self; 6] = [
+        Self::WilsonCorrected,
+        Self::Wilson,
+        Self::ClopperPearson,
+        Self::AgrestiCoull,
+        Self::Jeffreys,
+        Self::Wald,
+    ];
+
+    /// The full name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WilsonCorrected => "Wilson interval with continuity correction",
+            Self::Wilson => "Wilson interval",
+            Self::ClopperPearson => "Clopper–Pearson interval",
+            Self::AgrestiCoull => "Agresti–Coull interval",
+            Self::Jeffreys => "Jeffreys interval",
+            Self::Wald => "Wald interval",
+        }
+    }
+
+    /// What Brown, Cai and DasGupta (2001, §5) recommend for `benchmarks` trials.
+    pub fn recommended(benchmarks: u64) -> Self {
+        if benchmarks <= 40 { Self::Wilson } else { Self::AgrestiCoull }
+    }
+}
+
+impl Proportion {
+    /// `accelerated` of `benchmarks`, selected as `selection` says.
+    ///
+    /// # Errors
+    /// [`ProportionError`] when the numbers cannot be.
+    pub fn new(accelerated: u64, benchmarks: u64, selection: Selection) -> Result<Self, ProportionError> {
+        if benchmarks == 0 {
+            return Err(ProportionError::NoBenchmarks);
+        }
+        if accelerated > benchmarks {
+            return Err(ProportionError::TooMany { accelerated, benchmarks });
+        }
+        match selection {
+            Selection::DrawnFromFinite { size } if size < benchmarks => {
+                Err(ProportionError::Population { benchmarks, size })
+            }
+            Selection::Drawn | Selection::DrawnFromFinite { .. } | Selection::Chosen => {
+                Ok(Self { accelerated, benchmarks, selection })
+            }
+        }
+    }
+
+    /// C = a/b.
+    pub fn estimate(&self) -> f64 {
+        self.accelerated as f64 / self.benchmarks as f64
+    }
+
+    /// a(1 − a/b) > 5, the published condition for the normal approximation (000 §5).
+    pub fn satisfies_condition(&self) -> bool {
+        self.accelerated as f64 * (1.0 - self.estimate()) > 5.0
+    }
+
+    /// The interval of the proportion by `method`.
+    ///
+    /// A finite population of N, of which b were drawn, narrows it: the ends are those of a sample of
+    /// b(N−1)/(N−b) in the same proportion, which has the same standard error (Cochran, Sampling Techniques,
+    /// §3.2), and are the estimate itself once all are measured.
+    pub fn interval(&self, method: ProportionMethod, level: ConfidenceLevel) -> Interval {
+        let mut caveats = Vec::new();
+        if !self.satisfies_condition() {
+            let Self { accelerated, benchmarks, .. } = *self;
+            caveats.push(Caveat::ProportionCondition { accelerated, benchmarks });
+        }
+        if self.selection == Selection::Chosen {
+            caveats.push(Caveat::BenchmarksChosen);
+        }
+        let (lower, upper) = match self.effective_size() {
+            Some(b) => Binomial { a: b * self.estimate(), b }.interval(method, level),
+            None => (self.estimate(), self.estimate()),
+        };
+        Interval { method: method.name(), lower, upper, level, caveats }
+    }
+
+    /// The size of an infinite population's sample that knows as much; `None` when the whole population was
+    /// measured.
+    fn effective_size(&self) -> Option<f64> {
+        let b = self.benchmarks as f64;
+        match self.selection {
+            Selection::Drawn | Selection::Chosen => Some(b),
+            Selection::DrawnFromFinite { size } if size == self.benchmarks => None,
+            Selection::DrawnFromFinite { size } => {
+                Some(b * (size - 1) as f64 / (size - self.benchmarks) as f64)
+            }
+        }
+    }
+
+    /// The χ² statistic of C = ½ and its p-value, with or without continuity correction: R's `prop.test`.
+    pub fn score_test_of_half(&self, continuity: Continuity) -> (f64, PValue) {
+        let (a, b) = (self.accelerated as f64, self.benchmarks as f64);
+        let distance = (a - b / 2.0).abs();
+        let correction = match continuity {
+            Continuity::Corrected => distance.min(0.5),
+            Continuity::Uncorrected => 0.0,
+        };
+        let z = (distance - correction) / (b / 4.0).sqrt();
+        (z * z, PValue::clamped(2.0 * normal::tails(z).upper))
+    }
+
+    /// The exact two-sided p-value of C = ½: R's `binom.test`.
+    pub fn exact_test_of_half(&self) -> PValue {
+        let fewer = self.accelerated.min(self.benchmarks - self.accelerated);
+        PValue::clamped(2.0 * binomial::tails(fewer, self.benchmarks, 0.5).lower)
+    }
+}
+
+/// a successes in b trials, not necessarily whole once corrected for a finite population.
+#[derive(Clone, Copy)]
+struct Binomial {
+    a: f64,
+    b: f64,
+}
+
+impl Binomial {
+    fn interval(self, method: ProportionMethod, level: ConfidenceLevel) -> (f64, f64) {
+        let risk = level.risk().get();
+        let z = normal::two_sided_critical(risk);
+        match method {
+            ProportionMethod::WilsonCorrected => self.wilson(z, (self.a - self.b / 2.0).abs().min(0.5)),
+            ProportionMethod::Wilson => self.wilson(z, 0.0),
+            ProportionMethod::ClopperPearson => self.clopper_pearson(risk),
+            ProportionMethod::AgrestiCoull => self.agresti_coull(z),
+            ProportionMethod::Jeffreys => self.jeffreys(risk),
+            ProportionMethod::Wald => {
+                let c = self.a / self.b;
+                let half_width = z * (c * (1.0 - c) / self.b).sqrt();
+                (c - half_width, c + half_width)
+            }
+        }
+    }
+
+    /// The proportions that a score test with `correction` does not reject.
+    ///
+    /// In trials, so that the ends at a = 0 and a = b come out as 0 and 1.
+    fn wilson(self, z: f64, correction: f64) -> (f64, f64) {
+        let Self { a, b } = self;
+        let square = z * z;
+        let end = |a: f64, sign: f64| {
+            let root = (square / 4.0 + a * (b - a) / b).max(0.0).sqrt();
+            (a + square / 2.0 + sign * z * root) / (b + square)
+        };
+        let lower = if a <= correction { 0.0 } else { end(a - correction, -1.0) };
+        let upper = if a + correction >= b { 1.0 } else { end(a + correction, 1.0) };
+        (lower.max(0.0), upper.min(1.0))
+    }
+
+    fn clopper_pearson(self, risk: f64) -> (f64, f64) {
+        let Self { a, b } = self;
+        let half = Tails::from_lower(risk / 2.0);
+        let lower = if a <= 0.0 { 0.0 } else { beta::quantile(half, a, b - a + 1.0).x };
+        let upper = if a >= b { 1.0 } else { beta::quantile(half.mirrored(), a + 1.0, b - a).x };
+        (lower, upper)
+    }
+
+    fn agresti_coull(self, z: f64) -> (f64, f64) {
+        let trials = self.b + z * z;
+        let centre = (self.a + z * z / 2.0) / trials;
+        let half_width = z * (centre * (1.0 - centre) / trials).sqrt();
+        (centre - half_width, centre + half_width)
+    }
+
+    fn jeffreys(self, risk: f64) -> (f64, f64) {
+        let Self { a, b } = self;
+        let half = Tails::from_lower(risk / 2.0);
+        let end = |tails| beta::quantile(tails, a + 0.5, b - a + 0.5).x;
+        let lower = if a <= 0.0 { 0.0 } else { end(half) };
+        let upper = if a >= b { 1.0 } else { end(half.mirrored()) };
+        (lower, upper)
+    }
+}

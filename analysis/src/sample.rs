@@ -1,0 +1,201 @@
+//! A sample: the observations of one cell, in run order.
+
+use crate::compensated_sum::CompensatedSum;
+use thiserror::Error;
+
+/// The largest magnitude an observation may have: the square of a difference must still be a double.
+pub const LARGEST_OBSERVATION: f64 = 1e150;
+
+/// Observations of one metric: finite, at least one, in the order of their runs.
+///
+/// Nothing is ever removed or reordered; [`Sample::sorted`] is a second view of the same values. The mean,
+/// which nearly every method asks for, is computed once.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    in_run_order: Vec<f64>,
+    sorted: Vec<f64>,
+    mean: f64,
+    /// What rounding took from `mean`: the exact mean is `mean + mean_residue` to about 30 digits.
+    mean_residue: f64,
+}
+
+/// Why values are not a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum SampleError {
+    /// There are no observations.
+    #[error("a sample needs at least one observation, and there is none")]
+    Empty,
+    /// An observation is not a number, or infinite.
+    #[error("observation {index} is {value}, which is not a finite number")]
+    NotFinite {
+        /// Its position in run order, from 0.
+        index: usize,
+        /// The value.
+        value: f64,
+    },
+    /// An observation beyond [`LARGEST_OBSERVATION`].
+    #[error(
+        "observation {index} is {value:e}, too large to square\nhint: give the observations in a larger unit"
+    )]
+    TooLarge {
+        /// Its position in run order, from 0.
+        index: usize,
+        /// The value.
+        value: f64,
+    },
+}
+
+/// A probability outside [0, 1] was asked of [`Sample::quantile`].
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[error("a quantile is asked at a probability between 0 and 1, and {0} is not one")]
+pub struct QuantileError(pub f64);
+
+impl Sample {
+    /// The sample of `in_run_order`.
+    ///
+    /// # Errors
+    /// [`SampleError`] when there is no value, or one is not finite or beyond [`LARGEST_OBSERVATION`].
+    pub fn new(in_run_order: Vec<f64>) -> Result<Self, SampleError> {
+        if in_run_order.is_empty() {
+            return Err(SampleError::Empty);
+        }
+        for (index, &value) in in_run_order.iter().enumerate() {
+            if !value.is_finite() {
+                return Err(SampleError::NotFinite { index, value });
+            }
+            if value.abs() > LARGEST_OBSERVATION {
+                return Err(SampleError::TooLarge { index, value });
+            }
+        }
+        let mut sorted = in_run_order.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let n = in_run_order.len() as f64;
+        let mean = CompensatedSum::of(in_run_order.iter().copied()) / n;
+        let mean_residue = CompensatedSum::of(in_run_order.iter().map(|x| x - mean)) / n;
+        Ok(Self { in_run_order, sorted, mean, mean_residue })
+    }
+
+    /// The observations in the order of their runs.
+    pub fn in_run_order(&self) -> &[f64] {
+        &self.in_run_order
+    }
+
+    /// The observations in ascending order.
+    pub fn sorted(&self) -> &[f64] {
+        &self.sorted
+    }
+
+    /// How many observations there are; at least one.
+    #[expect(clippy::len_without_is_empty, reason = "a sample is never empty")]
+    pub fn len(&self) -> usize {
+        self.in_run_order.len()
+    }
+
+    /// The smallest observation.
+    pub fn min(&self) -> f64 {
+        self.sorted[0]
+    }
+
+    /// The largest observation.
+    pub fn max(&self) -> f64 {
+        self.sorted[self.len() - 1]
+    }
+
+    /// Whether all observations are the same number.
+    pub fn is_constant(&self) -> bool {
+        self.min() == self.max()
+    }
+
+    /// The arithmetic mean.
+    pub fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    /// The mean of this sample less the mean of `other`, without the cancellation of subtracting rounded
+    /// means.
+    pub fn mean_minus_mean_of(&self, other: &Self) -> f64 {
+        (self.mean - other.mean) + (self.mean_residue - other.mean_residue)
+    }
+
+    /// The middle observation, or the mean of the middle two.
+    pub fn median(&self) -> f64 {
+        let half = self.len() / 2;
+        if self.len() % 2 == 1 {
+            self.sorted[half]
+        } else {
+            (self.sorted[half - 1] + self.sorted[half]) / 2.0
+        }
+    }
+
+    /// Σ(x − x̄)² / (n − 1), in the unit of the observations squared; `None` for one observation.
+    ///
+    /// Two passes, the second corrected for the rounding of the mean (Chan, Golub, LeVeque 1983, eq. 1.7).
+    pub fn variance(&self) -> Option<f64> {
+        let n = self.len() as f64;
+        let deviations = || self.in_run_order.iter().map(|x| x - self.mean);
+        let squares = CompensatedSum::of(deviations().map(|d| d * d));
+        let correction = n * self.mean_residue * self.mean_residue;
+        (self.len() > 1).then(|| (squares - correction).max(0.0) / (n - 1.0))
+    }
+
+    /// The square root of [`Sample::variance`], in the unit of the observations.
+    pub fn standard_deviation(&self) -> Option<f64> {
+        self.variance().map(f64::sqrt)
+    }
+
+    /// The sample quantile of type 7 (Hyndman and Fan 1996; R's default): linear between order statistics k
+    /// and k + 1, k = ⌊(n − 1)p⌋ counted from 0.
+    ///
+    /// # Errors
+    /// [`QuantileError`] unless 0 ≤ `probability` ≤ 1.
+    pub fn quantile(&self, probability: f64) -> Result<f64, QuantileError> {
+        if !(0.0..=1.0).contains(&probability) {
+            return Err(QuantileError(probability));
+        }
+        let position = (self.len() - 1) as f64 * probability;
+        let below = position.floor() as usize;
+        let above = (below + 1).min(self.len() - 1);
+        let share = position - position.floor();
+        Ok((1.0 - share) * self.sorted[below] + share * self.sorted[above])
+    }
+
+    /// The observations less `origin`, sorted; exactly as floating-point subtraction gives them, so that ties
+    /// are those that R sees.
+    pub(crate) fn sorted_less(&self, origin: f64) -> Vec<f64> {
+        self.sorted.iter().map(|x| x - origin).collect()
+    }
+
+    /// The smallest observation if it is not positive: a ratio of times has no meaning then.
+    pub(crate) fn not_positive(&self) -> Option<f64> {
+        (self.min() <= 0.0).then(|| self.min())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_run_order_and_sorts_a_view() {
+        let sample = Sample::new(vec![3.0, 1.0, 2.0]).unwrap();
+        assert_eq!(sample.in_run_order(), [3.0, 1.0, 2.0]);
+        assert_eq!(sample.sorted(), [1.0, 2.0, 3.0]);
+        assert_eq!((sample.mean(), sample.median(), sample.variance()), (2.0, 2.0, Some(1.0)));
+    }
+
+    #[test]
+    fn refuses_what_has_no_statistics() {
+        assert_eq!(Sample::new(vec![]).unwrap_err(), SampleError::Empty);
+        assert!(matches!(Sample::new(vec![1.0, f64::NAN]), Err(SampleError::NotFinite { index: 1, .. })));
+        assert!(matches!(Sample::new(vec![1e300]), Err(SampleError::TooLarge { index: 0, .. })));
+        let sample = Sample::new(vec![1.0]).unwrap();
+        assert_eq!(sample.variance(), None);
+        assert_eq!(sample.quantile(1.5), Err(QuantileError(1.5)));
+    }
+
+    #[test]
+    fn variance_survives_a_large_offset() {
+        let sample = Sample::new(vec![1e9 + 0.25, 1e9 + 0.5, 1e9 + 0.75]).unwrap();
+        assert_eq!(sample.variance(), Some(0.0625));
+    }
+}

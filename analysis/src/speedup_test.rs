@@ -1,0 +1,112 @@
+//! The Speedup-Test: is the speedup of the mean, or of the median, statistically significant?
+//!
+//! 000 §4, Figs. 1 and 2. Both protocols first check, at the main test's own risk, what their main test
+//! assumes; every sub-test stays visible. The answer is significant, not significant, or that the data do not
+//! allow one.
+//!
+//! * [`MeanTest`]: Shapiro–Wilk on small samples, F to choose, then Student's or Welch's t.
+//! * [`MedianTest`]: Kolmogorov–Smirnov on median-centred samples, then the rank sum; also `P[X > Y]`.
+//! * [`Conclusion`]: an answer with its risk, assumptions and caveats.
+//! * [`published`]: the verdicts of the original program, bit for bit where that makes sense.
+
+mod conclusion;
+mod mean;
+mod median;
+pub mod published;
+
+use crate::mean_ratio::require_positive;
+use crate::{ExactRule, RatioError, Sample};
+pub use conclusion::{
+    Assumption, AssumptionCheck, Conclusion, Finding, Outcome, Question, Reason, Refusal, SubTest,
+};
+pub use mean::{Beyond5000, MeanTest};
+pub use median::MedianTest;
+use serde::Serialize;
+
+/// Samples of more runs than this are large (000 §4.1, App. C).
+pub const LARGE_ABOVE: usize = 30;
+/// The search for the best confidence level stops here: no level of one half or less is reported (000
+/// §6.2.2).
+pub const LARGEST_RISK: f64 = 0.5;
+
+/// The Speedup-Test of one benchmark: observed speedups and both protocols.
+#[derive(Clone, Debug, Serialize)]
+pub struct SpeedupTest {
+    /// The observed speedups.
+    pub speedups: ObservedSpeedups,
+    /// The protocol of the mean.
+    pub mean: MeanTest,
+    /// The protocol of the median.
+    pub median: MedianTest,
+}
+
+/// Baseline over candidate: above 1, the candidate is faster (000 §3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ObservedSpeedups {
+    /// Of the least times; its reproducibility cannot be tested (000 App. A).
+    pub min: f64,
+    /// Of the means.
+    pub mean: f64,
+    /// Of the medians.
+    pub median: f64,
+}
+
+/// Where our protocol and the published program differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Rules {
+    /// What happens to samples that Shapiro–Wilk cannot test for their size.
+    pub beyond_5000: Beyond5000,
+    /// When Kolmogorov–Smirnov is exact.
+    pub kolmogorov_smirnov: ExactRule,
+}
+
+impl Rules {
+    /// Ours: more than 5000 runs are a large sample; Kolmogorov–Smirnov is exact given the ties.
+    pub const OURS: Self =
+        Self { beyond_5000: Beyond5000::Large, kolmogorov_smirnov: ExactRule::SmallProduct };
+    /// The original program on R 4.2: more than 5000 runs are never significant on the mean.
+    pub const PUBLISHED: Self =
+        Self { beyond_5000: Beyond5000::Refused, kolmogorov_smirnov: ExactRule::SmallProduct };
+    /// The original program on the R of its time: Kolmogorov–Smirnov by its limit law whenever values are
+    /// equal.
+    pub const PUBLISHED_BEFORE_R_4_2: Self =
+        Self { beyond_5000: Beyond5000::Refused, kolmogorov_smirnov: ExactRule::SmallProductWithoutTies };
+}
+
+impl SpeedupTest {
+    /// Tests `baseline` against `candidate` by our rules.
+    ///
+    /// # Errors
+    /// [`RatioError::NotPositive`] for times that are not positive. What a sub-test cannot do is part of the
+    /// answers.
+    pub fn new(baseline: &Sample, candidate: &Sample) -> Result<Self, RatioError> {
+        Self::with_rules(baseline, candidate, Rules::OURS)
+    }
+
+    /// Tests `baseline` against `candidate` by `rules`.
+    ///
+    /// # Errors
+    /// [`RatioError::NotPositive`] for times that are not positive.
+    pub fn with_rules(baseline: &Sample, candidate: &Sample, rules: Rules) -> Result<Self, RatioError> {
+        Ok(Self {
+            speedups: ObservedSpeedups::new(baseline, candidate)?,
+            mean: MeanTest::new(baseline, candidate, rules.beyond_5000),
+            median: MedianTest::new(baseline, candidate, rules.kolmogorov_smirnov),
+        })
+    }
+}
+
+impl ObservedSpeedups {
+    /// The speedups of `candidate` over `baseline`.
+    ///
+    /// # Errors
+    /// [`RatioError::NotPositive`] for times that are not positive.
+    pub fn new(baseline: &Sample, candidate: &Sample) -> Result<Self, RatioError> {
+        require_positive(baseline, candidate)?;
+        Ok(Self {
+            min: baseline.min() / candidate.min(),
+            mean: baseline.mean() / candidate.mean(),
+            median: baseline.median() / candidate.median(),
+        })
+    }
+}

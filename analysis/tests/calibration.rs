@@ -1,0 +1,57 @@
+//! False alarms and coverage by simulation, seeded: the bounds are four standard errors of the simulation.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use speedup_analysis::distribution::{Tails, normal};
+use speedup_analysis::speedup_test::Question;
+use speedup_analysis::{ConfidenceLevel, MeanRatio, MedianRatio, RatioInterval, Sample, SpeedupTest};
+
+const SIMULATIONS: u32 = 2000;
+
+/// Normal times of mean 10 and standard deviation 1, scaled.
+fn times(random: &mut ChaCha8Rng, runs: usize, scale: f64) -> Sample {
+    let time = |_| scale * (10.0 + normal::quantile(Tails::from_lower(random.random_range(1e-12..1.0))));
+    Sample::new((0..runs).map(time).collect()).expect("finite numbers")
+}
+
+/// How often `event` happens, in standard errors from `probability`.
+fn deviation(seed: u64, probability: f64, mut event: impl FnMut(&mut ChaCha8Rng) -> bool) -> f64 {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let happened = (0..SIMULATIONS).filter(|_| event(&mut random)).count() as f64;
+    let simulations = f64::from(SIMULATIONS);
+    (happened / simulations - probability) / (probability * (1.0 - probability) / simulations).sqrt()
+}
+
+fn covers(interval: &RatioInterval, ratio: f64) -> bool {
+    interval.bounded().is_some_and(|interval| interval.lower <= ratio && ratio <= interval.upper)
+}
+
+#[test]
+fn equal_versions_are_called_faster_no_more_often_than_the_risk() {
+    let level = ConfidenceLevel::USUAL;
+    let of_mean = deviation(1, 0.05, |random| {
+        let test = SpeedupTest::new(&times(random, 31, 1.0), &times(random, 31, 1.0)).unwrap();
+        test.mean.at(Question::CandidateFaster, level).is_significant()
+    });
+    assert!(of_mean.abs() < 4.0, "the mean: {of_mean} standard errors off");
+    let of_median = deviation(2, 0.05, |random| {
+        let test = SpeedupTest::new(&times(random, 12, 1.0), &times(random, 15, 1.0)).unwrap();
+        test.median.at(Question::CandidateFaster, level).is_significant()
+    });
+    assert!(of_median < 4.0, "the median: {of_median} standard errors above");
+}
+
+#[test]
+fn intervals_of_the_speedup_cover_it() {
+    let level = ConfidenceLevel::new(0.9).unwrap();
+    let of_mean = deviation(3, 0.9, |random| {
+        let (baseline, candidate) = (times(random, 10, 1.25), times(random, 15, 1.0));
+        covers(&MeanRatio::new(&baseline, &candidate).unwrap().interval(level), 1.25)
+    });
+    assert!(of_mean.abs() < 4.0, "Fieller: {of_mean} standard errors off");
+    let of_median = deviation(4, 0.9, |random| {
+        let (baseline, candidate) = (times(random, 10, 1.25), times(random, 15, 1.0));
+        covers(&MedianRatio::new(&baseline, &candidate).unwrap().interval(level), 1.25)
+    });
+    assert!(of_median > -4.0, "Hodges–Lehmann: {of_median} standard errors below");
+}

@@ -1,0 +1,85 @@
+//! Every number of the reference files, against the crate.
+//!
+//! `cargo test -p speedup-analysis --test reference` reads the JSON files of `tests/reference`, or of the
+//! folder that the environment variable `SPEEDUP_REFERENCE` names. It prints, file by file, how many cases
+//! and fields agree, and which fields nobody read and why; it fails if a field disagrees. Schema and
+//! tolerances are those of the folder's README.
+#![expect(clippy::print_stdout, reason = "the account of what was checked is the purpose of this program")]
+
+#[path = "reference/case.rs"]
+mod case;
+#[path = "reference/distributions.rs"]
+mod distributions;
+#[path = "reference/proportions.rs"]
+mod proportions;
+#[path = "reference/protocol.rs"]
+mod protocol;
+#[path = "reference/single_sample.rs"]
+mod single_sample;
+#[path = "reference/two_samples.rs"]
+mod two_samples;
+
+use case::{Case, Ledger};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[expect(clippy::disallowed_methods, reason = "a test program may read its files and its environment")]
+fn main() -> ExitCode {
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference");
+    let folder = std::env::var("SPEEDUP_REFERENCE").map_or_else(|_| PathBuf::from(own), PathBuf::from);
+    println!("reference files of {}", folder.display());
+    let entries = std::fs::read_dir(&folder).expect("the reference folder can be listed");
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == "json"));
+    files.sort();
+    let mut failures = 0;
+    for path in &files {
+        let stem = path.file_stem().and_then(|s| s.to_str()).expect("a file name in UTF-8");
+        match checker(stem) {
+            Ok(check) => {
+                let text = std::fs::read_to_string(path).expect("a reference file can be read");
+                failures += check_file(stem, &text, check);
+            }
+            Err(reason) => println!("\n{stem}: skipped, {reason}"),
+        }
+    }
+    println!("\n{} files, {failures} fields disagree", files.len());
+    if failures == 0 && !files.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+type Check = fn(&mut Case<'_>, &mut Ledger);
+
+fn checker(stem: &str) -> Result<Check, &'static str> {
+    match stem {
+        "describe" => Ok(single_sample::describe),
+        "shapiro_wilk" => Ok(single_sample::shapiro_wilk),
+        "f_test" => Ok(two_samples::f_test),
+        "t_test" => Ok(two_samples::t_test),
+        "wilcoxon_rank_sum" => Ok(two_samples::rank_sum),
+        "ks_two_sample" => Ok(two_samples::kolmogorov_smirnov),
+        "proportion_ci" => Ok(proportions::proportion),
+        "distributions" => Ok(distributions::distribution),
+        "speedup_protocol" => Ok(protocol::speedup_test),
+        "paper_examples" => {
+            Err("a list of printed numbers without their data; the speedup_protocol cases hold them")
+        }
+        "wilcoxon_signed_rank" | "hpt" => Err("it belongs to the hierarchical performance test"),
+        "gmm_fit" | "gm_metrics" | "ksfit_bootstrap" => Err("it belongs to the mixtures"),
+        "kalibera" | "kalibera_bootstrap" => Err("it belongs to the effect sizes by levels"),
+        "power" => Err("it belongs to the planning of repetitions"),
+        "p_adjust" => Err("it belongs to multiplicity"),
+        _ => Err("this program does not know it"),
+    }
+}
+
+fn check_file(stem: &str, text: &str, check: Check) -> usize {
+    let json: serde_json::Value = serde_json::from_str(text).expect("a reference file is JSON");
+    let cases = json["cases"].as_array().expect("a reference file has cases");
+    let mut ledger = Ledger::default();
+    for json in cases {
+        let mut case = Case::new(json);
+        check(&mut case, &mut ledger);
+        ledger.close(&case);
+    }
+    ledger.print(stem)
+}

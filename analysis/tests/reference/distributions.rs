@@ -1,0 +1,63 @@
+//! Distribution functions, each named by its function in R.
+
+use crate::case::{Case, Ledger, relative};
+use speedup_analysis::distribution::beta::{self, UnitPoint};
+use speedup_analysis::distribution::{self, Tails, fisher_f, kolmogorov, normal, student_t};
+use speedup_analysis::{PValue, RankSumLaw, smirnov_upper_tail};
+
+pub(crate) fn distribution(case: &mut Case<'_>, ledger: &mut Ledger) {
+    let name = case.value("/fn").and_then(|v| v.as_str()).unwrap_or("").to_owned();
+    let lower = case.peek("/args/lower.tail").and_then(serde_json::Value::as_bool).unwrap_or(true);
+    let argument = |field: &str| case.peek(&format!("/args/{field}")).map_or(f64::NAN, crate::case::number);
+    let (q, p) = (argument("q"), argument("p"));
+    let given = if lower { Tails::from_lower(p) } else { Tails::from_upper(p) };
+    let side = |tails: Tails| if lower { tails.lower } else { tails.upper };
+    let standard = |z: f64| (z - argument("mean")) / argument("sd");
+    let got = match name.as_str() {
+        "pnorm" => Ok(side(normal::tails(standard(q)))),
+        "qnorm" => Ok(argument("mean") + argument("sd") * normal::quantile(given)),
+        "pt" => Ok(side(student_t::tails(q, argument("df")))),
+        "qt" => Ok(student_t::quantile(given, argument("df"))),
+        "pf" => Ok(side(fisher_f::tails(q, argument("df1"), argument("df2")))),
+        "qf" => Ok(fisher_f::quantile(given, argument("df1"), argument("df2"))),
+        "pbeta" => Ok(side(beta::tails(UnitPoint::new(q), argument("shape1"), argument("shape2")))),
+        "qbeta" => Ok(beta::quantile(given, argument("shape1"), argument("shape2")).x),
+        "pbinom" => Ok(side(binomial(q, argument("size"), argument("prob")))),
+        "pwilcox" => rank_sum(q, argument("m"), argument("n")).map(side),
+        "kolmogorov_limit_sf" => Ok(kolmogorov::upper_tail(q)),
+        "pchisq" => Err("no method here uses the chi-square law"),
+        "psignrank" => Err("it belongs to the signed-rank test"),
+        "psmirnov_sf_noties" => smirnov_upper_tail(argument("m") as usize, argument("n") as usize, q)
+            .map(PValue::get)
+            .map_err(|_| "too large a lattice to count"),
+        _ => Err("this program does not know it"),
+    };
+    let field = format!("/{name}");
+    case.value("/args");
+    let expected = case.number("/expected");
+    // R takes this tail as a difference: right to 1e-15 absolute. We sum it, as `hp` of ks_two_sample checks.
+    let lost = if name == "psmirnov_sf_noties" { 1e-15 } else { 0.0 };
+    match (got, expected) {
+        (Ok(got), Some(expected)) => {
+            ledger.compare(case, &field, got, expected, relative(1e-11).or_absolute(lost));
+        }
+        (Ok(_), None) => {}
+        (Err(reason), _) => ledger.skip_named(&field, reason),
+    }
+}
+
+/// Below the least value, where a count cannot be.
+const NOTHING_BELOW: Tails = Tails { lower: 0.0, upper: 1.0 };
+
+fn binomial(q: f64, trials: f64, success: f64) -> Tails {
+    if q < 0.0 { NOTHING_BELOW } else { distribution::binomial::tails(q as u64, trials as u64, success) }
+}
+
+fn rank_sum(q: f64, m: f64, n: f64) -> Result<Tails, &'static str> {
+    let law = RankSumLaw::new(m as usize, n as usize).map_err(|_| "more orders than 128 bits hold")?;
+    if q < 0.0 {
+        return Ok(NOTHING_BELOW);
+    }
+    let q = q as u64;
+    Ok(Tails { lower: law.at_most(q), upper: law.at_least(q + 1) })
+}
