@@ -3,6 +3,8 @@
 
 mod check;
 mod problem;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
@@ -13,8 +15,8 @@ use crate::id::{BenchmarkIndex, VersionIndex};
 use crate::seed::Seed;
 use crate::time::Span;
 
-pub(crate) use problem::{excerpt, quoted};
 pub use problem::{ExperimentError, Fault, MAX_PROBLEMS, Place, Problem};
+pub(crate) use problem::{excerpt, quoted};
 
 /// Most runs of one experiment: a run is numbered by 32 bits and held in memory while the experiment is active.
 pub const MAX_RUNS: u64 = 20_000_000;

@@ -67,7 +67,10 @@ impl WorkOrder {
 
     /// The command of the setup, if there is one.
     pub fn resolve_setup(&self, input: &str) -> Result<Option<Resolved>, TemplateError> {
-        self.setup.as_ref().map(|setup| resolve(&setup.command, &BTreeMap::new(), &BTreeMap::new(), input)).transpose()
+        self.setup
+            .as_ref()
+            .map(|setup| resolve(&setup.command, &BTreeMap::new(), &BTreeMap::new(), input))
+            .transpose()
     }
 
     /// The longest an agent may rightly take for this order.

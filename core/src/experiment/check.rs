@@ -6,9 +6,9 @@ use std::slice;
 
 use super::problem::{ExperimentError, Fault, Place, Problems};
 use super::{
-    ASSUMED_INPUT_BYTES, Benchmark, CommandLine, Experiment, MAX_ARGV_BYTES, MAX_ATTEMPTS, MAX_BENCHMARKS, MAX_DESCRIPTION_BYTES,
-    MAX_ENV_BYTES, MAX_NAME_BYTES, MAX_OUTPUT_KEPT, MAX_OUTPUT_LIMIT, MAX_RUNS, MAX_TIMEOUT,
-    MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP, MIN_TIMEOUT, Metric, Version, Weights,
+    ASSUMED_INPUT_BYTES, Benchmark, CommandLine, Experiment, MAX_ARGV_BYTES, MAX_ATTEMPTS, MAX_BENCHMARKS,
+    MAX_DESCRIPTION_BYTES, MAX_ENV_BYTES, MAX_NAME_BYTES, MAX_OUTPUT_KEPT, MAX_OUTPUT_LIMIT, MAX_RUNS,
+    MAX_TIMEOUT, MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP, MIN_TIMEOUT, Metric, Version, Weights,
 };
 use crate::template::{is_identifier, placeholders};
 use crate::time::Span;
@@ -83,10 +83,13 @@ impl Experiment {
     }
 
     fn check_analysis(&self, problems: &mut Problems) {
-        for (key, value) in [("confidence", self.analysis.confidence), ("precision", self.analysis.precision)] {
+        for (key, value) in [("confidence", self.analysis.confidence), ("precision", self.analysis.precision)]
+        {
             if !(value > 0.0 && value < 1.0) {
-                let fault =
-                    Fault::OutOfRange { value: value.to_string(), allowed: "more than 0 and less than 1".to_owned() };
+                let fault = Fault::OutOfRange {
+                    value: value.to_string(),
+                    allowed: "more than 0 and less than 1".to_owned(),
+                };
                 problems.refuse(["analysis", key].into(), fault);
             }
         }
@@ -154,7 +157,7 @@ fn check_command(command: &CommandLine, names: &Names<'_>, place: &Place, proble
             }
             let mut bytes = 0_usize;
             for (number, word) in argv.iter().enumerate() {
-                bytes = bytes.saturating_add(check_text(word, names, || place.at(number), problems));
+                bytes = bytes.saturating_add(check_text(word, names, || place.at(&number), problems));
             }
             (place, bytes)
         }
@@ -184,7 +187,8 @@ fn check_env(
         if name.is_empty() || name.contains(|c: char| c == '=' || c.is_control()) {
             problems.refuse(place(), Fault::EnvName(name.clone()));
         }
-        bytes = bytes.saturating_add(name.len() + 1).saturating_add(check_text(value, names, place, problems));
+        bytes =
+            bytes.saturating_add(name.len() + 1).saturating_add(check_text(value, names, place, problems));
     }
     if bytes > MAX_ENV_BYTES {
         let fault = Fault::TooLong { what: "the environment", bytes, most: MAX_ENV_BYTES };
@@ -193,12 +197,7 @@ fn check_env(
 }
 
 /// Checks one argument or value, and says how many bytes it may have, with its end, when its placeholders are filled in.
-fn check_text(
-    text: &str,
-    names: &Names<'_>,
-    place: impl Fn() -> Place,
-    problems: &mut Problems,
-) -> usize {
+fn check_text(text: &str, names: &Names<'_>, place: impl Fn() -> Place, problems: &mut Problems) -> usize {
     check_no_nul(text, &place, problems);
     let mut bytes = text.len() + 1;
     let mut refused = BTreeSet::new();

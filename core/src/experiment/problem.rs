@@ -96,7 +96,7 @@ impl<const N: usize> From<[&str; N]> for Place {
 impl Place {
     /// The place one key further down.
     #[must_use]
-    pub fn at(&self, key: impl ToString) -> Self {
+    pub fn at(&self, key: &(impl ToString + ?Sized)) -> Self {
         let mut keys = self.0.clone();
         keys.push(key.to_string());
         Self(keys)
@@ -231,14 +231,20 @@ impl Fault {
             Self::DrawnTooMany { .. } => {
                 "draw fewer, or leave [population] out to take all benchmarks".to_owned()
             }
-            Self::TooManyRuns(_) => "runs = benchmarks × versions × [repetitions] runs: lower one of them".to_owned(),
+            Self::TooManyRuns(_) => {
+                "runs = benchmarks × versions × [repetitions] runs: lower one of them".to_owned()
+            }
             Self::EmptyCommand => {
                 "write the program and its arguments: command = [\"sort\", \"{input}/words.txt\"]".to_owned()
             }
             Self::ControlCharacter(_) => "remove it".to_owned(),
             Self::TooLong { .. } => "put the text into a file that [setup] writes to {input}".to_owned(),
-            Self::EnvName(_) => "such a name is not empty and has no `=`, no NUL, no control character".to_owned(),
-            Self::VarName(_) => "use lower-case letters, digits and _, beginning with a letter or _".to_owned(),
+            Self::EnvName(_) => {
+                "such a name is not empty and has no `=`, no NUL, no control character".to_owned()
+            }
+            Self::VarName(_) => {
+                "use lower-case letters, digits and _, beginning with a letter or _".to_owned()
+            }
             Self::VarTaken(_) => "take another name".to_owned(),
             Self::UnknownPlaceholder { name, known } => {
                 let known: Vec<String> = known.iter().map(|name| format!("{{{name}}}")).collect();
@@ -248,7 +254,9 @@ impl Fault {
                 let (name, version) = (excerpt(name), excerpt(version));
                 format!("give it one in [versions.{version}] vars, or double the braces: `{{{{{name}}}}}`")
             }
-            Self::WeightMissing => "give every benchmark a weight, or take [analysis] weights = \"equal\"".to_owned(),
+            Self::WeightMissing => {
+                "give every benchmark a weight, or take [analysis] weights = \"equal\"".to_owned()
+            }
             Self::WallMissing => "wall time is always measured; add it".to_owned(),
             Self::SameMetric(_) => "name each metric once".to_owned(),
         }
@@ -258,7 +266,8 @@ impl Fault {
 /// A text of the user as it can stand in a message: short, without line breaks and control characters.
 pub(crate) fn excerpt(text: &str) -> String {
     const MOST: usize = 60;
-    let mut shown: String = text.chars().take(MOST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    let mut shown: String =
+        text.chars().take(MOST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if text.chars().nth(MOST).is_some() {
         shown.push('…');
     }

@@ -11,7 +11,8 @@ use crate::template::expand;
 /// Where a problem stands in the text: at its place or, for a placeholder, at the very braces.
 pub(super) fn span_of_problem(text: &str, document: &DeTable<'_>, problem: &Problem) -> Range<usize> {
     let span = span_of(document, &problem.place);
-    let (Fault::UnknownPlaceholder { name, .. } | Fault::PlaceholderLacks { name, .. }) = &problem.fault else {
+    let (Fault::UnknownPlaceholder { name, .. } | Fault::PlaceholderLacks { name, .. }) = &problem.fault
+    else {
         return span;
     };
     let source = &text[span.clone()];

@@ -10,8 +10,8 @@ use super::finding::Flaws;
 use super::form::{BenchmarkForm, ExpectForm, Form, OutputForm, VersionForm, ten_minutes};
 use super::quantity::{SIZE_HINT, SPAN_HINT, size, span};
 use crate::experiment::{
-    AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, Limits, Metric, OutputChoice,
-    Place, Setup, Version, quoted,
+    AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, Limits, Metric,
+    OutputChoice, Place, Setup, Version, quoted,
 };
 use crate::seed::Seed;
 use crate::time::Span;
@@ -114,7 +114,8 @@ impl Lowering<'_> {
             }
             (None, None) => {
                 self.note(place, || {
-                    let hint = "write command = [\"program\", \"argument\"], or shell = \"a line for /bin/sh\"";
+                    let hint =
+                        "write command = [\"program\", \"argument\"], or shell = \"a line for /bin/sh\"";
                     (format!("[{place}] has neither `command` nor `shell`"), hint.to_owned())
                 });
                 CommandLine::Exact(vec!["true".to_owned()])

@@ -5,7 +5,8 @@ use jiff::SignedDuration;
 use crate::time::Span;
 
 /// How lengths of time are written.
-pub(super) const SPAN_HINT: &str = "write a length of time with its unit: \"500ms\", \"60s\", \"10m\" or \"1h 30m\"";
+pub(super) const SPAN_HINT: &str =
+    "write a length of time with its unit: \"500ms\", \"60s\", \"10m\" or \"1h 30m\"";
 /// How sizes are written.
 pub(super) const SIZE_HINT: &str = "write a size as a whole number with B, KiB, MiB or GiB: \"64MiB\"";
 
