@@ -3,6 +3,8 @@
 
 mod check;
 mod problem;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 

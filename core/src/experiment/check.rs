@@ -157,7 +157,7 @@ fn check_command(command: &CommandLine, names: &Names<'_>, place: &Place, proble
             }
             let mut bytes = 0_usize;
             for (number, word) in argv.iter().enumerate() {
-                bytes = bytes.saturating_add(check_text(word, names, || place.at(number), problems));
+                bytes = bytes.saturating_add(check_text(word, names, || place.at(&number), problems));
             }
             (place, bytes)
         }

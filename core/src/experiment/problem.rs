@@ -96,7 +96,7 @@ impl<const N: usize> From<[&str; N]> for Place {
 impl Place {
     /// The place one key further down.
     #[must_use]
-    pub fn at(&self, key: impl ToString) -> Self {
+    pub fn at(&self, key: &(impl ToString + ?Sized)) -> Self {
         let mut keys = self.0.clone();
         keys.push(key.to_string());
         Self(keys)

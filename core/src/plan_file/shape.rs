@@ -35,10 +35,8 @@ impl Walk<'_> {
         }
         for (key, value) in table {
             let name = key.get_ref();
-            let property = match &schema["properties"][name.as_ref()] {
-                Value::Null => &schema["additionalProperties"],
-                known => known,
-            };
+            let known = schema["properties"].get(name.as_ref());
+            let property = known.unwrap_or(&schema["additionalProperties"]);
             if property.is_object() {
                 let at = if value.get_ref().is_table() { key.span() } else { value.span() };
                 self.path.push(name.to_string());

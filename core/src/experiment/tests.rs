@@ -1,0 +1,132 @@
+//! The door: what the plan file cannot even say, but a message over the wire can. The rest is tried through plan files.
+
+use super::*;
+use crate::plan_file;
+
+fn experiment() -> Experiment {
+    let text = "
+        [experiment]
+        name = \"e\"
+        [versions.a]
+        baseline = true
+        vars = { v = \"1\" }
+        [versions.b]
+        vars = { v = \"22\" }
+        [benchmarks.x]
+        command = [\"{v}\"]
+        [setup]
+        shell = \"true\"";
+    plan_file::parse(text, Seed(1)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The faults of an experiment after a change, each with its place.
+fn faults(change: impl FnOnce(&mut Experiment)) -> Vec<(String, Fault)> {
+    let mut experiment = experiment();
+    change(&mut experiment);
+    let error = experiment.check().expect_err("an experiment that must be refused");
+    error.problems().iter().map(|problem| (problem.place.to_string(), problem.fault.clone())).collect()
+}
+
+fn only(place: &str, fault: Fault) -> Vec<(String, Fault)> {
+    vec![(place.to_owned(), fault)]
+}
+
+#[test]
+fn a_good_experiment_passes() {
+    assert_eq!(experiment().check(), Ok(()));
+}
+
+#[test]
+fn names_are_unique() {
+    let twice = |experiment: &mut Experiment| experiment.benchmarks.push(experiment.benchmarks[0].clone());
+    assert_eq!(faults(twice), only("benchmarks.x", Fault::SameName("x".to_owned())));
+    let twice = |experiment: &mut Experiment| experiment.versions[1].name = "a".to_owned();
+    assert_eq!(faults(twice), only("versions.a", Fault::SameName("a".to_owned())));
+}
+
+#[test]
+fn names_are_fit_for_files_tables_and_commands() {
+    for good in ["a", "_", "0", "gcc-12.1", "Größe", "排序", "a+b"] {
+        let mut experiment = experiment();
+        experiment.name = good.to_owned();
+        assert_eq!(experiment.check(), Ok(()), "{good}");
+    }
+    for bad in
+        ["", ".", "-x", "+x", "a b", "a/b", "a\n", "a\u{202e}b", "\u{200b}", &"x".repeat(MAX_NAME_BYTES + 1)]
+    {
+        let found = faults(|experiment| experiment.name = bad.to_owned());
+        assert_eq!(found, only("experiment.name", Fault::Name(bad.to_owned())), "{bad:?}");
+    }
+}
+
+#[test]
+fn wall_time_is_always_measured_and_no_metric_twice() {
+    let found = faults(|experiment| experiment.metrics = vec![Metric::User, Metric::User]);
+    let place = "metrics.collect".to_owned();
+    assert_eq!(found, [(place.clone(), Fault::WallMissing), (place, Fault::SameMetric("user"))]);
+}
+
+#[test]
+fn no_control_character_reaches_a_terminal_or_an_argument() {
+    let found = faults(|experiment| experiment.description = "ok\n\tnot ok \u{1b}[2J".to_owned());
+    assert_eq!(found, only("experiment.description", Fault::ControlCharacter('\u{1b}')));
+    let found = faults(|experiment| {
+        experiment.benchmarks[0].env.insert("A".to_owned(), "\0".to_owned());
+        experiment.benchmarks[0].env.insert(String::new(), String::new());
+    });
+    assert_eq!(
+        found,
+        [
+            ("benchmarks.x.env.\"\"".to_owned(), Fault::EnvName(String::new())),
+            ("benchmarks.x.env.A".to_owned(), Fault::ControlCharacter('\0')),
+        ]
+    );
+}
+
+#[test]
+fn a_command_is_measured_with_its_longest_values() {
+    let found = faults(|experiment| {
+        experiment.versions[1].vars.insert("v".to_owned(), "x".repeat(MAX_VAR_BYTES));
+        experiment.benchmarks[0].command = CommandLine::Shell("{v}".repeat(9));
+    });
+    let [(place, Fault::TooLong { bytes, most: MAX_ARGV_BYTES, .. })] = found.as_slice() else {
+        panic!("{found:?}")
+    };
+    assert_eq!(place, "benchmarks.x.shell");
+    assert!(*bytes >= 9 * MAX_VAR_BYTES);
+    let found = faults(|experiment| {
+        experiment.versions[1].env.insert("E".to_owned(), "x".repeat(MAX_ENV_BYTES));
+        experiment.versions[1].vars.insert("w".to_owned(), "x".repeat(MAX_VAR_BYTES + 1));
+        experiment.description = "x".repeat(MAX_DESCRIPTION_BYTES + 1);
+    });
+    let places: Vec<&str> = found.iter().map(|(place, _)| place.as_str()).collect();
+    assert_eq!(places, ["experiment.description", "versions.b.vars.w", "versions.b.env"]);
+}
+
+#[test]
+fn nothing_overflows_and_nothing_is_unbounded() {
+    let mut experiment = experiment();
+    experiment.runs = u32::MAX;
+    experiment.drawn = Some(u32::MAX);
+    experiment.limits.attempts = u32::MAX;
+    experiment.output = OutputChoice { limit: u64::MAX, keep: u64::MAX, keep_of: KeepOutput::All };
+    experiment.analysis.confidence = f64::NAN;
+    experiment.benchmarks[0].timeout = Span(u64::MAX);
+    experiment.benchmarks[0].warmup = u32::MAX;
+    experiment.setup = Some(Setup { command: CommandLine::Exact(Vec::new()), timeout: Span(0) });
+    let error = experiment.check().unwrap_err();
+    assert_eq!(error.problems().len(), 10, "{error}");
+    assert!(error.problems().iter().all(|problem| !problem.fault.hint().is_empty()));
+}
+
+#[test]
+fn a_hundred_thousand_bad_benchmarks_give_a_short_error() {
+    let mut experiment = experiment();
+    let mut bad = experiment.benchmarks[0].clone();
+    bad.name = "bad name ".repeat(100);
+    experiment.benchmarks = vec![bad; 2 * MAX_BENCHMARKS];
+    let error = experiment.check().unwrap_err();
+    assert_eq!(error.problems().len(), MAX_PROBLEMS);
+    assert!(error.untold() > MAX_BENCHMARKS);
+    assert!(error.to_string().len() < 10_000);
+}

@@ -1,0 +1,297 @@
+//! Plans that are refused: each with its line, column, cause and hint.
+
+use std::fmt::Write as _;
+
+use super::SHORTEST;
+use crate::experiment::{MAX_BENCHMARKS, MAX_PROBLEMS};
+use crate::plan_file::{MAX_PLAN_BYTES, PlanFileError, parse};
+use crate::seed::Seed;
+
+fn refused(text: &str) -> PlanFileError {
+    parse(text, Seed(1)).expect_err("a plan that must be refused")
+}
+
+/// The shortest plan with something in place of something else.
+fn with(from: &str, to: &str) -> String {
+    assert!(SHORTEST.contains(from));
+    SHORTEST.replace(from, to)
+}
+
+/// The shortest plan with more at its end, from line 8.
+fn and(more: &str) -> String {
+    format!("{SHORTEST}{more}")
+}
+
+/// Holds the only finding against its place, a part of its cause and a part of its hint.
+#[track_caller]
+fn expect_one(text: &str, (line, column): (usize, usize), cause: &str, hint: &str) {
+    let error = refused(text);
+    let [finding] = error.findings() else { panic!("not one finding:\n{error}") };
+    assert_eq!((finding.line, finding.column), (line, column), "{error}");
+    assert!(finding.message.contains(cause), "{error}");
+    assert!(finding.hint.contains(hint), "{error}");
+}
+
+#[test]
+fn the_message_shows_the_line_with_carets() {
+    let shown = refused(&and("[repetitions]\nruns = 10\nrunz = 3\n")).to_string();
+    let expected = "\
+line 10, column 1: unknown key `runz` in [repetitions]
+   |
+10 | runz = 3
+   | ^^^^
+hint: did you mean `runs`?";
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn malformed_toml() {
+    expect_one(&with("\"shortest\"", "shortest"), (2, 8), "string", "toml.io");
+    expect_one(&and("[repetitions\n"), (8, 13), "table", "toml.io");
+    expect_one(&and("[experiment]\n"), (8, 2), "duplicate", "toml.io");
+    expect_one("\u{0}", (1, 2), "expected `=`", "toml.io");
+}
+
+#[test]
+fn unknown_keys() {
+    expect_one(
+        &and("[repetition]\nruns = 3\n"),
+        (8, 2),
+        "unknown key `repetition`",
+        "did you mean `repetitions`?",
+    );
+    expect_one(&and("timout = \"1s\"\n"), (8, 1), "in [benchmarks.true]", "did you mean `timeout`?");
+    expect_one(&and("[limits]\nseed = 1\n"), (9, 1), "in [limits]", "`seed` belongs in [experiment]");
+    expect_one(
+        &and("[limits]\nwarmup = 1\n"),
+        (9, 1),
+        "in [limits]",
+        "`warmup` belongs in [benchmarks.NAME]",
+    );
+    expect_one(
+        &and("zebra = 1\n"),
+        (8, 1),
+        "unknown key `zebra`",
+        "possible here: command, env, expect, shell",
+    );
+}
+
+#[test]
+fn keys_of_a_later_release() {
+    for key in ["pilot", "maximum", "iterations", "precision"] {
+        let text = and(&format!("[repetitions]\n{key} = 1\n"));
+        expect_one(&text, (9, 1), &format!("unknown key `{key}`"), "is not in this release");
+    }
+    let text = with("[versions.after]", "[versions.after]\nbuild = [\"make\"]");
+    expect_one(&text, (6, 1), "unknown key `build`", "`build` is not in this release");
+    for policy in ["rebooted", "reallocated", "rested"] {
+        let text = and(&format!("[independence]\npolicy = \"{policy}\"\n"));
+        expect_one(
+            &text,
+            (9, 10),
+            "is not possible for `policy`",
+            "is not in this release; possible here: distinct, any",
+        );
+    }
+    expect_one(
+        &and("[metrics]\ncollect = [\"wall\", \"cycles\"]"),
+        (9, 20),
+        "\"cycles\"",
+        "not in this release",
+    );
+}
+
+#[test]
+fn unknown_values() {
+    expect_one(
+        &and("[independence]\npolicy = \"distict\"\n"),
+        (9, 10),
+        "\"distict\"",
+        "did you mean `distinct`?",
+    );
+    expect_one(&and("[output]\nkeep_of = \"none\"\n"), (9, 11), "\"none\"", "possible here: failed, all");
+}
+
+#[test]
+fn wrong_types() {
+    expect_one(
+        &and("[repetitions]\nruns = \"many\"\n"),
+        (9, 8),
+        "`runs` must be an integer, not a string",
+        "Runs of",
+    );
+    expect_one(&and("timeout = 60\n"), (8, 11), "`timeout` must be a string, not an integer", "\"60s\"");
+    expect_one(&and("env = { A = 1 }\n"), (8, 13), "`A` must be a string, not an integer", "");
+    expect_one(
+        &with("[\"true\"]", "\"true\""),
+        (7, 11),
+        "`command` must be an array, not a string",
+        "argument vector",
+    );
+    expect_one(
+        &with("= true", "= 1"),
+        (4, 12),
+        "`baseline` must be true or false, not an integer",
+        "exactly one",
+    );
+    expect_one(&and("[[setup]]\n"), (8, 1), "`setup` must be a table, not an array", "");
+    expect_one(&and("[independence]\nscope = 2000-01-01\n"), (9, 9), "must be a string, not a datetime", "");
+}
+
+#[test]
+fn what_is_missing() {
+    expect_one(
+        &with("name = \"shortest\"\n", ""),
+        (1, 2),
+        "`name` is missing in [experiment]",
+        "letters, digits",
+    );
+    let error = refused("");
+    let causes: Vec<&str> = error.findings().iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(causes, ["[experiment] is missing", "[versions] is missing", "[benchmarks] is missing"]);
+    expect_one(
+        &with("[benchmarks.true]\ncommand = [\"true\"]", "[benchmarks]"),
+        (6, 2),
+        "no benchmark",
+        "[benchmarks.NAME]",
+    );
+}
+
+#[test]
+fn baselines() {
+    let hint = "baseline = true in one of [versions.before], [versions.after]";
+    expect_one(&with("baseline = true\n", ""), (3, 2), "no version is the baseline", hint);
+    let text = with("[versions.after]", "[versions.after]\nbaseline = true");
+    expect_one(&text, (6, 12), "2 versions are the baseline", hint);
+    expect_one(&with("[versions.after]\n", ""), (3, 2), "nothing to compare", "name at least two");
+}
+
+#[test]
+fn numbers_out_of_range() {
+    expect_one(
+        &and("[repetitions]\nruns = 0\n"),
+        (9, 8),
+        "repetitions.runs: 0 is out of range",
+        "1 to 20000000",
+    );
+    expect_one(&and("[repetitions]\nruns = 4294967295\n"), (9, 8), "out of range", "1 to 20000000");
+    expect_one(&and("[repetitions]\nruns = 20000000\n"), (9, 8), "has 40000000 runs", "lower one");
+    expect_one(&and("[repetitions]\nruns = 4294967296\n"), (9, 8), "out of range for `runs`", "Runs of");
+    let huge = and(&format!("[repetitions]\nruns = {}\n", "9".repeat(100)));
+    expect_one(&huge, (9, 8), "9…", "");
+    expect_one(&with("name =", "seed = -1\nname ="), (2, 8), "-1 is out of range for `seed`", "randomness");
+    expect_one(&and("expect.exit = 256\n"), (8, 15), "possible is 0 to 255", "exit code");
+    expect_one(&and("warmup = 1001\n"), (8, 10), "1001 is out of range", "0 to 1000");
+    expect_one(&and("weight = nan\n"), (8, 10), "NaN is out of range", "finite");
+    expect_one(&and("weight = 1e999\n"), (8, 10), "overflow", "schema");
+    expect_one(&and("[analysis]\nconfidence = 95\n"), (9, 14), "95 is out of range", "less than 1");
+    expect_one(&and("[analysis]\nprecision = inf\n"), (9, 13), "inf is out of range", "less than 1");
+    expect_one(
+        &and("[population]\nsample = 2\n"),
+        (9, 10),
+        "2 benchmarks cannot be drawn from 1",
+        "[population]",
+    );
+    expect_one(&and("[limits]\nattempts = 0\n"), (9, 12), "0 is out of range", "1 to 100");
+    expect_one(&and("[analysis]\nweights = \"custom\"\n"), (6, 13), "a weight is missing", "equal");
+}
+
+#[test]
+fn quantities() {
+    expect_one(&and("timeout = \"60\"\n"), (8, 11), "\"60\" is no length of time", "with its unit");
+    expect_one(&and("timeout = \"0s\"\n"), (8, 11), "0 ns is out of range", "1 ms to 30 days");
+    expect_one(&and("timeout = \"10000h\"\n"), (8, 11), "is out of range", "1 ms to 30 days");
+    expect_one(&and("[output]\nlimit = \"64MB\"\n"), (9, 9), "\"64MB\" is no size", "MiB");
+    expect_one(&and("[output]\nkeep = \"1GiB\"\n"), (9, 8), "1073741824 is out of range", "0 to 1048576");
+    expect_one(&and("expect.stdout_blake3 = \"00ff\"\n"), (8, 24), "\"00ff\" is no BLAKE3 hash", "b3sum");
+}
+
+#[test]
+fn commands() {
+    expect_one(&with("[\"true\"]", "[]"), (7, 11), "the command is empty", "command = [");
+    expect_one(&with("[\"true\"]", "[\"\"]"), (7, 11), "the command is empty", "command = [");
+    expect_one(&with("command = [\"true\"]", "shell = \" \""), (7, 9), "the command is empty", "");
+    expect_one(&and("shell = \"true\"\n"), (8, 9), "has both `command` and `shell`", "keep one");
+    expect_one(
+        &with("command = [\"true\"]", ""),
+        (6, 13),
+        "has neither `command` nor `shell`",
+        "write command",
+    );
+    expect_one(
+        &with("\"true\"]", "\"true\", \"a\\u0000\"]"),
+        (7, 20),
+        "control character '\\0'",
+        "remove it",
+    );
+    let long = with("\"true\"]", &format!("\"true\", \"{}\"]", "x".repeat(1 << 17)));
+    expect_one(&long, (7, 11), "the command may have 131078 bytes", "[setup]");
+}
+
+#[test]
+fn placeholders() {
+    let text = with("\"true\"]", "\"awk\", \"{input} é {{print}} {print}\"]");
+    expect_one(
+        &text,
+        (7, 40),
+        "unknown placeholder `{print}`",
+        "known here: {benchmark} {input} {version}; for the",
+    );
+    let text = with("[versions.after]", "[versions.after]\nvars = { opt = \"2\" }");
+    let text = text.replace("\"true\"]", "\"{opt}\"]");
+    expect_one(&text, (8, 13), "`{opt}` has no value in version \"before\"", "[versions.before] vars");
+    expect_one(
+        &and("[setup]\nshell = '''\nset -e\necho {version}'''\n"),
+        (11, 6),
+        "`{version}`",
+        "known here: {input};",
+    );
+    expect_one(&and("env = { A = \"{x}\" }\n"), (8, 14), "unknown placeholder `{x}`", "double the braces");
+}
+
+#[test]
+fn names() {
+    expect_one(&with("[benchmarks.true]", "[benchmarks.\"a b\"]"), (6, 13), "\"a b\" is no name", "letters");
+    expect_one(&with("[benchmarks.true]", "[benchmarks.-x]"), (6, 13), "\"-x\" is no name", "begins with");
+    expect_one(&with("\"shortest\"", "\"\""), (2, 8), "\"\" is no name", "1 to 128 bytes");
+    expect_one(&and("env = { \"A=B\" = \"\" }\n"), (8, 17), "\"A=B\" is no name of an environment", "`=`");
+    let text = with("[versions.after]", "[versions.after]\nvars = { input = \"2\" }");
+    expect_one(&text, (6, 18), "`{input}` has a meaning already", "another");
+    expect_one(
+        &text.replace("input", "Level"),
+        (6, 18),
+        "\"Level\" is no name for a placeholder",
+        "lower-case",
+    );
+}
+
+#[test]
+fn all_that_is_wrong_is_told_at_once_in_the_order_of_the_text() {
+    let text =
+        and("timeout = \"soon\"\nwarmup = 5000\n[repetitions]\nruns = 0\n").replace("baseline = true\n", "");
+    let error = refused(&text);
+    let lines: Vec<usize> = error.findings().iter().map(|finding| finding.line).collect();
+    assert_eq!(lines, [3, 7, 8, 10], "{error}");
+}
+
+#[test]
+fn far_too_many_benchmarks_are_refused_briefly() {
+    let mut text = SHORTEST.to_owned();
+    for number in 0..2 * MAX_BENCHMARKS {
+        write!(text, "[benchmarks.b{number}]\nshell=\"{{x}}\"\n").unwrap();
+    }
+    assert!(text.len() < MAX_PLAN_BYTES);
+    let error = refused(&text);
+    assert_eq!(error.findings().len(), MAX_PROBLEMS);
+    assert!(error.findings().iter().any(|finding| finding.message.contains("at most 100000 are possible")));
+    assert!(error.to_string().len() < 20_000);
+
+    let padded = format!("{SHORTEST}#{}", "x".repeat(MAX_PLAN_BYTES));
+    expect_one(&padded, (1, 1), "at most 16777216 are read", "split");
+}
+
+#[test]
+fn text_of_the_plan_cannot_upset_a_terminal() {
+    let shown = refused(&and("\"\\u001b[2J\" = 1\n# \u{1b}[2J\n")).to_string();
+    assert!(!shown.contains('\u{1b}'));
+}
