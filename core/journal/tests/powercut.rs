@@ -2,6 +2,8 @@
 //!
 //! A failure prints its seed. `SPEEDUP_POWERCUT_SEEDS=n` tries n seeds, `SPEEDUP_POWERCUT_FIRST=s` begins with s.
 
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+
 mod disk;
 
 use disk::{Dice, Disk, Faults};
