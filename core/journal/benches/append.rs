@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 const PAYLOAD_BYTES: usize = 200;
 const FRAME_BYTES: usize = PAYLOAD_BYTES + 26;
-const BLOCKS: usize = 15;
-const BLOCK_TIME: Duration = Duration::from_millis(300);
+const BLOCKS: usize = 41;
+const BLOCK_TIME: Duration = Duration::from_millis(100);
 const REPLAYED: u64 = 2_000_000;
 
 fn main() {

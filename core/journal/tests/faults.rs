@@ -82,6 +82,12 @@ fn a_failed_sync_is_final_and_nothing_more_is_acknowledged() {
     assert!(journal.sync().is_err(), "the disk works again, but what it holds is unknown");
     assert!(journal.append(V1, b"third").is_err() && journal.reset().is_err() && journal.seal().is_err());
     assert_eq!(journal.durable_end(), Position(1));
+
+    // The second record reads well from the page cache, and still no reader may take it for durable.
+    let reader = Reader::open_on(disk.shared()).unwrap();
+    assert_eq!(reader.durable_end(), Position(1));
+    assert_eq!(reader.replay(Position(0)).unwrap().count(), 1);
+    assert_eq!(journal.replay(Position(0)).unwrap().count(), 1);
 }
 
 #[test]

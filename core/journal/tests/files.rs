@@ -289,20 +289,25 @@ fn an_earlier_segment_has_no_torn_tail() {
 }
 
 #[test]
-fn damage_in_an_earlier_segment_ends_a_replay_that_met_it_first() {
-    let directory = closed_journal();
-    let file = segment_files(directory.path())[1].clone();
-    let mut bytes = fs::read(&file).unwrap();
-    bytes[SEGMENT_HEADER as usize + 30] ^= 1;
-    fs::write(&file, &bytes).unwrap();
-    let options = Options { check: OpenCheck::LastSegment, ..small_segments() };
-    let (journal, _) = open(&directory, &options);
-    let mut replay = journal.replay(Position(0)).unwrap();
-    let read = replay.by_ref().take_while(Result::is_ok).count() as u64;
-    assert!(replay.next().is_none(), "it has ended");
-    let error = journal.replay(Position(0)).unwrap().find_map(Result::err).unwrap();
-    let ReadError::Segment(SegmentError::Damaged(damaged)) = error else { panic!("{error:?}") };
-    assert_eq!((damaged.position, damaged.file), (Position(read), file));
+fn damage_in_an_earlier_segment_ends_a_replay_that_meets_it_first() {
+    // In a record, and in the mark at the end, which only the last segment may lack.
+    for from_end in [100, 1] {
+        let directory = closed_journal();
+        let file = segment_files(directory.path())[1].clone();
+        let mut bytes = fs::read(&file).unwrap();
+        let byte = bytes.len() - from_end;
+        bytes[byte] ^= 1;
+        fs::write(&file, &bytes).unwrap();
+        let options = Options { check: OpenCheck::LastSegment, ..small_segments() };
+        let (journal, _) = open(&directory, &options);
+        let mut replay = journal.replay(Position(0)).unwrap();
+        let read = replay.by_ref().take_while(Result::is_ok).count() as u64;
+        assert!(replay.next().is_none(), "it has ended");
+        let error = journal.replay(Position(0)).unwrap().find_map(Result::err).unwrap();
+        let ReadError::Segment(SegmentError::Damaged(damaged)) = error else { panic!("{error:?}") };
+        assert_eq!((damaged.position, damaged.file), (Position(read), file));
+        assert!(matches!(damaged.why, DamagedBy::Frame(_)), "{:?}", damaged.why);
+    }
 }
 
 #[test]
