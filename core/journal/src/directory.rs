@@ -99,15 +99,15 @@ impl Directory for DiskDirectory {
             .create(true)
             .truncate(true)
             .open(self.path.join(name))?;
-        Ok(Box::new(file))
+        Ok(Box::new(DiskFile(file)))
     }
 
     fn open_to_read(&self, name: &str) -> io::Result<Box<dyn SegmentFile>> {
-        Ok(Box::new(File::open(self.path.join(name))?))
+        Ok(Box::new(DiskFile(File::open(self.path.join(name))?)))
     }
 
     fn open_to_write(&self, name: &str) -> io::Result<Box<dyn SegmentFile>> {
-        Ok(Box::new(OpenOptions::new().read(true).write(true).open(self.path.join(name))?))
+        Ok(Box::new(DiskFile(OpenOptions::new().read(true).write(true).open(self.path.join(name))?)))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -123,25 +123,28 @@ impl Directory for DiskDirectory {
     }
 }
 
-impl SegmentFile for File {
+#[derive(Debug)]
+struct DiskFile(File);
+
+impl SegmentFile for DiskFile {
     fn length(&self) -> io::Result<u64> {
-        Ok(self.metadata()?.len())
+        Ok(self.0.metadata()?.len())
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        FileExt::read_at(self, buffer, offset)
+        self.0.read_at(buffer, offset)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        FileExt::write_at(self, bytes, offset)
+        self.0.write_at(bytes, offset)
     }
 
     fn truncate(&self, length: u64) -> io::Result<()> {
-        self.set_len(length)
+        self.0.set_len(length)
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.sync_data()
+        self.0.sync_data()
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("cannot {doing} {}", path.display())]
 pub struct Failure {
-    /// What was tried, as in "cannot … <path>".
+    /// What was tried, as in "cannot sync the file".
     pub doing: &'static str,
     /// On which file or directory.
     pub path: PathBuf,

@@ -145,7 +145,7 @@ impl Journal {
     pub fn append(&mut self, version: PayloadVersion, payload: &[u8]) -> Result<Position, WriteError> {
         self.check_alive()?;
         if self.group.is_empty() {
-            if self.current.encoder.offset() >= self.segment_bytes.max(HEADER_BYTES + 1) {
+            if self.current.encoder.offset() >= self.segment_bytes && self.current_has_records() {
                 self.begin_segment()?;
             }
         } else if self.group.len() + FRAME_HEADER_BYTES + payload.len() > MAX_GROUP_BYTES {
@@ -215,13 +215,17 @@ impl Journal {
     /// Forgets all records, and goes on at the next position in a new segment: for an outbox whose records have all
     /// been acknowledged. It costs some syncs, so call it when the journal has grown or the time is quiet.
     pub fn reset(&mut self) -> Result<(), WriteError> {
-        // Synced first, so that the positions have no gap if the power is cut before the old segments are gone.
-        self.sync()?;
-        if self.segments.last() != Some(&self.next()) {
+        if self.current_has_records() {
+            // It syncs the group: positions have no gap even if the power is cut before the old segments are gone.
             self.begin_segment()?;
         }
         self.remove_before(self.next())?;
         Ok(())
+    }
+
+    /// Without records, a next segment would have the same name.
+    fn current_has_records(&self) -> bool {
+        self.segments.last() != Some(&self.next())
     }
 
     fn begin_segment(&mut self) -> Result<(), WriteError> {

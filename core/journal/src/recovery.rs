@@ -24,7 +24,7 @@ pub struct Recovery {
     pub cut: Option<Cut>,
 }
 
-/// The rest of a group that was never acknowledged, cut off the last segment.
+/// The rest of a group that was never acknowledged, cut off the last segment. Often it is only a mark, and no record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
     /// The segment.

@@ -245,6 +245,24 @@ fn a_frame_is_valid_at_its_own_place_only() {
 }
 
 #[test]
+fn a_frame_left_over_from_a_group_that_was_cut_is_no_part_of_a_later_one() {
+    let torn_group = write(&[vec![vec![1; 4], vec![1; 60], vec![1; 4]]], LastMark::Lost);
+    let (cut, left_over) = (torn_group.frames[1] as usize, torn_group.frames[2] as usize);
+    // The group is cut before its second record; a mark and another record take exactly that one's place.
+    let mut bytes = torn_group.bytes[..cut].to_vec();
+    let (_, _, extent) = scan(&bytes, Tail::MayBeTorn).unwrap();
+    let mut encoder = Encoder::resume(&HEADER, &extent);
+    encoder.mark(&mut bytes);
+    encoder.record(V1, &[2; 60 - FRAME_HEADER_BYTES], &mut bytes).unwrap();
+    assert_eq!(bytes.len(), left_over);
+    bytes.extend_from_slice(&torn_group.bytes[left_over..]);
+    let (records, verdict, _) = scan(&bytes, Tail::MayBeTorn).unwrap();
+    assert_eq!(records.len(), 2);
+    let torn = TornTail { at: left_over as u64, position: Position(42), intact_beyond: 0 };
+    assert_eq!(verdict, Verdict::TornTail(torn));
+}
+
+#[test]
 fn a_payload_that_holds_a_segment_does_not_confuse_the_search() {
     let inner = write(&small(), LastMark::Written).bytes;
     let mut written = write(&[vec![vec![0; 3], inner]], LastMark::Lost);

@@ -4,6 +4,7 @@
 //! junk, each change of a name has happened or not, and a file's length is anything between the old and the new.
 
 #![allow(dead_code, reason = "each test program uses its part")]
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use rustix::io::Errno;
 use speedup_journal::{Directory, SegmentFile};
@@ -154,7 +155,7 @@ impl Disk {
         Box::new(OpenFile { state: self.state.clone(), number })
     }
 
-    fn change_name(&self, change: NameChange) -> io::Result<()> {
+    fn change_name(&self, change: &NameChange) -> io::Result<()> {
         let mut state = self.lock();
         state.unsynced_names.push(change.clone());
         state.use_power()?;
@@ -316,7 +317,7 @@ impl Directory for Disk {
     fn create(&self, name: &str) -> io::Result<Box<dyn SegmentFile>> {
         let number = self.lock().files.len();
         self.lock().files.push(Contents::default());
-        self.change_name(NameChange::Set(name.to_owned(), number))?;
+        self.change_name(&NameChange::Set(name.to_owned(), number))?;
         Ok(self.file(number))
     }
 
@@ -329,11 +330,11 @@ impl Directory for Disk {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.change_name(NameChange::Rename(from.to_owned(), to.to_owned()))
+        self.change_name(&NameChange::Rename(from.to_owned(), to.to_owned()))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        self.change_name(NameChange::Remove(name.to_owned()))
+        self.change_name(&NameChange::Remove(name.to_owned()))
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -1,0 +1,405 @@
+//! The journal on a real disk: what it keeps, what it removes, and what it says of files that others have touched.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use proptest::prelude::*;
+use speedup_journal::*;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+const ID: JournalId = JournalId([9; 16]);
+const V3: PayloadVersion = PayloadVersion(3);
+const FIRST: &str = "0000000000000000.seg";
+const SEGMENT_HEADER: u64 = 40;
+const FRAME_HEADER: u64 = 26;
+
+fn options() -> Options {
+    Options::new(ID)
+}
+
+fn small_segments() -> Options {
+    Options { segment_bytes: 300, ..options() }
+}
+
+fn open(directory: &TempDir, options: &Options) -> (Journal, Recovery) {
+    Journal::open(directory.path(), options).unwrap()
+}
+
+fn payload(position: u64) -> Vec<u8> {
+    format!("record {position}").into_bytes()
+}
+
+/// Appends records up to `end` in groups of three.
+fn append_up_to(journal: &mut Journal, end: u64) {
+    for position in journal.next().0..end {
+        assert_eq!(journal.append(V3, &payload(position)).unwrap(), Position(position));
+        if position % 3 == 2 {
+            journal.sync().unwrap();
+        }
+    }
+    assert_eq!(journal.sync().unwrap(), Position(end));
+}
+
+fn assert_holds(replay: Replay, from: u64, end: u64) {
+    let records: Vec<OwnedRecord> = replay.map(Result::unwrap).collect();
+    let expected: Vec<OwnedRecord> = (from..end)
+        .map(|number| OwnedRecord { position: Position(number), version: V3, payload: payload(number) })
+        .collect();
+    assert_eq!(records, expected);
+}
+
+fn segment_files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|e| e == "seg")).collect();
+    files.sort();
+    files
+}
+
+/// A directory with the records 0 to 20 in several segments, closed.
+fn closed_journal() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut journal, _) = open(&directory, &small_segments());
+    append_up_to(&mut journal, 20);
+    journal.close().unwrap();
+    directory
+}
+
+#[test]
+fn records_are_there_again_and_positions_go_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut journal, recovery) = open(&directory, &options());
+    let first = Position::START;
+    assert_eq!(recovery, Recovery { id: ID, segments: 1, first, next: first, cut: None });
+    append_up_to(&mut journal, 10);
+    assert_holds(journal.replay(Position(0)).unwrap(), 0, 10);
+    drop(journal);
+
+    let other_id = Options::new(JournalId([1; 16]));
+    let (mut journal, recovery) = open(&directory, &other_id);
+    assert_eq!(recovery, Recovery { id: ID, segments: 1, first, next: Position(10), cut: None });
+    append_up_to(&mut journal, 12);
+    assert_holds(journal.replay(Position(7)).unwrap(), 7, 12);
+}
+
+#[test]
+fn what_was_not_synced_is_not_replayed_and_its_positions_are_given_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut journal, _) = open(&directory, &options());
+    append_up_to(&mut journal, 4);
+    journal.append(V3, b"never synced").unwrap();
+    assert_eq!((journal.durable_end(), journal.next()), (Position(4), Position(5)));
+    assert_holds(journal.replay(Position(0)).unwrap(), 0, 4);
+    drop(journal);
+    let (journal, _) = open(&directory, &options());
+    assert_eq!(journal.next(), Position(4));
+}
+
+#[test]
+fn replay_begins_at_any_position_of_many_segments() {
+    let directory = closed_journal();
+    assert!(segment_files(directory.path()).len() >= 3);
+    let (journal, recovery) = open(&directory, &small_segments());
+    assert_eq!(recovery.cut, None);
+    for from in 0..=20 {
+        assert_holds(journal.replay(Position(from)).unwrap(), from, 20);
+    }
+    let refused = journal.replay(Position(21)).unwrap_err();
+    assert!(matches!(refused, ReadError::OutOfRange { end: Position(20), .. }), "{refused}");
+}
+
+#[test]
+fn records_longer_than_the_read_buffer_are_replayed() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut journal, _) = open(&directory, &options());
+    let payloads = [vec![1; 300_000], vec![], vec![2; 5_000_000], vec![3; 10]];
+    for payload in &payloads {
+        journal.append(V3, payload).unwrap();
+    }
+    journal.sync().unwrap();
+    let replayed = journal.replay(Position(0)).unwrap().map(|record| record.unwrap().payload);
+    assert!(replayed.eq(payloads));
+}
+
+#[test]
+fn limits_are_refused_and_the_journal_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut journal, _) = open(&directory, &options());
+    let largest = vec![0; MAX_RECORD_BYTES];
+    let refused = journal.append(V3, &vec![0; MAX_RECORD_BYTES + 1]);
+    assert!(matches!(refused, Err(WriteError::TooLarge(_))));
+    for _ in 0..3 {
+        journal.append(V3, &largest).unwrap();
+    }
+    assert!(matches!(journal.append(V3, &largest), Err(WriteError::GroupFull)));
+    assert_eq!(journal.sync().unwrap(), Position(3));
+    journal.append(V3, &largest).unwrap();
+}
+
+#[test]
+fn a_reader_beside_the_service_sees_what_is_durable() {
+    let directory = tempfile::tempdir().unwrap();
+    let absent = Reader::open(directory.path()).unwrap_err();
+    assert!(matches!(absent, ReadError::Absent { .. }));
+    let (mut journal, _) = open(&directory, &small_segments());
+    for end in [0, 1, 5, 6, 14] {
+        append_up_to(&mut journal, end);
+        journal.append(V3, &payload(end)).unwrap();
+        let reader = Reader::open(directory.path()).unwrap();
+        assert_eq!((reader.id(), reader.first(), reader.durable_end()), (ID, Position(0), Position(end)));
+        assert_holds(reader.replay(Position(0)).unwrap(), 0, end);
+    }
+}
+
+#[test]
+fn old_segments_are_removed_as_a_whole() {
+    let directory = closed_journal();
+    let (mut journal, _) = open(&directory, &small_segments());
+    let files = segment_files(directory.path()).len();
+    assert_eq!(journal.remove_before(Position(1)).unwrap(), 0, "the first segment has later records too");
+    let removed = journal.remove_before(Position(15)).unwrap();
+    assert!(removed > 0);
+    assert_eq!(segment_files(directory.path()).len(), files - removed);
+    let first = journal.first();
+    assert!(first > Position(0) && first <= Position(15));
+    assert_holds(journal.replay(first).unwrap(), first.0, 20);
+    let refused = journal.replay(Position(0)).unwrap_err();
+    assert!(refused.hint().is_some(), "{refused}");
+    drop(journal);
+    let (_, recovery) = open(&directory, &small_segments());
+    assert_eq!((recovery.first, recovery.next), (first, Position(20)));
+}
+
+#[test]
+fn an_outbox_starts_anew_and_positions_go_on() {
+    let directory = closed_journal();
+    let (mut journal, _) = open(&directory, &small_segments());
+    for _ in 0..2 {
+        journal.reset().unwrap();
+        assert_eq!(segment_files(directory.path()).len(), 1);
+        assert_eq!((journal.first(), journal.next()), (Position(20), Position(20)));
+    }
+    drop(journal);
+    let (mut journal, recovery) = open(&directory, &small_segments());
+    assert_eq!((recovery.id, recovery.first, recovery.next), (ID, Position(20), Position(20)));
+    append_up_to(&mut journal, 22);
+    assert_holds(journal.replay(Position(20)).unwrap(), 20, 22);
+}
+
+#[test]
+fn a_second_open_is_refused_and_names_the_holder() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("made/on/the/way");
+    let (journal, _) = Journal::open(&directory, &options()).unwrap();
+    let error = Journal::open(&directory, &options()).unwrap_err();
+    let (text, pid) = (error.to_string(), std::process::id());
+    assert_eq!(text, format!("the journal in {} is in use by process {pid}", directory.display()));
+    assert!(error.hint().is_some());
+    drop(journal);
+    Journal::open(&directory, &options()).unwrap();
+}
+
+#[test]
+fn truncation_at_any_byte_opens_with_every_whole_record() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut journal, _) = open(&directory, &options());
+    let mut lengths = Vec::new();
+    for end in 1..=4 {
+        append_up_to(&mut journal, end);
+        lengths.push(fs::metadata(directory.path().join(FIRST)).unwrap().len() - FRAME_HEADER);
+    }
+    drop(journal);
+    let whole = fs::read(directory.path().join(FIRST)).unwrap();
+    for cut in SEGMENT_HEADER..whole.len() as u64 {
+        fs::write(directory.path().join(FIRST), &whole[..cut as usize]).unwrap();
+        let kept = lengths.iter().filter(|length| **length <= cut).count() as u64;
+        let (mut journal, recovery) = open(&directory, &options());
+        assert_eq!(recovery.next, Position(kept), "cut at {cut}");
+        assert_holds(journal.replay(Position(0)).unwrap(), 0, kept);
+        append_up_to(&mut journal, kept + 2);
+        drop(journal);
+        let (journal, recovery) = open(&directory, &options());
+        assert_eq!(recovery.cut, None, "it was cut before");
+        assert_holds(journal.replay(Position(0)).unwrap(), 0, kept + 2);
+    }
+}
+
+#[test]
+fn a_torn_tail_is_cut_and_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut journal, _) = open(&directory, &options());
+    append_up_to(&mut journal, 3);
+    journal.close().unwrap();
+    let file = directory.path().join(FIRST);
+    let mut bytes = fs::read(&file).unwrap();
+    let length = bytes.len() as u64;
+    bytes.extend_from_slice(&[0; 1000]);
+    fs::write(&file, bytes).unwrap();
+    let (_, recovery) = open(&directory, &options());
+    let cut =
+        Cut { file: file.clone(), at_byte: length, bytes: 1000, position: Position(3), intact_beyond: 0 };
+    assert_eq!(recovery.cut, Some(cut));
+    assert_eq!(fs::metadata(file).unwrap().len(), length);
+}
+
+/// Changes the named segment, and expects that opening refuses it and leaves all files as they are.
+fn expect_damage(directory: &TempDir, file: &Path, change: impl FnOnce(&mut Vec<u8>)) -> Damaged {
+    let mut bytes = fs::read(file).unwrap();
+    change(&mut bytes);
+    fs::write(file, &bytes).unwrap();
+    let before: Vec<_> = segment_files(directory.path()).iter().map(|file| fs::read(file).unwrap()).collect();
+    let error = Journal::open(directory.path(), &small_segments()).unwrap_err();
+    assert!(error.hint().is_some() && error.source().is_some());
+    let after: Vec<_> = segment_files(directory.path()).iter().map(|file| fs::read(file).unwrap()).collect();
+    assert_eq!(before, after, "damage is never written over");
+    match error {
+        OpenError::Damaged(damaged) => damaged,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn damage_in_the_middle_of_the_last_segment_is_refused_with_its_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut journal, _) = open(&directory, &options());
+    append_up_to(&mut journal, 6);
+    journal.close().unwrap();
+    let file = directory.path().join(FIRST);
+    let damaged = expect_damage(&directory, &file, |bytes| bytes[SEGMENT_HEADER as usize + 40] ^= 1);
+    assert_eq!((damaged.file, damaged.at_byte, damaged.position), (file, 74, Position(1)));
+}
+
+#[test]
+fn an_earlier_segment_has_no_torn_tail() {
+    let directory = closed_journal();
+    let file = segment_files(directory.path())[1].clone();
+    let damaged = expect_damage(&directory, &file, |bytes| bytes.truncate(bytes.len() - 1));
+    assert_eq!(damaged.file, file);
+    let DamagedBy::Frame(_) = damaged.why else { panic!("{damaged:?}") };
+
+    // Cut after a whole frame, it ends well, but the next one does not follow.
+    let directory = closed_journal();
+    let file = segment_files(directory.path())[0].clone();
+    let damaged = expect_damage(&directory, &file, |bytes| bytes.truncate(SEGMENT_HEADER as usize));
+    assert_eq!(damaged.position, Position(0));
+    let DamagedBy::Gap(next) = damaged.why else { panic!("{damaged:?}") };
+    assert!(next > Position(0));
+}
+
+#[test]
+fn damage_in_an_earlier_segment_ends_a_replay_that_meets_it_first() {
+    // In a record, and in the mark at the end, which only the last segment may lack.
+    for from_end in [100, 1] {
+        let directory = closed_journal();
+        let file = segment_files(directory.path())[1].clone();
+        let mut bytes = fs::read(&file).unwrap();
+        let byte = bytes.len() - from_end;
+        bytes[byte] ^= 1;
+        fs::write(&file, &bytes).unwrap();
+        let options = Options { check: OpenCheck::LastSegment, ..small_segments() };
+        let (journal, _) = open(&directory, &options);
+        let mut replay = journal.replay(Position(0)).unwrap();
+        let read = replay.by_ref().take_while(Result::is_ok).count() as u64;
+        assert!(replay.next().is_none(), "it has ended");
+        let error = journal.replay(Position(0)).unwrap().find_map(Result::err).unwrap();
+        let ReadError::Segment(SegmentError::Damaged(damaged)) = error else { panic!("{error:?}") };
+        assert_eq!((damaged.position, damaged.file), (Position(read), file));
+        assert!(matches!(damaged.why, DamagedBy::Frame(_)), "{:?}", damaged.why);
+    }
+}
+
+#[test]
+fn a_missing_segment_is_a_gap() {
+    let directory = closed_journal();
+    let files = segment_files(directory.path());
+    fs::remove_file(&files[1]).unwrap();
+    let damaged = expect_damage(&directory, &files[0], |_| {});
+    assert!(matches!(damaged.why, DamagedBy::Gap(_)));
+}
+
+#[test]
+fn a_segment_of_another_journal_or_name_is_refused() {
+    let directory = closed_journal();
+    let other = tempfile::tempdir().unwrap();
+    let (journal, _) = open(&other, &Options::new(JournalId([4; 16])));
+    drop(journal);
+    let foreign = fs::read(other.path().join(FIRST)).unwrap();
+    let files = segment_files(directory.path());
+    let damaged = expect_damage(&directory, &files[0], |bytes| *bytes = foreign);
+    assert_eq!(damaged.why, DamagedBy::Foreign(JournalId([4; 16])));
+
+    let directory = closed_journal();
+    let files = segment_files(directory.path());
+    let second = fs::read(&files[1]).unwrap();
+    let damaged = expect_damage(&directory, &files[0], |bytes| *bytes = second);
+    assert!(matches!(damaged.why, DamagedBy::Misnamed(_)));
+}
+
+#[test]
+fn a_newer_format_is_refused_and_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join(FIRST);
+    let newer = fs::read(golden("format-2.seg")).unwrap();
+    fs::write(&file, &newer).unwrap();
+    let error = Journal::open(directory.path(), &options()).unwrap_err();
+    assert!(matches!(error, OpenError::Newer { version: 2, .. }), "{error:?}");
+    assert!(error.hint().is_some());
+    assert_eq!(fs::read(file).unwrap(), newer);
+}
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
+}
+
+/// The file of format version 1 that stays in the repository. `SPEEDUP_WRITE_GOLDEN` names a file to write it to anew.
+#[test]
+fn format_version_1_is_read_and_written_as_ever() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut journal, _) = open(&directory, &options());
+    append_up_to(&mut journal, 5);
+    journal.append(PayloadVersion(255), &[]).unwrap();
+    journal.append(PayloadVersion(0), &(0..=255).collect::<Vec<u8>>()).unwrap();
+    journal.close().unwrap();
+    let written = fs::read(directory.path().join(FIRST)).unwrap();
+    if let Some(file) = std::env::var_os("SPEEDUP_WRITE_GOLDEN") {
+        fs::write(file, &written).unwrap();
+    }
+    let kept = fs::read(golden("format-1.seg")).unwrap();
+    assert_eq!(written, kept);
+
+    let reader = Reader::open(directory.path()).unwrap();
+    let records: Vec<OwnedRecord> = reader.replay(Position(0)).unwrap().map(Result::unwrap).collect();
+    assert_eq!(records.len(), 7);
+    assert_eq!(records[4].payload, payload(4));
+    assert_eq!((records[5].version, records[5].payload.len()), (PayloadVersion(255), 0));
+    assert_eq!((records[6].position, records[6].payload[200]), (Position(6), 200));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever happens to one byte of what was synced: damage at the right place, or the last mark is cut.
+    #[test]
+    fn a_flipped_byte_is_never_silently_wrong(at in any::<prop::sample::Index>(), flip in 1u8..=255) {
+        let directory = closed_journal();
+        let files = segment_files(directory.path());
+        let file = &files[at.index(files.len())];
+        let mut bytes = fs::read(file).unwrap();
+        let byte = at.index(bytes.len());
+        bytes[byte] ^= flip;
+        fs::write(file, &bytes).unwrap();
+        match Journal::open(directory.path(), &small_segments()) {
+            Ok((journal, recovery)) => {
+                prop_assert!(recovery.cut.is_some_and(|cut| cut.bytes <= FRAME_HEADER));
+                assert_holds(journal.replay(Position(0)).unwrap(), 0, 20);
+            }
+            Err(OpenError::Damaged(damaged)) => {
+                prop_assert_eq!(&damaged.file, file);
+                prop_assert!(damaged.at_byte <= byte as u64);
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+}
