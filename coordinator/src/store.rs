@@ -92,7 +92,7 @@ pub(crate) struct Writes {
     puts: [BTreeMap<Vec<u8>, Vec<u8>>; 4],
     late: Vec<(Vec<u8>, Record)>,
     finished: Vec<(ExperimentId, Timestamp, Tally, bool)>,
-    extended: Vec<(ExperimentId, Vec<u32>)>,
+    extended: Vec<(ExperimentId, u32, Vec<u32>)>,
 }
 
 #[derive(Clone, Copy)]
@@ -118,7 +118,9 @@ impl Writes {
                 self.put(Tree::Experiments, experiment.0.as_bytes().to_vec(), stored.encode_to_vec());
                 self.put(Tree::Statuses, experiment.0.as_bytes().to_vec(), status.encode_to_vec());
             }
-            Change::Extended { experiment, appended, .. } => self.extended.push((*experiment, appended.clone())),
+            Change::Extended { experiment, from, appended, .. } => {
+                self.extended.push((*experiment, *from, appended.clone()));
+            }
             Change::Finished { experiment, tally, cancelled } => {
                 self.finished.push((*experiment, event.at, *tally, *cancelled));
             }
@@ -254,10 +256,11 @@ impl Store {
     }
 
     fn apply_extensions(&self, writes: &mut Writes) -> Result<(), StoreError> {
-        for (experiment, appended) in std::mem::take(&mut writes.extended) {
+        for (experiment, from, appended) in std::mem::take(&mut writes.extended) {
             let key = experiment.0.as_bytes().to_vec();
             let Some(mut stored) = self.get::<StoredExperiment>(Tree::Experiments, &key, writes)? else { continue };
             if let Some(plan) = &mut stored.plan {
+                plan.order.truncate(from as usize);
                 plan.order.extend(appended);
             }
             writes.put(Tree::Experiments, key, stored.encode_to_vec());

@@ -30,7 +30,9 @@ impl Machine {
             }
             Change::Resumed { experiment, .. } => self.set_phase(*experiment, Phase::Running),
             Change::Cancelled { experiment, .. } => self.cancelled(*experiment),
-            Change::Extended { experiment, appended, .. } => self.extended(*experiment, appended.clone()),
+            Change::Extended { experiment, from, appended, .. } => {
+                self.extended(*experiment, *from, appended.clone())
+            }
             Change::Finished { experiment, .. } => self.finished(*experiment),
             Change::HostJoined { facts, agent, epoch } => self.host_joined(facts, *agent, *epoch),
             Change::HostLeft { host, give_up } => self.host_left(event.at, host, *give_up),
@@ -91,9 +93,11 @@ impl Machine {
         active.queue.clear();
     }
 
-    fn extended(&mut self, experiment: ExperimentId, appended: Vec<u32>) {
-        let Some(active) = self.experiments.get_mut(&experiment) else { return };
-        let (from, more) = (active.plan.runs(), appended.len());
+    fn extended(&mut self, experiment: ExperimentId, from: u32, appended: Vec<u32>) {
+        let Some(active) = self.experiments.get_mut(&experiment).filter(|a| a.plan.runs() == from) else {
+            return;
+        };
+        let more = appended.len();
         let Ok(plan) = Plan::clone(&active.plan).extended(appended) else { return };
         active.plan = Arc::new(plan);
         active.states.extend(std::iter::repeat_n(RunState::Waiting { attempt: Attempt(1) }, more));
