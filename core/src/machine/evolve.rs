@@ -113,11 +113,13 @@ impl Machine {
         }
     }
 
+    /// The fingerprint stays with the store: nothing is decided by it here, and a large pool's would fill the memory.
     fn host_joined(&mut self, facts: &HostFacts, agent: AgentId, epoch: AgentEpoch) {
+        let facts = HostFacts { fingerprint: BTreeMap::new(), ..facts.clone() };
         let here = Presence::Here { asking: Asking::No };
         if let Some(number) = self.numbers.get(&facts.host).copied() {
             let host = &mut self.hosts[number.0 as usize];
-            host.facts = facts.clone();
+            host.facts = facts;
             (host.agent, host.epoch) = (agent, epoch);
             self.set_presence(number, here);
             return;
@@ -125,7 +127,7 @@ impl Machine {
         let number = HostNumber(self.hosts.len() as u32);
         self.numbers.insert(facts.host.clone(), number);
         self.hosts.push(Host {
-            facts: facts.clone(),
+            facts,
             agent,
             epoch,
             presence: here,
