@@ -100,7 +100,7 @@ fn fingerprint() -> BTreeMap<String, String> {
     }
     facts.extend(caches());
     facts.extend(mitigations());
-    facts.values_mut().for_each(|value| shorten(value));
+    facts.values_mut().for_each(shorten);
     facts
 }
 

@@ -2,15 +2,19 @@
 //! a shared machine disturbs all alike. A decision is one command handled: a request for work, a start, a report.
 //!
 //! `cargo bench -p speedup-core --bench machine`; `SPEEDUP_BENCH_RUNS` sets the runs of each experiment.
-#![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a program that prints figures of the clock")]
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a program that prints figures of the clock"
+)]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 use speedup_core::experiment::{
-    AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput, Limits, Metric,
-    OutputChoice, Policy, Scope, Version, Weights,
+    AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput, Limits,
+    Metric, OutputChoice, Policy, Scope, Version, Weights,
 };
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId};
@@ -24,7 +28,8 @@ use uuid::Uuid;
 const ROUNDS: usize = 3;
 
 fn main() {
-    let runs: u32 = std::env::var("SPEEDUP_BENCH_RUNS").ok().and_then(|text| text.parse().ok()).unwrap_or(200_000);
+    let runs: u32 =
+        std::env::var("SPEEDUP_BENCH_RUNS").ok().and_then(|text| text.parse().ok()).unwrap_or(200_000);
     let hosts = [10, 1_000, 10_000];
     for (policy, name) in [(Policy::Any, "any"), (Policy::Distinct, "distinct")] {
         let mut rates: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
@@ -75,8 +80,12 @@ fn decisions_per_second(policy: Policy, hosts: u32, runs: u32) -> f64 {
             granted += 1;
             let started = Command::Started { speaker: speaker.clone(), lease };
             machine.handle(now(), started).expect("its own lease");
-            let report =
-                Command::Report { speaker: speaker.clone(), lease, executed_by: speaker.epoch, record: record() };
+            let report = Command::Report {
+                speaker: speaker.clone(),
+                lease,
+                executed_by: speaker.epoch,
+                record: record(),
+            };
             machine.handle(now(), report).expect("its own lease");
             decisions += 2;
             done += 1;
@@ -112,7 +121,9 @@ fn record() -> Record {
     Record {
         outcome: Outcome::Measured,
         started_unix_ns: 1,
-        metrics: [Metric::Wall, Metric::User, Metric::System, Metric::MaxRss].map(|metric| (metric, 1)).into(),
+        metrics: [Metric::Wall, Metric::User, Metric::System, Metric::MaxRss]
+            .map(|metric| (metric, 1))
+            .into(),
         stdout: stream.clone(),
         stderr: stream,
         survivors: 0,

@@ -61,7 +61,7 @@ impl Experiments for ExperimentsDoor {
 
     async fn check(&self, request: Request<v1::CheckRequest>) -> Result<Response<v1::CheckResponse>, Status> {
         let plan = draw(request.into_inner().experiment).await?;
-        let hosts_here = self.handle.query(|machine| machine.hosts_here()).await?;
+        let hosts_here = self.handle.query(speedup_core::machine::Machine::hosts_here).await?;
         let (runs, hosts_needed) = (plan.runs(), hosts_needed(&plan));
         Ok(Response::new(v1::CheckResponse { runs, hosts_needed, hosts_here }))
     }
@@ -206,9 +206,7 @@ impl ExperimentsDoor {
             blocking(move || store.attempts(id, run.checked_sub(1).map(|run| (run, u32::MAX)), 1_000))
                 .await?;
         let last = attempts
-            .into_iter()
-            .filter(|attempt| attempt.lease.as_ref().is_some_and(|l| l.run == run))
-            .next_back();
+            .into_iter().rfind(|attempt| attempt.lease.as_ref().is_some_and(|l| l.run == run));
         let settlement = match last.and_then(|attempt| attempt.end) {
             Some(v1::ended_attempt::End::Reported(record)) => match record.outcome {
                 Some(v1::record::Outcome::Measured(_)) => v1::Settlement::Measured,

@@ -23,7 +23,7 @@ impl Machine {
         match &event.change {
             Change::CoordinatorStarted => self.coordinator_started(event.at),
             Change::Submitted { experiment, plan, by } => {
-                self.submitted(event.at, *experiment, plan.clone(), by.clone())
+                self.submitted(event.at, *experiment, plan.clone(), by.clone());
             }
             Change::Paused { experiment, reason, .. } => {
                 self.set_phase(*experiment, Phase::Paused { reason: reason.clone() });
@@ -31,7 +31,7 @@ impl Machine {
             Change::Resumed { experiment, .. } => self.set_phase(*experiment, Phase::Running),
             Change::Cancelled { experiment, .. } => self.cancelled(*experiment),
             Change::Extended { experiment, from, appended, .. } => {
-                self.extended(*experiment, *from, appended.clone())
+                self.extended(*experiment, *from, appended.clone());
             }
             Change::Finished { experiment, .. } => self.finished(*experiment),
             Change::HostJoined { facts, agent, epoch } => self.host_joined(facts, *agent, *epoch),
@@ -42,7 +42,7 @@ impl Machine {
             Change::RunStarted { host, lease } => self.run_started(event.at, host, *lease),
             Change::RunReported { host, lease, record } => self.run_reported(host, *lease, record),
             Change::AttemptLost { host, lease, reason, after } => {
-                self.attempt_lost(host, *lease, reason, *after)
+                self.attempt_lost(host, *lease, reason, *after);
             }
             Change::LateReport { superseded, .. } => {
                 self.superseded.remove(&superseded.lease);
