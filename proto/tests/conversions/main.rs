@@ -1,0 +1,7 @@
+//! The conversions: what goes out comes back, what is hostile is refused, what is stored stays readable.
+
+mod golden;
+mod hostile;
+mod refusal;
+mod round_trip;
+mod strategy;
