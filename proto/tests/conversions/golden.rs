@@ -140,7 +140,7 @@ fn entries() -> Vec<(&'static str, OutboxEntry)> {
     let (lease, executed_by) = (LeaseEpoch(7), AgentEpoch(3));
     let report = Report { lease, executed_by, record: record(Outcome::Measured) };
     vec![
-        ("report", OutboxEntry::Report(report)),
+        ("report", OutboxEntry::Report(Box::new(report))),
         ("acknowledged", OutboxEntry::Acknowledged(lease)),
         ("epoch", OutboxEntry::Epoch(executed_by)),
     ]

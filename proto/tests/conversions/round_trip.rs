@@ -110,7 +110,7 @@ proptest! {
     fn a_borrowed_report_is_the_same_entry(report in strategy::report()) {
         let (mut borrowed, mut owned) = (Vec::new(), Vec::new());
         outbox_payload::encode_report(&report, &mut borrowed);
-        outbox_payload::encode(&speedup_proto::convert::OutboxEntry::Report(report), &mut owned);
+        outbox_payload::encode(&speedup_proto::convert::OutboxEntry::Report(Box::new(report)), &mut owned);
         prop_assert_eq!(borrowed, owned);
     }
 }

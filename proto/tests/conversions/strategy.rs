@@ -368,7 +368,7 @@ pub(crate) fn event() -> BoxedStrategy<Event> {
 
 pub(crate) fn outbox_entry() -> BoxedStrategy<OutboxEntry> {
     prop_oneof![
-        report().prop_map(OutboxEntry::Report),
+        report().prop_map(|report| OutboxEntry::Report(Box::new(report))),
         lease_epoch().prop_map(OutboxEntry::Acknowledged),
         agent_epoch().prop_map(OutboxEntry::Epoch),
     ]
