@@ -2,6 +2,8 @@
 //!
 //! The large ones are boxed: a value tree of everything in everything does not fit a test thread's stack.
 
+mod experiment;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -9,20 +11,20 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use speedup_core::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded, Tally};
-use speedup_core::experiment::*;
 use speedup_core::host::HostFacts;
 use speedup_core::id::*;
 use speedup_core::lease::{Evidence, Lease};
 use speedup_core::machine::{Explanation, WaitingFor};
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant, Report};
-use speedup_core::plan::Plan;
 use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason, Settlement};
-use speedup_core::seed::Seed;
 use speedup_core::time::{Span, Timestamp};
 use speedup_core::work::WorkOrder;
 use speedup_proto::convert::{ExperimentStatus, ExportPart, OutboxEntry, StatusPhase, StoredExperiment};
 use uuid::Uuid;
+
+use experiment::{command, expectation, metric, output_choice, setup};
+pub(crate) use experiment::{experiment, plan};
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), "[a-zé \u{0}\u{1F600}]{0,12}", any::<String>()]
@@ -58,103 +60,6 @@ fn agent_epoch() -> impl Strategy<Value = AgentEpoch> {
 
 fn run() -> impl Strategy<Value = (RunIndex, Attempt)> {
     any::<(u32, u32)>().prop_map(|(run, attempt)| (RunIndex(run), Attempt(attempt)))
-}
-
-fn number() -> impl Strategy<Value = f64> {
-    prop_oneof![Just(0.0), Just(0.95), Just(f64::INFINITY), any::<f64>()]
-}
-
-fn command() -> impl Strategy<Value = CommandLine> {
-    prop_oneof![vec(text(), 0..4).prop_map(CommandLine::Exact), text().prop_map(CommandLine::Shell)]
-}
-
-fn expectation() -> impl Strategy<Value = Expectation> {
-    any::<(u8, Option<[u8; 32]>)>().prop_map(|(exit, stdout_blake3)| Expectation { exit, stdout_blake3 })
-}
-
-fn setup() -> impl Strategy<Value = Setup> {
-    (command(), any::<u64>()).prop_map(|(command, timeout)| Setup { command, timeout: Span(timeout) })
-}
-
-fn output_choice() -> impl Strategy<Value = OutputChoice> {
-    let keep_of = prop_oneof![Just(KeepOutput::Failed), Just(KeepOutput::All)];
-    (any::<(u64, u64)>(), keep_of).prop_map(|((limit, keep), keep_of)| OutputChoice { limit, keep, keep_of })
-}
-
-fn version() -> impl Strategy<Value = Version> {
-    (text(), texts(), texts()).prop_map(|(name, env, vars)| Version { name, env, vars })
-}
-
-fn benchmark() -> impl Strategy<Value = Benchmark> {
-    let parts = (text(), command(), texts(), expectation(), any::<(u64, u32)>(), option::of(number()));
-    parts.prop_map(|(name, command, env, expect, (timeout, warmup), weight)| Benchmark {
-        name,
-        command,
-        env,
-        expect,
-        timeout: Span(timeout),
-        warmup,
-        weight,
-    })
-}
-
-fn metric() -> impl Strategy<Value = Metric> {
-    proptest::sample::select(Metric::ALL.as_slice())
-}
-
-fn independence() -> impl Strategy<Value = Independence> {
-    let policy = prop_oneof![Just(Policy::Distinct), Just(Policy::Any)];
-    let scope = prop_oneof![Just(Scope::Benchmark), Just(Scope::Experiment), Just(Scope::Cell)];
-    (policy, scope).prop_map(|(policy, scope)| Independence { policy, scope })
-}
-
-fn analysis() -> impl Strategy<Value = AnalysisChoice> {
-    let weights = prop_oneof![Just(Weights::Equal), Just(Weights::Custom), Just(Weights::Fraction)];
-    let parts = (number(), weights, number());
-    parts.prop_map(|(confidence, weights, precision)| AnalysisChoice { confidence, weights, precision })
-}
-
-pub(crate) fn experiment() -> BoxedStrategy<Experiment> {
-    let compared = (vec(version(), 0..4), vec(benchmark(), 0..5), vec(metric(), 0..=10));
-    let choices = (independence(), analysis(), option::of(setup()), output_choice());
-    let numbers = any::<(u64, Option<u32>, u32, u32)>();
-    let parts = (text(), text(), compared, choices, numbers);
-    parts
-        .prop_map(|(name, description, (versions, benchmarks, metrics), choices, numbers)| {
-            let (independence, analysis, setup, output) = choices;
-            let (seed, drawn, runs, attempts) = numbers;
-            let (seed, limits) = (Seed(seed), Limits { attempts });
-            Experiment {
-                name,
-                description,
-                seed,
-                versions,
-                benchmarks,
-                drawn,
-                runs,
-                metrics,
-                independence,
-                analysis,
-                setup,
-                limits,
-                output,
-            }
-        })
-        .boxed()
-}
-
-pub(crate) fn plan() -> BoxedStrategy<Plan> {
-    (experiment(), any::<u8>(), vec(any::<u32>(), 0..20))
-        .prop_map(|(experiment, mask, order)| {
-            let taken = |index: &u32| mask & (1 << index) != 0;
-            let benchmarks: Vec<_> =
-                (0..experiment.benchmarks.len() as u32).filter(taken).map(BenchmarkIndex).collect();
-            let cells = (benchmarks.len() * experiment.versions.len()) as u32;
-            let order =
-                if cells == 0 { Vec::new() } else { order.into_iter().map(|cell| cell % cells).collect() };
-            Plan::restore(experiment, benchmarks, order).unwrap()
-        })
-        .boxed()
 }
 
 fn facts() -> BoxedStrategy<HostFacts> {
