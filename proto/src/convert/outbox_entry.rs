@@ -13,7 +13,7 @@ use journal::outbox_entry::Entry;
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutboxEntry {
     /// Kept until the coordinator has it.
-    Report(Report),
+    Report(Box<Report>),
     /// The coordinator has the report of this lease.
     Acknowledged(LeaseEpoch),
     /// The agent's latest start: the last of these counts.
@@ -23,7 +23,7 @@ pub enum OutboxEntry {
 impl From<&OutboxEntry> for journal::OutboxEntry {
     fn from(entry: &OutboxEntry) -> Self {
         let entry = match entry {
-            OutboxEntry::Report(report) => Entry::Report(report.into()),
+            OutboxEntry::Report(report) => Entry::Report(report.as_ref().into()),
             OutboxEntry::Acknowledged(lease) => Entry::AcknowledgedLease(lease.0),
             OutboxEntry::Epoch(epoch) => Entry::AgentEpoch(epoch.0),
         };
@@ -36,7 +36,7 @@ impl TryFrom<journal::OutboxEntry> for OutboxEntry {
 
     fn try_from(wire: journal::OutboxEntry) -> Result<Self, Malformed> {
         match chosen(wire.entry, "entry")? {
-            Entry::Report(report) => report.try_into().map(Self::Report).within("report"),
+            Entry::Report(report) => Ok(Self::Report(Box::new(report.try_into().within("report")?))),
             Entry::AcknowledgedLease(lease) => Ok(Self::Acknowledged(LeaseEpoch(lease))),
             Entry::AgentEpoch(epoch) => Ok(Self::Epoch(AgentEpoch(epoch))),
         }
