@@ -9,7 +9,6 @@ use crate::journal::v1 as journal;
 use journal::outbox_entry::Entry;
 
 /// One entry of an agent's outbox.
-#[expect(clippy::large_enum_variant, reason = "one at a time, written at once")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutboxEntry {
     /// Kept until the coordinator has it.
