@@ -19,8 +19,12 @@ impl World {
     /// When something does not hold.
     pub fn verify(&self) {
         let mut machine = Machine::new(self.settings);
-        let ended: Vec<EndedAttempt> =
-            self.durable.iter().filter_map(|event| machine.replay(event)).collect();
+        let ended = self.durable.iter().filter_map(|event| {
+            let ended = machine.ended_by(event);
+            machine.replay(event);
+            ended
+        });
+        let ended: Vec<EndedAttempt> = ended.collect();
         self.settled_exactly_once(&ended);
         self.policies_held(&ended);
         self.nothing_acknowledged_is_lost(&ended);
