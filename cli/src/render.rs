@@ -1,0 +1,6 @@
+//! How answers look: tables, sentences, JSON with line breaks, and the report.
+
+pub(crate) mod explanation;
+pub(crate) mod json;
+pub(crate) mod report;
+pub(crate) mod table;
