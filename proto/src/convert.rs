@@ -1,1 +1,41 @@
-//! Conversions.
+//! Conversions between the generated types and the heart's. Out is `From`, in is `TryFrom` with [`Malformed`], which
+//! names the field; nothing here panics, whatever came in.
+//!
+//! What comes in is checked for its shape: what has to be there is there, numbers fit, lists and texts keep the heart's
+//! limits. Whether it makes sense (an experiment without versions, a lease nobody gave) is asked elsewhere.
+//!
+//! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `experiment`, `plan`,
+//! `host`, `lease`, `record`, `loss`, `ended_attempt`; `message` and `work_order` between agent and coordinator;
+//! `request`, `tally`, `status`, `explanation`, `export` between user and coordinator; `event`, `outbox_entry`,
+//! `stored_experiment` for the disk.
+
+mod ended_attempt;
+mod event;
+mod experiment;
+mod explanation;
+mod export;
+mod field;
+mod host;
+mod id;
+mod lease;
+mod loss;
+mod malformed;
+mod message;
+mod outbox_entry;
+mod plan;
+mod record;
+mod request;
+mod status;
+mod stored_experiment;
+mod tally;
+mod work_order;
+
+pub use event::NotKept;
+pub use export::ExportPart;
+pub use field::{optional, required};
+pub use id::{agent_id, experiment_id, id_bytes};
+pub use malformed::{Malformed, Why};
+pub use outbox_entry::OutboxEntry;
+pub use request::Submission;
+pub use status::{ExperimentStatus, StatusPhase};
+pub use stored_experiment::StoredExperiment;

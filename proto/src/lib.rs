@@ -4,10 +4,17 @@
 //! the wire.
 //!
 //! In reading order: [`v1`] and [`journal`] are generated; [`convert`] holds the conversions, one file a noun;
-//! [`limits`] the bounds of messages.
+//! [`journal_payload`], [`outbox_payload`] and [`index_payload`] the bytes that are stored, [`payload`] why they may be
+//! refused; [`limits`] the bounds of messages.
+
+#![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod convert;
+pub mod index_payload;
+pub mod journal_payload;
 pub mod limits;
+pub mod outbox_payload;
+pub mod payload;
 
 /// The API: services and messages of package `speedup.v1`.
 #[allow(

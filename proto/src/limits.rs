@@ -1,4 +1,5 @@
 //! Bounds of messages. Whatever is larger is refused before it is decoded.
+//! Texts without a limit of the heart's own have it here.
 
 /// Most bytes of a message from a user: an experiment of 100 000 benchmarks fits.
 pub const MAX_REQUEST_BYTES: usize = 64 << 20;
@@ -8,3 +9,5 @@ pub const MAX_AGENT_MESSAGE_BYTES: usize = 4 << 20;
 pub const MAX_GRANT_BYTES: usize = 16 << 20;
 /// Most bytes of an answer to a user: a status list, a piece of an export, a report.
 pub const MAX_ANSWER_BYTES: usize = 64 << 20;
+/// Most bytes of who asks for something; longer ones are cut where they enter. A user's name, a host's and a few words.
+pub const MAX_BY_BYTES: usize = 512;

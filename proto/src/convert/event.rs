@@ -1,0 +1,260 @@
+//! Events, as the journal keeps them.
+//!
+//! Who asked and why an experiment was paused are taken whole: they were cut when they came in, and a replay has to
+//! give the same machine.
+
+use std::sync::Arc;
+
+use speedup_core::event::{Change, Event, Superseded, Tally};
+use speedup_core::host::HostFacts;
+use speedup_core::id::{AgentEpoch, AgentId, Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
+use speedup_core::plan::Plan;
+use speedup_core::record::Record;
+use speedup_core::run::{AfterLoss, LossReason};
+use speedup_core::time::Timestamp;
+use thiserror::Error;
+
+use super::field::{chosen, id, required};
+use super::id::{agent_id, experiment_id, id_bytes};
+use super::malformed::{Malformed, Within};
+use super::plan::order;
+use crate::journal::v1 as journal;
+use journal::event::Change as Kept;
+
+/// The event is none that the journal keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the journal does not keep this event: the host asks again when it connects again")]
+pub struct NotKept;
+
+impl TryFrom<&Event> for journal::Event {
+    type Error = NotKept;
+
+    fn try_from(event: &Event) -> Result<Self, NotKept> {
+        Ok(Self { at_ns: event.at.0, change: Some((&event.change).try_into()?) })
+    }
+}
+
+impl TryFrom<journal::Event> for Event {
+    type Error = Malformed;
+
+    fn try_from(wire: journal::Event) -> Result<Self, Malformed> {
+        Ok(Self { at: Timestamp(wire.at_ns), change: chosen(wire.change, "change")?.try_into()? })
+    }
+}
+
+impl TryFrom<&Change> for Kept {
+    type Error = NotKept;
+
+    fn try_from(change: &Change) -> Result<Self, NotKept> {
+        Ok(match change {
+            Change::CoordinatorStarted => Self::CoordinatorStarted(journal::CoordinatorStarted {}),
+            Change::Submitted { experiment, plan, by } => submitted(*experiment, plan, by),
+            Change::Paused { experiment, by, reason } => paused(*experiment, by, reason),
+            Change::Resumed { experiment, by } => Self::Resumed(changed(*experiment, by)),
+            Change::Cancelled { experiment, by } => Self::Cancelled(changed(*experiment, by)),
+            Change::Extended { experiment, appended, by } => extended(*experiment, appended, by),
+            Change::Finished { experiment, tally, cancelled } => finished(*experiment, tally, *cancelled),
+            Change::HostJoined { facts, agent, epoch } => host_joined(facts, *agent, *epoch),
+            Change::HostLeft { host, give_up } => host_left(host, *give_up),
+            Change::HostAsked { host: _ } | Change::HostPassed { host: _ } => return Err(NotKept),
+            Change::LeaseGranted(lease) => Self::LeaseGranted(lease.into()),
+            Change::RunStarted { host, lease } => run_started(host, *lease),
+            Change::RunReported { host, lease, record } => run_reported(host, *lease, record),
+            Change::AttemptLost { host, lease, reason, after } => attempt_lost(host, *lease, reason, *after),
+            Change::LateReport { superseded, record } => late_report(superseded, record),
+        })
+    }
+}
+
+impl TryFrom<Kept> for Change {
+    type Error = Malformed;
+
+    fn try_from(wire: Kept) -> Result<Self, Malformed> {
+        match wire {
+            Kept::CoordinatorStarted(journal::CoordinatorStarted {}) => Ok(Self::CoordinatorStarted),
+            Kept::Submitted(submitted) => submitted.try_into().within("submitted"),
+            Kept::Paused(paused) => paused.try_into().within("paused"),
+            Kept::Resumed(journal::Changed { experiment, by }) => {
+                let experiment = experiment_id(&experiment, "experiment").within("resumed")?;
+                Ok(Self::Resumed { experiment, by })
+            }
+            Kept::Cancelled(journal::Changed { experiment, by }) => {
+                let experiment = experiment_id(&experiment, "experiment").within("cancelled")?;
+                Ok(Self::Cancelled { experiment, by })
+            }
+            Kept::Extended(extended) => extended.try_into().within("extended"),
+            Kept::Finished(finished) => finished.try_into().within("finished"),
+            Kept::HostJoined(joined) => joined.try_into().within("host_joined"),
+            Kept::HostLeft(left) => left.try_into().within("host_left"),
+            Kept::LeaseGranted(lease) => lease.try_into().map(Self::LeaseGranted).within("lease_granted"),
+            Kept::RunStarted(started) => started.try_into().within("run_started"),
+            Kept::RunReported(reported) => reported.try_into().within("run_reported"),
+            Kept::AttemptLost(lost) => lost.try_into().within("attempt_lost"),
+            Kept::LateReport(late) => late.try_into().within("late_report"),
+        }
+    }
+}
+
+fn submitted(experiment: ExperimentId, plan: &Plan, by: &str) -> Kept {
+    let (experiment, by) = (id_bytes(experiment.0), by.to_owned());
+    Kept::Submitted(journal::Submitted { experiment, plan: Some(plan.into()), by })
+}
+
+impl TryFrom<journal::Submitted> for Change {
+    type Error = Malformed;
+
+    fn try_from(wire: journal::Submitted) -> Result<Self, Malformed> {
+        let experiment = experiment_id(&wire.experiment, "experiment")?;
+        let plan: Plan = required(wire.plan, "plan")?;
+        Ok(Self::Submitted { experiment, plan: Arc::new(plan), by: wire.by })
+    }
+}
+
+fn paused(experiment: ExperimentId, by: &str, reason: &str) -> Kept {
+    let (experiment, by) = (id_bytes(experiment.0), by.to_owned());
+    Kept::Paused(journal::Paused { experiment, by, reason: reason.to_owned() })
+}
+
+impl TryFrom<journal::Paused> for Change {
+    type Error = Malformed;
+
+    fn try_from(wire: journal::Paused) -> Result<Self, Malformed> {
+        let experiment = experiment_id(&wire.experiment, "experiment")?;
+        Ok(Self::Paused { experiment, by: wire.by, reason: wire.reason })
+    }
+}
+
+fn changed(experiment: ExperimentId, by: &str) -> journal::Changed {
+    journal::Changed { experiment: id_bytes(experiment.0), by: by.to_owned() }
+}
+
+fn extended(experiment: ExperimentId, appended: &[u32], by: &str) -> Kept {
+    let (experiment, by) = (id_bytes(experiment.0), by.to_owned());
+    Kept::Extended(journal::Extended { experiment, appended: appended.to_vec(), by })
+}
+
+impl TryFrom<journal::Extended> for Change {
+    type Error = Malformed;
+
+    fn try_from(wire: journal::Extended) -> Result<Self, Malformed> {
+        let experiment = experiment_id(&wire.experiment, "experiment")?;
+        Ok(Self::Extended { experiment, appended: order(wire.appended, "appended")?, by: wire.by })
+    }
+}
+
+fn finished(experiment: ExperimentId, tally: &Tally, cancelled: bool) -> Kept {
+    let experiment = id_bytes(experiment.0);
+    Kept::Finished(journal::Finished { experiment, tally: Some(tally.into()), cancelled })
+}
+
+impl TryFrom<journal::Finished> for Change {
+    type Error = Malformed;
+
+    fn try_from(wire: journal::Finished) -> Result<Self, Malformed> {
+        let experiment = experiment_id(&wire.experiment, "experiment")?;
+        Ok(Self::Finished { experiment, tally: required(wire.tally, "tally")?, cancelled: wire.cancelled })
+    }
+}
+
+fn host_joined(facts: &HostFacts, agent: AgentId, epoch: AgentEpoch) -> Kept {
+    let (facts, agent) = (Some(facts.into()), id_bytes(agent.0));
+    Kept::HostJoined(journal::HostJoined { facts, agent, agent_epoch: epoch.0 })
+}
+
+impl TryFrom<journal::HostJoined> for Change {
+    type Error = Malformed;
+
+    fn try_from(wire: journal::HostJoined) -> Result<Self, Malformed> {
+        let facts = required(wire.facts, "facts")?;
+        let agent = agent_id(&wire.agent, "agent")?;
+        Ok(Self::HostJoined { facts, agent, epoch: AgentEpoch(wire.agent_epoch) })
+    }
+}
+
+fn host_left(host: &HostId, give_up: Timestamp) -> Kept {
+    Kept::HostLeft(journal::HostLeft { host: host.as_str().to_owned(), give_up_ns: give_up.0 })
+}
+
+impl TryFrom<journal::HostLeft> for Change {
+    type Error = Malformed;
+
+    fn try_from(wire: journal::HostLeft) -> Result<Self, Malformed> {
+        Ok(Self::HostLeft { host: id(wire.host, "host")?, give_up: Timestamp(wire.give_up_ns) })
+    }
+}
+
+fn run_started(host: &HostId, lease: LeaseEpoch) -> Kept {
+    Kept::RunStarted(journal::RunStarted { host: host.as_str().to_owned(), lease: lease.0 })
+}
+
+impl TryFrom<journal::RunStarted> for Change {
+    type Error = Malformed;
+
+    fn try_from(wire: journal::RunStarted) -> Result<Self, Malformed> {
+        Ok(Self::RunStarted { host: id(wire.host, "host")?, lease: LeaseEpoch(wire.lease) })
+    }
+}
+
+fn run_reported(host: &HostId, lease: LeaseEpoch, record: &Record) -> Kept {
+    let (host, record) = (host.as_str().to_owned(), Some(record.into()));
+    Kept::RunReported(journal::RunReported { host, lease: lease.0, record })
+}
+
+impl TryFrom<journal::RunReported> for Change {
+    type Error = Malformed;
+
+    fn try_from(wire: journal::RunReported) -> Result<Self, Malformed> {
+        let (host, record) = (id(wire.host, "host")?, required(wire.record, "record")?);
+        Ok(Self::RunReported { host, lease: LeaseEpoch(wire.lease), record })
+    }
+}
+
+fn attempt_lost(host: &HostId, lease: LeaseEpoch, reason: &LossReason, after: AfterLoss) -> Kept {
+    Kept::AttemptLost(journal::AttemptLost {
+        host: host.as_str().to_owned(),
+        lease: lease.0,
+        reason: Some(reason.into()),
+        after: Some(after.into()),
+    })
+}
+
+impl TryFrom<journal::AttemptLost> for Change {
+    type Error = Malformed;
+
+    fn try_from(wire: journal::AttemptLost) -> Result<Self, Malformed> {
+        Ok(Self::AttemptLost {
+            host: id(wire.host, "host")?,
+            lease: LeaseEpoch(wire.lease),
+            reason: required(wire.reason, "reason")?,
+            after: required(wire.after, "after")?,
+        })
+    }
+}
+
+fn late_report(superseded: &Superseded, record: &Record) -> Kept {
+    Kept::LateReport(journal::LateReport {
+        lease: superseded.lease.0,
+        experiment: id_bytes(superseded.experiment.0),
+        run: superseded.run.0,
+        attempt: superseded.attempt.0,
+        host: superseded.host.as_str().to_owned(),
+        agent_epoch: superseded.agent_epoch.0,
+        record: Some(record.into()),
+    })
+}
+
+impl TryFrom<journal::LateReport> for Change {
+    type Error = Malformed;
+
+    fn try_from(wire: journal::LateReport) -> Result<Self, Malformed> {
+        let superseded = Superseded {
+            lease: LeaseEpoch(wire.lease),
+            experiment: experiment_id(&wire.experiment, "experiment")?,
+            run: RunIndex(wire.run),
+            attempt: Attempt(wire.attempt),
+            host: id(wire.host, "host")?,
+            agent_epoch: AgentEpoch(wire.agent_epoch),
+        };
+        Ok(Self::LateReport { superseded, record: required(wire.record, "record")? })
+    }
+}

@@ -1,0 +1,217 @@
+//! An experiment and its parts. In, it is a shape only: its own door, `Experiment::check`, asks whether it makes sense.
+
+use speedup_core::experiment::{
+    AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput, Limits,
+    MAX_BENCHMARKS, MAX_VERSIONS, Metric, OutputChoice, Policy, Scope, Setup, Version, Weights,
+};
+use speedup_core::seed::Seed;
+use speedup_core::time::Span;
+
+use super::field::{at_most, chosen, each, enumerated, enumeration, exactly, optional, required, small};
+use super::malformed::{Malformed, Within};
+use crate::v1;
+use v1::command_line::Line;
+
+enumeration!(
+    Metric,
+    v1::Metric,
+    [
+        Wall,
+        User,
+        System,
+        MaxRss,
+        MinorFaults,
+        MajorFaults,
+        VoluntarySwitches,
+        InvoluntarySwitches,
+        BlockReads,
+        BlockWrites,
+    ]
+);
+enumeration!(Policy, v1::Policy, [Distinct, Any]);
+enumeration!(Scope, v1::Scope, [Benchmark, Experiment, Cell]);
+enumeration!(Weights, v1::Weights, [Equal, Custom, Fraction]);
+enumeration!(KeepOutput, v1::KeepOutput, [Failed, All]);
+
+impl From<&Experiment> for v1::Experiment {
+    fn from(experiment: &Experiment) -> Self {
+        let Independence { policy, scope } = experiment.independence;
+        let AnalysisChoice { confidence, weights, precision } = experiment.analysis;
+        Self {
+            name: experiment.name.clone(),
+            description: experiment.description.clone(),
+            seed: experiment.seed.0,
+            versions: experiment.versions.iter().map(Into::into).collect(),
+            benchmarks: experiment.benchmarks.iter().map(Into::into).collect(),
+            drawn: experiment.drawn,
+            runs: experiment.runs,
+            metrics: experiment.metrics.iter().map(|metric| v1::Metric::from(*metric).into()).collect(),
+            policy: v1::Policy::from(policy).into(),
+            scope: v1::Scope::from(scope).into(),
+            confidence,
+            weights: v1::Weights::from(weights).into(),
+            precision,
+            setup: experiment.setup.as_ref().map(Into::into),
+            attempts: experiment.limits.attempts,
+            output: Some(experiment.output.into()),
+        }
+    }
+}
+
+impl TryFrom<v1::Experiment> for Experiment {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Experiment) -> Result<Self, Malformed> {
+        let independence = Independence {
+            policy: enumerated::<v1::Policy, _>(wire.policy, "policy")?,
+            scope: enumerated::<v1::Scope, _>(wire.scope, "scope")?,
+        };
+        let analysis = AnalysisChoice {
+            confidence: wire.confidence,
+            weights: enumerated::<v1::Weights, _>(wire.weights, "weights")?,
+            precision: wire.precision,
+        };
+        Ok(Self {
+            name: wire.name,
+            description: wire.description,
+            seed: Seed(wire.seed),
+            versions: each(wire.versions, MAX_VERSIONS, "versions")?,
+            benchmarks: each(wire.benchmarks, MAX_BENCHMARKS, "benchmarks")?,
+            drawn: wire.drawn,
+            runs: wire.runs,
+            metrics: metrics(&wire.metrics)?,
+            independence,
+            analysis,
+            setup: optional(wire.setup, "setup")?,
+            limits: Limits { attempts: wire.attempts },
+            output: required(wire.output, "output")?,
+        })
+    }
+}
+
+fn metrics(wire: &[i32]) -> Result<Vec<Metric>, Malformed> {
+    at_most(wire.len(), Metric::ALL.len(), "metrics")?;
+    let metric = |(index, value): (usize, &i32)| {
+        enumerated::<v1::Metric, _>(*value, "metric").within_nth("metrics", index)
+    };
+    wire.iter().enumerate().map(metric).collect()
+}
+
+impl From<&Version> for v1::Version {
+    fn from(version: &Version) -> Self {
+        let Version { name, env, vars } = version.clone();
+        Self { name, env, vars }
+    }
+}
+
+impl TryFrom<v1::Version> for Version {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Version) -> Result<Self, Malformed> {
+        let v1::Version { name, env, vars } = wire;
+        Ok(Self { name, env, vars })
+    }
+}
+
+impl From<&Benchmark> for v1::Benchmark {
+    fn from(benchmark: &Benchmark) -> Self {
+        Self {
+            name: benchmark.name.clone(),
+            command: Some(benchmark.command.clone().into()),
+            env: benchmark.env.clone(),
+            expect: Some((&benchmark.expect).into()),
+            timeout_ns: benchmark.timeout.0,
+            warmup: benchmark.warmup,
+            weight: benchmark.weight,
+        }
+    }
+}
+
+impl TryFrom<v1::Benchmark> for Benchmark {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Benchmark) -> Result<Self, Malformed> {
+        Ok(Self {
+            name: wire.name,
+            command: required(wire.command, "command")?,
+            env: wire.env,
+            expect: required(wire.expect, "expect")?,
+            timeout: Span(wire.timeout_ns),
+            warmup: wire.warmup,
+            weight: wire.weight,
+        })
+    }
+}
+
+impl From<CommandLine> for v1::CommandLine {
+    fn from(command: CommandLine) -> Self {
+        let line = match command {
+            CommandLine::Exact(words) => Line::Exact(v1::Argv { words }),
+            CommandLine::Shell(line) => Line::Shell(line),
+        };
+        Self { line: Some(line) }
+    }
+}
+
+impl TryFrom<v1::CommandLine> for CommandLine {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::CommandLine) -> Result<Self, Malformed> {
+        Ok(match chosen(wire.line, "line")? {
+            Line::Exact(argv) => Self::Exact(argv.words),
+            Line::Shell(line) => Self::Shell(line),
+        })
+    }
+}
+
+impl From<&Expectation> for v1::Expectation {
+    fn from(expect: &Expectation) -> Self {
+        let stdout_blake3 = expect.stdout_blake3.map(|hash| hash.to_vec());
+        Self { exit: u32::from(expect.exit), stdout_blake3 }
+    }
+}
+
+impl TryFrom<v1::Expectation> for Expectation {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Expectation) -> Result<Self, Malformed> {
+        let hash = |bytes: Vec<u8>| exactly(&bytes, "stdout_blake3");
+        Ok(Self { exit: small(wire.exit, "exit")?, stdout_blake3: wire.stdout_blake3.map(hash).transpose()? })
+    }
+}
+
+impl From<&Setup> for v1::Setup {
+    fn from(setup: &Setup) -> Self {
+        setup.clone().into()
+    }
+}
+
+impl From<Setup> for v1::Setup {
+    fn from(setup: Setup) -> Self {
+        Self { command: Some(setup.command.into()), timeout_ns: setup.timeout.0 }
+    }
+}
+
+impl TryFrom<v1::Setup> for Setup {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Setup) -> Result<Self, Malformed> {
+        Ok(Self { command: required(wire.command, "command")?, timeout: Span(wire.timeout_ns) })
+    }
+}
+
+impl From<OutputChoice> for v1::Output {
+    fn from(output: OutputChoice) -> Self {
+        let OutputChoice { limit, keep, keep_of } = output;
+        Self { limit, keep, keep_of: v1::KeepOutput::from(keep_of).into() }
+    }
+}
+
+impl TryFrom<v1::Output> for OutputChoice {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Output) -> Result<Self, Malformed> {
+        let v1::Output { limit, keep, keep_of } = wire;
+        Ok(Self { limit, keep, keep_of: enumerated::<v1::KeepOutput, _>(keep_of, "keep_of")? })
+    }
+}

@@ -1,0 +1,76 @@
+//! The parts of an export: its head, the plan's order in pieces, then every attempt that ended.
+
+use speedup_core::event::EndedAttempt;
+use speedup_core::experiment::Experiment;
+use speedup_core::id::BenchmarkIndex;
+
+use super::field::{chosen, each, required};
+use super::malformed::{Malformed, Within};
+use super::plan::{benchmarks, order};
+use super::status::ExperimentStatus;
+use crate::v1;
+use v1::export_chunk::Part;
+
+/// One part of an export.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExportPart {
+    /// First.
+    Head {
+        /// How the experiment stands.
+        status: ExperimentStatus,
+        /// What was compared.
+        experiment: Box<Experiment>,
+        /// The benchmarks that take part.
+        benchmarks: Vec<BenchmarkIndex>,
+    },
+    /// A piece of the plan's order; all come before any attempt.
+    Order(Vec<u32>),
+    /// Attempts that ended.
+    Attempts(Vec<EndedAttempt>),
+}
+
+impl From<&ExportPart> for v1::ExportChunk {
+    fn from(part: &ExportPart) -> Self {
+        let part = match part {
+            ExportPart::Head { status, experiment, benchmarks } => Part::Head(v1::ExportHead {
+                status: Some(status.into()),
+                experiment: Some(experiment.as_ref().into()),
+                benchmarks: benchmarks.iter().map(|benchmark| benchmark.0).collect(),
+            }),
+            ExportPart::Order(order) => Part::Order(v1::ExportOrder { order: order.clone() }),
+            ExportPart::Attempts(attempts) => {
+                Part::Attempts(v1::ExportAttempts { attempts: attempts.iter().map(Into::into).collect() })
+            }
+        };
+        Self { part: Some(part) }
+    }
+}
+
+impl TryFrom<v1::ExportChunk> for ExportPart {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::ExportChunk) -> Result<Self, Malformed> {
+        match chosen(wire.part, "part")? {
+            Part::Head(head) => head.try_into().within("head"),
+            Part::Order(v1::ExportOrder { order: piece }) => {
+                order(piece, "order").map(Self::Order).within("order")
+            }
+            // How many fit is bounded by the message's size.
+            Part::Attempts(v1::ExportAttempts { attempts }) => {
+                each(attempts, usize::MAX, "attempts").map(Self::Attempts).within("attempts")
+            }
+        }
+    }
+}
+
+impl TryFrom<v1::ExportHead> for ExportPart {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::ExportHead) -> Result<Self, Malformed> {
+        Ok(Self::Head {
+            status: required(wire.status, "status")?,
+            experiment: Box::new(required(wire.experiment, "experiment")?),
+            benchmarks: benchmarks(wire.benchmarks)?,
+        })
+    }
+}

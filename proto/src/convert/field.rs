@@ -1,0 +1,154 @@
+//! Fields: what is asked of one before it is taken over.
+
+use prost::UnknownEnumValue;
+use speedup_core::id::IdError;
+use speedup_core::record::MAX_REASON_BYTES;
+
+use super::malformed::{Malformed, Why, Within};
+use crate::limits::MAX_BY_BYTES;
+
+/// A message that has to be there.
+pub fn required<W, C>(wire: Option<W>, field: &str) -> Result<C, Malformed>
+where
+    C: TryFrom<W, Error = Malformed>,
+{
+    match wire {
+        Some(wire) => C::try_from(wire).within(field),
+        None => Err(Malformed::new(field, Why::Missing)),
+    }
+}
+
+/// A message that may be there.
+pub fn optional<W, C>(wire: Option<W>, field: &str) -> Result<Option<C>, Malformed>
+where
+    C: TryFrom<W, Error = Malformed>,
+{
+    wire.map(|wire| C::try_from(wire).within(field)).transpose()
+}
+
+/// The alternative that is set.
+pub(crate) fn chosen<T>(oneof: Option<T>, field: &str) -> Result<T, Malformed> {
+    oneof.ok_or_else(|| Malformed::new(field, Why::Unset))
+}
+
+/// A list of messages, at most so many.
+pub(crate) fn each<W, C>(wire: Vec<W>, most: usize, field: &str) -> Result<Vec<C>, Malformed>
+where
+    C: TryFrom<W, Error = Malformed>,
+{
+    at_most(wire.len(), most, field)?;
+    wire.into_iter().enumerate().map(|(index, item)| C::try_from(item).within_nth(field, index)).collect()
+}
+
+/// Refuses a list that is too long.
+pub(crate) fn at_most(items: usize, most: usize, field: &str) -> Result<(), Malformed> {
+    if items > most {
+        return Err(Malformed::new(field, Why::TooMany { items, most }));
+    }
+    Ok(())
+}
+
+/// Refuses a text, or bytes, that are too long.
+pub(crate) fn no_longer(bytes: usize, most: usize, field: &str) -> Result<(), Malformed> {
+    if bytes > most {
+        return Err(Malformed::new(field, Why::TooLong { bytes, most }));
+    }
+    Ok(())
+}
+
+/// The value of an enumeration.
+pub(crate) fn enumerated<W, C>(value: i32, field: &str) -> Result<C, Malformed>
+where
+    W: TryFrom<i32, Error = UnknownEnumValue>,
+    C: TryFrom<W, Error = Why>,
+{
+    let wire = W::try_from(value).map_err(|unknown| Malformed::new(field, Why::Unknown(unknown.0)))?;
+    C::try_from(wire).map_err(|why| Malformed::new(field, why))
+}
+
+/// A text that is an id.
+pub(crate) fn id<I>(text: String, field: &str) -> Result<I, Malformed>
+where
+    I: TryFrom<String, Error = IdError>,
+{
+    I::try_from(text).map_err(|error| Malformed::new(field, error))
+}
+
+/// A text that is an id, if there is one.
+pub(crate) fn optional_id<I>(text: Option<String>, field: &str) -> Result<Option<I>, Malformed>
+where
+    I: TryFrom<String, Error = IdError>,
+{
+    text.map(|text| id(text, field)).transpose()
+}
+
+/// A number of 8 bits: exit codes and signals.
+pub(crate) fn small(number: u32, field: &str) -> Result<u8, Malformed> {
+    let too_large = |_| {
+        let why = Why::TooLarge { number: u64::from(number), most: u64::from(u8::MAX) };
+        Malformed::new(field, why)
+    };
+    u8::try_from(number).map_err(too_large)
+}
+
+/// Bytes of a certain length: hashes and UUIDs.
+pub(crate) fn exactly<const N: usize>(bytes: &[u8], field: &str) -> Result<[u8; N], Malformed> {
+    let wrong = |_| Malformed::new(field, Why::Length { bytes: bytes.len(), expected: N });
+    bytes.try_into().map_err(wrong)
+}
+
+/// A text in words, cut where it enters.
+pub(crate) fn reason(text: String) -> String {
+    cut(text, MAX_REASON_BYTES)
+}
+
+/// Who asks, cut where it enters.
+pub(crate) fn by(text: String) -> String {
+    cut(text, MAX_BY_BYTES)
+}
+
+fn cut(mut text: String, most: usize) -> String {
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        text.shrink_to_fit();
+    }
+    text
+}
+
+/// An enumeration with the same names on both sides, and nothing chosen on the wire's.
+macro_rules! enumeration {
+    ($core:ty, $wire:ty, [$($variant:ident),+ $(,)?]) => {
+        impl From<$core> for $wire {
+            fn from(value: $core) -> Self {
+                match value {
+                    $(<$core>::$variant => Self::$variant,)+
+                }
+            }
+        }
+
+        impl TryFrom<$wire> for $core {
+            type Error = $crate::convert::Why;
+
+            fn try_from(wire: $wire) -> Result<Self, Self::Error> {
+                match wire {
+                    <$wire>::Unspecified => Err($crate::convert::Why::Unspecified),
+                    $(<$wire>::$variant => Ok(Self::$variant),)+
+                }
+            }
+        }
+    };
+}
+pub(crate) use enumeration;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_cut_between_characters() {
+        let long = format!("{}é!", "a".repeat(MAX_REASON_BYTES - 1));
+        assert_eq!(reason(long), "a".repeat(MAX_REASON_BYTES - 1));
+        let just = "é".repeat(MAX_REASON_BYTES / 2);
+        assert_eq!(reason(just.clone()), just);
+    }
+}

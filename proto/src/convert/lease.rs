@@ -1,0 +1,80 @@
+//! A lease, and the evidence it was given on.
+
+use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use speedup_core::lease::{Evidence, Lease};
+use speedup_core::time::Timestamp;
+
+use super::field::{id, optional_id, required};
+use super::id::{experiment_id, id_bytes};
+use super::malformed::{Malformed, Within};
+use crate::v1;
+
+impl From<&Lease> for v1::Lease {
+    fn from(lease: &Lease) -> Self {
+        Self {
+            epoch: lease.epoch.0,
+            experiment: id_bytes(lease.experiment.0),
+            run: lease.run.0,
+            attempt: lease.attempt.0,
+            host: lease.host.as_str().to_owned(),
+            agent_epoch: lease.agent_epoch.0,
+            granted_ns: lease.granted.0,
+            deadline_ns: lease.deadline.0,
+            started_ns: lease.started.map(|started| started.0),
+            evidence: Some((&lease.evidence).into()),
+        }
+    }
+}
+
+impl TryFrom<v1::Lease> for Lease {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Lease) -> Result<Self, Malformed> {
+        Ok(Self {
+            epoch: LeaseEpoch(wire.epoch),
+            experiment: experiment_id(&wire.experiment, "experiment")?,
+            run: RunIndex(wire.run),
+            attempt: Attempt(wire.attempt),
+            host: id(wire.host, "host")?,
+            agent_epoch: AgentEpoch(wire.agent_epoch),
+            granted: Timestamp(wire.granted_ns),
+            deadline: Timestamp(wire.deadline_ns),
+            started: wire.started_ns.map(Timestamp),
+            evidence: required(wire.evidence, "evidence")?,
+        })
+    }
+}
+
+impl From<&Evidence> for v1::Evidence {
+    fn from(evidence: &Evidence) -> Self {
+        let previous = |(experiment, run): (ExperimentId, RunIndex)| v1::PreviousRun {
+            experiment: id_bytes(experiment.0),
+            run: run.0,
+        };
+        Self {
+            boot: evidence.boot.as_str().to_owned(),
+            allocation: evidence.allocation.as_ref().map(|allocation| allocation.as_str().to_owned()),
+            served_in_scope: evidence.served_in_scope,
+            served_in_all: evidence.served_in_all,
+            previous: evidence.previous.map(previous),
+        }
+    }
+}
+
+impl TryFrom<v1::Evidence> for Evidence {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Evidence) -> Result<Self, Malformed> {
+        let previous = |previous: v1::PreviousRun| {
+            let experiment = experiment_id(&previous.experiment, "experiment").within("previous")?;
+            Ok((experiment, RunIndex(previous.run)))
+        };
+        Ok(Self {
+            boot: id(wire.boot, "boot")?,
+            allocation: optional_id(wire.allocation, "allocation")?,
+            served_in_scope: wire.served_in_scope,
+            served_in_all: wire.served_in_all,
+            previous: wire.previous.map(previous).transpose()?,
+        })
+    }
+}

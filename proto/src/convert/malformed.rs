@@ -1,0 +1,111 @@
+//! Why something that came in is nothing the heart knows, and where in it.
+
+use speedup_core::id::IdError;
+use speedup_core::plan::PlanError;
+use thiserror::Error;
+
+/// Something that came in and has not the shape it should have.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{field}: {why}")]
+pub struct Malformed {
+    /// The path of the field, as `experiment.benchmarks[3].expect.exit`.
+    pub field: String,
+    /// What is wrong with it.
+    pub why: Why,
+}
+
+/// What is wrong with a field.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Why {
+    /// It has to be there.
+    #[error("missing")]
+    Missing,
+    /// None of the alternatives is set, or one that a newer release added.
+    #[error("missing, or of a kind that only a newer release knows")]
+    Unset,
+    /// An enumeration without a choice.
+    #[error("nothing chosen")]
+    Unspecified,
+    /// An enumeration's value that this release does not know.
+    #[error("{0} is a value that only a newer release knows")]
+    Unknown(i32),
+    /// A number that does not fit.
+    #[error("{number} is more than the {most} possible")]
+    TooLarge {
+        /// The number.
+        number: u64,
+        /// The largest one possible.
+        most: u64,
+    },
+    /// Bytes that should have a certain length.
+    #[error("{bytes} bytes instead of {expected}")]
+    Length {
+        /// How many there are.
+        bytes: usize,
+        /// How many there should be.
+        expected: usize,
+    },
+    /// A text, or bytes, longer than allowed.
+    #[error("{bytes} bytes, more than the {most} allowed")]
+    TooLong {
+        /// How many there are.
+        bytes: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// A list longer than allowed.
+    #[error("{items} entries, more than the {most} allowed")]
+    TooMany {
+        /// How many there are.
+        items: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// Something that may be there once.
+    #[error("given twice")]
+    Twice,
+    /// A list that has to ascend.
+    #[error("not in ascending order")]
+    Unordered,
+    /// A text that is no id.
+    #[error(transparent)]
+    Id(#[from] IdError),
+    /// Runs that are no plan for their experiment.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+}
+
+impl Malformed {
+    /// A field that is wrong.
+    pub(crate) fn new(field: &str, why: impl Into<Why>) -> Self {
+        Self { field: field.to_owned(), why: why.into() }
+    }
+
+    fn within(self, outer: &str) -> Self {
+        Self { field: format!("{outer}.{}", self.field), why: self.why }
+    }
+}
+
+impl From<Malformed> for tonic::Status {
+    fn from(malformed: Malformed) -> Self {
+        Self::invalid_argument(malformed.to_string())
+    }
+}
+
+/// Says where the thing lies of which a field is wrong.
+pub(crate) trait Within: Sized {
+    /// It lies in a field.
+    fn within(self, outer: &str) -> Self;
+    /// It is an entry of a list, from 0.
+    fn within_nth(self, outer: &str, index: usize) -> Self;
+}
+
+impl<T> Within for Result<T, Malformed> {
+    fn within(self, outer: &str) -> Self {
+        self.map_err(|malformed| malformed.within(outer))
+    }
+
+    fn within_nth(self, outer: &str, index: usize) -> Self {
+        self.map_err(|malformed| malformed.within(&format!("{outer}[{index}]")))
+    }
+}

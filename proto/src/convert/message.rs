@@ -1,0 +1,146 @@
+//! What agent and coordinator say to each other. A message is made to be sent, so it is moved; a report is also kept
+//! in the outbox, so it can be borrowed.
+
+use speedup_core::host::HostFacts;
+use speedup_core::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
+use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant, Report};
+
+use super::field::{chosen, reason, required};
+use super::id::{agent_id, experiment_id, id_bytes};
+use super::malformed::{Malformed, Within};
+use crate::v1;
+use v1::agent_message::Message as FromAgent;
+use v1::coordinator_message::Message as FromCoordinator;
+
+impl From<AgentMessage> for v1::AgentMessage {
+    fn from(message: AgentMessage) -> Self {
+        let message = match message {
+            AgentMessage::Join { facts, agent, epoch } => FromAgent::Join(v1::Join {
+                facts: Some((&facts).into()),
+                agent: id_bytes(agent.0),
+                agent_epoch: epoch.0,
+            }),
+            AgentMessage::Ask => FromAgent::Ask(v1::Ask {}),
+            AgentMessage::Started { lease } => FromAgent::Started(v1::Started { lease: lease.0 }),
+            AgentMessage::Report(report) => FromAgent::Report(report.into()),
+        };
+        Self { message: Some(message) }
+    }
+}
+
+impl TryFrom<v1::AgentMessage> for AgentMessage {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::AgentMessage) -> Result<Self, Malformed> {
+        match chosen(wire.message, "message")? {
+            FromAgent::Join(join) => join.try_into().within("join"),
+            FromAgent::Ask(v1::Ask {}) => Ok(Self::Ask),
+            FromAgent::Started(v1::Started { lease }) => Ok(Self::Started { lease: LeaseEpoch(lease) }),
+            FromAgent::Report(report) => report.try_into().map(Self::Report).within("report"),
+        }
+    }
+}
+
+impl TryFrom<v1::Join> for AgentMessage {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Join) -> Result<Self, Malformed> {
+        let facts: HostFacts = required(wire.facts, "facts")?;
+        let agent = agent_id(&wire.agent, "agent")?;
+        Ok(Self::Join { facts, agent, epoch: AgentEpoch(wire.agent_epoch) })
+    }
+}
+
+impl From<Report> for v1::Report {
+    fn from(report: Report) -> Self {
+        let Report { lease, executed_by, record } = report;
+        Self { lease: lease.0, executed_by: executed_by.0, record: Some(record.into()) }
+    }
+}
+
+impl From<&Report> for v1::Report {
+    fn from(report: &Report) -> Self {
+        let Report { lease, executed_by, record } = report;
+        Self { lease: lease.0, executed_by: executed_by.0, record: Some(record.into()) }
+    }
+}
+
+impl TryFrom<v1::Report> for Report {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Report) -> Result<Self, Malformed> {
+        Ok(Self {
+            lease: LeaseEpoch(wire.lease),
+            executed_by: AgentEpoch(wire.executed_by),
+            record: required(wire.record, "record")?,
+        })
+    }
+}
+
+impl From<CoordinatorMessage> for v1::CoordinatorMessage {
+    fn from(message: CoordinatorMessage) -> Self {
+        let message = match message {
+            CoordinatorMessage::Welcome => FromCoordinator::Welcome(v1::Welcome {}),
+            CoordinatorMessage::TurnedAway { reason, known_epoch } => {
+                let known_epoch = known_epoch.map(|epoch| epoch.0);
+                FromCoordinator::TurnedAway(v1::TurnedAway { reason, known_epoch })
+            }
+            CoordinatorMessage::Grant(grant) => FromCoordinator::Grant((*grant).into()),
+            CoordinatorMessage::Acknowledged { lease } => {
+                FromCoordinator::Acknowledged(v1::Acknowledged { lease: lease.0 })
+            }
+            CoordinatorMessage::Refused { lease, reason } => {
+                FromCoordinator::Refused(v1::Refused { lease: lease.0, reason })
+            }
+        };
+        Self { message: Some(message) }
+    }
+}
+
+impl TryFrom<v1::CoordinatorMessage> for CoordinatorMessage {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::CoordinatorMessage) -> Result<Self, Malformed> {
+        Ok(match chosen(wire.message, "message")? {
+            FromCoordinator::Welcome(v1::Welcome {}) => Self::Welcome,
+            FromCoordinator::TurnedAway(v1::TurnedAway { reason: text, known_epoch }) => {
+                Self::TurnedAway { reason: reason(text), known_epoch: known_epoch.map(AgentEpoch) }
+            }
+            FromCoordinator::Grant(grant) => Self::Grant(Box::new(grant.try_into().within("grant")?)),
+            FromCoordinator::Acknowledged(v1::Acknowledged { lease }) => {
+                Self::Acknowledged { lease: LeaseEpoch(lease) }
+            }
+            FromCoordinator::Refused(v1::Refused { lease, reason: text }) => {
+                Self::Refused { lease: LeaseEpoch(lease), reason: reason(text) }
+            }
+        })
+    }
+}
+
+impl From<Grant> for v1::Grant {
+    fn from(grant: Grant) -> Self {
+        Self {
+            lease: grant.lease.0,
+            agent_epoch: grant.agent_epoch.0,
+            experiment: id_bytes(grant.experiment.0),
+            run: grant.run.0,
+            attempt: grant.attempt.0,
+            order: Some(grant.order.into()),
+        }
+    }
+}
+
+impl TryFrom<v1::Grant> for Grant {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Grant) -> Result<Self, Malformed> {
+        Ok(Self {
+            lease: LeaseEpoch(wire.lease),
+            agent_epoch: AgentEpoch(wire.agent_epoch),
+            experiment: experiment_id(&wire.experiment, "experiment")?,
+            run: RunIndex(wire.run),
+            attempt: Attempt(wire.attempt),
+            order: required(wire.order, "order")?,
+        })
+    }
+}

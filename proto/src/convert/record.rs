@@ -1,0 +1,160 @@
+//! The record of an attempt, its outcome and its output.
+
+use std::collections::BTreeMap;
+
+use speedup_core::experiment::{MAX_OUTPUT_KEPT, Metric};
+use speedup_core::record::{Failure, Outcome, Output, Record};
+use speedup_core::time::Span;
+
+use super::field::{chosen, enumerated, exactly, no_longer, reason, required, small};
+use super::malformed::{Malformed, Why, Within};
+use crate::v1;
+use v1::failure::{Exit, Failure as WireFailure, Warmup, WrongOutput};
+use v1::record::Outcome as WireOutcome;
+
+impl From<&Record> for v1::Record {
+    fn from(record: &Record) -> Self {
+        wire(record, v1::StreamOutput::from(&record.stdout), (&record.stderr).into())
+    }
+}
+
+/// Moves the output that was kept, which may be large.
+impl From<Record> for v1::Record {
+    fn from(mut record: Record) -> Self {
+        let (stdout, stderr) = (std::mem::take(&mut record.stdout), std::mem::take(&mut record.stderr));
+        wire(&record, stdout.into(), stderr.into())
+    }
+}
+
+fn wire(record: &Record, stdout: v1::StreamOutput, stderr: v1::StreamOutput) -> v1::Record {
+    let metric = |(metric, value): (&Metric, &u64)| v1::MetricValue {
+        metric: v1::Metric::from(*metric).into(),
+        value: *value,
+    };
+    v1::Record {
+        outcome: Some((&record.outcome).into()),
+        started_unix_ns: record.started_unix_ns,
+        metrics: record.metrics.iter().map(metric).collect(),
+        stdout: Some(stdout),
+        stderr: Some(stderr),
+        survivors: record.survivors,
+        agent_switches: record.agent_switches,
+    }
+}
+
+impl TryFrom<v1::Record> for Record {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Record) -> Result<Self, Malformed> {
+        Ok(Self {
+            outcome: chosen(wire.outcome, "outcome")?.try_into()?,
+            started_unix_ns: wire.started_unix_ns,
+            metrics: metrics(&wire.metrics)?,
+            stdout: required(wire.stdout, "stdout")?,
+            stderr: required(wire.stderr, "stderr")?,
+            survivors: wire.survivors,
+            agent_switches: wire.agent_switches,
+        })
+    }
+}
+
+/// Each metric once; so there are no more than there are metrics.
+fn metrics(wire: &[v1::MetricValue]) -> Result<BTreeMap<Metric, u64>, Malformed> {
+    let mut metrics = BTreeMap::new();
+    for (index, value) in wire.iter().enumerate() {
+        let metric: Metric =
+            enumerated::<v1::Metric, _>(value.metric, "metric").within_nth("metrics", index)?;
+        if metrics.insert(metric, value.value).is_some() {
+            return Err(Malformed::new("metric", Why::Twice)).within_nth("metrics", index);
+        }
+    }
+    Ok(metrics)
+}
+
+impl From<&Outcome> for WireOutcome {
+    fn from(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Measured => Self::Measured(v1::Measured {}),
+            Outcome::Failed(failure) => Self::Failed(failure.into()),
+            Outcome::NotExecuted { reason } => Self::NotExecuted(v1::NotExecuted { reason: reason.clone() }),
+        }
+    }
+}
+
+impl TryFrom<WireOutcome> for Outcome {
+    type Error = Malformed;
+
+    fn try_from(wire: WireOutcome) -> Result<Self, Malformed> {
+        Ok(match wire {
+            WireOutcome::Measured(v1::Measured {}) => Self::Measured,
+            WireOutcome::Failed(failure) => Self::Failed(Failure::try_from(failure).within("failed")?),
+            WireOutcome::NotExecuted(v1::NotExecuted { reason: text }) => {
+                Self::NotExecuted { reason: reason(text) }
+            }
+        })
+    }
+}
+
+impl From<&Failure> for v1::Failure {
+    fn from(failure: &Failure) -> Self {
+        let failure = match failure {
+            Failure::Exit { code, expected } => {
+                WireFailure::Exit(Exit { code: u32::from(*code), expected: u32::from(*expected) })
+            }
+            Failure::Signal { signal } => WireFailure::Signal(u32::from(*signal)),
+            Failure::TimedOut { limit } => WireFailure::TimedOutLimitNs(limit.0),
+            Failure::WrongOutput { blake3, expected } => {
+                WireFailure::WrongOutput(WrongOutput { blake3: blake3.to_vec(), expected: expected.to_vec() })
+            }
+            Failure::TooMuchOutput { limit } => WireFailure::TooMuchOutputLimit(*limit),
+            Failure::Warmup { number, failure } => {
+                WireFailure::Warmup(Warmup { number: *number, failure: failure.clone() })
+            }
+        };
+        Self { failure: Some(failure) }
+    }
+}
+
+impl TryFrom<v1::Failure> for Failure {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Failure) -> Result<Self, Malformed> {
+        Ok(match chosen(wire.failure, "failure")? {
+            WireFailure::Exit(Exit { code, expected }) => {
+                Self::Exit { code: small(code, "exit.code")?, expected: small(expected, "exit.expected")? }
+            }
+            WireFailure::Signal(signal) => Self::Signal { signal: small(signal, "signal")? },
+            WireFailure::TimedOutLimitNs(limit) => Self::TimedOut { limit: Span(limit) },
+            WireFailure::WrongOutput(WrongOutput { blake3, expected }) => Self::WrongOutput {
+                blake3: exactly(&blake3, "wrong_output.blake3")?,
+                expected: exactly(&expected, "wrong_output.expected")?,
+            },
+            WireFailure::TooMuchOutputLimit(limit) => Self::TooMuchOutput { limit },
+            WireFailure::Warmup(Warmup { number, failure }) => {
+                Self::Warmup { number, failure: reason(failure) }
+            }
+        })
+    }
+}
+
+impl From<&Output> for v1::StreamOutput {
+    fn from(output: &Output) -> Self {
+        output.clone().into()
+    }
+}
+
+impl From<Output> for v1::StreamOutput {
+    fn from(output: Output) -> Self {
+        Self { bytes: output.bytes, blake3: output.blake3.to_vec(), kept: output.kept }
+    }
+}
+
+impl TryFrom<v1::StreamOutput> for Output {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::StreamOutput) -> Result<Self, Malformed> {
+        let most = usize::try_from(MAX_OUTPUT_KEPT).unwrap_or(usize::MAX);
+        no_longer(wire.kept.len(), most, "kept")?;
+        Ok(Self { bytes: wire.bytes, blake3: exactly(&wire.blake3, "blake3")?, kept: wire.kept })
+    }
+}

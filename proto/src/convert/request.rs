@@ -1,0 +1,71 @@
+//! What users ask for. Who asks is cut to what a log line bears.
+
+use speedup_core::experiment::Experiment;
+use speedup_core::id::ExperimentId;
+use speedup_core::machine::{Command, Request};
+
+use super::field::{by, required};
+use super::id::experiment_id;
+use super::malformed::Malformed;
+use crate::v1;
+
+/// An experiment that is submitted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Submission {
+    /// The experiment, not yet checked.
+    pub experiment: Experiment,
+    /// Take it even when the pool is too small for it now.
+    pub wait_for_hosts: bool,
+    /// Who asks.
+    pub by: String,
+}
+
+impl From<&Submission> for v1::SubmitRequest {
+    fn from(submission: &Submission) -> Self {
+        let Submission { experiment, wait_for_hosts, by } = submission;
+        Self { experiment: Some(experiment.into()), wait_for_hosts: *wait_for_hosts, by: by.clone() }
+    }
+}
+
+impl TryFrom<v1::SubmitRequest> for Submission {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::SubmitRequest) -> Result<Self, Malformed> {
+        let experiment = required(wire.experiment, "experiment")?;
+        Ok(Self { experiment, wait_for_hosts: wire.wait_for_hosts, by: by(wire.by) })
+    }
+}
+
+impl TryFrom<v1::CheckRequest> for Experiment {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::CheckRequest) -> Result<Self, Malformed> {
+        required(wire.experiment, "experiment")
+    }
+}
+
+impl TryFrom<v1::GetRequest> for ExperimentId {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::GetRequest) -> Result<Self, Malformed> {
+        experiment_id(&wire.experiment, "experiment")
+    }
+}
+
+impl TryFrom<v1::ChangeRequest> for Request {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::ChangeRequest) -> Result<Self, Malformed> {
+        Ok(Self { experiment: experiment_id(&wire.experiment, "experiment")?, by: by(wire.by) })
+    }
+}
+
+/// The command to append runs.
+impl TryFrom<v1::ExtendRequest> for Command {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::ExtendRequest) -> Result<Self, Malformed> {
+        let experiment = experiment_id(&wire.experiment, "experiment")?;
+        Ok(Self::Extend { request: Request { experiment, by: by(wire.by) }, more: wire.runs })
+    }
+}

@@ -1,0 +1,40 @@
+//! A work order. It is made to be sent, so it is moved.
+
+use speedup_core::time::Span;
+use speedup_core::work::WorkOrder;
+
+use super::field::{optional, required};
+use super::malformed::Malformed;
+use crate::v1;
+
+impl From<WorkOrder> for v1::WorkOrder {
+    fn from(order: WorkOrder) -> Self {
+        Self {
+            command: Some(order.command.into()),
+            env: order.env,
+            vars: order.vars,
+            expect: Some((&order.expect).into()),
+            timeout_ns: order.timeout.0,
+            warmup: order.warmup,
+            setup: order.setup.map(Into::into),
+            output: Some(order.output.into()),
+        }
+    }
+}
+
+impl TryFrom<v1::WorkOrder> for WorkOrder {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::WorkOrder) -> Result<Self, Malformed> {
+        Ok(Self {
+            command: required(wire.command, "command")?,
+            env: wire.env,
+            vars: wire.vars,
+            expect: required(wire.expect, "expect")?,
+            timeout: Span(wire.timeout_ns),
+            warmup: wire.warmup,
+            setup: optional(wire.setup, "setup")?,
+            output: required(wire.output, "output")?,
+        })
+    }
+}

@@ -1,0 +1,21 @@
+//! The payload of a journal record: one event.
+
+use speedup_core::event::Event;
+
+use crate::convert::NotKept;
+use crate::journal::v1 as journal;
+use crate::payload::{PayloadError, append, read};
+
+/// The version of what is written.
+pub const VERSION: u8 = 1;
+
+/// Appends an event; nothing when it is one that the journal does not keep.
+pub fn encode(event: &Event, into: &mut Vec<u8>) -> Result<(), NotKept> {
+    append(&journal::Event::try_from(event)?, into);
+    Ok(())
+}
+
+/// Reads an event.
+pub fn decode(version: u8, bytes: &[u8]) -> Result<Event, PayloadError> {
+    read::<journal::Event, _>("event of the journal", VERSION, version, bytes)
+}

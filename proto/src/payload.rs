@@ -1,0 +1,83 @@
+//! Payloads: the bytes of what is stored, of a version. An unknown version is refused, never guessed at and never
+//! written over.
+//!
+//! Bytes of the same version that mean something else would be read wrongly in silence, so `tests/golden` holds one
+//! file a version. A field that changes the meaning of others, or must not be missed, needs a new version.
+
+use prost::Message;
+use thiserror::Error;
+
+use crate::convert::Malformed;
+
+/// Why stored bytes are not read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PayloadError {
+    /// A newer release wrote it.
+    #[error("version {version} of {what} is newer than version {known}, which this release knows")]
+    Newer {
+        /// What should lie there.
+        what: &'static str,
+        /// The version that lies there.
+        version: u8,
+        /// The newest one known here.
+        known: u8,
+    },
+    /// No release ever wrote this version, or there is none.
+    #[error("no release writes version {version} of {what}")]
+    NeverWritten {
+        /// What should lie there.
+        what: &'static str,
+        /// The version that lies there.
+        version: u8,
+    },
+    /// No row can be empty: it begins with its version.
+    #[error("an empty row is no {0}")]
+    Empty(&'static str),
+    /// The bytes are no message.
+    #[error("the bytes are no {what}")]
+    Bytes {
+        /// What should lie there.
+        what: &'static str,
+        /// Why.
+        source: prost::DecodeError,
+    },
+    /// The message is not what it should be.
+    #[error("this is no {what} that this release knows")]
+    Malformed {
+        /// What should lie there.
+        what: &'static str,
+        /// Why.
+        source: Malformed,
+    },
+}
+
+impl PayloadError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Newer { .. } => Some("start the release that wrote it, or a later one"),
+            Self::NeverWritten { .. } | Self::Empty(_) | Self::Bytes { .. } | Self::Malformed { .. } => None,
+        }
+    }
+}
+
+/// Appends a message.
+pub(crate) fn append(message: &impl Message, into: &mut Vec<u8>) {
+    message.encode(into).expect("a Vec has room for any message");
+}
+
+/// Reads bytes of a version as what should lie there.
+pub(crate) fn read<W, C>(what: &'static str, known: u8, version: u8, bytes: &[u8]) -> Result<C, PayloadError>
+where
+    W: Message + Default,
+    C: TryFrom<W, Error = Malformed>,
+{
+    if version > known {
+        return Err(PayloadError::Newer { what, version, known });
+    }
+    if version == 0 {
+        return Err(PayloadError::NeverWritten { what, version });
+    }
+    let wire = W::decode(bytes).map_err(|source| PayloadError::Bytes { what, source })?;
+    C::try_from(wire).map_err(|source| PayloadError::Malformed { what, source })
+}
