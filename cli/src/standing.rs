@@ -59,9 +59,14 @@ pub(crate) fn phase(status: &ExperimentStatus) -> &'static str {
     }
 }
 
+/// How many runs were executed to their end, well or badly.
+pub(crate) fn done(tally: &Tally) -> u32 {
+    tally.measured + tally.failed
+}
+
 /// The state of the runs in words: what is done, and what went wrong if anything did.
 pub(crate) fn tally(tally: &Tally) -> String {
-    let mut text = format!("{}/{} runs done", tally.settled(), tally.runs());
+    let mut text = format!("{}/{} runs done", done(tally), tally.runs());
     let told = [
         (tally.failed, "failed"),
         (tally.abandoned, "abandoned"),
@@ -105,7 +110,7 @@ impl<'a> From<&'a ExperimentStatus> for Shown<'a> {
             phase: phase(status),
             reason,
             runs: status.tally.runs(),
-            done: status.tally.settled(),
+            done: done(&status.tally),
             tally: status.tally,
             cells: status.cells,
             hosts_here: status.hosts_here,
@@ -167,6 +172,8 @@ pub(crate) mod tests {
         assert_eq!(tally(&status().tally), "0/60 runs done");
         let some = Tally { measured: 20, failed: 1, lost_attempts: 2, waiting: 39, ..Tally::default() };
         assert_eq!(tally(&some), "21/60 runs done, 1 failed, 2 attempts lost");
+        let cancelled = Tally { measured: 20, cancelled: 40, ..Tally::default() };
+        assert_eq!(tally(&cancelled), "20/60 runs done, 40 cancelled");
     }
 
     #[test]
