@@ -99,7 +99,9 @@ impl Outbox {
 
     /// Keeps a report; durable after [`Outbox::sync`], and through the death of this process at once.
     pub(crate) fn keep(&mut self, report: Report) -> Result<(), OutboxError> {
-        self.write(&OutboxEntry::Report(report.clone()))?;
+        let mut bytes = Vec::new();
+        outbox_payload::encode_report(&report, &mut bytes);
+        self.append(&bytes)?;
         self.unacknowledged.insert(report.lease, report);
         Ok(())
     }
@@ -123,7 +125,11 @@ impl Outbox {
     fn write(&mut self, entry: &OutboxEntry) -> Result<(), OutboxError> {
         let mut bytes = Vec::new();
         outbox_payload::encode(entry, &mut bytes);
-        self.journal.append(PayloadVersion(outbox_payload::VERSION), &bytes).map_err(OutboxError::Write)?;
+        self.append(&bytes)
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), OutboxError> {
+        self.journal.append(PayloadVersion(outbox_payload::VERSION), bytes).map_err(OutboxError::Write)?;
         self.entries += 1;
         Ok(())
     }
@@ -132,7 +138,7 @@ impl Outbox {
         let mut records = self.journal.replay(self.journal.first()).map_err(OutboxError::Read)?;
         while let Some(record) = records.next_record().map_err(OutboxError::Read)? {
             match outbox_payload::decode(record.version.0, record.payload).map_err(OutboxError::Entry)? {
-                OutboxEntry::Report(report) => drop(self.unacknowledged.insert(report.lease, report)),
+                OutboxEntry::Report(report) => drop(self.unacknowledged.insert(report.lease, *report)),
                 OutboxEntry::Acknowledged(lease) => drop(self.unacknowledged.remove(&lease)),
                 OutboxEntry::Epoch(epoch) => self.epoch = self.epoch.max(epoch),
             }

@@ -1,7 +1,7 @@
 //! Concludes: the statistics of program speed.
 //!
-//! Pure functions of samples: no files, clocks or global randomness. It knows nothing of hosts, plans and
-//! journals; what turns records into samples and answers into a report stands apart from the methods.
+//! Pure functions of samples: no files, clocks or global randomness. The methods know nothing of hosts, plans
+//! and journals; [`study`], which turns records into samples and answers into a report, stands apart.
 //!
 //! In reading order:
 //! * [`Sample`], [`ConfidenceLevel`], [`Risk`], [`PValue`], [`Alternative`]: what goes in and what is asked;
@@ -10,7 +10,8 @@
 //!   method;
 //! * [`MeanRatio`], [`MedianRatio`]: by how much a version is faster;
 //! * [`SpeedupTest`]: whether it is, by the protocols of the paper;
-//! * [`Proportion`], [`Overall`]: what a set of benchmarks says;
+//! * [`Proportion`], [`Overall`], [`SuiteRatio`]: what a set of benchmarks says;
+//! * [`study`]: from the attempts of an experiment to its report;
 //! * [`distribution`]: the functions under all of these.
 //!
 //! ```
@@ -48,7 +49,9 @@ mod rank_sum;
 mod sample;
 mod shapiro_wilk;
 pub mod speedup_test;
+pub mod study;
 mod suite;
+mod suite_ratio;
 mod t_test;
 
 pub use alternative::Alternative;
@@ -74,4 +77,5 @@ pub use sample::{LARGEST_OBSERVATION, QuantileError, Sample, SampleError};
 pub use shapiro_wilk::{ShapiroWilk, ShapiroWilkError};
 pub use speedup_test::SpeedupTest;
 pub use suite::{Overall, SuiteError, SuiteMember, Summary, Weights};
+pub use suite_ratio::{SuiteRatio, SuiteRatioError};
 pub use t_test::{OneSampleTTest, PairedTTest, StudentTTest, TStatistic, TTestError, WelchTTest};

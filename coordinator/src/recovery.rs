@@ -116,13 +116,12 @@ fn replay(
         let event = journal_payload::decode(record.version.0, record.payload).map_err(|source| {
             RecoveryError::Record { path: path.to_owned(), position: record.position, source }
         })?;
-        let ended = machine.replay(&event);
-        if record.position < applied {
-            continue;
+        if record.position >= applied {
+            end = record.position.next();
+            machine.ended_by(&event).iter().for_each(|ended| writes.ended(ended));
+            writes.event(&event);
         }
-        end = record.position.next();
-        ended.iter().for_each(|ended| writes.ended(ended));
-        writes.event(&event);
+        machine.replay(&event);
         if writes.len() >= GATHERED {
             store.apply(std::mem::take(&mut writes), end)?;
         }

@@ -205,8 +205,7 @@ impl ExperimentsDoor {
         let attempts =
             blocking(move || store.attempts(id, run.checked_sub(1).map(|run| (run, u32::MAX)), 1_000))
                 .await?;
-        let last = attempts
-            .into_iter().rfind(|attempt| attempt.lease.as_ref().is_some_and(|l| l.run == run));
+        let last = attempts.into_iter().rfind(|attempt| attempt.lease.as_ref().is_some_and(|l| l.run == run));
         let settlement = match last.and_then(|attempt| attempt.end) {
             Some(v1::ended_attempt::End::Reported(record)) => match record.outcome {
                 Some(v1::record::Outcome::Measured(_)) => v1::Settlement::Measured,

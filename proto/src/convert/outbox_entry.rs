@@ -9,11 +9,10 @@ use crate::journal::v1 as journal;
 use journal::outbox_entry::Entry;
 
 /// One entry of an agent's outbox.
-#[expect(clippy::large_enum_variant, reason = "one at a time, written at once")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutboxEntry {
     /// Kept until the coordinator has it.
-    Report(Report),
+    Report(Box<Report>),
     /// The coordinator has the report of this lease.
     Acknowledged(LeaseEpoch),
     /// The agent's latest start: the last of these counts.
@@ -23,7 +22,7 @@ pub enum OutboxEntry {
 impl From<&OutboxEntry> for journal::OutboxEntry {
     fn from(entry: &OutboxEntry) -> Self {
         let entry = match entry {
-            OutboxEntry::Report(report) => Entry::Report(report.into()),
+            OutboxEntry::Report(report) => Entry::Report(report.as_ref().into()),
             OutboxEntry::Acknowledged(lease) => Entry::AcknowledgedLease(lease.0),
             OutboxEntry::Epoch(epoch) => Entry::AgentEpoch(epoch.0),
         };
@@ -36,7 +35,7 @@ impl TryFrom<journal::OutboxEntry> for OutboxEntry {
 
     fn try_from(wire: journal::OutboxEntry) -> Result<Self, Malformed> {
         match chosen(wire.entry, "entry")? {
-            Entry::Report(report) => report.try_into().map(Self::Report).within("report"),
+            Entry::Report(report) => Ok(Self::Report(Box::new(report.try_into().within("report")?))),
             Entry::AcknowledgedLease(lease) => Ok(Self::Acknowledged(LeaseEpoch(lease))),
             Entry::AgentEpoch(epoch) => Ok(Self::Epoch(AgentEpoch(epoch))),
         }

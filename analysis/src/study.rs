@@ -1,0 +1,162 @@
+//! From the attempts of an experiment to its report.
+//!
+//! A [`Study`] is made of the plan and of how the experiment stands, is fed every ended attempt one by one, in
+//! any order, and keeps of each only what the report needs: values, hosts as small numbers, counts. Only the
+//! first report of a run within its lease counts, which the coordinator has decided; everything else is
+//! counted and stands in the report. There is no I/O here.
+//!
+//! In reading order:
+//! * [`Standing`] and [`Study`]: what goes in;
+//! * [`Report`]: what comes out, with [`Head`], [`SuiteReport`], [`BenchmarkReport`], [`ComparisonReport`],
+//!   [`ProtocolReport`] and [`Verdict`];
+//! * [`IndependenceReport`], [`ProportionReport`], [`Mishaps`], [`Warning`], [`MethodReport`]: what a verdict
+//!   is worth;
+//! * [`count`]: numbers as sentences show them.
+
+mod assembly;
+mod cell;
+mod comparison;
+pub mod count;
+mod independence;
+mod method;
+mod metric;
+mod mishap;
+mod proportion;
+mod protocol;
+mod report;
+mod standing;
+mod suite;
+#[cfg(test)]
+mod tests;
+mod verdict;
+mod warning;
+
+use self::cell::CellRecords;
+pub use self::comparison::{BenchmarkReport, CellReport, ComparisonReport, ObservedReport, SampleReport};
+pub use self::independence::{IndependenceKind, IndependenceReport, policy_name, scope_name};
+pub use self::method::{MethodNote, MethodReport};
+pub use self::metric::{MetricReport, MetricRow};
+pub use self::mishap::{FailureCount, FailureExample, LossCount, LossExample, Mishaps};
+pub use self::proportion::{ProportionReport, RequiredReport};
+pub use self::protocol::{Answer, AssumptionReport, IntervalReport, ProtocolReport, TestReport};
+pub use self::report::{Head, MishapTotals, Report, SCHEMA_VERSION, State};
+pub use self::standing::{Phase, Standing};
+pub use self::suite::{OverallReport, SuiteReport, VerdictCounts};
+pub use self::verdict::{Direction, Protocol, Reason, Verdict};
+pub use self::warning::Warning;
+use crate::{ConfidenceLevel, LevelError};
+use speedup_core::event::{AttemptEnd, EndedAttempt};
+use speedup_core::id::{ExperimentId, HostId, RunIndex};
+use speedup_core::plan::Plan;
+use speedup_core::record::Outcome;
+use std::collections::HashMap;
+use thiserror::Error;
+
+/// An experiment under study.
+#[derive(Debug)]
+pub struct Study {
+    plan: Plan,
+    standing: Standing,
+    /// By the numbers of the cells in the plan.
+    cells: Vec<CellRecords>,
+    /// A number for each host, as it first came; never part of a report.
+    hosts: HashMap<HostId, u32>,
+    /// Whether a run was reported, by its index.
+    reported: Vec<bool>,
+    beyond_plan: u64,
+}
+
+/// An attempt that is none of the experiment's: the records are not what the coordinator writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum AttemptError {
+    /// It is another experiment's.
+    #[error("the attempt belongs to experiment {found}, not to {expected}")]
+    Experiment {
+        /// The one it belongs to.
+        found: ExperimentId,
+        /// The one under study.
+        expected: ExperimentId,
+    },
+    /// Its cell is not the one that the plan has for the run.
+    #[error("run {run} is of cell {expected} by the plan, and of cell {found} by the attempt")]
+    Cell {
+        /// The run.
+        run: RunIndex,
+        /// The cell by the attempt.
+        found: u32,
+        /// The cell by the plan.
+        expected: u32,
+    },
+    /// Its run was reported before.
+    #[error("run {run} was reported twice, and a run counts once")]
+    ReportedTwice {
+        /// The run.
+        run: RunIndex,
+    },
+}
+
+impl Study {
+    /// A study of the experiment that has this plan, as it stands.
+    pub fn new(plan: Plan, standing: Standing) -> Self {
+        let cells = vec![CellRecords::default(); plan.cells() as usize];
+        let reported = vec![false; plan.runs() as usize];
+        Self { plan, standing, cells, hosts: HashMap::new(), reported, beyond_plan: 0 }
+    }
+
+    /// Takes an attempt that ended. An attempt of a run that the plan did not have yet is counted only.
+    ///
+    /// # Errors
+    /// [`AttemptError`] for an attempt that cannot be of this plan.
+    pub fn add(&mut self, attempt: &EndedAttempt) -> Result<(), AttemptError> {
+        let lease = &attempt.lease;
+        let run = lease.run;
+        if lease.experiment != self.standing.experiment {
+            let expected = self.standing.experiment;
+            return Err(AttemptError::Experiment { found: lease.experiment, expected });
+        }
+        let Some(reported) = self.reported.get_mut(run.0 as usize) else {
+            self.beyond_plan += 1;
+            return Ok(());
+        };
+        let expected = self.plan.cell_number(run);
+        if attempt.cell != expected {
+            return Err(AttemptError::Cell { run, found: attempt.cell, expected });
+        }
+        let cell = &mut self.cells[expected as usize];
+        match &attempt.end {
+            AttemptEnd::Lost { reason, after, late } => {
+                cell.mishaps.lost((run, lease.attempt), reason, *after, late.is_some());
+            }
+            AttemptEnd::Reported(_) if *reported => return Err(AttemptError::ReportedTwice { run }),
+            AttemptEnd::Reported(record) => {
+                *reported = true;
+                match &record.outcome {
+                    Outcome::Measured => {
+                        let next = self.hosts.len() as u32;
+                        let host = match self.hosts.get(&lease.host) {
+                            Some(host) => *host,
+                            None => *self.hosts.entry(lease.host.clone()).or_insert(next),
+                        };
+                        cell.fresh += u64::from(lease.evidence.served_in_scope == 0);
+                        cell.measured(run, host, &record.metrics);
+                    }
+                    Outcome::Failed(failure) => cell.mishaps.failed(run, failure, record),
+                    Outcome::NotExecuted { reason } => {
+                        cell.mishaps.not_executed((run, lease.attempt), reason)
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The report at the plan's confidence level, or at another.
+    ///
+    /// # Errors
+    /// [`LevelError`] when the plan's level is none.
+    pub fn report(&self, confidence: Option<ConfidenceLevel>) -> Result<Report, LevelError> {
+        let planned = self.plan.experiment.analysis.confidence;
+        let level = confidence.map_or_else(|| ConfidenceLevel::new(planned), Ok)?;
+        Ok(assembly::report(self, level))
+    }
+}

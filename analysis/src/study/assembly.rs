@@ -1,0 +1,265 @@
+//! Puts the report of a study together.
+
+use super::cell::CellRecords;
+use super::comparison::{BenchmarkReport, CellReport, Pair};
+use super::count::{counted, grouped};
+use super::independence::{IndependenceKind, IndependenceReport};
+use super::method::MethodReport;
+use super::metric::MetricReport;
+use super::report::{Head, MishapTotals, Report, SCHEMA_VERSION, State};
+use super::suite::{Suite, SuiteReport};
+use super::warning::Warnings;
+use super::{Phase, Standing, Study, proportion};
+use crate::{ConfidenceLevel, Sample, Selection, SuiteMember, Weights};
+use speedup_core::experiment::{self, Metric};
+use speedup_core::time::Timestamp;
+
+/// A benchmark with the samples of its versions.
+struct Sampled<'a> {
+    name: &'a str,
+    weight: Option<f64>,
+    records: &'a [CellRecords],
+    samples: Vec<Option<Sample>>,
+}
+
+/// The report of `study` at `level`.
+pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Report {
+    let experiment = &study.plan.experiment;
+    let versions = experiment.versions.len().max(1);
+    let sampled: Vec<Sampled<'_>> = sample(study, versions);
+    let totals = totals(study);
+    let head = head(study, level);
+    let independence = IndependenceReport::new(experiment.independence, &study.cells, versions);
+    let mut warnings = Warnings::default();
+    warn_of_the_whole(&head, &independence, &mut warnings);
+    warn_of_losses(&sampled, &totals, &mut warnings);
+    let benchmarks: Vec<BenchmarkReport> =
+        sampled.iter().map(|sampled| benchmark(sampled, study, level, &mut warnings)).collect();
+    let selection = selection(study);
+    let suites = (1..experiment.versions.len())
+        .map(|version| suite(study, &sampled, &benchmarks, version, level, selection, &mut warnings));
+    let suites = suites.collect();
+    let others = experiment.metrics.iter().filter(|metric| **metric != Metric::Wall);
+    let rows = || sampled.iter().map(|sampled| (sampled.name, sampled.records));
+    let from_plan = level.get() == experiment.analysis.confidence;
+    Report {
+        schema_version: SCHEMA_VERSION,
+        suites,
+        independence,
+        metrics: others.map(|metric| MetricReport::new(*metric, rows())).collect(),
+        mishaps: totals,
+        warnings: warnings.into_list(),
+        method: MethodReport::new(experiment, level, from_plan, benchmarks.len() as u64),
+        benchmarks,
+        head,
+    }
+}
+
+fn sample(study: &Study, versions: usize) -> Vec<Sampled<'_>> {
+    let taking_part = study.plan.benchmarks.iter().zip(study.cells.chunks(versions));
+    let named =
+        taking_part.filter_map(|(index, records)| Some((study.plan.experiment.benchmark(*index)?, records)));
+    named
+        .map(|(benchmark, records)| Sampled {
+            name: &benchmark.name,
+            weight: benchmark.weight,
+            records,
+            samples: records.iter().map(|cell| cell.sample(Metric::Wall).ok()).collect(),
+        })
+        .collect()
+}
+
+fn benchmark(
+    sampled: &Sampled<'_>,
+    study: &Study,
+    level: ConfidenceLevel,
+    warnings: &mut Warnings,
+) -> BenchmarkReport {
+    let versions = &study.plan.experiment.versions;
+    let cells: Vec<CellReport> = versions
+        .iter()
+        .zip(&sampled.samples)
+        .zip(sampled.records)
+        .map(|((version, sample), records)| CellReport::new(&version.name, sample.as_ref(), records))
+        .collect();
+    let comparisons = (1..versions.len())
+        .map(|version| {
+            let samples = [0, version].map(|version| sampled.samples[version].as_ref());
+            let pair = Pair { baseline: &cells[0], candidate: &cells[version], samples };
+            let about = match versions.len() {
+                2 => sampled.name.to_owned(),
+                _ => format!("{} ({})", sampled.name, versions[version].name),
+            };
+            pair.compare(level, &about, warnings)
+        })
+        .collect();
+    BenchmarkReport { name: sampled.name.to_owned(), cells, comparisons }
+}
+
+fn suite(
+    study: &Study,
+    sampled: &[Sampled<'_>],
+    benchmarks: &[BenchmarkReport],
+    version: usize,
+    level: ConfidenceLevel,
+    selection: Selection,
+    warnings: &mut Warnings,
+) -> SuiteReport {
+    let experiment = &study.plan.experiment;
+    let compared: Vec<_> =
+        benchmarks.iter().map(|benchmark| (benchmark, &benchmark.comparisons[version - 1])).collect();
+    let comparable =
+        sampled.iter().zip(&compared).filter(|(_, (_, comparison))| comparison.observed.is_some());
+    let (mut members, mut given) = (Vec::new(), Vec::new());
+    for (sampled, _) in comparable {
+        if let (Some(baseline), Some(candidate)) = (&sampled.samples[0], &sampled.samples[version]) {
+            members.push(SuiteMember { baseline, candidate });
+            given.push(sampled.weight.unwrap_or(f64::NAN));
+        }
+    }
+    let weights = match experiment.analysis.weights {
+        experiment::Weights::Equal => Weights::Equal,
+        experiment::Weights::Fraction => Weights::Fraction,
+        experiment::Weights::Custom => Weights::Custom(given),
+    };
+    let names = [0, version].map(|version| experiment.versions[version].name.as_str());
+    let comparisons: Vec<_> = compared.iter().map(|(_, comparison)| *comparison).collect();
+    let [baseline, candidate] = names;
+    let suite = Suite { candidate, baseline, benchmarks: compared, members, weights, level };
+    let mut report = suite.report(warnings);
+    report.proportions = proportion::all(&comparisons, selection, level);
+    report.required = report.proportions.first().and_then(|accelerated| {
+        proportion::required(accelerated, experiment.analysis.precision, selection, level)
+    });
+    report
+}
+
+/// How the plan selected its benchmarks.
+fn selection(study: &Study) -> Selection {
+    match study.plan.experiment.drawn {
+        Some(_) => Selection::DrawnFromFinite { size: study.plan.experiment.benchmarks.len() as u64 },
+        None => Selection::Chosen,
+    }
+}
+
+fn head(study: &Study, level: ConfidenceLevel) -> Head {
+    let experiment = &study.plan.experiment;
+    let Standing { experiment: id, submitted, submitted_by, phase, tally } = &study.standing;
+    let versions: Vec<String> = experiment.versions.iter().map(|version| version.name.clone()).collect();
+    let measured_runs: u64 = study.cells.iter().map(|cell| cell.hosts.len() as u64).sum();
+    let planned_runs = u64::from(study.plan.runs());
+    let (finished, phase) = match phase {
+        Phase::Running => (None, "running"),
+        Phase::Paused { .. } => (None, "paused"),
+        Phase::Cancelling => (None, "cancelling"),
+        Phase::Finished { at, cancelled: true } => (Some(*at), "cancelled"),
+        Phase::Finished { at, cancelled: false } => (Some(*at), "finished"),
+    };
+    let state = match (measured_runs, phase) {
+        (0, _) => State::Empty,
+        (_, "finished") => State::Complete,
+        (_, _) => State::Partial,
+    };
+    Head {
+        experiment: id.to_string(),
+        name: experiment.name.clone(),
+        description: experiment.description.clone(),
+        seed: experiment.seed.0,
+        baseline: versions.first().cloned().unwrap_or_default(),
+        versions,
+        confidence: level.get(),
+        submitted_unix_ns: submitted.0,
+        submitted: calendar(*submitted),
+        submitted_by: submitted_by.clone(),
+        finished_unix_ns: finished.map(|at| at.0),
+        finished: finished.map(calendar),
+        state,
+        phase: phase.to_owned(),
+        planned_runs,
+        runs_per_cell: planned_runs / u64::from(study.plan.cells()).max(1),
+        measured_runs,
+        tally: *tally,
+    }
+}
+
+/// A moment as RFC 3339 in UTC, to the second.
+fn calendar(at: Timestamp) -> String {
+    let seconds = i64::try_from(at.0 / 1_000_000_000).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_second(seconds).map_or_else(|_| format!("{seconds} s"), |at| at.to_string())
+}
+
+fn totals(study: &Study) -> MishapTotals {
+    let mut totals = MishapTotals { beyond_plan: study.beyond_plan, ..MishapTotals::default() };
+    for cell in &study.cells {
+        totals.failed_runs += cell.mishaps.failed_runs();
+        totals.timeouts += cell.mishaps.timeouts();
+        totals.lost_attempts += cell.mishaps.lost_attempts();
+        totals.abandoned_runs += cell.mishaps.abandoned_runs;
+        totals.late_reports += cell.mishaps.late_reports;
+    }
+    totals
+}
+
+fn warn_of_the_whole(head: &Head, independence: &IndependenceReport, warnings: &mut Warnings) {
+    match head.state {
+        State::Complete => {}
+        State::Partial => warnings.raise(
+            "partial",
+            format!(
+                "This report is from {} of {}: a verdict read while runs arrive is not one at its confidence level; \
+                 wait for the end.",
+                grouped(head.measured_runs),
+                counted(head.planned_runs, "planned run")
+            ),
+        ),
+        State::Empty => warnings.raise("empty", "No run is measured yet: there is nothing to conclude.".to_owned()),
+    }
+    let code = match independence.kind {
+        IndependenceKind::NoRuns | IndependenceKind::Provided => return,
+        IndependenceKind::WithinCells => "dependent_through_host",
+        IndependenceKind::NotProvided => "independence_not_provided",
+        IndependenceKind::Broken => "independence_broken",
+    };
+    warnings.raise(code, independence.sentence.clone());
+}
+
+fn warn_of_losses(sampled: &[Sampled<'_>], totals: &MishapTotals, warnings: &mut Warnings) {
+    for Sampled { name, records, .. } in sampled {
+        let sum = |count: fn(&CellRecords) -> u64| records.iter().map(count).sum::<u64>();
+        if sum(|cell| cell.mishaps.timeouts()) > 0 {
+            warnings.concern("timeouts_censor", name, || {
+                "Runs that did not end in time are missing from their samples, which so look faster than they \
+                 are: raise the timeout and repeat."
+                    .to_owned()
+            });
+        }
+        if sum(|cell| cell.mishaps.failed_runs()) > 0 {
+            warnings.concern("failed_runs", name, || {
+                "Runs failed; the samples hold only those that did not, so the comparison is of the successful \
+                 runs: see the failures below."
+                    .to_owned()
+            });
+        }
+        if sum(|cell| cell.mishaps.lost_attempts()) > 0 {
+            warnings.concern("retries_can_bias", name, || {
+                "Attempts were lost and their runs repeated, which can bias a sample, since slow runs are lost \
+                 more often: compare the lost attempts of the versions, and mend what loses them."
+                    .to_owned()
+            });
+        }
+        if sum(|cell| cell.mishaps.abandoned_runs) > 0 {
+            warnings.concern("abandoned_runs", name, || {
+                "Runs lost all their attempts, so samples are smaller than planned: mend what loses them, and \
+                 extend the experiment."
+                    .to_owned()
+            });
+        }
+    }
+    if totals.beyond_plan > 0 {
+        let attempts = counted(totals.beyond_plan, "attempt");
+        let sentence = format!(
+            "The plan was extended while this report was made, and {attempts} are not in it: ask again."
+        );
+        warnings.raise("plan_extended_meanwhile", sentence);
+    }
+}

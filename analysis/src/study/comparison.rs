@@ -1,0 +1,246 @@
+//! One benchmark: its cells, and each candidate against the baseline.
+
+use super::cell::CellRecords;
+use super::count::counted;
+use super::mishap::Mishaps;
+use super::protocol::{self, IntervalReport, Judged, ProtocolReport};
+use super::verdict::{Direction, Protocol, Reason, Verdict, headline};
+use super::warning::Warnings;
+use crate::{Caveat, ConfidenceLevel, RatioError, Sample, SpeedupTest};
+use serde::{Deserialize, Serialize};
+
+/// A benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BenchmarkReport {
+    /// Its name.
+    pub name: String,
+    /// Its cells, in the order of the versions.
+    pub cells: Vec<CellReport>,
+    /// The candidates against the baseline, in the order of the versions.
+    pub comparisons: Vec<ComparisonReport>,
+}
+
+/// A benchmark in one version.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellReport {
+    /// The version.
+    pub version: String,
+    /// The measured runs.
+    pub n: u64,
+    /// Their wall times; `None` without measured runs.
+    pub wall_ns: Option<SampleReport>,
+    /// What was not measured.
+    pub mishaps: Mishaps,
+}
+
+/// A sample in a few numbers, in the unit of its observations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SampleReport {
+    /// The least.
+    pub min: f64,
+    /// The lower quartile (type 7).
+    pub lower_quartile: f64,
+    /// The median.
+    pub median: f64,
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// The upper quartile.
+    pub upper_quartile: f64,
+    /// The largest.
+    pub max: f64,
+    /// The standard deviation; `None` for one run.
+    pub standard_deviation: Option<f64>,
+}
+
+/// A candidate against the baseline, on one benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComparisonReport {
+    /// The candidate.
+    pub candidate: String,
+    /// The measured runs of the baseline.
+    pub baseline_n: u64,
+    /// The measured runs of the candidate.
+    pub candidate_n: u64,
+    /// The headline verdict.
+    pub verdict: Verdict,
+    /// The protocol that it is by.
+    pub by: Option<Protocol>,
+    /// Why there is not enough data.
+    pub reason: Option<Reason>,
+    /// The observed speedups, with measured runs of both.
+    pub observed: Option<ObservedReport>,
+    /// What the mean says; `None` with fewer than 2 runs of either.
+    pub mean: Option<ProtocolReport>,
+    /// What the median says; `None` with fewer than 2 runs of either.
+    pub median: Option<ProtocolReport>,
+    /// The estimated probability that a run of the candidate is faster than one of the baseline.
+    pub probability_faster: Option<f64>,
+}
+
+/// The observed speedups (000 §3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ObservedReport {
+    /// Of the least times; whether it is reproducible cannot be tested (000 App. A).
+    pub min: f64,
+    /// Of the means.
+    pub mean: f64,
+    /// Of the medians.
+    pub median: f64,
+}
+
+impl ComparisonReport {
+    /// What the protocol of the headline says.
+    pub fn headline(&self) -> Option<&ProtocolReport> {
+        self.of(self.by?)
+    }
+
+    /// What a protocol says.
+    pub fn of(&self, protocol: Protocol) -> Option<&ProtocolReport> {
+        match protocol {
+            Protocol::Mean => self.mean.as_ref(),
+            Protocol::Median => self.median.as_ref(),
+        }
+    }
+
+    /// What the observed times say, by the headline's protocol.
+    pub fn direction(&self) -> Option<Direction> {
+        self.headline().map(|headline| headline.direction)
+    }
+}
+
+impl CellReport {
+    pub(super) fn new(version: &str, sample: Option<&Sample>, records: &CellRecords) -> Self {
+        Self {
+            version: version.to_owned(),
+            n: sample.map_or(0, |sample| sample.len() as u64),
+            wall_ns: sample.map(SampleReport::from),
+            mishaps: records.mishaps.clone(),
+        }
+    }
+}
+
+impl From<&Sample> for SampleReport {
+    fn from(sample: &Sample) -> Self {
+        let quartile = |probability| sample.quantile(probability).unwrap_or_else(|_| sample.median());
+        Self {
+            min: sample.min(),
+            lower_quartile: quartile(0.25),
+            median: sample.median(),
+            mean: sample.mean(),
+            upper_quartile: quartile(0.75),
+            max: sample.max(),
+            standard_deviation: sample.standard_deviation(),
+        }
+    }
+}
+
+/// The two cells of a comparison.
+pub(super) struct Pair<'a> {
+    pub(super) baseline: &'a CellReport,
+    pub(super) candidate: &'a CellReport,
+    pub(super) samples: [Option<&'a Sample>; 2],
+}
+
+impl Pair<'_> {
+    /// Compares them, and raises the caveats `about` the benchmark.
+    pub(super) fn compare(
+        &self,
+        level: ConfidenceLevel,
+        about: &str,
+        warnings: &mut Warnings,
+    ) -> ComparisonReport {
+        let (baseline, candidate) = match self.samples {
+            [Some(baseline), Some(candidate)] => (baseline, candidate),
+            [None, _] => return self.without(not_measured("baseline", self.baseline)),
+            [Some(_), None] => return self.without(not_measured("candidate", self.candidate)),
+        };
+        let test = match SpeedupTest::new(baseline, candidate) {
+            Ok(test) => test,
+            Err(error) => return self.without(Reason::from(&error)),
+        };
+        let observed =
+            ObservedReport { min: test.speedups.min, mean: test.speedups.mean, median: test.speedups.median };
+        let (n, m) = (baseline.len(), candidate.len());
+        if n < 2 || m < 2 {
+            let reason = Reason::from(&RatioError::TooFew { n, m });
+            return ComparisonReport { observed: Some(observed), ..self.without(reason) };
+        }
+        let mean = protocol::mean(&test.mean, baseline, candidate, level);
+        let median = protocol::median(&test.median, baseline, candidate, level);
+        let by = headline(mean.report.verdict, mean.caveats.is_empty(), median.report.verdict);
+        warn(by, &mean, &median, about, warnings);
+        let chosen = match by {
+            Protocol::Mean => &mean.report,
+            Protocol::Median => &median.report,
+        };
+        ComparisonReport {
+            verdict: chosen.verdict,
+            by: Some(by),
+            reason: chosen.reason.clone(),
+            observed: Some(observed),
+            probability_faster: Some(test.median.probability_faster()),
+            mean: Some(mean.report),
+            median: Some(median.report),
+            ..self.without(Reason::new("", ""))
+        }
+    }
+
+    /// A comparison that cannot be made.
+    fn without(&self, reason: Reason) -> ComparisonReport {
+        ComparisonReport {
+            candidate: self.candidate.version.clone(),
+            baseline_n: self.baseline.n,
+            candidate_n: self.candidate.n,
+            verdict: Verdict::NotEnoughData,
+            by: None,
+            reason: Some(reason),
+            observed: None,
+            mean: None,
+            median: None,
+            probability_faster: None,
+        }
+    }
+}
+
+fn not_measured(side: &str, cell: &CellReport) -> Reason {
+    let failed = cell.mishaps.failed_runs();
+    let because = match (failed, cell.mishaps.lost_attempts()) {
+        (0, 0) => String::new(),
+        (0, lost) => format!(": {} lost", counted(lost, "attempt")),
+        (failed, 0) => format!(": {} failed", counted(failed, "run")),
+        (failed, lost) => {
+            format!(": {} failed, {} lost", counted(failed, "run"), counted(lost, "attempt"))
+        }
+    };
+    Reason::new("not_measured", format!("No run of the {side}, {}, was measured{because}", cell.version))
+}
+
+/// Raises the caveats of the chosen protocol, of its interval, and of what made it be chosen.
+fn warn(by: Protocol, mean: &Judged, median: &Judged, about: &str, warnings: &mut Warnings) {
+    let chosen = match by {
+        Protocol::Mean => mean,
+        Protocol::Median => median,
+    };
+    for reason in [&mean.report.reason, &chosen.report.reason].into_iter().flatten() {
+        warnings.reason(reason, about);
+    }
+    // That the mean is doubtful matters whichever protocol speaks: it is why the median does.
+    let mean_again = if by == Protocol::Mean { &[][..] } else { &mean.caveats };
+    for caveat in mean_again.iter().chain(&chosen.caveats).chain(&chosen.interval_caveats) {
+        warnings.caveat(caveat, about);
+    }
+    let report = &chosen.report;
+    if report.verdict == Verdict::NoDifferenceShown && report.best.confidence.is_none() {
+        warnings.caveat(&Caveat::NoLevelAboveHalf, about);
+    }
+    let covers_one = |interval: &IntervalReport| {
+        interval.ends().is_some_and(|(lower, upper)| lower <= 1.0 && 1.0 <= upper)
+    };
+    if report.verdict.is_conclusive() && covers_one(&report.interval) {
+        warnings.concern("interval_covers_one", about, || {
+            "The verdict asks one direction and the interval both, so an interval that just covers 1 may stand \
+             beside faster or slower: the difference is small against its noise; plan more runs."
+                .to_owned()
+        });
+    }
+}

@@ -1,0 +1,81 @@
+//! Numbers as sentences show them.
+
+/// A count with its thousands set apart: 1 860.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() * 2);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push('\u{a0}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count of things with the right form of the noun: "1 run", "2 runs".
+pub fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{}\u{a0}{noun}{plural}", grouped(count))
+}
+
+/// The decimals that show the leading digit of `width`, at most `most`.
+pub fn decimals(width: f64, most: usize) -> usize {
+    if !(width > 0.0 && width.is_finite()) {
+        return most.min(2);
+    }
+    let needed = -width.log10().floor();
+    needed.clamp(0.0, most as f64) as usize
+}
+
+/// A speedup with its interval, as many digits as the interval bears: "1.23× [1.19, 1.27]".
+pub fn ratio(estimate: f64, interval: Option<(f64, f64)>) -> String {
+    match interval {
+        Some((lower, upper)) => {
+            let digits = decimals(upper - lower, 4).max(2);
+            format!("{estimate:.digits$}× [{lower:.digits$}, {upper:.digits$}]")
+        }
+        None => format!("{estimate:.2}×"),
+    }
+}
+
+/// The change of the time that goes with a speedup, in percent: "−18.7 %".
+pub fn change(percent: f64, interval: Option<(f64, f64)>) -> String {
+    let digits = interval.map_or(1, |(lower, upper)| decimals(100.0 * (1.0 / lower - 1.0 / upper), 2).max(1));
+    let size = format!("{:.digits$}", percent.abs());
+    let sign = match percent {
+        _ if size.bytes().all(|byte| matches!(byte, b'0' | b'.')) => "",
+        _ if percent < 0.0 => "−",
+        _ => "+",
+    };
+    format!("{sign}{size}\u{a0}%")
+}
+
+/// A share in percent: "95 %", "99.9 %".
+pub fn percent(share: f64) -> String {
+    format!("{}\u{a0}%", (share * 1e4).round() / 1e2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_860), "1\u{a0}860");
+        assert_eq!(grouped(1_000_000), "1\u{a0}000\u{a0}000");
+        assert_eq!(counted(1, "run"), "1\u{a0}run");
+    }
+
+    #[test]
+    fn digits_follow_the_interval() {
+        assert_eq!(ratio(1.2345, Some((1.19, 1.27))), "1.23× [1.19, 1.27]");
+        assert_eq!(ratio(1.2345, Some((1.0, 1.5))), "1.23× [1.00, 1.50]");
+        assert_eq!(ratio(1.2345, Some((1.2341, 1.2349))), "1.2345× [1.2341, 1.2349]");
+        assert_eq!(change(-18.69, Some((1.19, 1.27))), "−18.7\u{a0}%");
+        assert_eq!(change(-0.001, Some((0.99, 1.01))), "0.0\u{a0}%");
+        assert_eq!(percent(0.95), "95\u{a0}%");
+    }
+}

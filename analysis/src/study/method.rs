@@ -1,0 +1,157 @@
+//! How the report was made: names, sources, and everything pinned, so that another can make it again.
+
+use super::count;
+use crate::speedup_test::Rules;
+use crate::{ConfidenceLevel, ExactRule, MeanRatio, MedianRatio, ProportionMethod, SuiteRatio};
+use serde::{Deserialize, Serialize};
+use speedup_core::experiment::Experiment;
+
+/// How the report was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MethodReport {
+    /// Name and version of the software.
+    pub software: String,
+    /// The seed of the experiment, from which its benchmarks and the order of its runs were drawn.
+    pub seed: u64,
+    /// The confidence level.
+    pub confidence: f64,
+    /// `plan`, or `request` where the reader asked for another level than the plan's.
+    pub confidence_from: String,
+    /// The weights of the benchmarks: `equal`, `custom` or `fraction`.
+    pub weights: String,
+    /// The precision for the required number of benchmarks.
+    pub precision: f64,
+    /// The rules by which the protocols differ from the original program.
+    pub rules: Vec<String>,
+    /// The methods, each with its source.
+    pub notes: Vec<MethodNote>,
+}
+
+/// A method and where it is from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MethodNote {
+    /// What it is for.
+    pub subject: String,
+    /// What was done, in a sentence.
+    pub sentence: String,
+    /// Where it is from.
+    pub source: String,
+}
+
+impl MethodReport {
+    pub(super) fn new(
+        experiment: &Experiment,
+        level: ConfidenceLevel,
+        from_plan: bool,
+        benchmarks: u64,
+    ) -> Self {
+        Self {
+            software: format!("speedup {}", env!("CARGO_PKG_VERSION")),
+            seed: experiment.seed.0,
+            confidence: level.get(),
+            confidence_from: if from_plan { "plan" } else { "request" }.to_owned(),
+            weights: weights_name(experiment.analysis.weights).to_owned(),
+            precision: experiment.analysis.precision,
+            rules: rules(Rules::OURS),
+            notes: notes(level, benchmarks),
+        }
+    }
+}
+
+/// The weights' name in plans.
+fn weights_name(weights: speedup_core::experiment::Weights) -> &'static str {
+    use speedup_core::experiment::Weights;
+    match weights {
+        Weights::Equal => "equal",
+        Weights::Custom => "custom",
+        Weights::Fraction => "fraction",
+    }
+}
+
+fn rules(rules: Rules) -> Vec<String> {
+    use crate::speedup_test::Beyond5000;
+    let beyond = match rules.beyond_5000 {
+        Beyond5000::Large => {
+            "Samples of more than 5000 runs, which Shapiro–Wilk cannot test, count as large."
+        }
+        Beyond5000::Refused => "Samples of more than 5000 runs stop the protocol of the mean.",
+    };
+    let exact = match rules.kolmogorov_smirnov {
+        ExactRule::SmallProduct => "Kolmogorov–Smirnov is exact, given the ties, for n·m < 10000.",
+        ExactRule::SmallProductWithoutTies => "Kolmogorov–Smirnov is exact for n·m < 10000 without ties.",
+    };
+    vec![beyond.to_owned(), exact.to_owned()]
+}
+
+fn notes(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
+    let note = |subject: &str, sentence: String, source: &str| MethodNote {
+        subject: subject.to_owned(),
+        sentence,
+        source: source.to_owned(),
+    };
+    let wrong = benchmarks as f64 * 2.0 * level.risk().get();
+    vec![
+        note(
+            "sample",
+            "Measured runs only, in run order; no outlier is removed. Failed, lost and late attempts are counted, \
+             not analysed."
+                .to_owned(),
+            "000 §2",
+        ),
+        note(
+            "verdict",
+            format!(
+                "Speedup-Test, one-sided, faster and slower each at {}; by the mean where its assumptions are not \
+                 rejected, else by the median. Not adjusted for the number of benchmarks: without any difference, \
+                 up to {wrong:.1} of {benchmarks} would be called faster or slower by chance.",
+                count::percent(level.get())
+            ),
+            "000 §4, Figs. 1 and 2",
+        ),
+        note(
+            "mean",
+            "Shapiro–Wilk on samples of at most 30 runs, F to choose Student's or Welch's t.".to_owned(),
+            "000 §4.1",
+        ),
+        note(
+            "median",
+            "Kolmogorov–Smirnov on median-centred samples, then the Wilcoxon–Mann–Whitney rank sum; exact below \
+             50 runs without ties."
+                .to_owned(),
+            "000 §4.2",
+        ),
+        note(
+            "best level",
+            "The least risk at which the protocol's answer is significant, in closed form; found in the data, so \
+             a p-value rather than a risk fixed beforehand."
+                .to_owned(),
+            "000 §6.2.2",
+        ),
+        note("interval of the mean", MeanRatio::NAME.to_owned() + ".", "004 §7.3.2, eq. 12"),
+        note(
+            "interval of the median",
+            format!("{}; normal from 50 runs. It is for versions that differ by a factor.", MedianRatio::NAME_EXACT),
+            "Hodges and Lehmann 1963",
+        ),
+        note("overall", "G = Σw(x − y)/Σw x and S = 1/(1 − G).".to_owned(), "000 §3.2"),
+        note(
+            "suite",
+            format!("{}, weights taken as fixed. Of one benchmark: its own verdict.", SuiteRatio::NAME),
+            "after 004 §7.3.2",
+        ),
+        note(
+            "proportion",
+            format!(
+                "{}, beside the one recommended for so many benchmarks, the {}.",
+                ProportionMethod::WilsonCorrected.name(),
+                ProportionMethod::recommended(benchmarks).name()
+            ),
+            "000 §5; Brown, Cai, DasGupta 2001",
+        ),
+        note(
+            "required benchmarks",
+            "z²C(1−C)/r² ≤ b (Wald), and the least b with Wilson's half-width at most r.".to_owned(),
+            "000 §5",
+        ),
+    ]
+}

@@ -1,0 +1,41 @@
+//! How an experiment stands when its report is asked for.
+
+use speedup_core::event::Tally;
+use speedup_core::id::ExperimentId;
+use speedup_core::time::Timestamp;
+
+/// How an experiment stands, as its coordinator says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Which experiment.
+    pub experiment: ExperimentId,
+    /// When it was submitted.
+    pub submitted: Timestamp,
+    /// Who submitted it.
+    pub submitted_by: String,
+    /// Whether its runs are still given out.
+    pub phase: Phase,
+    /// How its runs stand.
+    pub tally: Tally,
+}
+
+/// Whether runs are still given out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// They are.
+    Running,
+    /// Not until someone resumes it.
+    Paused {
+        /// Why.
+        reason: String,
+    },
+    /// It was cancelled; runs under way end.
+    Cancelling,
+    /// All runs are settled.
+    Finished {
+        /// Since when.
+        at: Timestamp,
+        /// Whether it was cancelled.
+        cancelled: bool,
+    },
+}

@@ -1,0 +1,292 @@
+//! A candidate over all benchmarks: the overall speedup, the verdict in words, and the counts behind it.
+//!
+//! The verdict on the suite is by the overall speedup of the mean ([`crate::SuiteRatio`]), one-sided at the
+//! report's confidence level like those of the benchmarks; of a single benchmark it is that benchmark's own.
+
+use super::comparison::{BenchmarkReport, ComparisonReport};
+use super::count;
+use super::proportion::{ProportionReport, RequiredReport};
+use super::protocol::IntervalReport;
+use super::verdict::{Direction, Protocol, Reason, Verdict};
+use super::warning::Warnings;
+use crate::{
+    Alternative, ConfidenceLevel, Overall, PValue, RatioError, SuiteMember, SuiteRatio, SuiteRatioError,
+    Summary, Weights,
+};
+use serde::{Deserialize, Serialize};
+
+/// A candidate over all benchmarks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SuiteReport {
+    /// The candidate.
+    pub candidate: String,
+    /// The verdict on the suite.
+    pub verdict: Verdict,
+    /// The verdict in a sentence, with how much and how sure.
+    pub sentence: String,
+    /// Why there is not enough data.
+    pub reason: Option<Reason>,
+    /// How many benchmarks have which headline verdict.
+    pub benchmarks: VerdictCounts,
+    /// The overall speedup that the verdict is about; `None` without data.
+    pub speedup: Option<f64>,
+    /// The change of the time that goes with it, in percent.
+    pub change_percent: Option<f64>,
+    /// Its interval.
+    pub interval: Option<IntervalReport>,
+    /// The one-sided p-value of the verdict, in the observed direction.
+    pub p_value: Option<f64>,
+    /// The benchmarks that the overall numbers are over: those with measured runs of both versions.
+    pub over: u64,
+    /// Overall gain and speedup by minimum, mean and median (000 §3.2).
+    pub overall: Vec<OverallReport>,
+    /// How many benchmarks are accelerated, or slowed down, by the headline and by each protocol.
+    pub proportions: Vec<ProportionReport>,
+    /// How many benchmarks it takes to know the proportion to the plan's precision.
+    pub required: Option<RequiredReport>,
+}
+
+/// How many benchmarks have which headline verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerdictCounts {
+    /// Faster.
+    pub faster: u64,
+    /// Slower.
+    pub slower: u64,
+    /// No difference shown.
+    pub no_difference_shown: u64,
+    /// Not enough data.
+    pub not_enough_data: u64,
+}
+
+/// The overall gain and speedup by one summary.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OverallReport {
+    /// `min`, `mean` or `median`.
+    pub summary: String,
+    /// G, the share of the weighted baseline time that is saved.
+    pub gain: f64,
+    /// S = 1/(1 − G).
+    pub speedup: f64,
+}
+
+impl VerdictCounts {
+    pub(super) fn of<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> Self {
+        let mut counts = Self::default();
+        for verdict in verdicts {
+            *match verdict {
+                Verdict::Faster => &mut counts.faster,
+                Verdict::Slower => &mut counts.slower,
+                Verdict::NoDifferenceShown => &mut counts.no_difference_shown,
+                Verdict::NotEnoughData => &mut counts.not_enough_data,
+            } += 1;
+        }
+        counts
+    }
+
+    /// All benchmarks.
+    pub fn total(&self) -> u64 {
+        self.faster + self.slower + self.no_difference_shown + self.not_enough_data
+    }
+}
+
+/// What the overall numbers are computed from.
+pub(super) struct Suite<'a> {
+    pub(super) candidate: &'a str,
+    pub(super) baseline: &'a str,
+    /// All benchmarks that take part, each with the comparison of this candidate.
+    pub(super) benchmarks: Vec<(&'a BenchmarkReport, &'a ComparisonReport)>,
+    /// Those with a sample of positive times of both versions.
+    pub(super) members: Vec<SuiteMember<'a>>,
+    pub(super) weights: Weights,
+    pub(super) level: ConfidenceLevel,
+}
+
+/// The overall speedup with its verdict.
+struct Conclusion {
+    verdict: Verdict,
+    reason: Option<Reason>,
+    speedup: Option<f64>,
+    interval: Option<IntervalReport>,
+    p_value: Option<f64>,
+}
+
+impl Suite<'_> {
+    /// The report, with its proportions yet to be filled in.
+    pub(super) fn report(&self, warnings: &mut Warnings) -> SuiteReport {
+        self.warn(warnings);
+        let overall = |summary: Summary| {
+            let overall = Overall::new(&self.members, summary, &self.weights).ok()?;
+            let summary = match summary {
+                Summary::Min => "min",
+                Summary::Mean => "mean",
+                Summary::Median => "median",
+            };
+            Some(OverallReport { summary: summary.to_owned(), gain: overall.gain, speedup: overall.speedup })
+        };
+        let conclusion = self.conclusion();
+        let benchmarks = VerdictCounts::of(self.benchmarks.iter().map(|(_, comparison)| &comparison.verdict));
+        SuiteReport {
+            candidate: self.candidate.to_owned(),
+            verdict: conclusion.verdict,
+            sentence: self.sentence(&conclusion, benchmarks),
+            change_percent: conclusion.speedup.map(|speedup| 100.0 * (1.0 / speedup - 1.0)),
+            reason: conclusion.reason,
+            benchmarks,
+            speedup: conclusion.speedup,
+            interval: conclusion.interval,
+            p_value: conclusion.p_value,
+            over: self.members.len() as u64,
+            overall: Summary::ALL.into_iter().filter_map(overall).collect(),
+            proportions: Vec::new(),
+            required: None,
+        }
+    }
+
+    fn conclusion(&self) -> Conclusion {
+        match &self.benchmarks[..] {
+            [(_, only)] => Conclusion::of_one(only),
+            _ => self.of_many(),
+        }
+    }
+
+    fn of_many(&self) -> Conclusion {
+        let ratio = match SuiteRatio::new(&self.members, &self.weights) {
+            Ok(ratio) => ratio,
+            Err(error) => return Conclusion::refused(refusal(error, self.members.len())),
+        };
+        let [faster, slower] =
+            [Alternative::Greater, Alternative::Less].map(|alternative| ratio.p_value(1.0, alternative));
+        let p_value = if slower.get() < faster.get() { slower } else { faster };
+        let significant = PValue::rejects_at(p_value, self.level.risk());
+        let verdict = match Direction::of(ratio.estimate()) {
+            Direction::CandidateFaster if significant => Verdict::Faster,
+            Direction::CandidateSlower if significant => Verdict::Slower,
+            Direction::CandidateFaster | Direction::CandidateSlower | Direction::Neither => {
+                Verdict::NoDifferenceShown
+            }
+        };
+        Conclusion {
+            verdict,
+            reason: None,
+            speedup: Some(ratio.estimate()),
+            interval: Some((&ratio.interval(self.level)).into()),
+            p_value: Some(p_value.get()),
+        }
+    }
+
+    fn sentence(&self, conclusion: &Conclusion, counts: VerdictCounts) -> String {
+        let Self { candidate, baseline, level, .. } = self;
+        let over = match self.benchmarks.len() {
+            1 => String::new(),
+            _ => format!(" over {}", count::counted(self.members.len() as u64, "benchmark")),
+        };
+        let ends = conclusion.interval.as_ref().and_then(IntervalReport::ends);
+        let size = |speedup: f64| {
+            let change = count::change(100.0 * (1.0 / speedup - 1.0), ends);
+            format!("{} ({change}){over}", count::ratio(speedup, ends))
+        };
+        let level = count::percent(level.get());
+        let said = match (conclusion.verdict, conclusion.speedup) {
+            (Verdict::Faster, Some(speedup)) => {
+                format!(
+                    "{candidate} is faster than {baseline}: {}, at confidence level {level}.",
+                    size(speedup)
+                )
+            }
+            (Verdict::Slower, Some(speedup)) => {
+                format!(
+                    "{candidate} is slower than {baseline}: {}, at confidence level {level}.",
+                    size(speedup)
+                )
+            }
+            (Verdict::NoDifferenceShown, Some(speedup)) => format!(
+                "No difference shown between {candidate} and {baseline}: {}, at confidence level {level}.",
+                size(speedup)
+            ),
+            (Verdict::NotEnoughData, _) | (_, None) => {
+                let reason = conclusion.reason.as_ref().map_or("", |reason| reason.sentence.as_str());
+                format!("Not enough data to compare {candidate} with {baseline}. {reason}")
+            }
+        };
+        if counts.total() < 2 {
+            return said.trim_end().to_owned();
+        }
+        let of =
+            |number: u64, words: &str| (number > 0).then(|| format!("{words} on {}", count::grouped(number)));
+        let counts = [
+            Some(format!(
+                "faster on {} of {}",
+                count::grouped(counts.faster),
+                count::counted(counts.total(), "benchmark")
+            )),
+            Some(format!("slower on {}", count::grouped(counts.slower))),
+            of(counts.no_difference_shown, "no difference shown"),
+            of(counts.not_enough_data, "not enough data"),
+        ];
+        let counts: Vec<String> = counts.into_iter().flatten().collect();
+        format!("{} By benchmark: {}.", said.trim_end(), counts.join(", "))
+    }
+
+    fn warn(&self, warnings: &mut Warnings) {
+        if self.benchmarks.len() < 2 || self.members.is_empty() {
+            return;
+        }
+        for (benchmark, comparison) in &self.benchmarks {
+            if comparison.observed.is_none() {
+                warnings.concern("suite_incomplete", &benchmark.name, || {
+                    "The overall speedups leave out benchmarks without measured runs of both versions: mend \
+                     or repeat these before quoting the suite."
+                        .to_owned()
+                });
+            }
+            let small_not_normal = |comparison: &ComparisonReport| {
+                let reason = comparison.of(Protocol::Mean).and_then(|mean| mean.reason.as_ref());
+                reason.is_some_and(|reason| reason.code == "small_not_normal")
+            };
+            if small_not_normal(comparison) {
+                warnings.concern("suite_mean_approximate", &benchmark.name, || {
+                    "The verdict on the suite is by means, some of at most 30 runs that are not normally \
+                     distributed, so its level is approximate: plan more than 30 runs, or go by the benchmarks."
+                        .to_owned()
+                });
+            }
+        }
+    }
+}
+
+impl Conclusion {
+    fn of_one(only: &ComparisonReport) -> Self {
+        let headline = only.headline();
+        Self {
+            verdict: only.verdict,
+            reason: only.reason.clone(),
+            speedup: headline.map(|headline| headline.speedup),
+            interval: headline.map(|headline| headline.interval.clone()),
+            p_value: headline.and_then(|headline| headline.at_level.main_test.p_value),
+        }
+    }
+
+    fn refused(reason: Reason) -> Self {
+        Self {
+            verdict: Verdict::NotEnoughData,
+            reason: Some(reason),
+            speedup: None,
+            interval: None,
+            p_value: None,
+        }
+    }
+}
+
+fn refusal(error: SuiteRatioError, members: usize) -> Reason {
+    match error {
+        SuiteRatioError::Suite(_) if members == 0 => {
+            Reason::new("not_measured", "No benchmark has measured runs of both versions")
+        }
+        SuiteRatioError::Suite(error) => Reason::new("weights", error),
+        SuiteRatioError::Ratio(error @ RatioError::TooFew { .. }) => Reason::from(&error),
+        SuiteRatioError::Ratio(error @ (RatioError::NotPositive { .. } | RatioError::Constant)) => {
+            Reason::from(&error)
+        }
+    }
+}

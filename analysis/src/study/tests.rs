@@ -1,0 +1,262 @@
+//! Known answers on synthetic attempts.
+
+mod synthetic;
+
+use self::synthetic::{Synthetic, Times};
+use super::*;
+use speedup_core::record::Failure;
+use speedup_core::run::{AfterLoss, LossReason};
+use speedup_core::time::Span;
+
+/// Two versions of benchmarks, all at 100 ms.
+fn two(benchmarks: usize, runs: u32) -> Synthetic {
+    Synthetic::new(benchmarks, 2, runs, "")
+}
+
+fn only(report: &Report) -> &ComparisonReport {
+    assert_eq!((report.benchmarks.len(), report.benchmarks[0].comparisons.len()), (1, 1));
+    &report.benchmarks[0].comparisons[0]
+}
+
+fn codes(report: &Report) -> Vec<&str> {
+    report.warnings.iter().map(|warning| warning.code.as_str()).collect()
+}
+
+#[test]
+fn a_faster_candidate_is_faster() {
+    let report = two(1, 30).times(0, 1, Times::normal(80e6, 1e6)).report();
+    let comparison = only(&report);
+    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Protocol::Mean)));
+    assert_eq!(comparison.of(Protocol::Median).map(|median| median.verdict), Some(Verdict::Faster));
+    let headline = comparison.headline().unwrap();
+    let (lower, upper) = headline.interval.ends().unwrap();
+    assert!(lower < 1.25 && 1.25 < upper && upper - lower < 0.02, "{lower} {upper}");
+    assert!((headline.change_percent + 20.0).abs() < 1.0);
+    assert!(headline.best.confidence.unwrap() > 0.9999);
+    let suite = &report.suites[0];
+    assert_eq!((suite.verdict, suite.benchmarks.faster), (Verdict::Faster, 1));
+    assert!(suite.sentence.starts_with("v1 is faster than v0: 1.25"), "{}", suite.sentence);
+    assert_eq!((report.head.state, report.head.measured_runs), (State::Complete, 60));
+}
+
+#[test]
+fn a_slower_candidate_is_slower_and_an_equal_one_is_neither() {
+    let slower = two(1, 30).times(0, 1, Times::normal(120e6, 1e6)).report();
+    assert_eq!(only(&slower).verdict, Verdict::Slower);
+    assert_eq!(only(&slower).direction(), Some(Direction::CandidateSlower));
+    assert!(slower.suites[0].sentence.contains("is slower than v0: 0.8"), "{}", slower.suites[0].sentence);
+    let equal = two(1, 30).report();
+    assert_eq!(only(&equal).verdict, Verdict::NoDifferenceShown);
+    assert!(equal.suites[0].sentence.starts_with("No difference shown"), "{}", equal.suites[0].sentence);
+}
+
+#[test]
+fn the_median_speaks_where_the_mean_may_not() {
+    let report = two(1, 30)
+        .times(0, 0, Times::Skewed { least: 100e6, scale: 1e6 })
+        .times(0, 1, Times::Skewed { least: 90e6, scale: 1e6 })
+        .report();
+    let comparison = only(&report);
+    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Protocol::Median)));
+    let mean = comparison.of(Protocol::Mean).unwrap();
+    assert_eq!(mean.verdict, Verdict::NotEnoughData);
+    assert_eq!(mean.reason.as_ref().unwrap().code, "small_not_normal");
+    assert!(codes(&report).contains(&"small_not_normal"));
+}
+
+#[test]
+fn failures_are_counted_with_an_example_and_not_analysed() {
+    let exit = || Failure::Exit { code: 3, expected: 0 };
+    let report = two(1, 10)
+        .fail(0, 1, 4, exit(), "\nboom\u{1b}[2J: no such file\nmore")
+        .fail(0, 1, 1, Failure::TimedOut { limit: Span::from_secs(60) }, "")
+        .report();
+    let cell = &report.benchmarks[0].cells[1];
+    assert_eq!((cell.n, cell.mishaps.failed_runs(), cell.mishaps.timeouts()), (5, 5, 1));
+    let example = &cell.mishaps.failures["exit"].example;
+    assert_eq!(example.words, "exit code 3 instead of 0");
+    assert_eq!(example.line.as_deref(), Some("boom [2J: no such file"));
+    assert_eq!((report.mishaps.failed_runs, report.mishaps.timeouts), (5, 1));
+    assert!(codes(&report).contains(&"failed_runs") && codes(&report).contains(&"timeouts_censor"));
+}
+
+#[test]
+fn a_version_that_only_fails_has_no_verdict() {
+    let exit = Failure::Exit { code: 1, expected: 0 };
+    let report = two(2, 10).fail(1, 1, 10, exit, "broken").report();
+    let comparison = &report.benchmarks[1].comparisons[0];
+    assert_eq!(
+        (comparison.verdict, comparison.baseline_n, comparison.candidate_n),
+        (Verdict::NotEnoughData, 10, 0)
+    );
+    let reason = comparison.reason.as_ref().unwrap();
+    assert_eq!(reason.code, "not_measured");
+    assert_eq!(reason.sentence, "No run of the candidate, v1, was measured: 10\u{a0}runs failed.");
+    let suite = &report.suites[0];
+    assert_eq!((suite.over, suite.benchmarks.not_enough_data), (1, 1));
+    assert_eq!((suite.proportions[0].benchmarks, suite.proportions[0].undecided), (2, 1));
+    assert!(codes(&report).contains(&"suite_incomplete"));
+}
+
+#[test]
+fn lost_late_and_abandoned_are_counted_apart() {
+    let report = two(1, 10)
+        .lose(0, 0, 0, LossReason::HostLost, AfterLoss::Again(speedup_core::id::Attempt(2)))
+        .lose(0, 1, 1, LossReason::Expired, AfterLoss::Abandoned)
+        .late()
+        .report();
+    let [baseline, candidate] = &report.benchmarks[0].cells[..] else { panic!("two cells") };
+    assert_eq!((baseline.n, baseline.mishaps.lost["host_lost"].attempts), (10, 1));
+    assert_eq!((candidate.n, candidate.mishaps.abandoned_runs, candidate.mishaps.late_reports), (9, 1, 1));
+    assert_eq!((report.mishaps.lost_attempts, report.mishaps.late_reports), (2, 1));
+    assert!(codes(&report).contains(&"retries_can_bias") && codes(&report).contains(&"abandoned_runs"));
+}
+
+#[test]
+fn constant_data_are_refused_by_name_and_ties_are_told() {
+    let constant = two(1, 10).times(0, 0, Times::Constant(5e6)).times(0, 1, Times::Constant(5e6)).report();
+    let comparison = only(&constant);
+    assert_eq!(comparison.verdict, Verdict::NoDifferenceShown);
+    assert_eq!(comparison.by, Some(Protocol::Median));
+    let mean = comparison.of(Protocol::Mean).unwrap();
+    assert_eq!(
+        (mean.verdict, mean.reason.as_ref().unwrap().code.as_str()),
+        (Verdict::NotEnoughData, "sub_test_refused")
+    );
+    let IntervalReport::Missing { reason } = &mean.interval else { panic!("an interval of constants") };
+    assert_eq!(reason.code, "constant");
+    assert!(codes(&constant).contains(&"ties"));
+}
+
+#[test]
+fn too_few_runs_are_not_enough_data() {
+    let one = two(1, 1).report();
+    assert_eq!(only(&one).reason.as_ref().unwrap().code, "too_few_runs");
+    assert!(only(&one).observed.is_some() && only(&one).mean.is_none());
+    let two_runs = two(1, 2).times(0, 1, Times::normal(50e6, 1e6)).report();
+    let comparison = only(&two_runs);
+    assert_eq!(comparison.verdict, Verdict::NotEnoughData);
+    assert_eq!(comparison.reason.as_ref().unwrap().code, "too_few_runs");
+}
+
+#[test]
+fn an_empty_experiment_and_a_partial_one_say_so() {
+    let empty = two(2, 30).take(0).running().report();
+    assert_eq!((empty.head.state, empty.independence.kind), (State::Empty, IndependenceKind::NoRuns));
+    assert_eq!((empty.suites[0].verdict, empty.suites[0].over), (Verdict::NotEnoughData, 0));
+    assert_eq!(codes(&empty)[0], "empty");
+    let partial = two(2, 30).take(50).running().report();
+    assert_eq!((partial.head.state, partial.head.measured_runs), (State::Partial, 50));
+    assert_eq!(codes(&partial)[0], "partial");
+    assert_eq!(partial.head.finished, None);
+}
+
+#[test]
+fn three_versions_are_each_compared_with_the_baseline() {
+    let report = Synthetic::new(3, 3, 20, "")
+        .times(0, 1, Times::normal(80e6, 1e6))
+        .times(1, 1, Times::normal(81e6, 1e6))
+        .times(2, 1, Times::normal(82e6, 1e6))
+        .times(0, 2, Times::normal(140e6, 1e6))
+        .report();
+    assert_eq!(report.suites.len(), 2);
+    assert_eq!((report.suites[0].verdict, report.suites[0].benchmarks.faster), (Verdict::Faster, 3));
+    assert_eq!((report.suites[1].verdict, report.suites[1].benchmarks.slower), (Verdict::Slower, 1));
+    assert!(report.suites[1].sentence.contains("slower on 1"), "{}", report.suites[1].sentence);
+    let overall = &report.suites[0].overall;
+    assert_eq!(overall.iter().map(|by| by.summary.as_str()).collect::<Vec<_>>(), ["min", "mean", "median"]);
+    assert!((overall[1].speedup - 300.0 / 243.0).abs() < 0.01);
+}
+
+#[test]
+fn a_drawn_suite_has_a_valid_proportion_and_a_chosen_one_has_not() {
+    let chosen = two(4, 10).report();
+    let accelerated = &chosen.suites[0].proportions[0];
+    assert!(!accelerated.valid && !accelerated.condition_holds);
+    assert!(accelerated.selection.contains("not drawn at random"));
+    let drawn = Synthetic::new(12, 2, 10, "[population]\nsample = 5\n").report();
+    let accelerated = &drawn.suites[0].proportions[0];
+    assert!(accelerated.valid);
+    assert_eq!((accelerated.benchmarks, drawn.benchmarks.len()), (5, 5));
+    assert!(accelerated.selection.contains("population of 12"), "{}", accelerated.selection);
+    assert!(drawn.suites[0].required.as_ref().unwrap().wilson <= 12);
+}
+
+#[test]
+fn independence_is_counted_from_the_hosts() {
+    let one_host = two(1, 30).hosts(1).report();
+    assert_eq!(one_host.independence.kind, IndependenceKind::NotProvided);
+    assert_eq!(
+        one_host.independence.sentence,
+        "Independence was not provided: all 60\u{a0}runs were executed on one host under policy `any`; p-values \
+         describe this machine only."
+    );
+    let fresh = Synthetic::new(2, 2, 30, "[independence]\npolicy = \"distinct\"\n").report();
+    assert_eq!(
+        (fresh.independence.kind, fresh.independence.fresh_share),
+        (IndependenceKind::Provided, Some(1.0))
+    );
+    let broken = Synthetic::new(1, 2, 30, "[independence]\npolicy = \"distinct\"\n").hosts(7).report();
+    assert_eq!((broken.independence.kind, broken.independence.hosts), (IndependenceKind::Broken, 7));
+    let cell = "[independence]\npolicy = \"distinct\"\nscope = \"cell\"\n";
+    let shared = Synthetic::new(1, 2, 30, cell).shared_between_versions().report();
+    assert_eq!(shared.independence.kind, IndependenceKind::WithinCells);
+    assert!(codes(&shared).contains(&"dependent_through_host"));
+}
+
+#[test]
+fn other_metrics_have_medians_and_ratios() {
+    let report = two(1, 10).report();
+    let rss = report.metrics.iter().find(|metric| metric.metric == "max_rss").unwrap();
+    assert_eq!((rss.unit.as_str(), rss.rows[0].medians.len(), rss.rows[0].ratios.len()), ("bytes", 2, 1));
+    assert!(report.metrics.iter().all(|metric| metric.metric != "wall"));
+}
+
+#[test]
+fn what_is_not_of_the_plan_is_refused() {
+    let synthetic = two(1, 2);
+    let attempts = synthetic.attempts();
+    let mut study = synthetic.study();
+    study.add(&attempts[0]).unwrap();
+    assert_eq!(study.add(&attempts[0]), Err(AttemptError::ReportedTwice { run: attempts[0].lease.run }));
+    let mut wrong = attempts[1].clone();
+    wrong.cell = 1 - wrong.cell;
+    assert!(matches!(study.add(&wrong), Err(AttemptError::Cell { .. })));
+    let mut beyond = attempts[1].clone();
+    beyond.lease.run = RunIndex(99);
+    study.add(&beyond).unwrap();
+    let report = study.report(None).unwrap();
+    assert_eq!(report.mishaps.beyond_plan, 1);
+    assert!(codes(&report).contains(&"plan_extended_meanwhile"));
+}
+
+#[test]
+fn the_order_of_feeding_does_not_reach_the_report() {
+    let synthetic = Synthetic::new(3, 3, 12, "").fail(0, 1, 3, Failure::Signal { signal: 11 }, "x").lose(
+        1,
+        1,
+        2,
+        LossReason::NotExecuted { reason: "no disk".to_owned() },
+        AfterLoss::Abandoned,
+    );
+    let bytes = |attempts: &[speedup_core::event::EndedAttempt]| {
+        let mut study = synthetic.study();
+        attempts.iter().for_each(|attempt| study.add(attempt).unwrap());
+        serde_json::to_string(&study.report(None).unwrap()).unwrap()
+    };
+    let mut attempts = synthetic.attempts();
+    let expected = bytes(&attempts);
+    for seed in 0..5 {
+        let mut random = speedup_core::seed::Seed(seed).child("feed");
+        speedup_core::seed::shuffle(&mut attempts, &mut random);
+        assert_eq!(bytes(&attempts), expected);
+    }
+    let report: Report = serde_json::from_str(&expected).unwrap();
+    assert_eq!(serde_json::to_string(&report).unwrap(), expected);
+}
+
+#[test]
+fn another_level_than_the_plans_is_named() {
+    let report = two(1, 10).study().report(Some(ConfidenceLevel::new(0.99).unwrap())).unwrap();
+    assert_eq!((report.head.confidence, report.method.confidence_from.as_str()), (0.99, "request"));
+}

@@ -1,0 +1,280 @@
+//! Attempts of an experiment that was never run, with times drawn from named laws.
+
+use crate::distribution::normal;
+use crate::study::{Phase, Report, Standing, Study};
+use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};
+use speedup_core::experiment::{Metric, Policy};
+use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use speedup_core::lease::{Evidence, Lease};
+use speedup_core::plan::{Cell, Plan};
+use speedup_core::plan_file;
+use speedup_core::record::{Failure, Outcome, Output, Record};
+use speedup_core::run::{AfterLoss, LossReason};
+use speedup_core::seed::{Seed, below};
+use speedup_core::time::Timestamp;
+use std::collections::BTreeMap;
+
+/// The law of a cell's times, in nanoseconds.
+#[derive(Clone, Copy)]
+pub(super) enum Times {
+    Normal { mean: f64, deviation: f64 },
+    Skewed { least: f64, scale: f64 },
+    Constant(f64),
+}
+
+impl Times {
+    pub(super) fn normal(mean: f64, deviation: f64) -> Self {
+        Self::Normal { mean, deviation }
+    }
+
+    /// The value at `probability`.
+    fn at(self, probability: f64) -> f64 {
+        match self {
+            Self::Normal { mean, deviation } => {
+                let z = normal::two_sided_critical(2.0 * probability.min(1.0 - probability));
+                mean + deviation * if probability < 0.5 { -z } else { z }
+            }
+            Self::Skewed { least, scale } => least - scale * (1.0 - probability).ln(),
+            Self::Constant(value) => value,
+        }
+    }
+}
+
+enum Mishap {
+    Failed(Failure, String),
+    Lost(LossReason, AfterLoss),
+}
+
+/// How hosts are given out.
+enum Hosts {
+    Fresh,
+    Few(u32),
+    SharedBetweenVersions,
+}
+
+/// An experiment that was never run.
+pub(super) struct Synthetic {
+    plan: Plan,
+    times: BTreeMap<u32, Times>,
+    /// By cell and repetition.
+    mishaps: BTreeMap<(u32, u32), Mishap>,
+    hosts: Hosts,
+    late: bool,
+    take: usize,
+    finished: bool,
+}
+
+impl Synthetic {
+    pub(super) fn new(benchmarks: usize, versions: usize, runs: u32, more: &str) -> Self {
+        let mut text = format!(
+            "[experiment]\nname = \"synthetic\"\nseed = 42\n[repetitions]\nruns = {runs}\n[metrics]\ncollect = \
+             [\"wall\", \"user\", \"max_rss\"]\n"
+        );
+        if !more.contains("[independence]") {
+            text += "[independence]\npolicy = \"any\"\n";
+        }
+        text += more;
+        for version in 0..versions {
+            let baseline = if version == 0 { "baseline = true\n" } else { "" };
+            text += &format!("[versions.v{version}]\n{baseline}vars = {{ v = \"{version}\" }}\n");
+        }
+        for benchmark in 0..benchmarks {
+            text += &format!("[benchmarks.b{benchmark}]\ncommand = [\"b{benchmark}\", \"{{v}}\"]\n");
+        }
+        let experiment = plan_file::parse(&text, Seed(42)).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let plan = Plan::draw(experiment);
+        Self {
+            plan,
+            times: BTreeMap::new(),
+            mishaps: BTreeMap::new(),
+            hosts: Hosts::Fresh,
+            late: false,
+            take: usize::MAX,
+            finished: true,
+        }
+    }
+
+    fn cell(&self, benchmark: u32, version: u32) -> u32 {
+        benchmark * self.plan.experiment.versions.len() as u32 + version
+    }
+
+    pub(super) fn times(mut self, benchmark: u32, version: u32, times: Times) -> Self {
+        self.times.insert(self.cell(benchmark, version), times);
+        self
+    }
+
+    /// Lets the first repetitions of a cell that do not yet fail do so.
+    pub(super) fn fail(
+        mut self,
+        benchmark: u32,
+        version: u32,
+        runs: u32,
+        failure: Failure,
+        text: &str,
+    ) -> Self {
+        let cell = self.cell(benchmark, version);
+        let free: Vec<u32> =
+            (0..).filter(|k| !self.mishaps.contains_key(&(cell, *k))).take(runs as usize).collect();
+        for repetition in free {
+            self.mishaps.insert((cell, repetition), Mishap::Failed(failure.clone(), text.to_owned()));
+        }
+        self
+    }
+
+    pub(super) fn lose(
+        mut self,
+        benchmark: u32,
+        version: u32,
+        repetition: u32,
+        reason: LossReason,
+        after: AfterLoss,
+    ) -> Self {
+        let cell = self.cell(benchmark, version);
+        self.mishaps.insert((cell, repetition), Mishap::Lost(reason, after));
+        self
+    }
+
+    /// Lets a late report come for each abandoned attempt.
+    pub(super) fn late(self) -> Self {
+        Self { late: true, ..self }
+    }
+
+    pub(super) fn hosts(self, count: u32) -> Self {
+        Self { hosts: Hosts::Few(count), ..self }
+    }
+
+    pub(super) fn shared_between_versions(self) -> Self {
+        Self { hosts: Hosts::SharedBetweenVersions, ..self }
+    }
+
+    pub(super) fn take(self, attempts: usize) -> Self {
+        Self { take: attempts, ..self }
+    }
+
+    pub(super) fn running(self) -> Self {
+        Self { finished: false, ..self }
+    }
+
+    pub(super) fn study(&self) -> Study {
+        let phase = match self.finished {
+            true => Phase::Finished { at: Timestamp(1_790_000_060_000_000_000), cancelled: false },
+            false => Phase::Running,
+        };
+        let standing = Standing {
+            experiment: experiment(1),
+            submitted: Timestamp(1_790_000_000_000_000_000),
+            submitted_by: "tester".to_owned(),
+            phase,
+            tally: Tally::default(),
+        };
+        Study::new(self.plan.clone(), standing)
+    }
+
+    pub(super) fn report(&self) -> Report {
+        let mut study = self.study();
+        for attempt in self.attempts() {
+            study.add(&attempt).unwrap();
+        }
+        study.report(None).unwrap()
+    }
+
+    /// All attempts, in run order.
+    pub(super) fn attempts(&self) -> Vec<EndedAttempt> {
+        let mut random = Seed(7).child("synthetic");
+        let mut repetitions: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut attempts = Vec::new();
+        for run in 0..self.plan.runs() {
+            let cell = self.plan.cell_number(RunIndex(run));
+            let repetition = repetitions.entry(cell).or_default();
+            // A quantile of its own for each run, so that small samples have the law's shape.
+            let jitter = below(1_000, &mut random) as f64 / 1_000.0;
+            let probability =
+                (f64::from(*repetition) + 0.1 + 0.8 * jitter) / f64::from(self.plan.experiment.runs);
+            let mishap = self.mishaps.get(&(cell, *repetition));
+            attempts.extend(self.ended(run, *repetition, probability, mishap));
+            *repetition += 1;
+        }
+        attempts.truncate(self.take);
+        attempts
+    }
+
+    fn ended(
+        &self,
+        run: u32,
+        repetition: u32,
+        probability: f64,
+        mishap: Option<&Mishap>,
+    ) -> Vec<EndedAttempt> {
+        let cell = self.plan.cell_number(RunIndex(run));
+        let times = self.times.get(&cell).copied().unwrap_or(Times::normal(100e6, 1e6));
+        let measured = || AttemptEnd::Reported(record(Outcome::Measured, times.at(probability), ""));
+        let ends = match mishap {
+            None => vec![measured()],
+            Some(Mishap::Failed(failure, text)) => {
+                vec![AttemptEnd::Reported(record(Outcome::Failed(failure.clone()), 1e6, text))]
+            }
+            Some(Mishap::Lost(reason, after)) => {
+                let late = self.late && *after == AfterLoss::Abandoned;
+                let late = late.then(|| record(Outcome::Measured, 1e6, ""));
+                let lost = AttemptEnd::Lost { reason: reason.clone(), after: *after, late };
+                match after {
+                    AfterLoss::Again(_) => vec![lost, measured()],
+                    AfterLoss::Abandoned | AfterLoss::Cancelled => vec![lost],
+                }
+            }
+        };
+        let numbered = ends.into_iter().zip(1..);
+        numbered.map(|(end, attempt)| self.attempt(run, repetition, Attempt(attempt), end)).collect()
+    }
+
+    fn attempt(&self, run: u32, repetition: u32, attempt: Attempt, end: AttemptEnd) -> EndedAttempt {
+        let Cell { benchmark, version } = self.plan.cell(RunIndex(run));
+        let (host, served) = match self.hosts {
+            Hosts::Fresh => (format!("host-{}-{}-{}", version.0, repetition, attempt.0), 0),
+            Hosts::Few(count) => (format!("host-{}", run % count), run / count),
+            Hosts::SharedBetweenVersions => (format!("host-{}-{repetition}", benchmark.0), 0),
+        };
+        assert!(matches!(self.plan.experiment.independence.policy, Policy::Any | Policy::Distinct));
+        let evidence = Evidence {
+            boot: "boot".parse().unwrap(),
+            allocation: None,
+            served_in_scope: served,
+            served_in_all: u64::from(served),
+            previous: None,
+        };
+        let lease = Lease {
+            epoch: LeaseEpoch(u64::from(run) + 1),
+            experiment: experiment(1),
+            run: RunIndex(run),
+            attempt,
+            host: host.parse().unwrap(),
+            agent_epoch: AgentEpoch(1),
+            granted: Timestamp(0),
+            deadline: Timestamp(1),
+            started: None,
+            evidence,
+        };
+        EndedAttempt { lease, cell: self.plan.cell_number(RunIndex(run)), ended: Timestamp(2), end }
+    }
+}
+
+fn experiment(number: u128) -> ExperimentId {
+    format!("{number:032x}").parse::<ExperimentId>().unwrap()
+}
+
+fn record(outcome: Outcome, wall_ns: f64, stderr: &str) -> Record {
+    let metrics = [
+        (Metric::Wall, wall_ns as u64),
+        (Metric::User, wall_ns as u64 / 4_000_000 * 4_000_000),
+        (Metric::MaxRss, 4 << 20),
+    ];
+    Record {
+        outcome,
+        started_unix_ns: 0,
+        metrics: metrics.into_iter().collect(),
+        stdout: Output::default(),
+        stderr: Output { bytes: stderr.len() as u64, blake3: [0; 32], kept: stderr.as_bytes().to_vec() },
+        survivors: 0,
+        agent_switches: 0,
+    }
+}

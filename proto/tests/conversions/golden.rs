@@ -1,0 +1,252 @@
+//! The stored format cannot change silently: one file a version, written once, with one entry of each kind.
+//!
+//! A line is the kind and the bytes in hex. When a test here fails, stored data of earlier releases can no longer be
+//! read, or a later release writes it otherwise: write a new version instead of changing the file.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use speedup_core::event::{Change, Event, Superseded, Tally};
+use speedup_core::experiment::*;
+use speedup_core::host::HostFacts;
+use speedup_core::id::*;
+use speedup_core::lease::{Evidence, Lease};
+use speedup_core::message::Report;
+use speedup_core::plan::Plan;
+use speedup_core::record::{Failure, Outcome, Output, Record};
+use speedup_core::run::{AfterLoss, LossReason};
+use speedup_core::seed::Seed;
+use speedup_core::time::{Span, Timestamp};
+use speedup_proto::convert::OutboxEntry;
+use speedup_proto::{journal_payload, outbox_payload};
+use uuid::Uuid;
+
+const JOURNAL_V1: &str = include_str!("../golden/journal_v1.txt");
+const OUTBOX_V1: &str = include_str!("../golden/outbox_v1.txt");
+
+const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001));
+const AGENT: AgentId = AgentId(Uuid::from_u128(0xA9E7_0000_0000_4000_8000_0000_0000_0002));
+
+#[test]
+fn journal_version_1() {
+    let lines = events().into_iter().map(|event| {
+        let mut bytes = Vec::new();
+        journal_payload::encode(&event, &mut bytes).unwrap();
+        assert_eq!(journal_payload::decode(1, &bytes).as_ref(), Ok(&event));
+        line(kind(&event.change), &bytes)
+    });
+    same(JOURNAL_V1, lines);
+    let read = JOURNAL_V1.lines().map(|line| journal_payload::decode(1, &bytes_of(line)).unwrap());
+    assert_eq!(read.collect::<Vec<_>>(), events());
+}
+
+#[test]
+fn outbox_version_1() {
+    let lines = entries().into_iter().map(|(name, entry)| {
+        let mut bytes = Vec::new();
+        outbox_payload::encode(&entry, &mut bytes);
+        line(name, &bytes)
+    });
+    same(OUTBOX_V1, lines);
+    let read = OUTBOX_V1.lines().map(|line| outbox_payload::decode(1, &bytes_of(line)).unwrap());
+    assert!(read.eq(entries().into_iter().map(|(_, entry)| entry)));
+}
+
+fn same(golden: &str, lines: impl Iterator<Item = String>) {
+    let written: String = lines.collect();
+    assert!(golden == written, "this release writes otherwise:\n{written}");
+}
+
+fn line(name: &str, bytes: &[u8]) -> String {
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{name} {hex}\n")
+}
+
+fn bytes_of(line: &str) -> Vec<u8> {
+    let (_, hex) = line.split_once(' ').unwrap();
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+}
+
+/// A change that is new here needs an event below, and a line in a file of its version.
+fn kind(change: &Change) -> &'static str {
+    match change {
+        Change::CoordinatorStarted => "coordinator_started",
+        Change::Submitted { .. } => "submitted",
+        Change::Paused { .. } => "paused",
+        Change::Resumed { .. } => "resumed",
+        Change::Cancelled { .. } => "cancelled",
+        Change::Extended { .. } => "extended",
+        Change::Finished { .. } => "finished",
+        Change::HostJoined { .. } => "host_joined",
+        Change::HostLeft { .. } => "host_left",
+        Change::HostAsked { .. } => "host_asked",
+        Change::HostPassed { .. } => "host_passed",
+        Change::LeaseGranted(_) => "lease_granted",
+        Change::RunStarted { .. } => "run_started",
+        Change::RunReported { .. } => "run_reported",
+        Change::AttemptLost { .. } => "attempt_lost",
+        Change::LateReport { .. } => "late_report",
+    }
+}
+
+fn events() -> Vec<Event> {
+    let (experiment, by) = (EXPERIMENT, "ada@laptop".to_owned());
+    let (host, lease): (HostId, _) = ("machine-1".parse().unwrap(), LeaseEpoch(7));
+    let of_experiment = vec![
+        Change::CoordinatorStarted,
+        Change::Submitted { experiment, plan: Arc::new(plan()), by: by.clone() },
+        Change::Paused { experiment, by: by.clone(), reason: "lunch".to_owned() },
+        Change::Resumed { experiment, by: by.clone() },
+        Change::Cancelled { experiment, by: by.clone() },
+        Change::Extended { experiment, from: 40, appended: vec![3, 0, 1, 2], by },
+        Change::Finished { experiment, tally: tally(), cancelled: true },
+        Change::HostJoined { facts: facts(), agent: AGENT, epoch: AgentEpoch(3) },
+        Change::HostLeft { host: host.clone(), give_up: Timestamp(9_000) },
+        Change::LeaseGranted(leased()),
+        Change::RunStarted { host: host.clone(), lease },
+    ];
+    let reported = outcomes().into_iter().map(|outcome| Change::RunReported {
+        host: host.clone(),
+        lease,
+        record: record(outcome),
+    });
+    let lost = losses().into_iter().map(|(reason, after)| Change::AttemptLost {
+        host: host.clone(),
+        lease,
+        reason,
+        after,
+    });
+    let late =
+        Change::LateReport { superseded: Superseded::from(&leased()), record: record(Outcome::Measured) };
+    let changes = of_experiment.into_iter().chain(reported).chain(lost).chain([late]);
+    (1_000..).zip(changes).map(|(at, change)| Event { at: Timestamp(at), change }).collect()
+}
+
+fn entries() -> Vec<(&'static str, OutboxEntry)> {
+    let (lease, executed_by) = (LeaseEpoch(7), AgentEpoch(3));
+    let report = Report { lease, executed_by, record: record(Outcome::Measured) };
+    vec![
+        ("report", OutboxEntry::Report(Box::new(report))),
+        ("acknowledged", OutboxEntry::Acknowledged(lease)),
+        ("epoch", OutboxEntry::Epoch(executed_by)),
+    ]
+}
+
+fn plan() -> Plan {
+    let benchmarks = vec![
+        benchmark("words", CommandLine::Exact(vec!["{sort}".to_owned(), "{input}/words".to_owned()])),
+        benchmark("not-drawn", CommandLine::Exact(Vec::new())),
+        benchmark("pipe", CommandLine::Shell("cat a | {sort}".to_owned())),
+    ];
+    let experiment = Experiment {
+        name: "sort".to_owned(),
+        description: "Größe zählt".to_owned(),
+        seed: Seed(42),
+        versions: vec![version("old"), version("new")],
+        benchmarks,
+        drawn: Some(2),
+        runs: 1,
+        metrics: Metric::ALL.to_vec(),
+        independence: Independence { policy: Policy::Distinct, scope: Scope::Experiment },
+        analysis: AnalysisChoice { confidence: 0.95, weights: Weights::Custom, precision: 0.01 },
+        setup: Some(Setup { command: CommandLine::Shell("make".to_owned()), timeout: Span(60_000) }),
+        limits: Limits { attempts: 3 },
+        output: OutputChoice { limit: 1 << 20, keep: 64, keep_of: KeepOutput::All },
+    };
+    Plan::restore(experiment, vec![BenchmarkIndex(0), BenchmarkIndex(2)], vec![1, 3, 0, 2]).unwrap()
+}
+
+fn version(name: &str) -> Version {
+    let vars = [("sort".to_owned(), format!("/opt/{name}/sort"))].into();
+    Version { name: name.to_owned(), env: pairs("LC_ALL", "C"), vars }
+}
+
+fn benchmark(name: &str, command: CommandLine) -> Benchmark {
+    Benchmark {
+        name: name.to_owned(),
+        command,
+        env: pairs("SIZE", "10"),
+        expect: Expectation { exit: 1, stdout_blake3: Some([0xB3; 32]) },
+        timeout: Span(1_000_000_000),
+        warmup: 2,
+        weight: Some(0.5),
+    }
+}
+
+fn pairs(name: &str, value: &str) -> BTreeMap<String, String> {
+    [(name.to_owned(), value.to_owned())].into()
+}
+
+fn facts() -> HostFacts {
+    HostFacts {
+        host: "machine-1".parse().unwrap(),
+        boot: "boot-1".parse().unwrap(),
+        allocation: Some("slurm:77".parse().unwrap()),
+        fingerprint: pairs("cpu", "fast"),
+    }
+}
+
+fn leased() -> Lease {
+    let HostFacts { host, boot, allocation, .. } = facts();
+    let previous = Some((EXPERIMENT, RunIndex(0)));
+    Lease {
+        epoch: LeaseEpoch(7),
+        experiment: EXPERIMENT,
+        run: RunIndex(1),
+        attempt: Attempt(2),
+        host,
+        agent_epoch: AgentEpoch(3),
+        granted: Timestamp(5_000),
+        deadline: Timestamp(6_000),
+        started: Some(Timestamp(5_500)),
+        evidence: Evidence { boot, allocation, served_in_scope: 4, served_in_all: 5, previous },
+    }
+}
+
+fn record(outcome: Outcome) -> Record {
+    let metrics = (100..).zip(Metric::ALL).map(|(value, metric)| (metric, value)).collect();
+    Record {
+        outcome,
+        started_unix_ns: 1_700_000_000_000_000_000,
+        metrics,
+        stdout: Output { bytes: 3, blake3: [0x0A; 32], kept: b"out".to_vec() },
+        stderr: Output { bytes: 0, blake3: [0x0E; 32], kept: Vec::new() },
+        survivors: 1,
+        agent_switches: 2,
+    }
+}
+
+fn outcomes() -> Vec<Outcome> {
+    let failures = [
+        Failure::Exit { code: 2, expected: 1 },
+        Failure::Signal { signal: 9 },
+        Failure::TimedOut { limit: Span(1_000_000_000) },
+        Failure::WrongOutput { blake3: [0xBA; 32], expected: [0xB3; 32] },
+        Failure::TooMuchOutput { limit: 1 << 20 },
+        Failure::Warmup { number: 1, failure: "exit code 3".to_owned() },
+    ];
+    [Outcome::Measured].into_iter().chain(failures.map(Outcome::Failed)).collect()
+}
+
+fn losses() -> Vec<(LossReason, AfterLoss)> {
+    let reason = "no such file".to_owned();
+    vec![
+        (LossReason::Expired, AfterLoss::Again(Attempt(3))),
+        (LossReason::HostLost, AfterLoss::Abandoned),
+        (LossReason::AgentRestarted, AfterLoss::Cancelled),
+        (LossReason::NotExecuted { reason }, AfterLoss::Again(Attempt(2))),
+    ]
+}
+
+fn tally() -> Tally {
+    Tally {
+        waiting: 1,
+        leased: 2,
+        running: 3,
+        measured: 4,
+        failed: 5,
+        abandoned: 6,
+        cancelled: 7,
+        lost_attempts: 8,
+    }
+}

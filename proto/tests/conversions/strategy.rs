@@ -1,0 +1,342 @@
+//! Any value of the heart's types, within the limits that the wire keeps.
+//!
+//! The large ones are boxed: a value tree of everything in everything does not fit a test thread's stack.
+
+mod experiment;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use speedup_core::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded, Tally};
+use speedup_core::host::HostFacts;
+use speedup_core::id::*;
+use speedup_core::lease::{Evidence, Lease};
+use speedup_core::machine::{Explanation, WaitingFor};
+use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant, Report};
+use speedup_core::record::{Failure, Outcome, Output, Record};
+use speedup_core::run::{AfterLoss, LossReason, Settlement};
+use speedup_core::time::{Span, Timestamp};
+use speedup_core::work::WorkOrder;
+use speedup_proto::convert::{ExperimentStatus, ExportPart, OutboxEntry, StatusPhase};
+use uuid::Uuid;
+
+use experiment::{command, expectation, metric, output_choice, setup};
+pub(crate) use experiment::{experiment, plan};
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![Just(String::new()), "[a-zé \u{0}\u{1F600}]{0,12}", any::<String>()]
+}
+
+fn texts() -> impl Strategy<Value = BTreeMap<String, String>> {
+    btree_map(text(), text(), 0..4)
+}
+
+fn id<I: std::str::FromStr<Err = IdError> + std::fmt::Debug>() -> impl Strategy<Value = I> {
+    "[a-zA-Z0-9._:-]{1,40}".prop_map(|text| text.parse().unwrap())
+}
+
+fn experiment_id() -> impl Strategy<Value = ExperimentId> {
+    any::<[u8; 16]>().prop_map(|bytes| ExperimentId(Uuid::from_bytes(bytes)))
+}
+
+fn agent_id() -> impl Strategy<Value = AgentId> {
+    any::<[u8; 16]>().prop_map(|bytes| AgentId(Uuid::from_bytes(bytes)))
+}
+
+fn time() -> impl Strategy<Value = Timestamp> {
+    any::<u64>().prop_map(Timestamp)
+}
+
+fn lease_epoch() -> impl Strategy<Value = LeaseEpoch> {
+    any::<u64>().prop_map(LeaseEpoch)
+}
+
+fn agent_epoch() -> impl Strategy<Value = AgentEpoch> {
+    any::<u64>().prop_map(AgentEpoch)
+}
+
+fn run() -> impl Strategy<Value = (RunIndex, Attempt)> {
+    any::<(u32, u32)>().prop_map(|(run, attempt)| (RunIndex(run), Attempt(attempt)))
+}
+
+fn facts() -> BoxedStrategy<HostFacts> {
+    let parts = (id(), id(), option::of(id()), texts());
+    parts
+        .prop_map(|(host, boot, allocation, fingerprint)| HostFacts { host, boot, allocation, fingerprint })
+        .boxed()
+}
+
+fn evidence() -> impl Strategy<Value = Evidence> {
+    let previous = option::of((experiment_id(), any::<u32>().prop_map(RunIndex)));
+    let parts = (id(), option::of(id()), any::<(u32, u64)>(), previous);
+    parts.prop_map(|(boot, allocation, (served_in_scope, served_in_all), previous)| Evidence {
+        boot,
+        allocation,
+        served_in_scope,
+        served_in_all,
+        previous,
+    })
+}
+
+pub(crate) fn lease() -> BoxedStrategy<Lease> {
+    let times = (time(), time(), option::of(time()));
+    let parts = (lease_epoch(), experiment_id(), run(), id(), agent_epoch(), times, evidence());
+    parts
+        .prop_map(|(epoch, experiment, (run, attempt), host, agent_epoch, times, evidence)| {
+            let (granted, deadline, started) = times;
+            Lease { epoch, experiment, run, attempt, host, agent_epoch, granted, deadline, started, evidence }
+        })
+        .boxed()
+}
+
+fn failure() -> impl Strategy<Value = Failure> {
+    prop_oneof![
+        any::<(u8, u8)>().prop_map(|(code, expected)| Failure::Exit { code, expected }),
+        any::<u8>().prop_map(|signal| Failure::Signal { signal }),
+        any::<u64>().prop_map(|limit| Failure::TimedOut { limit: Span(limit) }),
+        any::<([u8; 32], [u8; 32])>()
+            .prop_map(|(blake3, expected)| Failure::WrongOutput { blake3, expected }),
+        any::<u64>().prop_map(|limit| Failure::TooMuchOutput { limit }),
+        (any::<u32>(), text()).prop_map(|(number, failure)| Failure::Warmup { number, failure }),
+    ]
+}
+
+fn outcome() -> impl Strategy<Value = Outcome> {
+    prop_oneof![
+        Just(Outcome::Measured),
+        failure().prop_map(Outcome::Failed),
+        text().prop_map(|reason| Outcome::NotExecuted { reason }),
+    ]
+}
+
+fn output() -> impl Strategy<Value = Output> {
+    let parts = (any::<(u64, [u8; 32])>(), vec(any::<u8>(), 0..20));
+    parts.prop_map(|((bytes, blake3), kept)| Output { bytes, blake3, kept })
+}
+
+pub(crate) fn record() -> BoxedStrategy<Record> {
+    let metrics = btree_map(metric(), any::<u64>(), 0..=10);
+    let parts = (outcome(), metrics, output(), output(), any::<(u64, u32, u64)>());
+    parts
+        .prop_map(|(outcome, metrics, stdout, stderr, (started_unix_ns, survivors, agent_switches))| Record {
+            outcome,
+            started_unix_ns,
+            metrics,
+            stdout,
+            stderr,
+            survivors,
+            agent_switches,
+        })
+        .boxed()
+}
+
+fn loss() -> impl Strategy<Value = (LossReason, AfterLoss)> {
+    let reason = prop_oneof![
+        Just(LossReason::Expired),
+        Just(LossReason::HostLost),
+        Just(LossReason::AgentRestarted),
+        text().prop_map(|reason| LossReason::NotExecuted { reason }),
+    ];
+    let after = prop_oneof![
+        any::<u32>().prop_map(|attempt| AfterLoss::Again(Attempt(attempt))),
+        Just(AfterLoss::Abandoned),
+        Just(AfterLoss::Cancelled),
+    ];
+    (reason, after)
+}
+
+pub(crate) fn ended_attempt() -> BoxedStrategy<EndedAttempt> {
+    let end = prop_oneof![
+        record().prop_map(AttemptEnd::Reported),
+        (loss(), option::of(record())).prop_map(|((reason, after), late)| AttemptEnd::Lost {
+            reason,
+            after,
+            late
+        }),
+    ];
+    let parts = (lease(), any::<u32>(), time(), end);
+    parts.prop_map(|(lease, cell, ended, end)| EndedAttempt { lease, cell, ended, end }).boxed()
+}
+
+fn outputs()
+-> impl Strategy<Value = (Vec<speedup_core::experiment::Metric>, speedup_core::experiment::OutputChoice)> {
+    let metrics = proptest::sample::subsequence(speedup_core::experiment::Metric::ALL.to_vec(), 0..10);
+    (metrics, output_choice())
+}
+
+fn work_order() -> BoxedStrategy<WorkOrder> {
+    let numbers = any::<(u64, u32)>();
+    let parts = (command(), texts(), texts(), expectation(), numbers, option::of(setup()), outputs());
+    parts
+        .prop_map(|(command, env, vars, expect, (timeout, warmup), setup, (metrics, output))| WorkOrder {
+            command,
+            env,
+            vars,
+            expect,
+            timeout: Span(timeout),
+            warmup,
+            setup,
+            metrics,
+            output,
+        })
+        .boxed()
+}
+
+pub(crate) fn report() -> BoxedStrategy<Report> {
+    let parts = (lease_epoch(), agent_epoch(), record());
+    parts.prop_map(|(lease, executed_by, record)| Report { lease, executed_by, record }).boxed()
+}
+
+pub(crate) fn agent_message() -> BoxedStrategy<AgentMessage> {
+    prop_oneof![
+        (facts(), agent_id(), agent_epoch()).prop_map(|(facts, agent, epoch)| AgentMessage::Join {
+            facts,
+            agent,
+            epoch
+        }),
+        Just(AgentMessage::Ask),
+        lease_epoch().prop_map(|lease| AgentMessage::Started { lease }),
+        report().prop_map(AgentMessage::Report),
+    ]
+    .boxed()
+}
+
+fn grant() -> impl Strategy<Value = Grant> {
+    (lease(), work_order()).prop_map(|(lease, order)| Grant::new(&lease, order))
+}
+
+pub(crate) fn coordinator_message() -> BoxedStrategy<CoordinatorMessage> {
+    prop_oneof![
+        Just(CoordinatorMessage::Welcome),
+        (text(), option::of(agent_epoch()))
+            .prop_map(|(reason, known_epoch)| CoordinatorMessage::TurnedAway { reason, known_epoch }),
+        grant().prop_map(|grant| CoordinatorMessage::Grant(Box::new(grant))),
+        lease_epoch().prop_map(|lease| CoordinatorMessage::Acknowledged { lease }),
+        (lease_epoch(), text()).prop_map(|(lease, reason)| CoordinatorMessage::Refused { lease, reason }),
+    ]
+    .boxed()
+}
+
+pub(crate) fn tally() -> impl Strategy<Value = Tally> {
+    (proptest::array::uniform7(0..700_000_u32), any::<u32>()).prop_map(|(states, lost_attempts)| {
+        let [waiting, leased, running, measured, failed, abandoned, cancelled] = states;
+        Tally { waiting, leased, running, measured, failed, abandoned, cancelled, lost_attempts }
+    })
+}
+
+fn of_experiment() -> BoxedStrategy<Change> {
+    let asked = || (experiment_id(), text());
+    prop_oneof![
+        (asked(), plan()).prop_map(|((experiment, by), plan)| Change::Submitted {
+            experiment,
+            plan: Arc::new(plan),
+            by
+        }),
+        (asked(), text()).prop_map(|((experiment, by), reason)| Change::Paused { experiment, by, reason }),
+        asked().prop_map(|(experiment, by)| Change::Resumed { experiment, by }),
+        asked().prop_map(|(experiment, by)| Change::Cancelled { experiment, by }),
+        (asked(), any::<u32>(), vec(any::<u32>(), 0..9)).prop_map(|((experiment, by), from, appended)| {
+            Change::Extended { experiment, from, appended, by }
+        }),
+        (experiment_id(), tally(), any::<bool>())
+            .prop_map(|(experiment, tally, cancelled)| Change::Finished { experiment, tally, cancelled }),
+    ]
+    .boxed()
+}
+
+fn of_host() -> BoxedStrategy<Change> {
+    let held = || (id(), lease_epoch());
+    prop_oneof![
+        (facts(), agent_id(), agent_epoch()).prop_map(|(facts, agent, epoch)| Change::HostJoined {
+            facts,
+            agent,
+            epoch
+        }),
+        (id(), time()).prop_map(|(host, give_up)| Change::HostLeft { host, give_up }),
+        lease().prop_map(Change::LeaseGranted),
+        held().prop_map(|(host, lease)| Change::RunStarted { host, lease }),
+        (held(), record()).prop_map(|((host, lease), record)| Change::RunReported { host, lease, record }),
+        (held(), loss()).prop_map(|((host, lease), (reason, after))| Change::AttemptLost {
+            host,
+            lease,
+            reason,
+            after
+        }),
+        (lease(), record())
+            .prop_map(|(lease, record)| Change::LateReport { superseded: Superseded::from(&lease), record }),
+    ]
+    .boxed()
+}
+
+pub(crate) fn event() -> BoxedStrategy<Event> {
+    let change = prop_oneof![1 => Just(Change::CoordinatorStarted), 6 => of_experiment(), 7 => of_host()];
+    (time(), change).prop_map(|(at, change)| Event { at, change }).boxed()
+}
+
+pub(crate) fn outbox_entry() -> BoxedStrategy<OutboxEntry> {
+    prop_oneof![
+        report().prop_map(|report| OutboxEntry::Report(Box::new(report))),
+        lease_epoch().prop_map(OutboxEntry::Acknowledged),
+        agent_epoch().prop_map(OutboxEntry::Epoch),
+    ]
+    .boxed()
+}
+
+pub(crate) fn status() -> BoxedStrategy<ExperimentStatus> {
+    let phase = prop_oneof![
+        Just(StatusPhase::Running),
+        text().prop_map(|reason| StatusPhase::Paused { reason }),
+        Just(StatusPhase::Cancelling),
+        (time(), any::<bool>()).prop_map(|(at, cancelled)| StatusPhase::Finished { at, cancelled }),
+    ];
+    let parts = (experiment_id(), text(), time(), text(), phase, tally(), any::<(u32, u32)>());
+    parts
+        .prop_map(|(experiment, name, submitted, submitted_by, phase, tally, (cells, hosts_here))| {
+            ExperimentStatus { experiment, name, submitted, submitted_by, phase, tally, cells, hosts_here }
+        })
+        .boxed()
+}
+
+pub(crate) fn explanation() -> BoxedStrategy<Explanation> {
+    let settled = [Settlement::Measured, Settlement::Failed, Settlement::Abandoned, Settlement::Cancelled];
+    let waiting_for = prop_oneof![
+        text().prop_map(|reason| WaitingFor::Resume { reason }),
+        any::<[u32; 5]>().prop_map(|[away, busy, not_fresh, tried, able]| {
+            WaitingFor::Hosts { away, busy, not_fresh, tried, able }
+        }),
+    ];
+    prop_oneof![
+        (any::<u32>(), waiting_for).prop_map(|(attempt, waiting_for)| Explanation::Waiting {
+            attempt: Attempt(attempt),
+            waiting_for
+        }),
+        (id(), lease_epoch(), any::<(bool, bool)>(), time()).prop_map(
+            |(host, lease, (begun, connected), deadline)| Explanation::Held {
+                host,
+                lease,
+                begun,
+                connected,
+                deadline
+            }
+        ),
+        proptest::sample::select(settled.to_vec()).prop_map(Explanation::Settled),
+    ]
+    .boxed()
+}
+
+pub(crate) fn export_part() -> BoxedStrategy<ExportPart> {
+    let head = (status(), plan()).prop_map(|(status, plan)| ExportPart::Head {
+        status,
+        experiment: Box::new(plan.experiment),
+        benchmarks: plan.benchmarks,
+    });
+    prop_oneof![
+        head,
+        vec(any::<u32>(), 0..9).prop_map(ExportPart::Order),
+        vec(ended_attempt(), 0..3).prop_map(ExportPart::Attempts),
+    ]
+    .boxed()
+}

@@ -1,0 +1,109 @@
+//! Any experiment and any plan, sensible or not.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use speedup_core::experiment::*;
+use speedup_core::id::BenchmarkIndex;
+use speedup_core::plan::Plan;
+use speedup_core::seed::Seed;
+use speedup_core::time::Span;
+
+use super::{text, texts};
+
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), Just(0.95), Just(f64::INFINITY), any::<f64>()]
+}
+
+pub(crate) fn command() -> impl Strategy<Value = CommandLine> {
+    prop_oneof![vec(text(), 0..4).prop_map(CommandLine::Exact), text().prop_map(CommandLine::Shell)]
+}
+
+pub(crate) fn expectation() -> impl Strategy<Value = Expectation> {
+    any::<(u8, Option<[u8; 32]>)>().prop_map(|(exit, stdout_blake3)| Expectation { exit, stdout_blake3 })
+}
+
+pub(crate) fn setup() -> impl Strategy<Value = Setup> {
+    (command(), any::<u64>()).prop_map(|(command, timeout)| Setup { command, timeout: Span(timeout) })
+}
+
+pub(crate) fn output_choice() -> impl Strategy<Value = OutputChoice> {
+    let keep_of = prop_oneof![Just(KeepOutput::Failed), Just(KeepOutput::All)];
+    (any::<(u64, u64)>(), keep_of).prop_map(|((limit, keep), keep_of)| OutputChoice { limit, keep, keep_of })
+}
+
+fn version() -> impl Strategy<Value = Version> {
+    (text(), texts(), texts()).prop_map(|(name, env, vars)| Version { name, env, vars })
+}
+
+fn benchmark() -> impl Strategy<Value = Benchmark> {
+    let parts = (text(), command(), texts(), expectation(), any::<(u64, u32)>(), option::of(number()));
+    parts.prop_map(|(name, command, env, expect, (timeout, warmup), weight)| Benchmark {
+        name,
+        command,
+        env,
+        expect,
+        timeout: Span(timeout),
+        warmup,
+        weight,
+    })
+}
+
+pub(crate) fn metric() -> impl Strategy<Value = Metric> {
+    proptest::sample::select(Metric::ALL.as_slice())
+}
+
+fn independence() -> impl Strategy<Value = Independence> {
+    let policy = prop_oneof![Just(Policy::Distinct), Just(Policy::Any)];
+    let scope = prop_oneof![Just(Scope::Benchmark), Just(Scope::Experiment), Just(Scope::Cell)];
+    (policy, scope).prop_map(|(policy, scope)| Independence { policy, scope })
+}
+
+fn analysis() -> impl Strategy<Value = AnalysisChoice> {
+    let weights = prop_oneof![Just(Weights::Equal), Just(Weights::Custom), Just(Weights::Fraction)];
+    let parts = (number(), weights, number());
+    parts.prop_map(|(confidence, weights, precision)| AnalysisChoice { confidence, weights, precision })
+}
+
+pub(crate) fn experiment() -> BoxedStrategy<Experiment> {
+    let compared = (vec(version(), 0..4), vec(benchmark(), 0..5), vec(metric(), 0..=10));
+    let choices = (independence(), analysis(), option::of(setup()), output_choice());
+    let numbers = any::<(u64, Option<u32>, u32, u32)>();
+    let parts = (text(), text(), compared, choices, numbers);
+    parts
+        .prop_map(|(name, description, (versions, benchmarks, metrics), choices, numbers)| {
+            let (independence, analysis, setup, output) = choices;
+            let (seed, drawn, runs, attempts) = numbers;
+            let (seed, limits) = (Seed(seed), Limits { attempts });
+            Experiment {
+                name,
+                description,
+                seed,
+                versions,
+                benchmarks,
+                drawn,
+                runs,
+                metrics,
+                independence,
+                analysis,
+                setup,
+                limits,
+                output,
+            }
+        })
+        .boxed()
+}
+
+pub(crate) fn plan() -> BoxedStrategy<Plan> {
+    (experiment(), any::<u8>(), vec(any::<u32>(), 0..20))
+        .prop_map(|(experiment, mask, order)| {
+            let taken = |index: &u32| mask & (1 << index) != 0;
+            let benchmarks: Vec<_> =
+                (0..experiment.benchmarks.len() as u32).filter(taken).map(BenchmarkIndex).collect();
+            let cells = (benchmarks.len() * experiment.versions.len()) as u32;
+            let order =
+                if cells == 0 { Vec::new() } else { order.into_iter().map(|cell| cell % cells).collect() };
+            Plan::restore(experiment, benchmarks, order).unwrap()
+        })
+        .boxed()
+}
