@@ -48,7 +48,7 @@ fn exit_of(tally: &Tally, cancelled: bool) -> Exit {
     }
 }
 
-/// The phase in a word.
+/// The phase in a word, for people.
 pub(crate) fn phase(status: &ExperimentStatus) -> &'static str {
     match status.phase {
         StatusPhase::Running => "running",
@@ -84,7 +84,10 @@ pub(crate) fn tally(tally: &Tally) -> String {
 pub(crate) struct Shown<'a> {
     experiment: ExperimentId,
     name: &'a str,
+    /// running, paused, cancelling, or finished.
     phase: &'static str,
+    /// Whether it was cancelled; what was measured before counts.
+    cancelled: bool,
     /// Why it is paused.
     reason: Option<&'a str>,
     runs: u32,
@@ -99,15 +102,17 @@ pub(crate) struct Shown<'a> {
 
 impl<'a> From<&'a ExperimentStatus> for Shown<'a> {
     fn from(status: &'a ExperimentStatus) -> Self {
-        let (reason, finished_ns) = match &status.phase {
-            StatusPhase::Paused { reason } => (Some(reason.as_str()), None),
-            StatusPhase::Finished { at, .. } => (None, Some(*at)),
-            StatusPhase::Running | StatusPhase::Cancelling => (None, None),
+        let (phase, reason, finished_ns, cancelled) = match &status.phase {
+            StatusPhase::Running => ("running", None, None, false),
+            StatusPhase::Paused { reason } => ("paused", Some(reason.as_str()), None, false),
+            StatusPhase::Cancelling => ("cancelling", None, None, true),
+            StatusPhase::Finished { at, cancelled } => ("finished", None, Some(*at), *cancelled),
         };
         Self {
             experiment: status.experiment,
             name: &status.name,
-            phase: phase(status),
+            phase,
+            cancelled,
             reason,
             runs: status.tally.runs(),
             done: done(&status.tally),
@@ -181,5 +186,8 @@ pub(crate) mod tests {
         let json = serde_json::to_value(Shown::from(&status())).unwrap();
         assert_eq!((json["phase"].as_str(), json["runs"].as_u64()), (Some("running"), Some(60)));
         assert_eq!(json["submitted_ns"], 1_700_000_000_000_000_000_u64);
+        let phase = StatusPhase::Finished { at: Timestamp(1), cancelled: true };
+        let json = serde_json::to_value(Shown::from(&ExperimentStatus { phase, ..status() })).unwrap();
+        assert_eq!((json["phase"].as_str(), json["cancelled"].as_bool()), (Some("finished"), Some(true)));
     }
 }
