@@ -1,9 +1,10 @@
 //! What the launcher adds to the time of a program, against the least that a Linux process costs.
 //!
-//! The floor is clone as vfork does it, `execve`, `wait4` and nothing else. In turn with it, run by run: the launcher
-//! with its output captured, the launcher with its output to `/dev/null`, and std's `Command`. Two times are taken:
-//! `timed`, what the timer would report (from the child's last moment before `execve`; std has only the time around it),
-//! and `around`, what a run costs the caller. `SPEEDUP_BENCH_RUNS` sets the number of rounds.
+//! The floor is clone as vfork does it, `execve`, `wait4` and nothing else. In turn with it, run by run: the
+//! launcher with its output captured, the launcher with its output to `/dev/null`, and std's `Command`. Two
+//! times are taken: `timed`, what the timer would report (from the child's last moment before `execve`; std
+//! has only the time around it), and `around`, what a run costs the caller. `SPEEDUP_BENCH_RUNS` sets the
+//! number of rounds.
 //!
 //!     cargo bench -p speedup-agent --bench overhead
 #![expect(unsafe_code, reason = "the floor is made of clone, execve and wait4")]
@@ -45,7 +46,8 @@ fn main() {
     black_box(ballast);
 }
 
-/// A static program without a C library that only exits; none where there is no C compiler or it is not for `x86_64`.
+/// A static program without a C library that only exits; none where there is no C compiler or it is not for
+/// `x86_64`.
 fn no_op(folder: &Path) -> Option<PathBuf> {
     let (source, program) = (folder.join("no-op.c"), folder.join("no-op"));
     let text = "void _start(void) { __asm__ volatile(\"syscall\" : : \"a\"(231), \"D\"(0)); }";
@@ -81,6 +83,8 @@ fn compare(title: &str, program: &Path, runs: usize) {
     captured.around.print("around  launcher, capture", Some(&floor.around));
     silent.around.print("around  launcher, null", Some(&floor.around));
     std.around.print("around  std", Some(&floor.around));
+    let usage = launcher.execute(&command(program, Sink::Null), &AtomicBool::new(false)).unwrap().usage;
+    println!("peak memory {} KiB, floor {} KiB", usage.max_rss_bytes >> 10, usage.max_rss_floor_bytes >> 10);
     let mean = switches.0.iter().sum::<f64>() / switches.0.len() as f64;
     println!("context switches of the launcher's process in a run, mean: {mean:.3}");
 }
@@ -116,8 +120,16 @@ impl Series {
 }
 
 fn launch(launcher: &mut Launcher, program: &Path, sink: Sink, switches: &mut Series) -> f64 {
+    let execution = launcher.execute(&command(program, sink), &AtomicBool::new(false)).unwrap();
+    assert_eq!(execution.end, End::Exited(0));
+    let agent = execution.agent_switches;
+    switches.0.push((agent.voluntary + agent.involuntary) as f64);
+    execution.wall_ns as f64
+}
+
+fn command(program: &Path, sink: Sink) -> Command {
     let minute = Duration::from_secs(60);
-    let command = Command {
+    Command {
         argv: vec![program.into()],
         env: vec![],
         directory: "/".into(),
@@ -125,12 +137,7 @@ fn launch(launcher: &mut Launcher, program: &Path, sink: Sink, switches: &mut Se
         kill_grace: minute,
         stdout: sink,
         stderr: sink,
-    };
-    let execution = launcher.execute(&command, &AtomicBool::new(false)).unwrap();
-    assert_eq!(execution.end, End::Exited(0));
-    let agent = execution.agent_switches;
-    switches.0.push((agent.voluntary + agent.involuntary) as f64);
-    execution.wall_ns as f64
+    }
 }
 
 fn around_std(program: &Path) -> f64 {

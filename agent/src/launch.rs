@@ -1,18 +1,18 @@
 //! The instrument: executes one command and times it, from just before `execve` to the moment it is gone.
 //!
-//! It is not a job runner: it runs one command at a time, knows nothing of plans, leases or the network, and blocks
-//! the thread that calls it. That is the point. The agent has one thread, so while a command is timed nothing of the
-//! agent wakes: the thread sleeps in a single `ppoll` on the process's pidfd, and output goes to memory files
-//! that nobody drains.
+//! It is not a job runner: it runs one command at a time, knows nothing of plans, leases or the network, and
+//! blocks the thread that calls it. That is the point. The agent has one thread, so while a command is timed
+//! nothing of the agent wakes: the thread sleeps in a single `ppoll` on the process's pidfd, and output goes
+//! to memory files that nobody drains.
 //!
-//! In reading order: `command` (what to run) and `execution` (what came of it), `image` (what `execve` is handed),
-//! `child` (from clone to `execve`), `watch` (the wait), `output`, `quota` and
-//! `namespace` (where output goes), `survivors` and
-//! `mark` (nothing outlives its run), and below them `stack`, `signals`, `usage`, `clock`.
+//! In reading order: `command` (what to run) and `execution` (what came of it), `image` (what `execve` is
+//! handed), `child` (from clone to `execve`), `watch` (the wait), `output`, `quota` and `namespace` (where
+//! output goes), `survivors` and `mark` (nothing outlives its run), and below them `stack`, `signals`,
+//! `usage`, `clock`.
 //!
-//! The clock is `CLOCK_MONOTONIC_RAW`: a freshly booted host is when NTP slews the plain monotonic clock most (chrony by up
-//! to 8 %), and a rate that drifts within a sample looks like a slower program. The raw clock's constant error of some
-//! parts in a million is the same for both versions on a host.
+//! The clock is `CLOCK_MONOTONIC_RAW`: a freshly booted host is when NTP slews the plain monotonic clock most
+//! (chrony by up to 8 %), and a rate that drifts within a sample looks like a slower program. The raw clock's
+//! constant error of some parts in a million is the same for both versions on a host.
 
 mod child;
 mod clock;
@@ -48,13 +48,14 @@ use signals::Blocked;
 use stack::Stack;
 use watch::Watch;
 
-/// Two commands timed at once on one host would disturb each other, and each would take the other's processes for
-/// its own survivors.
+/// Two commands timed at once on one host would disturb each other, and each would take the other's processes
+/// for its own survivors.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Executes commands one after another, and keeps between them what need not be made anew.
 ///
-/// The program dies with the thread that launched it (`PR_SET_PDEATHSIG`), so launch from the agent's only thread.
+/// The program dies with the thread that launched it (`PR_SET_PDEATHSIG`), so launch from the agent's only
+/// thread.
 #[derive(Debug)]
 pub struct Launcher {
     stack: Stack,
@@ -123,13 +124,16 @@ impl Launcher {
         }
         Ok(Execution {
             wall_ns: seen.stopped_ns.saturating_sub(seen.started_ns),
-            usage: Usage { max_rss_floor_bytes: before.max_rss_bytes, ..gone.usage },
+            usage: Usage {
+                max_rss_floor_bytes: before.max_rss_bytes.max(seen.agent.max_rss_bytes),
+                ..gone.usage
+            },
             end: seen.cut.unwrap_or(gone.end),
             stdout: stdout.map(output::Spool::collect).transpose().map_err(host("read back stdout"))?,
             stderr: stderr.map(output::Spool::collect).transpose().map_err(host("read back stderr"))?,
             survivors_killed: survivors.killed,
             survivors_left: survivors.left,
-            agent_switches: seen.switches.since(before.switches),
+            agent_switches: seen.agent.switches.since(before.switches),
         })
     }
 }

@@ -72,7 +72,7 @@ pub(crate) fn endpoint(address: &str) -> Result<Endpoint, LinkError> {
 
 impl Link {
     /// Connects and says the first words of the session.
-    pub(crate) async fn connect(endpoint: &Endpoint, first: &[AgentMessage]) -> Result<Self, LinkError> {
+    pub(crate) async fn connect(endpoint: &Endpoint, first: Vec<AgentMessage>) -> Result<Self, LinkError> {
         let channel = endpoint.connect().await.map_err(LinkError::Unreachable)?;
         let mut client = AgentsClient::new(channel)
             .max_decoding_message_size(limits::MAX_GRANT_BYTES)
@@ -86,7 +86,7 @@ impl Link {
     }
 
     /// Says something; it leaves while the loop waits, or with [`Link::flush`].
-    pub(crate) fn say(&self, message: &AgentMessage) -> Result<(), LinkError> {
+    pub(crate) fn say(&self, message: AgentMessage) -> Result<(), LinkError> {
         self.up.try_send(message.into()).map_err(|_| LinkError::Stuck)
     }
 

@@ -8,7 +8,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use speedup_core::id::{AgentEpoch, AgentId, LeaseEpoch};
 use speedup_core::message::Report;
 use speedup_journal::{Journal, JournalId, OpenError, Options, PayloadVersion, ReadError, WriteError};
-use speedup_proto::payload::{self, OutboxEntry, PayloadError};
+use speedup_proto::convert::OutboxEntry;
+use speedup_proto::outbox_payload;
+use speedup_proto::payload::PayloadError;
 use thiserror::Error;
 use uuid::Uuid;
 
@@ -97,7 +99,9 @@ impl Outbox {
 
     /// Keeps a report; durable after [`Outbox::sync`], and through the death of this process at once.
     pub(crate) fn keep(&mut self, report: Report) -> Result<(), OutboxError> {
-        self.write(&OutboxEntry::Report(report.clone()))?;
+        let mut bytes = Vec::new();
+        outbox_payload::encode_report(&report, &mut bytes);
+        self.append(&bytes)?;
         self.unacknowledged.insert(report.lease, report);
         Ok(())
     }
@@ -120,8 +124,12 @@ impl Outbox {
 
     fn write(&mut self, entry: &OutboxEntry) -> Result<(), OutboxError> {
         let mut bytes = Vec::new();
-        payload::encode_outbox(entry, &mut bytes);
-        self.journal.append(PayloadVersion(payload::VERSION), &bytes).map_err(OutboxError::Write)?;
+        outbox_payload::encode(entry, &mut bytes);
+        self.append(&bytes)
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), OutboxError> {
+        self.journal.append(PayloadVersion(outbox_payload::VERSION), bytes).map_err(OutboxError::Write)?;
         self.entries += 1;
         Ok(())
     }
@@ -129,8 +137,8 @@ impl Outbox {
     fn replay(&mut self) -> Result<(), OutboxError> {
         let mut records = self.journal.replay(self.journal.first()).map_err(OutboxError::Read)?;
         while let Some(record) = records.next_record().map_err(OutboxError::Read)? {
-            match payload::decode_outbox(record.version.0, record.payload).map_err(OutboxError::Entry)? {
-                OutboxEntry::Report(report) => drop(self.unacknowledged.insert(report.lease, report)),
+            match outbox_payload::decode(record.version.0, record.payload).map_err(OutboxError::Entry)? {
+                OutboxEntry::Report(report) => drop(self.unacknowledged.insert(report.lease, *report)),
                 OutboxEntry::Acknowledged(lease) => drop(self.unacknowledged.remove(&lease)),
                 OutboxEntry::Epoch(epoch) => self.epoch = self.epoch.max(epoch),
             }

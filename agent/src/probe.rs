@@ -78,7 +78,8 @@ pub(crate) fn probe(
 }
 
 fn id<T: std::str::FromStr<Err = IdError>>(file: &'static str, what: &'static str) -> Result<T, ProbeError> {
-    let text = std::fs::read_to_string(file).map_err(|source| ProbeError::Unreadable { file, what, source })?;
+    let text =
+        std::fs::read_to_string(file).map_err(|source| ProbeError::Unreadable { file, what, source })?;
     text.trim().parse().map_err(|source| ProbeError::Unusable { file, what, source })
 }
 
@@ -88,7 +89,9 @@ fn fingerprint() -> BTreeMap<String, String> {
         facts.extend(read(Path::new(file)).map(|value| (name.to_owned(), value)));
     }
     if let Some(text) = read(Path::new("/proc/cpuinfo")) {
-        for (name, key) in [("cpu.model", "model name"), ("cpu.microcode", "microcode"), ("cpu.flags", "flags")] {
+        for (name, key) in
+            [("cpu.model", "model name"), ("cpu.microcode", "microcode"), ("cpu.flags", "flags")]
+        {
             facts.extend(field(&text, key).map(|value| (name.to_owned(), value)));
         }
     }
@@ -97,7 +100,7 @@ fn fingerprint() -> BTreeMap<String, String> {
     }
     facts.extend(caches());
     facts.extend(mitigations());
-    facts.values_mut().for_each(|value| shorten(value));
+    facts.values_mut().for_each(shorten);
     facts
 }
 

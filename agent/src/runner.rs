@@ -62,7 +62,9 @@ impl Runner {
             .map_err(|error| NotExecuted(format!("cannot make the experiment's directory: {error}")))?;
         self.set_up(order, &place, stop)?;
         let input = place.input();
-        let input = input.to_str().ok_or_else(|| NotExecuted("the state directory's path is not UTF-8".to_owned()))?;
+        let input = input
+            .to_str()
+            .ok_or_else(|| NotExecuted("the state directory's path is not UTF-8".to_owned()))?;
         let resolved = order.resolve(input).map_err(|error| NotExecuted(error.to_string()))?;
         for number in 1..=order.warmup {
             let execution = self.launch(order, &resolved, &place, stop)?;
@@ -78,7 +80,8 @@ impl Runner {
 
     fn set_up(&mut self, order: &WorkOrder, place: &Workplace, stop: &AtomicBool) -> Result<(), NotExecuted> {
         let input = place.input();
-        let resolved = order.resolve_setup(&input.to_string_lossy()).map_err(|error| NotExecuted(error.to_string()))?;
+        let resolved =
+            order.resolve_setup(&input.to_string_lossy()).map_err(|error| NotExecuted(error.to_string()))?;
         let (Some(resolved), Some(setup)) = (resolved, &order.setup) else { return Ok(()) };
         if place.is_ready(&resolved) {
             return Ok(());
@@ -87,13 +90,17 @@ impl Runner {
         let input = place.clear_input().map_err(directory)?;
         let sink = Sink::Capture { limit: SETUP_LIMIT, keep: SETUP_KEEP };
         let command = command(&resolved, input, setup.timeout, sink);
-        let execution = self.launcher.execute(&command, stop).map_err(|error| not_launched("the setup", &error))?;
-        let told = execution.stderr.as_ref().map(|output| String::from_utf8_lossy(&output.head).trim().to_owned());
+        let execution =
+            self.launcher.execute(&command, stop).map_err(|error| not_launched("the setup", &error))?;
+        let told =
+            execution.stderr.as_ref().map(|output| String::from_utf8_lossy(&output.head).trim().to_owned());
         let told = told.filter(|text| !text.is_empty()).map_or(String::new(), |text| format!(": {text}"));
         match execution.end {
             End::Exited(0) => place.set_ready(&resolved).map_err(directory),
             End::Exited(code) => Err(NotExecuted(format!("the setup ended with exit code {code}{told}"))),
-            End::Signaled { signal, .. } => Err(NotExecuted(format!("signal {signal} ended the setup{told}"))),
+            End::Signaled { signal, .. } => {
+                Err(NotExecuted(format!("signal {signal} ended the setup{told}")))
+            }
             End::TimedOut { .. } => {
                 Err(NotExecuted(format!("the setup did not end within {}{told}", setup.timeout)))
             }
@@ -109,11 +116,13 @@ impl Runner {
         stop: &AtomicBool,
     ) -> Result<Execution, NotExecuted> {
         let work = place.new_work();
-        let work = work.map_err(|error| NotExecuted(format!("cannot make the working directory: {error}")))?;
+        let work =
+            work.map_err(|error| NotExecuted(format!("cannot make the working directory: {error}")))?;
         let keep = usize::try_from(order.output.keep).unwrap_or(usize::MAX);
         let sink = Sink::Capture { limit: order.output.limit, keep };
         let command = command(resolved, work, order.timeout, sink);
-        let execution = self.launcher.execute(&command, stop).map_err(|error| not_launched("the run", &error))?;
+        let execution =
+            self.launcher.execute(&command, stop).map_err(|error| not_launched("the run", &error))?;
         match execution.end {
             End::Interrupted { .. } => Err(interrupted()),
             End::Exited(_) | End::Signaled { .. } | End::TimedOut { .. } => Ok(execution),
@@ -175,7 +184,10 @@ fn record(order: &WorkOrder, execution: Execution, outcome: Outcome) -> Record {
         Metric::BlockReads => usage.block_in,
         Metric::BlockWrites => usage.block_out,
     };
-    let metrics = order.metrics.iter().map(|metric| (*metric, value(*metric))).collect();
+    // Linux counts the agent's own memory as the program's until it has more: up to there its peak is not known.
+    let is_known = |metric| metric != Metric::MaxRss || usage.max_rss_bytes > usage.max_rss_floor_bytes;
+    let known = order.metrics.iter().copied().filter(|metric| is_known(*metric));
+    let metrics = known.map(|metric| (metric, value(metric))).collect();
     let ended = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let ended = u64::try_from(ended.as_nanos()).unwrap_or(0);
     let keep = match order.output.keep_of {

@@ -91,7 +91,8 @@ pub fn run(options: Options) -> Result<(), AgentError> {
         let end = set_parent_process_death_signal(Some(Signal::TERM));
         end.map_err(|errno| AgentError::Process(errno.into()))?;
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AgentError::Process)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AgentError::Process)?;
     runtime.block_on(async { Service::start(options)?.serve().await })
 }
 
@@ -160,7 +161,7 @@ impl Service {
         self.take(Input::LinkUp).await?;
         let first = std::mem::take(&mut self.unsaid);
         let link = tokio::select! {
-            link = Link::connect(&self.endpoint, &first) => link,
+            link = Link::connect(&self.endpoint, first) => link,
             () = self.stop.wished() => return Ok(Ok(())),
         };
         match link {
@@ -228,7 +229,7 @@ impl Service {
     fn say(&mut self, message: AgentMessage) {
         match &self.link {
             Some(link) => {
-                if let Err(error) = link.say(&message) {
+                if let Err(error) = link.say(message) {
                     tracing::debug!("{error}");
                 }
             }
@@ -236,7 +237,10 @@ impl Service {
         }
     }
 
-    fn outbox(&mut self, work: impl FnOnce(&mut Outbox) -> Result<(), OutboxError>) -> Result<(), AgentError> {
+    fn outbox(
+        &mut self,
+        work: impl FnOnce(&mut Outbox) -> Result<(), OutboxError>,
+    ) -> Result<(), AgentError> {
         work(&mut self.outbox).map_err(|source| AgentError::Outbox { path: self.outbox_path.clone(), source })
     }
 

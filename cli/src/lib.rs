@@ -1,1 +1,57 @@
-//! Asks: the command speedup.
+//! The command `speedup`: it asks, and shows what was answered. Nothing is decided here that the plan, the
+//! coordinator or the analysis decides.
+//!
+//! It is a library so that other binaries (those of the whole-system tests) can be the same command; the binary's main
+//! is [`main`] alone.
+//!
+//! In reading order:
+//!
+//! 1. `arguments`: verbs and flags; `command`: one file a verb; `exit`, `failure`: how a command ends;
+//! 2. `compose`: the libraries put together; `local_agent`: the agent of `speedup run`;
+//! 3. `connection`, `access`, `directories`: where the coordinator is; `selector`: which experiment is meant;
+//! 4. `plan_source`: the plan as the user gives it; `follow`, `progress`, `interrupt`: while it is carried out;
+//! 5. `attempts`, `export`, `failed_runs`: what was done; `render`, `console`, `moment`, `standing`: how it is shown.
+
+mod access;
+mod arguments;
+mod attempts;
+mod command;
+mod compose;
+mod connection;
+mod console;
+mod directories;
+mod exit;
+mod export;
+mod failed_runs;
+mod failure;
+mod follow;
+mod interrupt;
+mod local_agent;
+mod moment;
+mod plan_source;
+mod progress;
+mod render;
+mod selector;
+mod standing;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::arguments::Arguments;
+use crate::console::Console;
+
+/// The whole command: reads the arguments of the process, does what they ask, and gives the exit code.
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help that nobody reads to the end is no failure.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exit::Exit::Usage.code()));
+        }
+    };
+    let console = Console::new(arguments.color);
+    let exit = command::execute(arguments, &console).unwrap_or_else(|failure| failure.tell(&console));
+    ExitCode::from(exit.code())
+}

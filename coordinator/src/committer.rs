@@ -3,7 +3,7 @@
 
 use speedup_core::event::Event;
 use speedup_journal::{Journal, PayloadVersion, Position, WriteError};
-use speedup_proto::payload;
+use speedup_proto::journal_payload;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::indexer::Batch;
@@ -44,8 +44,10 @@ impl Committer {
         }
         for event in events {
             buffer.clear();
-            payload::encode_event(event, buffer);
-            self.journal.append(PayloadVersion(payload::VERSION), buffer)?;
+            // What is not kept has been left out by the owner.
+            if journal_payload::encode(event, buffer).is_ok() {
+                self.journal.append(PayloadVersion(journal_payload::VERSION), buffer)?;
+            }
         }
         self.journal.sync().map(drop)
     }

@@ -62,6 +62,16 @@ fn user(by: &str) -> Result<String, Status> {
     match by {
         "" => Ok("somebody".to_owned()),
         by if by.len() <= MAX_USER_BYTES && !by.chars().any(char::is_control) => Ok(by.to_owned()),
-        _ => Err(Status::invalid_argument(format!("a user's name has at most {MAX_USER_BYTES} printable bytes"))),
+        _ => Err(Status::invalid_argument(format!(
+            "a user's name has at most {MAX_USER_BYTES} printable bytes"
+        ))),
     }
+}
+
+/// Reads the store where it does not hold up the service.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, Status> {
+    let result = tokio::task::spawn_blocking(work).await;
+    result.map_err(|error| Status::internal(error.to_string()))?.map_err(|error| store_failed(&error))
 }

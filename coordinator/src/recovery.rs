@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use speedup_core::machine::{Machine, Settings};
 use speedup_journal::{Journal, JournalId, OpenCheck, OpenError, Options, Position, ReadError};
-use speedup_proto::payload::{self, PayloadError};
+use speedup_proto::journal_payload;
+use speedup_proto::payload::PayloadError;
 use thiserror::Error;
 
 use crate::store::{Opened, Store, StoreError, Writes};
@@ -66,7 +67,11 @@ pub(crate) struct Recovered {
 }
 
 /// Recovers a data directory, or begins a new one.
-pub(crate) fn recover(data: &Path, id_if_new: JournalId, settings: Settings) -> Result<Recovered, RecoveryError> {
+pub(crate) fn recover(
+    data: &Path,
+    id_if_new: JournalId,
+    settings: Settings,
+) -> Result<Recovered, RecoveryError> {
     let directory = data.join("journal");
     let made = std::fs::create_dir_all(&directory);
     made.map_err(|source| RecoveryError::Directory { path: directory.clone(), source })?;
@@ -108,16 +113,15 @@ fn replay(
     let mut end = applied;
     let mut records = journal.replay(journal.first()).map_err(RecoveryError::Read)?;
     while let Some(record) = records.next_record().map_err(RecoveryError::Read)? {
-        let event = payload::decode_event(record.version.0, record.payload).map_err(|source| {
+        let event = journal_payload::decode(record.version.0, record.payload).map_err(|source| {
             RecoveryError::Record { path: path.to_owned(), position: record.position, source }
         })?;
-        let ended = machine.replay(&event);
-        if record.position < applied {
-            continue;
+        if record.position >= applied {
+            end = record.position.next();
+            machine.ended_by(&event).iter().for_each(|ended| writes.ended(ended));
+            writes.event(&event);
         }
-        end = record.position.next();
-        ended.iter().for_each(|ended| writes.ended(ended));
-        writes.event(&event);
+        machine.replay(&event);
         if writes.len() >= GATHERED {
             store.apply(std::mem::take(&mut writes), end)?;
         }

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -74,7 +73,9 @@ impl StartError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NotLoopback(_) => Some("bind 127.0.0.1 or [::1], and reach it from elsewhere through an ssh tunnel"),
+            Self::NotLoopback(_) => {
+                Some("bind 127.0.0.1 or [::1], and reach it from elsewhere through an ssh tunnel")
+            }
             Self::Bind { .. } => Some("another program may listen there; choose another port with --bind"),
             Self::Recovery { source, .. } => source.hint(),
             Self::Thread(_) | Self::Reflection(_) => None,
@@ -152,7 +153,8 @@ impl Coordinator {
         // Open sessions would keep a graceful end waiting for ever.
         self.server.abort();
         let threads = self.threads;
-        let joined = tokio::task::spawn_blocking(move || threads.into_iter().for_each(|thread| drop(thread.join())));
+        let joined =
+            tokio::task::spawn_blocking(move || threads.into_iter().for_each(|thread| drop(thread.join())));
         let _ = joined.await;
     }
 }
@@ -193,9 +195,10 @@ fn start_workers(recovered: Recovered) -> Result<Workers, StartError> {
 
 async fn doors(handle: &Handle) -> Result<Routes, StartError> {
     let (health, health_service) = tonic_health::server::health_reporter();
-    let experiments = v1::experiments_server::ExperimentsServer::new(ExperimentsDoor { handle: handle.clone() })
-        .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
-        .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
+    let experiments =
+        v1::experiments_server::ExperimentsServer::new(ExperimentsDoor { handle: handle.clone() })
+            .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
+            .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
     let hosts = v1::hosts_server::HostsServer::new(HostsDoor { handle: handle.clone() })
         .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
         .max_encoding_message_size(limits::MAX_ANSWER_BYTES);

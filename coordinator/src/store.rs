@@ -10,11 +10,10 @@ use std::path::{Path, PathBuf};
 
 use prost::Message as _;
 use speedup_core::event::{Change, EndedAttempt, Event, Tally};
-use speedup_core::id::{ExperimentId, HostId};
+use speedup_core::id::ExperimentId;
 use speedup_core::record::Record;
 use speedup_core::time::Timestamp;
 use speedup_journal::{JournalId, Position};
-use speedup_proto::journal::v1::StoredExperiment;
 use speedup_proto::v1;
 use thiserror::Error;
 
@@ -69,7 +68,7 @@ pub enum StoreError {
 pub(crate) struct Store {
     path: PathBuf,
     meta: sled::Tree,
-    experiments: sled::Tree,
+    plans: sled::Tree,
     statuses: sled::Tree,
     attempts: sled::Tree,
     hosts: sled::Tree,
@@ -92,12 +91,12 @@ pub(crate) struct Writes {
     puts: [BTreeMap<Vec<u8>, Vec<u8>>; 4],
     late: Vec<(Vec<u8>, Record)>,
     finished: Vec<(ExperimentId, Timestamp, Tally, bool)>,
-    extended: Vec<(ExperimentId, Vec<u32>)>,
+    extended: Vec<(ExperimentId, u32, Vec<u32>)>,
 }
 
 #[derive(Clone, Copy)]
 enum Tree {
-    Experiments,
+    Plans,
     Statuses,
     Attempts,
     Hosts,
@@ -114,11 +113,17 @@ impl Writes {
         match &event.change {
             Change::Submitted { experiment, plan, by } => {
                 let status = submitted_status(*experiment, plan, event.at, by);
-                let stored = StoredExperiment { plan: Some(v1::Plan::from(plan.as_ref())), status: None };
-                self.put(Tree::Experiments, experiment.0.as_bytes().to_vec(), stored.encode_to_vec());
-                self.put(Tree::Statuses, experiment.0.as_bytes().to_vec(), status.encode_to_vec());
+                let plan = v1::Plan::from(plan.as_ref());
+                self.put(Tree::Plans, experiment.0.as_bytes().to_vec(), plan.encode_to_vec());
+                self.put(
+                    Tree::Statuses,
+                    experiment.0.as_bytes().to_vec(),
+                    v1::ExperimentStatus::from(&status).encode_to_vec(),
+                );
             }
-            Change::Extended { experiment, appended, .. } => self.extended.push((*experiment, appended.clone())),
+            Change::Extended { experiment, from, appended, .. } => {
+                self.extended.push((*experiment, *from, appended.clone()));
+            }
             Change::Finished { experiment, tally, cancelled } => {
                 self.finished.push((*experiment, event.at, *tally, *cancelled));
             }
@@ -210,11 +215,12 @@ impl Store {
 
     fn connect(path: &Path) -> Result<Self, StoreError> {
         guard(path, || {
-            let db = sled::Config::new().path(path).cache_capacity(CACHE_BYTES).flush_every_ms(None).open()?;
+            let db =
+                sled::Config::new().path(path).cache_capacity(CACHE_BYTES).flush_every_ms(None).open()?;
             Ok(Self {
                 path: path.to_owned(),
                 meta: db.open_tree("meta")?,
-                experiments: db.open_tree("experiments")?,
+                plans: db.open_tree("plans")?,
                 statuses: db.open_tree("statuses")?,
                 attempts: db.open_tree("attempts")?,
                 hosts: db.open_tree("hosts")?,
@@ -228,7 +234,7 @@ impl Store {
         self.apply_late(&mut writes)?;
         self.apply_extensions(&mut writes)?;
         self.apply_finished(&mut writes)?;
-        let trees = [&self.experiments, &self.statuses, &self.attempts, &self.hosts];
+        let trees = [&self.plans, &self.statuses, &self.attempts, &self.hosts];
         self.guard(|| {
             for (tree, puts) in trees.into_iter().zip(writes.puts) {
                 let mut puts = puts.into_iter().peekable();
@@ -244,7 +250,9 @@ impl Store {
 
     fn apply_late(&self, writes: &mut Writes) -> Result<(), StoreError> {
         for (key, record) in std::mem::take(&mut writes.late) {
-            let Some(mut attempt) = self.get::<v1::EndedAttempt>(Tree::Attempts, &key, writes)? else { continue };
+            let Some(mut attempt) = self.get::<v1::EndedAttempt>(Tree::Attempts, &key, writes)? else {
+                continue;
+            };
             if let Some(v1::ended_attempt::End::Lost(lost)) = &mut attempt.end {
                 lost.late = Some(v1::Record::from(&record));
             }
@@ -254,13 +262,12 @@ impl Store {
     }
 
     fn apply_extensions(&self, writes: &mut Writes) -> Result<(), StoreError> {
-        for (experiment, appended) in std::mem::take(&mut writes.extended) {
+        for (experiment, from, appended) in std::mem::take(&mut writes.extended) {
             let key = experiment.0.as_bytes().to_vec();
-            let Some(mut stored) = self.get::<StoredExperiment>(Tree::Experiments, &key, writes)? else { continue };
-            if let Some(plan) = &mut stored.plan {
-                plan.order.extend(appended);
-            }
-            writes.put(Tree::Experiments, key, stored.encode_to_vec());
+            let Some(mut plan) = self.get::<v1::Plan>(Tree::Plans, &key, writes)? else { continue };
+            plan.order.truncate(from as usize);
+            plan.order.extend(appended);
+            writes.put(Tree::Plans, key, plan.encode_to_vec());
         }
         Ok(())
     }
@@ -268,7 +275,9 @@ impl Store {
     fn apply_finished(&self, writes: &mut Writes) -> Result<(), StoreError> {
         for (experiment, at, tally, cancelled) in std::mem::take(&mut writes.finished) {
             let key = experiment.0.as_bytes().to_vec();
-            let Some(status) = self.get::<v1::ExperimentStatus>(Tree::Statuses, &key, writes)? else { continue };
+            let Some(status) = self.get::<v1::ExperimentStatus>(Tree::Statuses, &key, writes)? else {
+                continue;
+            };
             writes.put(Tree::Statuses, key, finished_status(status, at, tally, cancelled).encode_to_vec());
         }
         Ok(())
@@ -285,7 +294,7 @@ impl Store {
             return self.decode(value).map(Some);
         }
         let tree = match tree {
-            Tree::Experiments => &self.experiments,
+            Tree::Plans => &self.plans,
             Tree::Statuses => &self.statuses,
             Tree::Attempts => &self.attempts,
             Tree::Hosts => &self.hosts,
@@ -295,20 +304,23 @@ impl Store {
 
     /// The plan of an experiment.
     pub(crate) fn plan(&self, experiment: ExperimentId) -> Result<Option<v1::Plan>, StoreError> {
-        let stored = self.guard(|| self.experiments.get(experiment.0.as_bytes()))?;
-        let stored = stored.map(|value| self.decode::<StoredExperiment>(&value)).transpose()?;
-        Ok(stored.and_then(|stored| stored.plan))
+        self.guard(|| self.plans.get(experiment.0.as_bytes()))?.map(|value| self.decode(&value)).transpose()
     }
 
     /// The status of an experiment as it was submitted, or as it finished.
-    pub(crate) fn status(&self, experiment: ExperimentId) -> Result<Option<v1::ExperimentStatus>, StoreError> {
-        self.guard(|| self.statuses.get(experiment.0.as_bytes()))?.map(|value| self.decode(&value)).transpose()
+    pub(crate) fn status(
+        &self,
+        experiment: ExperimentId,
+    ) -> Result<Option<v1::ExperimentStatus>, StoreError> {
+        self.guard(|| self.statuses.get(experiment.0.as_bytes()))?
+            .map(|value| self.decode(&value))
+            .transpose()
     }
 
     /// The statuses of the newest experiments.
     pub(crate) fn statuses(&self, limit: usize) -> Result<Vec<v1::ExperimentStatus>, StoreError> {
-        let values = self.guard(|| self.statuses.iter().rev().values().take(limit).collect::<Result<Vec<_>, _>>())?;
-        values.iter().map(|value| self.decode(value)).collect()
+        let values = self.guard(|| self.statuses.iter().rev().take(limit).collect::<Result<Vec<_>, _>>())?;
+        values.iter().map(|(_, value)| self.decode(value)).collect()
     }
 
     /// Up to `limit` ended attempts of an experiment, those after the given run and attempt.
@@ -324,14 +336,14 @@ impl Store {
             None => Included(attempt_key(experiment, 0, 0)),
         };
         let to = Included(attempt_key(experiment, u32::MAX, u32::MAX));
-        let values =
-            self.guard(|| self.attempts.range((from, to)).values().take(limit).collect::<Result<Vec<_>, _>>())?;
+        let values = self
+            .guard(|| self.attempts.range((from, to)).values().take(limit).collect::<Result<Vec<_>, _>>())?;
         values.iter().map(|value| self.decode(value)).collect()
     }
 
     /// What a host said of itself when it last joined.
-    pub(crate) fn host(&self, host: &HostId) -> Result<Option<v1::HostFacts>, StoreError> {
-        self.guard(|| self.hosts.get(host.as_str()))?.map(|value| self.decode(&value)).transpose()
+    pub(crate) fn host(&self, host: &str) -> Result<Option<v1::HostFacts>, StoreError> {
+        self.guard(|| self.hosts.get(host))?.map(|value| self.decode(&value)).transpose()
     }
 
     /// Writes what sled holds back. Slow; at the end only.
@@ -368,7 +380,8 @@ fn guard<T>(path: &Path, work: impl FnOnce() -> sled::Result<T>) -> Result<T, St
         Ok(result) => result.map_err(|source| StoreError::Sled { path: path.to_owned(), source }),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
-            let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("sled panicked").to_owned();
+            let what =
+                text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("sled panicked").to_owned();
             Err(StoreError::Panicked { path: path.to_owned(), what })
         }
     }

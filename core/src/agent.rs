@@ -12,6 +12,7 @@ use crate::message::{AgentMessage, CoordinatorMessage, Grant, Report};
 use crate::record::Record;
 
 /// What happened to the agent.
+#[expect(clippy::large_enum_variant, reason = "one at a time, handed over at once")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
     /// A connection stands.

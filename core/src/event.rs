@@ -61,6 +61,8 @@ pub enum Change {
     Extended {
         /// Which.
         experiment: ExperimentId,
+        /// The first of them: as many as there were before.
+        from: u32,
         /// The cell of each appended run.
         appended: Vec<u32>,
         /// Who.

@@ -29,7 +29,7 @@ pub struct HostFacts {
 /// One host, as the coordinator's machine keeps it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Host {
-    /// What it says of itself.
+    /// What it says of itself, without the fingerprint.
     pub facts: HostFacts,
     /// Whose agent serves it.
     pub agent: AgentId,

@@ -34,7 +34,8 @@
 //! end. What remains is inherent to one sync a group: bytes of the very last group that rot on the disk before its
 //! mark has reached it look like a torn tail; they are cut, and the cut is reported.
 //!
-//! Only the last segment may have a torn tail: a segment is complete and synced before the next one gets its name.
+//! Only the last segment may have a torn tail: a segment is complete and synced before the next one gets its name. All
+//! records before the next segment's first position must be there; what stands behind them is not read.
 //!
 //! In reading order: [`Position`] and [`Record`]; [`SegmentHeader`]; frames; [`Encoder`]; [`Scanner`] and its search.
 

@@ -348,15 +348,14 @@ impl Machine {
         Ok(outcome)
     }
 
-    /// Replays one event; gives the attempt that it ended, for the index.
-    pub fn replay(&mut self, event: &Event) -> Option<EndedAttempt> {
-        let ended = self.ended_by(event);
+    /// Replays one event of the journal.
+    pub fn replay(&mut self, event: &Event) {
         self.evolve(event);
-        ended
     }
 
     fn take(&mut self, event: Event, outcome: &mut Outcome) {
-        outcome.ended.extend(self.replay(&event));
+        outcome.ended.extend(self.ended_by(&event));
+        self.evolve(&event);
         outcome.events.push(event);
     }
 
@@ -404,8 +403,8 @@ impl Machine {
         &self.hosts[number.0 as usize]
     }
 
-    /// The attempt that an event ends, as it stands before the event.
-    fn ended_by(&self, event: &Event) -> Option<EndedAttempt> {
+    /// The attempt that an event ends, for the index; ask before the event is replayed.
+    pub fn ended_by(&self, event: &Event) -> Option<EndedAttempt> {
         let (host, end) = match &event.change {
             Change::RunReported { host, record, .. } => (host, AttemptEnd::Reported(record.clone())),
             Change::AttemptLost { host, reason, after, .. } => {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::experiment::{Benchmark, CommandLine, Expectation, Experiment, OutputChoice, Setup};
+use crate::experiment::{Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, Setup};
 use crate::plan::Cell;
 use crate::template::{TemplateError, expand};
 use crate::time::Span;
@@ -25,6 +25,8 @@ pub struct WorkOrder {
     pub warmup: u32,
     /// Done once on this host before the experiment's first run.
     pub setup: Option<Setup>,
+    /// What is measured.
+    pub metrics: Vec<Metric>,
     /// What becomes of the output.
     pub output: OutputChoice,
 }
@@ -57,7 +59,8 @@ impl WorkOrder {
         vars.insert(BENCHMARK.to_owned(), benchmark.name.clone());
         let Benchmark { command, expect, timeout, warmup, .. } = benchmark.clone();
         let (setup, output) = (experiment.setup.clone(), experiment.output);
-        Self { command, env, vars, expect, timeout, warmup, setup, output }
+        let metrics = experiment.metrics.clone();
+        Self { command, env, vars, expect, timeout, warmup, setup, metrics, output }
     }
 
     /// The command of the run, on a host whose input directory is `input`.

@@ -6,8 +6,8 @@
 //!
 //! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `experiment`, `plan`,
 //! `host`, `lease`, `record`, `loss`, `ended_attempt`; `message` and `work_order` between agent and coordinator;
-//! `request`, `tally`, `status`, `explanation`, `export` between user and coordinator; `event`, `outbox_entry`,
-//! `stored_experiment` for the disk.
+//! `request`, `tally`, `status`, `explanation`, `export` between user and coordinator; `event`, `outbox_entry`
+//! for the disk.
 
 mod ended_attempt;
 mod event;
@@ -26,7 +26,6 @@ mod plan;
 mod record;
 mod request;
 mod status;
-mod stored_experiment;
 mod tally;
 mod work_order;
 
@@ -38,4 +37,3 @@ pub use malformed::{Malformed, Why};
 pub use outbox_entry::OutboxEntry;
 pub use request::Submission;
 pub use status::{ExperimentStatus, StatusPhase};
-pub use stored_experiment::StoredExperiment;

@@ -4,13 +4,12 @@
 //! the wire.
 //!
 //! In reading order: [`v1`] and [`journal`] are generated; [`convert`] holds the conversions, one file a noun;
-//! [`journal_payload`], [`outbox_payload`] and [`index_payload`] the bytes that are stored, [`payload`] why they may be
+//! [`journal_payload`] and [`outbox_payload`] the bytes that are stored, [`payload`] why they may be
 //! refused; [`limits`] the bounds of messages.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod convert;
-pub mod index_payload;
 pub mod journal_payload;
 pub mod limits;
 pub mod outbox_payload;

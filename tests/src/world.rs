@@ -106,6 +106,7 @@ struct Packet {
     message: Message,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a bag of few messages")]
 #[derive(Clone, Debug)]
 enum Message {
     Up(AgentMessage),
@@ -349,8 +350,9 @@ impl World {
     /// Runs of active experiments that are not settled.
     pub fn open_runs(&self) -> u32 {
         let machine = self.coordinator.as_ref().map(|coordinator| &coordinator.machine);
-        let tallies =
-            machine.into_iter().flat_map(|m| m.active().filter_map(|id| Some(m.experiment(id)?.tally().open())));
+        let tallies = machine
+            .into_iter()
+            .flat_map(|m| m.active().filter_map(|id| Some(m.experiment(id)?.tally().open())));
         tallies.sum()
     }
 }

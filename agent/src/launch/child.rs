@@ -1,10 +1,10 @@
 //! From clone to `execve`, and the last word of `wait4`.
 //!
-//! The child shares the agent's memory until it becomes the program (`CLONE_VM`, as `posix_spawn` does), so that its
-//! start costs the same whatever the agent's size. Unlike `posix_spawn` it does not suspend the agent meanwhile
-//! (`CLONE_VFORK`): the agent would be woken by the `execve`, that is just after the clock has started, only to go back to
-//! sleep. As it is, the agent is already asleep in its wait when the clock starts. What the child needs and
-//! reports stays in place until it is gone; [`run`] sees to that.
+//! The child shares the agent's memory until it becomes the program (`CLONE_VM`, as `posix_spawn` does), so
+//! that its start costs the same whatever the agent's size. Unlike `posix_spawn` it does not suspend the
+//! agent meanwhile (`CLONE_VFORK`): the agent would be woken by the `execve`, that is just after the clock
+//! has started, only to go back to sleep. As it is, the agent is usually asleep in its wait before the clock
+//! starts. What the child needs and reports stays in place until it is gone; [`run`] sees to that.
 #![expect(unsafe_code, reason = "clone, execve and close_range have no safe interface")]
 
 use std::ffi::{c_int, c_void};
@@ -65,7 +65,8 @@ pub(super) struct Child {
     reaped: bool,
 }
 
-/// Starts the child, lets `wait` sit by it, ends its process group, and reaps it. However `wait` returns, the child is gone afterwards.
+/// Starts the child, lets `wait` sit by it, ends its process group, and reaps it. However `wait` returns, the
+/// child is gone afterwards.
 pub(super) fn run<T>(
     stack: &mut Stack,
     orders: &Orders<'_>,
@@ -84,11 +85,11 @@ fn start(stack: &mut Stack, orders: &Orders<'_>) -> io::Result<Child> {
     let flags = libc::CLONE_VM | libc::CLONE_PIDFD | libc::SIGCHLD;
     let argument = ptr::from_ref(orders).cast::<c_void>().cast_mut();
     let mut pidfd: c_int = -1;
-    // SAFETY: the child runs `become_program` on a stack of its own with a guard page, and only reads `orders`, but for
-    // the report's atomics. `run` holds the borrows of both until the child is reaped, by `Child`'s drop if need be.
-    // The two share this thread's errno: the child reads it only after its own failing call, and the agent
-    // makes no failing call through libc meanwhile but a ppoll that a signal interrupts; then the worst is a wrong errno
-    // for a run that is being stopped.
+    // SAFETY: the child runs `become_program` on a stack of its own with a guard page, and only reads
+    // `orders`, but for the report's atomics. `run` holds the borrows of both until the child is reaped, by
+    // `Child`'s drop if need be. The two share this thread's errno: the child reads it only after its own
+    // failing call, and the agent makes no failing call through libc meanwhile but a ppoll that a signal
+    // interrupts; then the worst is a wrong errno for a run that is being stopped.
     let pid = unsafe { libc::clone(become_program, stack.top(), flags, argument, &raw mut pidfd) };
     let Some(pid) = Some(pid).filter(|&pid| pid > 0).and_then(Pid::from_raw) else {
         return Err(io::Error::last_os_error());
@@ -98,7 +99,8 @@ fn start(stack: &mut Stack, orders: &Orders<'_>) -> io::Result<Child> {
     Ok(Child { pid, pidfd, reaped: false })
 }
 
-/// The child's whole life before the program. Nothing here allocates, locks or panics: it would do so in the agent.
+/// The child's whole life before the program. Nothing here allocates, locks or panics: it would do so in the
+/// agent.
 extern "C" fn become_program(argument: *mut c_void) -> c_int {
     // SAFETY: `start` passes its orders, which outlive the child.
     let orders = unsafe { &*argument.cast::<Orders<'_>>() };
@@ -133,8 +135,8 @@ fn prepare(orders: &Orders<'_>) -> Result<(), (Step, rustix::io::Errno)> {
     rustix::stdio::dup2_stdin(orders.stdin).map_err(at(Step::Streams))?;
     rustix::stdio::dup2_stdout(orders.stdout).map_err(at(Step::Streams))?;
     rustix::stdio::dup2_stderr(orders.stderr).map_err(at(Step::Streams))?;
-    // Closed here rather than by `execve`, where the clock runs. Before Linux 5.9 there is no such call; then `execve`
-    // closes them, for the agent opens everything close-on-exec.
+    // Closed here rather than by `execve`, where the clock runs. Before Linux 5.9 there is no such call; then
+    // `execve` closes them, for the agent opens everything close-on-exec.
     // SAFETY: the child has its own table of descriptors, and uses none of them beyond the standard three.
     unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32) };
     Ok(())
@@ -145,11 +147,12 @@ impl Child {
         self.pidfd.as_fd()
     }
 
-    /// Sends to the child's process group, and to the child itself if it is in another by now.
+    /// Sends to the child's process group, and to the child itself if it is not in that group yet, or no
+    /// more.
     pub(super) fn signal_group(&self, signal: Signal) {
         // A process or group that is gone needs no signal, and there is no other way to fail.
-        let _ = rustix::process::kill_process_group(self.pid, signal);
-        if rustix::process::getpgid(Some(self.pid)) != Ok(self.pid) {
+        let reached = rustix::process::kill_process_group(self.pid, signal).is_ok();
+        if !reached || rustix::process::getpgid(Some(self.pid)) != Ok(self.pid) {
             let _ = rustix::process::pidfd_send_signal(&self.pidfd, signal);
         }
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 /// One command with everything that it sees of its surroundings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// The argument vector. The first is the program: with a slash it is a path as seen from `directory`, without
-    /// one it is looked up in the `PATH` of `env`. There is no shell unless it is named here.
+    /// The argument vector. The first is the program: with a slash it is a path as seen from `directory`,
+    /// without one it is looked up in the `PATH` of `env`. There is no shell unless it is named here.
     pub argv: Vec<OsString>,
     /// The complete environment, in this order.
     pub env: Vec<(OsString, OsString)>,
@@ -31,8 +31,8 @@ pub enum Sink {
     Null,
     /// Into memory; see [`super::Output`] for what comes of it.
     Capture {
-        /// The most bytes that the stream may hold. Past it the program's writes fail as on a full disk, or, on hosts where
-        /// that cannot be arranged, it is killed.
+        /// The most bytes that the stream may hold. Past it the program's writes fail as on a full disk, or,
+        /// on hosts where that cannot be arranged, it is killed.
         limit: u64,
         /// The most bytes from the start of the stream that are handed back.
         keep: usize,

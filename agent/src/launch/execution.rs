@@ -13,13 +13,13 @@ pub struct Execution {
     pub stdout: Option<Output>,
     /// What it wrote to standard error, unless that went to `/dev/null`.
     pub stderr: Option<Output>,
-    /// Processes that it left behind and that were killed after it. (On [`End::TimedOut`] those that ended at the
-    /// first request are not counted.)
+    /// Processes that it left behind and that were killed after it. (On [`End::TimedOut`] those that ended at
+    /// the first request are not counted.)
     pub survivors_killed: u32,
     /// Processes that could not be killed in time: this host is not fit for another run.
     pub survivors_left: u32,
-    /// Context switches of the agent's process from before the clone until the end was seen. A silent agent has one
-    /// voluntary switch, into the wait.
+    /// Context switches of the agent's process from before the clone until the end was seen. A silent agent
+    /// has one voluntary switch, into the wait.
     pub agent_switches: Switches,
 }
 
@@ -28,7 +28,8 @@ pub struct Execution {
 pub enum End {
     /// By itself, with this code.
     Exited(i32),
-    /// By a signal that this launcher did not send for lack of time. (A stream over its limit can end in SIGKILL.)
+    /// By a signal that this launcher did not send for lack of time. (A stream over its limit can end in
+    /// SIGKILL.)
     Signaled {
         /// The number of the signal.
         signal: i32,
@@ -56,11 +57,12 @@ pub struct Usage {
     pub user_ns: u64,
     /// Time on a CPU inside the kernel.
     pub system_ns: u64,
-    /// The largest resident set of any one process. Linux counts the memory that a process replaces at `execve`, which is
-    /// the agent's: the program's own peak is this figure only if it exceeds `max_rss_floor_bytes`, else it is some figure
-    /// not above.
+    /// The largest resident set of any one process. Linux counts the memory that a process replaces at
+    /// `execve`, which is the agent's: the program's own peak is this figure only if it exceeds
+    /// `max_rss_floor_bytes`, else it is some figure not above.
     pub max_rss_bytes: u64,
-    /// The agent's own peak at the start, or a little more: Linux counted likewise when the agent itself began.
+    /// The agent's own peak, which Linux counted likewise when the agent itself began. The kernel counts
+    /// pages in steps of some dozens a CPU; a peak within a few hundred KiB of this is no clear excess.
     pub max_rss_floor_bytes: u64,
     /// Page faults served without reading from a device.
     pub minor_faults: u64,
@@ -92,8 +94,9 @@ impl Switches {
     }
 }
 
-/// One captured stream. The program sees a file opened for appending, as with `>>` in a shell, so what is here is what
-/// such a file would hold: a program that opens `/dev/stdout` anew with truncation drops what was there before.
+/// One captured stream. The program sees a file opened for appending, as with `>>` in a shell, so what is
+/// here is what such a file would hold: a program that opens `/dev/stdout` anew with truncation drops what
+/// was there before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
     /// The length of the stream; at most the limit.

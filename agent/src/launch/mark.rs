@@ -1,8 +1,9 @@
 //! A mark that every descendant of a run bears and cannot shed.
 //!
-//! It is the hard limit `RLIMIT_LOCKS`, which Linux has ignored since 2.4.25, but still inherits through fork, `execve` and
-//! `setsid`, and lets nobody raise without privilege. A process group or session can be left, a variable of the
-//! environment can be unset (and would not be the environment that the plan says); this stays.
+//! It is the hard limit `RLIMIT_LOCKS`, which Linux has ignored since 2.4.25, but still inherits through
+//! fork, `execve` and `setsid`, and lets nobody raise without privilege. A process group or session can be
+//! left, a variable of the environment can be unset (and would not be the environment that the plan says);
+//! this stays.
 #![expect(unsafe_code, reason = "rustix's prlimit cannot read another process's limit without setting it")]
 
 use std::mem;
@@ -15,8 +16,8 @@ use super::clock;
 
 /// Far above any limit that a person would set. The bits below it tell agents apart.
 const BASE: u64 = 1 << 62;
-/// An agent that runs within a run of another takes the next lower mark, so that the outer one still knows its
-/// descendants. So many may be nested.
+/// An agent that runs within a run of another takes the next lower mark, so that the outer one still knows
+/// its descendants. So many may be nested.
 const NESTING: u64 = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

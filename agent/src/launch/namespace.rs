@@ -1,7 +1,7 @@
 //! A moment in a user namespace: what it takes to mount a file system without privilege.
 //!
-//! A helper process enters it, makes a detached mount, leaves its descriptor in the table that it shares with the agent,
-//! and ends. The agent itself stays where it is.
+//! A helper process enters it, makes a detached mount, leaves its descriptor in the table that it shares with
+//! the agent, and ends. The agent itself stays where it is.
 #![expect(unsafe_code, reason = "clone has no safe interface")]
 
 use std::ffi::{CStr, c_int, c_void};
@@ -39,8 +39,9 @@ struct Text {
     length: usize,
 }
 
-/// Calls `make` with its argument within a new user and mount namespace in which the agent's user is privileged. `make` must
-/// not allocate, lock or panic, for it runs in a child that shares the agent's memory.
+/// Calls `make` with its argument within a new user and mount namespace in which the agent's user is
+/// privileged. `make` must not allocate, lock or panic, for it runs in a child that shares the agent's
+/// memory.
 pub(super) fn make_within(stack: &mut Stack, make: Make, argument: &CStr) -> io::Result<OwnedFd> {
     let users = Text::identity(rustix::process::geteuid().as_raw())?;
     let groups = Text::identity(rustix::process::getegid().as_raw())?;
@@ -49,8 +50,8 @@ pub(super) fn make_within(stack: &mut Stack, make: Make, argument: &CStr) -> io:
     let flags = flags | libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
     let pointer = ptr::from_ref(&errand).cast::<c_void>().cast_mut();
     let blocked = Blocked::all();
-    // SAFETY: the helper runs on a stack of its own and only reads the errand, but for its atomic. CLONE_VFORK suspends this
-    // thread until the helper has ended, so both outlive it.
+    // SAFETY: the helper runs on a stack of its own and only reads the errand, but for its atomic.
+    // CLONE_VFORK suspends this thread until the helper has ended, so both outlive it.
     let pid = unsafe { libc::clone(run_errand, stack.top(), flags, pointer) };
     let error = io::Error::last_os_error();
     let pid = Some(pid).filter(|&pid| pid > 0).and_then(Pid::from_raw).ok_or(error)?;
@@ -75,8 +76,8 @@ extern "C" fn run_errand(pointer: *mut c_void) -> c_int {
     unsafe { libc::_exit(0) }
 }
 
-/// The same ids within as outside. Without privilege that is allowed only for one's own, and only once the helper has given
-/// up changing its groups.
+/// The same ids within as outside. Without privilege that is allowed only for one's own, and only once the
+/// helper has given up changing its groups.
 fn map_ids(errand: &Errand<'_>) -> rustix::io::Result<()> {
     write(c"/proc/self/setgroups", b"deny")?;
     write(c"/proc/self/uid_map", errand.users.bytes())?;

@@ -1,11 +1,11 @@
-//! Where a captured stream goes: a file in memory that nobody drains, so that the agent sleeps while the program
-//! writes.
+//! Where a captured stream goes: a file in memory that nobody drains, so that the agent sleeps while the
+//! program writes.
 //!
-//! Its bound is a `quota`, where the host lets us have one. Why not a sealed memfd: seals that stop growth stop
-//! truncation too or leave nothing to write to after it, and opening `/dev/stdout` truncates (`> /dev/stdout`, `tee
-//! /dev/stderr`, `-o /dev/stdout`). Why not a pipe: 1 MiB without privilege, then the program would stall. Why
-//! not `RLIMIT_FSIZE`: it bounds the program's own files too. Without a quota the stream is a plain memfd, and
-//! the wait looks at its length now and then.
+//! Its bound is a `quota`, where the host lets us have one. Why not a sealed memfd: seals that stop growth
+//! stop truncation too or leave nothing to write to after it, and opening `/dev/stdout` truncates (`>
+//! /dev/stdout`, `tee /dev/stderr`, `-o /dev/stdout`). Why not a pipe: 1 MiB without privilege, then the
+//! program would stall. Why not `RLIMIT_FSIZE`: it bounds the program's own files too. Without a quota the
+//! stream is a plain memfd, and the wait looks at its length now and then.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -70,7 +70,8 @@ impl Slot {
     }
 }
 
-/// Open for appending like the quota's: a second opening of it (`echo more >> /dev/stdout`) is not written over.
+/// Open for appending like the quota's: a second opening of it (`echo more >> /dev/stdout`) is not written
+/// over.
 fn memfd() -> io::Result<OwnedFd> {
     let fd = rustix::fs::memfd_create("speedup-output", MemfdFlags::CLOEXEC)?;
     rustix::fs::fcntl_setfl(&fd, OFlags::APPEND)?;

@@ -11,8 +11,8 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 use super::namespace;
 use super::stack::Stack;
 
-/// Room past the limit, so that a stream that fills it is longer than the limit: one page of the largest size that
-/// Linux has.
+/// Room past the limit, so that a stream that fills it is longer than the limit: one page of the largest size
+/// that Linux has.
 const MARGIN: u64 = 64 * 1024;
 
 /// A detached tmpfs: it has no place in any directory and goes with its descriptor.
@@ -23,8 +23,8 @@ pub(super) struct Quota {
 }
 
 impl Quota {
-    /// Directly with privilege, through a user namespace without. Fails where neither is allowed: in most containers, and
-    /// where the distribution restricts user namespaces.
+    /// Directly with privilege, through a user namespace without. Fails where neither is allowed: in most
+    /// containers, and where the distribution restricts user namespaces.
     pub(super) fn new(limit: u64, stack: &mut Stack) -> io::Result<Self> {
         let size = CString::new(limit.saturating_add(MARGIN).to_string())?;
         let mount = match mount(&size) {
@@ -34,7 +34,8 @@ impl Quota {
         Ok(Self { limit, mount })
     }
 
-    /// Whether it bounds to this limit and is empty: a survivor that could not be killed may hold an old file.
+    /// Whether it bounds to this limit and is empty: a survivor that could not be killed may hold an old
+    /// file.
     pub(super) fn is_fit_for(&self, limit: u64) -> bool {
         self.limit == limit
             && rustix::fs::fstatfs(&self.mount).is_ok_and(|room| room.f_bfree == room.f_blocks)

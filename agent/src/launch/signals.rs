@@ -7,12 +7,12 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 use std::time::Duration;
 
-/// How many signals the kernel has, on every architecture that Rust has Linux for but MIPS, where the call above that is
-/// told the size of the set fails and changes nothing.
+/// How many signals the kernel has, on every architecture that Rust has Linux for but MIPS, where the call
+/// below that is told the size of the set fails and changes nothing.
 const SIGNALS: usize = 64;
 
-/// All signals are blocked on this thread until it is dropped. The child inherits that, so no handler of the agent can run
-/// in it.
+/// All signals are blocked on this thread until it is dropped. The child inherits that, so no handler of the
+/// agent can run in it.
 #[derive(Debug)]
 pub(super) struct Blocked {
     before: libc::sigset_t,
@@ -33,8 +33,8 @@ impl Blocked {
     pub(super) fn all() -> Self {
         let mut all = MaybeUninit::<libc::sigset_t>::uninit();
         let mut before = MaybeUninit::<libc::sigset_t>::uninit();
-        // SAFETY: sigfillset fills the set it is given; pthread_sigmask reads that set, writes the old mask, and fails
-        // only on an unknown first argument.
+        // SAFETY: sigfillset fills the set it is given; pthread_sigmask reads that set, writes the old mask,
+        // and fails only on an unknown first argument.
         let before = unsafe {
             libc::sigfillset(all.as_mut_ptr());
             libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
@@ -43,9 +43,9 @@ impl Blocked {
         Self { before }
     }
 
-    /// Sleeps until the descriptor is readable, with the signals let in as they were before. They are let in and the sleep
-    /// begins at once, so that a signal in between cannot be lost. Only SIGCHLD stays out: an orphan that the agent
-    /// adopts and that ends must not wake it.
+    /// Sleeps until the descriptor is readable, with the signals let in as they were before. They are let in
+    /// and the sleep begins at once, so that a signal in between cannot be lost. Only SIGCHLD stays out: an
+    /// orphan that the agent adopts and that ends must not wake it.
     pub(super) fn poll(&self, fd: BorrowedFd<'_>, timeout: Option<Duration>) -> io::Result<Polled> {
         let mut mask = self.before;
         // SAFETY: the mask is an initialised set of our own.
@@ -76,15 +76,16 @@ impl Drop for Blocked {
     }
 }
 
-/// Gives every signal its default action. For the child only: `execve` would keep what the agent ignores (Rust ignores
-/// SIGPIPE). Straight to the kernel, for the C library keeps two signals to itself, and an agent may have been started with
-/// those ignored.
+/// Gives every signal its default action. For the child only: `execve` would keep what the agent ignores
+/// (Rust ignores SIGPIPE). Straight to the kernel, for the C library keeps two signals to itself, and an
+/// agent may have been started with those ignored.
 pub(super) fn reset_in_child() {
     /// At least the size of the kernel's structure, of which all zeroes are the default action.
     static DEFAULT: [u64; 8] = [0; 8];
     for signal in 1..=SIGNALS {
-        // SAFETY: the kernel reads its structure from the zeroes and writes nothing. The child has its own table of actions,
-        // for it is cloned without CLONE_SIGHAND. SIGKILL and SIGSTOP are refused, and have their defaults.
+        // SAFETY: the kernel reads its structure from the zeroes and writes nothing. The child has its own
+        // table of actions, for it is cloned without CLONE_SIGHAND. SIGKILL and SIGSTOP are refused, and have
+        // their defaults.
         unsafe {
             libc::syscall(
                 libc::SYS_rt_sigaction,
@@ -107,10 +108,11 @@ pub(super) fn unblock_in_child() {
     }
 }
 
-/// Whether ended children vanish by themselves, with their exit code and usage, because SIGCHLD is ignored (an agent
-/// started by a program that does so inherits it), and no more after this.
+/// Whether ended children vanish by themselves, with their exit code and usage, because SIGCHLD is ignored
+/// (an agent started by a program that does so inherits it), and no more after this.
 pub(super) fn keep_ended_children() {
-    // SAFETY: reads the action for SIGCHLD into a sigaction of our own and, if it is to discard, sets the default one.
+    // SAFETY: reads the action for SIGCHLD into a sigaction of our own and, if it is to discard, sets the
+    // default one.
     unsafe {
         let mut action = mem::zeroed::<libc::sigaction>();
         libc::sigaction(libc::SIGCHLD, ptr::null(), &raw mut action);

@@ -31,7 +31,8 @@ impl Stack {
         if opened == 0 { Ok(stack) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// One past its highest byte, aligned to a page: stacks grow down on every architecture that Rust has Linux for.
+    /// One past its highest byte, aligned to a page: stacks grow down on every architecture that Rust has
+    /// Linux for.
     pub(super) fn top(&mut self) -> *mut c_void {
         // SAFETY: the end of the mapping is one past its last byte, which a pointer may be.
         unsafe { self.base.as_ptr().byte_add(GUARD + USABLE) }

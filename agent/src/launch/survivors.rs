@@ -13,8 +13,9 @@ use super::signals;
 /// A killed process is gone within milliseconds, unless it hangs in the kernel or forks faster than we kill.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Makes this process the one that adopts its orphaned descendants, so that none of them can slip away, and makes sure that
-/// ended children wait to be reaped. [`super::Launcher::new`] does it; once for a process is enough.
+/// Makes this process the one that adopts its orphaned descendants, so that none of them can slip away, and
+/// makes sure that ended children wait to be reaped. [`super::Launcher::new`] does it; once for a process is
+/// enough.
 pub fn become_subreaper() -> io::Result<()> {
     signals::keep_ended_children();
     // Any process id means yes.
@@ -51,8 +52,8 @@ pub(super) fn end(mark: Mark) -> io::Result<Survivors> {
     }
 }
 
-/// Any descendant that is left has either a living parent among them or us, the subreaper, for its parent. So without
-/// a child there is none, and nothing to look for.
+/// Any descendant that is left has either a living parent among them or us, the subreaper, for its parent. So
+/// without a child there is none, and nothing to look for.
 fn has_children() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     !matches!(rustix::process::waitid(WaitId::All, options), Err(rustix::io::Errno::CHILD))
@@ -89,7 +90,8 @@ fn await_end(pidfd: &OwnedFd, deadline: Instant) -> io::Result<()> {
     }
 }
 
-/// Whether it was ours to reap and had been killed. One whose parent still lives becomes ours in the next round.
+/// Whether it was ours to reap and had been killed. One whose parent still lives becomes ours in the next
+/// round.
 fn reap(pid: Pid) -> bool {
     let ended = rustix::process::waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
     let signal = ended.ok().flatten().as_ref().and_then(WaitIdStatus::terminating_signal);

@@ -8,13 +8,14 @@ use rustix::process::Signal;
 
 use super::child::{Child, Report};
 use super::clock;
-use super::execution::{End, Switches};
+use super::execution::{End, Usage};
 use super::output::Spool;
 use super::signals::{Blocked, Polled};
 use super::usage;
 
-/// How often streams are looked at that the kernel does not bound (see `output`). A program writes some GB/s to memory, so
-/// one that floods its output is stopped within a few hundred MB of the limit. Hosts that can bound need no look at all.
+/// How often streams are looked at that the kernel does not bound (see `output`). A program writes some GB/s
+/// to memory, so one that floods its output is stopped within a few hundred MB of the limit. Hosts that can
+/// bound need no look at all.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The wait for one child.
@@ -35,8 +36,8 @@ pub(super) struct Seen {
     pub stopped_ns: u64,
     /// How it was cut short, if it was.
     pub cut: Option<End>,
-    /// The agent's, at the stop.
-    pub switches: Switches,
+    /// The agent's usage of resources at the stop.
+    pub agent: Usage,
 }
 
 /// Where the wait stands. Times count from the start.
@@ -46,8 +47,8 @@ enum Phase {
     Running,
     /// Asked to end at this time.
     Asked { at_ns: u64 },
-    /// Killed. A process that does not go even then hangs in the kernel, and so shall the wait: the host is not fit for
-    /// another run while it is there.
+    /// Killed. A process that does not go even then hangs in the kernel, and so shall the wait: the host is
+    /// not fit for another run while it is there.
     Killed { cut: Option<End> },
 }
 
@@ -62,8 +63,8 @@ impl Watch<'_> {
             let polled = self.blocked.poll(self.child.pidfd(), self.sleep(phase, elapsed_ns));
             let stopped_ns = clock::now_ns();
             if polled? == Polled::Ready {
-                let (started_ns, switches) = (started(), usage::own().switches);
-                return Ok(Seen { started_ns, stopped_ns, cut: cut(phase), switches });
+                let (started_ns, agent) = (started(), usage::own());
+                return Ok(Seen { started_ns, stopped_ns, cut: cut(phase), agent });
             }
         }
     }

@@ -7,8 +7,8 @@ use futures_util::{Stream, StreamExt as _};
 use speedup_core::id::AgentEpoch;
 use speedup_core::machine::Refusal;
 use speedup_core::message::{AgentMessage, CoordinatorMessage};
-use speedup_proto::v1::agents_server::Agents;
 use speedup_proto::v1;
+use speedup_proto::v1::agents_server::Agents;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
@@ -34,7 +34,8 @@ impl Agents for AgentsDoor {
 
     async fn session(&self, request: Request<Streaming<v1::AgentMessage>>) -> Result<Response<Down>, Status> {
         let mut up = request.into_inner();
-        let first = up.message().await?.ok_or_else(|| Status::invalid_argument("a session begins with Join"))?;
+        let first =
+            up.message().await?.ok_or_else(|| Status::invalid_argument("a session begins with Join"))?;
         let first = AgentMessage::try_from(first).map_err(|error| malformed(&error))?;
         let AgentMessage::Join { facts, agent, epoch } = first else {
             return Err(Status::failed_precondition("a session begins with Join"));
@@ -51,7 +52,7 @@ impl Agents for AgentsDoor {
                 return Ok(Response::new(turned_away(&refusal, epoch)));
             }
         }
-        let down = ReceiverStream::new(messages).map(|message| Ok(v1::CoordinatorMessage::from(&message)));
+        let down = ReceiverStream::new(messages).map(|message| Ok(v1::CoordinatorMessage::from(message)));
         Ok(Response::new(Box::pin(down)))
     }
 }
@@ -76,7 +77,7 @@ fn turned_away(refusal: &Refusal, claimed: AgentEpoch) -> Down {
         None => refusal.to_string(),
     };
     let message = CoordinatorMessage::TurnedAway { reason, known_epoch };
-    Box::pin(tokio_stream::once(Ok(v1::CoordinatorMessage::from(&message))))
+    Box::pin(tokio_stream::once(Ok(v1::CoordinatorMessage::from(message))))
 }
 
 /// Carries what an agent says to the owner, until it says nothing more or something malformed.

@@ -17,7 +17,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use uuid::Uuid;
 
-use super::{experiment_id, malformed, refused, store_failed, user};
+use super::{blocking, experiment_id, malformed, refused, store_failed, user};
 use crate::handle::Handle;
 use crate::status::{active_status, is_finished};
 use crate::store::Store;
@@ -45,7 +45,10 @@ type ExportStream = Pin<Box<dyn Stream<Item = Result<v1::ExportChunk, Status>> +
 
 #[tonic::async_trait]
 impl Experiments for ExperimentsDoor {
-    async fn submit(&self, request: Request<v1::SubmitRequest>) -> Result<Response<v1::SubmitResponse>, Status> {
+    async fn submit(
+        &self,
+        request: Request<v1::SubmitRequest>,
+    ) -> Result<Response<v1::SubmitResponse>, Status> {
         let v1::SubmitRequest { experiment, wait_for_hosts, by } = request.into_inner();
         let plan = Arc::new(draw(experiment).await?);
         let id = ExperimentId(Uuid::now_v7());
@@ -58,7 +61,7 @@ impl Experiments for ExperimentsDoor {
 
     async fn check(&self, request: Request<v1::CheckRequest>) -> Result<Response<v1::CheckResponse>, Status> {
         let plan = draw(request.into_inner().experiment).await?;
-        let hosts_here = self.handle.query(|machine| machine.hosts_here()).await?;
+        let hosts_here = self.handle.query(speedup_core::machine::Machine::hosts_here).await?;
         let (runs, hosts_needed) = (plan.runs(), hosts_needed(&plan));
         Ok(Response::new(v1::CheckResponse { runs, hosts_needed, hosts_here }))
     }
@@ -95,28 +98,45 @@ impl Experiments for ExperimentsDoor {
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
     }
 
-    async fn pause(&self, request: Request<v1::ChangeRequest>) -> Result<Response<v1::ExperimentStatus>, Status> {
+    async fn pause(
+        &self,
+        request: Request<v1::ChangeRequest>,
+    ) -> Result<Response<v1::ExperimentStatus>, Status> {
         self.change(request, Command::Pause).await
     }
 
-    async fn resume(&self, request: Request<v1::ChangeRequest>) -> Result<Response<v1::ExperimentStatus>, Status> {
+    async fn resume(
+        &self,
+        request: Request<v1::ChangeRequest>,
+    ) -> Result<Response<v1::ExperimentStatus>, Status> {
         self.change(request, Command::Resume).await
     }
 
-    async fn cancel(&self, request: Request<v1::ChangeRequest>) -> Result<Response<v1::ExperimentStatus>, Status> {
+    async fn cancel(
+        &self,
+        request: Request<v1::ChangeRequest>,
+    ) -> Result<Response<v1::ExperimentStatus>, Status> {
         self.change(request, Command::Cancel).await
     }
 
-    async fn extend(&self, request: Request<v1::ExtendRequest>) -> Result<Response<v1::ExperimentStatus>, Status> {
+    async fn extend(
+        &self,
+        request: Request<v1::ExtendRequest>,
+    ) -> Result<Response<v1::ExperimentStatus>, Status> {
         let v1::ExtendRequest { experiment, runs, by } = request.into_inner();
         if runs == 0 {
-            return Err(Status::invalid_argument("an experiment is extended by at least one run of each cell"));
+            return Err(Status::invalid_argument(
+                "an experiment is extended by at least one run of each cell",
+            ));
         }
         let request = Request::new(v1::ChangeRequest { experiment, by });
         self.change(request, |request| Command::Extend { request, more: runs }).await
     }
 
-    async fn explain(&self, request: Request<v1::ExplainRequest>) -> Result<Response<v1::Explanation>, Status> {
+    async fn explain(
+        &self,
+        request: Request<v1::ExplainRequest>,
+    ) -> Result<Response<v1::Explanation>, Status> {
         let v1::ExplainRequest { experiment, run } = request.into_inner();
         let id = experiment_id(&experiment)?;
         let active = self.handle.query(move |machine| {
@@ -175,13 +195,17 @@ impl ExperimentsDoor {
 
     async fn explain_finished(&self, id: ExperimentId, run: u32) -> Result<v1::Explanation, Status> {
         let finished = status(&self.handle, id).await?;
-        let runs = finished.tally.map_or(0, |tally| tally.measured + tally.failed + tally.abandoned + tally.cancelled);
+        let runs = finished
+            .tally
+            .map_or(0, |tally| tally.measured + tally.failed + tally.abandoned + tally.cancelled);
         if run >= runs {
             return Err(no_such_run(run, runs));
         }
         let store = self.handle.current_store().await?.clone();
-        let attempts = blocking(move || store.attempts(id, run.checked_sub(1).map(|run| (run, u32::MAX)), 1_000)).await?;
-        let last = attempts.into_iter().filter(|attempt| attempt.lease.as_ref().is_some_and(|l| l.run == run)).next_back();
+        let attempts =
+            blocking(move || store.attempts(id, run.checked_sub(1).map(|run| (run, u32::MAX)), 1_000))
+                .await?;
+        let last = attempts.into_iter().rfind(|attempt| attempt.lease.as_ref().is_some_and(|l| l.run == run));
         let settlement = match last.and_then(|attempt| attempt.end) {
             Some(v1::ended_attempt::End::Reported(record)) => match record.outcome {
                 Some(v1::record::Outcome::Measured(_)) => v1::Settlement::Measured,
@@ -220,20 +244,15 @@ async fn draw(experiment: Option<v1::Experiment>) -> Result<Plan, Status> {
     drawn.await.map_err(|error| Status::internal(error.to_string()))?
 }
 
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, crate::store::StoreError> + Send + 'static,
-) -> Result<T, Status> {
-    let result = tokio::task::spawn_blocking(work).await;
-    result.map_err(|error| Status::internal(error.to_string()))?.map_err(|error| store_failed(&error))
-}
-
 async fn status(handle: &Handle, id: ExperimentId) -> Result<v1::ExperimentStatus, Status> {
     if let Some(status) = handle.query(move |machine| active_status(machine, id)).await? {
         return Ok(status);
     }
     let store = handle.current_store().await?.clone();
     let stored = blocking(move || store.status(id)).await?;
-    stored.ok_or_else(|| Status::not_found(format!("there is no experiment {id}\nhint: `speedup list` shows them")))
+    stored.ok_or_else(|| {
+        Status::not_found(format!("there is no experiment {id}\nhint: `speedup list` shows them"))
+    })
 }
 
 async fn watch(
@@ -267,7 +286,12 @@ async fn watch(
 
 type Pieces = mpsc::Sender<Result<v1::ExportChunk, Status>>;
 
-fn export(store: &Store, id: ExperimentId, status: v1::ExperimentStatus, pieces: &Pieces) -> Result<(), Status> {
+fn export(
+    store: &Store,
+    id: ExperimentId,
+    status: v1::ExperimentStatus,
+    pieces: &Pieces,
+) -> Result<(), Status> {
     use v1::export_chunk::Part;
     let send = |part| {
         let sent = pieces.blocking_send(Ok(v1::ExportChunk { part: Some(part) }));

@@ -5,6 +5,7 @@ use speedup_proto::v1;
 use speedup_proto::v1::hosts_server::Hosts;
 use tonic::{Request, Response, Status};
 
+use super::blocking;
 use crate::handle::Handle;
 
 /// Most hosts of one answer.
@@ -17,7 +18,10 @@ pub(crate) struct HostsDoor {
 
 #[tonic::async_trait]
 impl Hosts for HostsDoor {
-    async fn list(&self, request: Request<v1::ListHostsRequest>) -> Result<Response<v1::ListHostsResponse>, Status> {
+    async fn list(
+        &self,
+        request: Request<v1::ListHostsRequest>,
+    ) -> Result<Response<v1::ListHostsResponse>, Status> {
         let v1::ListHostsRequest { after, limit } = request.into_inner();
         let limit = if limit == 0 { PAGE } else { PAGE.min(limit as usize) };
         let answer = self.handle.query(move |machine| {
@@ -27,7 +31,19 @@ impl Hosts for HostsDoor {
             let more = hosts.len() > limit;
             v1::ListHostsResponse { hosts: hosts.into_iter().take(limit).map(status).collect(), more }
         });
-        Ok(Response::new(answer.await?))
+        let mut answer = answer.await?;
+        let store = self.handle.current_store().await?.clone();
+        let filled = blocking(move || {
+            for host in &mut answer.hosts {
+                // The machine knows no fingerprints; a host that has just joined may not be in the store yet.
+                let Some(facts) = &mut host.facts else { continue };
+                if let Some(stored) = store.host(&facts.host)? {
+                    facts.fingerprint = stored.fingerprint;
+                }
+            }
+            Ok(answer)
+        });
+        filled.await.map(Response::new)
     }
 }
 

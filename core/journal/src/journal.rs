@@ -7,7 +7,7 @@ use crate::recovery::{OpenCheck, OpenError, Recovered, Recovery, recover};
 use crate::replay::{ReadError, Replay};
 use crate::segment::{self, OpenSegment};
 use speedup_core::journal::{
-    FRAME_HEADER_BYTES, HEADER_BYTES, JournalId, PayloadVersion, Position, RecordTooLarge, SegmentHeader,
+    FRAME_HEADER_BYTES, JournalId, PayloadVersion, Position, RecordTooLarge, SegmentHeader,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -43,7 +43,6 @@ pub struct Journal {
     current: OpenSegment,
     /// Encoded, not written.
     group: Vec<u8>,
-    durable_bytes: u64,
     durable_end: Position,
     mark: Mark,
     failure: Option<Failure>,
@@ -111,7 +110,6 @@ impl Journal {
             segment_bytes: options.segment_bytes,
             segments,
             group: Vec::new(),
-            durable_bytes: current.encoder.offset(),
             durable_end: recovery.next,
             current,
             mark: Mark::Written,
@@ -163,7 +161,6 @@ impl Journal {
         }
         let synced = self.write_group().and_then(|()| self.sync_file());
         self.or_stop(synced)?;
-        self.durable_bytes = self.current.encoder.offset();
         self.durable_end = self.next();
         // The group is durable whatever becomes of its mark; a failure is told to the next caller.
         self.current.encoder.mark(&mut self.group);
@@ -192,8 +189,7 @@ impl Journal {
 
     /// The durable records from `from` on, as of now. It reads the files itself and may outlive later appends.
     pub fn replay(&self, from: Position) -> Result<Replay, ReadError> {
-        let end = (self.durable_bytes, self.durable_end);
-        Replay::new(self.directory.clone(), self.id, &self.segments, from, end)
+        Replay::new(self.directory.clone(), self.id, &self.segments, from, self.durable_end)
     }
 
     /// Removes the segments whose records all lie before `position`, and returns how many. The current one stays.
@@ -235,7 +231,6 @@ impl Journal {
         let created = segment::create(&*self.directory, &header);
         self.current = self.or_stop(created)?;
         self.segments.push(header.first);
-        self.durable_bytes = HEADER_BYTES;
         self.mark = Mark::Synced;
         Ok(())
     }

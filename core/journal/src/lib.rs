@@ -30,4 +30,4 @@ pub use lock::LockError;
 pub use recovery::{Cut, OpenCheck, OpenError, Recovery};
 pub use replay::{OwnedRecord, ReadError, Reader, Replay};
 pub use segment::{Damaged, DamagedBy, SegmentError};
-pub use speedup_core::journal::{JournalId, MAX_RECORD_BYTES, PayloadVersion, Position, Record};
+pub use speedup_core::journal::{DamageKind, JournalId, MAX_RECORD_BYTES, PayloadVersion, Position, Record};

@@ -4,7 +4,7 @@ use crate::directory::{Directory, SegmentFile, read_full_at, write_all_at};
 use crate::failure::Failure;
 use crate::journal::Options;
 use crate::lock::LockError;
-use crate::segment::{self, OpenSegment, Part, SegmentError, SegmentReader};
+use crate::segment::{self, OpenSegment, SegmentError, SegmentReader};
 use speedup_core::journal::{Encoder, Extent, HEADER_BYTES, JournalId, Position, SegmentHeader, Tail};
 use std::io;
 use std::path::PathBuf;
@@ -108,7 +108,7 @@ pub(crate) fn recover(directory: &dyn Directory, options: &Options) -> Result<Re
         let header = SegmentHeader { journal: options.id_if_new, first: Position::START };
         return Ok(recovered(vec![header.first], segment::create(directory, &header)?, header.journal, None));
     };
-    let mut reader = SegmentReader::open(directory, *last, None, Part::Whole(Tail::MayBeTorn))?;
+    let mut reader = SegmentReader::open(directory, *last, None, Tail::MayBeTorn)?;
     let id = reader.header().journal;
     check_earlier(directory, earlier, *last, id, options.check)?;
     reader.check()?;
@@ -141,12 +141,10 @@ fn check_earlier(
 ) -> Result<(), SegmentError> {
     let following = earlier.iter().skip(1).chain([&last]);
     for (first, next) in earlier.iter().zip(following) {
-        let mut reader = SegmentReader::open(directory, *first, Some(whose), Part::Whole(Tail::Complete))?;
+        let tail = Tail::Complete { next: *next };
+        let mut reader = SegmentReader::open(directory, *first, Some(whose), tail)?;
         match check {
-            OpenCheck::EverySegment => {
-                reader.check()?;
-                reader.check_followed_by(*next)?;
-            }
+            OpenCheck::EverySegment => reader.check()?,
             OpenCheck::LastSegment => {}
         }
     }

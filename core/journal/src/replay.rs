@@ -1,7 +1,7 @@
 //! Reading a journal from any position on, with bounded memory, by its writer or beside it.
 
 use crate::directory::{Directory, DiskDirectory};
-use crate::segment::{self, Part, SegmentError, SegmentReader};
+use crate::segment::{self, SegmentError, SegmentReader};
 use speedup_core::journal::{JournalId, PayloadVersion, Position, Record, Tail};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,6 @@ pub struct Reader {
     directory: Arc<dyn Directory>,
     journal: JournalId,
     segments: Vec<Position>,
-    durable_bytes: u64,
     durable_end: Position,
 }
 
@@ -29,8 +28,7 @@ pub struct Replay {
     journal: JournalId,
     from: Position,
     segments: VecDeque<Position>,
-    /// Durable bytes of the last segment.
-    durable_bytes: u64,
+    durable_end: Position,
     current: Option<SegmentReader>,
 }
 
@@ -98,13 +96,11 @@ impl Reader {
         let Some(last) = segments.last() else {
             return Err(ReadError::Absent { directory: directory.path().to_owned() });
         };
-        let mut reader = SegmentReader::open(&*directory, *last, None, Part::Whole(Tail::MayBeTorn))?;
+        let mut reader = SegmentReader::open(&*directory, *last, None, Tail::MayBeTorn)?;
         reader.check()?;
-        let extent = reader.extent();
         Ok(Reader {
             journal: reader.header().journal,
-            durable_bytes: extent.durable_end,
-            durable_end: extent.durable_next,
+            durable_end: reader.extent().durable_next,
             directory,
             segments,
         })
@@ -127,24 +123,18 @@ impl Reader {
 
     /// The records from `from` up to the durable end.
     pub fn replay(&self, from: Position) -> Result<Replay, ReadError> {
-        Replay::new(
-            self.directory.clone(),
-            self.journal,
-            &self.segments,
-            from,
-            (self.durable_bytes, self.durable_end),
-        )
+        Replay::new(self.directory.clone(), self.journal, &self.segments, from, self.durable_end)
     }
 }
 
 impl Replay {
-    /// `segments` ascend; the durable end of the last is given in bytes and as a position.
+    /// `segments` ascend; the last one ends at `durable_end`.
     pub(crate) fn new(
         directory: Arc<dyn Directory>,
         journal: JournalId,
         segments: &[Position],
         from: Position,
-        (durable_bytes, durable_end): (u64, Position),
+        durable_end: Position,
     ) -> Result<Replay, ReadError> {
         let first = segments.first().copied().unwrap_or(durable_end);
         if !(first..=durable_end).contains(&from) {
@@ -153,7 +143,7 @@ impl Replay {
         }
         let skipped = segments.partition_point(|segment| *segment <= from).saturating_sub(1);
         let segments = segments.iter().skip(skipped).copied().collect();
-        Ok(Replay { directory, journal, from, segments, durable_bytes, current: None })
+        Ok(Replay { directory, journal, from, segments, durable_end, current: None })
     }
 
     /// The next record, borrowed from the read buffer; `None` at the durable end.
@@ -174,9 +164,6 @@ impl Replay {
             match &mut self.current {
                 Some(segment) => {
                     if !segment.advance()? {
-                        if let Some(next) = self.segments.front() {
-                            segment.check_followed_by(*next)?;
-                        }
                         self.current = None;
                     } else if segment.record().is_some_and(|record| record.position >= self.from) {
                         return Ok(());
@@ -191,11 +178,8 @@ impl Replay {
     }
 
     fn open(&self, first: Position) -> Result<SegmentReader, SegmentError> {
-        let part = match self.segments.is_empty() {
-            true => Part::Durable(self.durable_bytes),
-            false => Part::Whole(Tail::Complete),
-        };
-        SegmentReader::open(&*self.directory, first, Some(self.journal), part)
+        let next = self.segments.front().copied().unwrap_or(self.durable_end);
+        SegmentReader::open(&*self.directory, first, Some(self.journal), Tail::Complete { next })
     }
 }
 

@@ -68,9 +68,6 @@ pub enum DamagedBy {
     /// It has another segment's name.
     #[error("its name does not fit its first position, {0}")]
     Misnamed(Position),
-    /// Records between this segment and the next are missing.
-    #[error("the next segment begins at position {0} only")]
-    Gap(Position),
 }
 
 impl SegmentError {
@@ -154,31 +151,18 @@ struct RecordInBuffer {
     payload: Range<usize>,
 }
 
-/// Which part of a segment to read.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Part {
-    /// All of it.
-    Whole(Tail),
-    /// The bytes before this one, which were synced.
-    Durable(u64),
-}
-
 impl SegmentReader {
     /// Opens a segment and checks its header; `whose` is nothing when the journal is not known yet.
     pub(crate) fn open(
         directory: &dyn Directory,
         first: Position,
         whose: Option<JournalId>,
-        part: Part,
+        tail: Tail,
     ) -> Result<SegmentReader, SegmentError> {
         let name = file_name(first);
         let path = directory.path().join(&name);
         let file = directory.open_to_read(&name).map_err(Failure::of("open", &path))?;
-        let length = file.length().map_err(Failure::of("get the length of", &path))?;
-        let (end, tail) = match part {
-            Part::Whole(tail) => (length, tail),
-            Part::Durable(end) => (end, Tail::Complete),
-        };
+        let end = file.length().map_err(Failure::of("get the length of", &path))?;
         let mut start = [0; HEADER_BYTES as usize];
         let read = read_full_at(&*file, &mut start, 0).map_err(Failure::of("read", &path))?;
         let damaged = |why| Damaged { file: path.clone(), at_byte: 0, position: first, why };
@@ -237,16 +221,6 @@ impl SegmentReader {
         Ok(())
     }
 
-    /// Refuses a next segment that does not begin where this one ended.
-    pub(crate) fn check_followed_by(&self, next: Position) -> Result<(), SegmentError> {
-        let extent = self.extent();
-        if extent.next == next {
-            return Ok(());
-        }
-        let damage = (extent.end, extent.next, DamagedBy::Gap(next));
-        Err(self.damaged(damage))
-    }
-
     pub(crate) fn header(&self) -> SegmentHeader {
         self.header
     }
@@ -260,7 +234,7 @@ impl SegmentReader {
         self.scanner.extent()
     }
 
-    /// Bytes that were to be read, valid or not.
+    /// Length of the file.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
@@ -275,14 +249,11 @@ impl SegmentReader {
             Verdict::Clean => {}
             Verdict::TornTail(torn) => self.torn = Some(torn),
             Verdict::Damaged(Damage { at, position, kind }) => {
-                return Err(self.damaged((at, position, DamagedBy::Frame(kind))));
+                let (file, why) = (self.path.clone(), DamagedBy::Frame(kind));
+                return Err(Damaged { file, at_byte: at, position, why }.into());
             }
         }
         Ok(false)
-    }
-
-    fn damaged(&self, (at_byte, position, why): (u64, Position, DamagedBy)) -> SegmentError {
-        Damaged { file: self.path.clone(), at_byte, position, why }.into()
     }
 
     /// Drops what was consumed and reads on until the buffer has at least `bytes`.

@@ -272,51 +272,48 @@ fn damage_in_the_middle_of_the_last_segment_is_refused_with_its_place() {
 }
 
 #[test]
-fn an_earlier_segment_has_no_torn_tail() {
-    let directory = closed_journal();
-    let file = segment_files(directory.path())[1].clone();
-    let damaged = expect_damage(&directory, &file, |bytes| bytes.truncate(bytes.len() - 1));
-    assert_eq!(damaged.file, file);
-    let DamagedBy::Frame(_) = damaged.why else { panic!("{damaged:?}") };
-
-    // Cut after a whole frame, it ends well, but the next one does not follow.
-    let directory = closed_journal();
-    let file = segment_files(directory.path())[0].clone();
-    let damaged = expect_damage(&directory, &file, |bytes| bytes.truncate(SEGMENT_HEADER as usize));
-    assert_eq!(damaged.position, Position(0));
-    let DamagedBy::Gap(next) = damaged.why else { panic!("{damaged:?}") };
-    assert!(next > Position(0));
-}
-
-#[test]
-fn damage_in_an_earlier_segment_ends_a_replay_that_meets_it_first() {
-    // In a record, and in the mark at the end, which only the last segment may lack.
-    for from_end in [100, 1] {
+fn an_earlier_segment_must_hold_all_its_records() {
+    for cut in [FRAME_HEADER + 1, FRAME_HEADER + 100] {
         let directory = closed_journal();
         let file = segment_files(directory.path())[1].clone();
-        let mut bytes = fs::read(&file).unwrap();
-        let byte = bytes.len() - from_end;
-        bytes[byte] ^= 1;
-        fs::write(&file, &bytes).unwrap();
-        let options = Options { check: OpenCheck::LastSegment, ..small_segments() };
-        let (journal, _) = open(&directory, &options);
-        let mut replay = journal.replay(Position(0)).unwrap();
-        let read = replay.by_ref().take_while(Result::is_ok).count() as u64;
-        assert!(replay.next().is_none(), "it has ended");
-        let error = journal.replay(Position(0)).unwrap().find_map(Result::err).unwrap();
-        let ReadError::Segment(SegmentError::Damaged(damaged)) = error else { panic!("{error:?}") };
-        assert_eq!((damaged.position, damaged.file), (Position(read), file));
-        assert!(matches!(damaged.why, DamagedBy::Frame(_)), "{:?}", damaged.why);
+        let damaged = expect_damage(&directory, &file, |bytes| bytes.truncate(bytes.len() - cut as usize));
+        assert_eq!((damaged.file, damaged.why), (file, DamagedBy::Frame(DamageKind::EndsEarly)));
     }
-}
-
-#[test]
-fn a_missing_segment_is_a_gap() {
     let directory = closed_journal();
     let files = segment_files(directory.path());
     fs::remove_file(&files[1]).unwrap();
     let damaged = expect_damage(&directory, &files[0], |_| {});
-    assert!(matches!(damaged.why, DamagedBy::Gap(_)));
+    assert_eq!(damaged.why, DamagedBy::Frame(DamageKind::EndsEarly));
+}
+
+#[test]
+fn what_stands_behind_the_records_of_an_earlier_segment_does_no_harm() {
+    let directory = closed_journal();
+    let file = segment_files(directory.path())[1].clone();
+    let mut bytes = fs::read(&file).unwrap();
+    bytes.truncate(bytes.len() - 1);
+    bytes.extend_from_slice(&[7; 1000]);
+    fs::write(&file, &bytes).unwrap();
+    let (journal, recovery) = open(&directory, &small_segments());
+    assert_eq!(recovery.cut, None);
+    assert_holds(journal.replay(Position(0)).unwrap(), 0, 20);
+}
+
+#[test]
+fn damage_in_an_earlier_segment_ends_a_replay_that_meets_it_first() {
+    let directory = closed_journal();
+    let file = segment_files(directory.path())[1].clone();
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[SEGMENT_HEADER as usize + 30] ^= 1;
+    fs::write(&file, &bytes).unwrap();
+    let options = Options { check: OpenCheck::LastSegment, ..small_segments() };
+    let (journal, _) = open(&directory, &options);
+    let mut replay = journal.replay(Position(0)).unwrap();
+    let read = replay.by_ref().take_while(Result::is_ok).count() as u64;
+    assert!(replay.next().is_none(), "it has ended");
+    let error = journal.replay(Position(0)).unwrap().find_map(Result::err).unwrap();
+    let ReadError::Segment(SegmentError::Damaged(damaged)) = error else { panic!("{error:?}") };
+    assert_eq!((damaged.position, damaged.file), (Position(read), file));
 }
 
 #[test]
@@ -380,7 +377,7 @@ fn format_version_1_is_read_and_written_as_ever() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever happens to one byte of what was synced: damage at the right place, or the last mark is cut.
+    /// Whatever happens to one byte of what was synced: damage at the right place, or it was in a segment's last mark.
     #[test]
     fn a_flipped_byte_is_never_silently_wrong(at in any::<prop::sample::Index>(), flip in 1u8..=255) {
         let directory = closed_journal();
@@ -392,7 +389,7 @@ proptest! {
         fs::write(file, &bytes).unwrap();
         match Journal::open(directory.path(), &small_segments()) {
             Ok((journal, recovery)) => {
-                prop_assert!(recovery.cut.is_some_and(|cut| cut.bytes <= FRAME_HEADER));
+                prop_assert!(recovery.cut.is_none_or(|cut| cut.bytes <= FRAME_HEADER));
                 assert_holds(journal.replay(Position(0)).unwrap(), 0, 20);
             }
             Err(OpenError::Damaged(damaged)) => {

@@ -18,8 +18,12 @@ pub struct Scanner {
 /// What the end of a segment may look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tail {
-    /// All bytes were synced: an earlier segment, or the last one up to its durable end.
-    Complete,
+    /// All records before `next` were synced: an earlier segment, or the last one up to its durable end. What stands
+    /// behind them was never acknowledged, and is not read.
+    Complete {
+        /// Position of the next segment's first record, or the durable end.
+        next: Position,
+    },
     /// The last segment: what was written after its last sync may be there in part.
     MayBeTorn,
 }
@@ -75,8 +79,8 @@ pub enum DamageKind {
     /// The bytes are not those that were written.
     #[error("a checksum does not match")]
     Checksum,
-    /// The file is shorter than what was synced.
-    #[error("the segment ends inside a record")]
+    /// The file is shorter than what was synced, or the next segment is missing.
+    #[error("the segment ends too early")]
     EndsEarly,
     /// An intact record, but not the one that belongs there.
     #[error("a record is out of order")]
@@ -159,7 +163,11 @@ impl Scanner {
     /// Reads one frame; `None` for a mark and when the state has changed.
     fn read<'a>(&mut self, rest: &'a [u8]) -> Option<Step<'a>> {
         let offset = self.extent.end;
-        if offset == self.end {
+        let is_done = match self.tail {
+            Tail::Complete { next } => self.extent.next >= next,
+            Tail::MayBeTorn => offset == self.end,
+        };
+        if is_done {
             self.state = State::Ended(Verdict::Clean);
             return None;
         }
@@ -172,7 +180,7 @@ impl Scanner {
         };
         let damage = Damage { at: offset, position: self.extent.next, kind };
         self.state = match self.tail {
-            Tail::Complete => State::Ended(Verdict::Damaged(damage)),
+            Tail::Complete { .. } => State::Ended(Verdict::Damaged(damage)),
             Tail::MayBeTorn => State::Searching(Search::new(damage)),
         };
         None

@@ -83,14 +83,21 @@ fn small() -> Vec<Vec<Vec<u8>>> {
 #[test]
 fn a_segment_reads_back_as_it_was_written() {
     let written = write(&small(), LastMark::Written);
-    for tail in [Tail::Complete, Tail::MayBeTorn] {
-        let (records, verdict, extent) = scan(&written.bytes, tail).unwrap();
-        assert_eq!(records, written.records);
-        assert_eq!(verdict, Verdict::Clean);
-        assert_eq!(extent.next, Position(46));
-        assert_eq!(extent.durable_next, Position(46));
-        assert!(extent.marked);
+    let (records, verdict, extent) = scan(&written.bytes, Tail::MayBeTorn).unwrap();
+    assert_eq!((&records, verdict), (&written.records, Verdict::Clean));
+    assert_eq!((extent.next, extent.durable_next, extent.marked), (Position(46), Position(46), true));
+    for end in 40..=46 {
+        let (records, verdict, _) = scan(&written.bytes, Tail::Complete { next: Position(end) }).unwrap();
+        assert_eq!((&records[..], verdict), (&written.records[..end as usize - 40], Verdict::Clean));
     }
+}
+
+#[test]
+fn a_complete_segment_that_lacks_a_record_is_damaged() {
+    let written = write(&small(), LastMark::Written);
+    let (_, verdict, extent) = scan(&written.bytes, Tail::Complete { next: Position(47) }).unwrap();
+    let damage = Damage { at: extent.end, position: Position(46), kind: DamageKind::EndsEarly };
+    assert_eq!(verdict, Verdict::Damaged(damage));
 }
 
 #[test]
@@ -180,8 +187,8 @@ fn a_flipped_byte_in_the_last_mark_loses_no_record() {
         assert_eq!(records, written.records);
         let torn = TornTail { at: last_mark, position: Position(46), intact_beyond: 0 };
         assert_eq!(verdict, Verdict::TornTail(torn));
-        let (_, verdict, _) = scan(&bytes, Tail::Complete).unwrap();
-        assert!(matches!(verdict, Verdict::Damaged(_)), "an earlier segment has no torn tail: {verdict:?}");
+        let (records, verdict, _) = scan(&bytes, Tail::Complete { next: Position(46) }).unwrap();
+        assert_eq!((records, verdict), (written.records.clone(), Verdict::Clean));
     }
 }
 
@@ -311,7 +318,8 @@ proptest! {
     #[test]
     fn any_groups_round_trip(groups in groups()) {
         let written = write(&groups, LastMark::Written);
-        let (records, verdict, _) = scan(&written.bytes, Tail::Complete).unwrap();
+        let next = Position(HEADER.first.0 + written.records.len() as u64);
+        let (records, verdict, _) = scan(&written.bytes, Tail::Complete { next }).unwrap();
         prop_assert_eq!(records, written.records);
         prop_assert_eq!(verdict, Verdict::Clean);
     }

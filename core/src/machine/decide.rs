@@ -87,7 +87,8 @@ impl Machine {
         if runs > MAX_RUNS {
             return Err(Refusal::TooManyRuns { runs, max: MAX_RUNS });
         }
-        Ok(vec![Change::Extended { experiment, appended: plan.draw_extension(more), by }])
+        let (from, appended) = (plan.runs(), plan.draw_extension(more));
+        Ok(vec![Change::Extended { experiment, from, appended, by }])
     }
 
     fn changeable(&self, experiment: ExperimentId) -> Result<&Active, Refusal> {

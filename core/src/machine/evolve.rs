@@ -23,14 +23,16 @@ impl Machine {
         match &event.change {
             Change::CoordinatorStarted => self.coordinator_started(event.at),
             Change::Submitted { experiment, plan, by } => {
-                self.submitted(event.at, *experiment, plan.clone(), by.clone())
+                self.submitted(event.at, *experiment, plan.clone(), by.clone());
             }
             Change::Paused { experiment, reason, .. } => {
                 self.set_phase(*experiment, Phase::Paused { reason: reason.clone() });
             }
             Change::Resumed { experiment, .. } => self.set_phase(*experiment, Phase::Running),
             Change::Cancelled { experiment, .. } => self.cancelled(*experiment),
-            Change::Extended { experiment, appended, .. } => self.extended(*experiment, appended.clone()),
+            Change::Extended { experiment, from, appended, .. } => {
+                self.extended(*experiment, *from, appended.clone());
+            }
             Change::Finished { experiment, .. } => self.finished(*experiment),
             Change::HostJoined { facts, agent, epoch } => self.host_joined(facts, *agent, *epoch),
             Change::HostLeft { host, give_up } => self.host_left(event.at, host, *give_up),
@@ -40,7 +42,7 @@ impl Machine {
             Change::RunStarted { host, lease } => self.run_started(event.at, host, *lease),
             Change::RunReported { host, lease, record } => self.run_reported(host, *lease, record),
             Change::AttemptLost { host, lease, reason, after } => {
-                self.attempt_lost(host, *lease, reason, *after)
+                self.attempt_lost(host, *lease, reason, *after);
             }
             Change::LateReport { superseded, .. } => {
                 self.superseded.remove(&superseded.lease);
@@ -91,9 +93,11 @@ impl Machine {
         active.queue.clear();
     }
 
-    fn extended(&mut self, experiment: ExperimentId, appended: Vec<u32>) {
-        let Some(active) = self.experiments.get_mut(&experiment) else { return };
-        let (from, more) = (active.plan.runs(), appended.len());
+    fn extended(&mut self, experiment: ExperimentId, from: u32, appended: Vec<u32>) {
+        let Some(active) = self.experiments.get_mut(&experiment).filter(|a| a.plan.runs() == from) else {
+            return;
+        };
+        let more = appended.len();
         let Ok(plan) = Plan::clone(&active.plan).extended(appended) else { return };
         active.plan = Arc::new(plan);
         active.states.extend(std::iter::repeat_n(RunState::Waiting { attempt: Attempt(1) }, more));
@@ -109,11 +113,13 @@ impl Machine {
         }
     }
 
+    /// The fingerprint stays with the store: nothing is decided by it here, and a large pool's would fill the memory.
     fn host_joined(&mut self, facts: &HostFacts, agent: AgentId, epoch: AgentEpoch) {
+        let facts = HostFacts { fingerprint: BTreeMap::new(), ..facts.clone() };
         let here = Presence::Here { asking: Asking::No };
         if let Some(number) = self.numbers.get(&facts.host).copied() {
             let host = &mut self.hosts[number.0 as usize];
-            host.facts = facts.clone();
+            host.facts = facts;
             (host.agent, host.epoch) = (agent, epoch);
             self.set_presence(number, here);
             return;
@@ -121,7 +127,7 @@ impl Machine {
         let number = HostNumber(self.hosts.len() as u32);
         self.numbers.insert(facts.host.clone(), number);
         self.hosts.push(Host {
-            facts: facts.clone(),
+            facts,
             agent,
             epoch,
             presence: here,

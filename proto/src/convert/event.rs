@@ -52,7 +52,7 @@ impl TryFrom<&Change> for Kept {
             Change::Paused { experiment, by, reason } => paused(*experiment, by, reason),
             Change::Resumed { experiment, by } => Self::Resumed(changed(*experiment, by)),
             Change::Cancelled { experiment, by } => Self::Cancelled(changed(*experiment, by)),
-            Change::Extended { experiment, appended, by } => extended(*experiment, appended, by),
+            Change::Extended { experiment, from, appended, by } => extended(*experiment, *from, appended, by),
             Change::Finished { experiment, tally, cancelled } => finished(*experiment, tally, *cancelled),
             Change::HostJoined { facts, agent, epoch } => host_joined(facts, *agent, *epoch),
             Change::HostLeft { host, give_up } => host_left(host, *give_up),
@@ -128,9 +128,9 @@ fn changed(experiment: ExperimentId, by: &str) -> journal::Changed {
     journal::Changed { experiment: id_bytes(experiment.0), by: by.to_owned() }
 }
 
-fn extended(experiment: ExperimentId, appended: &[u32], by: &str) -> Kept {
+fn extended(experiment: ExperimentId, from: u32, appended: &[u32], by: &str) -> Kept {
     let (experiment, by) = (id_bytes(experiment.0), by.to_owned());
-    Kept::Extended(journal::Extended { experiment, appended: appended.to_vec(), by })
+    Kept::Extended(journal::Extended { experiment, from, appended: appended.to_vec(), by })
 }
 
 impl TryFrom<journal::Extended> for Change {
@@ -138,7 +138,8 @@ impl TryFrom<journal::Extended> for Change {
 
     fn try_from(wire: journal::Extended) -> Result<Self, Malformed> {
         let experiment = experiment_id(&wire.experiment, "experiment")?;
-        Ok(Self::Extended { experiment, appended: order(wire.appended, "appended")?, by: wire.by })
+        let appended = order(wire.appended, "appended")?;
+        Ok(Self::Extended { experiment, from: wire.from, appended, by: wire.by })
     }
 }
 

@@ -89,7 +89,7 @@ impl TryFrom<v1::Experiment> for Experiment {
     }
 }
 
-fn metrics(wire: &[i32]) -> Result<Vec<Metric>, Malformed> {
+pub(super) fn metrics(wire: &[i32]) -> Result<Vec<Metric>, Malformed> {
     at_most(wire.len(), Metric::ALL.len(), "metrics")?;
     let metric = |(index, value): (usize, &i32)| {
         enumerated::<v1::Metric, _>(*value, "metric").within_nth("metrics", index)

@@ -3,6 +3,7 @@
 use speedup_core::time::Span;
 use speedup_core::work::WorkOrder;
 
+use super::experiment::metrics;
 use super::field::{optional, required};
 use super::malformed::Malformed;
 use crate::v1;
@@ -18,6 +19,7 @@ impl From<WorkOrder> for v1::WorkOrder {
             warmup: order.warmup,
             setup: order.setup.map(Into::into),
             output: Some(order.output.into()),
+            metrics: order.metrics.iter().map(|metric| v1::Metric::from(*metric).into()).collect(),
         }
     }
 }
@@ -35,6 +37,7 @@ impl TryFrom<v1::WorkOrder> for WorkOrder {
             warmup: wire.warmup,
             setup: optional(wire.setup, "setup")?,
             output: required(wire.output, "output")?,
+            metrics: metrics(&wire.metrics)?,
         })
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use speedup_core::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded, Tally};
+use speedup_core::event::{Change, Event, Superseded, Tally};
 use speedup_core::experiment::*;
 use speedup_core::host::HostFacts;
 use speedup_core::id::*;
@@ -17,13 +17,12 @@ use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::seed::Seed;
 use speedup_core::time::{Span, Timestamp};
-use speedup_proto::convert::{ExperimentStatus, OutboxEntry, StatusPhase, StoredExperiment};
-use speedup_proto::{index_payload, journal_payload, outbox_payload};
+use speedup_proto::convert::OutboxEntry;
+use speedup_proto::{journal_payload, outbox_payload};
 use uuid::Uuid;
 
 const JOURNAL_V1: &str = include_str!("../golden/journal_v1.txt");
 const OUTBOX_V1: &str = include_str!("../golden/outbox_v1.txt");
-const INDEX_V1: &str = include_str!("../golden/index_v1.txt");
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001));
 const AGENT: AgentId = AgentId(Uuid::from_u128(0xA9E7_0000_0000_4000_8000_0000_0000_0002));
@@ -51,19 +50,6 @@ fn outbox_version_1() {
     same(OUTBOX_V1, lines);
     let read = OUTBOX_V1.lines().map(|line| outbox_payload::decode(1, &bytes_of(line)).unwrap());
     assert!(read.eq(entries().into_iter().map(|(_, entry)| entry)));
-}
-
-#[test]
-fn index_version_1() {
-    let (attempts, stored) = (attempts(), stored_experiment());
-    let rows = attempts.iter().map(|attempt| line("attempt", &index_payload::encode_attempt(attempt)));
-    let lines = rows.chain([line("experiment", &index_payload::encode_experiment(&stored))]);
-    same(INDEX_V1, lines);
-    let mut read = INDEX_V1.lines().map(bytes_of);
-    for attempt in attempts {
-        assert_eq!(index_payload::decode_attempt(&read.next().unwrap()), Ok(attempt));
-    }
-    assert_eq!(index_payload::decode_experiment(&read.next().unwrap()), Ok(stored));
 }
 
 fn same(golden: &str, lines: impl Iterator<Item = String>) {
@@ -112,7 +98,7 @@ fn events() -> Vec<Event> {
         Change::Paused { experiment, by: by.clone(), reason: "lunch".to_owned() },
         Change::Resumed { experiment, by: by.clone() },
         Change::Cancelled { experiment, by: by.clone() },
-        Change::Extended { experiment, appended: vec![3, 0, 1, 2], by },
+        Change::Extended { experiment, from: 40, appended: vec![3, 0, 1, 2], by },
         Change::Finished { experiment, tally: tally(), cancelled: true },
         Change::HostJoined { facts: facts(), agent: AGENT, epoch: AgentEpoch(3) },
         Change::HostLeft { host: host.clone(), give_up: Timestamp(9_000) },
@@ -144,30 +130,6 @@ fn entries() -> Vec<(&'static str, OutboxEntry)> {
         ("acknowledged", OutboxEntry::Acknowledged(lease)),
         ("epoch", OutboxEntry::Epoch(executed_by)),
     ]
-}
-
-fn attempts() -> Vec<EndedAttempt> {
-    let late = Some(record(Outcome::Measured));
-    let ends = [
-        AttemptEnd::Reported(record(Outcome::Measured)),
-        AttemptEnd::Lost { reason: LossReason::HostLost, after: AfterLoss::Again(Attempt(3)), late },
-    ];
-    let attempt = |end| EndedAttempt { lease: leased(), cell: 2, ended: Timestamp(8_000), end };
-    ends.into_iter().map(attempt).collect()
-}
-
-fn stored_experiment() -> StoredExperiment {
-    let status = ExperimentStatus {
-        experiment: EXPERIMENT,
-        name: "sort".to_owned(),
-        submitted: Timestamp(1_001),
-        submitted_by: "ada@laptop".to_owned(),
-        phase: StatusPhase::Finished { at: Timestamp(9_999), cancelled: false },
-        tally: tally(),
-        cells: 4,
-        hosts_here: 12,
-    };
-    StoredExperiment { plan: Arc::new(plan()), status }
 }
 
 fn plan() -> Plan {

@@ -11,7 +11,7 @@ use speedup_core::machine::{Command, Explanation, Request};
 use speedup_core::message::{AgentMessage, CoordinatorMessage};
 use speedup_core::plan::Plan;
 use speedup_proto::convert::{ExperimentStatus, ExportPart, Malformed, Submission};
-use speedup_proto::{index_payload, journal_payload, outbox_payload, v1};
+use speedup_proto::{journal_payload, outbox_payload, v1};
 
 use crate::strategy;
 
@@ -48,8 +48,6 @@ fn take_as_everything(bytes: &[u8]) {
     }
     let _ = journal_payload::decode(journal_payload::VERSION, bytes);
     let _ = outbox_payload::decode(outbox_payload::VERSION, bytes);
-    let _ = index_payload::decode_attempt(bytes);
-    let _ = index_payload::decode_experiment(bytes);
 }
 
 /// Valid bytes with a few of them changed, removed or doubled.
@@ -88,8 +86,7 @@ fn encoded_message() -> impl Strategy<Value = Vec<u8>> {
         strategy::plan().prop_map(|plan| v1::Plan::from(&plan).encode_to_vec()),
         strategy::status().prop_map(|status| v1::ExperimentStatus::from(&status).encode_to_vec()),
         strategy::export_part().prop_map(|part| v1::ExportChunk::from(&part).encode_to_vec()),
-        strategy::ended_attempt().prop_map(|attempt| index_payload::encode_attempt(&attempt)),
-        strategy::stored_experiment().prop_map(|stored| index_payload::encode_experiment(&stored)),
+        strategy::ended_attempt().prop_map(|attempt| v1::EndedAttempt::from(&attempt).encode_to_vec()),
     ]
 }
 

@@ -15,7 +15,7 @@ use speedup_core::record::{MAX_REASON_BYTES, Outcome, Record};
 use speedup_proto::convert::{Malformed, Submission, Why};
 use speedup_proto::limits::MAX_BY_BYTES;
 use speedup_proto::payload::PayloadError;
-use speedup_proto::{index_payload, journal_payload, outbox_payload, v1};
+use speedup_proto::{journal_payload, outbox_payload, v1};
 
 fn some<S: Strategy>(strategy: S) -> S::Value {
     strategy.new_tree(&mut TestRunner::deterministic()).unwrap().current()
@@ -176,8 +176,6 @@ fn a_newer_payload_is_refused_with_a_message() {
     assert!(error.hint().is_some());
     assert!(matches!(journal_payload::decode(0, &bytes), Err(PayloadError::NeverWritten { .. })));
     assert!(matches!(outbox_payload::decode(2, &bytes), Err(PayloadError::Newer { .. })));
-    assert!(matches!(index_payload::decode_attempt(&[2]), Err(PayloadError::Newer { .. })));
-    assert!(matches!(index_payload::decode_experiment(&[]), Err(PayloadError::Empty(_))));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use prost::Message;
 use speedup_core::event::{Change, Event};
 use speedup_core::time::Timestamp;
 use speedup_proto::convert::{Malformed, NotKept};
-use speedup_proto::{index_payload, journal_payload, outbox_payload, v1};
+use speedup_proto::{journal_payload, outbox_payload, v1};
 
 use crate::strategy;
 
@@ -46,7 +46,6 @@ proptest! {
     #[test]
     fn ended_attempt(attempt in strategy::ended_attempt()) {
         comes_back(&attempt, &v1::EndedAttempt::from(&attempt));
-        prop_assert_eq!(index_payload::decode_attempt(&index_payload::encode_attempt(&attempt)), Ok(attempt));
     }
 
     #[test]
@@ -83,12 +82,6 @@ proptest! {
     #[test]
     fn export_part(part in strategy::export_part()) {
         comes_back(&part, &v1::ExportChunk::from(&part));
-    }
-
-    #[test]
-    fn stored_experiment(stored in strategy::stored_experiment()) {
-        let row = index_payload::encode_experiment(&stored);
-        prop_assert_eq!(index_payload::decode_experiment(&row), Ok(stored));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason, Settlement};
 use speedup_core::time::{Span, Timestamp};
 use speedup_core::work::WorkOrder;
-use speedup_proto::convert::{ExperimentStatus, ExportPart, OutboxEntry, StatusPhase, StoredExperiment};
+use speedup_proto::convert::{ExperimentStatus, ExportPart, OutboxEntry, StatusPhase};
 use uuid::Uuid;
 
 use experiment::{command, expectation, metric, output_choice, setup};
@@ -161,11 +161,17 @@ pub(crate) fn ended_attempt() -> BoxedStrategy<EndedAttempt> {
     parts.prop_map(|(lease, cell, ended, end)| EndedAttempt { lease, cell, ended, end }).boxed()
 }
 
+fn outputs()
+-> impl Strategy<Value = (Vec<speedup_core::experiment::Metric>, speedup_core::experiment::OutputChoice)> {
+    let metrics = proptest::sample::subsequence(speedup_core::experiment::Metric::ALL.to_vec(), 0..10);
+    (metrics, output_choice())
+}
+
 fn work_order() -> BoxedStrategy<WorkOrder> {
     let numbers = any::<(u64, u32)>();
-    let parts = (command(), texts(), texts(), expectation(), numbers, option::of(setup()), output_choice());
+    let parts = (command(), texts(), texts(), expectation(), numbers, option::of(setup()), outputs());
     parts
-        .prop_map(|(command, env, vars, expect, (timeout, warmup), setup, output)| WorkOrder {
+        .prop_map(|(command, env, vars, expect, (timeout, warmup), setup, (metrics, output))| WorkOrder {
             command,
             env,
             vars,
@@ -173,6 +179,7 @@ fn work_order() -> BoxedStrategy<WorkOrder> {
             timeout: Span(timeout),
             warmup,
             setup,
+            metrics,
             output,
         })
         .boxed()
@@ -214,7 +221,7 @@ pub(crate) fn coordinator_message() -> BoxedStrategy<CoordinatorMessage> {
 }
 
 pub(crate) fn tally() -> impl Strategy<Value = Tally> {
-    (proptest::array::uniform7(0..2_000_000_u32), any::<u32>()).prop_map(|(states, lost_attempts)| {
+    (proptest::array::uniform7(0..700_000_u32), any::<u32>()).prop_map(|(states, lost_attempts)| {
         let [waiting, leased, running, measured, failed, abandoned, cancelled] = states;
         Tally { waiting, leased, running, measured, failed, abandoned, cancelled, lost_attempts }
     })
@@ -231,10 +238,8 @@ fn of_experiment() -> BoxedStrategy<Change> {
         (asked(), text()).prop_map(|((experiment, by), reason)| Change::Paused { experiment, by, reason }),
         asked().prop_map(|(experiment, by)| Change::Resumed { experiment, by }),
         asked().prop_map(|(experiment, by)| Change::Cancelled { experiment, by }),
-        (asked(), vec(any::<u32>(), 0..9)).prop_map(|((experiment, by), appended)| Change::Extended {
-            experiment,
-            appended,
-            by
+        (asked(), any::<u32>(), vec(any::<u32>(), 0..9)).prop_map(|((experiment, by), from, appended)| {
+            Change::Extended { experiment, from, appended, by }
         }),
         (experiment_id(), tally(), any::<bool>())
             .prop_map(|(experiment, tally, cancelled)| Change::Finished { experiment, tally, cancelled }),
@@ -293,10 +298,6 @@ pub(crate) fn status() -> BoxedStrategy<ExperimentStatus> {
             ExperimentStatus { experiment, name, submitted, submitted_by, phase, tally, cells, hosts_here }
         })
         .boxed()
-}
-
-pub(crate) fn stored_experiment() -> BoxedStrategy<StoredExperiment> {
-    (plan(), status()).prop_map(|(plan, status)| StoredExperiment { plan: Arc::new(plan), status }).boxed()
 }
 
 pub(crate) fn explanation() -> BoxedStrategy<Explanation> {

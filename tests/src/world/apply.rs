@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use speedup_core::agent::{Action, Agent, Input};
-use speedup_core::event::Event;
 use speedup_core::id::{AgentEpoch, ExperimentId};
 use speedup_core::machine::{Command, Effect, Machine, Refusal, Request, Speaker};
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant};
@@ -327,8 +326,7 @@ impl World {
             return;
         }
         let mut machine = Machine::new(self.settings);
-        let replay = |machine: &mut Machine, event: &Event| drop(machine.replay(event));
-        self.durable.iter().for_each(|event| replay(&mut machine, event));
+        self.durable.iter().for_each(|event| machine.replay(event));
         self.coordinator = Some(Coordinator {
             machine,
             unsynced: Vec::new(),

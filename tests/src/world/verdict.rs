@@ -7,6 +7,7 @@ use speedup_core::event::{AttemptEnd, Change, EndedAttempt};
 use speedup_core::experiment::{Policy, Scope};
 use speedup_core::id::{ExperimentId, HostId, LeaseEpoch, RunIndex};
 use speedup_core::machine::Machine;
+use speedup_core::record::Outcome;
 use speedup_core::run::{AfterLoss, LossReason};
 
 use super::World;
@@ -18,12 +19,52 @@ impl World {
     /// When something does not hold.
     pub fn verify(&self) {
         let mut machine = Machine::new(self.settings);
-        let ended: Vec<EndedAttempt> =
-            self.durable.iter().filter_map(|event| machine.replay(event)).collect();
+        let ended = self.durable.iter().filter_map(|event| {
+            let ended = machine.ended_by(event);
+            machine.replay(event);
+            ended
+        });
+        let ended: Vec<EndedAttempt> = ended.collect();
         self.settled_exactly_once(&ended);
         self.policies_held(&ended);
         self.nothing_acknowledged_is_lost(&ended);
         self.executed_once();
+    }
+
+    /// What the worlds of a whole simulation have to have seen.
+    pub const EVERYTHING: [&str; 11] = [
+        "abandoned",
+        "agent restarted",
+        "cancelled",
+        "coordinator restarted",
+        "expired",
+        "extended",
+        "failed",
+        "host lost",
+        "late report",
+        "not executed",
+        "paused by the coordinator",
+    ];
+
+    /// Which of them this world has seen, from its journal.
+    pub fn happened(&self) -> BTreeSet<&'static str> {
+        let starts = self.durable.iter().filter(|event| event.change == Change::CoordinatorStarted).count();
+        let seen = self.durable.iter().filter_map(|event| match &event.change {
+            Change::AttemptLost { after: AfterLoss::Abandoned, .. } => Some("abandoned"),
+            Change::AttemptLost { reason, .. } => Some(match reason {
+                LossReason::Expired => "expired",
+                LossReason::HostLost => "host lost",
+                LossReason::AgentRestarted => "agent restarted",
+                LossReason::NotExecuted { .. } => "not executed",
+            }),
+            Change::Cancelled { .. } => Some("cancelled"),
+            Change::Extended { .. } => Some("extended"),
+            Change::LateReport { .. } => Some("late report"),
+            Change::Paused { by, .. } if by == "coordinator" => Some("paused by the coordinator"),
+            Change::RunReported { record, .. } if record.outcome != Outcome::Measured => Some("failed"),
+            _ => None,
+        });
+        seen.chain((starts > 1).then_some("coordinator restarted")).collect()
     }
 
     fn settled_exactly_once(&self, ended: &[EndedAttempt]) {

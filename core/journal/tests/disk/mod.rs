@@ -87,7 +87,8 @@ enum Change {
 #[derive(Debug, Clone)]
 enum NameChange {
     Set(String, usize),
-    Rename(String, String),
+    /// Of a file, whatever else has had the old name.
+    Rename(String, String, usize),
     Remove(String),
 }
 
@@ -189,10 +190,9 @@ impl NameChange {
             NameChange::Set(name, number) => {
                 names.insert(name.clone(), *number);
             }
-            NameChange::Rename(from, to) => {
-                if let Some(number) = names.remove(from) {
-                    names.insert(to.clone(), number);
-                }
+            NameChange::Rename(from, to, number) => {
+                names.remove(from);
+                names.insert(to.clone(), *number);
             }
             NameChange::Remove(name) => {
                 names.remove(name);
@@ -330,7 +330,8 @@ impl Directory for Disk {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.change_name(&NameChange::Rename(from.to_owned(), to.to_owned()))
+        let number = self.lock().names.get(from).copied().ok_or(io::ErrorKind::NotFound)?;
+        self.change_name(&NameChange::Rename(from.to_owned(), to.to_owned(), number))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {

@@ -1,0 +1,57 @@
+//! The launcher with real processes.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod end;
+mod output;
+mod start;
+
+use std::ffi::OsString;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use speedup_agent::launch::{Command, Execution, LaunchError, Launcher, Sink};
+
+const CAPTURE: Sink = Sink::Capture { limit: 1 << 20, keep: 4096 };
+/// For what must end by itself.
+const LONG: Duration = Duration::from_secs(120);
+
+fn command(argv: &[&str]) -> Command {
+    Command {
+        argv: argv.iter().map(OsString::from).collect(),
+        env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+        directory: "/".into(),
+        timeout: LONG,
+        kill_grace: LONG,
+        stdout: CAPTURE,
+        stderr: CAPTURE,
+    }
+}
+
+fn shell(script: &str) -> Command {
+    command(&["sh", "-c", script])
+}
+
+fn run(command: &Command) -> Execution {
+    Launcher::new().unwrap().execute(command, &AtomicBool::new(false)).unwrap()
+}
+
+fn sh(script: &str) -> Execution {
+    run(&shell(script))
+}
+
+fn fail(command: &Command) -> LaunchError {
+    Launcher::new().unwrap().execute(command, &AtomicBool::new(false)).unwrap_err()
+}
+
+fn stdout(execution: &Execution) -> &[u8] {
+    &execution.stdout.as_ref().unwrap().head
+}
+
+fn stderr(execution: &Execution) -> &[u8] {
+    &execution.stderr.as_ref().unwrap().head
+}
+
+fn text(execution: &Execution) -> String {
+    String::from_utf8(stdout(execution).to_owned()).unwrap()
+}

@@ -1,0 +1,122 @@
+//! Verbs and flags.
+
+use clap::{Parser, Subcommand, ValueEnum};
+use tracing_subscriber::EnvFilter;
+
+use crate::command::{
+    agent, cancel, coordinator, explain, export, extend, hosts, list, pause, plan, report, resume, run,
+    submit, wait, watch,
+};
+use crate::console::Color;
+use crate::exit;
+
+/// Proves that a program got faster: executes it on many identical hosts, each run on a fresh one, and says with
+/// statistics what can be said
+#[derive(Debug, Parser)]
+#[command(name = "speedup", version, after_help = exit::help(), arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+    /// When to use colours; NO_COLOR is respected
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: Color,
+    /// What to log on standard error: error, warn, info, debug, trace, or a filter per module
+    #[arg(long, global = true, env = "SPEEDUP_LOG", value_name = "FILTER", value_parser = filter)]
+    pub(crate) log: Option<String>,
+}
+
+/// A filter is checked where it is written.
+fn filter(text: &str) -> Result<String, tracing_subscriber::filter::ParseError> {
+    EnvFilter::builder().parse(text).map(|_| text.to_owned())
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Run(run::Arguments),
+    #[command(subcommand)]
+    Coordinator(coordinator::Verb),
+    #[command(subcommand)]
+    Agent(agent::Verb),
+    #[command(subcommand)]
+    Hosts(hosts::Verb),
+    #[command(subcommand)]
+    Plan(plan::Verb),
+    Submit(submit::Arguments),
+    Watch(watch::Arguments),
+    Wait(wait::Arguments),
+    List(list::Arguments),
+    Pause(pause::Arguments),
+    Resume(resume::Arguments),
+    Cancel(cancel::Arguments),
+    Extend(extend::Arguments),
+    Explain(explain::Arguments),
+    Report(report::Arguments),
+    Export(export::Arguments),
+}
+
+/// How data is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// For people.
+    #[default]
+    Table,
+    /// For machines: one JSON value on standard output.
+    Json,
+}
+
+/// The choice between them.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct OutputArgument {
+    /// How to print the answer
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    pub(crate) output: Output,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_verb_has_help_with_an_example() {
+        fn leaves(command: &clap::Command, path: &str, bare: &mut Vec<String>) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let has_example = help.lines().any(|line| line.trim_start().starts_with(path));
+            if !command.has_subcommands() && !has_example {
+                bare.push(path.to_owned());
+            }
+            for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
+                leaves(verb, &format!("{path} {}", verb.get_name()), bare);
+            }
+        }
+        let mut bare = Vec::new();
+        leaves(&Arguments::command(), "speedup", &mut bare);
+        assert_eq!(bare, Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_help_tells_the_exit_codes() {
+        let help = Arguments::command().render_help().to_string();
+        assert!(help.contains("130  interrupted"), "{help}");
+    }
+
+    #[test]
+    fn a_data_directory_and_a_coordinator_exclude_each_other() {
+        let both = ["speedup", "list", "--data", "d", "--coordinator", "http://127.0.0.1:1"];
+        assert!(Arguments::try_parse_from(both).is_err());
+        assert!(Arguments::try_parse_from(&both[..4]).is_ok());
+    }
+
+    #[test]
+    fn a_filter_that_is_none_is_refused() {
+        assert!(Arguments::try_parse_from(["speedup", "list", "--log", "speedup=loud=er"]).is_err());
+    }
+}

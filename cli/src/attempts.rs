@@ -1,0 +1,83 @@
+//! The attempts of an experiment as the coordinator sends them: the plan first, then page after page, never all at once.
+
+use anyhow::anyhow;
+use speedup_core::event::EndedAttempt;
+use speedup_core::experiment::Experiment;
+use speedup_core::id::{BenchmarkIndex, ExperimentId};
+use speedup_core::plan::Plan;
+use speedup_proto::convert::{ExperimentStatus, ExportPart};
+use speedup_proto::v1;
+use tonic::Streaming;
+
+use crate::connection::Connection;
+use crate::failure::Failure;
+use crate::selector::get;
+
+const TRIED: &str = "cannot read the attempts";
+
+/// The plan of an experiment, and its attempts to come.
+#[derive(Debug)]
+pub(crate) struct Attempts {
+    /// How the experiment stood when it was asked for.
+    pub(crate) status: ExperimentStatus,
+    /// Every planned run.
+    pub(crate) plan: Plan,
+    stream: Streaming<v1::ExportChunk>,
+    /// The first page, which ended the plan's pieces.
+    first: Option<Vec<EndedAttempt>>,
+}
+
+impl Attempts {
+    /// Asks for the attempts of one experiment.
+    pub(crate) async fn open(connection: &Connection, experiment: ExperimentId) -> Result<Self, Failure> {
+        let answer = connection.experiments().export(get(experiment)).await;
+        let mut stream = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
+        let (status, experiment, benchmarks) = match receive(&mut stream).await? {
+            Some(ExportPart::Head { status, experiment, benchmarks }) => (status, *experiment, benchmarks),
+            Some(ExportPart::Order(_) | ExportPart::Attempts(_)) | None => return Err(out_of_order()),
+        };
+        let mut order = Vec::new();
+        let first = loop {
+            match receive(&mut stream).await? {
+                Some(ExportPart::Order(piece)) => order.extend(piece),
+                Some(ExportPart::Attempts(page)) => break Some(page),
+                Some(ExportPart::Head { .. }) => return Err(out_of_order()),
+                None => break None,
+            }
+        };
+        Ok(Self { status, plan: restored(experiment, benchmarks, order)?, stream, first })
+    }
+
+    /// The next page; nothing after the last.
+    pub(crate) async fn page(&mut self) -> Result<Option<Vec<EndedAttempt>>, Failure> {
+        if let Some(first) = self.first.take() {
+            return Ok(Some(first));
+        }
+        match receive(&mut self.stream).await? {
+            Some(ExportPart::Attempts(page)) => Ok(Some(page)),
+            Some(ExportPart::Head { .. } | ExportPart::Order(_)) => Err(out_of_order()),
+            None => Ok(None),
+        }
+    }
+}
+
+async fn receive(stream: &mut Streaming<v1::ExportChunk>) -> Result<Option<ExportPart>, Failure> {
+    let chunk = stream.message().await.map_err(|status| Failure::status(TRIED, &status))?;
+    let part = chunk.map(ExportPart::try_from).transpose();
+    part.map_err(|error| Failure::malformed(TRIED, error))
+}
+
+fn restored(
+    experiment: Experiment,
+    benchmarks: Vec<BenchmarkIndex>,
+    order: Vec<u32>,
+) -> Result<Plan, Failure> {
+    Plan::restore(experiment, benchmarks, order)
+        .map_err(|error| Failure::infrastructure(error).context(TRIED))
+}
+
+fn out_of_order() -> Failure {
+    Failure::infrastructure(anyhow!("the coordinator sent the parts in another order than agreed"))
+        .context(TRIED)
+        .hint("the coordinator is of another release; use the same release of speedup everywhere")
+}

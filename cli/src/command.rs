@@ -1,0 +1,96 @@
+//! One file a verb. Each takes its arguments and the console, and ends in an exit code or a failure.
+
+pub(crate) mod agent;
+pub(crate) mod cancel;
+pub(crate) mod coordinator;
+pub(crate) mod explain;
+pub(crate) mod export;
+pub(crate) mod extend;
+pub(crate) mod hosts;
+pub(crate) mod list;
+pub(crate) mod pause;
+pub(crate) mod plan;
+pub(crate) mod report;
+pub(crate) mod resume;
+pub(crate) mod run;
+pub(crate) mod submit;
+pub(crate) mod wait;
+pub(crate) mod watch;
+
+mod change;
+
+use anyhow::{Context as _, Error};
+use tracing_subscriber::EnvFilter;
+
+use crate::arguments::{Arguments, Verb};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Threads of the event loop: a client needs one, an embedded coordinator is content with another.
+const THREADS: usize = 2;
+
+/// Does what the arguments ask.
+pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let Arguments { verb, log, color: _ } = arguments;
+    let service = matches!(verb, Verb::Coordinator(_) | Verb::Agent(_));
+    let filter = log.unwrap_or_else(|| if service { "info" } else { "warn" }.to_owned());
+    log_to_stderr(&filter, console);
+    match verb {
+        // The agent counts on being alone in its process: no other thread may exist.
+        Verb::Agent(verb) => agent::execute(verb),
+        Verb::Plan(verb) => plan::execute(verb, console),
+        Verb::Run(arguments) => block_on(run::execute(arguments, console)),
+        Verb::Coordinator(verb) => block_on(coordinator::execute(verb, console)),
+        Verb::Hosts(verb) => block_on(hosts::execute(verb, console)),
+        Verb::Submit(arguments) => block_on(submit::execute(arguments, console)),
+        Verb::Watch(arguments) => block_on(watch::execute(arguments, console)),
+        Verb::Wait(arguments) => block_on(wait::execute(arguments, console)),
+        Verb::List(arguments) => block_on(list::execute(arguments, console)),
+        Verb::Pause(arguments) => block_on(pause::execute(arguments, console)),
+        Verb::Resume(arguments) => block_on(resume::execute(arguments, console)),
+        Verb::Cancel(arguments) => block_on(cancel::execute(arguments, console)),
+        Verb::Extend(arguments) => block_on(extend::execute(arguments, console)),
+        Verb::Explain(arguments) => block_on(explain::execute(arguments, console)),
+        Verb::Report(arguments) => block_on(report::execute(arguments, console)),
+        Verb::Export(arguments) => block_on(export::execute(arguments)),
+    }
+}
+
+/// Runs to the end what waits for the network.
+pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
+    let runtime = runtime.context("cannot start the event loop").map_err(Failure::infrastructure)?;
+    runtime.block_on(work)
+}
+
+fn log_to_stderr(filter: &str, console: &Console) {
+    // The filter was checked with the arguments; a logger is there already only in tests.
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::builder().parse_lossy(filter))
+        .with_ansi(console.err.is_coloured())
+        .with_writer(std::io::stderr)
+        .try_init();
+}
+
+/// Prints data, which may fail as any writing does.
+fn print(console: &Console, text: &str) -> Result<(), Failure> {
+    console.print(text).context("cannot write to standard output").map_err(Failure::infrastructure)
+}
+
+/// Prints one JSON value.
+fn print_json(console: &Console, value: &impl serde::Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value);
+    let text =
+        text.map_err(|error| Failure::infrastructure(Error::new(error).context("cannot write JSON")))?;
+    print(console, &text)
+}
+
+/// Who asks, for the event log: a name to recognise, not an authentication.
+fn by() -> String {
+    let user = ["USER", "LOGNAME"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()));
+    let user = user.unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()));
+    format!("{user}@{}", rustix::system::uname().nodename().to_string_lossy())
+}

@@ -1,0 +1,62 @@
+//! `speedup agent`: joins this host to the pool.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use speedup_core::id::{AllocationId, BootId, HostId};
+
+use crate::compose::{self, AgentOptions};
+use crate::connection::CoordinatorArguments;
+use crate::directories;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Joins this host to the pool
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Start(StartArguments),
+}
+
+/// Starts an agent on this host: it executes one run at a time, and is silent while it does
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup agent start --coordinator http://127.0.0.1:7077\n\n\
+    Ends on SIGTERM. Reports that were not acknowledged stay in the state directory and are sent at the next start.")]
+pub(crate) struct StartArguments {
+    #[command(flatten)]
+    coordinator: CoordinatorArguments,
+    /// Where outbox and identity of the agent lie [default: $XDG_STATE_HOME/speedup/agent]
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// Which machine this is [default: the machine id of the system]
+    #[arg(long, value_name = "ID")]
+    host_id: Option<HostId>,
+    /// Which boot of it this is [default: the kernel's boot id]
+    #[arg(long, value_name = "ID")]
+    boot_id: Option<BootId>,
+    /// Which allocation of a cluster's engine this is [default: what the engine's environment says]
+    #[arg(long, value_name = "ID")]
+    allocation_id: Option<AllocationId>,
+    /// End when the process that started this one ends
+    #[arg(long)]
+    exit_with_parent: bool,
+}
+
+pub(super) fn execute(verb: Verb) -> Result<Exit, Failure> {
+    match verb {
+        Verb::Start(arguments) => start(arguments),
+    }
+}
+
+fn start(arguments: StartArguments) -> Result<Exit, Failure> {
+    let coordinator = arguments.coordinator.required_url()?;
+    let state = directories::or_state(arguments.state.as_deref(), "agent")?;
+    compose::agent(AgentOptions {
+        coordinator,
+        state,
+        host: arguments.host_id,
+        boot: arguments.boot_id,
+        allocation: arguments.allocation_id,
+        exit_with_parent: arguments.exit_with_parent,
+    })?;
+    Ok(Exit::Done)
+}

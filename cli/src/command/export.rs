@@ -1,0 +1,105 @@
+//! `speedup export`: the raw observations.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Error};
+use clap::Args;
+
+use crate::attempts::Attempts;
+use crate::connection::{Connection, SourceArguments};
+use crate::console::{Out, Reader};
+use crate::exit::Exit;
+use crate::export::{Format, RowWriter, Sheet};
+use crate::failure::Failure;
+use crate::selector::Selector;
+
+/// Bytes gathered before they are written.
+const BUFFER: usize = 256 << 10;
+
+/// Writes the raw observations: one row an attempt, and at least one for every planned run
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup export last -o observations.csv\n  \
+    speedup export last --format jsonl | jq 'select(.counts)'\n\n\
+    Exactly one row of each run has a `run_state`: measured, failed, abandoned, cancelled, or open. Rows with `counts` \
+    = true are the sample; every other row says in `why_not` why it does not count.")]
+pub(crate) struct Arguments {
+    /// The experiment: its id, the first digits of it, its name, or last
+    #[arg(value_name = "ID")]
+    experiment: Selector,
+    #[command(flatten)]
+    source: SourceArguments,
+    /// The form of the rows
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    format: Format,
+    /// Where to write; - is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+}
+
+pub(super) async fn execute(arguments: Arguments) -> Result<Exit, Failure> {
+    let connection = arguments.source.connect().await?;
+    let written = write_to(&connection, &arguments).await;
+    connection.close().await;
+    written.map(|()| Exit::Done)
+}
+
+async fn write_to(connection: &Connection, arguments: &Arguments) -> Result<(), Failure> {
+    let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
+    let attempts = Attempts::open(connection, experiment).await?;
+    let path = arguments.output.as_path();
+    if path == Path::new("-") {
+        let out = Out::default();
+        let reader = out.reader();
+        return write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, out), &reader).await;
+    }
+    if path.exists() && !path.is_file() {
+        // A pipe or a device: there is nothing to put in its place.
+        let file = File::options().write(true).open(path).map_err(|error| refused(path, error))?;
+        return write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, file), &Reader::default())
+            .await;
+    }
+    let draft = draft_of(path);
+    let file = File::create(&draft).map_err(|error| refused(&draft, error))?;
+    let written =
+        write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, file), &Reader::default()).await;
+    let moved = written.and_then(|()| fs::rename(&draft, path).map_err(|error| refused(path, error)));
+    if moved.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&draft);
+    }
+    moved
+}
+
+/// Half an export must not look like a whole one, so it has another name until it is whole.
+fn draft_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    name.into()
+}
+
+fn refused(path: &Path, error: io::Error) -> Failure {
+    Failure::infrastructure(Error::new(error).context(format!("cannot write {}", path.display())))
+}
+
+async fn write(
+    mut attempts: Attempts,
+    format: Format,
+    to: impl Write,
+    reader: &Reader,
+) -> Result<(), Failure> {
+    let failed =
+        |result: io::Result<()>| result.context("cannot write the export").map_err(Failure::infrastructure);
+    let plan = attempts.plan.clone();
+    let mut sheet = Sheet::new(&attempts.status, &plan);
+    let mut writer =
+        RowWriter::new(format, to).context("cannot write the export").map_err(Failure::infrastructure)?;
+    while let Some(page) = attempts.page().await? {
+        failed(page.iter().try_for_each(|ended| writer.attempt(&mut sheet, ended)))?;
+        if reader.is_gone() {
+            return Ok(());
+        }
+    }
+    failed(writer.end(&sheet))
+}

@@ -1,0 +1,158 @@
+//! `speedup hosts`: the pool.
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use speedup_core::host::HostFacts;
+use speedup_core::lease::Lease;
+use speedup_core::time::Timestamp;
+use speedup_proto::convert::Malformed;
+use speedup_proto::v1;
+
+use super::{print, print_json};
+use crate::arguments::{Output, OutputArgument};
+use crate::connection::{Connection, SourceArguments};
+use crate::console::{Console, Paint};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::render::table::{Column, table};
+use crate::{moment, selector};
+
+/// The pool of hosts
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    List(ListArguments),
+}
+
+/// Lists the hosts that ever joined
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup hosts list")]
+pub(crate) struct ListArguments {
+    #[command(flatten)]
+    source: SourceArguments,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+/// One host.
+#[derive(Debug, Serialize)]
+struct HostStatus {
+    #[serde(flatten)]
+    facts: HostFacts,
+    agent_epoch: u64,
+    connected: bool,
+    away_since_ns: Option<Timestamp>,
+    lease: Option<Lease>,
+    served: u64,
+}
+
+impl TryFrom<v1::HostStatus> for HostStatus {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::HostStatus) -> Result<Self, Malformed> {
+        Ok(Self {
+            facts: HostFacts::try_from(wire.facts.unwrap_or_default())?,
+            agent_epoch: wire.agent_epoch,
+            connected: wire.connected,
+            away_since_ns: wire.away_since_ns.map(Timestamp),
+            lease: wire.lease.map(Lease::try_from).transpose()?,
+            served: wire.served,
+        })
+    }
+}
+
+pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
+    match verb {
+        Verb::List(arguments) => list(arguments, console).await,
+    }
+}
+
+async fn list(arguments: ListArguments, console: &Console) -> Result<Exit, Failure> {
+    let connection = arguments.source.connect().await?;
+    let listed = all(&connection).await;
+    connection.close().await;
+    let hosts = listed?;
+    match arguments.output.output {
+        Output::Json => print_json(console, &hosts)?,
+        Output::Table if hosts.is_empty() => {
+            console.talk("No host has joined yet; `speedup agent start` on a host makes it join.");
+        }
+        Output::Table => {
+            print(console, &shown(&hosts, console.out))?;
+            let connected = hosts.iter().filter(|host| host.connected).count();
+            console.talk(format_args!("{connected} of {} hosts are connected.", hosts.len()));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+async fn all(connection: &Connection) -> Result<Vec<HostStatus>, Failure> {
+    const TRIED: &str = "cannot list the hosts";
+    let mut client = connection.hosts();
+    let (mut hosts, mut after) = (Vec::<HostStatus>::new(), String::new());
+    loop {
+        let answer = client.list(v1::ListHostsRequest { after: after.clone(), limit: 0 }).await;
+        let page = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
+        let more = page.more && !page.hosts.is_empty();
+        for host in page.hosts {
+            hosts.push(host.try_into().map_err(|error| Failure::malformed(TRIED, error))?);
+        }
+        match hosts.last() {
+            Some(last) if more => after = last.facts.host.as_str().to_owned(),
+            Some(_) | None => return Ok(hosts),
+        }
+    }
+}
+
+fn shown(hosts: &[HostStatus], paint: Paint) -> String {
+    let columns = [
+        Column::Words("host"),
+        Column::Words("connected"),
+        Column::Words("boot"),
+        Column::Words("at work on"),
+        Column::Number("served"),
+    ];
+    let row = |host: &HostStatus| {
+        let connected = match host.away_since_ns {
+            _ if host.connected => "yes".to_owned(),
+            Some(since) => format!("away since {}", moment::local(since)),
+            None => "away".to_owned(),
+        };
+        let at_work = match &host.lease {
+            Some(lease) => format!("{} run {}", selector::short(lease.experiment), lease.run),
+            None => "-".to_owned(),
+        };
+        let boot = host.facts.boot.as_str().chars().take(8).collect();
+        vec![host.facts.host.to_string(), connected, boot, at_work, host.served.to_string()]
+    };
+    table(&columns, hosts.iter().map(row), paint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(connected: bool) -> HostStatus {
+        let facts =
+            v1::HostFacts { host: "a".to_owned(), boot: "b0b0-b0b0-b0b0".to_owned(), ..Default::default() };
+        let away_since_ns = (!connected).then_some(0);
+        let status =
+            v1::HostStatus { facts: Some(facts), connected, away_since_ns, served: 3, ..Default::default() };
+        status.try_into().unwrap()
+    }
+
+    #[test]
+    fn a_host_is_one_line() {
+        let text = shown(&[host(true), host(false)], Console::plain().out);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(
+            lines[1].starts_with("a     yes") && lines[1].ends_with("b0b0-b0b  -                3"),
+            "{text}"
+        );
+        assert!(lines[2].contains("away since 19"), "{text}");
+    }
+
+    #[test]
+    fn a_host_without_an_id_is_no_host() {
+        assert!(HostStatus::try_from(v1::HostStatus::default()).is_err());
+    }
+}

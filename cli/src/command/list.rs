@@ -1,0 +1,83 @@
+//! `speedup list`: the experiments.
+
+use clap::Args;
+use speedup_proto::convert::ExperimentStatus;
+
+use super::{print, print_json};
+use crate::arguments::{Output, OutputArgument};
+use crate::connection::SourceArguments;
+use crate::console::{Console, Paint};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::render::table::{Column, table};
+use crate::standing::Shown;
+use crate::{moment, selector, standing};
+
+/// Lists the experiments, the newest first
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup list --limit 10\n  speedup list --output json")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    source: SourceArguments,
+    /// At most so many; all when 0
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    limit: u32,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let connection = arguments.source.connect().await?;
+    let listed = selector::list(&mut connection.experiments(), arguments.limit).await;
+    connection.close().await;
+    let experiments = listed?;
+    match arguments.output.output {
+        Output::Json => print_json(console, &experiments.iter().map(Shown::from).collect::<Vec<_>>())?,
+        Output::Table if experiments.is_empty() => {
+            console.talk("There is no experiment yet; `speedup submit PLAN` submits one.");
+        }
+        Output::Table => print(console, &shown(&experiments, console.out))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn shown(experiments: &[ExperimentStatus], paint: Paint) -> String {
+    let columns = [
+        Column::Words("id"),
+        Column::Words("name"),
+        Column::Words("phase"),
+        Column::Number("done"),
+        Column::Number("failed"),
+        Column::Number("lost"),
+        Column::Words("submitted"),
+    ];
+    let row = |status: &ExperimentStatus| {
+        vec![
+            selector::short(status.experiment),
+            status.name.clone(),
+            standing::phase(status).to_owned(),
+            format!("{}/{}", standing::done(&status.tally), status.tally.runs()),
+            status.tally.failed.to_string(),
+            status.tally.lost_attempts.to_string(),
+            moment::local(status.submitted),
+        ]
+    };
+    table(&columns, experiments.iter().map(row), paint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::standing::tests::status;
+
+    #[test]
+    fn an_experiment_is_one_line() {
+        let text = shown(&[status()], Console::plain().out);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>().len(), 7);
+        assert!(
+            lines[1].starts_with("0193a5b2-7c3d  locale  running  0/60       0     0  2023-11-1"),
+            "{text}"
+        );
+    }
+}

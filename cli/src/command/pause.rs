@@ -1,0 +1,21 @@
+//! `speedup pause`.
+
+use clap::Args;
+
+use super::change::{ExperimentArguments, change};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Gives out no further runs of an experiment until it is resumed; runs under way end
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup pause last")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    experiment: ExperimentArguments,
+}
+
+pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    change(&arguments.experiment, console, "pause", async |mut client, request| client.pause(request).await)
+        .await
+}

@@ -1,0 +1,24 @@
+//! `speedup plan`: what a plan says, before anything runs.
+
+mod check;
+mod schema;
+
+use clap::Subcommand;
+
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// What a plan says, before anything runs
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Check(check::Arguments),
+    Schema(schema::Arguments),
+}
+
+pub(super) fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
+    match verb {
+        Verb::Check(arguments) => check::execute(&arguments, console),
+        Verb::Schema(arguments) => schema::execute(arguments, console),
+    }
+}

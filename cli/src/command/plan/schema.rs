@@ -1,0 +1,19 @@
+//! `speedup plan schema`: the JSON Schema of the plan file, for editors.
+
+use clap::Args;
+use speedup_core::plan_file;
+
+use crate::command::print_json;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Prints the JSON Schema of the plan file, from which editors complete and check plans
+#[derive(Clone, Copy, Debug, Args)]
+#[command(after_help = "Example:\n  speedup plan schema > speedup-plan.schema.json")]
+pub(crate) struct Arguments {}
+
+pub(super) fn execute(Arguments {}: Arguments, console: &Console) -> Result<Exit, Failure> {
+    print_json(console, &plan_file::schema())?;
+    Ok(Exit::Done)
+}

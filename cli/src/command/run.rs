@@ -1,0 +1,82 @@
+//! `speedup run`: the whole thing on one machine, with nothing set up.
+
+mod session;
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use clap::Args;
+use speedup_core::experiment::{Experiment, Policy};
+use speedup_core::machine::hosts_needed;
+use speedup_core::plan::Plan;
+
+use crate::arguments::OutputArgument;
+use crate::console::Console;
+use crate::directories;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::plan_source::PlanArguments;
+use session::Session;
+
+/// Carries out a plan on this machine alone and reports: embedded coordinator, one local agent, nothing to set up
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  speedup run examples/locale.toml\n  speedup run plan.toml -r 5 --output json\n\n\
+    One machine cannot give independent runs, so the plan has to say policy = \"any\"; the report says so too. Ctrl-C \
+    ends after the run under way and reports what is known; a second one ends at once. All that is measured is kept in \
+    the data directory."
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    plan: PlanArguments,
+    /// Where all that is measured is kept [default: $XDG_STATE_HOME/speedup/local]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let experiment = require_one_host(arguments.plan.read()?)?;
+    let data = directories::or_state(arguments.data.as_deref(), "local")?;
+    let session = Session::start(console, data).await?;
+    session.carry_out(experiment, arguments.output.output).await
+}
+
+/// One machine is one host.
+fn require_one_host(experiment: Experiment) -> Result<Experiment, Failure> {
+    let plan = Plan::draw(experiment);
+    let needed = hosts_needed(&plan);
+    if needed <= 1 {
+        return Ok(plan.experiment);
+    }
+    let policy = match plan.experiment.independence.policy {
+        Policy::Any => "any",
+        Policy::Distinct => "distinct",
+    };
+    Err(Failure::usage(anyhow!("the policy {policy} of the plan needs {needed} fresh hosts, and this machine is one"))
+        .hint(
+            "set policy = \"any\" in [independence] to run all on this machine, which gives up independence; or submit \
+             the plan to a coordinator with a pool of hosts",
+        ))
+}
+
+#[cfg(test)]
+mod tests {
+    use speedup_core::plan_file;
+    use speedup_core::seed::Seed;
+
+    use super::*;
+    use crate::plan_source::tests::PLAN;
+
+    #[test]
+    fn a_plan_for_many_hosts_is_refused_with_a_hint() {
+        let experiment = plan_file::parse(PLAN, Seed(1)).unwrap();
+        let failure = require_one_host(experiment).unwrap_err();
+        assert_eq!(failure.exit, Exit::Usage);
+        assert!(failure.error.to_string().contains("needs 6 fresh hosts"), "{}", failure.error);
+        assert!(failure.hint.unwrap().contains("policy = \"any\""));
+        let any = format!("{PLAN}[independence]\npolicy = \"any\"\n");
+        assert!(require_one_host(plan_file::parse(&any, Seed(1)).unwrap()).is_ok());
+    }
+}

@@ -1,0 +1,216 @@
+//! One coordinator and one agent on this machine, for the time of one experiment.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use speedup_core::experiment::Experiment;
+use speedup_core::id::ExperimentId;
+use speedup_proto::convert::{ExperimentStatus, StatusPhase};
+
+use crate::arguments::Output;
+use crate::command::change::request;
+use crate::command::report;
+use crate::command::submit::{Submitted, submit};
+use crate::connection::Connection;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failed_runs;
+use crate::failure::Failure;
+use crate::follow::{Follower, Told};
+use crate::interrupt::Interrupts;
+use crate::local_agent::LocalAgent;
+use crate::progress::{Place, Progress};
+use crate::render::counted;
+use crate::standing::Standing;
+use crate::{compose, selector};
+
+/// How long the agent may take to end when it has nothing to do.
+const AGENT_END: Duration = Duration::from_secs(10);
+/// How long it may take when the user will not wait.
+const AGENT_END_AT_ONCE: Duration = Duration::from_millis(500);
+/// A coordinator in this process that does not answer will not come back.
+const NO_PATIENCE: Duration = Duration::ZERO;
+
+/// A coordinator and an agent.
+#[derive(Debug)]
+pub(super) struct Session<'a> {
+    console: &'a Console,
+    data: PathBuf,
+    connection: Connection,
+    agent: LocalAgent,
+}
+
+/// How carrying out ended.
+#[derive(Debug)]
+enum End {
+    /// All runs are settled, or cancelled by Ctrl-C.
+    Finished { exit: Exit },
+    /// The coordinator paused the experiment.
+    Stuck { reason: String },
+    /// The user would not wait for the run under way.
+    AtOnce,
+}
+
+impl<'a> Session<'a> {
+    /// Starts both, and waits until the agent has joined.
+    pub(super) async fn start(console: &'a Console, data: PathBuf) -> Result<Self, Failure> {
+        let coordinator = compose::embedded(&data).await?;
+        let connection = Connection::within(coordinator).await?;
+        cancel_leftovers(&connection, console).await?;
+        let mut agent = LocalAgent::start(connection.url(), &data)?;
+        match agent.joined(&connection).await {
+            Ok(()) => Ok(Self { console, data, connection, agent }),
+            Err(failure) => {
+                agent.stop(AGENT_END).await;
+                connection.close().await;
+                Err(failure)
+            }
+        }
+    }
+
+    /// Carries an experiment out, reports, and ends.
+    pub(super) async fn carry_out(mut self, experiment: Experiment, output: Output) -> Result<Exit, Failure> {
+        let done = self.submit_and_report(experiment, output).await;
+        let patience = match done {
+            Ok(Exit::Interrupted) | Err(_) => AGENT_END_AT_ONCE,
+            Ok(_) => AGENT_END,
+        };
+        self.agent.stop(patience).await;
+        self.connection.close().await;
+        done
+    }
+
+    async fn submit_and_report(&mut self, experiment: Experiment, output: Output) -> Result<Exit, Failure> {
+        let (name, seed) = (experiment.name.clone(), experiment.seed);
+        // From here on Ctrl-C ends the experiment and not this process.
+        let mut interrupts = Interrupts::listen()?;
+        let Submitted { experiment, runs, .. } = submit(&self.connection, experiment, false).await?;
+        self.console.talk(format_args!(
+            "{name} ({experiment}): {} on this machine, seed {seed}",
+            counted(runs.into(), "run")
+        ));
+        let end = match self.follow(experiment, &mut interrupts).await {
+            Ok(End::AtOnce) => {
+                self.tell_kept(experiment);
+                return Ok(Exit::Interrupted);
+            }
+            Ok(end) => end,
+            Err(failure) => {
+                self.tell_kept(experiment);
+                return Err(failure);
+            }
+        };
+        if let End::Stuck { .. } = end {
+            // Nobody will resume it: the coordinator ends with this command.
+            cancel(&self.connection, experiment).await?;
+        }
+        let reported = self.report(experiment, output).await;
+        let told = failed_runs::read(&self.connection, experiment).await?;
+        self.tell_failed(experiment, &told);
+        match end {
+            End::Finished { exit } => reported.map(|()| exit),
+            End::Stuck { reason } => Err(stuck(&reason, &told)),
+            End::AtOnce => Ok(Exit::Interrupted),
+        }
+    }
+
+    /// Follows the experiment to its end, whatever happens first.
+    async fn follow(
+        &mut self,
+        experiment: ExperimentId,
+        interrupts: &mut Interrupts,
+    ) -> Result<End, Failure> {
+        let mut progress = Progress::new(self.console, Place::Here);
+        let mut follower = Follower::new(self.connection.experiments(), experiment, NO_PATIENCE);
+        let mut interrupted = false;
+        let end = loop {
+            tokio::select! {
+                told = follower.next() => match told? {
+                    Told::Away { failure } => break Err(failure),
+                    Told::Status(status) => {
+                        progress.show(&status);
+                        if let Some(end) = end_of(&status, interrupted) {
+                            break Ok(end);
+                        }
+                    }
+                },
+                () = interrupts.next() => {
+                    if interrupted {
+                        break Ok(End::AtOnce);
+                    }
+                    interrupted = true;
+                    progress.say("Interrupted: the run under way ends first; Ctrl-C again ends at once.");
+                    cancel(&self.connection, experiment).await?;
+                }
+                failure = self.agent.ended() => break Err(failure),
+                failure = self.connection.failed() => break Err(failure),
+            }
+        };
+        progress.end();
+        end
+    }
+
+    async fn report(&self, experiment: ExperimentId, output: Output) -> Result<(), Failure> {
+        let json = report::ask(&self.connection, experiment, None).await?;
+        report::show(&json, output, self.console)
+    }
+
+    fn tell_kept(&self, experiment: ExperimentId) {
+        let data = self.data.display();
+        let text = format!("What was measured is kept: `speedup report {experiment} --data {data}`");
+        self.console.talk(text);
+    }
+
+    fn tell_failed(&self, experiment: ExperimentId, told: &failed_runs::Told) {
+        if told.failed.is_empty() {
+            return;
+        }
+        self.console.warn("benchmarks failed:");
+        told.failed.iter().for_each(|line| self.console.talk(format_args!("  {line}")));
+        let data = self.data.display();
+        self.console.talk(format_args!(
+            "`speedup export {experiment} --format jsonl --data {data}` has all of them with their output."
+        ));
+    }
+}
+
+fn end_of(status: &ExperimentStatus, interrupted: bool) -> Option<End> {
+    match Standing::from(status) {
+        Standing::Open => None,
+        Standing::Finished(_) if interrupted => Some(End::Finished { exit: Exit::Interrupted }),
+        Standing::Finished(exit) => Some(End::Finished { exit }),
+        Standing::Stuck { reason } => Some(End::Stuck { reason }),
+    }
+}
+
+fn stuck(reason: &str, told: &failed_runs::Told) -> Failure {
+    let mut text = reason.to_owned();
+    for lost in &told.lost {
+        text += &format!("\n  {lost}");
+    }
+    Failure::infrastructure(anyhow!(text).context("the experiment cannot be carried out here"))
+        .hint("look whether the plan's programs and files are there, then run the plan again")
+}
+
+/// Experiments of a `speedup run` that was killed: their runs must not go before ours. What they measured is kept.
+async fn cancel_leftovers(connection: &Connection, console: &Console) -> Result<(), Failure> {
+    for left in selector::list(&mut connection.experiments(), 0).await? {
+        match left.phase {
+            StatusPhase::Finished { .. } | StatusPhase::Cancelling => continue,
+            StatusPhase::Running | StatusPhase::Paused { .. } => {}
+        }
+        cancel(connection, left.experiment).await?;
+        console.talk(format_args!(
+            "{} ({}) was not finished when its `speedup run` ended; it is cancelled, what it measured is kept",
+            left.name, left.experiment
+        ));
+    }
+    Ok(())
+}
+
+async fn cancel(connection: &Connection, experiment: ExperimentId) -> Result<(), Failure> {
+    let answer = connection.experiments().cancel(request(experiment)).await;
+    answer.map_err(|status| Failure::status("cannot cancel the experiment", &status))?;
+    Ok(())
+}

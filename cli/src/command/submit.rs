@@ -1,0 +1,78 @@
+//! `speedup submit`.
+
+use clap::Args;
+use serde_json::json;
+use speedup_core::experiment::Experiment;
+use speedup_core::id::ExperimentId;
+use speedup_proto::convert::{Submission, experiment_id};
+use speedup_proto::v1;
+
+use super::{by, print, print_json};
+use crate::arguments::{Output, OutputArgument};
+use crate::connection::{Connection, CoordinatorArguments};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::plan_source::PlanArguments;
+use crate::render::counted;
+
+/// Submits a plan to the coordinator, and prints the experiment's id
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup submit examples/locale.toml\n  \
+    speedup wait \"$(speedup submit plan.toml)\" && speedup report last")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    plan: PlanArguments,
+    #[command(flatten)]
+    coordinator: CoordinatorArguments,
+    /// Take the plan even when the pool has too few fresh hosts for it now
+    #[arg(long)]
+    wait_for_hosts: bool,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+/// An experiment that the coordinator took.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Submitted {
+    pub(super) experiment: ExperimentId,
+    pub(super) runs: u32,
+    pub(super) hosts_needed: u32,
+}
+
+pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let experiment = arguments.plan.read()?;
+    let (name, seed) = (experiment.name.clone(), experiment.seed);
+    let connection = arguments.coordinator.connect().await?;
+    let submitted = submit(&connection, experiment, arguments.wait_for_hosts).await?;
+    connection.close().await;
+    let Submitted { experiment, runs, hosts_needed } = submitted;
+    let (told_runs, told_hosts) = (counted(runs.into(), "run"), counted(hosts_needed.into(), "host"));
+    console.talk(format_args!("{name}: {told_runs}, {told_hosts} needed, seed {seed}"));
+    match arguments.output.output {
+        Output::Table => print(console, &experiment.to_string())?,
+        Output::Json => {
+            let value =
+                json!({ "experiment": experiment, "runs": runs, "hosts_needed": hosts_needed, "seed": seed });
+            print_json(console, &value)?;
+        }
+    }
+    console.talk(format_args!("`speedup watch {experiment}` shows how it goes on."));
+    Ok(Exit::Done)
+}
+
+/// Hands an experiment to the coordinator.
+pub(super) async fn submit(
+    connection: &Connection,
+    experiment: Experiment,
+    wait_for_hosts: bool,
+) -> Result<Submitted, Failure> {
+    const TRIED: &str = "cannot submit the plan";
+    let submission = Submission { experiment, wait_for_hosts, by: by() };
+    let answer = connection.experiments().submit(v1::SubmitRequest::from(&submission)).await;
+    let answer = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
+    let v1::SubmitResponse { experiment, runs, hosts_needed } = answer;
+    let experiment =
+        experiment_id(&experiment, "experiment").map_err(|error| Failure::malformed(TRIED, error))?;
+    Ok(Submitted { experiment, runs, hosts_needed })
+}

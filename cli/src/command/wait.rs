@@ -1,0 +1,75 @@
+//! `speedup wait`: ends when an experiment does, for scripts.
+
+use anyhow::anyhow;
+use clap::Args;
+use speedup_core::id::ExperimentId;
+use speedup_core::time::Span;
+
+use super::coordinator::span;
+use super::watch::stuck;
+use crate::connection::CoordinatorArguments;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::follow::{Follower, PATIENCE, Told};
+use crate::selector::Selector;
+use crate::standing::{self, Standing};
+
+/// Waits in silence until an experiment is finished
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup wait last --timeout 2h && speedup report last\n\n\
+    Exit code 0 when every run was measured; 1 when runs failed or the experiment was cancelled; 4 when runs could not \
+    be executed, when the coordinator paused it or does not answer for five minutes, or when the timeout passed. An \
+    experiment that a user paused is waited for.")]
+pub(crate) struct Arguments {
+    /// The experiment: its id, the first digits of it, its name, or last
+    #[arg(value_name = "ID")]
+    experiment: Selector,
+    #[command(flatten)]
+    coordinator: CoordinatorArguments,
+    /// How long to wait at most; the experiment goes on after it
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    timeout: Option<Span>,
+}
+
+pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let connection = arguments.coordinator.connect().await?;
+    let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
+    let follower = Follower::new(connection.experiments(), experiment, PATIENCE);
+    let timeout = async {
+        match arguments.timeout {
+            Some(timeout) => tokio::time::sleep(timeout.into()).await,
+            None => std::future::pending().await,
+        }
+    };
+    let waited = tokio::select! {
+        waited = follow(follower, experiment, console) => waited,
+        () = timeout => Err(Failure::infrastructure(anyhow!("experiment {experiment} is not finished yet"))
+            .hint("it goes on; wait again, or `speedup explain` what its runs wait for")),
+    };
+    connection.close().await;
+    waited
+}
+
+async fn follow(
+    mut follower: Follower,
+    experiment: ExperimentId,
+    console: &Console,
+) -> Result<Exit, Failure> {
+    loop {
+        let status = match follower.next().await? {
+            Told::Status(status) => status,
+            Told::Away { .. } => continue,
+        };
+        match Standing::from(status.as_ref()) {
+            Standing::Open => {}
+            Standing::Stuck { reason } => return Err(stuck(experiment, &reason)),
+            Standing::Finished(Exit::Done) => return Ok(Exit::Done),
+            Standing::Finished(exit) => {
+                // Silence is for those who got what they planned.
+                console.talk(format_args!("{}: {}", status.name, standing::tally(&status.tally)));
+                return Ok(exit);
+            }
+        }
+    }
+}

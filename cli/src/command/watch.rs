@@ -1,0 +1,77 @@
+//! `speedup watch`: live progress of a submitted experiment.
+
+use anyhow::anyhow;
+use clap::Args;
+use speedup_core::id::ExperimentId;
+
+use crate::connection::CoordinatorArguments;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::follow::{Follower, PATIENCE, Told};
+use crate::interrupt::Interrupts;
+use crate::progress::{Place, Progress};
+use crate::selector::Selector;
+use crate::standing::Standing;
+
+/// Shows how an experiment goes on; Ctrl-C leaves it to go on alone
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup watch last\n\n\
+    Ends with the experiment: 0 when every run was measured, 1 when runs failed or it was cancelled, 4 when runs could \
+    not be executed.")]
+pub(crate) struct Arguments {
+    /// The experiment: its id, the first digits of it, its name, or last
+    #[arg(value_name = "ID")]
+    experiment: Selector,
+    #[command(flatten)]
+    coordinator: CoordinatorArguments,
+}
+
+pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let connection = arguments.coordinator.connect().await?;
+    let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
+    let mut interrupts = Interrupts::listen()?;
+    let mut progress = Progress::new(console, Place::Pool);
+    let follower = Follower::new(connection.experiments(), experiment, PATIENCE);
+    let watched = tokio::select! {
+        watched = follow(follower, experiment, &mut progress) => Some(watched),
+        () = interrupts.next() => None,
+    };
+    progress.end();
+    connection.close().await;
+    watched.unwrap_or_else(|| {
+        console.talk(format_args!(
+            "Detached; the experiment goes on. `speedup watch {experiment}` comes back to it."
+        ));
+        Ok(Exit::Interrupted)
+    })
+}
+
+async fn follow(
+    mut follower: Follower,
+    experiment: ExperimentId,
+    progress: &mut Progress<'_>,
+) -> Result<Exit, Failure> {
+    loop {
+        let status = match follower.next().await? {
+            Told::Status(status) => status,
+            Told::Away { failure } => {
+                progress.say(&format!("the coordinator does not answer ({}); asking again", failure.error));
+                continue;
+            }
+        };
+        progress.show(&status);
+        match Standing::from(status.as_ref()) {
+            Standing::Open => {}
+            Standing::Finished(exit) => return Ok(exit),
+            Standing::Stuck { reason } => return Err(stuck(experiment, &reason)),
+        }
+    }
+}
+
+/// An experiment that the coordinator paused by itself.
+pub(super) fn stuck(experiment: ExperimentId, reason: &str) -> Failure {
+    Failure::infrastructure(anyhow!("{reason}").context("the coordinator paused the experiment")).hint(format!(
+        "`speedup export {experiment}` has the reasons in loss_words; mend them, then `speedup resume {experiment}`"
+    ))
+}

@@ -1,0 +1,174 @@
+//! The two ends of a terminal: data on standard output, talk on standard error. Everything that is printed goes through
+//! here; whoever stops reading is not an error.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, IsTerminal as _, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::ValueEnum;
+
+/// When colours are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Where to print, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct Console {
+    /// How data is painted.
+    pub(crate) out: Paint,
+    /// How talk is painted.
+    pub(crate) err: Paint,
+    /// Whether talk goes to a terminal, where a line may be drawn anew.
+    pub(crate) interactive: bool,
+}
+
+impl Console {
+    /// The process's own.
+    pub(crate) fn new(color: Color) -> Self {
+        let quiet_colours = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let paint = |terminal: bool| {
+            Paint(match color {
+                Color::Always => true,
+                Color::Never => false,
+                Color::Auto => terminal && !quiet_colours && !dumb,
+            })
+        };
+        let interactive = io::stderr().is_terminal() && !dumb;
+        Self { out: paint(io::stdout().is_terminal()), err: paint(io::stderr().is_terminal()), interactive }
+    }
+
+    /// One without colours that is no terminal.
+    #[cfg(test)]
+    pub(crate) fn plain() -> Self {
+        Self { out: Paint(false), err: Paint(false), interactive: false }
+    }
+
+    /// Says something to the user. A user who is gone cannot be told so.
+    pub(crate) fn talk(&self, text: impl Display) {
+        let mut stderr = io::stderr().lock();
+        let _ = writeln!(stderr, "{text}");
+    }
+
+    /// Says something that the user should notice.
+    pub(crate) fn warn(&self, text: impl Display) {
+        self.talk(format_args!("{} {text}", self.err.alarm("warning:")));
+    }
+
+    /// Prints data, and a line end if it has none.
+    pub(crate) fn print(&self, text: &str) -> io::Result<()> {
+        let mut out = Out::default();
+        out.write_all(text.as_bytes())?;
+        if !text.ends_with('\n') {
+            out.write_all(b"\n")?;
+        }
+        out.flush()
+    }
+}
+
+/// Colour, or none. Words carry the meaning; colour only repeats it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Paint(bool);
+
+impl Paint {
+    /// Something that went wrong.
+    pub(crate) fn alarm(self, text: &str) -> String {
+        self.style("1;31", text)
+    }
+
+    /// A heading or a label.
+    pub(crate) fn strong(self, text: &str) -> String {
+        self.style("1", text)
+    }
+
+    /// Whether there is any.
+    pub(crate) fn is_coloured(self) -> bool {
+        self.0
+    }
+
+    fn style(self, code: &str, text: &str) -> String {
+        if self.0 { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+/// Standard output. When its reader has gone, what is written is dropped: `speedup list | head -1` is no failure.
+#[derive(Debug, Default)]
+pub(crate) struct Out {
+    reader: Reader,
+}
+
+/// Whoever reads standard output, as far as it is known.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reader {
+    gone: Arc<AtomicBool>,
+}
+
+impl Reader {
+    /// Whether what is written is dropped, so that there is no use in going on.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Relaxed)
+    }
+}
+
+impl Out {
+    /// Its reader.
+    pub(crate) fn reader(&self) -> Reader {
+        self.reader.clone()
+    }
+
+    fn bear(&self, result: io::Result<()>) -> io::Result<()> {
+        match result {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.reader.gone.store(true, Ordering::Relaxed);
+                Ok(())
+            }
+            other => other,
+        }
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.reader.is_gone() {
+            let written = io::stdout().lock().write_all(bytes);
+            self.bear(written)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.reader.is_gone() {
+            return Ok(());
+        }
+        let flushed = io::stdout().lock().flush();
+        self.bear(flushed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_is_an_addition() {
+        assert_eq!(Paint(false).alarm("error:"), "error:");
+        assert_eq!(Paint(true).strong("hint:"), "\u{1b}[1mhint:\u{1b}[0m");
+    }
+
+    #[test]
+    fn a_reader_that_is_gone_is_no_error() {
+        let out = Out::default();
+        assert!(out.bear(Err(ErrorKind::BrokenPipe.into())).is_ok());
+        assert!(out.reader().is_gone());
+        assert!(Out::default().bear(Err(ErrorKind::StorageFull.into())).is_err());
+    }
+}

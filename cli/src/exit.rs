@@ -1,0 +1,66 @@
+//! Exit codes: what scripts may rely on.
+
+/// How a command ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Done, no regression shown.
+    Done,
+    /// A run failed, or an experiment was cancelled.
+    Failed,
+    /// Usage, an invalid plan, or something the coordinator refused.
+    Usage,
+    /// Not enough data, where a conclusion was asked for.
+    Inconclusive,
+    /// Coordinator or hosts lost.
+    Infrastructure,
+    /// Interrupted by the user.
+    Interrupted,
+}
+
+impl Exit {
+    /// All of them, for `--help`.
+    const ALL: [Self; 6] =
+        [Self::Done, Self::Failed, Self::Usage, Self::Inconclusive, Self::Infrastructure, Self::Interrupted];
+
+    /// The code for the shell.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Inconclusive => 3,
+            Self::Infrastructure => 4,
+            Self::Interrupted => 130,
+        }
+    }
+
+    const fn meaning(self) -> &'static str {
+        match self {
+            Self::Done => "done, no regression shown",
+            Self::Failed => "a run or gate failed, or a regression was shown where that was asked for",
+            Self::Usage => "wrong usage, an invalid plan, or a request that was refused",
+            Self::Inconclusive => "inconclusive, where --require-conclusive asked",
+            Self::Infrastructure => {
+                "infrastructure: coordinator or hosts lost, runs that could not be executed"
+            }
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// The codes in words, for `--help`.
+pub(crate) fn help() -> String {
+    let codes = Exit::ALL.map(|exit| format!("\n  {:<4} {}", exit.code(), exit.meaning()));
+    format!("Exit codes:{}", codes.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_those_that_scripts_know() {
+        assert_eq!(Exit::ALL.map(Exit::code), [0, 1, 2, 3, 4, 130]);
+        assert!(help().ends_with("\n  130  interrupted"), "{}", help());
+    }
+}

@@ -1,0 +1,18 @@
+//! Raw observations as rows, for CSV and JSON lines.
+//!
+//! Every planned run appears, and exactly one row of it says what became of it (`run_state`): `measured` (the only rows
+//! with `counts` = true), `failed`, `abandoned`, `cancelled`, or `open`. All other rows are attempts that were lost and
+//! reports that came too late; each says in `why_not` why it does not count.
+//!
+//! In reading order: `row` (what a row is), `column` (what it shows), `sheet` (which rows there are), `writer`.
+
+mod column;
+mod row;
+mod sheet;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use sheet::Sheet;
+pub(crate) use writer::{Format, RowWriter};

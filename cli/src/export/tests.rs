@@ -1,0 +1,206 @@
+//! Rows as a reader of the export sees them.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+use speedup_core::event::{AttemptEnd, EndedAttempt};
+use speedup_core::experiment::Metric;
+use speedup_core::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
+use speedup_core::lease::{Evidence, Lease};
+use speedup_core::plan::Plan;
+use speedup_core::plan_file;
+use speedup_core::record::{Failure, Outcome, Output, Record};
+use speedup_core::run::{AfterLoss, LossReason};
+use speedup_core::seed::Seed;
+use speedup_core::time::Timestamp;
+use speedup_proto::convert::{ExperimentStatus, StatusPhase};
+
+use super::*;
+use crate::plan_source::tests::PLAN;
+use crate::standing::tests::status;
+
+fn plan() -> Plan {
+    Plan::draw(plan_file::parse(PLAN, Seed(42)).unwrap())
+}
+
+fn record(outcome: Outcome) -> Record {
+    let stderr = Output { bytes: 3, blake3: [0xab; 32], kept: vec![b'n', b'o', 0xff] };
+    Record {
+        outcome,
+        started_unix_ns: 5,
+        metrics: BTreeMap::from([(Metric::Wall, 1_234_567), (Metric::MaxRss, 4_096)]),
+        stdout: Output::default(),
+        stderr,
+        survivors: 1,
+        agent_switches: 2,
+    }
+}
+
+fn ended(plan: &Plan, run: u32, attempt: u32, end: AttemptEnd) -> EndedAttempt {
+    let previous = Some((status().experiment, RunIndex(9)));
+    let evidence = Evidence {
+        boot: "boot-1".parse().unwrap(),
+        allocation: None,
+        served_in_scope: 0,
+        served_in_all: 4,
+        previous,
+    };
+    let lease = Lease {
+        epoch: LeaseEpoch(70 + u64::from(run)),
+        experiment: status().experiment,
+        run: RunIndex(run),
+        attempt: Attempt(attempt),
+        host: "host-a".parse().unwrap(),
+        agent_epoch: AgentEpoch(3),
+        granted: Timestamp(1_700_000_000_000_000_001),
+        deadline: Timestamp(1_700_000_100_000_000_000),
+        started: None,
+        evidence,
+    };
+    let ended = Timestamp(1_700_000_001_000_000_000);
+    EndedAttempt { lease, cell: plan.cell_number(RunIndex(run)), ended, end }
+}
+
+fn lost(after: AfterLoss, late: Option<Record>) -> AttemptEnd {
+    AttemptEnd::Lost { reason: LossReason::NotExecuted { reason: "no such program".to_owned() }, after, late }
+}
+
+/// One attempt of each kind, at a plan of six runs.
+fn attempts(plan: &Plan) -> Vec<EndedAttempt> {
+    let failed = Outcome::Failed(Failure::Exit { code: 3, expected: 0 });
+    vec![
+        ended(plan, 0, 1, AttemptEnd::Reported(record(Outcome::Measured))),
+        ended(plan, 1, 1, AttemptEnd::Reported(record(failed))),
+        ended(plan, 2, 1, lost(AfterLoss::Again(Attempt(2)), Some(record(Outcome::Measured)))),
+        ended(plan, 2, 2, AttemptEnd::Reported(record(Outcome::Measured))),
+        ended(plan, 3, 1, lost(AfterLoss::Again(Attempt(2)), None)),
+        ended(plan, 4, 3, lost(AfterLoss::Abandoned, None)),
+    ]
+}
+
+fn exported(format: Format, phase: StatusPhase) -> String {
+    let (plan, status) = (plan(), ExperimentStatus { phase, ..status() });
+    let mut sheet = Sheet::new(&status, &plan);
+    let mut bytes = Vec::new();
+    let mut writer = RowWriter::new(format, &mut bytes).unwrap();
+    for ended in attempts(&plan) {
+        writer.attempt(&mut sheet, &ended).unwrap();
+    }
+    writer.end(&sheet).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+fn csv_rows(text: &str) -> Vec<BTreeMap<String, String>> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let names = reader.headers().unwrap().clone();
+    let row = |record: csv::StringRecord| {
+        names.iter().zip(&record).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+    };
+    reader.records().map(|record| row(record.unwrap())).collect()
+}
+
+fn json_rows(text: &str) -> Vec<serde_json::Map<String, Json>> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn every_planned_run_has_one_row_that_says_what_became_of_it() {
+    let rows = csv_rows(&exported(Format::Csv, StatusPhase::Running));
+    let ends: BTreeMap<&str, &str> = rows
+        .iter()
+        .filter(|row| !row["run_state"].is_empty())
+        .map(|row| (row["run"].as_str(), row["run_state"].as_str()))
+        .collect();
+    let expected = ["measured", "failed", "measured", "open", "abandoned", "open"];
+    assert_eq!(ends.values().copied().collect::<Vec<_>>(), expected);
+    assert_eq!(rows.iter().filter(|row| !row["run_state"].is_empty()).count(), 6);
+}
+
+#[test]
+fn what_does_not_count_says_why() {
+    let rows = csv_rows(&exported(Format::Csv, StatusPhase::Running));
+    let why: Vec<_> = rows
+        .iter()
+        .map(|row| (row["run"].as_str(), row["counts"] == "true", row["why_not"].as_str()))
+        .collect();
+    let expected = [
+        ("0", true, ""),
+        ("1", false, "failed"),
+        ("2", false, "lost"),
+        ("2", false, "superseded"),
+        ("2", true, ""),
+        ("3", false, "lost"),
+        ("4", false, "lost"),
+        ("3", false, "not_executed_yet"),
+        ("5", false, "not_executed_yet"),
+    ];
+    assert_eq!(why, expected);
+}
+
+#[test]
+fn after_the_end_what_was_not_executed_was_cancelled() {
+    let phase = StatusPhase::Finished { at: Timestamp(1), cancelled: true };
+    let rows = csv_rows(&exported(Format::Csv, phase));
+    let last = rows.last().unwrap();
+    assert_eq!((last["why_not"].as_str(), last["run_state"].as_str()), ("cancelled", "cancelled"));
+    assert_eq!((last["attempt"].as_str(), last["host"].as_str()), ("", ""));
+}
+
+#[test]
+fn a_row_tells_all_that_is_known() {
+    let rows = csv_rows(&exported(Format::Csv, StatusPhase::Running));
+    let has = |row: usize, name: &str, value: &str| assert_eq!(rows[row][name], value, "{name}");
+    has(0, "name", "locale");
+    has(0, "benchmark", "sort");
+    has(0, "granted", "2023-11-14T22:13:20.000000001Z");
+    has(0, "granted_ns", "1700000000000000001");
+    has(0, "started", "");
+    has(0, "served_in_all", "4");
+    has(0, "previous_run", "9");
+    has(0, "wall_ns", "1234567");
+    has(0, "max_rss_bytes", "4096");
+    has(0, "user_ns", "");
+    has(0, "stderr_blake3", &"ab".repeat(32));
+    has(1, "failure", "exit");
+    has(1, "failure_words", "exit code 3 instead of 0");
+    has(2, "loss", "not_executed");
+    has(2, "loss_words", "no such program");
+    has(2, "after", "again");
+    has(2, "wall_ns", "");
+    has(3, "outcome", "measured");
+    has(3, "wall_ns", "1234567");
+}
+
+#[test]
+fn repetitions_count_within_their_cell() {
+    let mut numbers: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    for row in csv_rows(&exported(Format::Csv, StatusPhase::Running)) {
+        if !row["run_state"].is_empty() {
+            numbers.entry(row["version"].clone()).or_default().push(row["repetition"].parse().unwrap());
+        }
+    }
+    for (_, mut of_version) in numbers {
+        of_version.sort_unstable();
+        assert_eq!(of_version, [1, 2, 3]);
+    }
+}
+
+#[test]
+fn json_lines_have_the_same_names_and_the_kept_output() {
+    let csv = csv_rows(&exported(Format::Csv, StatusPhase::Running));
+    let json = json_rows(&exported(Format::Jsonl, StatusPhase::Running));
+    assert_eq!(csv.len(), json.len());
+    for (csv, json) in csv.iter().zip(&json) {
+        for (name, text) in csv {
+            let same = match &json[name] {
+                Json::Null => String::new(),
+                Json::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            assert_eq!(same, *text, "{name}");
+        }
+    }
+    assert_eq!(json[1]["stderr_kept"], "no\u{fffd}");
+    assert_eq!(json[4]["counts"], true);
+    assert_eq!(json[8]["stderr_kept"], Json::Null);
+}

@@ -1,0 +1,154 @@
+//! A command that failed: what was tried, why it failed, what can be done, and the exit code.
+
+use std::fmt::Write as _;
+
+use anyhow::Error;
+use tonic::{Code, Status};
+
+use crate::console::Console;
+use crate::exit::Exit;
+
+/// What the coordinator writes before its hint, in the one text a status has.
+const HINT: &str = "\nhint: ";
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// The exit code.
+    pub(crate) exit: Exit,
+    /// What was tried; its sources are the causes.
+    pub(crate) error: Error,
+    /// What the user can do.
+    pub(crate) hint: Option<String>,
+}
+
+impl Failure {
+    /// The user can mend it: arguments, plan, or a request that was refused.
+    pub(crate) fn usage(error: impl Into<Error>) -> Self {
+        Self { exit: Exit::Usage, error: error.into(), hint: None }
+    }
+
+    /// Coordinator, hosts, network or disk failed.
+    pub(crate) fn infrastructure(error: impl Into<Error>) -> Self {
+        Self { exit: Exit::Infrastructure, error: error.into(), hint: None }
+    }
+
+    /// What can be done about it, unless that is said already.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+
+    /// What can be done about it, where that is known.
+    pub(crate) fn hint_if(self, hint: Option<impl Into<String>>) -> Self {
+        match hint {
+            Some(hint) => self.hint(hint),
+            None => self,
+        }
+    }
+
+    /// What was tried.
+    pub(crate) fn context(self, tried: impl Into<String>) -> Self {
+        Self { error: self.error.context(tried.into()), ..self }
+    }
+
+    /// An answer that was no answer. `tried` says what was asked, as in "cannot submit the plan".
+    pub(crate) fn status(tried: &str, status: &Status) -> Self {
+        let (message, hint) = match status.message().split_once(HINT) {
+            Some((message, hint)) => (message, Some(hint.to_owned())),
+            None => (status.message(), None),
+        };
+        let message = if message.is_empty() { status.code().description() } else { message };
+        let failure = Self {
+            exit: exit_of(status.code()),
+            error: Error::msg(message.to_owned()).context(tried.to_owned()),
+            hint,
+        };
+        match status.code() {
+            Code::Unimplemented => failure
+                .hint("the coordinator is of another release; use the same release of speedup everywhere"),
+            Code::Unavailable => failure.hint("look whether the coordinator runs, and at its log"),
+            _ => failure,
+        }
+    }
+
+    /// An answer that this release does not understand.
+    pub(crate) fn malformed(tried: &str, error: speedup_proto::convert::Malformed) -> Self {
+        Self::infrastructure(Error::new(error).context(tried.to_owned()))
+            .hint("the coordinator is of another release; use the same release of speedup everywhere")
+    }
+
+    /// Tells the user.
+    pub(crate) fn tell(self, console: &Console) -> Exit {
+        console.talk(self.text(console));
+        self.exit
+    }
+
+    fn text(&self, console: &Console) -> String {
+        let mut text = format!("{} {}", console.err.alarm("error:"), self.error);
+        for cause in self.error.chain().skip(1) {
+            let _ = write!(text, "\n{} {cause}", console.err.strong("caused by:"));
+        }
+        if let Some(hint) = &self.hint {
+            let _ = write!(text, "\n{} {hint}", console.err.strong("hint:"));
+        }
+        text
+    }
+}
+
+/// A refusal is the user's to mend; everything else is the infrastructure's.
+fn exit_of(code: Code) -> Exit {
+    match code {
+        Code::Ok => Exit::Done,
+        Code::InvalidArgument
+        | Code::FailedPrecondition
+        | Code::NotFound
+        | Code::AlreadyExists
+        | Code::PermissionDenied
+        | Code::Unauthenticated
+        | Code::OutOfRange => Exit::Usage,
+        Code::Cancelled
+        | Code::Unknown
+        | Code::DeadlineExceeded
+        | Code::ResourceExhausted
+        | Code::Aborted
+        | Code::Unimplemented
+        | Code::Internal
+        | Code::Unavailable
+        | Code::DataLoss => Exit::Infrastructure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(failure: &Failure) -> String {
+        failure.text(&Console::plain())
+    }
+
+    #[test]
+    fn a_refusal_is_told_with_its_hint_and_is_wrong_usage() {
+        let status =
+            Status::failed_precondition("the plan needs 30 fresh hosts, the pool has 3\nhint: start more");
+        let failure = Failure::status("cannot submit the plan", &status);
+        assert_eq!(failure.exit, Exit::Usage);
+        assert_eq!(
+            told(&failure),
+            "error: cannot submit the plan\ncaused by: the plan needs 30 fresh hosts, the pool has 3\nhint: start more"
+        );
+    }
+
+    #[test]
+    fn a_coordinator_that_is_gone_is_infrastructure_and_has_a_hint() {
+        let failure = Failure::status("cannot list experiments", &Status::unavailable(""));
+        assert_eq!(failure.exit, Exit::Infrastructure);
+        assert!(told(&failure).ends_with("hint: look whether the coordinator runs, and at its log"));
+    }
+
+    #[test]
+    fn the_first_hint_stays() {
+        let failure = Failure::usage(Error::msg("no")).hint("first").hint("second");
+        assert_eq!(failure.hint.as_deref(), Some("first"));
+    }
+}

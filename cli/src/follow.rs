@@ -1,0 +1,160 @@
+//! Follows an experiment: its status after every change, over the coordinator's restarts.
+
+use std::time::Duration;
+
+use speedup_core::id::ExperimentId;
+use speedup_proto::convert::ExperimentStatus;
+use speedup_proto::v1;
+use speedup_proto::v1::experiments_client::ExperimentsClient;
+use tokio::time::Instant;
+use tonic::transport::Channel;
+use tonic::{Code, Status, Streaming};
+
+use crate::failure::Failure;
+use crate::selector::get;
+
+const TRIED: &str = "cannot follow the experiment";
+/// The first pause before the coordinator is asked again; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// How long a coordinator may be away: a restart with a large journal to replay takes minutes.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
+
+/// What following tells.
+#[derive(Debug)]
+pub(crate) enum Told {
+    /// How the experiment stands now.
+    Status(Box<ExperimentStatus>),
+    /// The coordinator does not answer; it is asked again.
+    Away {
+        /// What was answered instead.
+        failure: Failure,
+    },
+}
+
+/// The statuses of one experiment, as they come.
+#[derive(Debug)]
+pub(crate) struct Follower {
+    client: ExperimentsClient<Channel>,
+    experiment: ExperimentId,
+    patience: Duration,
+    stream: Option<Streaming<v1::ExperimentStatus>>,
+    away: Option<Away>,
+}
+
+/// Since when the coordinator does not answer.
+#[derive(Clone, Copy, Debug)]
+struct Away {
+    since: Instant,
+    pause: Duration,
+    again: Instant,
+}
+
+impl Away {
+    fn begin(now: Instant) -> Self {
+        Self { since: now, pause: FIRST_PAUSE, again: now + FIRST_PAUSE }
+    }
+
+    fn further(self, now: Instant) -> Self {
+        let pause = (self.pause * 2).min(LONGEST_PAUSE);
+        Self { pause, again: now + pause, ..self }
+    }
+}
+
+impl Follower {
+    /// Follows one experiment. A coordinator that is away for longer than `patience` is given up.
+    pub(crate) fn new(
+        client: ExperimentsClient<Channel>,
+        experiment: ExperimentId,
+        patience: Duration,
+    ) -> Self {
+        Self { client, experiment, patience, stream: None, away: None }
+    }
+
+    /// The next status. Nothing is lost when this is dropped and called again.
+    pub(crate) async fn next(&mut self) -> Result<Told, Failure> {
+        loop {
+            if let Some(away) = self.away {
+                tokio::time::sleep_until(away.again).await;
+            }
+            match self.receive().await {
+                Ok(Some(status)) => {
+                    self.away = None;
+                    let status = ExperimentStatus::try_from(status);
+                    let status = status.map_err(|error| Failure::malformed(TRIED, error))?;
+                    return Ok(Told::Status(Box::new(status)));
+                }
+                // Whoever serves has ended; that it serves again is asked for.
+                Ok(None) => {
+                    if let Some(told) = self.miss(&Status::unavailable("the coordinator has ended"))? {
+                        return Ok(told);
+                    }
+                }
+                Err(status) => {
+                    if let Some(told) = self.miss(&status)? {
+                        return Ok(told);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Result<Option<v1::ExperimentStatus>, Status> {
+        if self.stream.is_none() {
+            self.stream = Some(self.client.watch(get(self.experiment)).await?.into_inner());
+        }
+        match &mut self.stream {
+            Some(stream) => stream.message().await,
+            None => Ok(None),
+        }
+    }
+
+    /// Takes note that there was no status; tells it the first time, and gives up after the last.
+    fn miss(&mut self, status: &Status) -> Result<Option<Told>, Failure> {
+        self.stream = None;
+        let failure = Failure::status(TRIED, status);
+        if !may_pass(status.code()) {
+            return Err(failure);
+        }
+        let now = Instant::now();
+        match self.away {
+            None => {
+                self.away = Some(Away::begin(now));
+                Ok(Some(Told::Away { failure }))
+            }
+            Some(away) if now.duration_since(away.since) >= self.patience => {
+                Err(failure.context("the coordinator did not come back"))
+            }
+            Some(away) => {
+                self.away = Some(away.further(now));
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Whether it may be otherwise when the coordinator is asked again.
+fn may_pass(code: Code) -> bool {
+    matches!(code, Code::Unavailable | Code::Unknown | Code::Cancelled | Code::Internal | Code::Aborted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_up_to_a_bound() {
+        let now = Instant::now();
+        let mut away = Away::begin(now);
+        for _ in 0..10 {
+            away = away.further(now);
+        }
+        assert_eq!((away.pause, away.since), (LONGEST_PAUSE, now));
+    }
+
+    #[test]
+    fn what_was_refused_is_not_asked_again() {
+        assert!(may_pass(Code::Unavailable) && !may_pass(Code::NotFound) && !may_pass(Code::Unimplemented));
+    }
+}

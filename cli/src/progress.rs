@@ -1,0 +1,143 @@
+//! Progress, where it is watched: a bar on a terminal, plain lines elsewhere. Nothing is drawn but on an event: the
+//! client may share its machine with an agent that measures, and a steady tick would be noise.
+
+mod eta;
+mod lines;
+
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use speedup_proto::convert::{ExperimentStatus, StatusPhase};
+
+use crate::console::Console;
+use crate::{moment, standing};
+use eta::Eta;
+use lines::Lines;
+
+/// Where the runs are carried out, seen from who watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// On this very machine: the one host needs no count, and only what is settled is worth a line.
+    Here,
+    /// On the hosts of a pool.
+    Pool,
+}
+
+/// Shows how an experiment goes on.
+#[derive(Debug)]
+pub(crate) struct Progress<'a> {
+    console: &'a Console,
+    place: Place,
+    eta: Eta,
+    shown: Option<String>,
+    form: Form,
+}
+
+#[derive(Debug)]
+enum Form {
+    Bar(ProgressBar),
+    Lines(Lines),
+}
+
+impl<'a> Progress<'a> {
+    /// A bar on a terminal, lines elsewhere.
+    pub(crate) fn new(console: &'a Console, place: Place) -> Self {
+        let form = if console.interactive {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("{wide_bar} {percent} %\n{msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            Form::Bar(bar)
+        } else {
+            Form::Lines(Lines::default())
+        };
+        Self { console, place, eta: Eta::default(), shown: None, form }
+    }
+
+    /// Shows a status, if it differs in what is shown.
+    pub(crate) fn show(&mut self, status: &ExperimentStatus) {
+        let key = self.sentence(status, None);
+        if self.shown.as_ref() == Some(&key) {
+            return;
+        }
+        self.shown = Some(key);
+        let left = self.eta.left(Instant::now(), status);
+        let sentence = self.sentence(status, left);
+        match &mut self.form {
+            Form::Bar(bar) => {
+                bar.set_length(u64::from(status.tally.runs()));
+                bar.set_position(u64::from(status.tally.settled()));
+                bar.set_message(sentence);
+            }
+            Form::Lines(lines) => {
+                if lines.is_due(status) {
+                    self.console.talk(format_args!("{} {sentence}", moment::time_of_day()));
+                }
+            }
+        }
+    }
+
+    /// Says something between.
+    pub(crate) fn say(&self, text: &str) {
+        match &self.form {
+            Form::Bar(bar) => bar.suspend(|| self.console.talk(text)),
+            Form::Lines(_) => self.console.talk(text),
+        }
+    }
+
+    /// Ends; what was shown last stays.
+    pub(crate) fn end(&self) {
+        match &self.form {
+            Form::Bar(bar) => bar.abandon(),
+            Form::Lines(_) => {}
+        }
+    }
+
+    fn sentence(&self, status: &ExperimentStatus, left: Option<std::time::Duration>) -> String {
+        let mut text = standing::tally(&status.tally);
+        if self.place == Place::Pool && status.tally.open() > 0 {
+            let at_work = status.tally.leased + status.tally.running;
+            text += &format!(", {at_work} of {} hosts at work", status.hosts_here);
+        }
+        match &status.phase {
+            StatusPhase::Running => {}
+            StatusPhase::Paused { reason } => text += &format!("; {reason}"),
+            StatusPhase::Cancelling => text += "; cancelled, what is under way ends",
+            StatusPhase::Finished { cancelled: true, .. } => text += "; cancelled",
+            StatusPhase::Finished { cancelled: false, .. } => text += "; finished",
+        }
+        if let Some(left) = left {
+            text += &format!(", about {} left", moment::roughly(left));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use speedup_core::event::Tally;
+
+    use super::*;
+    use crate::standing::tests::status;
+
+    fn sentence(place: Place, tally: Tally, phase: StatusPhase) -> String {
+        Progress::new(&Console::plain(), place).sentence(&ExperimentStatus { tally, phase, ..status() }, None)
+    }
+
+    #[test]
+    fn a_pool_tells_who_works_and_one_machine_does_not() {
+        let tally = Tally { waiting: 57, running: 1, leased: 1, measured: 1, ..Tally::default() };
+        assert_eq!(
+            sentence(Place::Pool, tally, StatusPhase::Running),
+            "1/60 runs done, 2 of 3 hosts at work"
+        );
+        assert_eq!(sentence(Place::Here, tally, StatusPhase::Running), "1/60 runs done");
+    }
+
+    #[test]
+    fn phases_are_told_in_words() {
+        let paused = StatusPhase::Paused { reason: "paused by ada".to_owned() };
+        let tally = Tally { waiting: 60, ..Tally::default() };
+        assert_eq!(sentence(Place::Here, tally, paused), "0/60 runs done; paused by ada");
+        assert!(sentence(Place::Here, tally, StatusPhase::Cancelling).ends_with("what is under way ends"));
+    }
+}

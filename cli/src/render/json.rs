@@ -1,0 +1,80 @@
+//! JSON with line breaks and indents, in the order in which it came: a report's fields have an order of reading, which a
+//! parsed value would lose.
+
+use serde::de::IgnoredAny;
+
+/// The same JSON, indented by two spaces a level; an error when it is none.
+pub(crate) fn indented(text: &str) -> Result<String, serde_json::Error> {
+    serde_json::from_str::<IgnoredAny>(text)?;
+    let mut out = String::with_capacity(text.len() * 2);
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    let mut rest = text.chars().filter(|c| !c.is_control()).peekable();
+    while let Some(c) = rest.next() {
+        if in_string {
+            out.push(c);
+            (in_string, escaped) = (escaped || c != '"', !escaped && c == '\\');
+            continue;
+        }
+        match c {
+            ' ' => {}
+            '{' | '[' => {
+                out.push(c);
+                while rest.next_if_eq(&' ').is_some() {}
+                if rest.peek().is_some_and(|next| matches!(next, '}' | ']')) {
+                    out.extend(rest.next());
+                } else {
+                    depth += 1;
+                    break_line(&mut out, depth);
+                }
+            }
+            '}' | ']' => {
+                depth = depth.saturating_sub(1);
+                break_line(&mut out, depth);
+                out.push(c);
+            }
+            ',' => {
+                out.push(c);
+                break_line(&mut out, depth);
+            }
+            ':' => out.push_str(": "),
+            other => {
+                in_string = other == '"';
+                out.push(other);
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn break_line(out: &mut String, depth: usize) {
+    out.push('\n');
+    out.push_str(&"  ".repeat(depth));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_looks_as_serde_would_have_it() {
+        let texts = [
+            r#"{"z":1,"a":[1.50,{"b":null}],"e":[],"o":{ },"s":"x, {\"y\": [\\\"]}\\"}"#,
+            "[ ]",
+            "[\n 1 ,\n\t{ \"a\" : \"b : c\" } ]",
+            "\"text\"",
+        ];
+        for text in texts {
+            let value: serde_json::Value = serde_json::from_str(text).unwrap();
+            let indented = indented(text).unwrap();
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&indented).unwrap(), value);
+            let lines = |text: &str| text.lines().count();
+            assert_eq!(lines(&indented), lines(&serde_json::to_string_pretty(&value).unwrap()), "{indented}");
+        }
+        assert!(indented(texts[0]).unwrap().starts_with("{\n  \"z\": 1,\n  \"a\": [\n    1.50,"));
+    }
+
+    #[test]
+    fn what_is_no_json_is_refused() {
+        assert!(indented("{").is_err() && indented("").is_err());
+    }
+}

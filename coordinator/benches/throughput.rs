@@ -1,0 +1,192 @@
+//! Leases and durable reports a second over gRPC, with simulated agents in this process: real connections, real journal,
+//! no execution. Then how long recovery takes, and the memory it needs.
+//!
+//! `cargo bench -p speedup-coordinator --bench throughput`; `SPEEDUP_BENCH_RUNS` sets the runs of each measurement,
+//! `SPEEDUP_BENCH_DIR` where the journal lies (a real disk, not memory).
+#![expect(clippy::print_stdout, reason = "a program that prints figures")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+use speedup_coordinator::{Coordinator, Options, start};
+use speedup_core::agent::{Action, Agent, Input};
+use speedup_core::experiment::{
+    AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput, Limits,
+    Metric, OutputChoice, Policy, Scope, Version, Weights,
+};
+use speedup_core::host::HostFacts;
+use speedup_core::id::{AgentEpoch, AgentId};
+use speedup_core::machine::Settings;
+use speedup_core::message::CoordinatorMessage;
+use speedup_core::record::{Outcome, Output, Record};
+use speedup_core::seed::Seed;
+use speedup_core::time::Span;
+use speedup_proto::v1;
+use speedup_proto::v1::agents_client::AgentsClient;
+use speedup_proto::v1::experiments_client::ExperimentsClient;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::{Channel, Endpoint};
+use uuid::Uuid;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+fn main() -> Result<(), Failure> {
+    let runs: u32 =
+        std::env::var("SPEEDUP_BENCH_RUNS").ok().and_then(|text| text.parse().ok()).unwrap_or(200_000);
+    let parent =
+        std::env::var("SPEEDUP_BENCH_DIR").unwrap_or_else(|_| env!("CARGO_TARGET_TMPDIR").to_owned());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    for agents in [1, 16, 1_000] {
+        let directory = tempfile::tempdir_in(&parent)?;
+        let runs = if agents == 1 { runs / 20 } else { runs };
+        let seconds = runtime.block_on(measure(directory.path(), agents, runs))?;
+        println!(
+            "{agents:>5} agents: {:>8.0} runs/s leased and durably reported ({runs} runs)",
+            f64::from(runs) / seconds
+        );
+        let begin = Instant::now();
+        let coordinator = runtime.block_on(open(directory.path()))?;
+        println!(
+            "{:>12}  recovered in {:.2} s; {} MB resident",
+            "",
+            begin.elapsed().as_secs_f64(),
+            resident_bytes() / 1_000_000
+        );
+        runtime.block_on(coordinator.stop());
+    }
+    Ok(())
+}
+
+async fn open(data: &Path) -> Result<Coordinator, Failure> {
+    let bind = ([127, 0, 0, 1], 0).into();
+    let options = Options { data: data.to_owned(), bind, settings: Settings::default() };
+    Ok(start(options, |_, routes| routes).await?)
+}
+
+async fn measure(data: &Path, agents: u32, runs: u32) -> Result<f64, Failure> {
+    let coordinator = open(data).await?;
+    let address = format!("http://{}", coordinator.address());
+    let mut joined = Vec::new();
+    for number in 0..agents {
+        let (report, done) = tokio::sync::oneshot::channel();
+        tokio::spawn(serve(address.clone(), number, report));
+        joined.push(done);
+    }
+    for done in joined {
+        done.await?;
+    }
+    let mut client =
+        ExperimentsClient::new(Endpoint::from_shared(address)?.tcp_nodelay(true).connect().await?);
+    let begin = Instant::now();
+    let experiment = Some(v1::Experiment::from(&experiment(runs)));
+    let submit = v1::SubmitRequest { experiment, wait_for_hosts: true, by: "bench".to_owned() };
+    let id = client.submit(submit).await?.into_inner().experiment;
+    wait(&mut client, id).await?;
+    let seconds = begin.elapsed().as_secs_f64();
+    coordinator.stop().await;
+    Ok(seconds)
+}
+
+async fn wait(client: &mut ExperimentsClient<Channel>, experiment: Vec<u8>) -> Result<(), Failure> {
+    let mut statuses = client.watch(v1::GetRequest { experiment }).await?.into_inner();
+    while statuses.message().await?.is_some() {}
+    Ok(())
+}
+
+/// A simulated agent: the real machine on a real connection, which executes in no time and keeps nothing.
+async fn serve(
+    address: String,
+    number: u32,
+    joined: tokio::sync::oneshot::Sender<()>,
+) -> Result<(), Failure> {
+    let channel = Endpoint::from_shared(address)?.tcp_nodelay(true).connect().await?;
+    let facts = HostFacts {
+        host: format!("4d2c7c1e5f0b4f0c9d3e{number:012}").parse()?,
+        boot: format!("8b6e1a52-3f5f-4b53-9c0e-{number:012}").parse()?,
+        allocation: None,
+        fingerprint: BTreeMap::new(),
+    };
+    let mut agent =
+        Agent::new(facts, AgentId(Uuid::from_u128(u128::from(number))), AgentEpoch(1), Vec::new());
+    let (up, messages) = mpsc::channel(64);
+    let mut joined = Some(joined);
+    act(&mut agent, Input::LinkUp, &up).await?;
+    let mut down = AgentsClient::new(channel).session(ReceiverStream::new(messages)).await?.into_inner();
+    while let Some(message) = down.message().await? {
+        let message = CoordinatorMessage::try_from(message)?;
+        if message == CoordinatorMessage::Welcome {
+            joined.take().map(|joined| joined.send(()));
+        }
+        act(&mut agent, Input::Heard(message), &up).await?;
+    }
+    Ok(())
+}
+
+async fn act(agent: &mut Agent, input: Input, up: &mpsc::Sender<v1::AgentMessage>) -> Result<(), Failure> {
+    let mut next = Some(input);
+    while let Some(input) = next.take() {
+        for action in agent.handle(input) {
+            match action {
+                Action::Send(message) => up.send(message.into()).await?,
+                Action::Execute(_) => next = Some(Input::Executed(record())),
+                Action::Keep(_)
+                | Action::Forget(_)
+                | Action::Remember(_)
+                | Action::Complain { .. }
+                | Action::Withdraw { .. } => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+fn record() -> Record {
+    let stream = Output { bytes: 1_024, blake3: [7; 32], kept: Vec::new() };
+    let metrics =
+        [Metric::Wall, Metric::User, Metric::System, Metric::MaxRss].map(|metric| (metric, 12_345_678));
+    Record {
+        outcome: Outcome::Measured,
+        started_unix_ns: 1_790_000_000_000_000_000,
+        metrics: metrics.into(),
+        stdout: stream.clone(),
+        stderr: stream,
+        survivors: 0,
+        agent_switches: 1,
+    }
+}
+
+fn experiment(runs: u32) -> Experiment {
+    let version = |name: &str| Version { name: name.to_owned(), env: [].into(), vars: [].into() };
+    let benchmark = |number: u32| Benchmark {
+        name: format!("b{number}"),
+        command: CommandLine::Exact(vec!["true".to_owned()]),
+        env: [].into(),
+        expect: Expectation { exit: 0, stdout_blake3: None },
+        timeout: Span::from_secs(60),
+        warmup: 0,
+        weight: None,
+    };
+    Experiment {
+        name: "bench".to_owned(),
+        description: String::new(),
+        seed: Seed(1),
+        versions: vec![version("old"), version("new")],
+        benchmarks: (0..10).map(benchmark).collect(),
+        drawn: None,
+        runs: runs / 20,
+        metrics: vec![Metric::Wall, Metric::User, Metric::System, Metric::MaxRss],
+        independence: Independence { policy: Policy::Any, scope: Scope::Benchmark },
+        analysis: AnalysisChoice { confidence: 0.95, weights: Weights::Equal, precision: 0.05 },
+        setup: None,
+        limits: Limits { attempts: 3 },
+        output: OutputChoice { limit: 1 << 20, keep: 1 << 10, keep_of: KeepOutput::Failed },
+    }
+}
+
+fn resident_bytes() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0);
+    pages * 4_096
+}

@@ -1,0 +1,160 @@
+//! Scheduling decisions a second in the pure machine, and its memory a run: 10, 1 000 and 10 000 hosts in turn, so that
+//! a shared machine disturbs all alike. A decision is one command handled: a request for work, a start, a report.
+//!
+//! `cargo bench -p speedup-core --bench machine`; `SPEEDUP_BENCH_RUNS` sets the runs of each experiment.
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a program that prints figures of the clock"
+)]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use speedup_core::experiment::{
+    AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput, Limits,
+    Metric, OutputChoice, Policy, Scope, Version, Weights,
+};
+use speedup_core::host::HostFacts;
+use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId};
+use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
+use speedup_core::plan::Plan;
+use speedup_core::record::{Outcome, Output, Record};
+use speedup_core::seed::Seed;
+use speedup_core::time::{Span, Timestamp};
+use uuid::Uuid;
+
+const ROUNDS: usize = 3;
+
+fn main() {
+    let runs: u32 =
+        std::env::var("SPEEDUP_BENCH_RUNS").ok().and_then(|text| text.parse().ok()).unwrap_or(200_000);
+    let hosts = [10, 1_000, 10_000];
+    for (policy, name) in [(Policy::Any, "any"), (Policy::Distinct, "distinct")] {
+        let mut rates: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for _ in 0..ROUNDS {
+            for count in hosts {
+                rates.entry(count).or_default().push(decisions_per_second(policy, count, runs));
+            }
+        }
+        for (count, mut rates) in rates {
+            rates.sort_by(f64::total_cmp);
+            println!(
+                "policy {name:<8} {count:>6} hosts: {:>10.0} decisions/s (median of {ROUNDS}; {:.0} to {:.0})",
+                rates[ROUNDS / 2],
+                rates[0],
+                rates[ROUNDS - 1]
+            );
+        }
+    }
+}
+
+fn decisions_per_second(policy: Policy, hosts: u32, runs: u32) -> f64 {
+    let mut machine = Machine::new(Settings::default());
+    let mut clock = 0_u64;
+    let mut now = || {
+        clock += 1_000;
+        Timestamp(clock)
+    };
+    let speakers: Vec<Speaker> = (0..hosts).map(|number| join(&mut machine, now(), number)).collect();
+    // Under `distinct` a host serves each benchmark once: as many benchmarks as it takes for that many runs.
+    let benchmarks = match policy {
+        Policy::Any => 30,
+        Policy::Distinct => runs.div_ceil(hosts),
+    };
+    let plan = Arc::new(Plan::draw(experiment(policy, benchmarks, (runs / benchmarks / 2).max(1))));
+    let total = u64::from(plan.runs());
+    let id = ExperimentId(Uuid::from_u128(1));
+    let submit = Command::Submit { experiment: id, plan, by: "bench".to_owned(), wait_for_hosts: true };
+    machine.handle(now(), submit).expect("the pool is large enough");
+    let mut decisions = 0_u64;
+    let mut done = 0_u64;
+    let begin = Instant::now();
+    'all: loop {
+        let mut granted = 0;
+        for speaker in &speakers {
+            let asked = machine.handle(now(), Command::Ask(speaker.clone())).expect("joined");
+            decisions += 1;
+            let Some(lease) = asked.effects.iter().find_map(granted_lease) else { continue };
+            granted += 1;
+            let started = Command::Started { speaker: speaker.clone(), lease };
+            machine.handle(now(), started).expect("its own lease");
+            let report = Command::Report {
+                speaker: speaker.clone(),
+                lease,
+                executed_by: speaker.epoch,
+                record: record(),
+            };
+            machine.handle(now(), report).expect("its own lease");
+            decisions += 2;
+            done += 1;
+            if done == total {
+                break 'all;
+            }
+        }
+        if granted == 0 {
+            break;
+        }
+    }
+    decisions as f64 / begin.elapsed().as_secs_f64()
+}
+
+fn granted_lease(effect: &Effect) -> Option<speedup_core::id::LeaseEpoch> {
+    match effect {
+        Effect::Grant { lease, .. } => Some(lease.epoch),
+        Effect::Acknowledge { .. } => None,
+    }
+}
+
+fn join(machine: &mut Machine, now: Timestamp, number: u32) -> Speaker {
+    let host: HostId = format!("4d2c7c1e5f0b4f0c9d3e{number:012}").parse().expect("a host id");
+    let boot = format!("8b6e1a52-3f5f-4b53-9c0e-{number:012}").parse().expect("a boot id");
+    let facts = HostFacts { host: host.clone(), boot, allocation: None, fingerprint: BTreeMap::new() };
+    let (agent, epoch) = (AgentId(Uuid::from_u128(u128::from(number))), AgentEpoch(1));
+    machine.handle(now, Command::Join { facts, agent, epoch }).expect("a new host");
+    Speaker { host, epoch }
+}
+
+fn record() -> Record {
+    let stream = Output { bytes: 1_024, blake3: [7; 32], kept: Vec::new() };
+    Record {
+        outcome: Outcome::Measured,
+        started_unix_ns: 1,
+        metrics: [Metric::Wall, Metric::User, Metric::System, Metric::MaxRss]
+            .map(|metric| (metric, 1))
+            .into(),
+        stdout: stream.clone(),
+        stderr: stream,
+        survivors: 0,
+        agent_switches: 1,
+    }
+}
+
+fn experiment(policy: Policy, benchmarks: u32, runs: u32) -> Experiment {
+    let version = |name: &str| Version { name: name.to_owned(), env: [].into(), vars: [].into() };
+    let benchmark = |number: u32| Benchmark {
+        name: format!("b{number}"),
+        command: CommandLine::Exact(vec!["true".to_owned()]),
+        env: [].into(),
+        expect: Expectation { exit: 0, stdout_blake3: None },
+        timeout: Span::from_secs(60),
+        warmup: 0,
+        weight: None,
+    };
+    Experiment {
+        name: "bench".to_owned(),
+        description: String::new(),
+        seed: Seed(1),
+        versions: vec![version("old"), version("new")],
+        benchmarks: (0..benchmarks).map(benchmark).collect(),
+        drawn: None,
+        runs,
+        metrics: vec![Metric::Wall],
+        independence: Independence { policy, scope: Scope::Benchmark },
+        analysis: AnalysisChoice { confidence: 0.95, weights: Weights::Equal, precision: 0.05 },
+        setup: None,
+        limits: Limits { attempts: 3 },
+        output: OutputChoice { limit: 1 << 20, keep: 1 << 10, keep_of: KeepOutput::Failed },
+    }
+}

@@ -1,0 +1,235 @@
+//! A pool of real processes on loopback: one coordinator, agents with host identities of their own, and the command
+//! beside them. Everything is killed when the pool is dropped.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// How long a condition may take to come true before a test fails. Generous: machines of tests are shared and slow.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+/// How often a condition is looked at.
+const GLANCE: Duration = Duration::from_millis(10);
+
+/// Waits until a condition gives something.
+///
+/// # Panics
+/// When it does not within [`PATIENCE`].
+pub fn eventually<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(value) = condition() {
+            return value;
+        }
+        assert!(Instant::now() < deadline, "still waiting after {PATIENCE:?}: {what}");
+        std::thread::sleep(GLANCE);
+    }
+}
+
+/// A coordinator, agents, and a directory for all of them.
+#[derive(Debug)]
+pub struct Pool {
+    directory: TempDir,
+    binary: PathBuf,
+    port: u16,
+    coordinator: Option<Child>,
+    agents: Vec<Option<Child>>,
+    grace: &'static str,
+}
+
+impl Pool {
+    /// A pool with a coordinator and this many agents, all connected. `binary` is the command under test.
+    pub fn start(binary: &str, agents: usize) -> Self {
+        let mut pool = Self::without_agents(binary);
+        (0..agents).for_each(|_| drop(pool.add_agent()));
+        pool.wait_for_hosts(agents);
+        pool
+    }
+
+    /// A pool with a coordinator alone.
+    pub fn without_agents(binary: &str) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let (binary, port) = (PathBuf::from(binary), 0);
+        let mut pool = Self { directory, binary, port, coordinator: None, agents: Vec::new(), grace: "2s" };
+        pool.start_coordinator();
+        pool
+    }
+
+    /// The directory of the pool.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The data directory of the coordinator.
+    pub fn data(&self) -> PathBuf {
+        self.path().join("data")
+    }
+
+    /// Where the coordinator listens.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Starts the coordinator, again where it was before if it was started before.
+    pub fn start_coordinator(&mut self) {
+        let access = self.path().join("access.toml");
+        // The file of a coordinator that was killed says where that one was.
+        let _ = std::fs::remove_file(&access);
+        let bind = format!("127.0.0.1:{}", self.port);
+        let data = self.data();
+        let mut command = self.command();
+        command.args(["coordinator", "start", "--bind", &bind, "--host-grace", self.grace]);
+        command.arg("--data").arg(data).arg("--access-file").arg(&access);
+        let child = command.stdout(Stdio::null()).stderr(self.log("coordinator")).spawn().expect("the coordinator");
+        self.coordinator = Some(child);
+        let text = eventually("the coordinator listens", || {
+            let text = std::fs::read_to_string(&access).ok()?;
+            text.contains("http://").then_some(text)
+        });
+        let port = text.split("127.0.0.1:").nth(1).expect("an address");
+        let digits: String = port.chars().take_while(char::is_ascii_digit).collect();
+        self.port = digits.parse().expect("a port");
+    }
+
+    /// Kills the coordinator as a power cut would.
+    pub fn kill_coordinator(&mut self) {
+        if let Some(child) = self.coordinator.take() {
+            kill(child);
+        }
+    }
+
+    /// Asks the coordinator to end, and waits until it has.
+    pub fn stop_coordinator(&mut self) {
+        if let Some(mut child) = self.coordinator.take() {
+            kill_process(pid(&child), Signal::TERM).expect("a signal");
+            child.wait().expect("an end");
+        }
+    }
+
+    /// Starts one more agent, on a host of its own; gives its number.
+    pub fn add_agent(&mut self) -> usize {
+        self.agents.push(None);
+        self.start_agent(self.agents.len() - 1);
+        self.agents.len() - 1
+    }
+
+    /// Starts an agent that was killed.
+    pub fn start_agent(&mut self, number: usize) {
+        let child = self.spawn_agent(number, &format!("agent-{number}"));
+        self.agents[number] = Some(child);
+    }
+
+    /// An agent for the host of that number, with a state directory of that name; not the pool's to kill.
+    pub fn spawn_agent(&self, number: usize, state: &str) -> Child {
+        let mut command = self.command();
+        command.args(["agent", "start", "--coordinator", &self.url()]);
+        command.args(["--host-id", &host_id(number), "--boot-id", &format!("boot-of-{number}")]);
+        command.arg("--state").arg(self.path().join(state));
+        command.stdout(Stdio::null()).stderr(self.log(state)).spawn().expect("an agent")
+    }
+
+    /// Kills an agent as a power cut would.
+    pub fn kill_agent(&mut self, number: usize) {
+        if let Some(child) = self.agents[number].take() {
+            kill(child);
+        }
+    }
+
+    /// How many agents there were.
+    pub fn agents(&self) -> usize {
+        self.agents.len()
+    }
+
+    /// Waits until this many hosts are connected.
+    pub fn wait_for_hosts(&self, wanted: usize) {
+        eventually("hosts join", || {
+            let listed = self.json(&["hosts", "list"])?;
+            let hosts = listed.as_array()?.iter().filter(|host| host["connected"] == true).count();
+            (hosts >= wanted).then_some(())
+        });
+    }
+
+    /// Runs the command against the coordinator.
+    pub fn speedup(&self, arguments: &[&str]) -> Output {
+        self.command().args(arguments).stdin(Stdio::null()).output().expect("the command")
+    }
+
+    /// Runs the command and reads its JSON, if it succeeds.
+    pub fn json(&self, arguments: &[&str]) -> Option<serde_json::Value> {
+        let output = self.speedup(&[arguments, &["--output", "json"]].concat());
+        output.status.success().then(|| serde_json::from_slice(&output.stdout).expect("JSON"))
+    }
+
+    /// Submits a plan; gives the experiment's id.
+    ///
+    /// # Panics
+    /// When it is refused.
+    pub fn submit(&self, plan: &str, flags: &[&str]) -> String {
+        let file = self.path().join("plan.toml");
+        std::fs::write(&file, plan).expect("a plan file");
+        let path = file.display().to_string();
+        let arguments = [&["submit", path.as_str(), "--output", "json"], flags].concat();
+        let output = self.speedup(&arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        answer["experiment"].as_str().expect("an id").to_owned()
+    }
+
+    /// Whether an experiment has finished.
+    pub fn is_finished(&self, experiment: &str) -> bool {
+        let listed = self.json(&["list"]).unwrap_or_default();
+        let is_it = |one: &&serde_json::Value| one["experiment"] == experiment;
+        listed.as_array().and_then(|all| all.iter().find(is_it)).is_some_and(|one| one["phase"] == "finished")
+    }
+
+    /// The export of an experiment, as CSV.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub fn export(&self, experiment: &str) -> String {
+        let output = self.speedup(&["export", experiment, "--format", "csv", "-o", "-"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// What a process of the pool has logged, over all its starts.
+    pub fn logged(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path().join(format!("{name}.log"))).unwrap_or_default()
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.env("XDG_STATE_HOME", self.path()).env("SPEEDUP_COORDINATOR", self.url()).env("NO_COLOR", "1");
+        command
+    }
+
+    fn log(&self, name: &str) -> File {
+        let path = self.path().join(format!("{name}.log"));
+        File::options().create(true).append(true).open(path).expect("a log file")
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let agents = self.agents.iter_mut().filter_map(Option::take);
+        agents.chain(self.coordinator.take()).for_each(kill);
+    }
+}
+
+/// The id of a host of the pool.
+pub fn host_id(number: usize) -> String {
+    format!("host-{number}")
+}
+
+fn pid(child: &Child) -> Pid {
+    Pid::from_child(child)
+}
+
+fn kill(mut child: Child) {
+    // It may have ended by itself; then there is nothing to kill.
+    let _ = child.kill();
+    let _ = child.wait();
+}

@@ -1,0 +1,92 @@
+//! kill -9 of the coordinator and of agents at random moments: at the end the export holds each planned run once.
+
+use std::time::Duration;
+
+use rand_chacha::ChaCha8Rng;
+use speedup_core::seed::{Seed, below};
+use speedup_tests::ledger::Ledger;
+use speedup_tests::pool::{Pool, eventually};
+
+use crate::SPEEDUP;
+
+/// Kills before the experiment is left to end in peace.
+const KILLS: usize = 12;
+
+fn plan(policy: &str, benchmarks: usize, runs: usize) -> String {
+    let benchmark = |number| format!("[benchmarks.b{number}]\ncommand = [\"sleep\", \"0.0{number}\"]\ntimeout = \"10s\"\n");
+    let benchmarks: String = (1..=benchmarks).map(benchmark).collect();
+    format!(
+        "[experiment]\nname = \"crash\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n{benchmarks}\
+         [repetitions]\nruns = {runs}\n[independence]\npolicy = \"{policy}\"\n[limits]\nattempts = 50\n"
+    )
+}
+
+/// Kills the coordinator or an agent and starts it again, at a moment and with a victim drawn from the seed.
+fn strike(pool: &mut Pool, random: &mut ChaCha8Rng) {
+    std::thread::park_timeout(Duration::from_millis(below(300, random)));
+    match below(3, random) {
+        0 => {
+            pool.kill_coordinator();
+            pool.start_coordinator();
+        }
+        _ => {
+            let victim = below(pool.agents() as u64, random) as usize;
+            pool.kill_agent(victim);
+            pool.start_agent(victim);
+        }
+    }
+}
+
+#[test]
+fn each_planned_run_is_there_once_after_many_kills() {
+    let mut pool = Pool::start(SPEEDUP, 4);
+    let experiment = pool.submit(&plan("any", 5, 40), &[]);
+    let random = &mut Seed(20_261_120).child("kills");
+    (0..KILLS).for_each(|_| strike(&mut pool, random));
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let ledger = Ledger::read(&pool.export(&experiment));
+    assert_eq!(ledger.assert_exactly_once(400), 400, "every run is measured");
+    ledger.assert_leases_are_unique();
+    let lost = ledger.rows.iter().filter(|row| row["outcome"] == "lost").count();
+    assert!(lost > 0, "some kill hit a run");
+}
+
+#[test]
+fn hosts_stay_fresh_when_agents_die() {
+    let mut pool = Pool::start(SPEEDUP, 8);
+    let experiment = pool.submit(&plan("distinct", 4, 4), &[]);
+    let random = &mut Seed(7).child("kills");
+    (0..4).for_each(|_| strike(&mut pool, random));
+    // An attempt that was lost has used its host up: others have to come.
+    eventually("the experiment finishes", || {
+        if pool.is_finished(&experiment) {
+            return Some(());
+        }
+        let waits_in_vain = pool.json(&["hosts", "list"])?.as_array()?.iter().all(|host| host["lease"].is_null());
+        if waits_in_vain && pool.agents() < 40 {
+            pool.add_agent();
+        }
+        None
+    });
+    let ledger = Ledger::read(&pool.export(&experiment));
+    assert_eq!(ledger.assert_exactly_once(32), 32, "every run is measured");
+    ledger.assert_fresh(|row| row["benchmark"].clone());
+}
+
+#[test]
+fn a_report_survives_the_death_of_both_sides() {
+    let mut pool = Pool::start(SPEEDUP, 1);
+    let experiment = pool.submit(&plan("any", 1, 1), &[]);
+    eventually("a run is under way", || {
+        let hosts = pool.json(&["hosts", "list"])?;
+        (!hosts[0]["lease"].is_null()).then_some(())
+    });
+    // The run ends while nobody listens; then the agent dies as well.
+    pool.kill_coordinator();
+    std::thread::park_timeout(Duration::from_millis(200));
+    pool.kill_agent(0);
+    pool.start_coordinator();
+    pool.start_agent(0);
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    Ledger::read(&pool.export(&experiment)).assert_exactly_once(2);
+}

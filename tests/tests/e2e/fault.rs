@@ -1,0 +1,158 @@
+//! Benchmarks and plans that misbehave: each is told apart, named with cause and remedy, and loses nothing.
+
+use speedup_tests::ledger::{Ledger, Row};
+use speedup_tests::pool::{Pool, eventually};
+
+use crate::SPEEDUP;
+
+fn plan(benchmarks: &str, rest: &str) -> String {
+    format!(
+        "[experiment]\nname = \"fault\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n{benchmarks}\n\
+         [repetitions]\nruns = 1\n[independence]\npolicy = \"any\"\n{rest}"
+    )
+}
+
+/// The rows of a benchmark that is run once in each version.
+fn outcome(benchmark: &str, rest: &str) -> (Pool, String, Vec<Row>) {
+    let pool = Pool::start(SPEEDUP, 1);
+    let experiment = pool.submit(&plan(&format!("[benchmarks.b]\n{benchmark}"), rest), &[]);
+    eventually("it finishes", || pool.is_finished(&experiment).then_some(()));
+    let ledger = Ledger::read(&pool.export(&experiment));
+    ledger.assert_exactly_once(2);
+    (pool, experiment, ledger.rows)
+}
+
+#[test]
+fn a_command_that_does_not_exist_is_tried_and_abandoned() {
+    let (pool, experiment, rows) = outcome("command = [\"no-such-program\"]", "");
+    assert_eq!(rows.len(), 6, "three attempts of each run: {rows:?}");
+    assert!(rows.iter().all(|row| row["loss"] == "not_executed" && row["loss_words"].contains("no-such-program")));
+    assert!(rows.iter().filter(|row| row["run_state"] == "abandoned").count() == 2);
+    let waited = pool.speedup(&["wait", &experiment]);
+    assert_eq!(waited.status.code(), Some(4), "{waited:?}");
+}
+
+#[test]
+fn a_command_that_may_not_be_executed_says_so() {
+    let (_, _, rows) = outcome("command = [\"/etc/hostname\"]", "");
+    assert!(rows.iter().all(|row| row["loss_words"].contains("not executable")), "{rows:?}");
+}
+
+#[test]
+fn a_wrong_exit_code_is_an_outcome() {
+    let (pool, experiment, rows) = outcome("shell = \"echo why >&2; exit 3\"", "");
+    assert_eq!(rows.len(), 2, "a failed benchmark is not repeated: {rows:?}");
+    assert!(rows.iter().all(|row| row["failure"] == "exit" && row["failure_words"].contains('3')), "{rows:?}");
+    assert_eq!(pool.speedup(&["wait", &experiment]).status.code(), Some(1));
+    let kept = pool.speedup(&["export", &experiment, "--format", "jsonl", "-o", "-"]);
+    assert!(String::from_utf8_lossy(&kept.stdout).contains("why"), "what it said is kept: {kept:?}");
+}
+
+#[test]
+fn a_signal_is_an_outcome() {
+    let (_, _, rows) = outcome("shell = \"kill -SEGV $$\"", "");
+    assert!(rows.iter().all(|row| row["failure"] == "signal"), "{rows:?}");
+}
+
+#[test]
+fn wrong_output_is_an_outcome() {
+    let hash = "0".repeat(64);
+    let (_, _, rows) = outcome(&format!("command = [\"echo\"]\nexpect = {{ stdout_blake3 = \"{hash}\" }}"), "");
+    assert!(rows.iter().all(|row| row["failure"] == "wrong_output"), "{rows:?}");
+}
+
+#[test]
+fn gigabytes_of_output_are_stopped_at_the_limit() {
+    let (_, _, rows) = outcome("command = [\"yes\"]\ntimeout = \"60s\"", "[output]\nlimit = \"8MiB\"\n");
+    assert!(rows.iter().all(|row| row["failure"] == "too_much_output"), "{rows:?}");
+}
+
+#[test]
+fn a_program_that_ignores_to_be_asked_is_killed_with_all_its_children() {
+    let (_, _, rows) = outcome("shell = \"trap '' TERM; sleep 1000 & sleep 1000; sleep 1000\"\ntimeout = \"200ms\"", "");
+    assert!(rows.iter().all(|row| row["failure"] == "timeout"), "{rows:?}");
+    assert!(rows.iter().all(|row| row["wall_ns"].parse::<u64>().expect("a time") >= 200_000_000));
+}
+
+#[test]
+fn children_that_outlive_the_run_are_ended_and_counted() {
+    let (_, _, rows) = outcome("shell = \"setsid sleep 1000 & setsid sleep 1000 & exit 0\"", "");
+    assert!(rows.iter().all(|row| row["run_state"] == "measured" && row["survivors"] == "2"), "{rows:?}");
+}
+
+#[test]
+fn a_setup_that_fails_says_why_and_the_experiment_is_paused() {
+    let pool = Pool::start(SPEEDUP, 1);
+    let many: String = (0..20).map(|number| format!("[benchmarks.b{number}]\ncommand = [\"true\"]\n")).collect();
+    let rest = "[setup]\nshell = \"echo the reason >&2; exit 9\"\n";
+    let experiment = pool.submit(&plan(&many, rest), &[]);
+    let waited = pool.speedup(&["wait", &experiment]);
+    assert_eq!(waited.status.code(), Some(4), "{waited:?}");
+    let rows = Ledger::read(&pool.export(&experiment)).rows;
+    assert!(rows.iter().any(|row| row["loss_words"].contains("the reason")), "{rows:?}");
+    assert!(rows.iter().any(|row| row["run_state"] == "open"), "what was not tried is left for later");
+}
+
+#[test]
+fn plans_that_are_none_are_refused_with_their_place() {
+    let pool = Pool::without_agents(SPEEDUP);
+    let whole = plan("[benchmarks.b]\ncommand = [\"true\"]", "");
+    let cases = [
+        ("malformed", whole.replace("baseline = true", "baseline = "), "line 5"),
+        ("an unknown key", whole.replace("runs = 1", "runs = 1\nrun = 2"), "run"),
+        ("a wrong type", whole.replace("runs = 1", "runs = \"many\""), "runs"),
+        ("no baseline", whole.replace("baseline = true", ""), "baseline"),
+        ("zero runs", whole.replace("runs = 1", "runs = 0"), "runs"),
+        ("an unknown policy", whole.replace("\"any\"", "\"whatever\""), "policy"),
+        ("no command", whole.replace("[\"true\"]", "[]"), "command"),
+    ];
+    for (what, text, named) in cases {
+        let file = pool.path().join("bad.toml");
+        std::fs::write(&file, text).expect("a file");
+        for verb in [&["plan", "check"][..], &["submit"]] {
+            let path = file.display().to_string();
+            let output = pool.speedup(&[verb, &[path.as_str()]].concat());
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(2), "{what}: {said}");
+            assert!(said.contains(named) && said.contains("line"), "{what}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_policy_that_the_pool_cannot_keep_is_refused_with_the_numbers() {
+    let pool = Pool::start(SPEEDUP, 1);
+    let file = pool.path().join("plan.toml");
+    let text = plan("[benchmarks.b]\ncommand = [\"true\"]", "").replace("\"any\"", "\"distinct\"");
+    std::fs::write(&file, text).expect("a file");
+    let output = pool.speedup(&["submit", &file.display().to_string()]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("needs 2 fresh hosts") && said.contains("hint:"), "{said}");
+    assert!(pool.json(&["list"]).and_then(|all| all.as_array().map(Vec::is_empty)).unwrap_or(false));
+}
+
+#[test]
+fn two_agents_for_one_host_do_not_share_it() {
+    let mut pool = Pool::start(SPEEDUP, 1);
+    let mut second = pool.spawn_agent(0, "impostor");
+    eventually("the second is told", || pool.logged("impostor").contains("served by another agent").then_some(()));
+    let experiment = pool.submit(&plan("[benchmarks.b]\ncommand = [\"true\"]", ""), &[]);
+    eventually("it finishes", || pool.is_finished(&experiment).then_some(()));
+    // When the first is gone, the second may serve.
+    pool.kill_agent(0);
+    let experiment = pool.submit(&plan("[benchmarks.b]\ncommand = [\"true\"]", ""), &["--wait-for-hosts"]);
+    eventually("it finishes", || pool.is_finished(&experiment).then_some(()));
+    second.kill().expect("killed");
+    second.wait().expect("reaped");
+    let mut third = pool.spawn_agent(0, "agent-0");
+    let mut fourth = pool.spawn_agent(0, "agent-0");
+    let first_to_end = eventually("one of two on one directory ends", || {
+        [&mut third, &mut fourth].into_iter().find_map(|agent| agent.try_wait().expect("a state"))
+    });
+    assert_eq!(first_to_end.code(), Some(4), "{}", pool.logged("agent-0"));
+    for agent in [&mut third, &mut fourth] {
+        let _ = agent.kill();
+        let _ = agent.wait();
+    }
+}

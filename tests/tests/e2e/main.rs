@@ -1,0 +1,10 @@
+//! Whole-system tests with real processes on loopback.
+
+mod crash;
+mod fault;
+mod journey;
+mod rebuild;
+mod stranger;
+
+/// The command under test.
+const SPEEDUP: &str = env!("CARGO_BIN_EXE_speedup-under-test");
