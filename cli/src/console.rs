@@ -3,6 +3,8 @@
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ValueEnum;
 
@@ -101,14 +103,32 @@ impl Paint {
 /// Standard output. When its reader has gone, what is written is dropped: `speedup list | head -1` is no failure.
 #[derive(Debug, Default)]
 pub(crate) struct Out {
-    abandoned: bool,
+    reader: Reader,
+}
+
+/// Whoever reads standard output, as far as it is known.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reader {
+    gone: Arc<AtomicBool>,
+}
+
+impl Reader {
+    /// Whether what is written is dropped, so that there is no use in going on.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Relaxed)
+    }
 }
 
 impl Out {
-    fn bear(&mut self, result: io::Result<()>) -> io::Result<()> {
+    /// Its reader.
+    pub(crate) fn reader(&self) -> Reader {
+        self.reader.clone()
+    }
+
+    fn bear(&self, result: io::Result<()>) -> io::Result<()> {
         match result {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
-                self.abandoned = true;
+                self.reader.gone.store(true, Ordering::Relaxed);
                 Ok(())
             }
             other => other,
@@ -118,7 +138,7 @@ impl Out {
 
 impl Write for Out {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.abandoned {
+        if !self.reader.is_gone() {
             let written = io::stdout().lock().write_all(bytes);
             self.bear(written)?;
         }
@@ -126,7 +146,7 @@ impl Write for Out {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if self.abandoned {
+        if self.reader.is_gone() {
             return Ok(());
         }
         let flushed = io::stdout().lock().flush();
@@ -146,9 +166,9 @@ mod tests {
 
     #[test]
     fn a_reader_that_is_gone_is_no_error() {
-        let mut out = Out::default();
+        let out = Out::default();
         assert!(out.bear(Err(ErrorKind::BrokenPipe.into())).is_ok());
-        assert!(out.abandoned);
+        assert!(out.reader().is_gone());
         assert!(Out::default().bear(Err(ErrorKind::StorageFull.into())).is_err());
     }
 }

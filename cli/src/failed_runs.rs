@@ -13,6 +13,7 @@ use speedup_core::time::Timestamp;
 use crate::attempts::Attempts;
 use crate::connection::Connection;
 use crate::failure::Failure;
+use crate::render::counted;
 
 /// Most kinds of failure that are listed: nobody reads more, and the export has all.
 const LISTED: usize = 10;
@@ -114,7 +115,7 @@ fn line(plan: &Plan, cell: u32, words: &str, kind: &Kind) -> Option<String> {
     let cell = plan.cell_by_number(cell);
     let benchmark = &plan.experiment.benchmark(cell.benchmark)?.name;
     let version = &plan.experiment.version(cell.version)?.name;
-    let runs = if kind.runs == 1 { "1 run".to_owned() } else { format!("{} runs", kind.runs) };
+    let runs = counted(kind.runs, "run");
     let mut text = format!("{benchmark} in {version}, {runs}: {words}");
     if let Some(stderr) = &kind.stderr {
         let _ = write!(text, "\n    {stderr}");

@@ -48,7 +48,7 @@ fn exit_of(tally: &Tally, cancelled: bool) -> Exit {
     }
 }
 
-/// The phase in a word.
+/// The phase in a word, for people.
 pub(crate) fn phase(status: &ExperimentStatus) -> &'static str {
     match status.phase {
         StatusPhase::Running => "running",
@@ -59,9 +59,14 @@ pub(crate) fn phase(status: &ExperimentStatus) -> &'static str {
     }
 }
 
+/// How many runs were executed to their end, well or badly.
+pub(crate) fn done(tally: &Tally) -> u32 {
+    tally.measured + tally.failed
+}
+
 /// The state of the runs in words: what is done, and what went wrong if anything did.
 pub(crate) fn tally(tally: &Tally) -> String {
-    let mut text = format!("{}/{} runs done", tally.settled(), tally.runs());
+    let mut text = format!("{}/{} runs done", done(tally), tally.runs());
     let told = [
         (tally.failed, "failed"),
         (tally.abandoned, "abandoned"),
@@ -79,7 +84,10 @@ pub(crate) fn tally(tally: &Tally) -> String {
 pub(crate) struct Shown<'a> {
     experiment: ExperimentId,
     name: &'a str,
+    /// running, paused, cancelling, or finished.
     phase: &'static str,
+    /// Whether it was cancelled; what was measured before counts.
+    cancelled: bool,
     /// Why it is paused.
     reason: Option<&'a str>,
     runs: u32,
@@ -94,18 +102,20 @@ pub(crate) struct Shown<'a> {
 
 impl<'a> From<&'a ExperimentStatus> for Shown<'a> {
     fn from(status: &'a ExperimentStatus) -> Self {
-        let (reason, finished_ns) = match &status.phase {
-            StatusPhase::Paused { reason } => (Some(reason.as_str()), None),
-            StatusPhase::Finished { at, .. } => (None, Some(*at)),
-            StatusPhase::Running | StatusPhase::Cancelling => (None, None),
+        let (phase, reason, finished_ns, cancelled) = match &status.phase {
+            StatusPhase::Running => ("running", None, None, false),
+            StatusPhase::Paused { reason } => ("paused", Some(reason.as_str()), None, false),
+            StatusPhase::Cancelling => ("cancelling", None, None, true),
+            StatusPhase::Finished { at, cancelled } => ("finished", None, Some(*at), *cancelled),
         };
         Self {
             experiment: status.experiment,
             name: &status.name,
-            phase: phase(status),
+            phase,
+            cancelled,
             reason,
             runs: status.tally.runs(),
-            done: status.tally.settled(),
+            done: done(&status.tally),
             tally: status.tally,
             cells: status.cells,
             hosts_here: status.hosts_here,
@@ -167,6 +177,8 @@ pub(crate) mod tests {
         assert_eq!(tally(&status().tally), "0/60 runs done");
         let some = Tally { measured: 20, failed: 1, lost_attempts: 2, waiting: 39, ..Tally::default() };
         assert_eq!(tally(&some), "21/60 runs done, 1 failed, 2 attempts lost");
+        let cancelled = Tally { measured: 20, cancelled: 40, ..Tally::default() };
+        assert_eq!(tally(&cancelled), "20/60 runs done, 40 cancelled");
     }
 
     #[test]
@@ -174,5 +186,8 @@ pub(crate) mod tests {
         let json = serde_json::to_value(Shown::from(&status())).unwrap();
         assert_eq!((json["phase"].as_str(), json["runs"].as_u64()), (Some("running"), Some(60)));
         assert_eq!(json["submitted_ns"], 1_700_000_000_000_000_000_u64);
+        let phase = StatusPhase::Finished { at: Timestamp(1), cancelled: true };
+        let json = serde_json::to_value(Shown::from(&ExperimentStatus { phase, ..status() })).unwrap();
+        assert_eq!((json["phase"].as_str(), json["cancelled"].as_bool()), (Some("finished"), Some(true)));
     }
 }

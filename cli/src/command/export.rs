@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::attempts::Attempts;
 use crate::connection::{Connection, SourceArguments};
-use crate::console::Out;
+use crate::console::{Out, Reader};
 use crate::exit::Exit;
 use crate::export::{Format, RowWriter, Sheet};
 use crate::failure::Failure;
@@ -50,16 +50,20 @@ async fn write_to(connection: &Connection, arguments: &Arguments) -> Result<(), 
     let attempts = Attempts::open(connection, experiment).await?;
     let path = arguments.output.as_path();
     if path == Path::new("-") {
-        return write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, Out::default())).await;
+        let out = Out::default();
+        let reader = out.reader();
+        return write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, out), &reader).await;
     }
     if path.exists() && !path.is_file() {
         // A pipe or a device: there is nothing to put in its place.
         let file = File::options().write(true).open(path).map_err(|error| refused(path, error))?;
-        return write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, file)).await;
+        return write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, file), &Reader::default())
+            .await;
     }
     let draft = draft_of(path);
     let file = File::create(&draft).map_err(|error| refused(&draft, error))?;
-    let written = write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, file)).await;
+    let written =
+        write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, file), &Reader::default()).await;
     let moved = written.and_then(|()| fs::rename(&draft, path).map_err(|error| refused(path, error)));
     if moved.is_err() {
         // The first error is the one to tell.
@@ -79,7 +83,12 @@ fn refused(path: &Path, error: io::Error) -> Failure {
     Failure::infrastructure(Error::new(error).context(format!("cannot write {}", path.display())))
 }
 
-async fn write(mut attempts: Attempts, format: Format, to: impl Write) -> Result<(), Failure> {
+async fn write(
+    mut attempts: Attempts,
+    format: Format,
+    to: impl Write,
+    reader: &Reader,
+) -> Result<(), Failure> {
     let failed =
         |result: io::Result<()>| result.context("cannot write the export").map_err(Failure::infrastructure);
     let plan = attempts.plan.clone();
@@ -88,6 +97,9 @@ async fn write(mut attempts: Attempts, format: Format, to: impl Write) -> Result
         RowWriter::new(format, to).context("cannot write the export").map_err(Failure::infrastructure)?;
     while let Some(page) = attempts.page().await? {
         failed(page.iter().try_for_each(|ended| writer.attempt(&mut sheet, ended)))?;
+        if reader.is_gone() {
+            return Ok(());
+        }
     }
     failed(writer.end(&sheet))
 }

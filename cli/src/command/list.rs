@@ -56,7 +56,7 @@ fn shown(experiments: &[ExperimentStatus], paint: Paint) -> String {
             selector::short(status.experiment),
             status.name.clone(),
             standing::phase(status).to_owned(),
-            format!("{}/{}", status.tally.settled(), status.tally.runs()),
+            format!("{}/{}", standing::done(&status.tally), status.tally.runs()),
             status.tally.failed.to_string(),
             status.tally.lost_attempts.to_string(),
             moment::local(status.submitted),

@@ -14,6 +14,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::plan_source::PlanArguments;
+use crate::render::counted;
 
 /// Submits a plan to the coordinator, and prints the experiment's id
 #[derive(Debug, Args)]
@@ -46,7 +47,8 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let submitted = submit(&connection, experiment, arguments.wait_for_hosts).await?;
     connection.close().await;
     let Submitted { experiment, runs, hosts_needed } = submitted;
-    console.talk(format_args!("{name}: {runs} runs, {hosts_needed} hosts needed, seed {seed}"));
+    let (told_runs, told_hosts) = (counted(runs.into(), "run"), counted(hosts_needed.into(), "host"));
+    console.talk(format_args!("{name}: {told_runs}, {told_hosts} needed, seed {seed}"));
     match arguments.output.output {
         Output::Table => print(console, &experiment.to_string())?,
         Output::Json => {

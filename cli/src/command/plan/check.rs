@@ -199,13 +199,19 @@ fn length(span: Span) -> String {
 
 fn command(line: &CommandLine) -> String {
     let line = match line {
-        CommandLine::Exact(words) => words.join(" "),
+        CommandLine::Exact(words) => words.iter().map(word).collect::<Vec<_>>().join(" "),
         CommandLine::Shell(line) => format!("sh -c {line}"),
     };
     let first = line.lines().next().unwrap_or_default();
     let cut = first.chars().count() > COMMAND || first.len() < line.len();
     let shown: String = first.chars().take(COMMAND).collect();
     if cut { shown + "…" } else { shown }
+}
+
+/// A word that would not be seen as one is quoted.
+fn word(word: &String) -> String {
+    let plain = !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || c.is_control());
+    if plain { word.clone() } else { format!("{word:?}") }
 }
 
 #[cfg(test)]
@@ -244,6 +250,8 @@ mod tests {
     #[test]
     fn a_long_command_is_cut() {
         let shown = |line: &str| command(&CommandLine::Shell(line.to_owned()));
+        let exact = ["sort", "-t", "\t", "a b"].map(str::to_owned).to_vec();
+        assert_eq!(command(&CommandLine::Exact(exact)), r#"sort -t "\t" "a b""#);
         assert_eq!(shown("true"), "sh -c true");
         assert_eq!(shown("a\nb"), "sh -c a…");
         assert_eq!(shown(&"x".repeat(100)).chars().count(), COMMAND + 1);

@@ -21,6 +21,7 @@ use crate::follow::{Follower, Told};
 use crate::interrupt::Interrupts;
 use crate::local_agent::LocalAgent;
 use crate::progress::{Place, Progress};
+use crate::render::counted;
 use crate::standing::Standing;
 use crate::{compose, selector};
 
@@ -85,14 +86,24 @@ impl<'a> Session<'a> {
         // From here on Ctrl-C ends the experiment and not this process.
         let mut interrupts = Interrupts::listen()?;
         let Submitted { experiment, runs, .. } = submit(&self.connection, experiment, false).await?;
-        self.console.talk(format_args!("{name} ({experiment}): {runs} runs on this machine, seed {seed}"));
-        let end = self.follow(experiment, &mut interrupts).await?;
-        if let End::AtOnce = end {
-            let data = self.data.display();
-            self.console.talk(format_args!(
-                "Ended at once. What was measured is kept: `speedup report {experiment} --data {data}`"
-            ));
-            return Ok(Exit::Interrupted);
+        self.console.talk(format_args!(
+            "{name} ({experiment}): {} on this machine, seed {seed}",
+            counted(runs.into(), "run")
+        ));
+        let end = match self.follow(experiment, &mut interrupts).await {
+            Ok(End::AtOnce) => {
+                self.tell_kept(experiment);
+                return Ok(Exit::Interrupted);
+            }
+            Ok(end) => end,
+            Err(failure) => {
+                self.tell_kept(experiment);
+                return Err(failure);
+            }
+        };
+        if let End::Stuck { .. } = end {
+            // Nobody will resume it: the coordinator ends with this command.
+            cancel(&self.connection, experiment).await?;
         }
         let reported = self.report(experiment, output).await;
         let told = failed_runs::read(&self.connection, experiment).await?;
@@ -143,6 +154,12 @@ impl<'a> Session<'a> {
     async fn report(&self, experiment: ExperimentId, output: Output) -> Result<(), Failure> {
         let json = report::ask(&self.connection, experiment, None).await?;
         report::show(&json, output, self.console)
+    }
+
+    fn tell_kept(&self, experiment: ExperimentId) {
+        let data = self.data.display();
+        let text = format!("What was measured is kept: `speedup report {experiment} --data {data}`");
+        self.console.talk(text);
     }
 
     fn tell_failed(&self, experiment: ExperimentId, told: &failed_runs::Told) {
