@@ -77,12 +77,26 @@ impl Pool {
 
     /// Starts the coordinator, again where it was before if it was started before.
     pub fn start_coordinator(&mut self) {
+        self.start_coordinator_by(&[]);
+    }
+
+    /// The same, by a command that starts the command it is given.
+    pub fn start_coordinator_by(&mut self, starter: &[&str]) {
         let access = self.path().join("access.toml");
         // The file of a coordinator that was killed says where that one was.
         let _ = std::fs::remove_file(&access);
         let bind = format!("127.0.0.1:{}", self.port);
         let data = self.data();
-        let mut command = self.command();
+        std::fs::create_dir_all(&data).expect("the data directory");
+        let mut command = match starter {
+            [] => self.command(),
+            [program, arguments @ ..] => {
+                let mut command = Command::new(program);
+                command.args(arguments).arg(&self.binary).env("DATA", &data);
+                self.surround(&mut command);
+                command
+            }
+        };
         command.args(["coordinator", "start", "--bind", &bind, "--host-grace", self.grace]);
         command.arg("--data").arg(data).arg("--access-file").arg(&access);
         let child =
@@ -205,11 +219,15 @@ impl Pool {
 
     fn command(&self) -> Command {
         let mut command = Command::new(&self.binary);
+        self.surround(&mut command);
+        command
+    }
+
+    fn surround(&self, command: &mut Command) {
         command
             .env("XDG_STATE_HOME", self.path())
             .env("SPEEDUP_COORDINATOR", self.url())
             .env("NO_COLOR", "1");
-        command
     }
 
     fn log(&self, name: &str) -> File {

@@ -167,3 +167,41 @@ fn two_agents_for_one_host_do_not_share_it() {
         let _ = agent.wait();
     }
 }
+
+/// A coordinator on a disk of three megabytes that is made larger once it is full. Namespaces make the disk, so that no
+/// root is needed; where they are not allowed either, there is no such disk to be had and the test says so.
+const SMALL_DISK: &str = r#"
+set -e
+mount -t tmpfs -o size=3m tmpfs "$DATA"
+"$@" || echo "the first coordinator ended with code $?" >&2
+mount -o remount,size=300m "$DATA"
+exec "$@"
+"#;
+
+#[test]
+fn a_full_disk_stops_the_coordinator_with_its_reason_and_loses_nothing() {
+    let allowed = std::process::Command::new("unshare").args(["-rm", "true"]).status();
+    if !allowed.is_ok_and(|status| status.success()) {
+        eprintln!("not tested: this machine lets nobody mount a small disk");
+        return;
+    }
+    let mut pool = Pool::without_agents(SPEEDUP);
+    pool.stop_coordinator();
+    pool.start_coordinator_by(&["unshare", "-rm", "sh", "-c", SMALL_DISK, "sh"]);
+    for _ in 0..4 {
+        pool.add_agent();
+    }
+    pool.wait_for_hosts(4);
+    // Each failed run leaves sixteen kilobytes, so that the disk is full after two hundred of them.
+    let failing = "[benchmarks.b]\nshell = \"head -c 16384 /dev/urandom | od; exit 1\"";
+    let text = plan(failing, "[output]\nkeep = \"64KiB\"\n").replace("runs = 1", "runs = 100");
+    let experiment = pool.submit(&text, &[]);
+    eventually("the disk is full", || pool.logged("coordinator").contains("ended with code 4").then_some(()));
+    let said = pool.logged("coordinator");
+    assert!(said.contains("No space left on device") && said.contains("hint:"), "{said}");
+    eventually("the experiment finishes on the larger disk", || pool.is_finished(&experiment).then_some(()));
+    let ledger = Ledger::read(&pool.export(&experiment));
+    ledger.assert_exactly_once(200);
+    ledger.assert_leases_are_unique();
+    assert_eq!(ledger.rows.iter().filter(|row| row["run_state"] == "failed").count(), 200);
+}
