@@ -10,6 +10,7 @@ use std::time::Instant;
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
 use crate::console::Console;
+use crate::render::counted;
 use crate::{moment, standing};
 use bar::Bar;
 use eta::Eta;
@@ -86,7 +87,8 @@ impl<'a> Progress<'a> {
         let mut text = standing::tally(&status.tally);
         if self.place == Place::Pool && status.tally.open() > 0 {
             let at_work = status.tally.leased + status.tally.running;
-            text += &format!(", {at_work} of {} hosts at work", status.hosts_here);
+            text +=
+                &format!(", {at_work} under way, {} connected", counted(status.hosts_here.into(), "host"));
         }
         match &status.phase {
             StatusPhase::Running => {}
@@ -118,7 +120,7 @@ mod tests {
         let tally = Tally { waiting: 57, running: 1, leased: 1, measured: 1, ..Tally::default() };
         assert_eq!(
             sentence(Place::Pool, tally, StatusPhase::Running),
-            "1/60 runs done, 2 of 3 hosts at work"
+            "1/60 runs done, 2 under way, 3 hosts connected"
         );
         assert_eq!(sentence(Place::Here, tally, StatusPhase::Running), "1/60 runs done");
     }
