@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release -p speedup-analysis --example million_attempts [benchmarks] [runs of each cell]
 
-#![expect(clippy::print_stdout, reason = "it prints its figures")]
+#![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "it measures, and prints its figures")]
 
 use speedup_analysis::study::{Phase, Standing, Study};
 use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};

@@ -49,7 +49,7 @@ use speedup_core::event::{AttemptEnd, EndedAttempt};
 use speedup_core::id::{ExperimentId, HostId, RunIndex};
 use speedup_core::plan::Plan;
 use speedup_core::record::Outcome;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// An experiment under study.
@@ -60,7 +60,7 @@ pub struct Study {
     /// By the numbers of the cells in the plan.
     cells: Vec<CellRecords>,
     /// A number for each host, as it first came; never part of a report.
-    hosts: HashMap<HostId, u32>,
+    hosts: BTreeMap<HostId, u32>,
     /// Whether a run was reported, by its index.
     reported: Vec<bool>,
     beyond_plan: u64,
@@ -100,7 +100,7 @@ impl Study {
     pub fn new(plan: Plan, standing: Standing) -> Self {
         let cells = vec![CellRecords::default(); plan.cells() as usize];
         let reported = vec![false; plan.runs() as usize];
-        Self { plan, standing, cells, hosts: HashMap::new(), reported, beyond_plan: 0 }
+        Self { plan, standing, cells, hosts: BTreeMap::new(), reported, beyond_plan: 0 }
     }
 
     /// Takes an attempt that ended. An attempt of a run that the plan did not have yet is counted only.
@@ -142,7 +142,7 @@ impl Study {
                     }
                     Outcome::Failed(failure) => cell.mishaps.failed(run, failure, record),
                     Outcome::NotExecuted { reason } => {
-                        cell.mishaps.not_executed((run, lease.attempt), reason)
+                        cell.mishaps.not_executed((run, lease.attempt), reason);
                     }
                 }
             }

@@ -60,8 +60,8 @@ impl SuiteRatio {
                 return Err(RatioError::TooFew { n, m }.into());
             }
         }
-        let baseline = WeightedSum::of(members.iter().map(|member| member.baseline), &weights);
-        let candidate = WeightedSum::of(members.iter().map(|member| member.candidate), &weights);
+        let baseline = WeightedSum::of(&members.iter().map(|member| member.baseline), &weights);
+        let candidate = WeightedSum::of(&members.iter().map(|member| member.candidate), &weights);
         if baseline.error == 0.0 && candidate.error == 0.0 {
             return Err(RatioError::Constant.into());
         }
@@ -100,7 +100,7 @@ impl SuiteRatio {
 }
 
 impl WeightedSum {
-    fn of<'a>(samples: impl Iterator<Item = &'a Sample> + Clone, weights: &[f64]) -> Self {
+    fn of<'a>(samples: &(impl Iterator<Item = &'a Sample> + Clone), weights: &[f64]) -> Self {
         let weighted = || samples.clone().zip(weights);
         let error = |(sample, w): (&Sample, &f64)| {
             w * w * sample.variance().unwrap_or_default() / sample.len() as f64

@@ -30,7 +30,11 @@ impl Ledger {
     pub fn assert_exactly_once(&self, runs: usize) -> usize {
         let mut settled: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
         for row in &self.rows {
-            assert_eq!(row["counts"] == "true", row["why_not"].is_empty(), "a row counts or says why not: {row:?}");
+            assert_eq!(
+                row["counts"] == "true",
+                row["why_not"].is_empty(),
+                "a row counts or says why not: {row:?}"
+            );
             if !row["run_state"].is_empty() {
                 settled.entry(&row["run"]).or_default().push(row);
             }
@@ -53,7 +57,8 @@ impl Ledger {
     /// # Panics
     /// When one is.
     pub fn assert_leases_are_unique(&self) {
-        let attempts = self.rows.iter().filter(|row| row["why_not"] != "superseded" && !row["attempt"].is_empty());
+        let attempts =
+            self.rows.iter().filter(|row| row["why_not"] != "superseded" && !row["attempt"].is_empty());
         let leases: Vec<&str> = attempts.map(|row| row["lease_epoch"].as_str()).collect();
         let distinct: BTreeSet<&str> = leases.iter().copied().collect();
         assert_eq!(leases.len(), distinct.len(), "a lease is given once");
@@ -65,7 +70,8 @@ impl Ledger {
     /// When one did.
     pub fn assert_fresh(&self, unit: impl Fn(&Row) -> String) {
         let mut used = BTreeSet::new();
-        for row in self.rows.iter().filter(|row| row["why_not"] != "superseded" && !row["attempt"].is_empty()) {
+        for row in self.rows.iter().filter(|row| row["why_not"] != "superseded" && !row["attempt"].is_empty())
+        {
             assert!(used.insert((row["host"].clone(), unit(row))), "a host served twice: {row:?}");
             assert_eq!(row["served_in_scope"], "0", "the evidence says fresh: {row:?}");
         }

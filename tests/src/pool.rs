@@ -44,7 +44,9 @@ impl Pool {
     /// A pool with a coordinator and this many agents, all connected. `binary` is the command under test.
     pub fn start(binary: &str, agents: usize) -> Self {
         let mut pool = Self::without_agents(binary);
-        (0..agents).for_each(|_| drop(pool.add_agent()));
+        for _ in 0..agents {
+            pool.add_agent();
+        }
         pool.wait_for_hosts(agents);
         pool
     }
@@ -83,7 +85,8 @@ impl Pool {
         let mut command = self.command();
         command.args(["coordinator", "start", "--bind", &bind, "--host-grace", self.grace]);
         command.arg("--data").arg(data).arg("--access-file").arg(&access);
-        let child = command.stdout(Stdio::null()).stderr(self.log("coordinator")).spawn().expect("the coordinator");
+        let child =
+            command.stdout(Stdio::null()).stderr(self.log("coordinator")).spawn().expect("the coordinator");
         self.coordinator = Some(child);
         let text = eventually("the coordinator listens", || {
             let text = std::fs::read_to_string(&access).ok()?;
@@ -202,7 +205,10 @@ impl Pool {
 
     fn command(&self) -> Command {
         let mut command = Command::new(&self.binary);
-        command.env("XDG_STATE_HOME", self.path()).env("SPEEDUP_COORDINATOR", self.url()).env("NO_COLOR", "1");
+        command
+            .env("XDG_STATE_HOME", self.path())
+            .env("SPEEDUP_COORDINATOR", self.url())
+            .env("NO_COLOR", "1");
         command
     }
 

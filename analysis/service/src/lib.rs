@@ -1,1 +1,58 @@
-//! The gRPC door of the analysis.
+//! The gRPC door of the analysis: answers a request for a report with what the coordinator's export says.
+//!
+//! It is a client of the coordinator and keeps nothing, so it runs in the coordinator's process or on its own.
+//! It computes nothing itself: [`speedup_analysis::study`] does.
+//!
+//! In reading order: [`routes`], `door` (requests and statuses), `intake` (an export becomes a study).
+
+mod door;
+mod intake;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use speedup_proto::limits;
+use speedup_proto::v1::analysis_server::AnalysisServer;
+use speedup_proto::v1::experiments_client::ExperimentsClient;
+use tonic::service::Routes;
+use tonic::transport::Endpoint;
+
+/// `routes` with the service `speedup.v1.Analysis`, which asks the coordinator at `address`. Nothing is
+/// connected before the first request.
+///
+/// # Panics
+/// Outside a tokio runtime, which the connection needs.
+pub fn routes(address: SocketAddr, routes: Routes) -> Routes {
+    let uri = format!("http://{}", reachable(address));
+    let endpoint = Endpoint::from_shared(uri).expect("a socket address makes a URI").tcp_nodelay(true);
+    let coordinator = ExperimentsClient::new(endpoint.connect_lazy())
+        .max_encoding_message_size(limits::MAX_REQUEST_BYTES)
+        .max_decoding_message_size(limits::MAX_ANSWER_BYTES);
+    let door = AnalysisServer::new(door::AnalysisDoor::new(coordinator))
+        .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
+        .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
+    routes.add_service(door)
+}
+
+/// Where a server that listens on `address` can be reached from its own machine.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address.ip() {
+            IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_listens_everywhere_is_asked_at_home() {
+        let reached = |text: &str| reachable(text.parse().unwrap()).to_string();
+        assert_eq!(reached("0.0.0.0:7000"), "127.0.0.1:7000");
+        assert_eq!(reached("[::]:7000"), "[::1]:7000");
+        assert_eq!(reached("10.0.0.3:7000"), "10.0.0.3:7000");
+    }
+}

@@ -110,7 +110,7 @@ pub(super) fn mean(test: &MeanTest, baseline: &Sample, candidate: &Sample, level
     let interval = MeanRatio::new(baseline, candidate).map(|ratio| ratio.interval(level));
     let [faster, slower] =
         [Question::CandidateFaster, Question::CandidateSlower].map(|question| test.at(question, level));
-    judge(Protocol::Mean, speedup, interval, [faster, slower], |question| test.best(question))
+    judge(Protocol::Mean, speedup, &interval, [faster, slower], |question| test.best(question))
 }
 
 /// The protocol of the median.
@@ -126,7 +126,7 @@ pub(super) fn median(
     let [faster, slower] =
         [Question::CandidateFaster, Question::CandidateSlower].map(|question| test.at(question, level));
     let mut judged =
-        judge(Protocol::Median, speedup, interval, [faster, slower], |question| test.best(question));
+        judge(Protocol::Median, speedup, &interval, [faster, slower], |question| test.best(question));
     let (n, m) = (baseline.len(), candidate.len());
     if judged.report.verdict == Verdict::NoDifferenceShown && least_p_value(n, m) > level.risk().get() {
         judged.report.verdict = Verdict::NotEnoughData;
@@ -149,7 +149,7 @@ fn least_p_value(n: usize, m: usize) -> f64 {
 fn judge(
     protocol: Protocol,
     speedup: f64,
-    interval: Result<RatioInterval, RatioError>,
+    interval: &Result<RatioInterval, RatioError>,
     [faster, slower]: [Conclusion; 2],
     best: impl FnOnce(Question) -> Conclusion,
 ) -> Judged {
@@ -173,7 +173,7 @@ fn judge(
         assumptions: at_level.assumptions.iter().map(AssumptionReport::from).collect(),
         best: Answer::from(&best(at_level.question)),
         at_level: Answer::from(&at_level),
-        interval: IntervalReport::from(&interval),
+        interval: IntervalReport::from(interval),
     };
     let bounded = interval.as_ref().ok().and_then(RatioInterval::bounded);
     let interval_caveats = bounded.map_or_else(Vec::new, |interval| interval.caveats.clone());

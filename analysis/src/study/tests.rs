@@ -66,10 +66,10 @@ fn the_median_speaks_where_the_mean_may_not() {
 
 #[test]
 fn failures_are_counted_with_an_example_and_not_analysed() {
-    let exit = || Failure::Exit { code: 3, expected: 0 };
+    let exit = Failure::Exit { code: 3, expected: 0 };
     let report = two(1, 10)
-        .fail(0, 1, 4, exit(), "\nboom\u{1b}[2J: no such file\nmore")
-        .fail(0, 1, 1, Failure::TimedOut { limit: Span::from_secs(60) }, "")
+        .fail(0, 1, 4, &exit, "\nboom\u{1b}[2J: no such file\nmore")
+        .fail(0, 1, 1, &Failure::TimedOut { limit: Span::from_secs(60) }, "")
         .report();
     let cell = &report.benchmarks[0].cells[1];
     assert_eq!((cell.n, cell.mishaps.failed_runs(), cell.mishaps.timeouts()), (5, 5, 1));
@@ -83,7 +83,7 @@ fn failures_are_counted_with_an_example_and_not_analysed() {
 #[test]
 fn a_version_that_only_fails_has_no_verdict() {
     let exit = Failure::Exit { code: 1, expected: 0 };
-    let report = two(2, 10).fail(1, 1, 10, exit, "broken").report();
+    let report = two(2, 10).fail(1, 1, 10, &exit, "broken").report();
     let comparison = &report.benchmarks[1].comparisons[0];
     assert_eq!(
         (comparison.verdict, comparison.baseline_n, comparison.candidate_n),
@@ -232,7 +232,7 @@ fn what_is_not_of_the_plan_is_refused() {
 
 #[test]
 fn the_order_of_feeding_does_not_reach_the_report() {
-    let synthetic = Synthetic::new(3, 3, 12, "").fail(0, 1, 3, Failure::Signal { signal: 11 }, "x").lose(
+    let synthetic = Synthetic::new(3, 3, 12, "").fail(0, 1, 3, &Failure::Signal { signal: 11 }, "x").lose(
         1,
         1,
         2,

@@ -8,6 +8,7 @@
 //! median's; the mean's with its caveats where only it can conclude.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What is said of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -101,7 +102,7 @@ impl Direction {
 }
 
 impl Reason {
-    pub(super) fn new(code: &str, sentence: impl ToString) -> Self {
+    pub(super) fn new(code: &str, sentence: impl fmt::Display) -> Self {
         Self { code: code.to_owned(), sentence: one_sentence(&sentence.to_string()) }
     }
 }

@@ -13,7 +13,9 @@ use crate::SPEEDUP;
 const KILLS: usize = 12;
 
 fn plan(policy: &str, benchmarks: usize, runs: usize) -> String {
-    let benchmark = |number| format!("[benchmarks.b{number}]\ncommand = [\"sleep\", \"0.0{number}\"]\ntimeout = \"10s\"\n");
+    let benchmark = |number| {
+        format!("[benchmarks.b{number}]\ncommand = [\"sleep\", \"0.0{number}\"]\ntimeout = \"10s\"\n")
+    };
     let benchmarks: String = (1..=benchmarks).map(benchmark).collect();
     format!(
         "[experiment]\nname = \"crash\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n{benchmarks}\
@@ -62,7 +64,8 @@ fn hosts_stay_fresh_when_agents_die() {
         if pool.is_finished(&experiment) {
             return Some(());
         }
-        let waits_in_vain = pool.json(&["hosts", "list"])?.as_array()?.iter().all(|host| host["lease"].is_null());
+        let waits_in_vain =
+            pool.json(&["hosts", "list"])?.as_array()?.iter().all(|host| host["lease"].is_null());
         if waits_in_vain && pool.agents() < 40 {
             pool.add_agent();
         }

@@ -26,7 +26,9 @@ fn outcome(benchmark: &str, rest: &str) -> (Pool, String, Vec<Row>) {
 fn a_command_that_does_not_exist_is_tried_and_abandoned() {
     let (pool, experiment, rows) = outcome("command = [\"no-such-program\"]", "");
     assert_eq!(rows.len(), 6, "three attempts of each run: {rows:?}");
-    assert!(rows.iter().all(|row| row["loss"] == "not_executed" && row["loss_words"].contains("no-such-program")));
+    assert!(
+        rows.iter().all(|row| row["loss"] == "not_executed" && row["loss_words"].contains("no-such-program"))
+    );
     assert!(rows.iter().filter(|row| row["run_state"] == "abandoned").count() == 2);
     let waited = pool.speedup(&["wait", &experiment]);
     assert_eq!(waited.status.code(), Some(4), "{waited:?}");
@@ -34,7 +36,8 @@ fn a_command_that_does_not_exist_is_tried_and_abandoned() {
 
 #[test]
 fn a_command_that_may_not_be_executed_says_so() {
-    let (_, _, rows) = outcome("command = [\"/etc/hostname\"]", "");
+    let file = tempfile::NamedTempFile::new().expect("a file that may not be executed");
+    let (_, _, rows) = outcome(&format!("command = [\"{}\"]", file.path().display()), "");
     assert!(rows.iter().all(|row| row["loss_words"].contains("not executable")), "{rows:?}");
 }
 
@@ -42,7 +45,10 @@ fn a_command_that_may_not_be_executed_says_so() {
 fn a_wrong_exit_code_is_an_outcome() {
     let (pool, experiment, rows) = outcome("shell = \"echo why >&2; exit 3\"", "");
     assert_eq!(rows.len(), 2, "a failed benchmark is not repeated: {rows:?}");
-    assert!(rows.iter().all(|row| row["failure"] == "exit" && row["failure_words"].contains('3')), "{rows:?}");
+    assert!(
+        rows.iter().all(|row| row["failure"] == "exit" && row["failure_words"].contains('3')),
+        "{rows:?}"
+    );
     assert_eq!(pool.speedup(&["wait", &experiment]).status.code(), Some(1));
     let kept = pool.speedup(&["export", &experiment, "--format", "jsonl", "-o", "-"]);
     assert!(String::from_utf8_lossy(&kept.stdout).contains("why"), "what it said is kept: {kept:?}");
@@ -57,7 +63,8 @@ fn a_signal_is_an_outcome() {
 #[test]
 fn wrong_output_is_an_outcome() {
     let hash = "0".repeat(64);
-    let (_, _, rows) = outcome(&format!("command = [\"echo\"]\nexpect = {{ stdout_blake3 = \"{hash}\" }}"), "");
+    let (_, _, rows) =
+        outcome(&format!("command = [\"echo\"]\nexpect = {{ stdout_blake3 = \"{hash}\" }}"), "");
     assert!(rows.iter().all(|row| row["failure"] == "wrong_output"), "{rows:?}");
 }
 
@@ -69,7 +76,8 @@ fn gigabytes_of_output_are_stopped_at_the_limit() {
 
 #[test]
 fn a_program_that_ignores_to_be_asked_is_killed_with_all_its_children() {
-    let (_, _, rows) = outcome("shell = \"trap '' TERM; sleep 1000 & sleep 1000; sleep 1000\"\ntimeout = \"200ms\"", "");
+    let (_, _, rows) =
+        outcome("shell = \"trap '' TERM; sleep 1000 & sleep 1000; sleep 1000\"\ntimeout = \"200ms\"", "");
     assert!(rows.iter().all(|row| row["failure"] == "timeout"), "{rows:?}");
     assert!(rows.iter().all(|row| row["wall_ns"].parse::<u64>().expect("a time") >= 200_000_000));
 }
@@ -83,7 +91,8 @@ fn children_that_outlive_the_run_are_ended_and_counted() {
 #[test]
 fn a_setup_that_fails_says_why_and_the_experiment_is_paused() {
     let pool = Pool::start(SPEEDUP, 1);
-    let many: String = (0..20).map(|number| format!("[benchmarks.b{number}]\ncommand = [\"true\"]\n")).collect();
+    let many: String =
+        (0..20).map(|number| format!("[benchmarks.b{number}]\ncommand = [\"true\"]\n")).collect();
     let rest = "[setup]\nshell = \"echo the reason >&2; exit 9\"\n";
     let experiment = pool.submit(&plan(&many, rest), &[]);
     let waited = pool.speedup(&["wait", &experiment]);
@@ -136,7 +145,9 @@ fn a_policy_that_the_pool_cannot_keep_is_refused_with_the_numbers() {
 fn two_agents_for_one_host_do_not_share_it() {
     let mut pool = Pool::start(SPEEDUP, 1);
     let mut second = pool.spawn_agent(0, "impostor");
-    eventually("the second is told", || pool.logged("impostor").contains("served by another agent").then_some(()));
+    eventually("the second is told", || {
+        pool.logged("impostor").contains("served by another agent").then_some(())
+    });
     let experiment = pool.submit(&plan("[benchmarks.b]\ncommand = [\"true\"]", ""), &[]);
     eventually("it finishes", || pool.is_finished(&experiment).then_some(()));
     // When the first is gone, the second may serve.

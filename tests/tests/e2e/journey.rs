@@ -41,7 +41,8 @@ fn root() -> &'static Path {
 #[test]
 fn the_readmes_first_command_runs() {
     let readme = std::fs::read_to_string(root().join("README.md")).expect("the README");
-    let line = readme.lines().find(|line| line.starts_with("cargo run --release -- run ")).expect("the command");
+    let line =
+        readme.lines().find(|line| line.starts_with("cargo run --release -- run ")).expect("the command");
     let arguments: Vec<&str> = line.trim_start_matches("cargo run --release -- ").split(' ').collect();
     let data = tempfile::tempdir().expect("a directory");
     let mut command = Command::new(SPEEDUP);
@@ -64,14 +65,21 @@ fn from_a_plan_to_an_export_on_fresh_hosts() {
     ledger.assert_fresh(|row| row["benchmark"].clone());
     for row in &ledger.rows {
         let wall: u64 = row["wall_ns"].parse().expect("a wall time");
-        let least = if row["benchmark"] != "nap" { 1 } else if row["version"] == "old" { 30_000_000 } else { 10_000_000 };
+        let least = if row["benchmark"] != "nap" {
+            1
+        } else if row["version"] == "old" {
+            30_000_000
+        } else {
+            10_000_000
+        };
         assert!(wall >= least, "never shorter than the truth: {row:?}");
     }
     let report = pool.speedup(&["report", &experiment]);
     let said = String::from_utf8_lossy(&report.stdout).into_owned();
     assert!(report.status.success() && said.contains("faster"), "{said}");
     // Nothing went wrong, so nothing was warned of.
-    let logs = (0..16).map(|number| pool.logged(&format!("agent-{number}"))).chain([pool.logged("coordinator")]);
+    let logs =
+        (0..16).map(|number| pool.logged(&format!("agent-{number}"))).chain([pool.logged("coordinator")]);
     for log in logs {
         assert!(!log.contains("WARN") && !log.contains("ERROR"), "unexpected trouble in a log:\n{log}");
     }

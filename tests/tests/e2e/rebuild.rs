@@ -1,5 +1,6 @@
 //! The store can always be rebuilt from the journal; the journal is never written over.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use speedup_tests::pool::{Pool, eventually};
@@ -73,7 +74,9 @@ fn after_another_store_was_put_in_its_place() {
 #[test]
 fn a_damaged_journal_is_refused_with_its_place_and_left_as_it_is() {
     let (pool, _, _) = finished();
-    let segment = files(&pool.data().join("journal")).into_iter().find(|path| path.extension().is_some_and(|e| e == "seg"));
+    let segment = files(&pool.data().join("journal"))
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|e| e == "seg"));
     let segment = segment.expect("a segment");
     let mut bytes = std::fs::read(&segment).expect("read");
     bytes[200] ^= 0xFF;
@@ -88,11 +91,15 @@ fn a_damaged_journal_is_refused_with_its_place_and_left_as_it_is() {
 #[test]
 fn a_journal_of_a_newer_release_is_refused() {
     let (pool, _, _) = finished();
-    let segment = files(&pool.data().join("journal")).into_iter().find(|path| path.extension().is_some_and(|e| e == "seg"));
+    let segment = files(&pool.data().join("journal"))
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|e| e == "seg"));
     let segment = segment.expect("a segment");
     let mut bytes = std::fs::read(&segment).expect("read");
-    // The format's version stands in bytes 8 to 11.
+    // The format's version stands in bytes 8 to 11, the header's checksum in bytes 36 to 39.
     bytes[8] = 9;
+    let checksum = crc32fast::hash(&bytes[..36]);
+    bytes[36..40].copy_from_slice(&checksum.to_le_bytes());
     std::fs::write(&segment, &bytes).expect("written");
     let output = start(&pool);
     assert_eq!(output.status.code(), Some(4), "{output:?}");
@@ -115,5 +122,3 @@ fn start(pool: &Pool) -> std::process::Output {
     let data = pool.data().display().to_string();
     pool.speedup(&["coordinator", "start", "--bind", "127.0.0.1:0", "--data", &data])
 }
-
-use std::fs::File;

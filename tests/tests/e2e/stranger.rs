@@ -27,11 +27,16 @@ fn message(message: v1::agent_message::Message) -> v1::AgentMessage {
 
 fn join(host: &str) -> v1::AgentMessage {
     let facts = v1::HostFacts { host: host.to_owned(), boot: "boot".to_owned(), ..Default::default() };
-    message(v1::agent_message::Message::Join(v1::Join { facts: Some(facts), agent: vec![7; 16], agent_epoch: 1 }))
+    message(v1::agent_message::Message::Join(v1::Join {
+        facts: Some(facts),
+        agent: vec![7; 16],
+        agent_epoch: 1,
+    }))
 }
 
 fn report(lease: u64) -> v1::AgentMessage {
-    let record = v1::Record { outcome: Some(v1::record::Outcome::Measured(v1::Measured {})), ..Default::default() };
+    let record =
+        v1::Record { outcome: Some(v1::record::Outcome::Measured(v1::Measured {})), ..Default::default() };
     let record = v1::Record { stdout: Some(stream()), stderr: Some(stream()), ..record };
     message(v1::agent_message::Message::Report(v1::Report { lease, executed_by: 1, record: Some(record) }))
 }

@@ -109,7 +109,7 @@ impl Synthetic {
         benchmark: u32,
         version: u32,
         runs: u32,
-        failure: Failure,
+        failure: &Failure,
         text: &str,
     ) -> Self {
         let cell = self.cell(benchmark, version);

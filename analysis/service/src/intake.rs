@@ -1,0 +1,142 @@
+//! An export, piece by piece, becomes a study.
+
+use speedup_analysis::study::{AttemptError, Phase, Standing, Study};
+use speedup_core::experiment::{Experiment, MAX_RUNS};
+use speedup_core::id::{BenchmarkIndex, ExperimentId};
+use speedup_core::plan::{Plan, PlanError};
+use speedup_proto::convert::{ExperimentStatus, ExportPart, Malformed, StatusPhase};
+use speedup_proto::v1;
+use thiserror::Error;
+use tonic::Status;
+
+/// How far an export has come.
+pub(crate) struct Intake {
+    experiment: ExperimentId,
+    stage: Stage,
+}
+
+enum Stage {
+    /// Nothing came yet.
+    Nothing,
+    /// The head came, and some of the plan's order.
+    Head(Box<Head>),
+    /// The plan is whole, and attempts come.
+    Attempts(Box<Study>),
+}
+
+struct Head {
+    standing: Standing,
+    experiment: Experiment,
+    benchmarks: Vec<BenchmarkIndex>,
+    order: Vec<u32>,
+}
+
+/// Why an export is none.
+#[derive(Debug, Error)]
+pub(crate) enum IntakeError {
+    /// A piece that nothing can be made of.
+    #[error("the export cannot be read: {0}")]
+    Malformed(#[from] Malformed),
+    /// A piece that does not follow the one before.
+    #[error("the export is out of order: {0}")]
+    OutOfOrder(&'static str),
+    /// It is of another experiment.
+    #[error("the export is of experiment {found}, not of {expected}")]
+    Experiment { found: ExperimentId, expected: ExperimentId },
+    /// More runs than an experiment may have.
+    #[error("the export has more than the {MAX_RUNS} runs of an experiment")]
+    TooManyRuns,
+    /// The order is no plan.
+    #[error("the export has no plan: {0}")]
+    Plan(#[from] PlanError),
+    /// An attempt that is not of the plan.
+    #[error("the export contradicts itself: {0}")]
+    Attempt(#[from] AttemptError),
+}
+
+/// What the coordinator sent is wrong, not what was asked.
+impl From<IntakeError> for Status {
+    fn from(error: IntakeError) -> Self {
+        Self::data_loss(error.to_string())
+    }
+}
+
+impl Intake {
+    /// An intake of the export of `experiment`.
+    pub(crate) fn new(experiment: ExperimentId) -> Self {
+        Self { experiment, stage: Stage::Nothing }
+    }
+
+    /// Takes the next piece.
+    pub(crate) fn take(&mut self, piece: v1::ExportChunk) -> Result<(), IntakeError> {
+        let part = ExportPart::try_from(piece)?;
+        let stage = std::mem::replace(&mut self.stage, Stage::Nothing);
+        self.stage = match (stage, part) {
+            (Stage::Nothing, ExportPart::Head { status, experiment, benchmarks }) => {
+                let standing = standing(status);
+                if standing.experiment != self.experiment {
+                    let (found, expected) = (standing.experiment, self.experiment);
+                    return Err(IntakeError::Experiment { found, expected });
+                }
+                let experiment = *experiment;
+                Stage::Head(Box::new(Head { standing, experiment, benchmarks, order: Vec::new() }))
+            }
+            (Stage::Head(mut head), ExportPart::Order(order)) => {
+                if (head.order.len() + order.len()) as u64 > MAX_RUNS {
+                    return Err(IntakeError::TooManyRuns);
+                }
+                head.order.extend(order);
+                Stage::Head(head)
+            }
+            (stage @ (Stage::Head(_) | Stage::Attempts(_)), ExportPart::Attempts(attempts)) => {
+                let mut study = study(stage)?;
+                for attempt in &attempts {
+                    study.add(attempt)?;
+                }
+                Stage::Attempts(study)
+            }
+            (Stage::Nothing, ExportPart::Order(_) | ExportPart::Attempts(_)) => {
+                return Err(IntakeError::OutOfOrder("it does not begin with its head"));
+            }
+            (Stage::Head(_) | Stage::Attempts(_), ExportPart::Head { .. }) => {
+                return Err(IntakeError::OutOfOrder("it has a second head"));
+            }
+            (Stage::Attempts(_), ExportPart::Order(_)) => {
+                return Err(IntakeError::OutOfOrder("a piece of the plan comes after attempts"));
+            }
+        };
+        Ok(())
+    }
+
+    /// The study, when the export has ended.
+    pub(crate) fn into_study(self) -> Result<Study, IntakeError> {
+        study(self.stage).map(|study| *study)
+    }
+}
+
+fn study(stage: Stage) -> Result<Box<Study>, IntakeError> {
+    match stage {
+        Stage::Nothing => Err(IntakeError::OutOfOrder("it ended before its head")),
+        Stage::Head(head) => {
+            let Head { standing, experiment, benchmarks, order } = *head;
+            Ok(Box::new(Study::new(Plan::restore(experiment, benchmarks, order)?, standing)))
+        }
+        Stage::Attempts(study) => Ok(study),
+    }
+}
+
+fn standing(status: ExperimentStatus) -> Standing {
+    let phase = match status.phase {
+        StatusPhase::Running => Phase::Running,
+        StatusPhase::Paused { reason } => Phase::Paused { reason },
+        StatusPhase::Cancelling => Phase::Cancelling,
+        StatusPhase::Finished { at, cancelled } => Phase::Finished { at, cancelled },
+    };
+    Standing {
+        experiment: status.experiment,
+        submitted: status.submitted,
+        submitted_by: status.submitted_by,
+        phase,
+        tally: status.tally,
+    }
+}
