@@ -21,8 +21,8 @@ const LISTED: usize = 10;
 const KEPT_APART: usize = 1_000;
 /// Lost attempts whose reasons are told.
 const LOST: usize = 5;
-/// Most characters of a line of output that are shown.
-const SHOWN: usize = 120;
+/// Most characters of a line of output, or of a reason, that are shown.
+const SHOWN: usize = 300;
 
 /// What went wrong in an experiment.
 #[derive(Debug, Default)]
@@ -104,7 +104,14 @@ impl FailedRuns {
         if beyond > 0 {
             failed.push(format!("and {beyond} more"));
         }
-        Told { failed, lost: self.lost.iter().map(|(_, text)| text.clone()).collect() }
+        Told { failed, lost: self.told_lost() }
+    }
+
+    /// Reasons that follow one another and are alike are told once.
+    fn told_lost(&self) -> Vec<String> {
+        let mut told: Vec<String> = self.lost.iter().map(|(_, text)| text.clone()).collect();
+        told.dedup();
+        told
     }
 }
 

@@ -1,16 +1,18 @@
 //! Progress, where it is watched: a bar on a terminal, plain lines elsewhere. Nothing is drawn but on an event: the
 //! client may share its machine with an agent that measures, and a steady tick would be noise.
 
+mod bar;
 mod eta;
 mod lines;
 
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
 use crate::console::Console;
+use crate::render::counted;
 use crate::{moment, standing};
+use bar::Bar;
 use eta::Eta;
 use lines::Lines;
 
@@ -35,21 +37,14 @@ pub(crate) struct Progress<'a> {
 
 #[derive(Debug)]
 enum Form {
-    Bar(ProgressBar),
+    Bar(Bar),
     Lines(Lines),
 }
 
 impl<'a> Progress<'a> {
     /// A bar on a terminal, lines elsewhere.
     pub(crate) fn new(console: &'a Console, place: Place) -> Self {
-        let form = if console.interactive {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            let style = ProgressStyle::with_template("{wide_bar} {percent} %\n{msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            Form::Bar(bar)
-        } else {
-            Form::Lines(Lines::default())
-        };
+        let form = if console.interactive { Form::Bar(Bar::new()) } else { Form::Lines(Lines::default()) };
         Self { console, place, eta: Eta::default(), shown: None, form }
     }
 
@@ -63,11 +58,7 @@ impl<'a> Progress<'a> {
         let left = self.eta.left(Instant::now(), status);
         let sentence = self.sentence(status, left);
         match &mut self.form {
-            Form::Bar(bar) => {
-                bar.set_length(u64::from(status.tally.runs()));
-                bar.set_position(u64::from(status.tally.settled()));
-                bar.set_message(sentence);
-            }
+            Form::Bar(bar) => bar.draw(&status.tally, sentence),
             Form::Lines(lines) => {
                 if lines.is_due(status) {
                     self.console.talk(format_args!("{} {sentence}", moment::time_of_day()));
@@ -79,7 +70,7 @@ impl<'a> Progress<'a> {
     /// Says something between.
     pub(crate) fn say(&self, text: &str) {
         match &self.form {
-            Form::Bar(bar) => bar.suspend(|| self.console.talk(text)),
+            Form::Bar(bar) => bar.step_aside(|| self.console.talk(text)),
             Form::Lines(_) => self.console.talk(text),
         }
     }
@@ -87,7 +78,7 @@ impl<'a> Progress<'a> {
     /// Ends; what was shown last stays.
     pub(crate) fn end(&self) {
         match &self.form {
-            Form::Bar(bar) => bar.abandon(),
+            Form::Bar(bar) => bar.end(),
             Form::Lines(_) => {}
         }
     }
@@ -96,7 +87,8 @@ impl<'a> Progress<'a> {
         let mut text = standing::tally(&status.tally);
         if self.place == Place::Pool && status.tally.open() > 0 {
             let at_work = status.tally.leased + status.tally.running;
-            text += &format!(", {at_work} of {} hosts at work", status.hosts_here);
+            text +=
+                &format!(", {at_work} under way, {} connected", counted(status.hosts_here.into(), "host"));
         }
         match &status.phase {
             StatusPhase::Running => {}
@@ -128,7 +120,7 @@ mod tests {
         let tally = Tally { waiting: 57, running: 1, leased: 1, measured: 1, ..Tally::default() };
         assert_eq!(
             sentence(Place::Pool, tally, StatusPhase::Running),
-            "1/60 runs done, 2 of 3 hosts at work"
+            "1/60 runs done, 2 under way, 3 hosts connected"
         );
         assert_eq!(sentence(Place::Here, tally, StatusPhase::Running), "1/60 runs done");
     }

@@ -56,7 +56,8 @@ async fn follow(
         let status = match follower.next().await? {
             Told::Status(status) => status,
             Told::Away { failure } => {
-                progress.say(&format!("the coordinator does not answer ({}); asking again", failure.error));
+                let cause = failure.error.root_cause();
+                progress.say(&format!("The coordinator does not answer, it is asked again: {cause}"));
                 continue;
             }
         };
