@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::indexer::Batch;
 use crate::owner::Group;
+use crate::store::chain;
 
 /// Groups that may wait while one is written. Few: requests wait better at the owner, where they make larger groups.
 pub(crate) const WAITING_GROUPS: usize = 2;
@@ -26,7 +27,7 @@ impl Committer {
         let mut buffer = Vec::new();
         while let Some(group) = groups.blocking_recv() {
             if let Err(error) = self.commit(&group.events, &mut buffer) {
-                tracing::error!("nothing is acknowledged any more: {error}");
+                tracing::error!("nothing is acknowledged any more: {}", chain(&error));
                 // The receiver is gone only when the server has stopped already.
                 let _ = self.failed.send(error);
                 return;

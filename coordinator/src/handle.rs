@@ -13,7 +13,7 @@ use crate::store::Store;
 
 /// The owner has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the coordinator is stopping")]
+#[error("the coordinator is stopping, or its store has failed; its log says which")]
 pub struct Gone;
 
 /// How everyone but the owner speaks to the machine.

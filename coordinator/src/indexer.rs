@@ -7,7 +7,7 @@ use speedup_core::event::{EndedAttempt, Event};
 use speedup_journal::Position;
 use tokio::sync::watch;
 
-use crate::store::{Store, Writes};
+use crate::store::{Store, Writes, chain};
 
 /// Batches that may wait for the store; beyond that the committer waits for it.
 pub(crate) const WAITING_BATCHES: usize = 1_024;
@@ -35,7 +35,10 @@ pub(crate) fn run(store: &Store, batches: &Receiver<Batch>, indexed: &watch::Sen
             gather(&mut writes, &next);
         }
         if let Err(error) = store.apply(writes, end) {
-            tracing::error!("the store cannot be written and is built anew at the next start: {error}");
+            tracing::error!(
+                "the store cannot be written and is built anew at the next start: {}",
+                chain(&error)
+            );
             store.condemn();
             return;
         }

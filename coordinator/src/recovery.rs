@@ -87,7 +87,7 @@ pub(crate) fn recover(
     }
     if applied > journal.next() {
         tracing::warn!("the store is ahead of the journal and is built anew");
-        store.condemn();
+        store.mark_for_rebuilding();
         let path = data.join("store");
         drop(store);
         let Opened { store, .. } = Store::open(&path, journal.id())?;

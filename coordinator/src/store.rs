@@ -351,10 +351,17 @@ impl Store {
         self.guard(|| self.db.flush()).map(drop)
     }
 
-    /// Marks the store as damaged: the next start builds it anew.
+    /// Gives the store up after a failure: the next start builds it anew. sled is not closed any more, because on a disk
+    /// that fails it would wait for ever.
     pub(crate) fn condemn(&self) {
+        self.mark_for_rebuilding();
+        std::mem::forget(self.clone());
+    }
+
+    /// Marks the store, so that opening it builds it anew.
+    pub(crate) fn mark_for_rebuilding(&self) {
         if let Err(error) = std::fs::write(condemnation(&self.path), b"") {
-            tracing::error!("cannot mark the store in {} as damaged: {error}", self.path.display());
+            tracing::error!("cannot mark the store in {} for rebuilding: {error}", self.path.display());
         }
     }
 
@@ -387,7 +394,8 @@ fn guard<T>(path: &Path, work: impl FnOnce() -> sled::Result<T>) -> Result<T, St
     }
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
+/// An error with its causes, in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
