@@ -71,7 +71,12 @@ async fn measure(data: &Path, agents: u32, runs: u32) -> Result<f64, Failure> {
     let mut joined = Vec::new();
     for number in 0..agents {
         let (report, done) = tokio::sync::oneshot::channel();
-        tokio::spawn(serve(address.clone(), number, report));
+        let served = serve(address.clone(), number, report);
+        tokio::spawn(async move {
+            if let Err(error) = served.await {
+                println!("agent {number}: {error:?}");
+            }
+        });
         joined.push(done);
     }
     for done in joined {

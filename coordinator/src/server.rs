@@ -9,7 +9,7 @@ use speedup_core::machine::Settings;
 use speedup_journal::{JournalId, WriteError};
 use speedup_proto::{limits, v1};
 use thiserror::Error;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use tonic::service::Routes;
 use tonic::transport::Server;
@@ -27,6 +27,9 @@ use crate::timeline::TimeLine;
 /// After how long without a word the kernel asks whether the other end is still there, how often, and how many times:
 /// a host that is gone is noticed after half a minute, without a message that would wake its agent.
 const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(10), Duration::from_secs(5), 4);
+
+/// Connections that may wait to be accepted: after a restart all agents connect at once.
+const WAITING_CONNECTIONS: u32 = 16_384;
 
 /// How a coordinator is started.
 #[derive(Clone, Debug)]
@@ -105,7 +108,7 @@ pub async fn start(
     let Options { data, bind, settings } = options;
     let recovered = recover_apart(&data, settings).await?;
     let bound = |source| StartError::Bind { address: bind, source };
-    let listener = TcpListener::bind(bind).await.map_err(bound)?;
+    let listener = listen(bind).map_err(bound)?;
     let address = listener.local_addr().map_err(bound)?;
     let (handle, failed, threads) = start_workers(recovered)?;
     let routes = extend(address, doors(&handle).await?);
@@ -157,6 +160,14 @@ impl Coordinator {
             tokio::task::spawn_blocking(move || threads.into_iter().for_each(|thread| drop(thread.join())));
         let _ = joined.await;
     }
+}
+
+fn listen(bind: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if bind.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // A coordinator that was killed is started again on its port at once.
+    socket.set_reuseaddr(true)?;
+    socket.bind(bind)?;
+    socket.listen(WAITING_CONNECTIONS)
 }
 
 async fn recover_apart(data: &Path, settings: Settings) -> Result<Recovered, StartError> {
