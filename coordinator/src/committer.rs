@@ -55,9 +55,9 @@ impl Committer {
 
     fn publish(&self, group: Group) {
         let end = self.journal.durable_end();
-        for (down, message) in group.sends {
+        for (down, messages) in group.sends {
             // A receiver that is gone or does not read has lost its session; its agent will ask again in the next.
-            let _ = down.try_send(message);
+            let _ = down.try_send(messages);
         }
         self.durable.send_if_modified(|position| std::mem::replace(position, end) != end);
         group.answers.into_iter().for_each(|answer| answer());

@@ -3,12 +3,12 @@
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId};
 use speedup_core::machine::{Command, Machine, Refusal};
-use speedup_core::message::{AgentMessage, CoordinatorMessage};
+use speedup_core::message::AgentMessage;
 use speedup_journal::Position;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::owner::{Request, SessionId};
+use crate::owner::{Down, Request, SessionId};
 use crate::store::Store;
 
 /// The owner has stopped.
@@ -61,7 +61,7 @@ impl Handle {
         facts: HostFacts,
         agent: AgentId,
         epoch: AgentEpoch,
-        down: mpsc::Sender<CoordinatorMessage>,
+        down: Down,
     ) -> Result<Result<SessionId, Refusal>, Gone> {
         let (reply, answer) = oneshot::channel();
         let request = Request::Open { facts, agent, epoch, down, reply };

@@ -2,6 +2,7 @@
 //! everything; the store is marked and built anew at the next start.
 
 use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
 
 use speedup_core::event::{EndedAttempt, Event};
 use speedup_journal::Position;
@@ -13,6 +14,9 @@ use crate::store::{Store, Writes, chain};
 pub(crate) const WAITING_BATCHES: usize = 1_024;
 /// Writes gathered before they are applied: sled takes much more memory with larger batches.
 const GATHERED: usize = 1_024;
+
+/// How long it gathers: a store that is written row by row takes most of a core.
+const GATHERING: Duration = Duration::from_millis(20);
 
 /// What became durable together.
 pub(crate) struct Batch {
@@ -28,8 +32,9 @@ pub(crate) fn run(store: &Store, batches: &Receiver<Batch>, indexed: &watch::Sen
         let mut writes = Writes::default();
         let mut end = first.end;
         gather(&mut writes, &first);
+        let until = Instant::now() + GATHERING;
         while writes.len() < GATHERED
-            && let Ok(next) = batches.try_recv()
+            && let Ok(next) = batches.recv_timeout(until.saturating_duration_since(Instant::now()))
         {
             end = next.end;
             gather(&mut writes, &next);

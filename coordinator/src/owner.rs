@@ -38,7 +38,7 @@ pub(crate) enum Request {
         /// Which start of it.
         epoch: AgentEpoch,
         /// Where it listens.
-        down: mpsc::Sender<CoordinatorMessage>,
+        down: Down,
         /// Answered when it is durable.
         reply: oneshot::Sender<Result<SessionId, Refusal>>,
     },
@@ -61,6 +61,9 @@ pub(crate) enum Request {
 /// What is done once a group is durable.
 pub(crate) type After = Box<dyn FnOnce() + Send>;
 
+/// Where an agent listens. What is said to it at once travels at once.
+pub(crate) type Down = mpsc::Sender<Vec<CoordinatorMessage>>;
+
 /// One connection of one agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SessionId(u64);
@@ -73,12 +76,20 @@ pub(crate) struct Group {
     /// The attempts they ended, for the index.
     pub(crate) ended: Vec<EndedAttempt>,
     /// To be sent after that.
-    pub(crate) sends: Vec<(mpsc::Sender<CoordinatorMessage>, CoordinatorMessage)>,
+    pub(crate) sends: Vec<(Down, Vec<CoordinatorMessage>)>,
     /// To be answered after that.
     pub(crate) answers: Vec<After>,
 }
 
 impl Group {
+    /// Adds to what is sent; what goes to the same agent as the message before goes with it.
+    fn send(&mut self, down: &Down, message: CoordinatorMessage) {
+        match self.sends.last_mut() {
+            Some((last, messages)) if last.same_channel(down) => messages.push(message),
+            Some(_) | None => self.sends.push((down.clone(), vec![message])),
+        }
+    }
+
     fn is_empty(&self) -> bool {
         self.events.is_empty() && self.sends.is_empty() && self.answers.is_empty()
     }
@@ -86,7 +97,7 @@ impl Group {
 
 struct Session {
     speaker: Speaker,
-    down: mpsc::Sender<CoordinatorMessage>,
+    down: Down,
 }
 
 /// The task that owns the machine.
@@ -157,7 +168,7 @@ impl Owner {
         facts: HostFacts,
         agent: AgentId,
         epoch: AgentEpoch,
-        down: mpsc::Sender<CoordinatorMessage>,
+        down: Down,
         group: &mut Group,
     ) -> Result<SessionId, Refusal> {
         let speaker = Speaker { host: facts.host.clone(), epoch };
@@ -168,7 +179,7 @@ impl Owner {
         if let Some(replaced) = self.current.insert(speaker.host.clone(), session) {
             self.sessions.remove(&replaced);
         }
-        group.sends.push((down.clone(), CoordinatorMessage::Welcome));
+        group.send(&down, CoordinatorMessage::Welcome);
         self.sessions.insert(session, Session { speaker, down });
         Ok(session)
     }
@@ -197,11 +208,11 @@ impl Owner {
             Ok(()) => {}
             Err(refusal @ Refusal::NotYourLease { lease, .. }) => {
                 tracing::warn!(%lease, "refused a report: {refusal}");
-                group.sends.push((down, CoordinatorMessage::Refused { lease, reason: refusal.to_string() }));
+                group.send(&down, CoordinatorMessage::Refused { lease, reason: refusal.to_string() });
             }
             Err(refusal) => {
                 let reason = refusal.to_string();
-                group.sends.push((down, CoordinatorMessage::TurnedAway { reason, known_epoch: None }));
+                group.send(&down, CoordinatorMessage::TurnedAway { reason, known_epoch: None });
                 self.close(session, group);
             }
         }
@@ -229,7 +240,7 @@ impl Owner {
             Effect::Acknowledge { host, lease } => (host, CoordinatorMessage::Acknowledged { lease }),
         };
         if let Some(session) = self.current.get(&host).and_then(|session| self.sessions.get(session)) {
-            group.sends.push((session.down.clone(), message));
+            group.send(&session.down, message);
         }
     }
 }

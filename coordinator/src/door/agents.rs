@@ -26,13 +26,16 @@ pub(crate) struct AgentsDoor {
     pub(crate) handle: Handle,
 }
 
-type Down = Pin<Box<dyn Stream<Item = Result<v1::CoordinatorMessage, Status>> + Send>>;
+type Answers = Pin<Box<dyn Stream<Item = Result<v1::CoordinatorMessage, Status>> + Send>>;
 
 #[tonic::async_trait]
 impl Agents for AgentsDoor {
-    type SessionStream = Down;
+    type SessionStream = Answers;
 
-    async fn session(&self, request: Request<Streaming<v1::AgentMessage>>) -> Result<Response<Down>, Status> {
+    async fn session(
+        &self,
+        request: Request<Streaming<v1::AgentMessage>>,
+    ) -> Result<Response<Answers>, Status> {
         let mut up = request.into_inner();
         let first =
             up.message().await?.ok_or_else(|| Status::invalid_argument("a session begins with Join"))?;
@@ -52,13 +55,14 @@ impl Agents for AgentsDoor {
                 return Ok(Response::new(turned_away(&refusal, epoch)));
             }
         }
-        let down = ReceiverStream::new(messages).map(|message| Ok(v1::CoordinatorMessage::from(message)));
+        let said = ReceiverStream::new(messages).flat_map(tokio_stream::iter);
+        let down = said.map(|message| Ok(v1::CoordinatorMessage::from(message)));
         Ok(Response::new(Box::pin(down)))
     }
 }
 
 /// A stream that only says why the agent may not join.
-fn turned_away(refusal: &Refusal, claimed: AgentEpoch) -> Down {
+fn turned_away(refusal: &Refusal, claimed: AgentEpoch) -> Answers {
     let known_epoch = match refusal {
         Refusal::StaleAgent { known, .. } => Some((*known).max(claimed)),
         Refusal::NotActive(_)
