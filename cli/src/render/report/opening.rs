@@ -44,7 +44,7 @@ fn progress(report: &Report) -> String {
         State::Empty => "empty",
     };
     let since = match &head.finished {
-        Some(finished) => format!("submitted {}, finished {finished}", head.submitted),
+        Some(end) => format!("submitted {}, {} {end}", head.submitted, head.phase),
         None => format!("submitted {}, {}", head.submitted, head.phase),
     };
     format!("{state}: {measured}; {since}; seed {}", head.seed)
