@@ -4,7 +4,10 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use speedup_analysis::distribution::{Tails, normal};
 use speedup_analysis::speedup_test::Question;
-use speedup_analysis::{ConfidenceLevel, MeanRatio, MedianRatio, RatioInterval, Sample, SpeedupTest};
+use speedup_analysis::{
+    ConfidenceLevel, MeanRatio, MedianRatio, RatioInterval, Sample, SpeedupTest, SuiteMember, SuiteRatio,
+    Weights,
+};
 
 const SIMULATIONS: u32 = 2000;
 
@@ -54,4 +57,23 @@ fn intervals_of_the_speedup_cover_it() {
         covers(&MedianRatio::new(&baseline, &candidate).unwrap().interval(level), 1.25)
     });
     assert!(of_median > -4.0, "Hodges–Lehmann: {of_median} standard errors below");
+}
+
+#[test]
+fn the_interval_of_a_suite_covers_its_speedup() {
+    let level = ConfidenceLevel::new(0.9).unwrap();
+    for (seed, weights, truth) in [
+        (5, Weights::Equal, (1.25 + 6.0 + 40.0) / (1.0 + 7.0 + 40.0)),
+        (6, Weights::Custom(vec![8.0, 2.0, 1.0]), (10.0 + 12.0 + 40.0) / (8.0 + 14.0 + 40.0)),
+    ] {
+        let of_suite = deviation(seed, 0.9, |random| {
+            let small = (times(random, 10, 1.25), times(random, 15, 1.0));
+            let middle = (times(random, 8, 6.0), times(random, 8, 7.0));
+            let large = (times(random, 20, 40.0), times(random, 6, 40.0));
+            let members =
+                [&small, &middle, &large].map(|(baseline, candidate)| SuiteMember { baseline, candidate });
+            covers(&SuiteRatio::new(&members, &weights).unwrap().interval(level), truth)
+        });
+        assert!(of_suite.abs() < 4.0, "{weights:?}: {of_suite} standard errors off");
+    }
 }

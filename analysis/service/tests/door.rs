@@ -1,5 +1,7 @@
 //! The door against a coordinator that only exports.
 
+#![expect(clippy::unwrap_used, reason = "a test ends where something is missing")]
+
 use speedup_analysis::study::{Report, State, Verdict};
 use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::experiment::Metric;

@@ -214,13 +214,25 @@ fn warn_of_the_whole(head: &Head, independence: &IndependenceReport, warnings: &
         ),
         State::Empty => warnings.raise("empty", "No run is measured yet: there is nothing to conclude.".to_owned()),
     }
-    let code = match independence.kind {
+    let (code, sentence) = match independence.kind {
         IndependenceKind::NoRuns | IndependenceKind::Provided => return,
-        IndependenceKind::WithinCells => "dependent_through_host",
-        IndependenceKind::NotProvided => "independence_not_provided",
-        IndependenceKind::Broken => "independence_broken",
+        IndependenceKind::WithinCells => (
+            "dependent_through_host",
+            "The versions of a benchmark met on the same hosts, so their samples are not independent of each other: \
+             take scope = \"benchmark\", or a blocked design, which uses the pairs.",
+        ),
+        IndependenceKind::NotProvided => (
+            "independence_not_provided",
+            "Runs shared hosts, so the confidence levels hold for these machines in these states only: take policy = \
+             \"distinct\" and a pool of enough identical hosts to claim more.",
+        ),
+        IndependenceKind::Broken => (
+            "independence_broken",
+            "The policy asked for fresh hosts and the evidence is against it: do not quote the confidence levels \
+             before it is known why.",
+        ),
     };
-    warnings.raise(code, independence.sentence.clone());
+    warnings.raise(code, sentence.to_owned());
 }
 
 fn warn_of_losses(sampled: &[Sampled<'_>], totals: &MishapTotals, warnings: &mut Warnings) {
@@ -236,7 +248,7 @@ fn warn_of_losses(sampled: &[Sampled<'_>], totals: &MishapTotals, warnings: &mut
         if sum(|cell| cell.mishaps.failed_runs()) > 0 {
             warnings.concern("failed_runs", name, || {
                 "Runs failed; the samples hold only those that did not, so the comparison is of the successful \
-                 runs: see the failures below."
+                 runs: look at the failures before believing it."
                     .to_owned()
             });
         }

@@ -16,7 +16,7 @@ pub fn grouped(count: u64) -> String {
 /// A count of things with the right form of the noun: "1 run", "2 runs".
 pub fn counted(count: u64, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
-    format!("{}\u{a0}{noun}{plural}", grouped(count))
+    format!("{} {noun}{plural}", grouped(count))
 }
 
 /// The decimals that show the leading digit of `width`, at most `most`.
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_860), "1\u{a0}860");
         assert_eq!(grouped(1_000_000), "1\u{a0}000\u{a0}000");
-        assert_eq!(counted(1, "run"), "1\u{a0}run");
+        assert_eq!(counted(1, "run"), "1 run");
     }
 
     #[test]

@@ -96,7 +96,7 @@ fn notes(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
             "Measured runs only, in run order; no outlier is removed. Failed, lost and late attempts are counted, \
              not analysed."
                 .to_owned(),
-            "000 §2",
+            "000 §2.2",
         ),
         note(
             "verdict",
@@ -152,6 +152,13 @@ fn notes(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
             "required benchmarks",
             "z²C(1−C)/r² ≤ b (Wald), and the least b with Wilson's half-width at most r.".to_owned(),
             "000 §5",
+        ),
+        note(
+            "sources",
+            "000: Touati, Worms, Briais, The Speedup-Test, 2010. 004: Kalibera, Jones, Quantifying Performance \
+             Changes with Effect Size Confidence Intervals, 2012."
+                .to_owned(),
+            "",
         ),
     ]
 }

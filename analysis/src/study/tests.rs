@@ -1,5 +1,6 @@
 //! Known answers on synthetic attempts.
 
+mod golden;
 mod synthetic;
 
 use self::synthetic::{Synthetic, Times};
@@ -91,7 +92,7 @@ fn a_version_that_only_fails_has_no_verdict() {
     );
     let reason = comparison.reason.as_ref().unwrap();
     assert_eq!(reason.code, "not_measured");
-    assert_eq!(reason.sentence, "No run of the candidate, v1, was measured: 10\u{a0}runs failed.");
+    assert_eq!(reason.sentence, "No run of the candidate, v1, was measured: 10 runs failed.");
     let suite = &report.suites[0];
     assert_eq!((suite.over, suite.benchmarks.not_enough_data), (1, 1));
     assert_eq!((suite.proportions[0].benchmarks, suite.proportions[0].undecided), (2, 1));
@@ -188,7 +189,7 @@ fn independence_is_counted_from_the_hosts() {
     assert_eq!(one_host.independence.kind, IndependenceKind::NotProvided);
     assert_eq!(
         one_host.independence.sentence,
-        "Independence was not provided: all 60\u{a0}runs were executed on one host under policy `any`; p-values \
+        "Independence was not provided: all 60 runs were executed on one host under policy `any`; p-values \
          describe this machine only."
     );
     let fresh = Synthetic::new(2, 2, 30, "[independence]\npolicy = \"distinct\"\n").report();

@@ -85,7 +85,7 @@ fn general_reason(reason: &Reason) -> String {
     match reason.code.as_str() {
         "small_not_normal" => {
             "The times are not normally distributed, and with at most 30 runs a t test is not \
-            valid: the verdict is by the median; plan more than 30 runs for one on the mean."
+            valid: go by the median, or plan more than 30 runs for a verdict on the mean."
                 .to_owned()
         }
         "small_no_location_shift" => {

@@ -1,10 +1,58 @@
-//! The report on a terminal. OPEN SEAM: the terminal's form is written beside the analysis; until then it is the JSON of
-//! the report, which says the same.
+//! The report on a terminal: words first, colour second. The verdicts and what they are worth come first, then the
+//! benchmarks, the suite, what went wrong, the caveats, and how all of it was made.
 
+mod benchmarks;
+mod caveats;
+mod closing;
+mod duration;
+mod layout;
+mod mishaps;
+mod opening;
+mod suite;
+#[cfg(test)]
+mod tests;
+
+use comfy_table::Table;
+use speedup_analysis::study::{Report, SCHEMA_VERSION};
+
+use self::layout::Page;
 use crate::console::Paint;
 use crate::render::json::indented;
 
-/// The report as people read it. `json` is what `Analysis.Report` answered.
-pub(crate) fn report(json: &str, _paint: Paint) -> Result<String, serde_json::Error> {
-    indented(json)
+/// Columns where there is no terminal to ask.
+const USUAL_WIDTH: usize = 100;
+/// Below and above these, lines are not laid out differently.
+const WIDTHS: (usize, usize) = (60, 160);
+
+/// The report as people read it, as wide as the terminal. `json` is what `Analysis.Report` answered; a report of a newer
+/// shape is shown as it came, which says the same.
+pub(crate) fn report(json: &str, paint: Paint) -> Result<String, serde_json::Error> {
+    #[derive(serde::Deserialize)]
+    struct Shape {
+        schema_version: u32,
+    }
+    let Shape { schema_version } = serde_json::from_str(json)?;
+    if schema_version != SCHEMA_VERSION {
+        return indented(json);
+    }
+    let report: Report = serde_json::from_str(json)?;
+    let width = Table::new().width().map_or(USUAL_WIDTH, usize::from);
+    Ok(rendered(&report, paint, width))
+}
+
+/// The report, at most `width` columns wide where the names in it allow.
+pub(crate) fn rendered(report: &Report, paint: Paint, width: usize) -> String {
+    let mut page = Page::new(width.clamp(WIDTHS.0, WIDTHS.1), paint);
+    opening::write(&mut page, report);
+    for at in 0..report.suites.len() {
+        benchmarks::write(&mut page, report, at);
+    }
+    for of in &report.suites {
+        suite::write(&mut page, report, of);
+    }
+    benchmarks::write_metrics(&mut page, report);
+    mishaps::write(&mut page, report);
+    caveats::write(&mut page, report);
+    closing::write(&mut page, report);
+    page.into_text()
 }

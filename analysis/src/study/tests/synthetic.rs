@@ -65,26 +65,36 @@ pub(super) struct Synthetic {
 }
 
 impl Synthetic {
+    /// Versions v0, v1, … of benchmarks b0, b1, …
     pub(super) fn new(benchmarks: usize, versions: usize, runs: u32, more: &str) -> Self {
-        let mut text = format!(
-            "[experiment]\nname = \"synthetic\"\nseed = 42\n[repetitions]\nruns = {runs}\n[metrics]\ncollect = \
-             [\"wall\", \"user\", \"max_rss\"]\n"
+        let names = |letter: &str, count| (0..count).map(|at| format!("{letter}{at}")).collect::<Vec<_>>();
+        let (benchmarks, versions) = (names("b", benchmarks), names("v", versions));
+        let borrowed = |names: &[String]| names.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+        Self::named(&borrowed(&benchmarks), &borrowed(&versions), runs, more)
+    }
+
+    /// Versions and benchmarks by their names, with a space between.
+    pub(super) fn named(benchmarks: &str, versions: &str, runs: u32, more: &str) -> Self {
+        let mut text =
+            "[experiment]\nname = \"synthetic\"\ndescription = \"attempts that never were\"\nseed = 42\n"
+                .to_owned();
+        text += &format!(
+            "[repetitions]\nruns = {runs}\n[metrics]\ncollect = [\"wall\", \"user\", \"max_rss\"]\n"
         );
         if !more.contains("[independence]") {
             text += "[independence]\npolicy = \"any\"\n";
         }
         text += more;
-        for version in 0..versions {
-            let baseline = if version == 0 { "baseline = true\n" } else { "" };
-            text += &format!("[versions.v{version}]\n{baseline}vars = {{ v = \"{version}\" }}\n");
+        for (at, version) in versions.split(' ').enumerate() {
+            let baseline = if at == 0 { "baseline = true\n" } else { "" };
+            text += &format!("[versions.{version}]\n{baseline}vars = {{ v = \"{at}\" }}\n");
         }
-        for benchmark in 0..benchmarks {
-            text += &format!("[benchmarks.b{benchmark}]\ncommand = [\"b{benchmark}\", \"{{v}}\"]\n");
+        for benchmark in benchmarks.split(' ') {
+            text += &format!("[benchmarks.{benchmark}]\ncommand = [\"{benchmark}\", \"{{v}}\"]\n");
         }
         let experiment = plan_file::parse(&text, Seed(42)).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let plan = Plan::draw(experiment);
         Self {
-            plan,
+            plan: Plan::draw(experiment),
             times: BTreeMap::new(),
             mishaps: BTreeMap::new(),
             hosts: Hosts::Fresh,

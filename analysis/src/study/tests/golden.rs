@@ -1,0 +1,103 @@
+//! One golden file for each version of the report's shape: what was written once is read for ever. The command renders
+//! these files in its own tests.
+//!
+//! `SPEEDUP_UPDATE_GOLDEN=1 cargo test -p speedup-analysis golden` writes them anew.
+
+#![expect(clippy::disallowed_methods, reason = "a golden file is a file")]
+
+use super::synthetic::{Synthetic, Times};
+use crate::study::Report;
+use serde_json::Value;
+use speedup_core::id::Attempt;
+use speedup_core::record::Failure;
+use speedup_core::run::{AfterLoss, LossReason};
+use speedup_core::time::Span;
+use std::path::PathBuf;
+
+/// Two versions, every verdict, failures and losses, one host.
+fn finished() -> Synthetic {
+    let names = "sort uniq-count compress-a-rather-large-archive grep join awk";
+    let exit = Failure::Exit { code: 2, expected: 0 };
+    Synthetic::named(names, "utf8 c", 30, "")
+        .hosts(1)
+        .times(0, 0, Times::normal(123e6, 3e6))
+        .times(0, 1, Times::normal(100e6, 2e6))
+        .times(1, 0, Times::Skewed { least: 20e6, scale: 1e6 })
+        .times(1, 1, Times::Skewed { least: 16e6, scale: 1e6 })
+        .times(2, 0, Times::normal(1_500e6, 40e6))
+        .times(2, 1, Times::normal(1_620e6, 35e6))
+        .times(3, 0, Times::normal(45e6, 1e6))
+        .times(3, 1, Times::normal(44.9e6, 1e6))
+        .fail(4, 1, 30, &exit, "join: file 1 is not in sorted order")
+        .times(5, 0, Times::Constant(60e6))
+        .times(5, 1, Times::Constant(60e6))
+        .fail(0, 1, 2, &Failure::TimedOut { limit: Span::from_secs(60) }, "")
+        .lose(3, 0, 5, LossReason::HostLost, AfterLoss::Again(Attempt(2)))
+        .lose(
+            3,
+            1,
+            6,
+            LossReason::NotExecuted { reason: "no space left on device".to_owned() },
+            AfterLoss::Abandoned,
+        )
+        .late()
+}
+
+/// Three versions of benchmarks drawn from a population, on fresh hosts, not finished.
+fn drawn() -> Synthetic {
+    let names: Vec<String> = (0..40).map(|at| format!("polybench-{at:02}")).collect();
+    let more = "[population]\nsample = 12\n[independence]\npolicy = \"distinct\"\n";
+    let mut drawn = Synthetic::named(&names.join(" "), "gcc-12 gcc-13 clang", 35, more).take(900).running();
+    for at in 0..12 {
+        let base = 3e3 * f64::from(at + 1);
+        drawn = drawn
+            .times(at, 0, Times::normal(base, base / 50.0))
+            .times(at, 1, Times::normal(base * (0.93 + 0.01 * f64::from(at)), base / 50.0))
+            .times(at, 2, Times::Skewed { least: base * 0.9, scale: base / 20.0 });
+    }
+    drawn
+}
+
+/// Nothing measured yet.
+fn empty() -> Synthetic {
+    Synthetic::named("sort", "utf8 c", 30, "").take(0).running()
+}
+
+#[test]
+fn reports_of_version_1_are_as_they_were() {
+    for (name, synthetic) in [("finished", finished()), ("drawn", drawn()), ("empty", empty())] {
+        let path: PathBuf =
+            [env!("CARGO_MANIFEST_DIR"), "tests/golden", &format!("report_v1_{name}.json")].iter().collect();
+        let report = synthetic.report();
+        if std::env::var_os("SPEEDUP_UPDATE_GOLDEN").is_some() {
+            std::fs::write(&path, serde_json::to_string_pretty(&report).unwrap() + "\n").unwrap();
+        }
+        let kept =
+            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let read: Report = serde_json::from_str(&kept).unwrap();
+        let (now, then) = (serde_json::to_value(&report).unwrap(), serde_json::to_value(&read).unwrap());
+        assert_close(&now, &then, name);
+    }
+}
+
+/// Equal but for the last digits of numbers: the logarithm of another C library may round another way.
+fn assert_close(now: &Value, then: &Value, at: &str) {
+    match (now, then) {
+        (Value::Number(now), Value::Number(then)) => {
+            let (now, then) = (now.as_f64().unwrap(), then.as_f64().unwrap());
+            assert!((now - then).abs() <= 1e-9 * then.abs().max(1e-3), "{at}: {now} was {then}");
+        }
+        (Value::Array(now), Value::Array(then)) => {
+            assert_eq!(now.len(), then.len(), "{at}");
+            now.iter()
+                .zip(then)
+                .enumerate()
+                .for_each(|(k, (now, then))| assert_close(now, then, &format!("{at}[{k}]")));
+        }
+        (Value::Object(now), Value::Object(then)) => {
+            assert_eq!(now.keys().collect::<Vec<_>>(), then.keys().collect::<Vec<_>>(), "{at}");
+            now.iter().for_each(|(key, value)| assert_close(value, &then[key], &format!("{at}.{key}")));
+        }
+        (now, then) => assert_eq!(now, then, "{at}"),
+    }
+}

@@ -1,0 +1,194 @@
+//! The tables of the benchmarks, in plan order: one a candidate, and one for each other metric.
+
+use speedup_analysis::study::count::{change, counted, percent, ratio};
+use speedup_analysis::study::{
+    BenchmarkReport, CellReport, ComparisonReport, MetricReport, Protocol, ProtocolReport, Report, Verdict,
+};
+
+use super::duration::{Unit, bytes};
+use super::layout::{Align, Column, Field, Page, Tone, shortened};
+use super::opening::tone;
+
+/// Where there is no number.
+const NOTHING: &str = "—";
+/// Levels above this are shown as such: the papers' tables end here.
+const HIGHEST_LEVEL: f64 = 0.9999;
+
+/// The table of the candidate `at` this place.
+pub(super) fn write(page: &mut Page, report: &Report, at: usize) {
+    let (baseline, candidate) = (&report.head.baseline, &report.suites[at].candidate);
+    let medians =
+        report.benchmarks.iter().flat_map(|benchmark| [&benchmark.cells[0], &benchmark.cells[at + 1]]);
+    let unit = Unit::of(medians.filter_map(|cell| cell.wall_ns.as_ref().map(|wall| wall.median)));
+    page.heading(&format!("Benchmarks: {candidate} against {baseline}, wall time in {}", unit.name));
+    let columns = [
+        Column::new("benchmark", Align::Left, 0),
+        Column::new("n", Align::Right, 1),
+        Column::new(shortened(baseline, 16), Align::Right, 2),
+        Column::new(shortened(candidate, 16), Align::Right, 2),
+        Column::new("speedup", Align::Left, 0),
+        Column::new("change", Align::Right, 3),
+        Column::new("verdict", Align::Left, 0),
+        Column::new("by", Align::Left, 4),
+        Column::new("level", Align::Right, 5),
+        Column::new("by mean", Align::Left, 6),
+        Column::new("by median", Align::Left, 6),
+    ];
+    let most = name_width(page);
+    let rows: Vec<_> = report.benchmarks.iter().map(|benchmark| row(benchmark, at, unit, most)).collect();
+    page.table(&columns, &rows);
+    let level = percent(report.head.confidence);
+    page.paragraph(
+        &format!(
+            "Times: median ± half the interquartile range. Speedup: {baseline} over {candidate}, above 1 faster, by the mean \
+             or the median as the verdict is, with its interval at {level}. Level: the best that these data allow."
+        ),
+        Tone::Plain,
+    );
+    write_protocols(page, report, at);
+    write_reasons(page, report, at);
+}
+
+fn row(benchmark: &BenchmarkReport, at: usize, unit: Unit, most: usize) -> Vec<Field> {
+    let comparison = &benchmark.comparisons[at];
+    let headline = comparison.headline();
+    let ends = headline.and_then(|headline| headline.interval.ends());
+    let observed = comparison.observed.map(|observed| observed.median);
+    let speedup = match (headline, observed) {
+        (Some(headline), _) => ratio(headline.speedup, ends),
+        (None, Some(observed)) => ratio(observed, None),
+        (None, None) => NOTHING.to_owned(),
+    };
+    let percent = headline.map(|headline| headline.change_percent);
+    let percent = percent.or_else(|| observed.map(|observed| 100.0 * (1.0 / observed - 1.0)));
+    let runs = match (comparison.baseline_n, comparison.candidate_n) {
+        (n, m) if n == m => n.to_string(),
+        (n, m) => format!("{n}, {m}"),
+    };
+    let by = comparison.by.filter(|_| comparison.verdict != Verdict::NotEnoughData);
+    vec![
+        shortened(&benchmark.name, most).into(),
+        runs.into(),
+        time(&benchmark.cells[0], unit).into(),
+        time(&benchmark.cells[at + 1], unit).into(),
+        speedup.into(),
+        percent.map_or_else(|| NOTHING.to_owned(), |percent| change(percent, ends)).into(),
+        Field { text: comparison.verdict.words().to_owned(), tone: tone(comparison.verdict) },
+        by.map_or(NOTHING, Protocol::name).into(),
+        headline.map_or_else(|| NOTHING.to_owned(), level).into(),
+        protocol(comparison, Protocol::Mean),
+        protocol(comparison, Protocol::Median),
+    ]
+}
+
+fn time(cell: &CellReport, unit: Unit) -> String {
+    cell.wall_ns.as_ref().map_or_else(
+        || NOTHING.to_owned(),
+        |wall| unit.with_spread(wall.median, (wall.upper_quartile - wall.lower_quartile) / 2.0),
+    )
+}
+
+/// The best level, never rounded up.
+fn level(headline: &ProtocolReport) -> String {
+    match headline.best.confidence {
+        None => NOTHING.to_owned(),
+        Some(level) if level > HIGHEST_LEVEL => format!(">\u{a0}{}", percent(HIGHEST_LEVEL)),
+        Some(level) => percent((level * 1e4).floor() / 1e4),
+    }
+}
+
+fn protocol(comparison: &ComparisonReport, protocol: Protocol) -> Field {
+    match comparison.of(protocol) {
+        None => NOTHING.into(),
+        Some(report) => Field { text: report.verdict.words().to_owned(), tone: tone(report.verdict) },
+    }
+}
+
+/// Which verdicts are by the median: the others are by the mean.
+fn write_protocols(page: &mut Page, report: &Report, at: usize) {
+    let by_median = |benchmark: &&BenchmarkReport| {
+        let comparison = &benchmark.comparisons[at];
+        comparison.by == Some(Protocol::Median) && comparison.verdict != Verdict::NotEnoughData
+    };
+    let names: Vec<&str> =
+        report.benchmarks.iter().filter(by_median).map(|benchmark| benchmark.name.as_str()).collect();
+    if !names.is_empty() {
+        let names = abbreviated(&names, report.benchmarks.len());
+        let text = format!("Verdict by the median, since an assumption of the mean's test fails: {names}.");
+        page.paragraph(&text, Tone::Plain);
+    }
+}
+
+/// How wide the name of a benchmark may be in a table.
+pub(super) fn name_width(page: &Page) -> usize {
+    page.width() / 5
+}
+
+/// Why there is not enough data, each reason once.
+fn write_reasons(page: &mut Page, report: &Report, at: usize) {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for benchmark in &report.benchmarks {
+        let Some(reason) = &benchmark.comparisons[at].reason else { continue };
+        match reasons.iter_mut().find(|(sentence, _)| *sentence == reason.sentence) {
+            Some((_, names)) => names.push(&benchmark.name),
+            None => reasons.push((&reason.sentence, vec![&benchmark.name])),
+        }
+    }
+    for (sentence, names) in reasons {
+        let names = abbreviated(&names, report.benchmarks.len());
+        page.paragraph(&format!("Not enough data on {names}: {sentence}"), Tone::Plain);
+    }
+}
+
+/// Names, the first few of many.
+pub(super) fn abbreviated(names: &[impl AsRef<str>], all: usize) -> String {
+    const SHOWN: usize = 4;
+    let first: Vec<String> = names.iter().take(SHOWN).map(|name| shortened(name.as_ref(), 32)).collect();
+    match names.len() {
+        number if number == all && number > 1 => format!("all {}", counted(all as u64, "benchmark")),
+        number if number > SHOWN => format!("{} and {} more", first.join(", "), number - SHOWN),
+        _ => first.join(", "),
+    }
+}
+
+/// The other metrics, one table each.
+pub(super) fn write_metrics(page: &mut Page, report: &Report) {
+    for metric in report.metrics.iter().filter(|metric| has_values(metric)) {
+        let values = || metric.rows.iter().flat_map(|row| row.medians.iter().flatten().copied());
+        let unit = Unit::of(values().filter(|value| *value > 0.0));
+        let told = if metric.unit == "ns" { format!(" in {}", unit.name) } else { String::new() };
+        page.heading(&format!("{}, median{told}", metric.metric));
+        let mut columns = vec![Column::new("benchmark", Align::Left, 0)];
+        let versions = report.head.versions.iter().map(|version| shortened(version, 16));
+        columns.extend(versions.clone().map(|version| Column::new(version, Align::Right, 1)));
+        let candidates = versions.skip(1);
+        columns
+            .extend(candidates.map(|candidate| Column::new(format!("ratio {candidate}"), Align::Right, 0)));
+        let show = |value: f64| match metric.unit.as_str() {
+            "ns" => unit.plain(value),
+            "bytes" => bytes(value),
+            _ => format!("{value}"),
+        };
+        let optional = |value: &Option<f64>, show: &dyn Fn(f64) -> String| -> Field {
+            value.map_or_else(|| NOTHING.to_owned(), show).into()
+        };
+        let row = |row: &speedup_analysis::study::MetricRow| {
+            let name: Field = shortened(&row.benchmark, name_width(page)).into();
+            let medians = row.medians.iter().map(|median| optional(median, &show));
+            let ratios = row.ratios.iter().map(|value| optional(value, &|value| ratio(value, None)));
+            std::iter::once(name).chain(medians).chain(ratios).collect::<Vec<_>>()
+        };
+        let rows: Vec<_> = metric.rows.iter().map(row).collect();
+        page.table(&columns, &rows);
+    }
+    if let Some(metric) = report.metrics.iter().find(|metric| has_values(metric)) {
+        page.paragraph(
+            &format!("Ratio: {} over candidate. {}", report.head.baseline, metric.sentence),
+            Tone::Plain,
+        );
+    }
+}
+
+fn has_values(metric: &MetricReport) -> bool {
+    metric.rows.iter().any(|row| row.medians.iter().any(Option::is_some))
+}

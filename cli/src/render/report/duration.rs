@@ -1,0 +1,59 @@
+//! Times of a table in one unit, with as many digits as their spread bears.
+
+use speedup_analysis::study::count::decimals;
+
+/// A unit of time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Unit {
+    pub(super) name: &'static str,
+    nanoseconds: f64,
+}
+
+const UNITS: [Unit; 4] = [
+    Unit { name: "s", nanoseconds: 1e9 },
+    Unit { name: "ms", nanoseconds: 1e6 },
+    Unit { name: "µs", nanoseconds: 1e3 },
+    Unit { name: "ns", nanoseconds: 1.0 },
+];
+
+impl Unit {
+    /// The largest unit in which none of `times` is below 1; where they span more than six digits, the one for their
+    /// middle.
+    pub(super) fn of(times: impl Iterator<Item = f64> + Clone) -> Self {
+        let least = times.clone().fold(f64::INFINITY, f64::min);
+        let most = times.fold(0.0, f64::max);
+        if !least.is_finite() {
+            return UNITS[1];
+        }
+        let asked = if most / least > 1e6 { (least * most).sqrt() } else { least };
+        UNITS.into_iter().find(|unit| asked >= unit.nanoseconds).unwrap_or(UNITS[3])
+    }
+
+    /// "12.31 ± 0.12".
+    pub(super) fn with_spread(self, nanoseconds: f64, spread: f64) -> String {
+        let (value, spread) = (nanoseconds / self.nanoseconds, spread / self.nanoseconds);
+        // Two digits of the spread.
+        let digits = decimals(spread / 10.0, 3);
+        format!("{value:.digits$} ± {spread:.digits$}")
+    }
+
+    /// "12.31", to four digits.
+    pub(super) fn plain(self, nanoseconds: f64) -> String {
+        let value = nanoseconds / self.nanoseconds;
+        let digits = if value == 0.0 { 0 } else { decimals(value / 100.0, 3) };
+        format!("{value:.digits$}")
+    }
+}
+
+/// Bytes in the IEC unit that fits `bytes`.
+pub(super) fn bytes(bytes: f64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes;
+    let mut at = 0;
+    while value >= 1024.0 && at + 1 < units.len() {
+        value /= 1024.0;
+        at += 1;
+    }
+    let digits = if at == 0 || value >= 100.0 { 0 } else { 1 };
+    format!("{value:.digits$}\u{a0}{}", units[at])
+}

@@ -1,0 +1,79 @@
+//! What comes first: which experiment, what it has shown, and what that is worth.
+
+use speedup_analysis::study::count::{grouped, percent};
+use speedup_analysis::study::{IntervalReport, ProportionReport, Report, State, Verdict};
+
+use super::layout::{Page, Tone};
+
+pub(super) fn write(page: &mut Page, report: &Report) {
+    let head = &report.head;
+    page.heading(&format!("{} ({})", head.name, head.experiment));
+    if !head.description.is_empty() {
+        page.paragraph(&head.description, Tone::Plain);
+    }
+    page.paragraph(&progress(report), Tone::Plain);
+    page.heading("Verdict");
+    for suite in &report.suites {
+        page.paragraph(&suite.sentence, tone(suite.verdict));
+        let accelerated = suite.proportions.first().filter(|accelerated| accelerated.benchmarks > 1);
+        if let Some(accelerated) = accelerated {
+            page.paragraph(&proportion(accelerated, head.confidence), Tone::Plain);
+        }
+    }
+    if report.suites.is_empty() {
+        page.paragraph("There is only one version, so there is nothing to compare.", Tone::Plain);
+    }
+    page.paragraph(&report.independence.sentence, Tone::Plain);
+}
+
+/// How a verdict is coloured.
+pub(super) fn tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Faster => Tone::Better,
+        Verdict::Slower => Tone::Worse,
+        Verdict::NoDifferenceShown | Verdict::NotEnoughData => Tone::Plain,
+    }
+}
+
+fn progress(report: &Report) -> String {
+    let head = &report.head;
+    let measured = format!("{} of {} runs measured", grouped(head.measured_runs), grouped(head.planned_runs));
+    let state = match head.state {
+        State::Complete => "complete",
+        State::Partial => "partial",
+        State::Empty => "empty",
+    };
+    let since = match &head.finished {
+        Some(end) => format!("submitted {}, {} {end}", head.submitted, head.phase),
+        None => format!("submitted {}, {}", head.submitted, head.phase),
+    };
+    format!("{state}: {measured}; {since}; seed {}", head.seed)
+}
+
+fn proportion(accelerated: &ProportionReport, confidence: f64) -> String {
+    let share = format!(
+        "Accelerated: {} of {} benchmarks, {}",
+        grouped(accelerated.count),
+        grouped(accelerated.benchmarks),
+        percent_rounded(accelerated.estimate)
+    );
+    match (ends(&accelerated.interval), accelerated.valid) {
+        (Some(ends), true) => format!("{share} {ends} at confidence level {}.", percent(confidence)),
+        (Some(_), false) | (None, _) => {
+            format!(
+                "{share}. No interval holds for other programs: the benchmarks were chosen, not drawn at random."
+            )
+        }
+    }
+}
+
+/// An interval of a proportion: "[21.9 %, 98.7 %]".
+pub(super) fn ends(interval: &IntervalReport) -> Option<String> {
+    let (lower, upper) = interval.ends()?;
+    Some(format!("[{}, {}]", percent_rounded(lower.max(0.0)), percent_rounded(upper.min(1.0))))
+}
+
+/// A share in percent with one decimal.
+pub(super) fn percent_rounded(share: f64) -> String {
+    format!("{:.1}\u{a0}%", 100.0 * share)
+}

@@ -1,0 +1,108 @@
+//! A candidate over the suite: overall speedups, the proportion of accelerated benchmarks, and how many it takes.
+
+use speedup_analysis::study::count::{counted, grouped, percent, ratio};
+use speedup_analysis::study::{
+    IntervalReport, ProportionReport, Protocol, Report, RequiredReport, SuiteReport,
+};
+
+use super::layout::{Align, Column, Field, Page, Tone};
+use super::opening::{ends, percent_rounded};
+
+/// Nothing is written of a suite of one benchmark: its row says all.
+pub(super) fn write(page: &mut Page, report: &Report, suite: &SuiteReport) {
+    if report.benchmarks.len() < 2 {
+        return;
+    }
+    let (baseline, candidate) = (&report.head.baseline, &suite.candidate);
+    if !suite.overall.is_empty() {
+        let over = counted(suite.over, "benchmark");
+        let weights = &report.method.weights;
+        page.heading(&format!("Suite: {candidate} against {baseline} over {over}, weights {weights}"));
+        write_overall(page, suite);
+    }
+    page.heading(&format!("Proportion of benchmarks: {candidate} against {baseline}"));
+    write_proportions(page, suite);
+    if let Some(required) = &suite.required {
+        page.paragraph(&needed(required, report.head.confidence), Tone::Plain);
+    }
+}
+
+fn write_overall(page: &mut Page, suite: &SuiteReport) {
+    let columns = [
+        Column::new("by", Align::Left, 0),
+        Column::new("gain", Align::Right, 0),
+        Column::new("speedup", Align::Left, 0),
+    ];
+    let rows: Vec<Vec<Field>> = suite
+        .overall
+        .iter()
+        .map(|overall| {
+            let of_verdict = overall.summary == "mean";
+            let ends = suite.interval.as_ref().and_then(IntervalReport::ends).filter(|_| of_verdict);
+            vec![
+                overall.summary.as_str().into(),
+                percent_rounded(overall.gain).replace('-', "−").into(),
+                ratio(overall.speedup, ends).into(),
+            ]
+        })
+        .collect();
+    page.table(&columns, &rows);
+}
+
+fn write_proportions(page: &mut Page, suite: &SuiteReport) {
+    let columns = [
+        Column::new("verdict", Align::Left, 0),
+        Column::new("by", Align::Left, 0),
+        Column::new("benchmarks", Align::Right, 0),
+        Column::new("share", Align::Right, 0),
+        Column::new("published interval", Align::Left, 1),
+        Column::new("recommended interval", Align::Left, 2),
+        Column::new("a(1 − a/b) > 5", Align::Left, 3),
+    ];
+    let row = |proportion: &ProportionReport| -> Vec<Field> {
+        let interval = |interval: &IntervalReport| ends(interval).unwrap_or_default();
+        vec![
+            proportion.of.words().into(),
+            proportion.by.map_or("headline", Protocol::name).into(),
+            format!("{} of {}", grouped(proportion.count), grouped(proportion.benchmarks)).into(),
+            percent_rounded(proportion.estimate).into(),
+            interval(&proportion.interval).into(),
+            interval(&proportion.recommended).into(),
+            if proportion.condition_holds { "yes" } else { "no" }.into(),
+        ]
+    };
+    let rows: Vec<_> = suite.proportions.iter().map(row).collect();
+    page.table(&columns, &rows);
+    let Some(first) = suite.proportions.first() else { return };
+    let method = |interval: &IntervalReport| match interval {
+        IntervalReport::Bounded { method, .. } => method.clone(),
+        IntervalReport::Missing { reason } => reason.sentence.clone(),
+    };
+    let mut told = first.selection.clone();
+    told += &format!(" Published: {}. Recommended: {}.", method(&first.interval), method(&first.recommended));
+    if !first.condition_holds {
+        told += " Where a(1 − a/b) > 5 does not hold, the published interval may be inaccurate.";
+    }
+    if first.undecided > 0 {
+        told +=
+            &format!(" Without enough data: {}, counted as neither.", counted(first.undecided, "benchmark"));
+    }
+    page.paragraph(&told, Tone::Plain);
+}
+
+fn needed(required: &RequiredReport, confidence: f64) -> String {
+    let RequiredReport { precision, proportion, wald, wilson, benchmarks } = required;
+    let by_formula = match wald {
+        0 => "the formula of the Speedup-Test says nothing at a share of 0 or 1".to_owned(),
+        wald => format!("{} by the formula of the Speedup-Test", counted(*wald, "benchmark")),
+    };
+    format!(
+        "To know the share of accelerated benchmarks to ±{} at {}, were it {}: {} by Wilson's half-width, {by_formula}; \
+         there are {}.",
+        percent(*precision),
+        percent(confidence),
+        percent_rounded(*proportion),
+        counted(*wilson, "benchmark"),
+        grouped(*benchmarks)
+    )
+}
