@@ -5,7 +5,7 @@
 //! to the [`Experiment`], which passes the same door as any other. Every error names line and column, shows the line,
 //! and ends in a hint; all that can be found in one pass is told at once.
 //!
-//! Defaults: 30 runs; metrics wall, user, system, max_rss (wall always); policy distinct, scope benchmark; confidence
+//! Defaults: 31 runs, the fewest that the Speedup-Test calls many; metrics wall, user, system, max_rss (wall always); policy distinct, scope benchmark; confidence
 //! 0.95, weights equal, precision 0.05; timeout 10 minutes, no warm-up, exit code 0; 3 attempts; output limited to 64 MiB,
 //! of which 16 KiB are kept of failed runs.
 

@@ -45,7 +45,7 @@ fn the_locale_example_compares_two_locales_on_many_tools() {
     assert_eq!(experiment.versions[1].env["LC_ALL"], "C");
     assert!(experiment.benchmarks.len() >= 30);
     assert_eq!(experiment.benchmarks[0].name, "sort");
-    assert_eq!((experiment.runs, experiment.independence.policy), (30, Policy::Any));
+    assert_eq!((experiment.runs, experiment.independence.policy), (35, Policy::Any));
     let hashed = experiment.benchmarks.iter().filter(|b| b.expect.stdout_blake3.is_some()).count();
     assert!(hashed >= 30, "outputs are checked");
     assert!(experiment.setup.is_some());
@@ -78,7 +78,7 @@ fn every_placeholder_of_the_examples_is_filled_in() {
 fn the_shortest_plan_has_the_documented_defaults() {
     let experiment = read(SHORTEST);
     assert_eq!(experiment.seed, Seed(7), "the fallback");
-    assert_eq!((experiment.runs, experiment.drawn, experiment.limits.attempts), (30, None, 3));
+    assert_eq!((experiment.runs, experiment.drawn, experiment.limits.attempts), (31, None, 3));
     assert_eq!(experiment.metrics, [Metric::Wall, Metric::User, Metric::System, Metric::MaxRss]);
     assert_eq!(experiment.independence.policy, Policy::Distinct);
     assert_eq!(experiment.independence.scope, Scope::Benchmark);
