@@ -54,5 +54,10 @@ pub(crate) fn rendered(report: &Report, paint: Paint, width: usize) -> String {
     mishaps::write(&mut page, report);
     caveats::write(&mut page, report);
     closing::write(&mut page, report);
+    // A terminal shows the end of a long text.
+    if !report.suites.is_empty() {
+        page.heading("In short");
+        opening::write_verdict(&mut page, report);
+    }
     page.into_text()
 }

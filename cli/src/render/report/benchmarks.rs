@@ -178,8 +178,10 @@ pub(super) fn write_metrics(page: &mut Page, report: &Report) {
             let ratios = row.ratios.iter().map(|value| optional(value, &|value| ratio(value, None)));
             std::iter::once(name).chain(medians).chain(ratios).collect::<Vec<_>>()
         };
-        let rows: Vec<_> = metric.rows.iter().map(row).collect();
+        let is_known = |row: &&speedup_analysis::study::MetricRow| row.medians.iter().any(Option::is_some);
+        let rows: Vec<_> = metric.rows.iter().filter(is_known).map(row).collect();
         page.table(&columns, &rows);
+        write_unknown(page, metric, metric.rows.len() - rows.len());
     }
     if let Some(metric) = report.metrics.iter().find(|metric| has_values(metric)) {
         page.paragraph(
@@ -187,6 +189,18 @@ pub(super) fn write_metrics(page: &mut Page, report: &Report) {
             Tone::Plain,
         );
     }
+}
+
+/// Where a metric is not known. Of memory that is usual: Linux counts the agent's as the program's until it has more.
+fn write_unknown(page: &mut Page, metric: &MetricReport, unknown: usize) {
+    if unknown == 0 {
+        return;
+    }
+    let why = match metric.metric.as_str() {
+        "max_rss" => "it took no more memory than the agent that started it",
+        _ => "none was reported",
+    };
+    page.paragraph(&format!("Not known of {}: {why}.", counted(unknown as u64, "benchmark")), Tone::Plain);
 }
 
 fn has_values(metric: &MetricReport) -> bool {

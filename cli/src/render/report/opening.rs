@@ -13,11 +13,16 @@ pub(super) fn write(page: &mut Page, report: &Report) {
     }
     page.paragraph(&progress(report), Tone::Plain);
     page.heading("Verdict");
+    write_verdict(page, report);
+}
+
+/// What was shown, and what that is worth.
+pub(super) fn write_verdict(page: &mut Page, report: &Report) {
     for suite in &report.suites {
         page.paragraph(&suite.sentence, tone(suite.verdict));
         let accelerated = suite.proportions.first().filter(|accelerated| accelerated.benchmarks > 1);
         if let Some(accelerated) = accelerated {
-            page.paragraph(&proportion(accelerated, head.confidence), Tone::Plain);
+            page.paragraph(&proportion(accelerated, report.head.confidence), Tone::Plain);
         }
     }
     if report.suites.is_empty() {

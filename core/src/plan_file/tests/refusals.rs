@@ -175,7 +175,7 @@ fn numbers_out_of_range() {
         "1 to 5000000",
     );
     expect_one(&and("[repetitions]\nruns = 4294967295\n"), (9, 8), "out of range", "1 to 5000000");
-    expect_one(&and("[repetitions]\nruns = 5000000\n"), (9, 8), "has 40000000 runs", "lower one");
+    expect_one(&and("[repetitions]\nruns = 5000000\n"), (9, 8), "has 10000000 runs", "lower one");
     expect_one(&and("[repetitions]\nruns = 4294967296\n"), (9, 8), "out of range for `runs`", "Runs of");
     let huge = and(&format!("[repetitions]\nruns = {}\n", "9".repeat(100)));
     expect_one(&huge, (9, 8), "9…", "");
