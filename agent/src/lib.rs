@@ -4,9 +4,9 @@
 //! It has one thread. While a run is timed that thread waits for the run's end and for nothing else, so nothing of the
 //! agent wakes, sends, receives or logs; the connection is kept alive by the kernels.
 //!
-//! In reading order: [`service`] (what starts, and the loop), [`link`] (the connection), [`outbox`] (reports on disk),
-//! [`runner`] (a work order into a record) on [`workplace`] (its directories) and [`launch`] (the instrument),
-//! [`probe`] (what the host is).
+//! In reading order: `service` (what starts, and the loop), `link` (the connection), `outbox` (reports on disk),
+//! `runner` (a work order into a record) on `workplace` (its directories) and [`launch`] (the instrument),
+//! `probe` (what the host is).
 
 pub mod launch;
 mod link;

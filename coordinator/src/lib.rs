@@ -1,12 +1,12 @@
 //! The coordinator's shell: it gives the machine of `speedup-core` a clock, a journal, a store and gRPC doors. It
 //! records and does not conclude: nothing here knows a statistic.
 //!
-//! One task owns the machine ([`owner`]); everyone else holds a [`Handle`]. What the machine decides goes, in groups, to
-//! the [`committer`], which makes it durable and only then sends grants, acknowledgements and answers. From there it
-//! goes to the [`indexer`], which keeps the [`store`] in step; the store can always be rebuilt from the journal.
+//! One task owns the machine (`owner`); everyone else holds a [`Handle`]. What the machine decides goes, in groups, to
+//! the `committer`, which makes it durable and only then sends grants, acknowledgements and answers. From there it
+//! goes to the `indexer`, which keeps the `store` in step; the store can always be rebuilt from the journal.
 //!
-//! In reading order: [`server`] (what starts and stops), [`recovery`], [`timeline`], [`owner`] and [`handle`],
-//! [`committer`], [`indexer`], [`store`], [`status`], [`door`].
+//! In reading order: `server` (what starts and stops), `recovery`, `timeline`, `owner` and `handle`,
+//! `committer`, `indexer`, `store`, `status`, `door`.
 
 mod committer;
 mod door;

@@ -30,9 +30,9 @@ fn every_run_is_settled_exactly_once_whatever_happens() {
     let mut happened: BTreeMap<&str, u64> = BTreeMap::new();
     for seed in 0..number("SPEEDUP_SIM_SEEDS").unwrap_or(SEEDS) {
         match catch_unwind(AssertUnwindSafe(|| simulate(seed, false))) {
-            Ok(world) => {
-                world.happened().into_iter().for_each(|what| *happened.entry(what).or_default() += 1)
-            }
+            Ok(world) => world.happened().into_iter().for_each(|what| {
+                *happened.entry(what).or_default() += 1;
+            }),
             Err(panic) => {
                 eprintln!("replay with SPEEDUP_SIM_SEED={seed}");
                 std::panic::resume_unwind(panic);
