@@ -55,6 +55,8 @@ pub(crate) struct Outbox {
     unacknowledged: BTreeMap<LeaseEpoch, Report>,
     epoch: AgentEpoch,
     entries: u64,
+    /// Whether something was written that has to be durable before the agent goes on.
+    is_due: bool,
 }
 
 impl Outbox {
@@ -66,7 +68,7 @@ impl Outbox {
         if let Some(cut) = recovery.cut {
             tracing::warn!(file = %cut.file.display(), bytes = cut.bytes, "cut off the torn tail of the outbox");
         }
-        let mut outbox = Self { journal, unacknowledged: BTreeMap::new(), epoch: AgentEpoch(0), entries: 0 };
+        let mut outbox = Self { journal, unacknowledged: BTreeMap::new(), epoch: AgentEpoch(0), entries: 0, is_due: false };
         outbox.replay()?;
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let wall = u64::try_from(wall).unwrap_or(0);
@@ -93,25 +95,30 @@ impl Outbox {
     /// Remembers a start, durably.
     pub(crate) fn remember(&mut self, epoch: AgentEpoch) -> Result<(), OutboxError> {
         self.epoch = epoch;
+        self.is_due = true;
         self.write(&OutboxEntry::Epoch(epoch))?;
         self.sync()
     }
 
-    /// Keeps a report; durable after [`Outbox::sync`], and through the death of this process at once.
+    /// Keeps a report; durable after [`Outbox::sync`].
     pub(crate) fn keep(&mut self, report: Report) -> Result<(), OutboxError> {
         let mut bytes = Vec::new();
         outbox_payload::encode_report(&report, &mut bytes);
         self.append(&bytes)?;
+        self.is_due = true;
         self.unacknowledged.insert(report.lease, report);
         Ok(())
     }
 
-    /// Makes what was kept durable.
+    /// Makes what was kept durable. What was let go of waits for the next report: to send one once more does no harm.
     pub(crate) fn sync(&mut self) -> Result<(), OutboxError> {
+        if !std::mem::take(&mut self.is_due) {
+            return Ok(());
+        }
         self.journal.sync().map(drop).map_err(OutboxError::Write)
     }
 
-    /// Lets go of a report that the coordinator has. Not synced: to send it once more would do no harm.
+    /// Lets go of a report that the coordinator has.
     pub(crate) fn forget(&mut self, lease: LeaseEpoch) -> Result<(), OutboxError> {
         self.unacknowledged.remove(&lease);
         if self.unacknowledged.is_empty() && self.entries > ENTRIES_KEPT {

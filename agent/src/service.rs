@@ -190,6 +190,7 @@ impl Service {
             for action in self.agent.handle(input) {
                 next = self.perform(action).await?.or(next);
             }
+            // The report is on its way while the outbox is synced: the agent's disk and the coordinator's work at once.
             if let Some(link) = &self.link {
                 link.flush().await;
             }
