@@ -68,7 +68,13 @@ impl Outbox {
         if let Some(cut) = recovery.cut {
             tracing::warn!(file = %cut.file.display(), bytes = cut.bytes, "cut off the torn tail of the outbox");
         }
-        let mut outbox = Self { journal, unacknowledged: BTreeMap::new(), epoch: AgentEpoch(0), entries: 0, is_due: false };
+        let mut outbox = Self {
+            journal,
+            unacknowledged: BTreeMap::new(),
+            epoch: AgentEpoch(0),
+            entries: 0,
+            is_due: false,
+        };
         outbox.replay()?;
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let wall = u64::try_from(wall).unwrap_or(0);

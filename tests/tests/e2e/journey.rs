@@ -55,6 +55,22 @@ fn the_readmes_first_command_runs() {
 }
 
 #[test]
+fn the_second_example_compares_two_builds() {
+    let data = tempfile::tempdir().expect("a directory");
+    let mut command = Command::new(SPEEDUP);
+    command.args(["run", "examples/builds.toml", "-r", "4", "--output", "json"]);
+    let output =
+        command.current_dir(root()).env("XDG_STATE_HOME", data.path()).output().expect("the command");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON value");
+    assert_eq!(report["head"]["state"], "complete", "{report}");
+    assert!(
+        report["suites"][0]["speedup"].as_f64().is_some_and(|speedup| speedup > 1.0),
+        "-O2 is faster: {report}"
+    );
+}
+
+#[test]
 fn from_a_plan_to_an_export_on_fresh_hosts() {
     let pool = Pool::start(SPEEDUP, 16);
     let experiment = pool.submit(&plan("distinct"), &[]);

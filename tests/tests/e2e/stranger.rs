@@ -1,10 +1,20 @@
 //! Strangers at the agents' door: garbage, oversized and out-of-order messages, reports of runs that were never given.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
 use speedup_proto::v1;
 use speedup_proto::v1::agents_client::AgentsClient;
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::pool::{PATIENCE, Pool, eventually};
 use tokio_stream::StreamExt as _;
 use tonic::{Code, Status};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
+use tonic_reflection::pb::v1::ServerReflectionRequest;
+use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 
 use crate::SPEEDUP;
 
@@ -77,11 +87,55 @@ async fn strangers_are_turned_away_and_the_service_goes_on() {
     assert!(claimed.iter().any(turned_away), "the host has an agent already: {claimed:?}");
 
     never_given(&pool).await;
+    garbage(&pool);
 
     let plan = "[experiment]\nname = \"after\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
         [benchmarks.true]\ncommand = [\"true\"]\n[repetitions]\nruns = 2\n[independence]\npolicy = \"any\"\n";
     let experiment = pool.submit(plan, &[]);
     eventually("the service goes on", || pool.is_finished(&experiment).then_some(()));
+}
+
+/// Bytes that are no HTTP, and HTTP that is no gRPC.
+fn garbage(pool: &Pool) {
+    let address = pool.url().replace("http://", "");
+    for bytes in
+        [&[0xA5_u8; 4_096][..], b"GET / HTTP/1.1\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xFF\xFF\xFF"]
+    {
+        let mut stream = TcpStream::connect(&address).expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        // Whatever is answered, the connection ends; a reset, even while this is written, is an end as well.
+        let _ = stream.write_all(bytes);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+}
+
+#[tokio::test]
+async fn the_standard_services_answer() {
+    let pool = Pool::without_agents(SPEEDUP);
+    let channel = tonic::transport::Endpoint::from_shared(pool.url()).expect("a URL").connect().await;
+    let channel = channel.expect("a connection");
+    let mut health = HealthClient::new(channel.clone());
+    for service in ["speedup.v1.Experiments", "speedup.v1.Hosts", "speedup.v1.Agents"] {
+        let request = HealthCheckRequest { service: service.to_owned() };
+        let answer = health.check(request).await.expect("an answer").into_inner();
+        assert_eq!(answer.status(), ServingStatus::Serving, "{service}");
+    }
+    let mut reflection = ServerReflectionClient::new(channel);
+    let list = ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(MessageRequest::ListServices(String::new())),
+    };
+    let answers = reflection.server_reflection_info(tokio_stream::iter([list])).await.expect("an answer");
+    let answer = answers.into_inner().next().await.expect("one").expect("a message");
+    let Some(MessageResponse::ListServicesResponse(listed)) = answer.message_response else {
+        panic!("services are listed: {answer:?}");
+    };
+    let names: Vec<String> = listed.service.into_iter().map(|service| service.name).collect();
+    for service in ["speedup.v1.Experiments", "speedup.v1.Hosts", "speedup.v1.Agents", "speedup.v1.Analysis"]
+    {
+        assert!(names.iter().any(|name| name == service), "{service} is among {names:?}");
+    }
 }
 
 /// A report of a lease that was never given is refused and changes nothing.

@@ -1,0 +1,155 @@
+//! How long a coordinator takes to start on a journal of many recorded runs, and how much memory it needs: with the store
+//! in step, and with the store gone. The journal is written by the machine itself, without a network; each start is
+//! measured in a process of its own.
+//!
+//! `cargo bench -p speedup-coordinator --bench recovery`; `SPEEDUP_BENCH_RUNS` sets the runs (1 000 000).
+#![expect(clippy::print_stdout, reason = "a program that prints figures")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command as Process;
+use std::sync::Arc;
+use std::time::Instant;
+
+use speedup_coordinator::{Options, start};
+use speedup_core::experiment::{
+    AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput, Limits,
+    Metric, OutputChoice, Policy, Scope, Version, Weights,
+};
+use speedup_core::host::HostFacts;
+use speedup_core::id::{AgentEpoch, AgentId, ExperimentId};
+use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
+use speedup_core::plan::Plan;
+use speedup_core::record::{Outcome, Output, Record};
+use speedup_core::seed::Seed;
+use speedup_core::time::{Span, Timestamp};
+use speedup_journal::{Journal, JournalId, PayloadVersion};
+use speedup_proto::journal_payload;
+use uuid::Uuid;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Runs of one experiment; there are as many experiments as it takes.
+const RUNS_EACH: u32 = 100_000;
+
+fn main() -> Result<(), Failure> {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(at) = arguments.iter().position(|argument| argument == "--recover") {
+        return recover(Path::new(&arguments[at + 1]));
+    }
+    let runs: u32 =
+        std::env::var("SPEEDUP_BENCH_RUNS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000_000);
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    write(directory.path(), runs)?;
+    for what in ["store built from the journal", "store in step", "store in step"] {
+        let output = Process::new(&arguments[0]).arg("--recover").arg(directory.path()).output()?;
+        println!("{runs} runs, {what}: {}", String::from_utf8_lossy(&output.stdout).trim());
+    }
+    Ok(())
+}
+
+fn recover(data: &Path) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let begin = Instant::now();
+    let options =
+        Options { data: data.to_owned(), bind: ([127, 0, 0, 1], 0).into(), settings: Settings::default() };
+    let coordinator = runtime.block_on(start(options, |_, routes| routes))?;
+    let seconds = begin.elapsed().as_secs_f64();
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let field =
+        |name: &str| status.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+    println!("listens after {seconds:.2} s; {} {}", field("VmRSS"), field("VmHWM"));
+    runtime.block_on(coordinator.stop());
+    Ok(())
+}
+
+fn write(data: &Path, runs: u32) -> Result<(), Failure> {
+    let folder = data.join("journal");
+    std::fs::create_dir_all(&folder)?;
+    let (mut journal, _) = Journal::open(&folder, &speedup_journal::Options::new(JournalId([1; 16])))?;
+    let mut machine = Machine::new(Settings::default());
+    let mut clock = 0_u64;
+    let mut buffer = Vec::new();
+    let mut handle = |command: Command| -> Result<Vec<Effect>, Failure> {
+        clock += 1_000;
+        let outcome = machine.handle(Timestamp(clock), command)?;
+        for event in outcome.events {
+            buffer.clear();
+            if journal_payload::encode(&event, &mut buffer).is_ok() {
+                journal.append(PayloadVersion(journal_payload::VERSION), &buffer)?;
+            }
+        }
+        if clock.is_multiple_of(1_000_000) {
+            journal.sync()?;
+        }
+        Ok(outcome.effects)
+    };
+    let speaker = Speaker { host: "4d2c7c1e5f0b4f0c9d3e2b7a6c5d4e3f".parse()?, epoch: AgentEpoch(1) };
+    let facts = HostFacts {
+        host: speaker.host.clone(),
+        boot: "8b6e1a52-3f5f-4b53-9c0e-0123456789ab".parse()?,
+        allocation: None,
+        fingerprint: BTreeMap::new(),
+    };
+    handle(Command::Join { facts, agent: AgentId(Uuid::from_u128(1)), epoch: speaker.epoch })?;
+    for number in 0..runs.div_ceil(RUNS_EACH) {
+        let plan = Arc::new(Plan::draw(experiment(RUNS_EACH.min(runs) / 20)));
+        let (experiment, by) = (ExperimentId(Uuid::from_u128(u128::from(number))), "bench".to_owned());
+        handle(Command::Submit { experiment, plan: plan.clone(), by, wait_for_hosts: false })?;
+        for _ in 0..plan.runs() {
+            let asked = handle(Command::Ask(speaker.clone()))?;
+            let Some(Effect::Grant { lease, .. }) = asked.first() else {
+                return Err("nothing was granted".into());
+            };
+            let (lease, executed_by) = (lease.epoch, speaker.epoch);
+            handle(Command::Started { speaker: speaker.clone(), lease })?;
+            handle(Command::Report { speaker: speaker.clone(), lease, executed_by, record: record() })?;
+        }
+    }
+    journal.sync()?;
+    journal.close()?;
+    Ok(())
+}
+
+fn record() -> Record {
+    let stream = Output { bytes: 1_024, blake3: [7; 32], kept: Vec::new() };
+    let metrics =
+        [Metric::Wall, Metric::User, Metric::System, Metric::MaxRss].map(|metric| (metric, 12_345_678));
+    Record {
+        outcome: Outcome::Measured,
+        started_unix_ns: 1_790_000_000_000_000_000,
+        metrics: metrics.into(),
+        stdout: stream.clone(),
+        stderr: stream,
+        survivors: 0,
+        agent_switches: 1,
+    }
+}
+
+fn experiment(runs: u32) -> Experiment {
+    let version = |name: &str| Version { name: name.to_owned(), env: [].into(), vars: [].into() };
+    let benchmark = |number: u32| Benchmark {
+        name: format!("b{number}"),
+        command: CommandLine::Exact(vec!["true".to_owned()]),
+        env: [].into(),
+        expect: Expectation { exit: 0, stdout_blake3: None },
+        timeout: Span::from_secs(60),
+        warmup: 0,
+        weight: None,
+    };
+    Experiment {
+        name: "bench".to_owned(),
+        description: String::new(),
+        seed: Seed(1),
+        versions: vec![version("old"), version("new")],
+        benchmarks: (0..10).map(benchmark).collect(),
+        drawn: None,
+        runs,
+        metrics: vec![Metric::Wall, Metric::User, Metric::System, Metric::MaxRss],
+        independence: Independence { policy: Policy::Any, scope: Scope::Benchmark },
+        analysis: AnalysisChoice { confidence: 0.95, weights: Weights::Equal, precision: 0.05 },
+        setup: None,
+        limits: Limits { attempts: 3 },
+        output: OutputChoice { limit: 1 << 20, keep: 1 << 10, keep_of: KeepOutput::Failed },
+    }
+}
