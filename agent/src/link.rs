@@ -55,6 +55,8 @@ pub enum LinkError {
 pub(crate) struct Link {
     up: mpsc::Sender<v1::AgentMessage>,
     down: Streaming<v1::CoordinatorMessage>,
+    /// Whether something was said since the last flush.
+    has_said: bool,
 }
 
 /// The coordinator's address, checked.
@@ -82,16 +84,20 @@ impl Link {
             up.try_send(message.into()).map_err(|_| LinkError::Stuck)?;
         }
         let session = client.session(ReceiverStream::new(messages)).await.map_err(LinkError::Ended)?;
-        Ok(Self { up, down: session.into_inner() })
+        Ok(Self { up, down: session.into_inner(), has_said: false })
     }
 
     /// Says something; it leaves while the loop waits, or with [`Link::flush`].
-    pub(crate) fn say(&self, message: AgentMessage) -> Result<(), LinkError> {
+    pub(crate) fn say(&mut self, message: AgentMessage) -> Result<(), LinkError> {
+        self.has_said = true;
         self.up.try_send(message.into()).map_err(|_| LinkError::Stuck)
     }
 
     /// Lets what was said leave this process, as far as the connection takes it.
-    pub(crate) async fn flush(&self) {
+    pub(crate) async fn flush(&mut self) {
+        if !std::mem::take(&mut self.has_said) {
+            return;
+        }
         for _ in 0..TURNS_TO_FLUSH {
             tokio::task::yield_now().await;
         }

@@ -106,7 +106,7 @@ impl Outbox {
         self.sync()
     }
 
-    /// Keeps a report; durable after [`Outbox::sync`].
+    /// Keeps a report; on the disk after [`Outbox::sync`].
     pub(crate) fn keep(&mut self, report: Report) -> Result<(), OutboxError> {
         let mut bytes = Vec::new();
         outbox_payload::encode_report(&report, &mut bytes);
@@ -114,6 +114,11 @@ impl Outbox {
         self.is_due = true;
         self.unacknowledged.insert(report.lease, report);
         Ok(())
+    }
+
+    /// Whether a report waits for a sync.
+    pub(crate) fn is_due(&self) -> bool {
+        self.is_due
     }
 
     /// Makes what was kept durable. What was let go of waits for the next report: to send one once more does no harm.
@@ -127,6 +132,7 @@ impl Outbox {
     /// Lets go of a report that the coordinator has.
     pub(crate) fn forget(&mut self, lease: LeaseEpoch) -> Result<(), OutboxError> {
         self.unacknowledged.remove(&lease);
+        self.is_due &= !self.unacknowledged.is_empty();
         if self.unacknowledged.is_empty() && self.entries > ENTRIES_KEPT {
             self.journal.reset().map_err(OutboxError::Write)?;
             self.entries = 0;

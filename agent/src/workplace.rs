@@ -43,8 +43,12 @@ impl Workplace {
     /// An empty working directory.
     pub(crate) fn new_work(&self) -> io::Result<PathBuf> {
         let work = self.root.join("work");
-        remove(&work)?;
-        std::fs::create_dir(&work)?;
+        // Most runs leave nothing there.
+        let is_empty = std::fs::read_dir(&work).is_ok_and(|mut entries| entries.next().is_none());
+        if !is_empty {
+            remove(&work)?;
+            std::fs::create_dir(&work)?;
+        }
         Ok(work)
     }
 

@@ -1,7 +1,7 @@
 //! The committer: one thread that makes groups durable, one sync a group, and only then lets anything be sent or
 //! answered. A write or sync that fails is final: nothing is acknowledged any more, and the process has to end.
 
-use speedup_core::event::Event;
+use speedup_core::event::{Change, Event};
 use speedup_journal::{Journal, PayloadVersion, Position, WriteError};
 use speedup_proto::journal_payload;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -19,13 +19,20 @@ pub(crate) struct Committer {
     pub(crate) durable: watch::Sender<Position>,
     pub(crate) index: std::sync::mpsc::SyncSender<Batch>,
     pub(crate) failed: oneshot::Sender<WriteError>,
+    /// Events that wait for the next sync, because nobody waits for them.
+    pub(crate) held: Vec<Event>,
 }
 
 impl Committer {
     /// Commits groups until the owner is gone or the journal fails.
     pub(crate) fn run(mut self, mut groups: mpsc::Receiver<Group>) {
         let mut buffer = Vec::new();
-        while let Some(group) = groups.blocking_recv() {
+        while let Some(mut group) = groups.blocking_recv() {
+            if says_only_that_runs_began(&group) {
+                self.held.append(&mut group.events);
+                continue;
+            }
+            group.events.splice(0..0, self.held.drain(..));
             if let Err(error) = self.commit(&group.events, &mut buffer) {
                 tracing::error!("nothing is acknowledged any more: {}", chain(&error));
                 // The receiver is gone only when the server has stopped already.
@@ -34,11 +41,16 @@ impl Committer {
             }
             self.publish(group);
         }
+        let held = std::mem::take(&mut self.held);
+        if let Err(error) = self.commit(&held, &mut buffer) {
+            tracing::error!("the last events were not written: {}", chain(&error));
+        }
         if let Err(error) = self.journal.close() {
             tracing::error!("closing the journal failed; the next start will check it: {error}");
         }
     }
 
+    /// Makes events durable, with one sync.
     fn commit(&mut self, events: &[Event], buffer: &mut Vec<u8>) -> Result<(), WriteError> {
         if events.is_empty() {
             return Ok(());
@@ -66,4 +78,10 @@ impl Committer {
             let _ = self.index.send(Batch { events: group.events, ended: group.ended, end });
         }
     }
+}
+
+/// Nobody waits for the word that a run began, and a sync would fall into the run: it goes with the next group.
+fn says_only_that_runs_began(group: &Group) -> bool {
+    let began = |event: &Event| matches!(event.change, Change::RunStarted { .. });
+    group.sends.is_empty() && group.answers.is_empty() && group.events.iter().all(began)
 }

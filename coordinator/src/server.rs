@@ -192,7 +192,7 @@ fn start_workers(recovered: Recovered) -> Result<Workers, StartError> {
     let thread = |name: &str, work: Box<dyn FnOnce() + Send>| {
         std::thread::Builder::new().name(name.to_owned()).spawn(work).map_err(StartError::Thread)
     };
-    let committer = Committer { journal, durable, index, failed: fail };
+    let committer = Committer { journal, durable, index, failed: fail, held: Vec::new() };
     let to_store = store.clone();
     let threads = vec![
         thread("committer", Box::new(move || committer.run(to_commit)))?,
