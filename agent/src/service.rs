@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::id::{AllocationId, BootId, HostId};
-use speedup_core::message::AgentMessage;
+use speedup_core::message::{AgentMessage, CoordinatorMessage};
 use thiserror::Error;
 use tonic::transport::Endpoint;
 
@@ -181,7 +181,13 @@ impl Service {
                 () = tokio::time::sleep(patience) => Ok((patience == QUIET).then_some(Input::Quiet)),
             };
             match heard {
-                Ok(Some(input)) => self.take(input).await?,
+                Ok(Some(input)) => {
+                    if input == Input::Heard(CoordinatorMessage::Welcome) {
+                        tracing::info!("joined the pool");
+                        self.complaint = None;
+                    }
+                    self.take(input).await?;
+                }
                 Ok(None) => self.outbox(Outbox::sync)?,
                 Err(error) => return Ok(Err(error)),
             }
@@ -220,7 +226,11 @@ impl Service {
                 if let Some(link) = &mut self.link {
                     link.flush().await;
                 }
-                return Ok(Some(Input::Executed(self.runner.execute(&grant, self.stop.flag()))));
+                let record = self.runner.execute(&grant, self.stop.flag());
+                if self.stop.is_wished() {
+                    self.agent.handle(Input::Retire);
+                }
+                return Ok(Some(Input::Executed(record)));
             }
             Action::Complain { lease, reason } => tracing::warn!(%lease, "a report was refused: {reason}"),
             Action::Withdraw { reason } => {

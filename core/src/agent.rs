@@ -23,6 +23,8 @@ pub enum Input {
     Heard(CoordinatorMessage),
     /// The execution of the granted work is over.
     Executed(Record),
+    /// The agent is to end: it asks for no more work.
+    Retire,
     /// Nothing was heard for a while although nothing is executed: what was said may have been lost.
     Quiet,
 }
@@ -64,6 +66,7 @@ pub struct Agent {
     executing: Option<LeaseEpoch>,
     outbox: BTreeMap<LeaseEpoch, Report>,
     newest_lease: Option<LeaseEpoch>,
+    is_retiring: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +80,16 @@ impl Agent {
     /// An agent that has just started: `epoch` is later than any start before, `outbox` what they left unacknowledged.
     pub fn new(facts: HostFacts, agent: AgentId, epoch: AgentEpoch, outbox: Vec<Report>) -> Self {
         let outbox = outbox.into_iter().map(|report| (report.lease, report)).collect();
-        Self { facts, agent, epoch, link: Link::Down, executing: None, outbox, newest_lease: None }
+        Self {
+            facts,
+            agent,
+            epoch,
+            link: Link::Down,
+            executing: None,
+            outbox,
+            newest_lease: None,
+            is_retiring: false,
+        }
     }
 
     /// Takes in what happened; says what to do.
@@ -93,6 +105,10 @@ impl Agent {
             }
             Input::Heard(message) => self.heard(message),
             Input::Executed(record) => self.executed(record),
+            Input::Retire => {
+                self.is_retiring = true;
+                Vec::new()
+            }
             Input::Quiet => match self.link {
                 Link::Down => Vec::new(),
                 Link::Joining => vec![self.join()],
@@ -152,7 +168,7 @@ impl Agent {
     fn granted(&mut self, grant: Box<Grant>) -> Vec<Action> {
         let is_new = self.newest_lease.is_none_or(|newest| grant.lease > newest);
         let is_mine = grant.agent_epoch == self.epoch;
-        if !is_new || !is_mine || self.executing.is_some() || self.link != Link::Joined {
+        if !is_new || !is_mine || self.is_retiring || self.executing.is_some() || self.link != Link::Joined {
             return Vec::new();
         }
         self.newest_lease = Some(grant.lease);
@@ -177,7 +193,8 @@ impl Agent {
     }
 
     fn ask(&self) -> Option<Action> {
-        (self.link == Link::Joined && self.executing.is_none()).then_some(Action::Send(AgentMessage::Ask))
+        let is_free = self.link == Link::Joined && self.executing.is_none() && !self.is_retiring;
+        is_free.then_some(Action::Send(AgentMessage::Ask))
     }
 
     fn join(&self) -> Action {
