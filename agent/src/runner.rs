@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use speedup_core::experiment::{KeepOutput, Metric};
+use speedup_core::id::BootId;
 use speedup_core::message::Grant;
 use speedup_core::record::{Failure, MAX_REASON_BYTES, Outcome, Output, Record};
 use speedup_core::time::Span;
@@ -30,6 +31,7 @@ const SETUP_LIMIT: u64 = 16 << 20;
 pub(crate) struct Runner {
     launcher: Launcher,
     state: PathBuf,
+    boot: BootId,
 }
 
 /// Why a run was not executed, in words.
@@ -37,8 +39,8 @@ struct NotExecuted(String);
 
 impl Runner {
     /// A runner with its directories under `state`.
-    pub(crate) fn new(state: &Path) -> Result<Self, LaunchError> {
-        Ok(Self { launcher: Launcher::new()?, state: state.to_owned() })
+    pub(crate) fn new(state: &Path, boot: BootId) -> Result<Self, LaunchError> {
+        Ok(Self { launcher: Launcher::new()?, state: state.to_owned(), boot })
     }
 
     /// Executes a work order. When `stop` is raised the run is given up.
@@ -58,22 +60,33 @@ impl Runner {
 
     fn attempt(&mut self, grant: &Grant, stop: &AtomicBool) -> Result<Record, NotExecuted> {
         let order = &grant.order;
-        let place = Workplace::of(&self.state, grant.experiment)
+        let place = Workplace::of(&self.state, &self.boot, grant.experiment)
             .map_err(|error| NotExecuted(format!("cannot make the experiment's directory: {error}")))?;
         self.set_up(order, &place, stop)?;
+        let done = self.run(order, &place, stop);
+        place.clear_work();
+        done
+    }
+
+    fn run(
+        &mut self,
+        order: &WorkOrder,
+        place: &Workplace,
+        stop: &AtomicBool,
+    ) -> Result<Record, NotExecuted> {
         let input = place.input();
         let input = input
             .to_str()
             .ok_or_else(|| NotExecuted("the state directory's path is not UTF-8".to_owned()))?;
         let resolved = order.resolve(input).map_err(|error| NotExecuted(error.to_string()))?;
         for number in 1..=order.warmup {
-            let execution = self.launch(order, &resolved, &place, stop)?;
+            let execution = self.launch(order, &resolved, place, stop)?;
             if let Some(failure) = judge(order, &execution) {
                 let failure = Failure::Warmup { number, failure: failure.words() };
                 return Ok(record(order, execution, Outcome::Failed(failure)));
             }
         }
-        let execution = self.launch(order, &resolved, &place, stop)?;
+        let execution = self.launch(order, &resolved, place, stop)?;
         let outcome = judge(order, &execution).map_or(Outcome::Measured, Outcome::Failed);
         Ok(record(order, execution, outcome))
     }

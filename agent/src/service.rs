@@ -111,6 +111,8 @@ struct Service {
     unsaid: Vec<AgentMessage>,
     backoff: Duration,
     complaint: Option<String>,
+    /// Why the agent has to end once it has said what it has to say.
+    broken: Option<AgentError>,
 }
 
 impl Service {
@@ -127,8 +129,8 @@ impl Service {
         tracing::info!(host = %facts.host, agent = %outbox.agent(), epoch = %outbox.epoch(),
             unacknowledged = outbox.reports().len(), "the agent starts");
         Ok(Self {
+            runner: Runner::new(&root, facts.boot.clone())?,
             agent: Agent::new(facts, outbox.agent(), outbox.epoch(), outbox.reports()),
-            runner: Runner::new(&root)?,
             stop: Stop::listen().map_err(AgentError::Process)?,
             outbox,
             outbox_path,
@@ -137,6 +139,7 @@ impl Service {
             unsaid: Vec::new(),
             backoff: BACKOFF.0,
             complaint: None,
+            broken: None,
         })
     }
 
@@ -182,7 +185,7 @@ impl Service {
             };
             match heard {
                 Ok(Some(input)) => {
-                    if input == Input::Heard(CoordinatorMessage::Welcome) {
+                    if matches!(input, Input::Heard(CoordinatorMessage::Welcome { .. })) {
                         tracing::info!("joined the pool");
                         self.complaint = None;
                     }
@@ -206,6 +209,9 @@ impl Service {
                 Some(link) => link.flush().await,
                 None => self.outbox(Outbox::sync)?,
             }
+            if let Some(error) = self.broken.take() {
+                return Err(error);
+            }
         }
         Ok(())
     }
@@ -213,7 +219,8 @@ impl Service {
     async fn perform(&mut self, action: Action) -> Result<Option<Input>, AgentError> {
         match action {
             Action::Send(message) => self.say(message),
-            Action::Keep(report) => self.outbox(|outbox| outbox.keep(report))?,
+            // A report that cannot be kept is still sent; then the agent ends.
+            Action::Keep(report) => self.broken = self.outbox(|outbox| outbox.keep(report)).err(),
             Action::Forget(lease) => {
                 self.backoff = BACKOFF.0;
                 self.outbox(|outbox| outbox.forget(lease))?;

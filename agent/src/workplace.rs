@@ -2,15 +2,18 @@
 //!
 //! ```text
 //! STATE/experiments/ID/input   what the setup step made; {input} in commands
-//! STATE/experiments/ID/ready   there once the setup has succeeded; holds the hash of its command
+//! STATE/experiments/ID/ready   there once the setup has succeeded; holds its command's hash and the boot: what was made
+//!                              before a power cut may not be whole
 //! STATE/experiments/ID/work    the working directory of one run, new for each
 //! ```
 
+use std::fs::Permissions;
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use speedup_core::id::ExperimentId;
+use speedup_core::id::{BootId, ExperimentId};
 use speedup_core::work::Resolved;
 
 /// Experiments whose directories are kept; older ones make room for a new one.
@@ -20,11 +23,12 @@ const KEPT: usize = 8;
 #[derive(Clone, Debug)]
 pub(crate) struct Workplace {
     root: PathBuf,
+    boot: BootId,
 }
 
 impl Workplace {
     /// The workplace of an experiment, made if it is not there.
-    pub(crate) fn of(state: &Path, experiment: ExperimentId) -> io::Result<Self> {
+    pub(crate) fn of(state: &Path, boot: &BootId, experiment: ExperimentId) -> io::Result<Self> {
         let all = state.join("experiments");
         let root = all.join(experiment.to_string());
         if !root.exists() {
@@ -32,7 +36,7 @@ impl Workplace {
             make_room(&all)?;
         }
         std::fs::create_dir_all(root.join("input"))?;
-        Ok(Self { root })
+        Ok(Self { root, boot: boot.clone() })
     }
 
     /// What the setup step made.
@@ -52,9 +56,16 @@ impl Workplace {
         Ok(work)
     }
 
+    /// Removes what a run left in its working directory: it may be all of the disk.
+    pub(crate) fn clear_work(&self) {
+        if let Err(error) = remove(&self.root.join("work")) {
+            tracing::warn!("cannot remove what a run left: {error}");
+        }
+    }
+
     /// Whether this setup has succeeded here before.
     pub(crate) fn is_ready(&self, setup: &Resolved) -> bool {
-        std::fs::read(self.root.join("ready")).is_ok_and(|mark| mark == fingerprint(setup))
+        std::fs::read(self.root.join("ready")).is_ok_and(|mark| mark == self.fingerprint(setup))
     }
 
     /// An empty input directory, for a setup to fill.
@@ -68,16 +79,16 @@ impl Workplace {
 
     /// Remembers that the setup has succeeded.
     pub(crate) fn set_ready(&self, setup: &Resolved) -> io::Result<()> {
-        std::fs::write(self.root.join("ready"), fingerprint(setup))
+        std::fs::write(self.root.join("ready"), self.fingerprint(setup))
     }
-}
 
-fn fingerprint(setup: &Resolved) -> Vec<u8> {
-    let mut hasher = blake3::Hasher::new();
-    for word in &setup.argv {
-        hasher.update(word.as_bytes()).update(&[0]);
+    fn fingerprint(&self, setup: &Resolved) -> Vec<u8> {
+        let mut hasher = blake3::Hasher::new();
+        for word in setup.argv.iter().map(String::as_str).chain([self.boot.as_str()]) {
+            hasher.update(word.as_bytes()).update(&[0]);
+        }
+        hasher.finalize().to_hex().as_bytes().to_vec()
     }
-    hasher.finalize().to_hex().as_bytes().to_vec()
 }
 
 fn remove(path: &Path) -> io::Result<()> {
@@ -88,11 +99,28 @@ fn remove(path: &Path) -> io::Result<()> {
     };
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            allow(path)?;
+            std::fs::remove_dir_all(path)
+        }
         other => other,
     }
 }
 
-/// Removes the directories of the experiments that were begun longest ago.
+/// Programs leave directories that nobody may write to, and that keep even their owner from removing what is in them.
+fn allow(directory: &Path) -> io::Result<()> {
+    let mode = std::fs::metadata(directory)?.permissions().mode();
+    std::fs::set_permissions(directory, Permissions::from_mode(mode | 0o700))?;
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            allow(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes the directories of the experiments that were worked on longest ago.
 fn make_room(all: &Path) -> io::Result<()> {
     let mut begun: Vec<(SystemTime, PathBuf)> = Vec::new();
     for entry in std::fs::read_dir(all)? {
@@ -101,5 +129,10 @@ fn make_room(all: &Path) -> io::Result<()> {
     }
     begun.sort();
     let surplus = (begun.len() + 1).saturating_sub(KEPT);
-    begun.iter().take(surplus).try_for_each(|(_, path)| remove(path))
+    for (_, path) in begun.iter().take(surplus) {
+        if let Err(error) = remove(path) {
+            tracing::warn!(path = %path.display(), "cannot remove an old experiment's directory: {error}");
+        }
+    }
+    Ok(())
 }

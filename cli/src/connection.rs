@@ -174,7 +174,7 @@ impl Connection {
 /// Waits until a coordinator's journal has failed: nothing is kept any more, so it has to end.
 pub(crate) async fn journal_failed(coordinator: &Coordinator) -> Failure {
     let error = coordinator.failed().await;
-    Failure::infrastructure(Error::new(error).context("the coordinator cannot write its journal")).hint(
+    Failure::infrastructure(Error::new(error).context("the coordinator cannot go on")).hint(
         "look for space and errors of the disk; what was acknowledged is kept and is there at the next start",
     )
 }

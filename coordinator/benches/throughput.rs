@@ -121,7 +121,7 @@ async fn serve(
     let mut down = AgentsClient::new(channel).session(ReceiverStream::new(messages)).await?.into_inner();
     while let Some(message) = down.message().await? {
         let message = CoordinatorMessage::try_from(message)?;
-        if message == CoordinatorMessage::Welcome {
+        if matches!(message, CoordinatorMessage::Welcome { .. }) {
             joined.take().map(|joined| joined.send(()));
         }
         act(&mut agent, Input::Heard(message), &up).await?;

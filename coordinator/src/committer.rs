@@ -57,9 +57,15 @@ impl Committer {
         }
         for event in events {
             buffer.clear();
-            // What is not kept has been left out by the owner.
-            if journal_payload::encode(event, buffer).is_ok() {
-                self.journal.append(PayloadVersion(journal_payload::VERSION), buffer)?;
+            journal_payload::encode(event, buffer).expect("what is not kept has been left out by the owner");
+            let version = PayloadVersion(journal_payload::VERSION);
+            match self.journal.append(version, buffer) {
+                // The first part of a group is durable before the rest: that is a state the journal may have anyway.
+                Err(WriteError::GroupFull) => {
+                    self.journal.sync()?;
+                    self.journal.append(version, buffer)?;
+                }
+                appended => drop(appended?),
             }
         }
         self.journal.sync().map(drop)
@@ -68,7 +74,7 @@ impl Committer {
     fn publish(&self, group: Group) {
         let end = self.journal.durable_end();
         for (down, messages) in group.sends {
-            // A receiver that is gone or does not read has lost its session; its agent will ask again in the next.
+            // A receiver that is gone has lost its session; one that does not read loses the message. Both ask again.
             let _ = down.try_send(messages);
         }
         self.durable.send_if_modified(|position| std::mem::replace(position, end) != end);

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use crate::store::{Store, Writes, chain};
 
 /// Batches that may wait for the store; beyond that the committer waits for it.
-pub(crate) const WAITING_BATCHES: usize = 1_024;
+pub(crate) const WAITING_BATCHES: usize = 64;
 /// Writes gathered before they are applied: sled takes much more memory with larger batches.
 const GATHERED: usize = 1_024;
 

@@ -179,7 +179,7 @@ impl Owner {
         if let Some(replaced) = self.current.insert(speaker.host.clone(), session) {
             self.sessions.remove(&replaced);
         }
-        group.send(&down, CoordinatorMessage::Welcome);
+        group.send(&down, CoordinatorMessage::Welcome { next_lease: self.machine.next_lease() });
         self.sessions.insert(session, Session { speaker, down });
         Ok(session)
     }

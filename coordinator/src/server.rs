@@ -86,6 +86,17 @@ impl StartError {
     }
 }
 
+/// Why a running coordinator cannot go on.
+#[derive(Debug, Error)]
+pub enum Broken {
+    /// The journal cannot be written.
+    #[error("the coordinator cannot write its journal")]
+    Journal(#[source] WriteError),
+    /// One of its workers died: a bug; its message is in the log.
+    #[error("a worker of the coordinator died")]
+    Worker,
+}
+
 /// A running coordinator.
 #[derive(Debug)]
 pub struct Coordinator {
@@ -139,11 +150,12 @@ impl Coordinator {
         &self.handle
     }
 
-    /// Waits until the journal fails, which is final: nothing is acknowledged any more.
-    pub async fn failed(&self) -> WriteError {
+    /// Waits until the coordinator cannot go on, which is final: nothing is acknowledged any more.
+    pub async fn failed(&self) -> Broken {
         match (&mut *self.failed.lock().await).await {
-            Ok(error) => error,
-            Err(_) => std::future::pending().await,
+            Ok(error) => Broken::Journal(error),
+            // Only a worker that died lets go of the other end: stopping takes the coordinator itself.
+            Err(_) => Broken::Worker,
         }
     }
 

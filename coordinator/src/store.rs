@@ -26,6 +26,11 @@ const CACHE_BYTES: u64 = 64 << 20;
 /// Most writes sled is given at once: it takes much more memory with larger batches.
 const BATCH: usize = 1_024;
 
+/// What a usual write has, so that gathered writes are bounded in bytes as well.
+const BYTES_OF_A_WRITE: usize = 16 << 10;
+/// Rows are read at once until they have this many bytes: each may carry two streams of output.
+const PAGE_BYTES: usize = 4 << 20;
+
 /// Why the store cannot be used.
 #[derive(Debug, Error)]
 pub enum StoreError {
@@ -92,6 +97,7 @@ pub(crate) struct Writes {
     late: Vec<(Vec<u8>, Record)>,
     finished: Vec<(ExperimentId, Timestamp, Tally, bool)>,
     extended: Vec<(ExperimentId, u32, Vec<u32>)>,
+    bytes: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -103,9 +109,10 @@ enum Tree {
 }
 
 impl Writes {
-    /// How many there are.
+    /// How many there are; large ones count as several.
     pub(crate) fn len(&self) -> usize {
-        self.puts.iter().map(BTreeMap::len).sum::<usize>() + self.late.len()
+        let large = self.bytes / BYTES_OF_A_WRITE;
+        large + self.puts.iter().map(BTreeMap::len).sum::<usize>() + self.late.len()
     }
 
     /// What the store keeps of an event.
@@ -156,6 +163,7 @@ impl Writes {
     }
 
     fn put(&mut self, tree: Tree, key: Vec<u8>, value: Vec<u8>) {
+        self.bytes += value.len();
         self.puts[tree as usize].insert(key, value);
     }
 }
@@ -336,8 +344,16 @@ impl Store {
             None => Included(attempt_key(experiment, 0, 0)),
         };
         let to = Included(attempt_key(experiment, u32::MAX, u32::MAX));
-        let values = self
-            .guard(|| self.attempts.range((from, to)).values().take(limit).collect::<Result<Vec<_>, _>>())?;
+        let mut bytes = 0;
+        let values = self.guard(|| {
+            let within = |value: &sled::Result<sled::IVec>| {
+                let fits = bytes < PAGE_BYTES;
+                bytes += value.as_ref().map_or(0, |value| value.len());
+                fits
+            };
+            let values = self.attempts.range((from, to)).values().take(limit);
+            values.take_while(within).collect::<Result<Vec<_>, _>>()
+        })?;
         values.iter().map(|value| self.decode(value)).collect()
     }
 

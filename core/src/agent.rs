@@ -118,19 +118,9 @@ impl Agent {
         }
     }
 
-    /// Whether it executes.
-    pub fn is_executing(&self) -> bool {
-        self.executing.is_some()
-    }
-
-    /// How many reports wait for an acknowledgement.
-    pub fn unacknowledged(&self) -> usize {
-        self.outbox.len()
-    }
-
     fn heard(&mut self, message: CoordinatorMessage) -> Vec<Action> {
         match message {
-            CoordinatorMessage::Welcome => self.welcome(),
+            CoordinatorMessage::Welcome { next_lease } => self.welcome(next_lease),
             CoordinatorMessage::TurnedAway { reason, known_epoch } => self.turned_away(reason, known_epoch),
             CoordinatorMessage::Grant(grant) => self.granted(grant),
             CoordinatorMessage::Acknowledged { lease } => self.forget(lease).into_iter().collect(),
@@ -144,8 +134,13 @@ impl Agent {
         }
     }
 
-    fn welcome(&mut self) -> Vec<Action> {
-        self.link = Link::Joined;
+    /// A coordinator whose journal is new, or was restored from a backup, gives lease numbers that were seen before.
+    fn welcome(&mut self, next_lease: LeaseEpoch) -> Vec<Action> {
+        // Only the first Welcome of a session is from before all its grants.
+        let is_first = std::mem::replace(&mut self.link, Link::Joined) == Link::Joining;
+        if is_first && self.newest_lease.is_some_and(|newest| newest >= next_lease) {
+            self.newest_lease = next_lease.0.checked_sub(1).map(LeaseEpoch);
+        }
         self.say_again()
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::host::HostFacts;
 use crate::id::{AgentEpoch, AgentId, Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
-use crate::lease::{Evidence, Lease};
+use crate::lease::Lease;
 use crate::plan::Plan;
 use crate::record::Record;
 use crate::run::{AfterLoss, LossReason, Settlement};
@@ -253,12 +253,4 @@ pub enum AttemptEnd {
         /// The report that came too late, if one did.
         late: Option<Record>,
     },
-}
-
-/// The evidence of the host's first lease in an experiment has nothing before it.
-impl Evidence {
-    /// Whether the host had never served before, in any experiment known here.
-    pub fn is_first(&self) -> bool {
-        self.served_in_all == 0
-    }
 }

@@ -379,6 +379,11 @@ impl Machine {
         self.experiments.get(&id)
     }
 
+    /// The next lease that will be given.
+    pub fn next_lease(&self) -> LeaseEpoch {
+        LeaseEpoch(self.next_lease)
+    }
+
     /// How many hosts are connected.
     pub fn hosts_here(&self) -> u32 {
         self.here
@@ -405,10 +410,12 @@ impl Machine {
 
     /// The attempt that an event ends, for the index; ask before the event is replayed.
     pub fn ended_by(&self, event: &Event) -> Option<EndedAttempt> {
-        let (host, end) = match &event.change {
-            Change::RunReported { host, record, .. } => (host, AttemptEnd::Reported(record.clone())),
-            Change::AttemptLost { host, reason, after, .. } => {
-                (host, AttemptEnd::Lost { reason: reason.clone(), after: *after, late: None })
+        let (host, epoch, end) = match &event.change {
+            Change::RunReported { host, lease, record } => {
+                (host, lease, AttemptEnd::Reported(record.clone()))
+            }
+            Change::AttemptLost { host, lease, reason, after } => {
+                (host, lease, AttemptEnd::Lost { reason: reason.clone(), after: *after, late: None })
             }
             Change::CoordinatorStarted
             | Change::Submitted { .. }
@@ -425,7 +432,7 @@ impl Machine {
             | Change::RunStarted { .. }
             | Change::LateReport { .. } => return None,
         };
-        let lease = self.host(host)?.lease.clone()?;
+        let lease = self.host(host)?.lease.clone().filter(|lease| lease.epoch == *epoch)?;
         let cell = self.experiments.get(&lease.experiment)?.plan.cell_number(lease.run);
         Some(EndedAttempt { lease, cell, ended: event.at, end })
     }

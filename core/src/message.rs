@@ -45,7 +45,10 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq)]
 pub enum CoordinatorMessage {
     /// The host has joined.
-    Welcome,
+    Welcome {
+        /// The next lease that will be given: what an agent saw from there on was another journal's.
+        next_lease: LeaseEpoch,
+    },
     /// The host may not join; the session ends.
     TurnedAway {
         /// Why, in words.

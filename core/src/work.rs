@@ -76,12 +76,6 @@ impl WorkOrder {
             .transpose()
     }
 
-    /// The longest an agent may rightly take for this order.
-    pub fn longest(&self) -> Span {
-        let setup = self.setup.as_ref().map_or(Span(0), |setup| setup.timeout);
-        setup + self.timeout.times(u64::from(self.warmup) + 1)
-    }
-
     fn resolve_line(&self, line: &CommandLine, input: &str) -> Result<Resolved, TemplateError> {
         resolve(line, &self.env, &self.vars, input)
     }

@@ -4,18 +4,19 @@
 use std::pin::Pin;
 
 use futures_util::{Stream, StreamExt as _};
-use speedup_core::id::AgentEpoch;
+use speedup_core::host::HostFacts;
+use speedup_core::id::{AgentEpoch, AgentId};
 use speedup_core::machine::Refusal;
 use speedup_core::message::{AgentMessage, CoordinatorMessage};
 use speedup_proto::v1;
 use speedup_proto::v1::agents_server::Agents;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::malformed;
-use crate::handle::Handle;
-use crate::owner::SessionId;
+use crate::handle::{Gone, Handle};
+use crate::owner::{Down, SessionId};
 
 /// Messages that may wait for an agent. It gets one answer a message of its own, so that only one that does not read
 /// ever has this many.
@@ -43,17 +44,13 @@ impl Agents for AgentsDoor {
         let AgentMessage::Join { facts, agent, epoch } = first else {
             return Err(Status::failed_precondition("a session begins with Join"));
         };
-        let host = facts.host.clone();
         let (down, messages) = mpsc::channel(WAITING_MESSAGES);
-        match self.handle.open(facts, agent, epoch, down).await? {
-            Ok(session) => {
-                tracing::info!(%host, %agent, %epoch, "an agent joined");
-                tokio::spawn(listen(self.handle.clone(), session, up));
-            }
-            Err(refusal) => {
-                tracing::warn!(%host, %agent, %epoch, "turned an agent away: {refusal}");
-                return Ok(Response::new(turned_away(&refusal, epoch)));
-            }
+        let (opened, answer) = oneshot::channel();
+        // A task of its own: this call is dropped when the agent goes away, the session has to be closed even then.
+        tokio::spawn(serve(self.handle.clone(), Joining { facts, agent, epoch, down }, up, opened));
+        match answer.await.map_err(|_| Gone)?? {
+            Ok(()) => {}
+            Err(refusal) => return Ok(Response::new(turned_away(&refusal, epoch))),
         }
         let said = ReceiverStream::new(messages).flat_map(tokio_stream::iter);
         let down = said.map(|message| Ok(v1::CoordinatorMessage::from(message)));
@@ -84,8 +81,47 @@ fn turned_away(refusal: &Refusal, claimed: AgentEpoch) -> Answers {
     Box::pin(tokio_stream::once(Ok(v1::CoordinatorMessage::from(message))))
 }
 
+/// What an agent joins with.
+struct Joining {
+    facts: HostFacts,
+    agent: AgentId,
+    epoch: AgentEpoch,
+    down: Down,
+}
+
+/// Opens a session, carries it, and closes it.
+async fn serve(
+    handle: Handle,
+    joining: Joining,
+    up: Streaming<v1::AgentMessage>,
+    opened: oneshot::Sender<Result<Result<(), Refusal>, Gone>>,
+) {
+    let Joining { facts, agent, epoch, down } = joining;
+    let host = facts.host.clone();
+    let (session, answer) = match handle.open(facts, agent, epoch, down).await {
+        Ok(Ok(session)) => {
+            tracing::info!(%host, %agent, %epoch, "an agent joined");
+            (Some(session), Ok(Ok(())))
+        }
+        Ok(Err(refusal)) => {
+            tracing::warn!(%host, %agent, %epoch, "turned an agent away: {refusal}");
+            (None, Ok(Err(refusal)))
+        }
+        Err(gone) => (None, Err(gone)),
+    };
+    // Nobody hears the answer when the agent is gone; then nothing comes up either, and the session is closed at once.
+    let is_heard = opened.send(answer).is_ok();
+    let Some(session) = session else { return };
+    if is_heard {
+        listen(&handle, session, up).await;
+    }
+    tracing::info!(%host, %agent, %epoch, "an agent's session is over");
+    // If the owner is gone, so are all sessions.
+    let _ = handle.close(session).await;
+}
+
 /// Carries what an agent says to the owner, until it says nothing more or something malformed.
-async fn listen(handle: Handle, session: SessionId, mut up: Streaming<v1::AgentMessage>) {
+async fn listen(handle: &Handle, session: SessionId, mut up: Streaming<v1::AgentMessage>) {
     loop {
         let message = match up.message().await {
             Ok(Some(message)) => message,
@@ -110,6 +146,4 @@ async fn listen(handle: Handle, session: SessionId, mut up: Streaming<v1::AgentM
             return;
         }
     }
-    // If the owner is gone, so are all sessions.
-    let _ = handle.close(session).await;
 }

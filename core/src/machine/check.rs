@@ -95,6 +95,10 @@ impl Machine {
         };
         assert_eq!(self.asking, asking(Asking::Yes), "asking hosts are those that ask");
         assert_eq!(self.in_vain, asking(Asking::InVain), "and those that asked in vain");
+        for number in &self.in_vain {
+            let suits = self.match_for(*number, self.host_at(*number));
+            assert!(suits.is_none(), "a host waits in vain only for what does not suit it");
+        }
         assert_eq!(self.here as usize, self.hosts.iter().filter(|host| host.is_here()).count());
         let numbers: BTreeMap<_, _> =
             numbered.map(|(number, host)| (host.facts.host.clone(), number)).collect();

@@ -57,6 +57,9 @@ impl Machine {
     }
 
     fn submitted(&mut self, at: Timestamp, experiment: ExperimentId, plan: Arc<Plan>, by: String) {
+        if self.experiments.contains_key(&experiment) {
+            return;
+        }
         let active = Active {
             submitted: at,
             by,
@@ -107,6 +110,9 @@ impl Machine {
     }
 
     fn finished(&mut self, experiment: ExperimentId) {
+        if self.experiments.get(&experiment).is_none_or(|active| active.tally.open() > 0) {
+            return;
+        }
         self.experiments.remove(&experiment);
         for host in &mut self.hosts {
             host.used.remove(&experiment);
@@ -152,9 +158,15 @@ impl Machine {
     }
 
     fn lease_granted(&mut self, lease: &Lease) {
-        self.next_lease = self.next_lease.max(lease.epoch.0 + 1);
+        let is_new = lease.epoch.0 >= self.next_lease;
+        self.next_lease = self.next_lease.max(lease.epoch.0.saturating_add(1));
         let Some(number) = self.numbers.get(&lease.host).copied() else { return };
         let Some(active) = self.experiments.get_mut(&lease.experiment) else { return };
+        let state = active.states.get(lease.run.0 as usize);
+        let waits = matches!(state, Some(RunState::Waiting { .. }));
+        if !is_new || !waits || self.hosts[number.0 as usize].lease.is_some() {
+            return;
+        }
         let lane = lane_of(&active.plan, lease.run);
         active.queue.remove(lane, lease.run);
         active.set(lease.run, RunState::Leased { lease: lease.epoch, host: number });

@@ -48,7 +48,11 @@ impl Machine {
         Some((Change::LeaseGranted(lease), Some(effect)))
     }
 
-    fn match_for(&self, number: HostNumber, host: &Host) -> Option<(ExperimentId, &Active, RunIndex)> {
+    pub(super) fn match_for(
+        &self,
+        number: HostNumber,
+        host: &Host,
+    ) -> Option<(ExperimentId, &Active, RunIndex)> {
         self.experiments.iter().filter(|(_, active)| active.offers()).find_map(|(id, active)| {
             let policy = active.plan.experiment.independence.policy;
             let lane_is_free = |lane| match policy {

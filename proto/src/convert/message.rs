@@ -80,7 +80,9 @@ impl TryFrom<v1::Report> for Report {
 impl From<CoordinatorMessage> for v1::CoordinatorMessage {
     fn from(message: CoordinatorMessage) -> Self {
         let message = match message {
-            CoordinatorMessage::Welcome => FromCoordinator::Welcome(v1::Welcome {}),
+            CoordinatorMessage::Welcome { next_lease } => {
+                FromCoordinator::Welcome(v1::Welcome { next_lease: next_lease.0 })
+            }
             CoordinatorMessage::TurnedAway { reason, known_epoch } => {
                 let known_epoch = known_epoch.map(|epoch| epoch.0);
                 FromCoordinator::TurnedAway(v1::TurnedAway { reason, known_epoch })
@@ -102,7 +104,9 @@ impl TryFrom<v1::CoordinatorMessage> for CoordinatorMessage {
 
     fn try_from(wire: v1::CoordinatorMessage) -> Result<Self, Malformed> {
         Ok(match chosen(wire.message, "message")? {
-            FromCoordinator::Welcome(v1::Welcome {}) => Self::Welcome,
+            FromCoordinator::Welcome(v1::Welcome { next_lease }) => {
+                Self::Welcome { next_lease: LeaseEpoch(next_lease) }
+            }
             FromCoordinator::TurnedAway(v1::TurnedAway { reason: text, known_epoch }) => {
                 Self::TurnedAway { reason: reason(text), known_epoch: known_epoch.map(AgentEpoch) }
             }

@@ -210,7 +210,7 @@ fn grant() -> impl Strategy<Value = Grant> {
 
 pub(crate) fn coordinator_message() -> BoxedStrategy<CoordinatorMessage> {
     prop_oneof![
-        Just(CoordinatorMessage::Welcome),
+        any::<u64>().prop_map(|next| CoordinatorMessage::Welcome { next_lease: LeaseEpoch(next) }),
         (text(), option::of(agent_epoch()))
             .prop_map(|(reason, known_epoch)| CoordinatorMessage::TurnedAway { reason, known_epoch }),
         grant().prop_map(|grant| CoordinatorMessage::Grant(Box::new(grant))),

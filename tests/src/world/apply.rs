@@ -221,7 +221,7 @@ impl World {
                 if !self.agents.iter().any(|agent| agent.session == Some(session)) {
                     self.bag.push(Packet { session, message: Message::Over });
                 }
-                CoordinatorMessage::Welcome
+                CoordinatorMessage::Welcome { next_lease: coordinator.machine.next_lease() }
             }
             Some(Refusal::StaleAgent { known, .. }) => {
                 CoordinatorMessage::TurnedAway { reason: "stale".to_owned(), known_epoch: Some(known) }
