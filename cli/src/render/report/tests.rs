@@ -52,7 +52,7 @@ fn golden_renderings() {
 #[test]
 fn lines_keep_within_the_page() {
     for name in ["finished", "drawn", "empty"] {
-        for width in [80, 100, 130, 160] {
+        for width in [60, 80, 100, 130, 160] {
             for line in rendering(name, Console::plain().out, width).lines() {
                 assert!(line.chars().count() <= width, "{name} at {width}: {line}");
                 assert_eq!(line, line.trim_end());
