@@ -138,6 +138,7 @@ impl Study {
                             None => *self.hosts.entry(lease.host.clone()).or_insert(next),
                         };
                         cell.fresh += u64::from(lease.evidence.served_in_scope == 0);
+                        cell.outlived += u64::from(record.survivors > 0);
                         cell.measured(run, host, &record.metrics);
                     }
                     Outcome::Failed(failure) => cell.mishaps.failed(run, failure, record),

@@ -32,7 +32,8 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Report {
     let independence = IndependenceReport::new(experiment.independence, &study.cells, versions);
     let mut warnings = Warnings::default();
     warn_of_the_whole(&head, &independence, &mut warnings);
-    warn_of_losses(&sampled, &totals, &mut warnings);
+    warn_of_losses(&sampled, &totals, head.may_be_extended(), &mut warnings);
+    warn_of_survivors(&sampled, &mut warnings);
     let benchmarks: Vec<BenchmarkReport> =
         sampled.iter().map(|sampled| benchmark(sampled, study, level, &mut warnings)).collect();
     let selection = selection(study);
@@ -177,6 +178,7 @@ fn head(study: &Study, level: ConfidenceLevel) -> Head {
         phase: phase.to_owned(),
         planned_runs,
         runs_per_cell: planned_runs / u64::from(study.plan.cells()).max(1),
+        planned_runs_per_cell: Some(u64::from(experiment.runs)),
         measured_runs,
         tally: *tally,
     }
@@ -201,19 +203,8 @@ fn totals(study: &Study) -> MishapTotals {
 }
 
 fn warn_of_the_whole(head: &Head, independence: &IndependenceReport, warnings: &mut Warnings) {
-    match head.state {
-        State::Complete => {}
-        State::Partial => warnings.raise(
-            "partial",
-            format!(
-                "This report is from {} of {}: a verdict read while runs arrive is not one at its confidence level; \
-                 wait for the end.",
-                grouped(head.measured_runs),
-                counted(head.planned_runs, "planned run")
-            ),
-        ),
-        State::Empty => warnings.raise("empty", "No run is measured yet: there is nothing to conclude.".to_owned()),
-    }
+    warn_of_the_state(head, warnings);
+    warn_of_the_extension(head, warnings);
     let (code, sentence) = match independence.kind {
         IndependenceKind::NoRuns | IndependenceKind::Provided => return,
         IndependenceKind::WithinCells => (
@@ -235,7 +226,68 @@ fn warn_of_the_whole(head: &Head, independence: &IndependenceReport, warnings: &
     warnings.raise(code, sentence.to_owned());
 }
 
-fn warn_of_losses(sampled: &[Sampled<'_>], totals: &MishapTotals, warnings: &mut Warnings) {
+fn warn_of_the_state(head: &Head, warnings: &mut Warnings) {
+    let from = format!("{} of {}", grouped(head.measured_runs), counted(head.planned_runs, "planned run"));
+    let (code, sentence) = match (head.state, head.phase.as_str()) {
+        (State::Complete, _) => return,
+        (State::Partial, "cancelled" | "cancelling") => (
+            "partial",
+            format!(
+                "This report is from {from}, for the experiment was cancelled: the stated confidence levels do not \
+                 hold if it was cancelled for its results; submit a new experiment to have all its runs."
+            ),
+        ),
+        (State::Partial, _) => (
+            "partial",
+            format!(
+                "This report is from {from}: a verdict read while runs arrive is not one at its confidence level; \
+                 wait for the end."
+            ),
+        ),
+        (State::Empty, "cancelled" | "finished") => (
+            "empty",
+            "No run was measured, and none will be: there is nothing to conclude; submit a new experiment."
+                .to_owned(),
+        ),
+        (State::Empty, _) => ("empty", "No run is measured yet: there is nothing to conclude.".to_owned()),
+    };
+    warnings.raise(code, sentence);
+}
+
+fn warn_of_the_extension(head: &Head, warnings: &mut Warnings) {
+    let Some(before) = head.planned_runs_per_cell.filter(|before| *before < head.runs_per_cell) else {
+        return;
+    };
+    let sentence = format!(
+        "The experiment was extended after it was submitted, from {} to {} of each cell: if results were looked at \
+         before, the stated confidence levels do not hold; the honest way is a new experiment with more runs.",
+        grouped(before),
+        counted(head.runs_per_cell, "run")
+    );
+    warnings.raise("extended", sentence);
+}
+
+/// What a timed command leaves running is ended after the clock has stopped.
+fn warn_of_survivors(sampled: &[Sampled<'_>], warnings: &mut Warnings) {
+    let outlived = |sampled: &Sampled<'_>| sampled.records.iter().map(|cell| cell.outlived).sum::<u64>();
+    let all: u64 = sampled.iter().map(outlived).sum();
+    for concerned in sampled.iter().filter(|sampled| outlived(sampled) > 0) {
+        warnings.concern("survivors", concerned.name, || {
+            format!(
+                "Processes outlived the timed command in {}, and what they did after it is not timed: let the command \
+                 wait for all that it starts.",
+                counted(all, "measured run")
+            )
+        });
+    }
+}
+
+fn warn_of_losses(
+    sampled: &[Sampled<'_>],
+    totals: &MishapTotals,
+    may_be_extended: bool,
+    warnings: &mut Warnings,
+) {
     for Sampled { name, records, .. } in sampled {
         let sum = |count: fn(&CellRecords) -> u64| records.iter().map(count).sum::<u64>();
         if sum(|cell| cell.mishaps.timeouts()) > 0 {
@@ -261,9 +313,14 @@ fn warn_of_losses(sampled: &[Sampled<'_>], totals: &MishapTotals, warnings: &mut
         }
         if sum(|cell| cell.mishaps.abandoned_runs) > 0 {
             warnings.concern("abandoned_runs", name, || {
-                "Runs lost all their attempts, so samples are smaller than planned: mend what loses them, and \
-                 extend the experiment."
-                    .to_owned()
+                let then = match may_be_extended {
+                    true => "extend the experiment",
+                    false => "submit a new experiment with more runs",
+                };
+                format!(
+                    "Runs lost all their attempts, so samples are smaller than planned: mend what loses them, and \
+                     {then}."
+                )
             });
         }
     }

@@ -13,6 +13,8 @@ pub(super) struct CellRecords {
     pub(super) hosts: Vec<u32>,
     /// Measured runs whose host was fresh in the policy's scope.
     pub(super) fresh: u64,
+    /// Measured runs that left processes behind.
+    pub(super) outlived: u64,
     /// What was not measured.
     pub(super) mishaps: Mishaps,
     readings: BTreeMap<Metric, Vec<Reading>>,

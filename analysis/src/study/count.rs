@@ -33,10 +33,19 @@ pub fn ratio(estimate: f64, interval: Option<(f64, f64)>) -> String {
     match interval {
         Some((lower, upper)) => {
             let digits = decimals(upper - lower, 4).max(2);
-            format!("{estimate:.digits$}× [{lower:.digits$}, {upper:.digits$}]")
+            let [lower, upper] = [lower, upper].map(|end| beside_one(end, digits));
+            format!("{estimate:.digits$}× [{lower}, {upper}]")
         }
         None => format!("{estimate:.2}×"),
     }
+}
+
+/// An end of an interval with at least `digits`, and as many of at most four as it takes that it is not shown as 1 when
+/// it is beside 1: on which side, is what an interval is read for.
+fn beside_one(end: f64, digits: usize) -> String {
+    let shown = |digits: usize| format!("{end:.digits$}");
+    let hides = |digits: usize| end != 1.0 && shown(digits) == format!("{:.digits$}", 1.0);
+    shown((digits..=4).find(|digits| !hides(*digits)).unwrap_or(digits))
 }
 
 /// The change of the time that goes with a speedup, in percent: "−18.7 %".
@@ -74,6 +83,8 @@ mod tests {
         assert_eq!(ratio(1.2345, Some((1.19, 1.27))), "1.23× [1.19, 1.27]");
         assert_eq!(ratio(1.2345, Some((1.0, 1.5))), "1.23× [1.00, 1.50]");
         assert_eq!(ratio(1.2345, Some((1.2341, 1.2349))), "1.2345× [1.2341, 1.2349]");
+        assert_eq!(ratio(1.07, Some((0.998, 1.17))), "1.07× [0.998, 1.17]");
+        assert_eq!(ratio(1.07, Some((0.999_999, 1.17))), "1.07× [1.00, 1.17]");
         assert_eq!(change(-18.69, Some((1.19, 1.27))), "−18.7\u{a0}%");
         assert_eq!(change(-0.001, Some((0.99, 1.01))), "0.0\u{a0}%");
         assert_eq!(percent(0.95), "95\u{a0}%");

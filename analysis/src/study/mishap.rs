@@ -8,7 +8,7 @@ use speedup_core::run::{AfterLoss, LossReason};
 use std::collections::BTreeMap;
 
 /// Longest line of output that an example shows.
-const LONGEST_LINE: usize = 200;
+const LONGEST_LINE: usize = 300;
 
 /// What went otherwise than planned in a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

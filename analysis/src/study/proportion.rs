@@ -7,7 +7,7 @@
 use super::comparison::ComparisonReport;
 use super::count;
 use super::protocol::IntervalReport;
-use super::verdict::{Protocol, Verdict};
+use super::verdict::{Protocol, Reason, Verdict};
 use crate::{
     ConfidenceLevel, Proportion, ProportionMethod, Selection, benchmarks_by_wald, benchmarks_by_wilson,
 };
@@ -55,6 +55,13 @@ pub struct RequiredReport {
     pub benchmarks: u64,
 }
 
+impl ProportionReport {
+    /// Whether no benchmark has enough data, so that the count of 0 is none.
+    pub fn nothing_known(&self) -> bool {
+        self.undecided == self.benchmarks
+    }
+}
+
 /// The accelerated and the slowed-down benchmarks, by the headline and by each protocol.
 pub(super) fn all(
     comparisons: &[&ComparisonReport],
@@ -82,13 +89,20 @@ fn proportion(
     };
     let (count, benchmarks) = (with(of), comparisons.len() as u64);
     let proportion = Proportion::new(count, benchmarks, selection).ok()?;
-    let interval = |method| IntervalReport::from(&proportion.interval(method, level));
+    let undecided = with(Verdict::NotEnoughData);
+    let interval = |method| match undecided == benchmarks {
+        // Nobody counted: 0 of b would look like a finding.
+        true => {
+            IntervalReport::Missing { reason: Reason::new("not_enough_data", "No benchmark has enough data") }
+        }
+        false => IntervalReport::from(&proportion.interval(method, level)),
+    };
     Some(ProportionReport {
         of,
         by,
         count,
         benchmarks,
-        undecided: with(Verdict::NotEnoughData),
+        undecided,
         estimate: proportion.estimate(),
         interval: interval(ProportionMethod::WilsonCorrected),
         recommended: interval(ProportionMethod::recommended(benchmarks)),
@@ -122,6 +136,9 @@ pub(super) fn required(
     selection: Selection,
     level: ConfidenceLevel,
 ) -> Option<RequiredReport> {
+    if proportion.nothing_known() {
+        return None;
+    }
     let guess = proportion.estimate;
     Some(RequiredReport {
         precision,

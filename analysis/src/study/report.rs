@@ -70,10 +70,20 @@ pub struct Head {
     pub planned_runs: u64,
     /// The runs of each cell that the plan has.
     pub runs_per_cell: u64,
+    /// The runs of each cell that it had when it was submitted; `None` in reports from before this was told.
+    #[serde(default)]
+    pub planned_runs_per_cell: Option<u64>,
     /// The measured runs that this report is from.
     pub measured_runs: u64,
     /// How all runs stand, by the coordinator.
     pub tally: Tally,
+}
+
+impl Head {
+    /// Whether the coordinator would still append runs to the plan.
+    pub(super) fn may_be_extended(&self) -> bool {
+        matches!(self.phase.as_str(), "running" | "paused")
+    }
 }
 
 /// How complete a report is.

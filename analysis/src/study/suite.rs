@@ -187,16 +187,22 @@ impl Suite<'_> {
             format!("{} ({change}){over}", count::ratio(speedup, ends))
         };
         let level = count::percent(level.get());
+        let covers_one = match ends {
+            Some((lower, upper)) if lower <= 1.0 && 1.0 <= upper => {
+                "; the verdict is one-sided, and the two-sided interval still covers 1"
+            }
+            Some(_) | None => "",
+        };
         let said = match (conclusion.verdict, conclusion.speedup) {
             (Verdict::Faster, Some(speedup)) => {
                 format!(
-                    "{candidate} is faster than {baseline}: {}, at confidence level {level}.",
+                    "{candidate} is faster than {baseline}: {}, at confidence level {level}{covers_one}.",
                     size(speedup)
                 )
             }
             (Verdict::Slower, Some(speedup)) => {
                 format!(
-                    "{candidate} is slower than {baseline}: {}, at confidence level {level}.",
+                    "{candidate} is slower than {baseline}: {}, at confidence level {level}{covers_one}.",
                     size(speedup)
                 )
             }

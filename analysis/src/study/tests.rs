@@ -152,6 +152,47 @@ fn an_empty_experiment_and_a_partial_one_say_so() {
     assert_eq!(partial.head.finished, None);
 }
 
+fn sentence<'a>(report: &'a Report, code: &str) -> &'a str {
+    let warning = report.warnings.iter().find(|warning| warning.code == code);
+    &warning.unwrap_or_else(|| panic!("no {code} in {:?}", codes(report))).sentence
+}
+
+#[test]
+fn an_extended_experiment_says_so() {
+    let report = two(1, 10).extended(20).report();
+    assert_eq!((report.head.planned_runs_per_cell, report.head.runs_per_cell), (Some(10), 30));
+    let sentence = sentence(&report, "extended");
+    assert!(sentence.contains("from 10 to 30 runs of each cell"), "{sentence}");
+    assert!(!codes(&two(1, 10).report()).contains(&"extended"));
+}
+
+#[test]
+fn nobody_is_advised_to_wait_for_a_cancelled_experiment_or_to_extend_a_finished_one() {
+    let cancelled = two(1, 30).take(50).cancelled().report();
+    assert_eq!((cancelled.head.state, cancelled.head.phase.as_str()), (State::Partial, "cancelled"));
+    assert!(!sentence(&cancelled, "partial").contains("wait"));
+    assert!(sentence(&two(1, 30).take(50).running().report(), "partial").contains("wait"));
+    assert!(sentence(&two(1, 30).take(0).cancelled().report(), "empty").contains("none will be"));
+    let abandoned = || two(1, 10).lose(0, 1, 1, LossReason::Expired, AfterLoss::Abandoned);
+    assert!(sentence(&abandoned().report(), "abandoned_runs").contains("submit a new experiment"));
+    assert!(sentence(&abandoned().running().report(), "abandoned_runs").contains("extend the experiment"));
+}
+
+#[test]
+fn processes_left_behind_are_told() {
+    let report = two(2, 5).survivors(2).report();
+    let sentence = sentence(&report, "survivors");
+    assert!(sentence.contains("in 20 measured runs"), "{sentence}");
+    assert!(!codes(&two(2, 5).report()).contains(&"survivors"));
+}
+
+#[test]
+fn no_share_is_known_without_data() {
+    let suite = &two(3, 1).report().suites[0];
+    assert!(suite.proportions[0].nothing_known() && suite.proportions[0].interval.ends().is_none());
+    assert_eq!(suite.required, None);
+}
+
 #[test]
 fn three_versions_are_each_compared_with_the_baseline() {
     let report = Synthetic::new(3, 3, 20, "")

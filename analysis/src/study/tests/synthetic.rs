@@ -62,6 +62,8 @@ pub(super) struct Synthetic {
     late: bool,
     take: usize,
     finished: bool,
+    cancelled: bool,
+    survivors: u32,
 }
 
 impl Synthetic {
@@ -101,6 +103,8 @@ impl Synthetic {
             late: false,
             take: usize::MAX,
             finished: true,
+            cancelled: false,
+            survivors: 0,
         }
     }
 
@@ -165,9 +169,25 @@ impl Synthetic {
         Self { finished: false, ..self }
     }
 
+    pub(super) fn cancelled(self) -> Self {
+        Self { cancelled: true, ..self }
+    }
+
+    /// Appends `more` runs of each cell, as if after the submission.
+    pub(super) fn extended(mut self, more: u32) -> Self {
+        let appended = self.plan.draw_extension(more);
+        self.plan = self.plan.extended(appended).unwrap();
+        self
+    }
+
+    /// Lets every measured run leave processes behind.
+    pub(super) fn survivors(self, survivors: u32) -> Self {
+        Self { survivors, ..self }
+    }
+
     pub(super) fn study(&self) -> Study {
         let phase = match self.finished {
-            true => Phase::Finished { at: Timestamp(1_790_000_060_000_000_000), cancelled: false },
+            true => Phase::Finished { at: Timestamp(1_790_000_060_000_000_000), cancelled: self.cancelled },
             false => Phase::Running,
         };
         let standing = Standing {
@@ -198,8 +218,8 @@ impl Synthetic {
             let repetition = repetitions.entry(cell).or_default();
             // A quantile of its own for each run, so that small samples have the law's shape.
             let jitter = below(1_000, &mut random) as f64 / 1_000.0;
-            let probability =
-                (f64::from(*repetition) + 0.1 + 0.8 * jitter) / f64::from(self.plan.experiment.runs);
+            let probability = (f64::from(*repetition) + 0.1 + 0.8 * jitter)
+                / f64::from(self.plan.runs() / self.plan.cells());
             let mishap = self.mishaps.get(&(cell, *repetition));
             attempts.extend(self.ended(run, *repetition, probability, mishap));
             *repetition += 1;
@@ -217,7 +237,10 @@ impl Synthetic {
     ) -> Vec<EndedAttempt> {
         let cell = self.plan.cell_number(RunIndex(run));
         let times = self.times.get(&cell).copied().unwrap_or(Times::normal(100e6, 1e6));
-        let measured = || AttemptEnd::Reported(record(Outcome::Measured, times.at(probability), ""));
+        let measured = || {
+            let record = record(Outcome::Measured, times.at(probability), "");
+            AttemptEnd::Reported(Record { survivors: self.survivors, ..record })
+        };
         let ends = match mishap {
             None => vec![measured()],
             Some(Mishap::Failed(failure, text)) => {

@@ -10,7 +10,9 @@ use super::layout::{Align, Column, Field, Page, Tone, shortened};
 use super::opening::tone;
 
 /// Where there is no number.
-const NOTHING: &str = "—";
+pub(super) const NOTHING: &str = "—";
+/// The heading of the best level.
+const LEVEL: &str = "level";
 /// Levels above this are shown as such: the papers' tables end here.
 const HIGHEST_LEVEL: f64 = 0.9999;
 
@@ -30,18 +32,21 @@ pub(super) fn write(page: &mut Page, report: &Report, at: usize) {
         Column::new("change", Align::Right, 3),
         Column::new("verdict", Align::Left, 0),
         Column::new("by", Align::Left, 4),
-        Column::new("level", Align::Right, 5),
+        Column::new(LEVEL, Align::Right, 5),
         Column::new("by mean", Align::Left, 6),
         Column::new("by median", Align::Left, 6),
     ];
     let most = name_width(page);
     let rows: Vec<_> = report.benchmarks.iter().map(|benchmark| row(benchmark, at, unit, most)).collect();
-    page.table(&columns, &rows);
+    let kept = page.table(&columns, &rows);
     let level = percent(report.head.confidence);
+    let of_times =
+        if kept.has(&columns[2].heading) { "Times: median ± half the interquartile range. " } else { "" };
+    let of_level = if kept.has(LEVEL) { " Level: the best that these data allow." } else { "" };
     page.paragraph(
         &format!(
-            "Times: median ± half the interquartile range. Speedup: {baseline} over {candidate}, above 1 faster, by the mean \
-             or the median as the verdict is, with its interval at {level}. Level: the best that these data allow."
+            "{of_times}Speedup: {baseline} over {candidate}, above 1 faster, by the mean or the median as the verdict is, \
+             with its interval at {level}.{of_level}"
         ),
         Tone::Plain,
     );
@@ -84,7 +89,11 @@ fn row(benchmark: &BenchmarkReport, at: usize, unit: Unit, most: usize) -> Vec<F
 fn time(cell: &CellReport, unit: Unit) -> String {
     cell.wall_ns.as_ref().map_or_else(
         || NOTHING.to_owned(),
-        |wall| unit.with_spread(wall.median, (wall.upper_quartile - wall.lower_quartile) / 2.0),
+        |wall| match cell.n {
+            // One observation has no spread.
+            0 | 1 => unit.plain(wall.median),
+            _ => unit.with_spread(wall.median, (wall.upper_quartile - wall.lower_quartile) / 2.0),
+        },
     )
 }
 
@@ -160,10 +169,13 @@ pub(super) fn write_metrics(page: &mut Page, report: &Report) {
         page.heading(&format!("{}, median{told}", metric.metric));
         let mut columns = vec![Column::new("benchmark", Align::Left, 0)];
         let versions = report.head.versions.iter().map(|version| shortened(version, 16));
-        columns.extend(versions.clone().map(|version| Column::new(version, Align::Right, 1)));
-        let candidates = versions.skip(1);
-        columns
-            .extend(candidates.map(|candidate| Column::new(format!("ratio {candidate}"), Align::Right, 0)));
+        // The ratios first, as far as there is room, for a line must not be wider than the page.
+        let rank = |at: usize| u8::try_from(at).unwrap_or(u8::MAX);
+        let candidates = report.suites.len();
+        let medians = versions.clone().zip(candidates + 1..);
+        columns.extend(medians.map(|(version, at)| Column::new(version, Align::Right, rank(at))));
+        let ratios = versions.skip(1).zip(1..);
+        columns.extend(ratios.map(|(name, at)| Column::new(format!("ratio {name}"), Align::Right, rank(at))));
         let show = |value: f64| match metric.unit.as_str() {
             "ns" => unit.plain(value),
             "bytes" => bytes(value),
@@ -180,7 +192,12 @@ pub(super) fn write_metrics(page: &mut Page, report: &Report) {
         };
         let is_known = |row: &&speedup_analysis::study::MetricRow| row.medians.iter().any(Option::is_some);
         let rows: Vec<_> = metric.rows.iter().filter(is_known).map(row).collect();
-        page.table(&columns, &rows);
+        let kept = page.table(&columns, &rows);
+        let left_out = columns.iter().filter(|column| !kept.has(&column.heading)).count();
+        if left_out > 0 {
+            let text = format!("For want of room without {}.", counted(left_out as u64, "column"));
+            page.paragraph(&text, Tone::Plain);
+        }
         write_unknown(page, metric, metric.rows.len() - rows.len());
     }
     if let Some(metric) = report.metrics.iter().find(|metric| has_values(metric)) {

@@ -8,6 +8,10 @@ use crate::console::Paint;
 const INDENT: usize = 2;
 /// Columns between those of a table.
 const GAP: u16 = 2;
+/// No name in the first column is shortened to less: its heading is as wide.
+const LEAST_NAME: usize = 9;
+/// How far a note stands in under its row.
+const NOTE: &str = "  ";
 
 /// A text that grows downwards.
 pub(super) struct Page {
@@ -48,6 +52,15 @@ pub(super) struct Column {
 pub(super) enum Align {
     Left,
     Right,
+}
+
+/// The headings of the columns for which there was room: a legend explains no others.
+pub(super) struct Kept(Vec<String>);
+
+impl Kept {
+    pub(super) fn has(&self, heading: &str) -> bool {
+        self.0.iter().any(|kept| kept == heading)
+    }
 }
 
 impl From<String> for Field {
@@ -109,8 +122,19 @@ impl Page {
     }
 
     /// A table under the heading. Where the page is too narrow for all columns, those of the lower numbers come first, and
-    /// columns of one number come together or not at all.
-    pub(super) fn table(&mut self, columns: &[Column], rows: &[Vec<Field>]) {
+    /// columns of one number come together or not at all; where not even those that are always shown have room, the
+    /// names in the first are shortened.
+    pub(super) fn table(&mut self, columns: &[Column], rows: &[Vec<Field>]) -> Kept {
+        self.table_with_notes(columns, rows, &[])
+    }
+
+    /// A table with a text under each row, whole.
+    pub(super) fn table_with_notes(
+        &mut self,
+        columns: &[Column],
+        rows: &[Vec<Field>],
+        notes: &[String],
+    ) -> Kept {
         let all: Vec<usize> = (0..columns.len()).collect();
         let widths = self.laid_out(columns, rows, &all).column_max_content_widths();
         let total = |kept: &[usize]| -> usize { kept.iter().map(|at| usize::from(widths[*at] + GAP)).sum() };
@@ -124,12 +148,22 @@ impl Page {
             }
         }
         kept.sort_unstable();
-        let lines: Vec<String> = self.laid_out(columns, rows, &kept).lines().collect();
-        for line in lines {
+        let mut rows = rows.to_vec();
+        let excess = total(&kept).saturating_sub(room);
+        if excess > 0 {
+            let most = usize::from(widths[0]).saturating_sub(excess).max(LEAST_NAME);
+            rows.iter_mut().for_each(|row| row[0].text = shortened(&row[0].text, most));
+        }
+        let lines: Vec<String> = self.laid_out(columns, &rows, &kept).lines().collect();
+        // The first line is the heading.
+        let notes = std::iter::once("").chain(notes.iter().map(String::as_str));
+        for (line, note) in lines.iter().zip(notes.chain(std::iter::repeat(""))) {
             self.text += &" ".repeat(INDENT);
             self.text += line.trim_end();
             self.text.push('\n');
+            self.hanging(NOTE, note, Tone::Plain);
         }
+        Kept(kept.iter().map(|at| columns[*at].heading.clone()).collect())
     }
 
     fn laid_out(&self, columns: &[Column], rows: &[Vec<Field>], kept: &[usize]) -> Table {
@@ -187,19 +221,24 @@ pub(super) fn shortened(name: &str, most: usize) -> String {
     format!("{}…{}", part(&letters[..front]), part(&letters[letters.len() - back..]))
 }
 
-/// `text` in lines of at most `width`, broken at spaces; a longer word has a line of its own.
+/// `text` in lines of at most `width`, broken at spaces; a longer word is broken where the line ends.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
+    for word in text.split(' ').filter(|word| !word.is_empty()).flat_map(|word| pieces(word, width)) {
         match lines.last_mut() {
-            Some(line) if columns(line) + 1 + columns(word) <= width => {
+            Some(line) if columns(line) + 1 + columns(&word) <= width => {
                 line.push(' ');
-                line.push_str(word);
+                line.push_str(&word);
             }
-            Some(_) | None => lines.push(word.to_owned()),
+            Some(_) | None => lines.push(word),
         }
     }
     lines
+}
+
+fn pieces(word: &str, width: usize) -> Vec<String> {
+    let letters: Vec<char> = word.chars().collect();
+    letters.chunks(width.max(1)).map(|piece| piece.iter().collect()).collect()
 }
 
 fn columns(text: &str) -> usize {

@@ -30,26 +30,27 @@ pub(super) fn write(page: &mut Page, report: &Report) {
         Column::new("version", Align::Left, 0),
         Column::new("what", Align::Left, 0),
         Column::new("count", Align::Right, 0),
-        Column::new("example", Align::Left, 1),
     ];
     let cells = report
         .benchmarks
         .iter()
         .flat_map(|benchmark| benchmark.cells.iter().map(move |cell| (benchmark, cell)));
-    let rows: Vec<Vec<Field>> = cells.flat_map(|(benchmark, cell)| rows(page, benchmark, cell)).collect();
-    page.table(&columns, &rows);
+    let (rows, examples): (Vec<_>, Vec<_>) =
+        cells.flat_map(|(benchmark, cell)| rows(page, benchmark, cell)).unzip();
+    page.table_with_notes(&columns, &rows, &examples);
 }
 
-fn rows(page: &Page, benchmark: &BenchmarkReport, cell: &CellReport) -> Vec<Vec<Field>> {
+/// Each kind of mishap with its example.
+fn rows(page: &Page, benchmark: &BenchmarkReport, cell: &CellReport) -> Vec<(Vec<Field>, String)> {
     let most = name_width(page);
-    let row = |what: &str, count: u64, example: String| -> Vec<Field> {
-        vec![
+    let row = |what: &str, count: u64, example: String| -> (Vec<Field>, String) {
+        let fields = vec![
             shortened(&benchmark.name, most).into(),
             shortened(&cell.version, 16).into(),
             what.replace('_', " ").into(),
             grouped(count).into(),
-            shortened(&example, page.width() / 2).into(),
-        ]
+        ];
+        (fields, example)
     };
     let failures = cell.mishaps.failures.iter().map(|(code, count)| {
         let example = &count.example;

@@ -1,6 +1,6 @@
 //! What comes first: which experiment, what it has shown, and what that is worth.
 
-use speedup_analysis::study::count::{grouped, percent};
+use speedup_analysis::study::count::{counted, grouped, percent};
 use speedup_analysis::study::{IntervalReport, ProportionReport, Report, State, Verdict};
 
 use super::layout::{Page, Tone};
@@ -20,13 +20,23 @@ pub(super) fn write(page: &mut Page, report: &Report) {
 pub(super) fn write_verdict(page: &mut Page, report: &Report) {
     for suite in &report.suites {
         page.paragraph(&suite.sentence, tone(suite.verdict));
-        let accelerated = suite.proportions.first().filter(|accelerated| accelerated.benchmarks > 1);
+        let accelerated = suite
+            .proportions
+            .first()
+            .filter(|accelerated| accelerated.benchmarks > 1 && !accelerated.nothing_known());
         if let Some(accelerated) = accelerated {
             page.paragraph(&proportion(accelerated, report.head.confidence), Tone::Plain);
         }
     }
     if report.suites.is_empty() {
         page.paragraph("There is only one version, so there is nothing to compare.", Tone::Plain);
+    }
+    match report.mishaps.failed_runs {
+        0 => {}
+        1 => page.paragraph("1 run failed and is in no sample.", Tone::Plain),
+        failed => {
+            page.paragraph(&format!("{} failed and are in no sample.", counted(failed, "run")), Tone::Plain);
+        }
     }
     page.paragraph(&report.independence.sentence, Tone::Plain);
 }
@@ -42,7 +52,20 @@ pub(super) fn tone(verdict: Verdict) -> Tone {
 
 fn progress(report: &Report) -> String {
     let head = &report.head;
-    let measured = format!("{} of {} runs measured", grouped(head.measured_runs), grouped(head.planned_runs));
+    let of = |count: u64, words: &str| {
+        if count > 0 { format!(", {} {words}", grouped(count)) } else { String::new() }
+    };
+    let measured = format!(
+        "{} of {} runs measured{}{}",
+        grouped(head.measured_runs),
+        grouped(head.planned_runs),
+        of(report.mishaps.failed_runs, "failed"),
+        of(report.mishaps.abandoned_runs, "abandoned")
+    );
+    let planned = head.planned_runs_per_cell.filter(|planned| *planned != head.runs_per_cell);
+    let submitted =
+        planned.map_or_else(String::new, |planned| format!(" ({} when submitted)", grouped(planned)));
+    let per_cell = format!("{} of each cell{submitted}", counted(head.runs_per_cell, "run"));
     let state = match head.state {
         State::Complete => "complete",
         State::Partial => "partial",
@@ -52,7 +75,7 @@ fn progress(report: &Report) -> String {
         Some(end) => format!("submitted {}, {} {end}", head.submitted, head.phase),
         None => format!("submitted {}, {}", head.submitted, head.phase),
     };
-    format!("{state}: {measured}; {since}; seed {}", head.seed)
+    format!("{state}: {measured}; {per_cell}; {since}; seed {}", head.seed)
 }
 
 fn proportion(accelerated: &ProportionReport, confidence: f64) -> String {

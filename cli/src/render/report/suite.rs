@@ -5,8 +5,13 @@ use speedup_analysis::study::{
     IntervalReport, ProportionReport, Protocol, Report, RequiredReport, SuiteReport,
 };
 
+use super::benchmarks::NOTHING;
 use super::layout::{Align, Column, Field, Page, Tone};
 use super::opening::{ends, percent_rounded};
+
+const PUBLISHED: &str = "published interval";
+const RECOMMENDED: &str = "recommended interval";
+const CONDITION: &str = "a(1 − a/b) > 5";
 
 /// Nothing is written of a suite of one benchmark: its row says all.
 pub(super) fn write(page: &mut Page, report: &Report, suite: &SuiteReport) {
@@ -55,32 +60,46 @@ fn write_proportions(page: &mut Page, suite: &SuiteReport) {
         Column::new("by", Align::Left, 0),
         Column::new("benchmarks", Align::Right, 0),
         Column::new("share", Align::Right, 0),
-        Column::new("published interval", Align::Left, 1),
-        Column::new("recommended interval", Align::Left, 2),
-        Column::new("a(1 − a/b) > 5", Align::Left, 3),
+        Column::new(PUBLISHED, Align::Left, 1),
+        Column::new(RECOMMENDED, Align::Left, 2),
+        Column::new(CONDITION, Align::Left, 3),
     ];
     let row = |proportion: &ProportionReport| -> Vec<Field> {
-        let interval = |interval: &IntervalReport| ends(interval).unwrap_or_default();
+        let interval = |interval: &IntervalReport| ends(interval).unwrap_or_else(|| NOTHING.to_owned());
         vec![
             proportion.of.words().into(),
             proportion.by.map_or("headline", Protocol::name).into(),
             format!("{} of {}", grouped(proportion.count), grouped(proportion.benchmarks)).into(),
-            percent_rounded(proportion.estimate).into(),
+            if proportion.nothing_known() {
+                NOTHING.into()
+            } else {
+                percent_rounded(proportion.estimate).into()
+            },
             interval(&proportion.interval).into(),
             interval(&proportion.recommended).into(),
             if proportion.condition_holds { "yes" } else { "no" }.into(),
         ]
     };
     let rows: Vec<_> = suite.proportions.iter().map(row).collect();
-    page.table(&columns, &rows);
+    let kept = page.table(&columns, &rows);
     let Some(first) = suite.proportions.first() else { return };
     let method = |interval: &IntervalReport| match interval {
         IntervalReport::Bounded { method, .. } => method.clone(),
         IntervalReport::Missing { reason } => reason.sentence.clone(),
     };
     let mut told = first.selection.clone();
-    told += &format!(" Published: {}. Recommended: {}.", method(&first.interval), method(&first.recommended));
-    if !first.condition_holds {
+    if first.nothing_known() {
+        page.paragraph("No benchmark has enough data, so no share is known.", Tone::Plain);
+        return;
+    }
+    for (heading, word, interval) in
+        [(PUBLISHED, "Published", &first.interval), (RECOMMENDED, "Recommended", &first.recommended)]
+    {
+        if kept.has(heading) {
+            told += &format!(" {word}: {}.", method(interval));
+        }
+    }
+    if kept.has(CONDITION) && !first.condition_holds {
         told += " Where a(1 − a/b) > 5 does not hold, the published interval may be inaccurate.";
     }
     if first.undecided > 0 {
@@ -93,15 +112,15 @@ fn write_proportions(page: &mut Page, suite: &SuiteReport) {
 fn needed(required: &RequiredReport, confidence: f64) -> String {
     let RequiredReport { precision, proportion, wald, wilson, benchmarks } = required;
     let by_formula = match wald {
-        0 => "the formula of the Speedup-Test says nothing at a share of 0 or 1".to_owned(),
-        wald => format!("{} by the formula of the Speedup-Test", counted(*wald, "benchmark")),
+        0 => " (the formula of the Speedup-Test gives no number for a share of 0 or 1)".to_owned(),
+        wald => format!(" and {} by the formula of the Speedup-Test", grouped(*wald)),
     };
     format!(
-        "To know the share of accelerated benchmarks to ±{} at {}, were it {}: {} by Wilson's half-width, {by_formula}; \
+        "If the share of accelerated benchmarks is {}, to know it to ±{} at {} takes {} by Wilson's half-width{by_formula}; \
          there are {}.",
+        percent_rounded(*proportion),
         percent(*precision),
         percent(confidence),
-        percent_rounded(*proportion),
         counted(*wilson, "benchmark"),
         grouped(*benchmarks)
     )

@@ -52,13 +52,55 @@ fn golden_renderings() {
 #[test]
 fn lines_keep_within_the_page() {
     for name in ["finished", "drawn", "empty"] {
-        for width in [80, 100, 130, 160] {
+        for width in [60, 80, 100, 130, 160] {
             for line in rendering(name, Console::plain().out, width).lines() {
                 assert!(line.chars().count() <= width, "{name} at {width}: {line}");
                 assert_eq!(line, line.trim_end());
             }
         }
     }
+}
+
+#[test]
+fn a_reason_is_told_whole() {
+    let mut report: Report = serde_json::from_str(&json("finished")).unwrap();
+    let mishaps = &mut report.benchmarks[3].cells[1].mishaps;
+    let words = "the runner could not read the command's environment ".repeat(5);
+    mishaps.lost.get_mut("not_executed").unwrap().example.words = Some(words.clone());
+    let text = rendered(&report, Console::plain().out, 80);
+    let joined: Vec<&str> = text.split_whitespace().collect();
+    assert!(joined.join(" ").contains(words.trim()), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn an_extension_stands_in_the_head_and_one_run_has_no_spread() {
+    let mut report: Report = serde_json::from_str(&json("finished")).unwrap();
+    report.head.planned_runs_per_cell = Some(20);
+    report.benchmarks[5].cells[0].n = 1;
+    let text = rendered(&report, Console::plain().out, 160);
+    assert!(text.contains("30 runs of each cell (20 when submitted)"), "{text}");
+    assert_eq!(text.matches("± 0.00").count(), 1, "{text}");
+}
+
+#[test]
+fn many_versions_keep_within_the_page() {
+    let mut report: Report = serde_json::from_str(&json("drawn")).unwrap();
+    for _ in 0..3 {
+        report.head.versions.push("another-version-with-a-name".to_owned());
+        report.suites.push(report.suites[0].clone());
+        for benchmark in &mut report.benchmarks {
+            benchmark.cells.push(benchmark.cells[0].clone());
+            benchmark.comparisons.push(benchmark.comparisons[0].clone());
+        }
+        for row in report.metrics.iter_mut().flat_map(|metric| &mut metric.rows) {
+            row.medians.push(row.medians[0]);
+            row.ratios.push(row.ratios[0]);
+        }
+    }
+    let text = rendered(&report, Console::plain().out, 80);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("For want of room without"), "{text}");
 }
 
 #[test]
