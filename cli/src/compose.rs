@@ -4,11 +4,13 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
+use anyhow::anyhow;
 use speedup_core::machine::Settings;
 
 use crate::failure::Failure;
 
 pub(crate) use speedup_agent::Options as AgentOptions;
+use speedup_coordinator::StartError;
 pub(crate) use speedup_coordinator::{Coordinator, Options as CoordinatorOptions};
 
 /// Any free port of this machine.
@@ -18,14 +20,35 @@ const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCA
 pub(crate) async fn coordinator(options: CoordinatorOptions) -> Result<Coordinator, Failure> {
     speedup_coordinator::start(options, speedup_analysis_service::routes).await.map_err(|error| {
         let hint = error.hint();
-        Failure::infrastructure(error).context("cannot start the coordinator").hint_if(hint)
+        let failure = match error {
+            StartError::NotLoopback(_) => Failure::usage(error),
+            error => Failure::infrastructure(error),
+        };
+        failure.context("cannot start the coordinator").hint_if(hint)
     })
 }
 
 /// Starts a coordinator on a data directory for the time of one command.
 pub(crate) async fn embedded(data: &Path) -> Result<Coordinator, Failure> {
     let options = CoordinatorOptions { data: data.to_owned(), bind: LOOPBACK, settings: Settings::default() };
-    coordinator(options).await
+    coordinator(options).await.map_err(|failure| in_use(data, failure))
+}
+
+/// A directory in use is no fault of the coordinator that this command embeds. The journal's error lies below opaque
+/// layers, so it is known by its words.
+fn in_use(data: &Path, failure: Failure) -> Failure {
+    let holder = failure.error.chain().find_map(|cause| {
+        cause.to_string().split_once(" is in use by ").map(|(_, holder)| holder.to_owned())
+    });
+    match holder {
+        None => failure,
+        Some(holder) => {
+            Failure::infrastructure(anyhow!("{} is in use by {holder}", data.display())).hint(
+                "reach that coordinator with --coordinator URL, or wait until it has ended; a running `speedup run` \
+                 shows its own progress",
+            )
+        }
+    }
 }
 
 /// The URL of a coordinator's doors.

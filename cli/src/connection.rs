@@ -54,6 +54,10 @@ impl CoordinatorArguments {
     /// The coordinator's URL, if anything says one.
     pub(crate) fn url(&self) -> Result<Option<String>, Failure> {
         match &self.coordinator {
+            Some(url) if url.starts_with("https://") => {
+                Err(Failure::usage(anyhow!("{url} asks for TLS, which this release does not have"))
+                    .hint("use http:// in a network you trust, or through a tunnel such as `ssh -L`"))
+            }
             Some(url) if url.contains("://") => Ok(Some(url.clone())),
             Some(address) => Ok(Some(format!("http://{address}"))),
             None => {
@@ -80,7 +84,8 @@ impl CoordinatorArguments {
                 ))
                 .hint(
                     "start one with `speedup coordinator start`, name one with --coordinator or \
-                         SPEEDUP_COORDINATOR, or do all on this machine with `speedup run PLAN`",
+                         SPEEDUP_COORDINATOR, or do all on this machine with `speedup run PLAN`; what a `speedup run` \
+                         measured is read by report, export, list and explain with --data DIR",
                 ))
             }
         }
@@ -102,10 +107,11 @@ impl SourceArguments {
 
 /// A mistyped directory must not become a new one.
 fn require_data(data: &Path) -> Result<(), Failure> {
-    if data.is_dir() {
+    if data.join("journal").is_dir() {
         return Ok(());
     }
-    Err(Failure::usage(anyhow!("there is no data directory {}", data.display())).hint(
+    let what = if data.is_dir() { "it has no journal" } else { "it is not there" };
+    Err(Failure::usage(anyhow!("{} is no data directory: {what}", data.display())).hint(
         "`speedup run` says where it keeps its data; a coordinator's is $XDG_STATE_HOME/speedup/coordinator",
     ))
 }

@@ -3,14 +3,12 @@
 /// How a command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done, no regression shown.
+    /// Done.
     Done,
     /// A run failed, or an experiment was cancelled.
     Failed,
     /// Usage, an invalid plan, or something the coordinator refused.
     Usage,
-    /// Not enough data, where a conclusion was asked for.
-    Inconclusive,
     /// Coordinator or hosts lost.
     Infrastructure,
     /// Interrupted by the user.
@@ -19,8 +17,7 @@ pub(crate) enum Exit {
 
 impl Exit {
     /// All of them, for `--help`.
-    const ALL: [Self; 6] =
-        [Self::Done, Self::Failed, Self::Usage, Self::Inconclusive, Self::Infrastructure, Self::Interrupted];
+    const ALL: [Self; 5] = [Self::Done, Self::Failed, Self::Usage, Self::Infrastructure, Self::Interrupted];
 
     /// The code for the shell.
     pub(crate) const fn code(self) -> u8 {
@@ -28,7 +25,6 @@ impl Exit {
             Self::Done => 0,
             Self::Failed => 1,
             Self::Usage => 2,
-            Self::Inconclusive => 3,
             Self::Infrastructure => 4,
             Self::Interrupted => 130,
         }
@@ -36,10 +32,9 @@ impl Exit {
 
     const fn meaning(self) -> &'static str {
         match self {
-            Self::Done => "done, no regression shown",
-            Self::Failed => "a run or gate failed, or a regression was shown where that was asked for",
+            Self::Done => "done",
+            Self::Failed => "a run failed, or the experiment was cancelled",
             Self::Usage => "wrong usage, an invalid plan, or a request that was refused",
-            Self::Inconclusive => "inconclusive, where --require-conclusive asked",
             Self::Infrastructure => {
                 "infrastructure: coordinator or hosts lost, runs that could not be executed"
             }
@@ -60,7 +55,7 @@ mod tests {
 
     #[test]
     fn codes_are_those_that_scripts_know() {
-        assert_eq!(Exit::ALL.map(Exit::code), [0, 1, 2, 3, 4, 130]);
+        assert_eq!(Exit::ALL.map(Exit::code), [0, 1, 2, 4, 130]);
         assert!(help().ends_with("\n  130  interrupted"), "{}", help());
     }
 }

@@ -21,6 +21,8 @@ const LISTED: usize = 10;
 const KEPT_APART: usize = 1_000;
 /// Lost attempts whose reasons are told.
 const LOST: usize = 5;
+/// Reasons of lost attempts that are told apart.
+const REASONS: usize = 3;
 /// Most characters of a line of output, or of a reason, that are shown.
 const SHOWN: usize = 300;
 
@@ -32,6 +34,8 @@ pub(crate) struct FailedRuns {
     others: u64,
     /// The latest lost attempts, the oldest first.
     lost: VecDeque<(Timestamp, String)>,
+    /// The first reasons why attempts were lost, each once.
+    reasons: Vec<String>,
 }
 
 /// Runs of one cell that failed alike.
@@ -49,6 +53,8 @@ pub(crate) struct Told {
     pub(crate) failed: Vec<String>,
     /// Of the last attempts that were lost.
     pub(crate) lost: Vec<String>,
+    /// Why attempts were lost: the first reasons, each once.
+    pub(crate) reasons: Vec<String>,
 }
 
 /// Reads what went wrong in an experiment.
@@ -61,6 +67,21 @@ pub(crate) async fn read(connection: &Connection, experiment: ExperimentId) -> R
     Ok(failed.told(&attempts.plan))
 }
 
+impl Told {
+    /// Why runs were abandoned, in one text; nothing when none was.
+    pub(crate) fn abandoned(&self, runs: u32) -> Option<String> {
+        if runs == 0 || self.reasons.is_empty() {
+            return None;
+        }
+        let runs = counted(runs.into(), "run");
+        let mut text = format!("{runs} abandoned, because attempts were lost:");
+        for reason in &self.reasons {
+            let _ = write!(text, "\n  {reason}");
+        }
+        Some(text)
+    }
+}
+
 impl FailedRuns {
     fn note(&mut self, ended: &EndedAttempt) {
         match &ended.end {
@@ -70,7 +91,11 @@ impl FailedRuns {
                 }
             }
             AttemptEnd::Lost { reason, .. } => {
-                let text = format!("host {}: {}", ended.lease.host, loss_words(reason));
+                let words = loss_words(reason);
+                let text = format!("host {}: {words}", ended.lease.host);
+                if self.reasons.len() < REASONS && !self.reasons.contains(&words) {
+                    self.reasons.push(words);
+                }
                 let at = self.lost.partition_point(|(when, _)| *when <= ended.ended);
                 self.lost.insert(at, (ended.ended, text));
                 if self.lost.len() > LOST {
@@ -104,7 +129,7 @@ impl FailedRuns {
         if beyond > 0 {
             failed.push(format!("and {beyond} more"));
         }
-        Told { failed, lost: self.told_lost() }
+        Told { failed, lost: self.told_lost(), reasons: self.reasons.clone() }
     }
 
     /// Reasons that follow one another and are alike are told once.

@@ -30,6 +30,7 @@ mod local_agent;
 mod moment;
 mod plan_source;
 mod progress;
+mod relative;
 mod render;
 mod selector;
 mod standing;

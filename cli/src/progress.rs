@@ -32,6 +32,7 @@ pub(crate) struct Progress<'a> {
     place: Place,
     eta: Eta,
     shown: Option<String>,
+    paused: bool,
     form: Form,
 }
 
@@ -45,11 +46,12 @@ impl<'a> Progress<'a> {
     /// A bar on a terminal, lines elsewhere.
     pub(crate) fn new(console: &'a Console, place: Place) -> Self {
         let form = if console.interactive { Form::Bar(Bar::new()) } else { Form::Lines(Lines::default()) };
-        Self { console, place, eta: Eta::default(), shown: None, form }
+        Self { console, place, eta: Eta::default(), shown: None, paused: false, form }
     }
 
     /// Shows a status, if it differs in what is shown.
     pub(crate) fn show(&mut self, status: &ExperimentStatus) {
+        self.paused = matches!(status.phase, StatusPhase::Paused { .. });
         let key = self.sentence(status, None);
         if self.shown.as_ref() == Some(&key) {
             return;
@@ -65,6 +67,11 @@ impl<'a> Progress<'a> {
                 }
             }
         }
+    }
+
+    /// Whether the experiment was paused when it was shown last.
+    pub(crate) const fn is_paused(&self) -> bool {
+        self.paused
     }
 
     /// Says something between.
@@ -91,6 +98,9 @@ impl<'a> Progress<'a> {
                 &format!(", {at_work} under way, {} connected", counted(status.hosts_here.into(), "host"));
         }
         match &status.phase {
+            StatusPhase::Running if self.place == Place::Pool && waits_for_fresh(status) => {
+                text += "; waits for fresh hosts";
+            }
             StatusPhase::Running => {}
             StatusPhase::Paused { reason } => text += &format!("; {reason}"),
             StatusPhase::Cancelling => text += "; cancelled, what is under way ends",
@@ -102,6 +112,12 @@ impl<'a> Progress<'a> {
         }
         text
     }
+}
+
+/// Runs are open, hosts are there, and none of them was given one.
+const fn waits_for_fresh(status: &ExperimentStatus) -> bool {
+    let tally = &status.tally;
+    tally.waiting > 0 && tally.leased + tally.running == 0 && status.hosts_here > 0
 }
 
 #[cfg(test)]

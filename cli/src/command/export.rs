@@ -1,7 +1,7 @@
 //! `speedup export`: the raw observations.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Error};
@@ -80,7 +80,15 @@ fn draft_of(path: &Path) -> PathBuf {
 }
 
 fn refused(path: &Path, error: io::Error) -> Failure {
-    Failure::infrastructure(Error::new(error).context(format!("cannot write {}", path.display())))
+    let mendable = matches!(
+        error.kind(),
+        ErrorKind::NotFound
+            | ErrorKind::NotADirectory
+            | ErrorKind::IsADirectory
+            | ErrorKind::PermissionDenied
+    );
+    let error = Error::new(error).context(format!("cannot write {}", path.display()));
+    if mendable { Failure::usage(error) } else { Failure::infrastructure(error) }
 }
 
 async fn write(

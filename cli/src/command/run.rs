@@ -16,6 +16,7 @@ use crate::directories;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::plan_source::PlanArguments;
+use crate::relative;
 use session::Session;
 
 /// Carries out a plan on this machine alone and reports: embedded coordinator, one local agent, nothing to set up
@@ -38,6 +39,7 @@ pub(crate) struct Arguments {
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let experiment = require_one_host(arguments.plan.read()?)?;
+    relative::warn(&experiment, console);
     let data = directories::or_state(arguments.data.as_deref(), "local")?;
     let session = Session::start(console, data).await?;
     session.carry_out(experiment, arguments.output.output).await

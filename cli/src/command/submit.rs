@@ -14,6 +14,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::plan_source::PlanArguments;
+use crate::relative;
 use crate::render::counted;
 
 /// Submits a plan to the coordinator, and prints the experiment's id
@@ -42,13 +43,14 @@ pub(super) struct Submitted {
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let experiment = arguments.plan.read()?;
+    relative::warn(&experiment, console);
     let (name, seed) = (experiment.name.clone(), experiment.seed);
     let connection = arguments.coordinator.connect().await?;
     let submitted = submit(&connection, experiment, arguments.wait_for_hosts).await?;
     connection.close().await;
     let Submitted { experiment, runs, hosts_needed } = submitted;
     let (told_runs, told_hosts) = (counted(runs.into(), "run"), counted(hosts_needed.into(), "host"));
-    console.talk(format_args!("{name}: {told_runs}, {told_hosts} needed, seed {seed}"));
+    console.talk(format_args!("seed {seed}: {name}, {told_runs}, {told_hosts} needed"));
     match arguments.output.output {
         Output::Table => print(console, &experiment.to_string())?,
         Output::Json => {

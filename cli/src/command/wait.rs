@@ -6,8 +6,8 @@ use speedup_core::id::ExperimentId;
 use speedup_core::time::Span;
 
 use super::coordinator::span;
-use super::watch::stuck;
-use crate::connection::CoordinatorArguments;
+use super::watch::{stuck, why_abandoned};
+use crate::connection::{Connection, CoordinatorArguments};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -43,7 +43,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         }
     };
     let waited = tokio::select! {
-        waited = follow(follower, experiment, console) => waited,
+        waited = follow(follower, &connection, experiment, console) => waited,
         () = timeout => Err(Failure::infrastructure(anyhow!("experiment {experiment} is not finished yet"))
             .hint("it goes on; wait again, or `speedup explain` what its runs wait for")),
     };
@@ -53,6 +53,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 
 async fn follow(
     mut follower: Follower,
+    connection: &Connection,
     experiment: ExperimentId,
     console: &Console,
 ) -> Result<Exit, Failure> {
@@ -68,6 +69,9 @@ async fn follow(
             Standing::Finished(exit) => {
                 // Silence is for those who got what they planned.
                 console.talk(format_args!("{}: {}", status.name, standing::tally(&status.tally)));
+                if let Some(text) = why_abandoned(connection, &status).await {
+                    console.talk(text);
+                }
                 return Ok(exit);
             }
         }

@@ -3,10 +3,12 @@
 use anyhow::anyhow;
 use clap::Args;
 use speedup_core::id::ExperimentId;
+use speedup_proto::convert::ExperimentStatus;
 
-use crate::connection::CoordinatorArguments;
+use crate::connection::{Connection, CoordinatorArguments};
 use crate::console::Console;
 use crate::exit::Exit;
+use crate::failed_runs;
 use crate::failure::Failure;
 use crate::follow::{Follower, PATIENCE, Told};
 use crate::interrupt::Interrupts;
@@ -34,14 +36,15 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let mut progress = Progress::new(console, Place::Pool);
     let follower = Follower::new(connection.experiments(), experiment, PATIENCE);
     let watched = tokio::select! {
-        watched = follow(follower, experiment, &mut progress) => Some(watched),
+        watched = follow(follower, &connection, experiment, &mut progress) => Some(watched),
         () = interrupts.next() => None,
     };
     progress.end();
     connection.close().await;
     watched.unwrap_or_else(|| {
+        let goes_on = if progress.is_paused() { "stays paused" } else { "goes on" };
         console.talk(format_args!(
-            "Detached; the experiment goes on. `speedup watch {experiment}` comes back to it."
+            "Detached; the experiment {goes_on}. `speedup watch {experiment}` comes back to it."
         ));
         Ok(Exit::Interrupted)
     })
@@ -49,6 +52,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 
 async fn follow(
     mut follower: Follower,
+    connection: &Connection,
     experiment: ExperimentId,
     progress: &mut Progress<'_>,
 ) -> Result<Exit, Failure> {
@@ -64,10 +68,23 @@ async fn follow(
         progress.show(&status);
         match Standing::from(status.as_ref()) {
             Standing::Open => {}
-            Standing::Finished(exit) => return Ok(exit),
+            Standing::Finished(exit) => {
+                if let Some(text) = why_abandoned(connection, &status).await {
+                    progress.say(&text);
+                }
+                return Ok(exit);
+            }
             Standing::Stuck { reason } => return Err(stuck(experiment, &reason)),
         }
     }
+}
+
+/// Why runs of a finished experiment were abandoned. A reason that cannot be read does not change how it ended.
+pub(super) async fn why_abandoned(connection: &Connection, status: &ExperimentStatus) -> Option<String> {
+    if status.tally.abandoned == 0 {
+        return None;
+    }
+    failed_runs::read(connection, status.experiment).await.ok()?.abandoned(status.tally.abandoned)
 }
 
 /// An experiment that the coordinator paused by itself.

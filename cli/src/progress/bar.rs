@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use speedup_core::event::Tally;
 
+use crate::standing;
+
 /// The bar, and below it the sentence.
 const TEMPLATE: &str = "{wide_bar} {percent:>3} %\n{sentence}";
 
@@ -37,7 +39,7 @@ impl Bar {
         *self.sentence.lock().unwrap_or_else(PoisonError::into_inner) = sentence;
         self.bar.update(|state| {
             state.set_len(tally.runs().into());
-            state.set_pos(tally.settled().into());
+            state.set_pos((standing::done(tally) + tally.abandoned).into());
         });
     }
 

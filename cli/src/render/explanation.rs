@@ -14,7 +14,9 @@ pub(crate) fn sentences(run: RunIndex, explanation: &Explanation) -> String {
             let does = if *begun { "executes" } else { "was given" };
             let there = if *connected { "" } else { " The host is not connected now." };
             let until = moment::local(*deadline);
-            format!("Host {host} {does} run {run} under lease {lease}.{there} It is given up at {until}.")
+            format!(
+                "Host {host} {does} run {run} under lease {lease}.{there} It is given up at {until}, unless it ends before."
+            )
         }
         Explanation::Waiting { attempt, waiting_for } => {
             let which = if attempt.0 == 1 {

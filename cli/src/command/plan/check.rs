@@ -19,6 +19,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::moment;
 use crate::plan_source::PlanArguments;
+use crate::relative;
 use crate::render::table::{Column, table};
 
 /// Most benchmarks that are shown to people; JSON has all.
@@ -67,6 +68,7 @@ struct CheckedBenchmark<'a> {
 
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
     let experiment = arguments.plan.read()?;
+    relative::warn(&experiment, console);
     let hosts_here = block_on(hosts_here(arguments, &experiment, console))?;
     let plan = Plan::draw(experiment);
     let checked = check(&plan, hosts_here);
@@ -171,7 +173,7 @@ fn facts(checked: &Checked<'_>) -> Vec<(&'static str, String)> {
         (
             "duration",
             format!(
-                "not known before a run; at most {} of machine time, by the timeouts",
+                "not known before a run; at most {} of machine time by the timeouts, for the runs alone, without setup and retries",
                 moment::roughly(most)
             ),
         ),

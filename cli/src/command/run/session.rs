@@ -45,7 +45,7 @@ pub(super) struct Session<'a> {
 #[derive(Debug)]
 enum End {
     /// All runs are settled, or cancelled by Ctrl-C.
-    Finished { exit: Exit },
+    Finished { exit: Exit, abandoned: u32 },
     /// The coordinator paused the experiment.
     Stuck { reason: String },
     /// The user would not wait for the run under way.
@@ -87,7 +87,7 @@ impl<'a> Session<'a> {
         let mut interrupts = Interrupts::listen()?;
         let Submitted { experiment, runs, .. } = submit(&self.connection, experiment, false).await?;
         self.console.talk(format_args!(
-            "{name} ({experiment}): {} on this machine, seed {seed}",
+            "seed {seed}: {name} ({experiment}), {} on this machine",
             counted(runs.into(), "run")
         ));
         let end = match self.follow(experiment, &mut interrupts).await {
@@ -109,7 +109,14 @@ impl<'a> Session<'a> {
         let told = failed_runs::read(&self.connection, experiment).await?;
         self.tell_failed(experiment, &told);
         match end {
-            End::Finished { exit } => reported.map(|()| exit),
+            End::Finished { exit, abandoned } => {
+                if let Some(text) = told.abandoned(abandoned) {
+                    self.console.warn(text);
+                }
+                reported?;
+                self.tell_again(experiment);
+                Ok(exit)
+            }
             End::Stuck { reason } => Err(stuck(&reason, &told)),
             End::AtOnce => Ok(Exit::Interrupted),
         }
@@ -156,6 +163,12 @@ impl<'a> Session<'a> {
         report::show(&json, output, self.console)
     }
 
+    fn tell_again(&self, experiment: ExperimentId) {
+        let data = self.data.display();
+        self.console
+            .talk(format_args!("`speedup report {experiment} --data {data}` shows the report again."));
+    }
+
     fn tell_kept(&self, experiment: ExperimentId) {
         let data = self.data.display();
         let text = format!("What was measured is kept: `speedup report {experiment} --data {data}`");
@@ -176,10 +189,11 @@ impl<'a> Session<'a> {
 }
 
 fn end_of(status: &ExperimentStatus, interrupted: bool) -> Option<End> {
+    let abandoned = status.tally.abandoned;
     match Standing::from(status) {
         Standing::Open => None,
-        Standing::Finished(_) if interrupted => Some(End::Finished { exit: Exit::Interrupted }),
-        Standing::Finished(exit) => Some(End::Finished { exit }),
+        Standing::Finished(_) if interrupted => Some(End::Finished { exit: Exit::Interrupted, abandoned }),
+        Standing::Finished(exit) => Some(End::Finished { exit, abandoned }),
         Standing::Stuck { reason } => Some(End::Stuck { reason }),
     }
 }
