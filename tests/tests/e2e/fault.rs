@@ -206,3 +206,49 @@ fn a_full_disk_stops_the_coordinator_with_its_reason_and_loses_nothing() {
     ledger.assert_leases_are_unique();
     assert_eq!(ledger.rows.iter().filter(|row| row["run_state"] == "failed").count(), 200);
 }
+
+#[test]
+fn what_a_run_leaves_behind_does_not_hinder_the_next() {
+    let mess = "mkdir -p d/e && touch d/e/f && chmod 555 d/e d && head -c 3000000 /dev/zero > big";
+    let pool = Pool::start(SPEEDUP, 1);
+    let text = plan(&format!("[benchmarks.b]\nshell = \"{mess}\""), "").replace("runs = 1", "runs = 5");
+    let experiment = pool.submit(&text, &[]);
+    eventually("it finishes", || pool.is_finished(&experiment).then_some(()));
+    let ledger = Ledger::read(&pool.export(&experiment));
+    assert_eq!(ledger.assert_exactly_once(10), 10, "every run is measured");
+    let work = pool.path().join("agent-0/experiments").join(&experiment).join("work");
+    eventually("nothing is left", || (!work.exists()).then_some(()));
+}
+
+#[test]
+fn large_outputs_are_kept_and_exported() {
+    let mut pool = Pool::start(SPEEDUP, 8);
+    let loud = "[benchmarks.b]\nshell = \"head -c 1000000 /dev/zero; head -c 1000000 /dev/zero >&2; exit 1\"";
+    let text = plan(loud, "[output]\nkeep = \"1MiB\"\n").replace("runs = 1", "runs = 30");
+    // While nobody listens the reports gather, and come all at once.
+    let experiment = pool.submit(&text, &[]);
+    pool.kill_coordinator();
+    pool.start_coordinator();
+    eventually("it finishes", || pool.is_finished(&experiment).then_some(()));
+    Ledger::read(&pool.export(&experiment)).assert_exactly_once(60);
+    let all = pool.speedup(&["export", &experiment, "--format", "jsonl", "-o", "-"]);
+    assert!(
+        all.status.success() && all.stdout.len() > 60_000_000,
+        "{}",
+        String::from_utf8_lossy(&all.stderr)
+    );
+}
+
+#[test]
+fn agents_serve_a_coordinator_that_begins_anew() {
+    let mut pool = Pool::start(SPEEDUP, 1);
+    let text = plan("[benchmarks.b]\ncommand = [\"true\"]", "").replace("runs = 1", "runs = 5");
+    let experiment = pool.submit(&text, &[]);
+    eventually("it finishes", || pool.is_finished(&experiment).then_some(()));
+    pool.kill_coordinator();
+    std::fs::remove_dir_all(pool.data()).expect("removed");
+    pool.start_coordinator();
+    let experiment = pool.submit(&text, &["--wait-for-hosts"]);
+    eventually("it finishes again", || pool.is_finished(&experiment).then_some(()));
+    Ledger::read(&pool.export(&experiment)).assert_exactly_once(10);
+}
