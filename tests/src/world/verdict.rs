@@ -9,6 +9,7 @@ use speedup_core::id::{ExperimentId, HostId, LeaseEpoch, RunIndex};
 use speedup_core::machine::Machine;
 use speedup_core::record::Outcome;
 use speedup_core::run::{AfterLoss, LossReason};
+use speedup_core::time::Timestamp;
 
 use super::World;
 
@@ -28,6 +29,7 @@ impl World {
         self.settled_exactly_once(&ended);
         self.policies_held(&ended);
         self.nothing_acknowledged_is_lost(&ended);
+        self.the_journal_is_in_order();
         self.executed_once();
     }
 
@@ -97,6 +99,48 @@ impl World {
         let finished: BTreeSet<ExperimentId> = self.finished().collect();
         assert_eq!(finished, self.submitted.keys().copied().collect(), "every submitted experiment finished");
         assert_eq!(self.finished().count(), finished.len(), "and once");
+    }
+
+    /// What the machine says of leases, derived anew: attempts are counted, evidence is true, nothing is given out of an
+    /// experiment that is paused or cancelled, losses are counted, time does not go back.
+    fn the_journal_is_in_order(&self) {
+        let mut latest = Timestamp(0);
+        let mut closed: BTreeSet<ExperimentId> = BTreeSet::new();
+        let mut attempts: BTreeMap<(ExperimentId, RunIndex), u32> = BTreeMap::new();
+        let mut served: BTreeMap<HostId, (u64, Option<(ExperimentId, RunIndex)>)> = BTreeMap::new();
+        let mut leases: BTreeMap<LeaseEpoch, ExperimentId> = BTreeMap::new();
+        let mut lost: BTreeMap<ExperimentId, u32> = BTreeMap::new();
+        for event in &self.durable {
+            assert!(event.at >= latest, "time does not go back");
+            latest = event.at;
+            match &event.change {
+                Change::Paused { experiment, .. } | Change::Cancelled { experiment, .. } => {
+                    closed.insert(*experiment);
+                }
+                Change::Resumed { experiment, .. } => {
+                    closed.remove(experiment);
+                }
+                Change::LeaseGranted(lease) => {
+                    assert!(!closed.contains(&lease.experiment), "nothing is given out of what is closed");
+                    let attempt = attempts.entry((lease.experiment, lease.run)).or_default();
+                    *attempt += 1;
+                    assert_eq!(lease.attempt.0, *attempt, "attempts are counted");
+                    let before = served.entry(lease.host.clone()).or_default();
+                    assert_eq!(
+                        (lease.evidence.served_in_all, lease.evidence.previous),
+                        *before,
+                        "true evidence"
+                    );
+                    *before = (before.0 + 1, Some((lease.experiment, lease.run)));
+                    leases.insert(lease.epoch, lease.experiment);
+                }
+                Change::AttemptLost { lease, .. } => *lost.entry(leases[lease]).or_default() += 1,
+                Change::Finished { experiment, tally, .. } => {
+                    assert_eq!(tally.lost_attempts, lost.get(experiment).copied().unwrap_or(0), "losses");
+                }
+                _ => {}
+            }
+        }
     }
 
     fn finished(&self) -> impl Iterator<Item = ExperimentId> + '_ {
