@@ -39,8 +39,8 @@ pub enum Choice {
     Break(usize),
     /// An agent hears nothing for a while.
     Quiet(usize),
-    /// An agent's process dies, after this many of the actions it is about to do.
-    CrashAgent(usize),
+    /// An agent's process dies: now, or after this many of the actions it will do.
+    CrashAgent(usize, usize),
     /// It starts again.
     StartAgent(usize),
     /// What an agent executes ends.
@@ -125,8 +125,8 @@ struct SimAgent {
     process: Option<Agent>,
     session: Option<u64>,
     executing: Option<Execution>,
-    /// Whether the process dies after the next action it does.
-    doomed: bool,
+    /// After how many more actions the process dies.
+    doomed: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -155,6 +155,8 @@ pub struct World {
     submitted: BTreeMap<ExperimentId, usize>,
     /// All executions ever begun.
     executions: Vec<Execution>,
+    /// Leases whose execution ended on an agent that lived long enough to keep the report.
+    reported: BTreeSet<LeaseEpoch>,
     /// Leases whose report was acknowledged to an agent.
     acknowledged: BTreeSet<LeaseEpoch>,
 }
@@ -173,6 +175,7 @@ impl World {
             next_session: 0,
             submitted: BTreeMap::new(),
             executions: Vec::new(),
+            reported: BTreeSet::new(),
             acknowledged: BTreeSet::new(),
         };
         world.apply(Choice::StartCoordinator);
@@ -205,7 +208,7 @@ impl World {
             match &agent.process {
                 None => choices.push(Choice::StartAgent(at)),
                 Some(_) => {
-                    choices.push(Choice::CrashAgent(at));
+                    choices.extend([0, 1, 2].map(|after| Choice::CrashAgent(at, after)));
                     match agent.session {
                         None if self.coordinator.is_some() && agent.executing.is_none() => {
                             choices.push(Choice::Connect(at));
@@ -322,7 +325,7 @@ impl Weights {
             Choice::Quiet(_) => 2,
             Choice::Double(_) | Choice::Lose(_) => 3 * self.network,
             Choice::Break(_) => self.network,
-            Choice::CrashAgent(_) => self.agents,
+            Choice::CrashAgent(..) => self.agents,
             Choice::CrashCoordinator(_) => self.coordinator,
             Choice::Pass(_) => 15,
             Choice::StepBack(_) => self.network,

@@ -33,7 +33,7 @@ impl World {
             Choice::Connect(at) => self.connect(at),
             Choice::Break(at) => self.disconnect(at),
             Choice::Quiet(at) => self.tell_agent(at, Input::Quiet),
-            Choice::CrashAgent(at) => self.agents[at].doomed = true,
+            Choice::CrashAgent(at, after) => self.agents[at].doomed = Some(after),
             Choice::StartAgent(at) => self.start_agent(at),
             Choice::Finish(at, ending) => self.finish(at, ending),
             Choice::Sync => self.sync(),
@@ -63,7 +63,7 @@ impl World {
             process: None,
             session: None,
             executing: None,
-            doomed: false,
+            doomed: None,
         });
         self.start_agent(number);
     }
@@ -76,13 +76,14 @@ impl World {
             Some(Agent::new(agent.facts.clone(), agent.id, AgentEpoch(agent.epoch_on_disk), outbox));
     }
 
-    /// A doomed process dies where it stands: between two actions, or at the end of a step.
+    /// A doomed process dies where it stands: between two actions, or at the end of a step. What it had still to do is not
+    /// done.
     fn bury_the_doomed(&mut self) {
         for at in 0..self.agents.len() {
-            if self.agents[at].doomed {
+            if self.agents[at].doomed == Some(0) {
                 self.disconnect(at);
                 let agent = &mut self.agents[at];
-                agent.doomed = false;
+                agent.doomed = None;
                 agent.process = None;
                 agent.executing = None;
             }
@@ -90,7 +91,8 @@ impl World {
     }
 
     fn connect(&mut self, at: usize) {
-        if self.coordinator.is_none() || self.agents[at].session.is_some() {
+        let agent = &self.agents[at];
+        if self.coordinator.is_none() || agent.session.is_some() || agent.process.is_none() {
             return;
         }
         self.agents[at].session = Some(self.next_session);
@@ -114,11 +116,19 @@ impl World {
         };
         // The record carries the lease, so that the verdict can tell whose record it is.
         self.tell_agent(at, Input::Executed(record(outcome, execution.lease.0)));
+        if self.agents[at].doomed != Some(0) {
+            self.reported.insert(execution.lease);
+        }
     }
 
     fn tell_agent(&mut self, at: usize, input: Input) {
         let Some(process) = &mut self.agents[at].process else { return };
         for action in process.handle(input) {
+            match &mut self.agents[at].doomed {
+                Some(0) => return,
+                Some(left) => *left -= 1,
+                None => {}
+            }
             self.act(at, action);
         }
     }

@@ -191,8 +191,8 @@ impl World {
             }
         }
         assert!(kept.values().all(|count| *count <= 1), "no report is kept twice");
-        for lease in &self.acknowledged {
-            assert_eq!(kept.get(lease), Some(&1), "the acknowledged report of lease {lease} is kept");
+        for lease in self.acknowledged.union(&self.reported) {
+            assert_eq!(kept.get(lease), Some(&1), "the report of lease {lease} is kept");
         }
     }
 
