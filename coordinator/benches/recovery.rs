@@ -12,17 +12,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use speedup_coordinator::{Options, start};
-use speedup_core::experiment::{
-    AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput, Limits,
-    Metric, OutputChoice, Policy, Scope, Version, Weights,
-};
+use speedup_core::experiment::{Experiment, Metric};
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, ExperimentId};
 use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
 use speedup_core::plan::Plan;
+use speedup_core::plan_file;
 use speedup_core::record::{Outcome, Output, Record};
 use speedup_core::seed::Seed;
-use speedup_core::time::{Span, Timestamp};
+use speedup_core::time::Timestamp;
 use speedup_journal::{Journal, JournalId, PayloadVersion};
 use speedup_proto::journal_payload;
 use uuid::Uuid;
@@ -127,29 +125,11 @@ fn record() -> Record {
 }
 
 fn experiment(runs: u32) -> Experiment {
-    let version = |name: &str| Version { name: name.to_owned(), env: [].into(), vars: [].into() };
-    let benchmark = |number: u32| Benchmark {
-        name: format!("b{number}"),
-        command: CommandLine::Exact(vec!["true".to_owned()]),
-        env: [].into(),
-        expect: Expectation { exit: 0, stdout_blake3: None },
-        timeout: Span::from_secs(60),
-        warmup: 0,
-        weight: None,
-    };
-    Experiment {
-        name: "bench".to_owned(),
-        description: String::new(),
-        seed: Seed(1),
-        versions: vec![version("old"), version("new")],
-        benchmarks: (0..10).map(benchmark).collect(),
-        drawn: None,
-        runs,
-        metrics: vec![Metric::Wall, Metric::User, Metric::System, Metric::MaxRss],
-        independence: Independence { policy: Policy::Any, scope: Scope::Benchmark },
-        analysis: AnalysisChoice { confidence: 0.95, weights: Weights::Equal, precision: 0.05 },
-        setup: None,
-        limits: Limits { attempts: 3 },
-        output: OutputChoice { limit: 1 << 20, keep: 1 << 10, keep_of: KeepOutput::Failed },
-    }
+    let benchmarks: String =
+        (0..10).map(|number| format!("[benchmarks.b{number}]\ncommand = [\"true\"]\n")).collect();
+    let text = format!(
+        "[experiment]\nname = \"bench\"\n[versions.old]\nbaseline = true\n[versions.new]\n{benchmarks}\
+         [repetitions]\nruns = {runs}\n[independence]\npolicy = \"any\"\n"
+    );
+    plan_file::parse(&text, Seed(1)).expect("a plan")
 }

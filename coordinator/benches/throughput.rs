@@ -1,5 +1,5 @@
 //! Leases and durable reports a second over gRPC, with simulated agents in this process: real connections, real journal,
-//! no execution. Then how long recovery takes, and the memory it needs.
+//! no execution.
 //!
 //! `cargo bench -p speedup-coordinator --bench throughput`; `SPEEDUP_BENCH_RUNS` sets the runs of each measurement,
 //! `SPEEDUP_BENCH_DIR` where the journal lies (a real disk, not memory).
@@ -11,17 +11,14 @@ use std::time::Instant;
 
 use speedup_coordinator::{Coordinator, Options, start};
 use speedup_core::agent::{Action, Agent, Input};
-use speedup_core::experiment::{
-    AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput, Limits,
-    Metric, OutputChoice, Policy, Scope, Version, Weights,
-};
+use speedup_core::experiment::{Experiment, Metric};
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId};
 use speedup_core::machine::Settings;
 use speedup_core::message::CoordinatorMessage;
+use speedup_core::plan_file;
 use speedup_core::record::{Outcome, Output, Record};
 use speedup_core::seed::Seed;
-use speedup_core::time::Span;
 use speedup_proto::v1;
 use speedup_proto::v1::agents_client::AgentsClient;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
@@ -46,15 +43,6 @@ fn main() -> Result<(), Failure> {
             "{agents:>5} agents: {:>8.0} runs/s leased and durably reported ({runs} runs)",
             f64::from(runs) / seconds
         );
-        let begin = Instant::now();
-        let coordinator = runtime.block_on(open(directory.path()))?;
-        println!(
-            "{:>12}  recovered in {:.2} s; {} MB resident",
-            "",
-            begin.elapsed().as_secs_f64(),
-            resident_bytes() / 1_000_000
-        );
-        runtime.block_on(coordinator.stop());
     }
     Ok(())
 }
@@ -85,7 +73,7 @@ async fn measure(data: &Path, agents: u32, runs: u32) -> Result<f64, Failure> {
     let mut client =
         ExperimentsClient::new(Endpoint::from_shared(address)?.tcp_nodelay(true).connect().await?);
     let begin = Instant::now();
-    let experiment = Some(v1::Experiment::from(&experiment(runs)));
+    let experiment = Some(v1::Experiment::from(&experiment(runs / 20)));
     let submit = v1::SubmitRequest { experiment, wait_for_hosts: true, by: "bench".to_owned() };
     let id = client.submit(submit).await?.into_inner().experiment;
     wait(&mut client, id).await?;
@@ -163,35 +151,11 @@ fn record() -> Record {
 }
 
 fn experiment(runs: u32) -> Experiment {
-    let version = |name: &str| Version { name: name.to_owned(), env: [].into(), vars: [].into() };
-    let benchmark = |number: u32| Benchmark {
-        name: format!("b{number}"),
-        command: CommandLine::Exact(vec!["true".to_owned()]),
-        env: [].into(),
-        expect: Expectation { exit: 0, stdout_blake3: None },
-        timeout: Span::from_secs(60),
-        warmup: 0,
-        weight: None,
-    };
-    Experiment {
-        name: "bench".to_owned(),
-        description: String::new(),
-        seed: Seed(1),
-        versions: vec![version("old"), version("new")],
-        benchmarks: (0..10).map(benchmark).collect(),
-        drawn: None,
-        runs: runs / 20,
-        metrics: vec![Metric::Wall, Metric::User, Metric::System, Metric::MaxRss],
-        independence: Independence { policy: Policy::Any, scope: Scope::Benchmark },
-        analysis: AnalysisChoice { confidence: 0.95, weights: Weights::Equal, precision: 0.05 },
-        setup: None,
-        limits: Limits { attempts: 3 },
-        output: OutputChoice { limit: 1 << 20, keep: 1 << 10, keep_of: KeepOutput::Failed },
-    }
-}
-
-fn resident_bytes() -> u64 {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0);
-    pages * 4_096
+    let benchmarks: String =
+        (0..10).map(|number| format!("[benchmarks.b{number}]\ncommand = [\"true\"]\n")).collect();
+    let text = format!(
+        "[experiment]\nname = \"bench\"\n[versions.old]\nbaseline = true\n[versions.new]\n{benchmarks}\
+         [repetitions]\nruns = {runs}\n[independence]\npolicy = \"any\"\n"
+    );
+    plan_file::parse(&text, Seed(1)).expect("a plan")
 }

@@ -15,7 +15,7 @@ pub(crate) fn sentences(run: RunIndex, explanation: &Explanation) -> String {
             let there = if *connected { "" } else { " The host is not connected now." };
             let until = moment::local(*deadline);
             format!(
-                "Host {host} {does} run {run} under lease {lease}.{there} It is given up at {until}, unless it ends before."
+                "Host {host} {does} run {run} under lease {lease}.{there} Unless it ends before, it is given up at {until}."
             )
         }
         Explanation::Waiting { attempt, waiting_for } => {
