@@ -2,6 +2,7 @@
 //! back through a bounded channel.
 
 use std::pin::Pin;
+use std::time::Duration;
 
 use futures_util::{Stream, StreamExt as _};
 use speedup_core::host::HostFacts;
@@ -22,6 +23,9 @@ use crate::owner::{Down, SessionId};
 /// ever has this many.
 const WAITING_MESSAGES: usize = 256;
 
+/// How long a session may take to begin; one that never does would hold its place for ever.
+const JOIN_PATIENCE: Duration = Duration::from_secs(30);
+
 /// The door of the agents.
 pub(crate) struct AgentsDoor {
     pub(crate) handle: Handle,
@@ -38,8 +42,10 @@ impl Agents for AgentsDoor {
         request: Request<Streaming<v1::AgentMessage>>,
     ) -> Result<Response<Answers>, Status> {
         let mut up = request.into_inner();
+        let first = tokio::time::timeout(JOIN_PATIENCE, up.message()).await;
         let first =
-            up.message().await?.ok_or_else(|| Status::invalid_argument("a session begins with Join"))?;
+            first.map_err(|_| Status::deadline_exceeded("a session begins with Join, and at once"))??;
+        let first = first.ok_or_else(|| Status::invalid_argument("a session begins with Join"))?;
         let first = AgentMessage::try_from(first).map_err(|error| malformed(&error))?;
         let AgentMessage::Join { facts, agent, epoch } = first else {
             return Err(Status::failed_precondition("a session begins with Join"));

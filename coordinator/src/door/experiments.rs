@@ -194,6 +194,8 @@ impl ExperimentsDoor {
     }
 
     async fn explain_finished(&self, id: ExperimentId, run: u32) -> Result<v1::Explanation, Status> {
+        use v1::after_loss::After;
+        use v1::record::Outcome;
         let finished = status(&self.handle, id).await?;
         let runs = finished
             .tally
@@ -208,12 +210,12 @@ impl ExperimentsDoor {
         let last = attempts.into_iter().rfind(|attempt| attempt.lease.as_ref().is_some_and(|l| l.run == run));
         let settlement = match last.and_then(|attempt| attempt.end) {
             Some(v1::ended_attempt::End::Reported(record)) => match record.outcome {
-                Some(v1::record::Outcome::Measured(_)) => v1::Settlement::Measured,
-                _ => v1::Settlement::Failed,
+                Some(Outcome::Measured(_)) => v1::Settlement::Measured,
+                Some(Outcome::Failed(_) | Outcome::NotExecuted(_)) | None => v1::Settlement::Failed,
             },
             Some(v1::ended_attempt::End::Lost(lost)) => match lost.after.and_then(|after| after.after) {
-                Some(v1::after_loss::After::Abandoned(_)) => v1::Settlement::Abandoned,
-                _ => v1::Settlement::Cancelled,
+                Some(After::Abandoned(_)) => v1::Settlement::Abandoned,
+                Some(After::AgainAttempt(_) | After::Cancelled(_)) | None => v1::Settlement::Cancelled,
             },
             None => v1::Settlement::Cancelled,
         };
