@@ -59,23 +59,31 @@ pub(crate) struct Link {
     has_said: bool,
 }
 
-/// The coordinator's address, checked.
-pub(crate) fn endpoint(address: &str) -> Result<Endpoint, LinkError> {
-    let wrong = |source| LinkError::Address { address: address.to_owned(), source };
-    let (time, interval, retries) = KEEPALIVE;
-    Ok(Endpoint::from_shared(address.to_owned())
-        .map_err(wrong)?
-        .connect_timeout(CONNECT)
-        .tcp_nodelay(true)
-        .tcp_keepalive(Some(time))
-        .tcp_keepalive_interval(Some(interval))
-        .tcp_keepalive_retries(Some(retries)))
+/// Where the coordinator is, checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Address(Endpoint);
+
+impl Address {
+    /// Checks a URL.
+    pub(crate) fn parse(url: &str) -> Result<Self, LinkError> {
+        let wrong = |source| LinkError::Address { address: url.to_owned(), source };
+        let (time, interval, retries) = KEEPALIVE;
+        let endpoint = Endpoint::from_shared(url.to_owned()).map_err(wrong)?;
+        Ok(Self(
+            endpoint
+                .connect_timeout(CONNECT)
+                .tcp_nodelay(true)
+                .tcp_keepalive(Some(time))
+                .tcp_keepalive_interval(Some(interval))
+                .tcp_keepalive_retries(Some(retries)),
+        ))
+    }
 }
 
 impl Link {
     /// Connects and says the first words of the session.
-    pub(crate) async fn connect(endpoint: &Endpoint, first: Vec<AgentMessage>) -> Result<Self, LinkError> {
-        let channel = endpoint.connect().await.map_err(LinkError::Unreachable)?;
+    pub(crate) async fn connect(address: &Address, first: Vec<AgentMessage>) -> Result<Self, LinkError> {
+        let channel = address.0.connect().await.map_err(LinkError::Unreachable)?;
         let mut client = AgentsClient::new(channel)
             .max_decoding_message_size(limits::MAX_GRANT_BYTES)
             .max_encoding_message_size(limits::MAX_AGENT_MESSAGE_BYTES);

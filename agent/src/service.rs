@@ -8,10 +8,9 @@ use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::id::{AllocationId, BootId, HostId};
 use speedup_core::message::{AgentMessage, CoordinatorMessage};
 use thiserror::Error;
-use tonic::transport::Endpoint;
 
 use crate::launch::LaunchError;
-use crate::link::{Link, LinkError, endpoint};
+use crate::link::{Address, Link, LinkError};
 use crate::outbox::{Outbox, OutboxError};
 use crate::probe::{ProbeError, probe};
 use crate::runner::Runner;
@@ -104,7 +103,7 @@ struct Service {
     outbox: Outbox,
     outbox_path: PathBuf,
     runner: Runner,
-    endpoint: Endpoint,
+    address: Address,
     stop: Stop,
     link: Option<Link>,
     /// What is said once a connection stands.
@@ -117,7 +116,7 @@ struct Service {
 
 impl Service {
     fn start(options: Options) -> Result<Self, AgentError> {
-        let endpoint = endpoint(&options.coordinator)?;
+        let address = Address::parse(&options.coordinator)?;
         let state = |source| AgentError::State { path: options.state.clone(), source };
         std::fs::create_dir_all(&options.state).map_err(state)?;
         let root = options.state.canonicalize().map_err(state)?;
@@ -134,7 +133,7 @@ impl Service {
             stop: Stop::listen().map_err(AgentError::Process)?,
             outbox,
             outbox_path,
-            endpoint,
+            address,
             link: None,
             unsaid: Vec::new(),
             backoff: BACKOFF.0,
@@ -167,7 +166,7 @@ impl Service {
         self.take(Input::LinkUp).await?;
         let first = std::mem::take(&mut self.unsaid);
         let link = tokio::select! {
-            link = Link::connect(&self.endpoint, first) => link,
+            link = Link::connect(&self.address, first) => link,
             () = self.stop.wished() => return Ok(Ok(())),
         };
         match link {

@@ -5,6 +5,8 @@
 //! `cargo bench -p speedup-coordinator --bench recovery`; `SPEEDUP_BENCH_RUNS` sets the runs (1 000 000).
 #![expect(clippy::print_stdout, reason = "a program that prints figures")]
 
+mod workload;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command as Process;
@@ -12,18 +14,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use speedup_coordinator::{Options, start};
-use speedup_core::experiment::{Experiment, Metric};
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, ExperimentId};
 use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
 use speedup_core::plan::Plan;
-use speedup_core::plan_file;
-use speedup_core::record::{Outcome, Output, Record};
-use speedup_core::seed::Seed;
 use speedup_core::time::Timestamp;
 use speedup_journal::{Journal, JournalId, PayloadVersion};
 use speedup_proto::journal_payload;
 use uuid::Uuid;
+use workload::{experiment, record};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -107,29 +106,4 @@ fn write(data: &Path, runs: u32) -> Result<(), Failure> {
     journal.sync()?;
     journal.close()?;
     Ok(())
-}
-
-fn record() -> Record {
-    let stream = Output { bytes: 1_024, blake3: [7; 32], kept: Vec::new() };
-    let metrics =
-        [Metric::Wall, Metric::User, Metric::System, Metric::MaxRss].map(|metric| (metric, 12_345_678));
-    Record {
-        outcome: Outcome::Measured,
-        started_unix_ns: 1_790_000_000_000_000_000,
-        metrics: metrics.into(),
-        stdout: stream.clone(),
-        stderr: stream,
-        survivors: 0,
-        agent_switches: 1,
-    }
-}
-
-fn experiment(runs: u32) -> Experiment {
-    let benchmarks: String =
-        (0..10).map(|number| format!("[benchmarks.b{number}]\ncommand = [\"true\"]\n")).collect();
-    let text = format!(
-        "[experiment]\nname = \"bench\"\n[versions.old]\nbaseline = true\n[versions.new]\n{benchmarks}\
-         [repetitions]\nruns = {runs}\n[independence]\npolicy = \"any\"\n"
-    );
-    plan_file::parse(&text, Seed(1)).expect("a plan")
 }

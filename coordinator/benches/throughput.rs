@@ -5,20 +5,18 @@
 //! `SPEEDUP_BENCH_DIR` where the journal lies (a real disk, not memory).
 #![expect(clippy::print_stdout, reason = "a program that prints figures")]
 
+mod workload;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
 use speedup_coordinator::{Coordinator, Options, start};
 use speedup_core::agent::{Action, Agent, Input};
-use speedup_core::experiment::{Experiment, Metric};
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId};
 use speedup_core::machine::Settings;
 use speedup_core::message::CoordinatorMessage;
-use speedup_core::plan_file;
-use speedup_core::record::{Outcome, Output, Record};
-use speedup_core::seed::Seed;
 use speedup_proto::v1;
 use speedup_proto::v1::agents_client::AgentsClient;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
@@ -26,6 +24,7 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::{Channel, Endpoint};
 use uuid::Uuid;
+use workload::{experiment, record};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -133,29 +132,4 @@ async fn act(agent: &mut Agent, input: Input, up: &mpsc::Sender<v1::AgentMessage
         }
     }
     Ok(())
-}
-
-fn record() -> Record {
-    let stream = Output { bytes: 1_024, blake3: [7; 32], kept: Vec::new() };
-    let metrics =
-        [Metric::Wall, Metric::User, Metric::System, Metric::MaxRss].map(|metric| (metric, 12_345_678));
-    Record {
-        outcome: Outcome::Measured,
-        started_unix_ns: 1_790_000_000_000_000_000,
-        metrics: metrics.into(),
-        stdout: stream.clone(),
-        stderr: stream,
-        survivors: 0,
-        agent_switches: 1,
-    }
-}
-
-fn experiment(runs: u32) -> Experiment {
-    let benchmarks: String =
-        (0..10).map(|number| format!("[benchmarks.b{number}]\ncommand = [\"true\"]\n")).collect();
-    let text = format!(
-        "[experiment]\nname = \"bench\"\n[versions.old]\nbaseline = true\n[versions.new]\n{benchmarks}\
-         [repetitions]\nruns = {runs}\n[independence]\npolicy = \"any\"\n"
-    );
-    plan_file::parse(&text, Seed(1)).expect("a plan")
 }

@@ -1,0 +1,33 @@
+//! What the benchmarks give to do: an experiment of runs that cost nothing, and the record of one.
+
+use speedup_core::experiment::{Experiment, Metric};
+use speedup_core::plan_file;
+use speedup_core::record::{Outcome, Output, Record};
+use speedup_core::seed::Seed;
+
+/// The record of a run, with as much in it as usual.
+pub(crate) fn record() -> Record {
+    let stream = Output { bytes: 1_024, blake3: [7; 32], kept: Vec::new() };
+    let metrics =
+        [Metric::Wall, Metric::User, Metric::System, Metric::MaxRss].map(|metric| (metric, 12_345_678));
+    Record {
+        outcome: Outcome::Measured,
+        started_unix_ns: 1_790_000_000_000_000_000,
+        metrics: metrics.into(),
+        stdout: stream.clone(),
+        stderr: stream,
+        survivors: 0,
+        agent_switches: 1,
+    }
+}
+
+/// Ten benchmarks in two versions, `runs` of each, on any host.
+pub(crate) fn experiment(runs: u32) -> Experiment {
+    let benchmarks: String =
+        (0..10).map(|number| format!("[benchmarks.b{number}]\ncommand = [\"true\"]\n")).collect();
+    let text = format!(
+        "[experiment]\nname = \"bench\"\n[versions.old]\nbaseline = true\n[versions.new]\n{benchmarks}\
+         [repetitions]\nruns = {runs}\n[independence]\npolicy = \"any\"\n"
+    );
+    plan_file::parse(&text, Seed(1)).expect("a plan")
+}
