@@ -6,16 +6,17 @@
 //!
 //! In reading order: `service` (what starts, and the loop), `link` (the connection), `outbox` (reports on disk),
 //! `runner` (a work order into a record) on `workplace` (its directories) and [`launch`] (the instrument),
-//! `probe` (what the host is).
+//! [`selftest`] (what the instrument is worth), `probe` (what the host is).
 
 pub mod launch;
 mod link;
 mod outbox;
 mod probe;
 mod runner;
+pub mod selftest;
 mod service;
 mod stop;
 mod workplace;
 
-pub use probe::ProbeError;
-pub use service::{AgentError, Options, run};
+pub use probe::{ProbeError, boot_id};
+pub use service::{AgentError, Options, TimerTesting, run};

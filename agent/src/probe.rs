@@ -70,11 +70,16 @@ pub(crate) fn probe(
         Some(host) => host,
         None => id("/etc/machine-id", "the machine")?,
     };
-    let boot = match boot {
-        Some(boot) => boot,
-        None => id("/proc/sys/kernel/random/boot_id", "the boot")?,
-    };
-    Ok(HostFacts { host, boot, allocation, fingerprint: fingerprint() })
+    let boot = boot_id(boot)?;
+    Ok(HostFacts { host, boot, allocation, fingerprint: fingerprint(), timer: None })
+}
+
+/// Which boot of the host this is: the one that its owner says, or the kernel's own.
+///
+/// # Errors
+/// [`ProbeError`] when the kernel does not say.
+pub fn boot_id(owners: Option<BootId>) -> Result<BootId, ProbeError> {
+    owners.map_or_else(|| id("/proc/sys/kernel/random/boot_id", "the boot"), Ok)
 }
 
 fn id<T: std::str::FromStr<Err = IdError>>(file: &'static str, what: &'static str) -> Result<T, ProbeError> {

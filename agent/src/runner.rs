@@ -8,10 +8,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use speedup_core::experiment::{KeepOutput, Metric};
+use speedup_core::host::HostFacts;
 use speedup_core::id::BootId;
 use speedup_core::message::Grant;
 use speedup_core::record::{Failure, MAX_REASON_BYTES, Outcome, Output, Record};
 use speedup_core::time::Span;
+use speedup_core::timer::TimerError;
 use speedup_core::work::{Resolved, WorkOrder};
 
 use crate::launch::{Command, End, Execution, LaunchError, Launcher, Sink};
@@ -32,22 +34,24 @@ pub(crate) struct Runner {
     launcher: Launcher,
     state: PathBuf,
     boot: BootId,
+    timer: Option<TimerError>,
 }
 
 /// Why a run was not executed, in words.
 struct NotExecuted(String);
 
 impl Runner {
-    /// A runner with its directories under `state`.
-    pub(crate) fn new(state: &Path, boot: BootId) -> Result<Self, LaunchError> {
-        Ok(Self { launcher: Launcher::new()?, state: state.to_owned(), boot })
+    /// A runner with its directories under `state`, on the host with these facts.
+    pub(crate) fn new(state: &Path, facts: &HostFacts) -> Result<Self, LaunchError> {
+        let timer = facts.timer.map(|test| test.error);
+        Ok(Self { launcher: Launcher::new()?, state: state.to_owned(), boot: facts.boot.clone(), timer })
     }
 
     /// Executes a work order. When `stop` is raised the run is given up.
     pub(crate) fn execute(&mut self, grant: &Grant, stop: &AtomicBool) -> Record {
         let started_unix_ns = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let started_unix_ns = u64::try_from(started_unix_ns).unwrap_or(0);
-        self.attempt(grant, stop).unwrap_or_else(|NotExecuted(reason)| Record {
+        let done = self.attempt(grant, stop).unwrap_or_else(|NotExecuted(reason)| Record {
             outcome: Outcome::NotExecuted { reason: cut(reason) },
             started_unix_ns,
             metrics: BTreeMap::new(),
@@ -55,7 +59,9 @@ impl Runner {
             stderr: Output::default(),
             survivors: 0,
             agent_switches: 0,
-        })
+            timer: None,
+        });
+        Record { timer: self.timer, ..done }
     }
 
     fn attempt(&mut self, grant: &Grant, stop: &AtomicBool) -> Result<Record, NotExecuted> {
@@ -215,6 +221,7 @@ fn record(order: &WorkOrder, execution: Execution, outcome: Outcome) -> Record {
         stderr: output(execution.stderr, keep),
         survivors: execution.survivors_killed,
         agent_switches: execution.agent_switches.voluntary + execution.agent_switches.involuntary,
+        timer: None,
     }
 }
 

@@ -1,12 +1,14 @@
 //! What starts, and the loop: the machine says what to do, the loop does it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::id::{AllocationId, BootId, HostId};
 use speedup_core::message::{AgentMessage, CoordinatorMessage};
+use speedup_core::seed::Seed;
+use speedup_core::timer::TimerTest;
 use thiserror::Error;
 
 use crate::launch::LaunchError;
@@ -14,6 +16,7 @@ use crate::link::{Address, Link, LinkError};
 use crate::outbox::{Outbox, OutboxError};
 use crate::probe::{ProbeError, probe};
 use crate::runner::Runner;
+use crate::selftest::{self, Depth, Selftest};
 use crate::stop::Stop;
 
 /// How long an idle agent listens before it says again what it waits for.
@@ -37,8 +40,19 @@ pub struct Options {
     pub boot: Option<BootId>,
     /// The allocation of the host.
     pub allocation: Option<AllocationId>,
+    /// Whether the timer is tested before the host joins.
+    pub timer_test: TimerTesting,
     /// Whether the agent ends when the process that started it does.
     pub exit_with_parent: bool,
+}
+
+/// Whether the timer is tested before the host joins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimerTesting {
+    /// At a glance, unless a test of this boot and this release lies in the state directory.
+    WhenUntested,
+    /// Never; the result of an earlier one is used.
+    Never,
 }
 
 /// Why an agent ends other than by being asked to.
@@ -122,13 +136,14 @@ impl Service {
         let root = options.state.canonicalize().map_err(state)?;
         let outbox_path = root.join("outbox");
         std::fs::create_dir_all(&outbox_path).map_err(state)?;
-        let facts = probe(options.host, options.boot, options.allocation)?;
+        let mut facts = probe(options.host, options.boot, options.allocation)?;
+        facts.timer = timer_test(&root, &facts.boot, options.timer_test);
         let outbox = Outbox::open(&outbox_path)
             .map_err(|source| AgentError::Outbox { path: outbox_path.clone(), source })?;
         tracing::info!(host = %facts.host, agent = %outbox.agent(), epoch = %outbox.epoch(),
             unacknowledged = outbox.reports().len(), "the agent starts");
         Ok(Self {
-            runner: Runner::new(&root, facts.boot.clone())?,
+            runner: Runner::new(&root, &facts)?,
             agent: Agent::new(facts, outbox.agent(), outbox.epoch(), outbox.reports()),
             stop: Stop::listen().map_err(AgentError::Process)?,
             outbox,
@@ -280,4 +295,35 @@ impl Service {
             self.complaint = Some(complaint);
         }
     }
+}
+
+/// The result of the last selftest, or of one made now. A host whose timer cannot be tested serves nevertheless, and
+/// says so.
+fn timer_test(state: &Path, boot: &BootId, wanted: TimerTesting) -> Option<TimerTest> {
+    let kept = selftest::read(state, boot);
+    if kept.is_some() || wanted == TimerTesting::Never {
+        return kept.as_ref().and_then(Selftest::test);
+    }
+    let found = match Selftest::measure(Depth::GLANCE, Seed(0)) {
+        Ok(found) => found,
+        Err(error) => {
+            let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
+            let text = causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"));
+            tracing::warn!("this host's timer was not tested: {text}");
+            return None;
+        }
+    };
+    if let Err(error) = selftest::write(state, boot, &found) {
+        tracing::warn!("cannot keep the test of this host's timer: {error}");
+    }
+    let test = found.test();
+    if let Some(TimerTest { error, floor_ns, .. }) = test {
+        tracing::info!(
+            bias_ns = error.bias_ns,
+            spread_ns = error.spread_ns,
+            floor_ns,
+            "tested this host's timer"
+        );
+    }
+    test
 }

@@ -139,7 +139,7 @@ impl Study {
                         };
                         cell.fresh += u64::from(lease.evidence.served_in_scope == 0);
                         cell.outlived += u64::from(record.survivors > 0);
-                        cell.measured(run, host, &record.metrics);
+                        cell.measured(run, host, record);
                     }
                     Outcome::Failed(failure) => cell.mishaps.failed(run, failure, record),
                     Outcome::NotExecuted { reason } => {

@@ -38,7 +38,7 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
     log_to_stderr(&filter, console);
     match verb {
         // The agent counts on being alone in its process: no other thread may exist.
-        Verb::Agent(verb) => agent::execute(verb),
+        Verb::Agent(verb) => agent::execute(verb, console),
         Verb::Plan(verb) => plan::execute(verb, console),
         Verb::Run(arguments) => block_on(run::execute(arguments, console)),
         Verb::Coordinator(verb) => block_on(coordinator::execute(verb, console)),

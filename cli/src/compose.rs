@@ -5,11 +5,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use anyhow::anyhow;
+use speedup_core::id::BootId;
 use speedup_core::machine::Settings;
+use speedup_core::seed::Seed;
 
 use crate::failure::Failure;
 
-pub(crate) use speedup_agent::Options as AgentOptions;
+pub(crate) use speedup_agent::{Options as AgentOptions, TimerTesting, selftest};
 use speedup_coordinator::StartError;
 pub(crate) use speedup_coordinator::{Coordinator, Options as CoordinatorOptions};
 
@@ -62,4 +64,24 @@ pub(crate) fn agent(options: AgentOptions) -> Result<(), Failure> {
         let hint = error.hint();
         Failure::infrastructure(error).context("the agent cannot go on").hint_if(hint)
     })
+}
+
+/// Tests this host's timer and keeps the result in the agent's state directory. No other thread may run.
+pub(crate) fn selftest(
+    state: &Path,
+    boot: Option<BootId>,
+    depth: selftest::Depth,
+    seed: Seed,
+) -> Result<selftest::Selftest, Failure> {
+    let boot = speedup_agent::boot_id(boot).map_err(|error| {
+        let hint = error.hint();
+        Failure::infrastructure(error).hint_if(hint)
+    })?;
+    let found = selftest::Selftest::measure(depth, seed)
+        .map_err(|error| Failure::infrastructure(error).context("cannot test this host's timer"))?;
+    selftest::write(state, &boot, &found).map_err(|error| {
+        let tried = format!("cannot keep the result in {}", state.display());
+        Failure::infrastructure(error).context(tried).hint("choose another directory with --state")
+    })?;
+    Ok(found)
 }

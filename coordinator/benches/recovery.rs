@@ -87,6 +87,7 @@ fn write(data: &Path, runs: u32) -> Result<(), Failure> {
         boot: "8b6e1a52-3f5f-4b53-9c0e-0123456789ab".parse()?,
         allocation: None,
         fingerprint: BTreeMap::new(),
+        timer: None,
     };
     handle(Command::Join { facts, agent: AgentId(Uuid::from_u128(1)), epoch: speaker.epoch })?;
     for number in 0..runs.div_ceil(RUNS_EACH) {

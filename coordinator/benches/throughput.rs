@@ -99,6 +99,7 @@ async fn serve(
         boot: format!("8b6e1a52-3f5f-4b53-9c0e-{number:012}").parse()?,
         allocation: None,
         fingerprint: BTreeMap::new(),
+        timer: None,
     };
     let mut agent =
         Agent::new(facts, AgentId(Uuid::from_u128(u128::from(number))), AgentEpoch(1), Vec::new());

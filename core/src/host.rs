@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{AgentEpoch, AgentId, AllocationId, BootId, ExperimentId, HostId, RunIndex};
 use crate::lease::Lease;
 use crate::time::Timestamp;
+use crate::timer::TimerTest;
 
 /// Most facts a host may state, and their lengths: a fingerprint has a few dozen.
 pub const MAX_FACTS: usize = 256;
@@ -24,6 +25,8 @@ pub struct HostFacts {
     pub allocation: Option<AllocationId>,
     /// The fingerprint: stable facts by name.
     pub fingerprint: BTreeMap<String, String>,
+    /// What its timer was found to be worth; none where that was not tested.
+    pub timer: Option<TimerTest>,
 }
 
 /// One host, as the coordinator's machine keeps it.

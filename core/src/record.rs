@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::Metric;
 use crate::time::Span;
+use crate::timer::TimerError;
 
 /// Most bytes of an explanation in words; longer ones are cut where they enter.
 pub const MAX_REASON_BYTES: usize = 2_000;
@@ -27,6 +28,8 @@ pub struct Record {
     pub survivors: u32,
     /// Context switches of the agent itself while the run was timed.
     pub agent_switches: u64,
+    /// The error of the timer that it was measured with, where that was tested.
+    pub timer: Option<TimerError>,
 }
 
 /// How an attempt ended.

@@ -5,7 +5,7 @@
 //! limits. Whether it makes sense (an experiment without versions, a lease nobody gave) is asked elsewhere.
 //!
 //! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `experiment`, `plan`,
-//! `host`, `lease`, `record`, `loss`, `ended_attempt`; `message` and `work_order` between agent and coordinator;
+//! `host`, `timer`, `lease`, `record`, `loss`, `ended_attempt`; `message` and `work_order` between agent and coordinator;
 //! `request`, `tally`, `status`, `explanation`, `export` between user and coordinator; `event`, `outbox_entry`
 //! for the disk.
 
@@ -27,6 +27,7 @@ mod record;
 mod request;
 mod status;
 mod tally;
+mod timer;
 mod work_order;
 
 pub use event::NotKept;

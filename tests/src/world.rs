@@ -342,6 +342,7 @@ fn sim_host(number: usize) -> HostFacts {
         boot: format!("boot-{number}").parse().expect("a boot id"),
         allocation: None,
         fingerprint: BTreeMap::new(),
+        timer: None,
     }
 }
 

@@ -4,6 +4,8 @@ use super::mishap::Mishaps;
 use crate::{Sample, SampleError};
 use speedup_core::experiment::Metric;
 use speedup_core::id::RunIndex;
+use speedup_core::record::Record;
+use speedup_core::timer::TimerError;
 use std::collections::BTreeMap;
 
 /// What is kept of a cell.
@@ -15,6 +17,8 @@ pub(super) struct CellRecords {
     pub(super) fresh: u64,
     /// Measured runs that left processes behind.
     pub(super) outlived: u64,
+    /// The largest error of the timers that measured them, where those were tested.
+    pub(super) timer: Option<TimerError>,
     /// What was not measured.
     pub(super) mishaps: Mishaps,
     readings: BTreeMap<Metric, Vec<Reading>>,
@@ -29,9 +33,12 @@ struct Reading {
 
 impl CellRecords {
     /// Keeps the metrics of a measured run.
-    pub(super) fn measured(&mut self, run: RunIndex, host: u32, metrics: &BTreeMap<Metric, u64>) {
+    pub(super) fn measured(&mut self, run: RunIndex, host: u32, record: &Record) {
         self.hosts.push(host);
-        for (metric, &value) in metrics {
+        // Of two that are as large, always the same one: attempts come in any order.
+        let size = |timer: &TimerError| (timer.near_ns(), timer.bias_ns);
+        self.timer = self.timer.into_iter().chain(record.timer).max_by_key(size);
+        for (metric, &value) in &record.metrics {
             self.readings.entry(*metric).or_default().push(Reading { run, value });
         }
     }

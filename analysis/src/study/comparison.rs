@@ -8,6 +8,7 @@ use super::verdict::{Direction, Protocol, Reason, Verdict, headline};
 use super::warning::Warnings;
 use crate::{Caveat, ConfidenceLevel, RatioError, Sample, SpeedupTest};
 use serde::{Deserialize, Serialize};
+use speedup_core::timer::TimerError;
 
 /// A benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +30,8 @@ pub struct CellReport {
     pub n: u64,
     /// Their wall times; `None` without measured runs.
     pub wall_ns: Option<SampleReport>,
+    /// The largest error of the timers that measured them, where those were tested.
+    pub timer: Option<TimerError>,
     /// What was not measured.
     pub mishaps: Mishaps,
 }
@@ -114,6 +117,7 @@ impl CellReport {
             version: version.to_owned(),
             n: sample.map_or(0, |sample| sample.len() as u64),
             wall_ns: sample.map(SampleReport::from),
+            timer: records.timer,
             mishaps: records.mishaps.clone(),
         }
     }
@@ -169,10 +173,13 @@ impl Pair<'_> {
         let median = protocol::median(&test.median, baseline, candidate, level);
         let by = headline(mean.report.verdict, mean.caveats.is_empty(), median.report.verdict);
         warn(by, &mean, &median, about, warnings);
-        let chosen = match by {
-            Protocol::Mean => &mean.report,
-            Protocol::Median => &median.report,
+        let (chosen, difference_ns) = match by {
+            Protocol::Mean => (&mean.report, baseline.mean() - candidate.mean()),
+            Protocol::Median => (&median.report, baseline.median() - candidate.median()),
         };
+        if chosen.verdict.is_effect() && self.is_near_the_timer(difference_ns) {
+            warnings.concern("near_timer", about, near_timer);
+        }
         ComparisonReport {
             verdict: chosen.verdict,
             by: Some(by),
@@ -183,6 +190,12 @@ impl Pair<'_> {
             median: Some(median.report),
             ..self.without(Reason::new("", ""))
         }
+    }
+
+    /// Whether a difference of two times is within what the timers themselves may be off.
+    fn is_near_the_timer(&self, difference_ns: f64) -> bool {
+        let timers = [self.baseline.timer, self.candidate.timer].into_iter().flatten();
+        timers.map(|timer| timer.near_ns()).max().is_some_and(|near_ns| difference_ns.abs() <= near_ns as f64)
     }
 
     /// A comparison that cannot be made.
@@ -200,6 +213,12 @@ impl Pair<'_> {
             probability_faster: None,
         }
     }
+}
+
+fn near_timer() -> String {
+    "The difference is within the timer's own error (bias and interquartile range of a program that only exits, by \
+     the hosts' selftest): make the benchmark do more work in a run before you rely on it."
+        .to_owned()
 }
 
 fn not_measured(side: &str, cell: &CellReport) -> Reason {

@@ -8,6 +8,7 @@ use super::*;
 use speedup_core::record::Failure;
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::time::Span;
+use speedup_core::timer::TimerError;
 
 /// Two versions of benchmarks, all at 100 ms.
 fn two(benchmarks: usize, runs: u32) -> Synthetic {
@@ -184,6 +185,19 @@ fn processes_left_behind_are_told() {
     let sentence = sentence(&report, "survivors");
     assert!(sentence.contains("in 20 measured runs"), "{sentence}");
     assert!(!codes(&two(2, 5).report()).contains(&"survivors"));
+}
+
+#[test]
+fn an_effect_near_the_timers_error_is_named() {
+    let effect = || two(1, 30).times(0, 1, Times::normal(99e6, 1e5));
+    let near = TimerError { bias_ns: -400_000, spread_ns: 700_000 };
+    let report = effect().timer(near).report();
+    assert_eq!((only(&report).verdict, report.benchmarks[0].cells[1].timer), (Verdict::Faster, Some(near)));
+    assert!(sentence(&report, "near_timer").contains("selftest"));
+    let fine = TimerError { bias_ns: 400, spread_ns: 700 };
+    assert!(!codes(&effect().timer(fine).report()).contains(&"near_timer"));
+    assert!(!codes(&effect().report()).contains(&"near_timer"));
+    assert!(!codes(&two(1, 30).timer(near).report()).contains(&"near_timer"));
 }
 
 #[test]

@@ -59,6 +59,14 @@ impl Verdict {
     /// All verdicts, in the order in which they are counted.
     pub const ALL: [Self; 4] = [Self::Faster, Self::Slower, Self::NoDifferenceShown, Self::NotEnoughData];
 
+    /// Whether a difference was shown.
+    pub(super) const fn is_effect(self) -> bool {
+        match self {
+            Self::Faster | Self::Slower => true,
+            Self::NoDifferenceShown | Self::NotEnoughData => false,
+        }
+    }
+
     /// The verdict in words.
     pub fn words(self) -> &'static str {
         match self {

@@ -1,20 +1,24 @@
-//! `speedup agent`: joins this host to the pool.
+//! `speedup agent`: joins this host to the pool, or tests its timer.
+
+mod selftest;
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use speedup_core::id::{AllocationId, BootId, HostId};
 
-use crate::compose::{self, AgentOptions};
+use crate::compose::{self, AgentOptions, TimerTesting};
 use crate::connection::CoordinatorArguments;
+use crate::console::Console;
 use crate::directories;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Joins this host to the pool
+/// Joins this host to the pool, or tests its timer
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Start(StartArguments),
+    Selftest(selftest::SelftestArguments),
 }
 
 /// Starts an agent on this host: it executes one run at a time, and is silent while it does
@@ -36,13 +40,17 @@ pub(crate) struct StartArguments {
     /// Which allocation of a cluster's engine this is [default: what the engine's environment says]
     #[arg(long, value_name = "ID")]
     allocation_id: Option<AllocationId>,
+    /// Join without having tested this host's timer; the result of an earlier test is used
+    #[arg(long)]
+    no_selftest: bool,
     /// End when the process that started this one ends
     #[arg(long)]
     exit_with_parent: bool,
 }
 
-pub(super) fn execute(verb: Verb) -> Result<Exit, Failure> {
+pub(super) fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
     match verb {
+        Verb::Selftest(arguments) => selftest::execute(&arguments, console),
         Verb::Start(arguments) => start(arguments),
     }
 }
@@ -56,6 +64,7 @@ fn start(arguments: StartArguments) -> Result<Exit, Failure> {
         host: arguments.host_id,
         boot: arguments.boot_id,
         allocation: arguments.allocation_id,
+        timer_test: if arguments.no_selftest { TimerTesting::Never } else { TimerTesting::WhenUntested },
         exit_with_parent: arguments.exit_with_parent,
     })?;
     Ok(Exit::Done)

@@ -109,6 +109,7 @@ fn shown(hosts: &[HostStatus], paint: Paint) -> String {
         Column::Words("connected"),
         Column::Words("boot"),
         Column::Words("at work on"),
+        Column::Number("timer bias"),
         Column::Number("served"),
     ];
     let row = |host: &HostStatus| {
@@ -121,8 +122,12 @@ fn shown(hosts: &[HostStatus], paint: Paint) -> String {
             Some(lease) => format!("{} run {}", selector::short(lease.experiment), lease.run),
             None => "-".to_owned(),
         };
+        let timer = host.facts.timer.map_or_else(
+            || "untested".to_owned(),
+            |test| format!("{:+.1} µs", test.error.bias_ns as f64 / 1e3),
+        );
         let boot = host.facts.boot.as_str().chars().take(8).collect();
-        vec![host.facts.host.to_string(), connected, boot, at_work, host.served.to_string()]
+        vec![host.facts.host.to_string(), connected, boot, at_work, timer, host.served.to_string()]
     };
     table(&columns, hosts.iter().map(row), paint)
 }

@@ -17,6 +17,7 @@ pub(super) enum Value {
     Absent,
     Truth(bool),
     Number(u64),
+    Signed(i64),
     Text(String),
 }
 
@@ -51,7 +52,7 @@ macro_rules! columns {
 }
 
 /// The columns before the metrics.
-pub(super) const COLUMNS: [Column; 37] = columns! {
+pub(super) const COLUMNS: [Column; 39] = columns! {
     experiment: |row| Value::Text(row.planned.experiment.to_string()),
     name: |row| Value::Text(row.planned.name.to_owned()),
     benchmark: |row| Value::Text(row.planned.benchmark.to_owned()),
@@ -85,6 +86,8 @@ pub(super) const COLUMNS: [Column; 37] = columns! {
     previous_run: |row| previous(row).map(|(_, run)| run).into(),
     survivors: |row| row.record().map(|record| u64::from(record.survivors)).into(),
     agent_switches: |row| row.record().map(|record| record.agent_switches).into(),
+    timer_bias_ns: timer_bias,
+    timer_spread_ns: |row| row.record().and_then(|record| Some(record.timer?.spread_ns)).into(),
     stdout_bytes: |row| row.record().map(|record| record.stdout.bytes).into(),
     stdout_blake3: |row| hash(row.record().map(|record| &record.stdout)),
     stderr_bytes: |row| row.record().map(|record| record.stderr.bytes).into(),
@@ -117,6 +120,11 @@ fn started(row: &Row<'_>) -> Option<Timestamp> {
 
 fn ended(row: &Row<'_>) -> Option<Timestamp> {
     row.ended().map(|ended| ended.ended)
+}
+
+fn timer_bias(row: &Row<'_>) -> Value {
+    let timer = row.record().and_then(|record| record.timer);
+    timer.map_or(Value::Absent, |timer| Value::Signed(timer.bias_ns))
 }
 
 fn previous(row: &Row<'_>) -> Option<(ExperimentId, u64)> {

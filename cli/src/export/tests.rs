@@ -13,6 +13,7 @@ use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::seed::Seed;
 use speedup_core::time::Timestamp;
+use speedup_core::timer::TimerError;
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
 use super::*;
@@ -33,6 +34,7 @@ fn record(outcome: Outcome) -> Record {
         stderr,
         survivors: 1,
         agent_switches: 2,
+        timer: Some(TimerError { bias_ns: -3, spread_ns: 40 }),
     }
 }
 

@@ -82,6 +82,7 @@ fn field(value: Value) -> String {
         Value::Absent => String::new(),
         Value::Truth(truth) => truth.to_string(),
         Value::Number(number) => number.to_string(),
+        Value::Signed(number) => number.to_string(),
         Value::Text(text) => text,
     }
 }
@@ -98,6 +99,7 @@ impl Serialize for Object<'_, '_> {
                 Value::Absent => object.serialize_entry(name, &()),
                 Value::Truth(truth) => object.serialize_entry(name, &truth),
                 Value::Number(number) => object.serialize_entry(name, &number),
+                Value::Signed(number) => object.serialize_entry(name, &number),
                 Value::Text(text) => object.serialize_entry(name, &text),
             }?;
         }

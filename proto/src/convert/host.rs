@@ -2,7 +2,7 @@
 
 use speedup_core::host::{Host, HostFacts, MAX_FACT_BYTES, MAX_FACTS, Presence};
 
-use super::field::{at_most, id, no_longer, optional_id};
+use super::field::{at_most, id, no_longer, optional, optional_id};
 use super::id::id_bytes;
 use super::malformed::Malformed;
 use crate::v1;
@@ -14,6 +14,7 @@ impl From<&HostFacts> for v1::HostFacts {
             boot: facts.boot.as_str().to_owned(),
             allocation: facts.allocation.as_ref().map(|allocation| allocation.as_str().to_owned()),
             fingerprint: facts.fingerprint.clone(),
+            timer: facts.timer.as_ref().map(Into::into),
         }
     }
 }
@@ -31,6 +32,7 @@ impl TryFrom<v1::HostFacts> for HostFacts {
             boot: id(wire.boot, "boot")?,
             allocation: optional_id(wire.allocation, "allocation")?,
             fingerprint: wire.fingerprint,
+            timer: optional(wire.timer, "timer")?,
         })
     }
 }

@@ -39,6 +39,7 @@ fn wire(record: &Record, stdout: v1::StreamOutput, stderr: v1::StreamOutput) -> 
         stderr: Some(stderr),
         survivors: record.survivors,
         agent_switches: record.agent_switches,
+        timer: record.timer.map(Into::into),
     }
 }
 
@@ -54,6 +55,7 @@ impl TryFrom<v1::Record> for Record {
             stderr: required(wire.stderr, "stderr")?,
             survivors: wire.survivors,
             agent_switches: wire.agent_switches,
+            timer: wire.timer.map(Into::into),
         })
     }
 }

@@ -183,6 +183,7 @@ fn facts() -> HostFacts {
         boot: "boot-1".parse().unwrap(),
         allocation: Some("slurm:77".parse().unwrap()),
         fingerprint: pairs("cpu", "fast"),
+        timer: None,
     }
 }
 
@@ -213,6 +214,7 @@ fn record(outcome: Outcome) -> Record {
         stderr: Output { bytes: 0, blake3: [0x0E; 32], kept: Vec::new() },
         survivors: 1,
         agent_switches: 2,
+        timer: None,
     }
 }
 

@@ -19,6 +19,7 @@ use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant, Report};
 use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason, Settlement};
 use speedup_core::time::{Span, Timestamp};
+use speedup_core::timer::{TimerError, TimerTest};
 use speedup_core::work::WorkOrder;
 use speedup_proto::convert::{ExperimentStatus, ExportPart, OutboxEntry, StatusPhase};
 use uuid::Uuid;
@@ -63,10 +64,26 @@ fn run() -> impl Strategy<Value = (RunIndex, Attempt)> {
 }
 
 fn facts() -> BoxedStrategy<HostFacts> {
-    let parts = (id(), id(), option::of(id()), texts());
+    let parts = (id(), id(), option::of(id()), texts(), option::of(timer_test()));
     parts
-        .prop_map(|(host, boot, allocation, fingerprint)| HostFacts { host, boot, allocation, fingerprint })
+        .prop_map(|(host, boot, allocation, fingerprint, timer)| HostFacts {
+            host,
+            boot,
+            allocation,
+            fingerprint,
+            timer,
+        })
         .boxed()
+}
+
+fn timer_error() -> impl Strategy<Value = TimerError> {
+    any::<(i64, u64)>().prop_map(|(bias_ns, spread_ns)| TimerError { bias_ns, spread_ns })
+}
+
+fn timer_test() -> impl Strategy<Value = TimerTest> {
+    (any::<(u64, u64, u64)>(), timer_error()).prop_map(|((tested_unix_ns, floor_ns, step_ns), error)| {
+        TimerTest { tested_unix_ns, error, floor_ns, step_ns }
+    })
 }
 
 fn evidence() -> impl Strategy<Value = Evidence> {
@@ -119,17 +136,13 @@ fn output() -> impl Strategy<Value = Output> {
 
 pub(crate) fn record() -> BoxedStrategy<Record> {
     let metrics = btree_map(metric(), any::<u64>(), 0..=10);
-    let parts = (outcome(), metrics, output(), output(), any::<(u64, u32, u64)>());
+    let parts = (outcome(), metrics, output(), output(), any::<(u64, u32, u64)>(), option::of(timer_error()));
     parts
-        .prop_map(|(outcome, metrics, stdout, stderr, (started_unix_ns, survivors, agent_switches))| Record {
-            outcome,
-            started_unix_ns,
-            metrics,
-            stdout,
-            stderr,
-            survivors,
-            agent_switches,
-        })
+        .prop_map(
+            |(outcome, metrics, stdout, stderr, (started_unix_ns, survivors, agent_switches), timer)| {
+                Record { outcome, started_unix_ns, metrics, stdout, stderr, survivors, agent_switches, timer }
+            },
+        )
         .boxed()
 }
 

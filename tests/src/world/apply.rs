@@ -357,5 +357,6 @@ fn record(outcome: Outcome, marker: u64) -> Record {
         stderr: Output::default(),
         survivors: 0,
         agent_switches: 0,
+        timer: None,
     }
 }

@@ -12,6 +12,7 @@ use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::seed::{Seed, below};
 use speedup_core::time::Timestamp;
+use speedup_core::timer::TimerError;
 use std::collections::BTreeMap;
 
 /// The law of a cell's times, in nanoseconds.
@@ -64,6 +65,7 @@ pub(super) struct Synthetic {
     finished: bool,
     cancelled: bool,
     survivors: u32,
+    timer: Option<TimerError>,
 }
 
 impl Synthetic {
@@ -105,6 +107,7 @@ impl Synthetic {
             finished: true,
             cancelled: false,
             survivors: 0,
+            timer: None,
         }
     }
 
@@ -180,6 +183,11 @@ impl Synthetic {
         self
     }
 
+    /// Lets every host have tested its timer, with this result.
+    pub(super) fn timer(self, timer: TimerError) -> Self {
+        Self { timer: Some(timer), ..self }
+    }
+
     /// Lets every measured run leave processes behind.
     pub(super) fn survivors(self, survivors: u32) -> Self {
         Self { survivors, ..self }
@@ -239,7 +247,7 @@ impl Synthetic {
         let times = self.times.get(&cell).copied().unwrap_or(Times::normal(100e6, 1e6));
         let measured = || {
             let record = record(Outcome::Measured, times.at(probability), "");
-            AttemptEnd::Reported(Record { survivors: self.survivors, ..record })
+            AttemptEnd::Reported(Record { survivors: self.survivors, timer: self.timer, ..record })
         };
         let ends = match mishap {
             None => vec![measured()],
@@ -309,5 +317,6 @@ fn record(outcome: Outcome, wall_ns: f64, stderr: &str) -> Record {
         stderr: Output { bytes: stderr.len() as u64, blake3: [0; 32], kept: stderr.as_bytes().to_vec() },
         survivors: 0,
         agent_switches: 0,
+        timer: None,
     }
 }

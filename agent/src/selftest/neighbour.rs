@@ -1,0 +1,40 @@
+//! Busy neighbours: one for each CPU that this process may use, until they are dropped.
+
+use std::io;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use super::program::Program;
+
+/// Longer than any selftest: they are killed before.
+const LONG: Duration = Duration::from_secs(24 * 3600);
+
+/// Processes that keep every CPU busy.
+#[derive(Debug)]
+pub(super) struct Neighbours {
+    processes: Vec<Child>,
+}
+
+impl Neighbours {
+    /// Starts them; none where this architecture has no busy program.
+    pub(super) fn start() -> io::Result<Self> {
+        let mut neighbours = Self { processes: Vec::new() };
+        let Some(program) = Program::busy(LONG)? else { return Ok(neighbours) };
+        for _ in 0..std::thread::available_parallelism()?.get() {
+            let mut command = Command::new(program.path());
+            let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            neighbours.processes.push(silent.spawn()?);
+        }
+        Ok(neighbours)
+    }
+}
+
+impl Drop for Neighbours {
+    fn drop(&mut self) {
+        for process in &mut self.processes {
+            // One that has ended already is what is wanted.
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Programs of our own, as small as Linux allows: one that only exits, one that is busy for a given time.
+//!
+//! The host need not have a compiler: the instructions are assembled into this binary, and written as an
+//! executable to memory when they are wanted. They use no C library and no page but their own, so nothing but
+//! the kernel is timed.
+#![expect(unsafe_code, reason = "reads the instructions that the assembler placed in this binary")]
+
+use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::fs::{MemfdFlags, Mode, OFlags};
+
+/// An executable in memory; its path is good while this value lives.
+#[derive(Debug)]
+pub struct Program {
+    path: PathBuf,
+    _file: OwnedFd,
+}
+
+impl Program {
+    /// A program that only exits; none for this architecture.
+    ///
+    /// # Errors
+    /// Those of making a file in memory.
+    pub fn no_op() -> io::Result<Option<Self>> {
+        code::no_op().map(|code| Self::of(c"speedup-no-op", code)).transpose()
+    }
+
+    /// A program that reads the raw monotonic clock again and again, and exits when it has gone `duration` on
+    /// since the first reading; none for this architecture.
+    ///
+    /// # Errors
+    /// Those of making a file in memory.
+    pub fn busy(duration: Duration) -> io::Result<Option<Self>> {
+        let Some(code) = code::busy() else { return Ok(None) };
+        let wanted_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        // The code reads its duration from the eight bytes behind it.
+        let code = [code, &wanted_ns.to_ne_bytes()].concat();
+        Self::of(c"speedup-busy", &code).map(Some)
+    }
+
+    /// Where it can be executed from.
+    pub fn path(&self) -> &std::path::Path {
+        &self.path
+    }
+
+    fn of(name: &std::ffi::CStr, code: &[u8]) -> io::Result<Self> {
+        let written = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?;
+        let image = elf(code);
+        let mut rest = image.as_slice();
+        while !rest.is_empty() {
+            let count = rustix::io::write(&written, rest)?;
+            rest = &rest[count..];
+        }
+        // A file that is open for writing cannot be executed.
+        let own = format!("/proc/self/fd/{}", written.as_raw_fd());
+        let file = rustix::fs::open(own, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        drop(written);
+        let pid = rustix::process::getpid().as_raw_nonzero();
+        let path = PathBuf::from(format!("/proc/{pid}/fd/{}", file.as_raw_fd()));
+        Ok(Self { path, _file: file })
+    }
+}
+
+/// Where the image lies in the program's memory: the usual place of a program that is not relocated.
+const BASE: u64 = 0x40_0000;
+/// Sizes of the two headers (System V ABI, "ELF Header" and "Program Header", 64 bits).
+const HEADERS: (u16, u16) = (64, 56);
+
+/// An executable of one segment: headers, then code.
+fn elf(code: &[u8]) -> Vec<u8> {
+    let entry = u64::from(HEADERS.0) + u64::from(HEADERS.1);
+    let size = entry + code.len() as u64;
+    let mut image = Vec::with_capacity(size as usize);
+    image.extend(*b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
+    let (kind, version) = (2_u16, 1_u32);
+    image.extend([kind.to_le_bytes(), code::MACHINE.to_le_bytes()].concat());
+    image.extend(version.to_le_bytes());
+    image.extend([BASE + entry, u64::from(HEADERS.0), 0].map(u64::to_le_bytes).concat());
+    image.extend(0_u32.to_le_bytes());
+    image.extend([HEADERS.0, HEADERS.1, 1, 0, 0, 0].map(u16::to_le_bytes).concat());
+    let (load, readable_and_executable, page) = (1_u32, 5_u32, 0x1_0000_u64);
+    image.extend([load, readable_and_executable].map(u32::to_le_bytes).concat());
+    image.extend([0, BASE, BASE, size, size, page].map(u64::to_le_bytes).concat());
+    image.extend(code);
+    image
+}
+
+#[cfg(target_arch = "x86_64")]
+mod code {
+    //! System calls: 228 is `clock_gettime`, 231 is `exit_group`; clock 4 is the raw monotonic one.
+
+    pub(super) const MACHINE: u16 = 62;
+
+    core::arch::global_asm!(
+        ".pushsection .rodata.speedup_selftest, \"a\", @progbits",
+        ".globl speedup_no_op, speedup_no_op_end, speedup_busy, speedup_busy_end",
+        ".hidden speedup_no_op, speedup_no_op_end, speedup_busy, speedup_busy_end",
+        "speedup_no_op:",
+        "mov eax, 231",
+        "xor edi, edi",
+        "syscall",
+        "speedup_no_op_end:",
+        "speedup_busy:",
+        "sub rsp, 16",
+        "mov r14, [rip + speedup_busy_end]",
+        "mov edi, 4",
+        "mov rsi, rsp",
+        "mov eax, 228",
+        "syscall",
+        "imul r12, [rsp], 1000000000",
+        "add r12, [rsp + 8]",
+        "2:",
+        "mov edi, 4",
+        "mov rsi, rsp",
+        "mov eax, 228",
+        "syscall",
+        "imul r13, [rsp], 1000000000",
+        "add r13, [rsp + 8]",
+        "sub r13, r12",
+        "cmp r13, r14",
+        "jb 2b",
+        "mov eax, 231",
+        "xor edi, edi",
+        "syscall",
+        "speedup_busy_end:",
+        ".popsection",
+    );
+
+    // SAFETY: the assembly above defines them.
+    unsafe extern "C" {
+        static speedup_no_op: u8;
+        static speedup_no_op_end: u8;
+        static speedup_busy: u8;
+        static speedup_busy_end: u8;
+    }
+
+    pub(super) fn no_op() -> Option<&'static [u8]> {
+        Some(between(&raw const speedup_no_op, &raw const speedup_no_op_end))
+    }
+
+    pub(super) fn busy() -> Option<&'static [u8]> {
+        Some(between(&raw const speedup_busy, &raw const speedup_busy_end))
+    }
+
+    fn between(start: *const u8, end: *const u8) -> &'static [u8] {
+        // SAFETY: both labels lie in one read-only section of this binary, the end behind the start.
+        unsafe { std::slice::from_raw_parts(start, end.offset_from_unsigned(start)) }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod code {
+    //! Nobody has written and tried the instructions for this architecture yet.
+
+    pub(super) const MACHINE: u16 = 0;
+
+    pub(super) fn no_op() -> Option<&'static [u8]> {
+        None
+    }
+
+    pub(super) fn busy() -> Option<&'static [u8]> {
+        None
+    }
+}

@@ -1,0 +1,113 @@
+//! `speedup agent selftest`: what this host's timer is worth.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+use speedup_core::id::BootId;
+use speedup_core::seed::Seed;
+
+use crate::arguments::{Output, OutputArgument};
+use crate::command::{print, print_json};
+use crate::compose;
+use crate::compose::selftest::{AgainstFloor, Depth, Quality, Selftest, Spread, Verdict};
+use crate::console::{Console, Paint};
+use crate::directories;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::render::table::{Column, table};
+
+/// Tests what this host's timer adds to a run, how it scatters, and that it is silent
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup agent selftest\n\n\
+    Run it while no agent of this host is at work. The result is kept in the agent's state directory: the agent \
+    sends it with the host's facts, and reports name effects that are near it. Ends with exit code 1 when a time was \
+    reported shorter than the truth.")]
+pub(crate) struct SelftestArguments {
+    /// Rounds of the programs that do nothing, each at the floor and by this timer
+    #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+    rounds: u32,
+    /// Runs of the program that is busy for 10 ms, alone and again beside busy neighbours
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    busy_runs: u32,
+    /// The order within the rounds comes from this number
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    seed: u64,
+    /// Where the result is kept: the agent's state directory [default: $XDG_STATE_HOME/speedup/agent]
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// Which boot of this host this is [default: the kernel's boot id]
+    #[arg(long, value_name = "ID")]
+    boot_id: Option<BootId>,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+/// What `--output json` prints.
+#[derive(Debug, Serialize)]
+struct Answer {
+    #[serde(flatten)]
+    found: Selftest,
+    verdict: Verdict,
+}
+
+pub(super) fn execute(arguments: &SelftestArguments, console: &Console) -> Result<Exit, Failure> {
+    let state = directories::or_state(arguments.state.as_deref(), "agent")?;
+    let depth = Depth::Full { rounds: arguments.rounds, busy: arguments.busy_runs };
+    console.talk("Testing this host's timer; nothing else should run here.");
+    let found = compose::selftest(&state, arguments.boot_id.clone(), depth, Seed(arguments.seed))?;
+    let verdict = found.verdict();
+    let exit = match verdict.quality {
+        Quality::Short => Exit::Failed,
+        Quality::AtTheFloor | Quality::AboveTheFloor => Exit::Done,
+    };
+    match arguments.output.output {
+        Output::Json => print_json(console, &Answer { found, verdict })?,
+        Output::Table => {
+            print(console, &shown(&found, console.out))?;
+            print(console, "")?;
+            for sentence in &verdict.sentences {
+                print(console, sentence)?;
+            }
+            console.talk(format_args!("Kept in {}.", state.display()));
+        }
+    }
+    Ok(exit)
+}
+
+fn shown(found: &Selftest, paint: Paint) -> String {
+    let columns = [
+        Column::Words("microseconds"),
+        Column::Number("min"),
+        Column::Number("lower quartile"),
+        Column::Number("median"),
+        Column::Number("upper quartile"),
+        Column::Number("max"),
+        Column::Number("over"),
+    ];
+    let pairs = [
+        ("program that only exits", found.no_op),
+        ("/bin/true", found.bin_true),
+        ("program that only exits, neighbours busy", found.no_op_beside),
+    ];
+    let mut rows = Vec::new();
+    for (name, AgainstFloor { floor, timer, bias_ns, .. }) in
+        pairs.into_iter().filter_map(|(name, pair)| Some((name, pair?)))
+    {
+        rows.push(row(format!("{name}, floor"), floor, "".to_owned()));
+        rows.push(row(format!("{name}, timer"), timer, format!("{:+.1}", bias_ns as f64 / 1e3)));
+    }
+    let busy = [("busy for 10 ms", found.busy), ("busy for 10 ms, neighbours busy", found.busy_beside)];
+    for (name, busy) in busy.into_iter().filter_map(|(name, busy)| Some((name, busy?))) {
+        let over_ns = busy.timer.median_ns.cast_signed() - busy.wanted_ns.cast_signed();
+        rows.push(row(format!("{name}, timer"), busy.timer, format!("{:+.1}", over_ns as f64 / 1e3)));
+    }
+    table(&columns, rows, paint)
+}
+
+fn row(name: String, spread: Spread, over: String) -> Vec<String> {
+    let Spread { min_ns, lower_quartile_ns, median_ns, upper_quartile_ns, max_ns } = spread;
+    let numbers = [min_ns, lower_quartile_ns, median_ns, upper_quartile_ns, max_ns];
+    let numbers = numbers.map(|ns| format!("{:.1}", ns as f64 / 1e3));
+    [name].into_iter().chain(numbers).chain([over]).collect()
+}
