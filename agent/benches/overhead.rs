@@ -149,7 +149,8 @@ fn around_std(program: &Path) -> u64 {
 /// The times that hyperfine reports.
 fn hyperfine(program: &Path, block: usize) -> Vec<f64> {
     let mut command = std::process::Command::new("hyperfine");
-    command.args(["--shell=none", "--style=none", "--warmup=1", "--runs"]).arg(block.to_string());
+    // The environment of the others: none.
+    command.env_clear().args(["--shell=none", "--style=none", "--warmup=1", "--runs"]).arg(block.to_string());
     command.args(["--export-json", "/dev/stdout"]).arg(program).stderr(Stdio::null());
     let json: serde_json::Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
     let times = json["results"][0]["times"].as_array().unwrap();

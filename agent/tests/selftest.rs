@@ -1,5 +1,4 @@
 //! The selftest on the host where the tests run, with real processes.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use speedup_agent::selftest::{self, Depth, Program, Quality, Selftest};
 use speedup_core::seed::Seed;
