@@ -108,7 +108,8 @@ impl Runner {
         let directory = |error| NotExecuted(format!("cannot prepare the directory of the setup: {error}"));
         let input = place.clear_input().map_err(directory)?;
         let sink = Sink::Capture { limit: SETUP_LIMIT, keep: SETUP_KEEP };
-        let command = command(&resolved, input, setup.timeout, sink);
+        let standing = Standing { directory: input.clone(), work: input };
+        let command = command(&resolved, standing, setup.timeout, sink);
         let execution =
             self.launcher.execute(&command, stop).map_err(|error| not_launched("the setup", &error))?;
         let told =
@@ -137,9 +138,20 @@ impl Runner {
         let work = place.new_work();
         let work =
             work.map_err(|error| NotExecuted(format!("cannot make the working directory: {error}")))?;
+        let standing = match &resolved.directory {
+            None => Standing { directory: work.clone(), work },
+            Some(directory) if Path::new(directory).is_dir() => {
+                Standing { directory: directory.into(), work }
+            }
+            Some(directory) => {
+                return Err(NotExecuted(format!(
+                    "the plan's directory {directory} is no directory on this host"
+                )));
+            }
+        };
         let keep = usize::try_from(order.output.keep).unwrap_or(usize::MAX);
         let sink = Sink::Capture { limit: order.output.limit, keep };
-        let command = command(resolved, work, order.timeout, sink);
+        let command = command(resolved, standing, order.timeout, sink);
         let execution =
             self.launcher.execute(&command, stop).map_err(|error| not_launched("the run", &error))?;
         match execution.end {
@@ -149,11 +161,20 @@ impl Runner {
     }
 }
 
-fn command(resolved: &Resolved, directory: PathBuf, timeout: Span, sink: Sink) -> Command {
+/// Where a command stands, and what it may call its own.
+struct Standing {
+    /// Its working directory.
+    directory: PathBuf,
+    /// Home and place for temporary files.
+    work: PathBuf,
+}
+
+fn command(resolved: &Resolved, place: Standing, timeout: Span, sink: Sink) -> Command {
+    let Standing { directory, work } = place;
     let mut env = BTreeMap::from([
-        ("HOME".to_owned(), directory.to_string_lossy().into_owned()),
+        ("HOME".to_owned(), work.to_string_lossy().into_owned()),
         ("PATH".to_owned(), PATH.to_owned()),
-        ("TMPDIR".to_owned(), directory.to_string_lossy().into_owned()),
+        ("TMPDIR".to_owned(), work.to_string_lossy().into_owned()),
     ]);
     env.extend(resolved.env.clone());
     Command {
@@ -178,11 +199,13 @@ fn judge(order: &WorkOrder, execution: &Execution) -> Option<Failure> {
         End::Signaled { signal, .. } => {
             return Some(Failure::Signal { signal: u8::try_from(signal).unwrap_or(u8::MAX) });
         }
-        End::Exited(code) if code != i32::from(order.expect.exit) => {
+        End::Exited(code) => {
             let code = u8::try_from(code & 0xFF).unwrap_or(u8::MAX);
-            return Some(Failure::Exit { code, expected: order.expect.exit });
+            if !order.expect.accepts(code) {
+                return Some(Failure::Exit { code, expected: order.expect.exit });
+            }
         }
-        End::Exited(_) | End::Interrupted { .. } => {}
+        End::Interrupted { .. } => {}
     }
     let blake3 = execution.stdout.as_ref().map(|output| *output.blake3.as_bytes())?;
     let expected = order.expect.stdout_blake3?;

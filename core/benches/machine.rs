@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use speedup_core::experiment::{
-    AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput, Limits,
-    Metric, OutputChoice, Policy, Scope, Version, Weights,
+    AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
+    Limits, Metric, OutputChoice, Policy, Scope, Version, Weights,
 };
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId};
@@ -134,14 +134,16 @@ fn record() -> Record {
 }
 
 fn experiment(policy: Policy, benchmarks: u32, runs: u32) -> Experiment {
-    let version = |name: &str| Version { name: name.to_owned(), env: [].into(), vars: [].into() };
+    let version =
+        |name: &str| Version { name: name.to_owned(), env: [].into(), vars: [].into(), command: None };
     let benchmark = |number: u32| Benchmark {
         name: format!("b{number}"),
         command: CommandLine::Exact(vec!["true".to_owned()]),
         env: [].into(),
-        expect: Expectation { exit: 0, stdout_blake3: None },
+        expect: Expectation { exit: 0, accept: AcceptedExits::None, stdout_blake3: None },
         timeout: Span::from_secs(60),
         warmup: 0,
+        directory: None,
         weight: None,
     };
     Experiment {

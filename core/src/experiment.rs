@@ -6,7 +6,7 @@ mod problem;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,8 @@ pub const MAX_DESCRIPTION_BYTES: usize = 16 << 10;
 pub const MAX_ARGV_BYTES: usize = (128 << 10) - 1;
 /// Largest environment that a version or a benchmark adds, for the same reason.
 pub const MAX_ENV_BYTES: usize = (128 << 10) - 1;
+/// Longest path of a directory, with its placeholders filled in: Linux takes no longer one.
+pub const MAX_DIRECTORY_BYTES: usize = 4_096;
 /// Longest value of a placeholder: it may be filled in many times.
 pub const MAX_VAR_BYTES: usize = 16 << 10;
 /// Assumed length of a host's input directory when the length of a command is checked. Where it is longer, a command
@@ -90,6 +92,8 @@ pub struct Version {
     pub env: BTreeMap<String, String>,
     /// Values for `{name}` in commands.
     pub vars: BTreeMap<String, String>,
+    /// Executed instead of the benchmark's command.
+    pub command: Option<CommandLine>,
 }
 
 /// One program with one fixed input.
@@ -107,6 +111,8 @@ pub struct Benchmark {
     pub timeout: Span,
     /// Executions before the clock starts, on the same host.
     pub warmup: u32,
+    /// Where its runs stand; a new and empty directory for each when absent. Placeholders are still in place.
+    pub directory: Option<String>,
     /// Its weight in the suite.
     pub weight: Option<f64>,
 }
@@ -125,8 +131,34 @@ pub enum CommandLine {
 pub struct Expectation {
     /// Expected exit code.
     pub exit: u8,
+    /// Other exit codes that count as well.
+    pub accept: AcceptedExits,
     /// Expected BLAKE3 hash of the whole standard output.
     pub stdout_blake3: Option<[u8; 32]>,
+}
+
+/// Exit codes that count beside the expected one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AcceptedExits {
+    /// None.
+    #[default]
+    None,
+    /// These.
+    These(BTreeSet<u8>),
+    /// All.
+    All,
+}
+
+impl Expectation {
+    /// Whether a program that ends with this exit code has done what was expected.
+    pub fn accepts(&self, code: u8) -> bool {
+        code == self.exit
+            || match &self.accept {
+                AcceptedExits::None => false,
+                AcceptedExits::These(codes) => codes.contains(&code),
+                AcceptedExits::All => true,
+            }
+    }
 }
 
 /// What is measured in a run.

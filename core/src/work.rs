@@ -23,6 +23,8 @@ pub struct WorkOrder {
     pub timeout: Span,
     /// Executions before the clock starts.
     pub warmup: u32,
+    /// Where the run stands; placeholders are still in place.
+    pub directory: Option<String>,
     /// Done once on this host before the experiment's first run.
     pub setup: Option<Setup>,
     /// What is measured.
@@ -38,6 +40,8 @@ pub struct Resolved {
     pub argv: Vec<String>,
     /// The environment beside what the agent gives every run.
     pub env: BTreeMap<String, String>,
+    /// Where it stands, unless in a new directory.
+    pub directory: Option<String>,
 }
 
 /// The placeholder for the host's input directory.
@@ -57,15 +61,21 @@ impl WorkOrder {
         let mut vars = version.vars.clone();
         vars.insert(VERSION.to_owned(), version.name.clone());
         vars.insert(BENCHMARK.to_owned(), benchmark.name.clone());
-        let Benchmark { command, expect, timeout, warmup, .. } = benchmark.clone();
+        let Benchmark { command, expect, timeout, warmup, directory, .. } = benchmark.clone();
+        let command = version.command.clone().unwrap_or(command);
         let (setup, output) = (experiment.setup.clone(), experiment.output);
         let metrics = experiment.metrics.clone();
-        Self { command, env, vars, expect, timeout, warmup, setup, metrics, output }
+        Self { command, env, vars, expect, timeout, warmup, directory, setup, metrics, output }
     }
 
     /// The command of the run, on a host whose input directory is `input`.
     pub fn resolve(&self, input: &str) -> Result<Resolved, TemplateError> {
-        self.resolve_line(&self.command, input)
+        let value = |name: &str| match name {
+            INPUT => Some(input),
+            name => self.vars.get(name).map(String::as_str),
+        };
+        let directory = self.directory.as_ref().map(|directory| expand(directory, value)).transpose()?;
+        Ok(Resolved { directory, ..resolve(&self.command, &self.env, &self.vars, input)? })
     }
 
     /// The command of the setup, if there is one.
@@ -74,10 +84,6 @@ impl WorkOrder {
             .as_ref()
             .map(|setup| resolve(&setup.command, &BTreeMap::new(), &BTreeMap::new(), input))
             .transpose()
-    }
-
-    fn resolve_line(&self, line: &CommandLine, input: &str) -> Result<Resolved, TemplateError> {
-        resolve(line, &self.env, &self.vars, input)
     }
 }
 
@@ -96,5 +102,5 @@ fn resolve(
         .iter()
         .map(|(name, text)| Ok((name.clone(), expand(text, value)?)))
         .collect::<Result<_, TemplateError>>()?;
-    Ok(Resolved { argv, env })
+    Ok(Resolved { argv, env, directory: None })
 }

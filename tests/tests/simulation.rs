@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use speedup_core::event::{Change, Event};
 use speedup_core::experiment::{
-    AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput, Limits,
-    Metric, OutputChoice, Policy, Scope, Version, Weights as SuiteWeights,
+    AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
+    Limits, Metric, OutputChoice, Policy, Scope, Version, Weights as SuiteWeights,
 };
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch, RunIndex};
@@ -150,14 +150,16 @@ fn experiment(
     scope: Scope,
     benchmarks: u32,
 ) -> Experiment {
-    let version = |name: &str| Version { name: name.to_owned(), env: [].into(), vars: [].into() };
+    let version =
+        |name: &str| Version { name: name.to_owned(), env: [].into(), vars: [].into(), command: None };
     let benchmark = |number: u32| Benchmark {
         name: format!("b{number}"),
         command: CommandLine::Exact(vec!["true".to_owned()]),
         env: [].into(),
-        expect: Expectation { exit: 0, stdout_blake3: None },
+        expect: Expectation { exit: 0, accept: AcceptedExits::None, stdout_blake3: None },
         timeout: Span::from_secs(20),
         warmup: 0,
+        directory: None,
         weight: None,
     };
     Experiment {

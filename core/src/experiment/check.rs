@@ -7,8 +7,9 @@ use std::slice;
 use super::problem::{ExperimentError, Fault, Place, Problems};
 use super::{
     ASSUMED_INPUT_BYTES, Benchmark, CommandLine, Experiment, MAX_ARGV_BYTES, MAX_ATTEMPTS, MAX_BENCHMARKS,
-    MAX_DESCRIPTION_BYTES, MAX_ENV_BYTES, MAX_NAME_BYTES, MAX_OUTPUT_KEPT, MAX_OUTPUT_LIMIT, MAX_RUNS,
-    MAX_TIMEOUT, MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP, MIN_TIMEOUT, Metric, Version, Weights,
+    MAX_DESCRIPTION_BYTES, MAX_DIRECTORY_BYTES, MAX_ENV_BYTES, MAX_NAME_BYTES, MAX_OUTPUT_KEPT,
+    MAX_OUTPUT_LIMIT, MAX_RUNS, MAX_TIMEOUT, MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP, MIN_TIMEOUT, Metric,
+    Version, Weights,
 };
 use crate::template::{is_identifier, placeholders};
 use crate::time::Span;
@@ -127,7 +128,11 @@ fn check_version(version: &Version, problems: &mut Problems) {
             problems.refuse(place(), Fault::TooLong { what, bytes, most });
         }
     }
-    check_env(&version.env, &Names::of_versions(slice::from_ref(version)), place, problems);
+    let names = Names::of_versions(slice::from_ref(version));
+    check_env(&version.env, &names, place, problems);
+    if let Some(command) = &version.command {
+        check_command(command, &names, &place(), problems);
+    }
 }
 
 fn check_benchmark(benchmark: &Benchmark, names: &Names<'_>, weights: Weights, problems: &mut Problems) {
@@ -136,6 +141,17 @@ fn check_benchmark(benchmark: &Benchmark, names: &Names<'_>, weights: Weights, p
     check_command(&benchmark.command, names, &place, problems);
     check_env(&benchmark.env, names, || place.clone(), problems);
     check_timeout(benchmark.timeout, &place, problems);
+    if let Some(directory) = &benchmark.directory {
+        let place = || place.at("directory");
+        let bytes = check_text(directory, names, place, problems);
+        let (what, most) = ("the directory", MAX_DIRECTORY_BYTES);
+        if bytes > most {
+            problems.refuse(place(), Fault::TooLong { what, bytes, most });
+        }
+        if !directory.starts_with('/') && !directory.starts_with("{input}") {
+            problems.refuse(place(), Fault::RelativeDirectory(directory.clone()));
+        }
+    }
     let warmup = u64::from(benchmark.warmup);
     check_range(warmup, 0, u64::from(MAX_WARMUP), || place.at("warmup"), problems);
     match benchmark.weight {

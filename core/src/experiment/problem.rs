@@ -203,6 +203,9 @@ pub enum Fault {
         /// A version without a value for it.
         version: String,
     },
+    /// A directory that would be another one on each host.
+    #[error("{} is no absolute path", quoted(.0))]
+    RelativeDirectory(String),
     /// Weights are the plan's, and one is not given.
     #[error("a weight is missing")]
     WeightMissing,
@@ -253,6 +256,10 @@ impl Fault {
             Self::PlaceholderLacks { name, version } => {
                 let (name, version) = (excerpt(name), excerpt(version));
                 format!("give it one in [versions.{version}] vars, or double the braces: `{{{{{name}}}}}`")
+            }
+            Self::RelativeDirectory(_) => {
+                "begin it with / for a directory of every host, or with {input} for what [setup] made"
+                    .to_owned()
             }
             Self::WeightMissing => {
                 "give every benchmark a weight, or take [analysis] weights = \"equal\"".to_owned()

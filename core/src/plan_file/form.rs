@@ -69,6 +69,12 @@ pub(super) struct VersionForm {
     pub(super) env: BTreeMap<String, String>,
     /// Values for {placeholders} in commands, e.g. { level = "O2" } for {level}.
     pub(super) vars: BTreeMap<String, String>,
+    /// Executed instead of the benchmark's command: an argument vector.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) command: Option<Vec<String>>,
+    /// The same as a line for /bin/sh -c.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) shell: Option<String>,
 }
 
 /// One program with one fixed input; exactly one of command and shell.
@@ -91,6 +97,9 @@ pub(super) struct BenchmarkForm {
     /// Executions before the clock starts, on the same host.
     #[serde(default)]
     pub(super) warmup: u32,
+    /// Where its runs stand, an absolute path that exists on every host, or one below {input}; a new and empty directory
+    /// for each run when absent.
+    pub(super) directory: Option<String>,
     /// The weight in the suite, for [analysis] weights = "custom".
     pub(super) weight: Option<f64>,
 }
@@ -101,6 +110,10 @@ pub(super) struct BenchmarkForm {
 pub(super) struct ExpectForm {
     /// The exit code, 0 to 255.
     pub(super) exit: u8,
+    /// Other exit codes that count as well, each 0 to 255.
+    pub(super) accept: Vec<u8>,
+    /// Whether every exit code counts; one by a signal never does.
+    pub(super) accept_all: bool,
     /// The BLAKE3 hash of the whole standard output, 64 hexadecimal digits as b3sum prints them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stdout_blake3: Option<String>,

@@ -10,8 +10,8 @@ use super::finding::Flaws;
 use super::form::{BenchmarkForm, ExpectForm, Form, OutputForm, VersionForm, ten_minutes};
 use super::quantity::{SIZE_HINT, SPAN_HINT, size, span};
 use crate::experiment::{
-    AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, Limits, Metric,
-    OutputChoice, Place, Setup, Version, quoted,
+    AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, Limits,
+    Metric, OutputChoice, Place, Setup, Version, quoted,
 };
 use crate::seed::Seed;
 use crate::time::Span;
@@ -63,7 +63,10 @@ impl Lowering<'_> {
             if form.baseline {
                 baselines.push(versions.len());
             }
-            versions.push(Version { name, env: form.env, vars: form.vars });
+            let place = Place::from(["versions", &name]);
+            let given = form.command.is_some() || form.shell.is_some();
+            let command = given.then(|| self.command(&place, form.command, form.shell));
+            versions.push(Version { name, env: form.env, vars: form.vars, command });
         }
         let name_of = |version: &Version| format!("[versions.{}]", version.name);
         match baselines.as_slice() {
@@ -97,6 +100,7 @@ impl Lowering<'_> {
             expect: self.expectation(&place, &form.expect),
             timeout: self.timeout(&place, &form.timeout),
             warmup: form.warmup,
+            directory: form.directory,
             weight: form.weight,
             name,
         }
@@ -134,7 +138,12 @@ impl Lowering<'_> {
             }
             hash.map(Into::into)
         });
-        Expectation { exit: form.exit, stdout_blake3 }
+        let accept = match (form.accept_all, form.accept.as_slice()) {
+            (true, _) => AcceptedExits::All,
+            (false, []) => AcceptedExits::None,
+            (false, codes) => AcceptedExits::These(codes.iter().copied().collect()),
+        };
+        Expectation { exit: form.exit, accept, stdout_blake3 }
     }
 
     fn timeout(&mut self, place: &Place, text: &str) -> Span {

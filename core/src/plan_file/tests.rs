@@ -104,18 +104,21 @@ fn everything_that_can_be_said_is_read() {
         vars = { letter = "z" }
         [versions.a]
         vars.letter = "a"
+        shell = "./a {letter}"
         [versions.m]
         baseline = true
         vars.letter = "m"
         [benchmarks]
         second.command = ["./{letter}", "{{literal}}"]
         second.weight = 2
+        second.expect.accept_all = true
         [benchmarks.first]
         shell = "echo {version} {benchmark}"
         env = { B = "1" }
-        expect = { exit = 3, stdout_blake3 = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262" }
+        expect = { exit = 3, accept = [4, 5], stdout_blake3 = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262" }
         timeout = "1m 30s"
         warmup = 1
+        directory = "/srv/{letter}"
         weight = 0.5
         [population]
         sample = 1
@@ -148,6 +151,15 @@ fn everything_that_can_be_said_is_read() {
     assert_eq!(first.command, CommandLine::Shell("echo {version} {benchmark}".to_owned()));
     assert_eq!(first.expect.stdout_blake3, Some(*blake3::hash(b"").as_bytes()));
     assert_eq!(Duration::from(first.timeout), Duration::from_secs(90));
+    assert!([3, 4, 5].iter().all(|code| first.expect.accepts(*code)) && !first.expect.accepts(0));
+    assert!(second.expect.accepts(255));
+    let order = |benchmark, version| {
+        let cell = Cell { benchmark: BenchmarkIndex(benchmark), version: VersionIndex(version) };
+        WorkOrder::new(&experiment, cell).resolve("/in").unwrap()
+    };
+    assert_eq!(order(0, 1).argv, ["./z", "{literal}"]);
+    assert_eq!(order(0, 2).argv, ["/bin/sh", "-c", "./a a"], "the version's own command");
+    assert_eq!(order(1, 1).directory.as_deref(), Some("/srv/z"));
     assert_eq!(experiment.metrics, [Metric::Wall, Metric::User, Metric::MajorFaults]);
     assert_eq!((experiment.output.limit, experiment.output.keep), (1 << 30, 0));
 }

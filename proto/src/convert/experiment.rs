@@ -1,8 +1,10 @@
 //! An experiment and its parts. In, it is a shape only: its own door, `Experiment::check`, asks whether it makes sense.
 
+use std::collections::BTreeSet;
+
 use speedup_core::experiment::{
-    AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput, Limits,
-    MAX_BENCHMARKS, MAX_VERSIONS, Metric, OutputChoice, Policy, Scope, Setup, Version, Weights,
+    AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
+    Limits, MAX_BENCHMARKS, MAX_VERSIONS, Metric, OutputChoice, Policy, Scope, Setup, Version, Weights,
 };
 use speedup_core::seed::Seed;
 use speedup_core::time::Span;
@@ -99,8 +101,8 @@ pub(super) fn metrics(wire: &[i32]) -> Result<Vec<Metric>, Malformed> {
 
 impl From<&Version> for v1::Version {
     fn from(version: &Version) -> Self {
-        let Version { name, env, vars } = version.clone();
-        Self { name, env, vars }
+        let Version { name, env, vars, command } = version.clone();
+        Self { name, env, vars, command: command.map(Into::into) }
     }
 }
 
@@ -108,8 +110,8 @@ impl TryFrom<v1::Version> for Version {
     type Error = Malformed;
 
     fn try_from(wire: v1::Version) -> Result<Self, Malformed> {
-        let v1::Version { name, env, vars } = wire;
-        Ok(Self { name, env, vars })
+        let v1::Version { name, env, vars, command } = wire;
+        Ok(Self { name, env, vars, command: optional(command, "command")? })
     }
 }
 
@@ -122,6 +124,7 @@ impl From<&Benchmark> for v1::Benchmark {
             expect: Some((&benchmark.expect).into()),
             timeout_ns: benchmark.timeout.0,
             warmup: benchmark.warmup,
+            directory: benchmark.directory.clone(),
             weight: benchmark.weight,
         }
     }
@@ -138,6 +141,7 @@ impl TryFrom<v1::Benchmark> for Benchmark {
             expect: required(wire.expect, "expect")?,
             timeout: Span(wire.timeout_ns),
             warmup: wire.warmup,
+            directory: wire.directory,
             weight: wire.weight,
         })
     }
@@ -167,7 +171,12 @@ impl TryFrom<v1::CommandLine> for CommandLine {
 impl From<&Expectation> for v1::Expectation {
     fn from(expect: &Expectation) -> Self {
         let stdout_blake3 = expect.stdout_blake3.map(|hash| hash.to_vec());
-        Self { exit: u32::from(expect.exit), stdout_blake3 }
+        let (accept, accept_all) = match &expect.accept {
+            AcceptedExits::None => (Vec::new(), false),
+            AcceptedExits::These(codes) => (codes.iter().map(|code| u32::from(*code)).collect(), false),
+            AcceptedExits::All => (Vec::new(), true),
+        };
+        Self { exit: u32::from(expect.exit), stdout_blake3, accept, accept_all }
     }
 }
 
@@ -176,7 +185,15 @@ impl TryFrom<v1::Expectation> for Expectation {
 
     fn try_from(wire: v1::Expectation) -> Result<Self, Malformed> {
         let hash = |bytes: Vec<u8>| exactly(&bytes, "stdout_blake3");
-        Ok(Self { exit: small(wire.exit, "exit")?, stdout_blake3: wire.stdout_blake3.map(hash).transpose()? })
+        let codes = wire.accept.into_iter().map(|code| small(code, "accept"));
+        let codes = codes.collect::<Result<BTreeSet<u8>, _>>()?;
+        let accept = match (wire.accept_all, codes.is_empty()) {
+            (true, _) => AcceptedExits::All,
+            (false, true) => AcceptedExits::None,
+            (false, false) => AcceptedExits::These(codes),
+        };
+        let stdout_blake3 = wire.stdout_blake3.map(hash).transpose()?;
+        Ok(Self { exit: small(wire.exit, "exit")?, accept, stdout_blake3 })
     }
 }
 

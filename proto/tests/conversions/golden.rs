@@ -158,7 +158,7 @@ fn plan() -> Plan {
 
 fn version(name: &str) -> Version {
     let vars = [("sort".to_owned(), format!("/opt/{name}/sort"))].into();
-    Version { name: name.to_owned(), env: pairs("LC_ALL", "C"), vars }
+    Version { name: name.to_owned(), env: pairs("LC_ALL", "C"), vars, command: None }
 }
 
 fn benchmark(name: &str, command: CommandLine) -> Benchmark {
@@ -166,9 +166,10 @@ fn benchmark(name: &str, command: CommandLine) -> Benchmark {
         name: name.to_owned(),
         command,
         env: pairs("SIZE", "10"),
-        expect: Expectation { exit: 1, stdout_blake3: Some([0xB3; 32]) },
+        expect: Expectation { exit: 1, accept: AcceptedExits::None, stdout_blake3: Some([0xB3; 32]) },
         timeout: Span(1_000_000_000),
         warmup: 2,
+        directory: None,
         weight: Some(0.5),
     }
 }

@@ -53,7 +53,7 @@ fn record() -> v1::Record {
 #[test]
 fn the_path_names_the_field() {
     let mut wire = experiment();
-    wire.benchmarks[3].expect = Some(v1::Expectation { exit: 256, stdout_blake3: None });
+    wire.benchmarks[3].expect = Some(v1::Expectation { exit: 256, ..Default::default() });
     let submit = v1::SubmitRequest { experiment: Some(wire), ..Default::default() };
     let error = Submission::try_from(submit).unwrap_err();
     assert_eq!(error.to_string(), "experiment.benchmarks[3].expect.exit: 256 is more than the 255 possible");
@@ -83,7 +83,8 @@ fn an_experiment_of_the_wrong_shape_is_refused() {
     let unset = |wire: &mut v1::Experiment| wire.benchmarks[0].command = Some(v1::CommandLine { line: None });
     refused(with(unset), "benchmarks[0].command.line", Why::Unset);
     let short = |wire: &mut v1::Experiment| {
-        wire.benchmarks[0].expect = Some(v1::Expectation { exit: 0, stdout_blake3: Some(vec![0; 31]) });
+        wire.benchmarks[0].expect =
+            Some(v1::Expectation { stdout_blake3: Some(vec![0; 31]), ..Default::default() });
     };
     refused(with(short), "benchmarks[0].expect.stdout_blake3", Why::Length { bytes: 31, expected: 32 });
 }

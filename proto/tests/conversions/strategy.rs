@@ -181,19 +181,22 @@ fn outputs()
 }
 
 fn work_order() -> BoxedStrategy<WorkOrder> {
-    let numbers = any::<(u64, u32)>();
+    let numbers = (any::<(u64, u32)>(), option::of(text()));
     let parts = (command(), texts(), texts(), expectation(), numbers, option::of(setup()), outputs());
     parts
-        .prop_map(|(command, env, vars, expect, (timeout, warmup), setup, (metrics, output))| WorkOrder {
-            command,
-            env,
-            vars,
-            expect,
-            timeout: Span(timeout),
-            warmup,
-            setup,
-            metrics,
-            output,
+        .prop_map(|(command, env, vars, expect, ((timeout, warmup), directory), setup, (metrics, output))| {
+            WorkOrder {
+                command,
+                env,
+                vars,
+                expect,
+                timeout: Span(timeout),
+                warmup,
+                directory,
+                setup,
+                metrics,
+                output,
+            }
         })
         .boxed()
 }

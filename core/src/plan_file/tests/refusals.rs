@@ -72,7 +72,7 @@ fn unknown_keys() {
         &and("zebra = 1\n"),
         (8, 1),
         "unknown key `zebra`",
-        "possible here: command, env, expect, shell",
+        "possible here: command, directory, env, expect, shell",
     );
 }
 
@@ -180,6 +180,9 @@ fn numbers_out_of_range() {
     let huge = and(&format!("[repetitions]\nruns = {}\n", "9".repeat(100)));
     expect_one(&huge, (9, 8), "9…", "");
     expect_one(&with("name =", "seed = -1\nname ="), (2, 8), "-1 is out of range for `seed`", "randomness");
+    expect_one(&and("expect.accept = [256]\n"), (8, 18), "possible is 0 to 255", "");
+    expect_one(&and("directory = \"here\"\n"), (8, 13), "no absolute path", "{input}");
+    expect_one(&and("directory = \"/{nowhere}\"\n"), (8, 15), "unknown placeholder", "known here");
     expect_one(&and("expect.exit = 256\n"), (8, 15), "possible is 0 to 255", "exit code");
     expect_one(&and("warmup = 1001\n"), (8, 10), "1001 is out of range", "0 to 1000");
     expect_one(&and("weight = nan\n"), (8, 10), "NaN is out of range", "finite");

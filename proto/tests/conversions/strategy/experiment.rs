@@ -1,6 +1,6 @@
 //! Any experiment and any plan, sensible or not.
 
-use proptest::collection::vec;
+use proptest::collection::{btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
 use speedup_core::experiment::*;
@@ -20,7 +20,13 @@ pub(crate) fn command() -> impl Strategy<Value = CommandLine> {
 }
 
 pub(crate) fn expectation() -> impl Strategy<Value = Expectation> {
-    any::<(u8, Option<[u8; 32]>)>().prop_map(|(exit, stdout_blake3)| Expectation { exit, stdout_blake3 })
+    let accept = prop_oneof![
+        Just(AcceptedExits::None),
+        btree_set(any::<u8>(), 1..4).prop_map(AcceptedExits::These),
+        Just(AcceptedExits::All),
+    ];
+    let parts = (any::<(u8, Option<[u8; 32]>)>(), accept);
+    parts.prop_map(|((exit, stdout_blake3), accept)| Expectation { exit, accept, stdout_blake3 })
 }
 
 pub(crate) fn setup() -> impl Strategy<Value = Setup> {
@@ -33,18 +39,28 @@ pub(crate) fn output_choice() -> impl Strategy<Value = OutputChoice> {
 }
 
 fn version() -> impl Strategy<Value = Version> {
-    (text(), texts(), texts()).prop_map(|(name, env, vars)| Version { name, env, vars })
+    let parts = (text(), texts(), texts(), option::of(command()));
+    parts.prop_map(|(name, env, vars, command)| Version { name, env, vars, command })
 }
 
 fn benchmark() -> impl Strategy<Value = Benchmark> {
-    let parts = (text(), command(), texts(), expectation(), any::<(u64, u32)>(), option::of(number()));
-    parts.prop_map(|(name, command, env, expect, (timeout, warmup), weight)| Benchmark {
+    let parts = (
+        text(),
+        command(),
+        texts(),
+        expectation(),
+        any::<(u64, u32)>(),
+        option::of(number()),
+        option::of(text()),
+    );
+    parts.prop_map(|(name, command, env, expect, (timeout, warmup), weight, directory)| Benchmark {
         name,
         command,
         env,
         expect,
         timeout: Span(timeout),
         warmup,
+        directory,
         weight,
     })
 }
