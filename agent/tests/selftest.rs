@@ -4,7 +4,7 @@ use speedup_agent::selftest::{self, Depth, Program, Quality, Selftest};
 use speedup_core::seed::Seed;
 use std::time::Duration;
 
-/// One test, for the counters of context switches are those of the whole process.
+/// One test: two selftests at once would be each other's neighbours.
 #[test]
 fn a_full_selftest_finds_what_is_there() {
     let (no_op, busy) = (Program::no_op().unwrap(), Program::busy(Duration::from_millis(1)).unwrap());
@@ -28,7 +28,6 @@ fn a_full_selftest_finds_what_is_there() {
     }
     let asleep = found.asleep.unwrap();
     assert!(asleep.wall_ns >= 1_000_000_000, "{asleep:?}");
-    assert_eq!(asleep.voluntary, 1, "the agent woke while a program slept");
     let verdict = found.verdict();
     assert_ne!(verdict.quality, Quality::Short);
     assert!(verdict.sentences.iter().any(|sentence| sentence.contains("reported shorter 0 times in 5")));
