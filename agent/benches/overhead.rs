@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use speedup_agent::launch::{Command, End, Launcher, Sink};
+use speedup_agent::launch::{Command, End, Launcher, Preparation, Sink};
 
 /// Nanoseconds of each round.
 #[derive(Default)]
@@ -137,6 +137,7 @@ fn command(program: &Path, sink: Sink) -> Command {
         kill_grace: minute,
         stdout: sink,
         stderr: sink,
+        preparation: Preparation::default(),
     }
 }
 

@@ -5,7 +5,8 @@
 //! agent wakes, sends, receives or logs; the connection is kept alive by the kernels.
 //!
 //! In reading order: `service` (what starts, and the loop), `link` (the connection), `outbox` (reports on disk),
-//! `runner` (a work order into a record) on `workplace` (its directories) and [`launch`] (the instrument),
+//! `runner` (a work order into a record) on `workplace` (its directories), in `surroundings` (the environment that the plan
+//! wants, and how the host was) with [`launch`] (the instrument),
 //! `probe` (what the host is).
 
 pub mod launch;
@@ -15,6 +16,7 @@ mod probe;
 mod runner;
 mod service;
 mod stop;
+mod surroundings;
 mod workplace;
 
 pub use probe::ProbeError;

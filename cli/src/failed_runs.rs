@@ -198,6 +198,7 @@ mod tests {
             stderr,
             survivors: 0,
             agent_switches: 0,
+            conditions: None,
         }
     }
 

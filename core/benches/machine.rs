@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use speedup_core::environment::Environment;
 use speedup_core::experiment::{
     AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput, Limits,
     Metric, OutputChoice, Policy, Scope, Version, Weights,
@@ -128,6 +129,7 @@ fn record() -> Record {
         stderr: stream,
         survivors: 0,
         agent_switches: 1,
+        conditions: None,
     }
 }
 
@@ -154,6 +156,9 @@ fn experiment(policy: Policy, benchmarks: u32, runs: u32) -> Experiment {
         independence: Independence { policy, scope: Scope::Benchmark },
         analysis: AnalysisChoice { confidence: 0.95, weights: Weights::Equal, precision: 0.05 },
         setup: None,
+        prepare: None,
+        cleanup: None,
+        environment: Environment::default(),
         limits: Limits { attempts: 3 },
         output: OutputChoice { limit: 1 << 20, keep: 1 << 10, keep_of: KeepOutput::Failed },
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::conditions::Conditions;
 use crate::experiment::Metric;
 use crate::time::Span;
 
@@ -27,6 +28,9 @@ pub struct Record {
     pub survivors: u32,
     /// Context switches of the agent itself while the run was timed.
     pub agent_switches: u64,
+    /// The conditions of the timed execution; absent when there was none, and in records of earlier releases.
+    #[serde(default)]
+    pub conditions: Option<Box<Conditions>>,
 }
 
 /// How an attempt ended.

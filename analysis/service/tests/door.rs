@@ -119,6 +119,7 @@ fn attempt(plan: &Plan, run: u32) -> EndedAttempt {
         stderr: Output::default(),
         survivors: 0,
         agent_switches: 0,
+        conditions: None,
     };
     EndedAttempt { lease, cell, ended: Timestamp(2), end: AttemptEnd::Reported(record) }
 }

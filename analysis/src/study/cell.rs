@@ -1,5 +1,6 @@
 //! What is kept of a cell while attempts come in, in whatever order: the values, and the hosts they are from.
 
+use super::condition::ConditionCounts;
 use super::mishap::Mishaps;
 use crate::{Sample, SampleError};
 use speedup_core::experiment::Metric;
@@ -15,6 +16,8 @@ pub(super) struct CellRecords {
     pub(super) fresh: u64,
     /// Measured runs that left processes behind.
     pub(super) outlived: u64,
+    /// The conditions of the measured runs.
+    pub(super) conditions: ConditionCounts,
     /// What was not measured.
     pub(super) mishaps: Mishaps,
     readings: BTreeMap<Metric, Vec<Reading>>,

@@ -1,6 +1,7 @@
 //! One benchmark: its cells, and each candidate against the baseline.
 
 use super::cell::CellRecords;
+use super::condition::ConditionCounts;
 use super::count::counted;
 use super::mishap::Mishaps;
 use super::protocol::{self, IntervalReport, Judged, ProtocolReport};
@@ -29,6 +30,9 @@ pub struct CellReport {
     pub n: u64,
     /// Their wall times; `None` without measured runs.
     pub wall_ns: Option<SampleReport>,
+    /// The conditions of the measured runs; nothing known in reports from before this was told.
+    #[serde(default)]
+    pub conditions: ConditionCounts,
     /// What was not measured.
     pub mishaps: Mishaps,
 }
@@ -114,6 +118,7 @@ impl CellReport {
             version: version.to_owned(),
             n: sample.map_or(0, |sample| sample.len() as u64),
             wall_ns: sample.map(SampleReport::from),
+            conditions: records.conditions.clone(),
             mishaps: records.mishaps.clone(),
         }
     }

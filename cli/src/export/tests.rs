@@ -33,6 +33,7 @@ fn record(outcome: Outcome) -> Record {
         stderr,
         survivors: 1,
         agent_switches: 2,
+        conditions: None,
     }
 }
 

@@ -18,6 +18,7 @@ pub(crate) fn record() -> Record {
         stderr: stream,
         survivors: 0,
         agent_switches: 1,
+        conditions: None,
     }
 }
 

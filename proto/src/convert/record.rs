@@ -6,7 +6,7 @@ use speedup_core::experiment::{MAX_OUTPUT_KEPT, Metric};
 use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::time::Span;
 
-use super::field::{chosen, enumerated, exactly, no_longer, reason, required, small};
+use super::field::{chosen, enumerated, exactly, no_longer, optional, reason, required, small};
 use super::malformed::{Malformed, Why, Within};
 use crate::v1;
 use v1::failure::{Exit, Failure as WireFailure, Warmup, WrongOutput};
@@ -39,6 +39,7 @@ fn wire(record: &Record, stdout: v1::StreamOutput, stderr: v1::StreamOutput) -> 
         stderr: Some(stderr),
         survivors: record.survivors,
         agent_switches: record.agent_switches,
+        conditions: record.conditions.as_deref().map(Into::into),
     }
 }
 
@@ -54,6 +55,7 @@ impl TryFrom<v1::Record> for Record {
             stderr: required(wire.stderr, "stderr")?,
             survivors: wire.survivors,
             agent_switches: wire.agent_switches,
+            conditions: optional(wire.conditions, "conditions")?.map(Box::new),
         })
     }
 }

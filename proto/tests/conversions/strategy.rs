@@ -2,6 +2,8 @@
 //!
 //! The large ones are boxed: a value tree of everything in everything does not fit a test thread's stack.
 
+mod conditions;
+mod environment;
 mod experiment;
 
 use std::collections::BTreeMap;
@@ -23,6 +25,8 @@ use speedup_core::work::WorkOrder;
 use speedup_proto::convert::{ExperimentStatus, ExportPart, OutboxEntry, StatusPhase};
 use uuid::Uuid;
 
+use conditions::conditions;
+use environment::environment;
 use experiment::{command, expectation, metric, output_choice, setup};
 pub(crate) use experiment::{experiment, plan};
 
@@ -119,16 +123,22 @@ fn output() -> impl Strategy<Value = Output> {
 
 pub(crate) fn record() -> BoxedStrategy<Record> {
     let metrics = btree_map(metric(), any::<u64>(), 0..=10);
-    let parts = (outcome(), metrics, output(), output(), any::<(u64, u32, u64)>());
+    let numbers = any::<(u64, u32, u64)>();
+    let parts = (outcome(), metrics, output(), output(), numbers, option::of(conditions()));
     parts
-        .prop_map(|(outcome, metrics, stdout, stderr, (started_unix_ns, survivors, agent_switches))| Record {
-            outcome,
-            started_unix_ns,
-            metrics,
-            stdout,
-            stderr,
-            survivors,
-            agent_switches,
+        .prop_map(|(outcome, metrics, stdout, stderr, numbers, conditions)| {
+            let (started_unix_ns, survivors, agent_switches) = numbers;
+            let conditions = conditions.map(Box::new);
+            Record {
+                outcome,
+                started_unix_ns,
+                metrics,
+                stdout,
+                stderr,
+                survivors,
+                agent_switches,
+                conditions,
+            }
         })
         .boxed()
 }
@@ -168,19 +178,29 @@ fn outputs()
 }
 
 fn work_order() -> BoxedStrategy<WorkOrder> {
-    let numbers = any::<(u64, u32)>();
-    let parts = (command(), texts(), texts(), expectation(), numbers, option::of(setup()), outputs());
+    let numbers = any::<(u64, u32, Option<u32>)>();
+    let program = (command(), texts(), texts());
+    let outside = (option::of(setup()), option::of(setup()), option::of(setup()));
+    let parts = (program, expectation(), numbers, outside, environment(), outputs());
     parts
-        .prop_map(|(command, env, vars, expect, (timeout, warmup), setup, (metrics, output))| WorkOrder {
-            command,
-            env,
-            vars,
-            expect,
-            timeout: Span(timeout),
-            warmup,
-            setup,
-            metrics,
-            output,
+        .prop_map(|((command, env, vars), expect, numbers, outside, environment, (metrics, output))| {
+            let (timeout, warmup, env_padding) = numbers;
+            let (setup, prepare, cleanup) = outside;
+            WorkOrder {
+                command,
+                env,
+                vars,
+                expect,
+                timeout: Span(timeout),
+                warmup,
+                setup,
+                prepare,
+                cleanup,
+                environment,
+                env_padding,
+                metrics,
+                output,
+            }
         })
         .boxed()
 }
