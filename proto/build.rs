@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use prost::Message as _;
 
-const FILES: [&str; 7] = [
+const FILES: [&str; 9] = [
+    "speedup/v1/environment.proto",
+    "speedup/v1/conditions.proto",
     "speedup/v1/experiment.proto",
     "speedup/v1/attempt.proto",
     "speedup/v1/experiments.proto",

@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use speedup_agent::launch::{Command, End, Launcher, Sink};
+use speedup_agent::launch::{Command, End, Launcher, Preparation, Sink};
 use speedup_agent::selftest::{Floor, Program};
 use speedup_core::seed::{Seed, shuffle};
 
@@ -130,6 +130,7 @@ fn launch(launcher: &mut Launcher, program: &Path, sink: Sink, switches: &mut u6
         kill_grace: minute,
         stdout: sink,
         stderr: sink,
+        preparation: Preparation::default(),
     };
     let execution = launcher.execute(&command, &AtomicBool::new(false)).unwrap();
     assert_eq!(execution.end, End::Exited(0));

@@ -6,34 +6,42 @@
 //! to memory files that nobody drains.
 //!
 //! In reading order: `command` (what to run) and `execution` (what came of it), `image` (what `execve` is
-//! handed), `child` (from clone to `execve`), `watch` (the wait), `output`, `quota` and `namespace` (where
-//! output goes), `survivors` and `mark` (nothing outlives its run), and below them `stack`, `signals`,
-//! `usage`, `clock`.
+//! handed), `preparation` with `affinity`, `user` and `huge_pages` (how it is to execute), `child` (from clone
+//! to `execve`), `watch` (the wait), `output`, `quota` and `namespace` (where output goes), `survivors` and
+//! `mark` (nothing outlives its run), and below them `stack`, `signals`, `usage`, `clock`.
 //!
 //! The clock is `CLOCK_MONOTONIC_RAW`: a freshly booted host is when NTP slews the plain monotonic clock most
 //! (chrony by up to 8 %), and a rate that drifts within a sample looks like a slower program. The raw clock's
 //! constant error of some parts in a million is the same for both versions on a host.
 
+mod affinity;
 mod child;
 mod clock;
 mod command;
 mod execution;
 mod failure;
+mod huge_pages;
 mod image;
 mod mark;
 mod namespace;
 mod output;
+mod preparation;
 mod quota;
 mod signals;
 mod stack;
 mod survivors;
 mod usage;
+mod user;
 mod watch;
 
+pub use affinity::{CpuMask, allowed};
 pub use command::{Command, Sink};
 pub use execution::{End, Execution, Output, Switches, Usage};
 pub use failure::{LaunchError, Step};
+pub use huge_pages::NoHugePages;
+pub use preparation::{FailedStep, Preparation};
 pub use survivors::become_subreaper;
+pub use user::{User, UserError};
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::AtomicBool;
@@ -96,6 +104,7 @@ impl Launcher {
         let blocked = Blocked::all();
         let orders = Orders {
             image: &image,
+            preparation: &command.preparation,
             stdin: null,
             stdout: stdout.as_ref().map_or(null, output::Spool::as_fd),
             stderr: stderr.as_ref().map_or(null, output::Spool::as_fd),
@@ -133,6 +142,7 @@ impl Launcher {
             stderr: stderr.map(output::Spool::collect).transpose().map_err(host("read back stderr"))?,
             survivors_killed: survivors.killed,
             survivors_left: survivors.left,
+            failed_steps: report.trials.failed(),
             agent_switches: seen.agent.switches.since(before.switches),
         })
     }

@@ -5,8 +5,9 @@
 //! agent wakes, sends, receives or logs; the connection is kept alive by the kernels.
 //!
 //! In reading order: `service` (what starts, and the loop), `link` (the connection), `outbox` (reports on disk),
-//! `runner` (a work order into a record) on `workplace` (its directories) and [`launch`] (the instrument),
-//! [`selftest`] (what the instrument is worth), `probe` (what the host is).
+//! `runner` (a work order into a record) on `workplace` (its directories), in `surroundings` (the environment that the plan
+//! wants, and how the host was) with [`launch`] (the instrument), [`selftest`] (what the instrument is worth), `probe`
+//! (what the host is).
 
 pub mod launch;
 mod link;
@@ -16,6 +17,7 @@ mod runner;
 pub mod selftest;
 mod service;
 mod stop;
+mod surroundings;
 mod workplace;
 
 pub use probe::{ProbeError, boot_id};

@@ -1,32 +1,40 @@
-//! The runner: a work order into a record. Everything around the timed execution — setup, warm-ups, the working
-//! directory — happens before the clock starts; judging the output after it has stopped.
+//! The runner: a work order into a record. Everything around the timed execution happens outside the clock, in this
+//! order: the setup, once on a host; the environment of the host; warm-ups; a new working directory; the preparation;
+//! the page cache; the time to settle; a reading of the host; **the program**; another reading; the cleanup; judging the
+//! output. Warm-ups have their own working directory, preparation and cleanup, so that they are like the run.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use speedup_core::conditions::{Conditions, Unmet};
+use speedup_core::environment::{EnvSize, PADDING, PageCache, Setting};
 use speedup_core::experiment::{KeepOutput, Metric};
 use speedup_core::host::HostFacts;
 use speedup_core::id::BootId;
 use speedup_core::message::Grant;
 use speedup_core::record::{Failure, MAX_REASON_BYTES, Outcome, Output, Record};
+use speedup_core::template::TemplateError;
 use speedup_core::time::Span;
 use speedup_core::timer::TimerError;
 use speedup_core::work::{Resolved, WorkOrder};
 
-use crate::launch::{Command, End, Execution, LaunchError, Launcher, Sink};
+use crate::launch::{Command, End, Execution, LaunchError, Launcher, Preparation, Sink};
+use crate::surroundings::{Established, Surroundings, mark_cleanup};
 use crate::workplace::Workplace;
 
 /// What a program may do after it was asked to end, before it is killed.
 const KILL_GRACE: Duration = Duration::from_secs(1);
 /// Where programs are looked for, unless the plan says otherwise: the same on every host.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// What is kept of a setup's output, to say why it failed.
-const SETUP_KEEP: usize = 4_096;
-/// What a setup may write to each stream.
-const SETUP_LIMIT: u64 = 16 << 20;
+/// What is kept of the output of a command outside the clock, to say why it failed.
+const OUTSIDE_KEEP: usize = 4_096;
+/// What such a command may write to each stream.
+const OUTSIDE_LIMIT: u64 = 16 << 20;
+/// How often a host that settles looks whether the agent shall stop; the clock does not run yet.
+const SETTLE_LOOK: Duration = Duration::from_millis(100);
 
 /// Executes work orders.
 #[derive(Debug)]
@@ -35,6 +43,7 @@ pub(crate) struct Runner {
     state: PathBuf,
     boot: BootId,
     timer: Option<TimerError>,
+    surroundings: Surroundings,
 }
 
 /// Why a run was not executed, in words.
@@ -42,9 +51,23 @@ struct NotExecuted(String);
 
 impl Runner {
     /// A runner with its directories under `state`, on the host with these facts.
-    pub(crate) fn new(state: &Path, facts: &HostFacts) -> Result<Self, LaunchError> {
-        let timer = facts.timer.map(|test| test.error);
-        Ok(Self { launcher: Launcher::new()?, state: state.to_owned(), boot: facts.boot.clone(), timer })
+    pub(crate) fn new(
+        state: &Path,
+        facts: &HostFacts,
+        surroundings: Surroundings,
+    ) -> Result<Self, LaunchError> {
+        let (boot, timer) = (facts.boot.clone(), facts.timer.map(|test| test.error));
+        Ok(Self { launcher: Launcher::new()?, state: state.to_owned(), boot, timer, surroundings })
+    }
+
+    /// Whether settings of the host are changed for the sake of a run.
+    pub(crate) fn holds_host(&self) -> bool {
+        self.surroundings.are_changed()
+    }
+
+    /// Puts the settings of the host back.
+    pub(crate) fn release_host(&mut self) {
+        self.surroundings.release();
     }
 
     /// Executes a work order. When `stop` is raised the run is given up.
@@ -60,13 +83,15 @@ impl Runner {
             survivors: 0,
             agent_switches: 0,
             timer: None,
+            conditions: None,
         });
         Record { timer: self.timer, ..done }
     }
 
     fn attempt(&mut self, grant: &Grant, stop: &AtomicBool) -> Result<Record, NotExecuted> {
         let order = &grant.order;
-        let place = Workplace::of(&self.state, &self.boot, grant.experiment)
+        let user = self.surroundings.user().cloned();
+        let place = Workplace::of(&self.state, &self.boot, user.as_ref(), grant.experiment)
             .map_err(|error| NotExecuted(format!("cannot make the experiment's directory: {error}")))?;
         self.set_up(order, &place, stop)?;
         let done = self.run(order, &place, stop);
@@ -84,17 +109,25 @@ impl Runner {
         let input = input
             .to_str()
             .ok_or_else(|| NotExecuted("the state directory's path is not UTF-8".to_owned()))?;
-        let resolved = order.resolve(input).map_err(|error| NotExecuted(error.to_string()))?;
+        let unresolved = |error: TemplateError| NotExecuted(error.to_string());
+        let steps = Steps {
+            prepare: order.resolve_prepare(input).map_err(unresolved)?,
+            program: order.resolve(input).map_err(unresolved)?,
+            cleanup: order.resolve_cleanup(input).map_err(unresolved)?,
+        };
+        let mut established = self.surroundings.establish(&order.environment);
+        insist(order, &established.unmet)?;
         for number in 1..=order.warmup {
-            let execution = self.launch(order, &resolved, place, stop)?;
+            let (execution, _) = self.launch(order, &steps, place, stop, &mut established, Turn::WarmUp)?;
             if let Some(failure) = judge(order, &execution) {
                 let failure = Failure::Warmup { number, failure: failure.words() };
-                return Ok(record(order, execution, Outcome::Failed(failure)));
+                return Ok(record(order, execution, Outcome::Failed(failure), None));
             }
         }
-        let execution = self.launch(order, &resolved, place, stop)?;
+        let (execution, conditions) =
+            self.launch(order, &steps, place, stop, &mut established, Turn::Timed)?;
         let outcome = judge(order, &execution).map_or(Outcome::Measured, Outcome::Failed);
-        Ok(record(order, execution, outcome))
+        Ok(record(order, execution, outcome, conditions))
     }
 
     fn set_up(&mut self, order: &WorkOrder, place: &Workplace, stop: &AtomicBool) -> Result<(), NotExecuted> {
@@ -107,56 +140,106 @@ impl Runner {
         }
         let directory = |error| NotExecuted(format!("cannot prepare the directory of the setup: {error}"));
         let input = place.clear_input().map_err(directory)?;
-        let sink = Sink::Capture { limit: SETUP_LIMIT, keep: SETUP_KEEP };
-        let standing = Standing { directory: input.clone(), work: input };
-        let command = command(&resolved, standing, setup.timeout, sink);
-        let execution =
-            self.launcher.execute(&command, stop).map_err(|error| not_launched("the setup", &error))?;
+        self.outside("the setup", &resolved, &Standing::alone(input), setup.timeout, stop)?;
+        place.set_ready(&resolved).map_err(directory)
+    }
+
+    /// A command of the plan outside the clock. Whatever it ends with but exit code 0 is a failure.
+    fn outside(
+        &mut self,
+        what: &str,
+        resolved: &Resolved,
+        standing: &Standing,
+        timeout: Span,
+        stop: &AtomicBool,
+    ) -> Result<(), NotExecuted> {
+        let sink = Sink::Capture { limit: OUTSIDE_LIMIT, keep: OUTSIDE_KEEP };
+        let preparation = Preparation { user: self.surroundings.user().cloned(), ..Preparation::default() };
+        let env = variables(resolved, &standing.work);
+        let command = command(resolved, env, &standing.directory, timeout, sink, preparation);
+        let execution = self.launcher.execute(&command, stop).map_err(|error| not_launched(what, &error))?;
         let told =
             execution.stderr.as_ref().map(|output| String::from_utf8_lossy(&output.head).trim().to_owned());
         let told = told.filter(|text| !text.is_empty()).map_or(String::new(), |text| format!(": {text}"));
         match execution.end {
-            End::Exited(0) => place.set_ready(&resolved).map_err(directory),
-            End::Exited(code) => Err(NotExecuted(format!("the setup ended with exit code {code}{told}"))),
-            End::Signaled { signal, .. } => {
-                Err(NotExecuted(format!("signal {signal} ended the setup{told}")))
-            }
-            End::TimedOut { .. } => {
-                Err(NotExecuted(format!("the setup did not end within {}{told}", setup.timeout)))
-            }
+            End::Exited(0) => Ok(()),
+            End::Exited(code) => Err(NotExecuted(format!("{what} ended with exit code {code}{told}"))),
+            End::Signaled { signal, .. } => Err(NotExecuted(format!("signal {signal} ended {what}{told}"))),
+            End::TimedOut { .. } => Err(NotExecuted(format!("{what} did not end within {timeout}{told}"))),
             End::Interrupted { .. } => Err(interrupted()),
         }
     }
 
+    /// One execution in a new working directory, with what the plan wants before and after it.
     fn launch(
         &mut self,
         order: &WorkOrder,
-        resolved: &Resolved,
+        steps: &Steps,
         place: &Workplace,
         stop: &AtomicBool,
-    ) -> Result<Execution, NotExecuted> {
+        established: &mut Established,
+        turn: Turn,
+    ) -> Result<(Execution, Option<Box<Conditions>>), NotExecuted> {
         let work = place.new_work();
         let work =
             work.map_err(|error| NotExecuted(format!("cannot make the working directory: {error}")))?;
-        let standing = match &resolved.directory {
-            None => Standing { directory: work.clone(), work },
-            Some(directory) if Path::new(directory).is_dir() => {
-                Standing { directory: directory.into(), work }
-            }
-            Some(directory) => {
-                return Err(NotExecuted(format!(
-                    "the plan's directory {directory} is no directory on this host"
-                )));
-            }
-        };
+        let standing = Standing::of(&steps.program, work)?;
+        if let (Some(resolved), Some(prepare)) = (&steps.prepare, &order.prepare) {
+            self.outside("the preparation", resolved, &standing, prepare.timeout, stop)?;
+        }
+        let mut variables = variables(&steps.program, &standing.work);
+        let padding = pad(&mut variables, order.environment.env_size, order.env_padding);
+        let env_bytes = size_of_variables(&variables);
         let keep = usize::try_from(order.output.keep).unwrap_or(usize::MAX);
         let sink = Sink::Capture { limit: order.output.limit, keep };
-        let command = command(resolved, standing, order.timeout, sink);
-        let execution =
-            self.launcher.execute(&command, stop).map_err(|error| not_launched("the run", &error))?;
+        let preparation = established.preparation.clone();
+        let command =
+            command(&steps.program, variables, &standing.directory, order.timeout, sink, preparation);
+
+        let mut established = established.clone();
+        established.unmet.extend(padding.err());
+        if turn == Turn::Timed {
+            self.settle(order, &mut established, stop);
+        }
+        let held = self.surroundings.hold(&mut established);
+        let insisted = insist(order, &established.unmet);
+        let before = (turn == Turn::Timed).then(|| self.surroundings.before());
+        let executed = insisted.and_then(|()| {
+            self.launcher.execute(&command, stop).map_err(|error| not_launched("the run", &error))
+        });
+        let conditions = before.zip(executed.as_ref().ok()).map(|(before, execution)| {
+            let conditions = self.surroundings.after(before, execution, established);
+            Conditions { env_bytes: Some(env_bytes), env_padding: order.env_padding, ..conditions }
+        });
+        drop(held);
+        let mut conditions = conditions.map(Box::new);
+        // Whatever became of the program: the preparation was.
+        if let (Some(resolved), Some(cleanup)) = (&steps.cleanup, &order.cleanup)
+            && let Err(NotExecuted(reason)) =
+                self.outside("the cleanup", resolved, &standing, cleanup.timeout, stop)
+            && let Some(conditions) = &mut conditions
+        {
+            mark_cleanup(conditions, cut(reason));
+        }
+        let execution = executed?;
         match execution.end {
             End::Interrupted { .. } => Err(interrupted()),
-            End::Exited(_) | End::Signaled { .. } | End::TimedOut { .. } => Ok(execution),
+            End::Exited(_) | End::Signaled { .. } | End::TimedOut { .. } => Ok((execution, conditions)),
+        }
+    }
+
+    /// The last before the clock: an empty page cache, and rest.
+    fn settle(&self, order: &WorkOrder, established: &mut Established, stop: &AtomicBool) {
+        if order.environment.page_cache == PageCache::Drop {
+            established.unmet.extend(self.surroundings.drop_page_cache().err());
+        }
+        let deadline = Instant::now() + Duration::from(order.environment.settle);
+        while !stop.load(Ordering::Acquire) {
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            if remaining.is_zero() {
+                break;
+            }
+            std::thread::sleep(remaining.min(SETTLE_LOOK));
         }
     }
 }
@@ -169,22 +252,106 @@ struct Standing {
     work: PathBuf,
 }
 
-fn command(resolved: &Resolved, place: Standing, timeout: Span, sink: Sink) -> Command {
-    let Standing { directory, work } = place;
+impl Standing {
+    /// In its own directory.
+    fn alone(work: PathBuf) -> Self {
+        Self { directory: work.clone(), work }
+    }
+
+    /// Where the plan wants the program to stand.
+    fn of(program: &Resolved, work: PathBuf) -> Result<Self, NotExecuted> {
+        match &program.directory {
+            None => Ok(Self::alone(work)),
+            Some(directory) if Path::new(directory).is_dir() => {
+                Ok(Self { directory: directory.into(), work })
+            }
+            Some(directory) => {
+                Err(NotExecuted(format!("the plan's directory {directory} is no directory on this host")))
+            }
+        }
+    }
+}
+
+/// The commands of a run with nothing left to fill in.
+struct Steps {
+    prepare: Option<Resolved>,
+    program: Resolved,
+    cleanup: Option<Resolved>,
+}
+
+/// What an execution is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    WarmUp,
+    Timed,
+}
+
+/// Refuses a run whose plan insists on what this host does not give.
+fn insist(order: &WorkOrder, unmet: &[Unmet]) -> Result<(), NotExecuted> {
+    if !order.environment.strict || unmet.is_empty() {
+        return Ok(());
+    }
+    let each: Vec<String> =
+        unmet.iter().map(|unmet| format!("{}: {}", unmet.setting.name(), unmet.reason)).collect();
+    Err(NotExecuted(format!(
+        "the plan insists on an environment that this host does not give: {}",
+        each.join("; ")
+    )))
+}
+
+/// The environment variables of a command. Those of the plan are stronger.
+fn variables(resolved: &Resolved, work: &Path) -> BTreeMap<String, String> {
     let mut env = BTreeMap::from([
         ("HOME".to_owned(), work.to_string_lossy().into_owned()),
         ("PATH".to_owned(), PATH.to_owned()),
         ("TMPDIR".to_owned(), work.to_string_lossy().into_owned()),
     ]);
     env.extend(resolved.env.clone());
+    env
+}
+
+/// Their size as `execve` counts them: names, values, and for each `=` and a final zero.
+fn size_of_variables(variables: &BTreeMap<String, String>) -> u64 {
+    variables.iter().map(|(name, value)| (name.len() + value.len() + 2) as u64).sum()
+}
+
+/// Adds the variable that gives them the size that the plan wants.
+fn pad(variables: &mut BTreeMap<String, String>, size: EnvSize, drawn: Option<u32>) -> Result<(), Unmet> {
+    let own = size_of_variables(variables);
+    let bytes = match size {
+        EnvSize::AsIs => return Ok(()),
+        EnvSize::Random(_) => u64::from(drawn.unwrap_or(0)),
+        EnvSize::Total(total) if u64::from(total) == own => return Ok(()),
+        EnvSize::Total(total) => {
+            let frame = PADDING.len() as u64 + 2;
+            u64::from(total).checked_sub(own + frame).ok_or_else(|| Unmet {
+                setting: Setting::EnvSize,
+                reason: format!("the variables have {own} bytes, and a padding at least {frame} more"),
+            })?
+        }
+    };
+    let value = "x".repeat(usize::try_from(bytes).unwrap_or(0));
+    variables.insert(PADDING.to_owned(), value);
+    Ok(())
+}
+
+fn command(
+    resolved: &Resolved,
+    variables: BTreeMap<String, String>,
+    directory: &Path,
+    timeout: Span,
+    sink: Sink,
+    preparation: Preparation,
+) -> Command {
     Command {
         argv: resolved.argv.iter().map(OsString::from).collect(),
-        env: env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
-        directory,
+        env: variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        directory: directory.to_owned(),
         timeout: timeout.into(),
         kill_grace: KILL_GRACE,
         stdout: sink,
         stderr: sink,
+        preparation,
     }
 }
 
@@ -212,7 +379,12 @@ fn judge(order: &WorkOrder, execution: &Execution) -> Option<Failure> {
     (blake3 != expected).then_some(Failure::WrongOutput { blake3, expected })
 }
 
-fn record(order: &WorkOrder, execution: Execution, outcome: Outcome) -> Record {
+fn record(
+    order: &WorkOrder,
+    execution: Execution,
+    outcome: Outcome,
+    conditions: Option<Box<Conditions>>,
+) -> Record {
     let usage = &execution.usage;
     let value = |metric| match metric {
         Metric::Wall => execution.wall_ns,
@@ -245,6 +417,7 @@ fn record(order: &WorkOrder, execution: Execution, outcome: Outcome) -> Record {
         survivors: execution.survivors_killed,
         agent_switches: execution.agent_switches.voluntary + execution.agent_switches.involuntary,
         timer: None,
+        conditions,
     }
 }
 

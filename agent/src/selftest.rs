@@ -32,7 +32,7 @@ use speedup_core::seed::Seed;
 use speedup_core::timer::{TimerError, TimerTest};
 use thiserror::Error;
 
-use crate::launch::{Command, End, Execution, LaunchError, Launcher, Sink, Switches};
+use crate::launch::{Command, End, Execution, LaunchError, Launcher, Preparation, Sink, Switches};
 use neighbour::Neighbours;
 
 /// How long the busy program is busy.
@@ -335,6 +335,7 @@ fn command(argv: Vec<std::ffi::OsString>) -> Command {
         kill_grace: PATIENCE,
         stdout: Sink::Null,
         stderr: Sink::Null,
+        preparation: Preparation::default(),
     }
 }
 

@@ -11,19 +11,23 @@ use speedup_core::seed::Seed;
 use speedup_core::timer::TimerTest;
 use thiserror::Error;
 
-use crate::launch::LaunchError;
+use crate::launch::{LaunchError, User, UserError};
 use crate::link::{Address, Link, LinkError};
 use crate::outbox::{Outbox, OutboxError};
 use crate::probe::{ProbeError, probe};
 use crate::runner::Runner;
 use crate::selftest::{self, Depth, Selftest};
 use crate::stop::Stop;
+use crate::surroundings::Surroundings;
 
 /// How long an idle agent listens before it says again what it waits for.
 const QUIET: Duration = Duration::from_secs(60);
 /// How long a report may be on its way before the outbox is synced. A coordinator that is there has made it durable
 /// sooner, and the sync of this host's disk is saved: it would take as long as many a run.
 const ON_ITS_WAY: Duration = Duration::from_millis(5);
+/// How long settings of the host stay as a run wanted them while no other run comes: runs of an experiment follow each
+/// other within milliseconds, and a governor that goes to and fro between them would be a disturbance itself.
+const LINGER: Duration = Duration::from_secs(1);
 /// Pauses between attempts to connect: the first, and the longest.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
 
@@ -44,6 +48,10 @@ pub struct Options {
     pub timer_test: TimerTesting,
     /// Whether the agent ends when the process that started it does.
     pub exit_with_parent: bool,
+    /// The user as whom programs execute, by name or number, where it is not the agent's own.
+    pub user: Option<String>,
+    /// Where the kernel's files `sys` and `proc` lie that tell of the host and set it: `/`, but in tests.
+    pub system: PathBuf,
 }
 
 /// Whether the timer is tested before the host joins.
@@ -80,6 +88,9 @@ pub enum AgentError {
         /// Why not.
         source: OutboxError,
     },
+    /// Programs cannot be executed as the user that the owner named.
+    #[error("cannot execute programs as another user")]
+    User(#[from] UserError),
     /// Commands cannot be executed on this host.
     #[error("cannot execute commands on this host")]
     Launch(#[from] LaunchError),
@@ -94,6 +105,7 @@ impl AgentError {
         match self {
             Self::Probe(error) => error.hint(),
             Self::Outbox { source, .. } => source.hint(),
+            Self::User(error) => Some(error.hint()),
             Self::Launch(error) => error.hint(),
             Self::State { .. } => Some("choose another with --state"),
             Self::Link(_) | Self::Process(_) => None,
@@ -142,8 +154,10 @@ impl Service {
             .map_err(|source| AgentError::Outbox { path: outbox_path.clone(), source })?;
         tracing::info!(host = %facts.host, agent = %outbox.agent(), epoch = %outbox.epoch(),
             unacknowledged = outbox.reports().len(), "the agent starts");
+        let user = options.user.as_deref().map(User::named).transpose()?;
+        let surroundings = Surroundings::new(&options.system, &root, &facts.boot, user);
         Ok(Self {
-            runner: Runner::new(&root, &facts)?,
+            runner: Runner::new(&root, &facts, surroundings)?,
             agent: Agent::new(facts, outbox.agent(), outbox.epoch(), outbox.reports()),
             stop: Stop::listen().map_err(AgentError::Process)?,
             outbox,
@@ -163,6 +177,7 @@ impl Service {
                 self.complain(&error);
             }
             self.link = None;
+            self.runner.release_host();
             self.take(Input::LinkDown).await?;
             let pause = tokio::time::sleep(self.backoff);
             self.backoff = (self.backoff * 2).min(BACKOFF.1);
@@ -190,12 +205,23 @@ impl Service {
         }
         while !self.stop.is_wished() {
             let Some(link) = &mut self.link else { return Ok(Ok(())) };
-            let patience = if self.outbox.is_due() { ON_ITS_WAY } else { QUIET };
+            let patience = if self.outbox.is_due() {
+                ON_ITS_WAY
+            } else if self.runner.holds_host() {
+                LINGER
+            } else {
+                QUIET
+            };
             let heard = tokio::select! {
                 biased;
                 heard = link.hear() => heard.map(|message| Some(Input::Heard(message))),
                 () = self.stop.wished() => return Ok(Ok(())),
-                () = tokio::time::sleep(patience) => Ok((patience == QUIET).then_some(Input::Quiet)),
+                () = tokio::time::sleep(patience) => {
+                    if patience == LINGER {
+                        self.runner.release_host();
+                    }
+                    Ok((patience == QUIET).then_some(Input::Quiet))
+                }
             };
             match heard {
                 Ok(Some(input)) => {

@@ -16,6 +16,8 @@ use std::time::SystemTime;
 use speedup_core::id::{BootId, ExperimentId};
 use speedup_core::work::Resolved;
 
+use crate::launch::User;
+
 /// Experiments whose directories are kept; older ones make room for a new one.
 const KEPT: usize = 8;
 
@@ -24,19 +26,31 @@ const KEPT: usize = 8;
 pub(crate) struct Workplace {
     root: PathBuf,
     boot: BootId,
+    /// Whose the directories are that programs write to, if not the agent's user's.
+    user: Option<User>,
 }
 
 impl Workplace {
     /// The workplace of an experiment, made if it is not there.
-    pub(crate) fn of(state: &Path, boot: &BootId, experiment: ExperimentId) -> io::Result<Self> {
+    pub(crate) fn of(
+        state: &Path,
+        boot: &BootId,
+        user: Option<&User>,
+        experiment: ExperimentId,
+    ) -> io::Result<Self> {
         let all = state.join("experiments");
         let root = all.join(experiment.to_string());
         if !root.exists() {
             std::fs::create_dir_all(&all)?;
             make_room(&all)?;
         }
-        std::fs::create_dir_all(root.join("input"))?;
-        Ok(Self { root, boot: boot.clone() })
+        let place = Self { root, boot: boot.clone(), user: user.cloned() };
+        let input = place.input();
+        if !input.exists() {
+            std::fs::create_dir_all(&input)?;
+            place.give(&input)?;
+        }
+        Ok(place)
     }
 
     /// What the setup step made.
@@ -52,6 +66,7 @@ impl Workplace {
         if !is_empty {
             remove(&work)?;
             std::fs::create_dir(&work)?;
+            self.give(&work)?;
         }
         Ok(work)
     }
@@ -74,12 +89,18 @@ impl Workplace {
         remove(&self.root.join("ready"))?;
         remove(&input)?;
         std::fs::create_dir(&input)?;
+        self.give(&input)?;
         Ok(input)
     }
 
     /// Remembers that the setup has succeeded.
     pub(crate) fn set_ready(&self, setup: &Resolved) -> io::Result<()> {
         std::fs::write(self.root.join("ready"), self.fingerprint(setup))
+    }
+
+    /// Gives a directory to the user as whom programs execute.
+    fn give(&self, directory: &Path) -> io::Result<()> {
+        self.user.as_ref().map_or(Ok(()), |user| user.own(directory))
     }
 
     fn fingerprint(&self, setup: &Resolved) -> Vec<u8> {

@@ -95,6 +95,7 @@ fn attempt(run: u32, cell: u32, wall_ns: u64) -> Result<EndedAttempt, Box<dyn Er
         survivors: 0,
         agent_switches: 0,
         timer: None,
+        conditions: None,
     };
     Ok(EndedAttempt { lease, cell, ended: Timestamp(1), end: AttemptEnd::Reported(record) })
 }

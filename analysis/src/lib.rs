@@ -40,6 +40,7 @@ mod confidence;
 mod continuity;
 pub mod distribution;
 mod f_test;
+mod fisher_exact;
 mod interval;
 mod kolmogorov_smirnov;
 mod mean_ratio;
@@ -59,6 +60,7 @@ pub use caveat::{Caveat, Side};
 pub use confidence::{ConfidenceLevel, LevelError, PValue, Risk};
 pub use continuity::Continuity;
 pub use f_test::{FTest, FTestError};
+pub use fisher_exact::FisherExact;
 pub use interval::{Interval, RatioInterval, Unbounded};
 pub use kolmogorov_smirnov::{
     ExactRule, KolmogorovSmirnov, KolmogorovSmirnovStatistic, LatticeTooLarge, Ties, smirnov_upper_tail,

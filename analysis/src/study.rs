@@ -16,6 +16,7 @@
 mod assembly;
 mod cell;
 mod comparison;
+mod condition;
 pub mod count;
 mod independence;
 mod method;
@@ -33,6 +34,7 @@ mod warning;
 
 use self::cell::CellRecords;
 pub use self::comparison::{BenchmarkReport, CellReport, ComparisonReport, ObservedReport, SampleReport};
+pub use self::condition::ConditionCounts;
 pub use self::independence::{IndependenceKind, IndependenceReport, policy_name, scope_name};
 pub use self::method::{MethodNote, MethodReport};
 pub use self::metric::{MetricReport, MetricRow};
@@ -139,6 +141,7 @@ impl Study {
                         };
                         cell.fresh += u64::from(lease.evidence.served_in_scope == 0);
                         cell.outlived += u64::from(record.survivors > 0);
+                        cell.conditions.measured(record.conditions.as_deref());
                         cell.measured(run, host, record);
                     }
                     Outcome::Failed(failure) => cell.mishaps.failed(run, failure, record),

@@ -199,6 +199,7 @@ mod tests {
             survivors: 0,
             agent_switches: 0,
             timer: None,
+            conditions: None,
         }
     }
 

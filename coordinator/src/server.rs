@@ -62,7 +62,7 @@ pub enum StartError {
         /// Which.
         path: PathBuf,
         /// Why not.
-        source: RecoveryError,
+        source: Box<RecoveryError>,
     },
     /// A thread cannot be started.
     #[error("cannot start a thread")]
@@ -186,7 +186,7 @@ async fn recover_apart(data: &Path, settings: Settings) -> Result<Recovered, Sta
     let path = data.to_owned();
     let id = JournalId(*Uuid::now_v7().as_bytes());
     let recovered = tokio::task::spawn_blocking(move || {
-        recover(&path, id, settings).map_err(|source| StartError::Recovery { path, source })
+        recover(&path, id, settings).map_err(|error| StartError::Recovery { path, source: Box::new(error) })
     });
     recovered.await.map_err(|error| StartError::Thread(std::io::Error::other(error)))?
 }

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use speedup_core::environment::Environment;
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
     Limits, Metric, OutputChoice, Policy, Scope, Version, Weights,
@@ -130,6 +131,7 @@ fn record() -> Record {
         survivors: 0,
         agent_switches: 1,
         timer: None,
+        conditions: None,
     }
 }
 
@@ -158,6 +160,9 @@ fn experiment(policy: Policy, benchmarks: u32, runs: u32) -> Experiment {
         independence: Independence { policy, scope: Scope::Benchmark },
         analysis: AnalysisChoice { confidence: 0.95, weights: Weights::Equal, precision: 0.05 },
         setup: None,
+        prepare: None,
+        cleanup: None,
+        environment: Environment::default(),
         limits: Limits { attempts: 3 },
         output: OutputChoice { limit: 1 << 20, keep: 1 << 10, keep_of: KeepOutput::Failed },
     }

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::environment::Environment;
 use crate::id::{BenchmarkIndex, VersionIndex};
 use crate::seed::Seed;
 use crate::time::Span;
@@ -77,6 +78,12 @@ pub struct Experiment {
     pub analysis: AnalysisChoice,
     /// Done on each host before its first run.
     pub setup: Option<Setup>,
+    /// Done before each execution, outside the clock.
+    pub prepare: Option<Setup>,
+    /// Done after each execution, outside the clock.
+    pub cleanup: Option<Setup>,
+    /// The environment of the timed runs.
+    pub environment: Environment,
     /// Bounds.
     pub limits: Limits,
     /// What becomes of the output.
@@ -289,12 +296,13 @@ pub enum Weights {
     Fraction,
 }
 
-/// Done once on each host, in the experiment's input directory, before its first run.
+/// A command outside the clock: the setup, once on each host in the experiment's input directory before its first run;
+/// the preparation and the cleanup, in the working directory before and after each execution, warm-ups included.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setup {
     /// What is executed.
     pub command: CommandLine,
-    /// A setup that lasts longer has failed.
+    /// If it lasts longer it has failed.
     pub timeout: Span,
 }
 

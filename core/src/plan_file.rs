@@ -7,7 +7,7 @@
 //!
 //! Defaults: 31 runs, the fewest that the Speedup-Test calls many; metrics wall, user, system, max_rss (wall always); policy distinct, scope benchmark; confidence
 //! 0.95, weights equal, precision 0.05; timeout 10 minutes, no warm-up, exit code 0; 3 attempts; output limited to 64 MiB,
-//! of which 16 KiB are kept of failed runs.
+//! of which 16 KiB are kept of failed runs; the environment as the host is, nothing done before or after an execution.
 
 mod document;
 mod finding;

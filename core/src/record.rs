@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::conditions::Conditions;
 use crate::experiment::Metric;
 use crate::time::Span;
 use crate::timer::TimerError;
@@ -30,6 +31,9 @@ pub struct Record {
     pub agent_switches: u64,
     /// The error of the timer that it was measured with, where that was tested.
     pub timer: Option<TimerError>,
+    /// The conditions of the timed execution; absent when there was none, and in records of earlier releases.
+    #[serde(default)]
+    pub conditions: Option<Box<Conditions>>,
 }
 
 /// How an attempt ended.

@@ -3,8 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::environment::{EnvSize, Environment};
 use crate::experiment::{Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, Setup};
+use crate::id::RunIndex;
 use crate::plan::Cell;
+use crate::seed::below;
 use crate::template::{TemplateError, expand};
 use crate::time::Span;
 
@@ -27,6 +30,14 @@ pub struct WorkOrder {
     pub directory: Option<String>,
     /// Done once on this host before the experiment's first run.
     pub setup: Option<Setup>,
+    /// Done before each execution, outside the clock.
+    pub prepare: Option<Setup>,
+    /// Done after each execution, outside the clock.
+    pub cleanup: Option<Setup>,
+    /// The environment of the timed execution.
+    pub environment: Environment,
+    /// The padding of the environment variables in bytes, where the plan has it drawn.
+    pub env_padding: Option<u32>,
     /// What is measured.
     pub metrics: Vec<Metric>,
     /// What becomes of the output.
@@ -52,8 +63,9 @@ pub const VERSION: &str = "version";
 pub const BENCHMARK: &str = "benchmark";
 
 impl WorkOrder {
-    /// The work order of a cell.
-    pub fn new(experiment: &Experiment, cell: Cell) -> Self {
+    /// The work order of a run of a cell. What is random in it depends on the experiment's seed and the run, not on the
+    /// attempt.
+    pub fn new(experiment: &Experiment, cell: Cell, run: RunIndex) -> Self {
         let benchmark = &experiment.benchmarks[cell.benchmark.0 as usize];
         let version = &experiment.versions[cell.version.0 as usize];
         let mut env = benchmark.env.clone();
@@ -62,10 +74,22 @@ impl WorkOrder {
         vars.insert(VERSION.to_owned(), version.name.clone());
         vars.insert(BENCHMARK.to_owned(), benchmark.name.clone());
         let Benchmark { command, expect, timeout, warmup, directory, .. } = benchmark.clone();
-        let command = version.command.clone().unwrap_or(command);
-        let (setup, output) = (experiment.setup.clone(), experiment.output);
-        let metrics = experiment.metrics.clone();
-        Self { command, env, vars, expect, timeout, warmup, directory, setup, metrics, output }
+        Self {
+            command: version.command.clone().unwrap_or(command),
+            env,
+            vars,
+            expect,
+            timeout,
+            warmup,
+            directory,
+            setup: experiment.setup.clone(),
+            prepare: experiment.prepare.clone(),
+            cleanup: experiment.cleanup.clone(),
+            environment: experiment.environment.clone(),
+            env_padding: env_padding(experiment, run),
+            metrics: experiment.metrics.clone(),
+            output: experiment.output,
+        }
     }
 
     /// The command of the run, on a host whose input directory is `input`.
@@ -84,6 +108,31 @@ impl WorkOrder {
             .as_ref()
             .map(|setup| resolve(&setup.command, &BTreeMap::new(), &BTreeMap::new(), input))
             .transpose()
+    }
+
+    /// The command of the preparation, if there is one.
+    pub fn resolve_prepare(&self, input: &str) -> Result<Option<Resolved>, TemplateError> {
+        self.prepare.as_ref().map(|prepare| self.resolve_line(&prepare.command, input)).transpose()
+    }
+
+    /// The command of the cleanup, if there is one.
+    pub fn resolve_cleanup(&self, input: &str) -> Result<Option<Resolved>, TemplateError> {
+        self.cleanup.as_ref().map(|cleanup| self.resolve_line(&cleanup.command, input)).transpose()
+    }
+
+    fn resolve_line(&self, line: &CommandLine, input: &str) -> Result<Resolved, TemplateError> {
+        resolve(line, &self.env, &self.vars, input)
+    }
+}
+
+/// The padding of a run's environment, each size from 0 to the plan's most equally likely.
+fn env_padding(experiment: &Experiment, run: RunIndex) -> Option<u32> {
+    match experiment.environment.env_size {
+        EnvSize::AsIs | EnvSize::Total(_) => None,
+        EnvSize::Random(most) => {
+            let random = &mut experiment.seed.child(&format!("environment size of run {run}"));
+            Some(below(u64::from(most) + 1, random) as u32)
+        }
     }
 }
 

@@ -5,11 +5,14 @@
 //! limits. Whether it makes sense (an experiment without versions, a lease nobody gave) is asked elsewhere.
 //!
 //! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `experiment`, `plan`,
-//! `host`, `timer`, `lease`, `record`, `loss`, `ended_attempt`; `message` and `work_order` between agent and coordinator;
+//! `environment`, `host`, `timer`, `lease`, `record`, `conditions`, `loss`, `ended_attempt`; `message` and `work_order`
+//! between agent and coordinator;
 //! `request`, `tally`, `status`, `explanation`, `export` between user and coordinator; `event`, `outbox_entry`
 //! for the disk.
 
+mod conditions;
 mod ended_attempt;
+mod environment;
 mod event;
 mod experiment;
 mod explanation;

@@ -5,6 +5,8 @@
 pub const MAX_REQUEST_BYTES: usize = 64 << 20;
 /// Most bytes of a message from an agent: a report with both streams of output kept whole.
 pub const MAX_AGENT_MESSAGE_BYTES: usize = 4 << 20;
+/// Most bytes of a list of CPUs: every second of 8,192 by its own number.
+pub const MAX_CPU_LIST_BYTES: usize = 20 << 10;
 /// Most bytes of a message to an agent: a work order.
 pub const MAX_GRANT_BYTES: usize = 16 << 20;
 /// Most bytes of an answer to a user: a status list, a piece of an export, a report.

@@ -139,13 +139,32 @@ impl Pool {
         self.agents[number] = Some(child);
     }
 
+    /// Starts one more agent, on a host whose kernel's files lie in this directory; gives its number.
+    pub fn add_agent_on(&mut self, system: &Path) -> usize {
+        self.agents.push(None);
+        self.start_agent_on(self.agents.len() - 1, system);
+        self.agents.len() - 1
+    }
+
+    /// Starts such an agent that was killed.
+    pub fn start_agent_on(&mut self, number: usize, system: &Path) {
+        let mut command = self.agent_command(number, &format!("agent-{number}"));
+        let child = command.arg("--system-root").arg(system).spawn().expect("an agent");
+        self.agents[number] = Some(child);
+    }
+
     /// An agent for the host of that number, with a state directory of that name; not the pool's to kill.
     pub fn spawn_agent(&self, number: usize, state: &str) -> Child {
+        self.agent_command(number, state).spawn().expect("an agent")
+    }
+
+    fn agent_command(&self, number: usize, state: &str) -> Command {
         let mut command = self.command();
         command.args(["agent", "start", "--coordinator", &self.url()]);
         command.args(["--host-id", &host_id(number), "--boot-id", &format!("boot-of-{number}")]);
         command.arg("--state").arg(self.path().join(state));
-        command.stdout(Stdio::null()).stderr(self.log(state)).spawn().expect("an agent")
+        command.stdout(Stdio::null()).stderr(self.log(state));
+        command
     }
 
     /// Kills an agent as a power cut would.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use speedup_core::environment::Environment;
 use speedup_core::event::{Change, Event};
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
@@ -174,6 +175,9 @@ fn experiment(
         independence: Independence { policy, scope },
         analysis: AnalysisChoice { confidence: 0.95, weights: SuiteWeights::Equal, precision: 0.05 },
         setup: None,
+        prepare: None,
+        cleanup: None,
+        environment: Environment::default(),
         limits: Limits { attempts: 1 + below(3, random) as u32 },
         output: OutputChoice { limit: 1 << 20, keep: 1 << 10, keep_of: KeepOutput::Failed },
     }

@@ -19,6 +19,7 @@ use super::clock;
 use super::failure::Step;
 use super::image::Image;
 use super::mark::Mark;
+use super::preparation::{Preparation, Trials};
 use super::signals;
 use super::stack::Stack;
 use super::usage::{self, Gone};
@@ -27,6 +28,7 @@ use super::usage::{self, Gone};
 #[derive(Debug)]
 pub(super) struct Orders<'a> {
     pub image: &'a Image,
+    pub preparation: &'a Preparation,
     pub stdin: BorrowedFd<'a>,
     pub stdout: BorrowedFd<'a>,
     pub stderr: BorrowedFd<'a>,
@@ -42,6 +44,8 @@ pub(super) struct Report {
     started_ns: AtomicU64,
     failed_step: AtomicU8,
     errno: AtomicI32,
+    /// What was tried and failed.
+    pub trials: Trials,
 }
 
 impl Report {
@@ -123,6 +127,8 @@ extern "C" fn become_program(argument: *mut c_void) -> c_int {
 
 fn prepare(orders: &Orders<'_>) -> Result<(), (Step, rustix::io::Errno)> {
     let at = |step| move |errno| (step, errno);
+    // Before the leash, which a change of user would undo.
+    orders.preparation.apply_in_child(&orders.report.trials)?;
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(Step::Leash))?;
     if rustix::process::getppid() != Some(orders.agent) {
         return Err((Step::Leash, rustix::io::Errno::SRCH));

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::preparation::Preparation;
+
 /// One command with everything that it sees of its surroundings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
@@ -22,6 +24,8 @@ pub struct Command {
     pub stdout: Sink,
     /// Where standard error goes.
     pub stderr: Sink,
+    /// How it is to execute.
+    pub preparation: Preparation,
 }
 
 /// Where an output stream goes.

@@ -1,5 +1,7 @@
 //! What came of a command.
 
+use super::preparation::FailedStep;
+
 /// One command, executed and timed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Execution {
@@ -18,6 +20,8 @@ pub struct Execution {
     pub survivors_killed: u32,
     /// Processes that could not be killed in time: this host is not fit for another run.
     pub survivors_left: u32,
+    /// Steps of the preparation that failed, where they were not insisted on.
+    pub failed_steps: Vec<FailedStep>,
     /// Context switches of the agent's process from before the clone until the end was seen. A silent agent
     /// has one voluntary switch, into the wait.
     pub agent_switches: Switches,

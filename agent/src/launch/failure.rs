@@ -110,8 +110,20 @@ impl LaunchError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Step {
+    /// The CPUs that it may use.
+    Affinity = 1,
+    /// Its scheduling class.
+    Scheduler,
+    /// Its nice value.
+    Priority,
+    /// Randomisation of its address space.
+    AddressSpace,
+    /// Resource limits.
+    ResourceLimits,
+    /// The user as whom it executes.
+    User,
     /// Asking to die with the agent; fails if the agent is already gone.
-    Leash = 1,
+    Leash,
     /// A process group of its own.
     Group,
     /// Default actions for all signals.
@@ -131,6 +143,12 @@ pub enum Step {
 impl Step {
     pub(super) fn from_code(code: u8) -> Option<Self> {
         [
+            Self::Affinity,
+            Self::Scheduler,
+            Self::Priority,
+            Self::AddressSpace,
+            Self::ResourceLimits,
+            Self::User,
             Self::Leash,
             Self::Group,
             Self::Signals,
@@ -160,9 +178,18 @@ pub(super) fn classify(step: Step, errno: i32, command: &Command, image: &Image)
             libc::ENOEXEC => LaunchError::Format { program, source },
             _ => LaunchError::Step { program, step, source },
         },
-        Step::Leash | Step::Group | Step::Signals | Step::Mark | Step::Privileges | Step::Streams => {
-            LaunchError::Step { program, step, source }
-        }
+        Step::Affinity
+        | Step::Scheduler
+        | Step::Priority
+        | Step::AddressSpace
+        | Step::ResourceLimits
+        | Step::User
+        | Step::Leash
+        | Step::Group
+        | Step::Signals
+        | Step::Mark
+        | Step::Privileges
+        | Step::Streams => LaunchError::Step { program, step, source },
     }
 }
 

@@ -4,13 +4,14 @@
 
 mod end;
 mod output;
+mod preparation;
 mod start;
 
 use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use speedup_agent::launch::{Command, Execution, LaunchError, Launcher, Sink};
+use speedup_agent::launch::{Command, Execution, LaunchError, Launcher, Preparation, Sink};
 
 const CAPTURE: Sink = Sink::Capture { limit: 1 << 20, keep: 4096 };
 /// For what must end by itself.
@@ -25,6 +26,7 @@ fn command(argv: &[&str]) -> Command {
         kill_grace: LONG,
         stdout: CAPTURE,
         stderr: CAPTURE,
+        preparation: Preparation::default(),
     }
 }
 

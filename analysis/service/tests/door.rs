@@ -120,6 +120,7 @@ fn attempt(plan: &Plan, run: u32) -> EndedAttempt {
         survivors: 0,
         agent_switches: 0,
         timer: None,
+        conditions: None,
     };
     EndedAttempt { lease, cell, ended: Timestamp(2), end: AttemptEnd::Reported(record) }
 }

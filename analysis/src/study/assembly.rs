@@ -2,6 +2,7 @@
 
 use super::cell::CellRecords;
 use super::comparison::{BenchmarkReport, CellReport, Pair};
+use super::condition::ConditionCounts;
 use super::count::{counted, grouped};
 use super::independence::{IndependenceKind, IndependenceReport};
 use super::method::MethodReport;
@@ -10,9 +11,10 @@ use super::report::{Head, MishapTotals, Report, SCHEMA_VERSION, State};
 use super::suite::{Suite, SuiteReport};
 use super::warning::Warnings;
 use super::{Phase, Standing, Study, proportion};
-use crate::{ConfidenceLevel, Sample, Selection, SuiteMember, Weights};
-use speedup_core::experiment::{self, Metric};
+use crate::{ConfidenceLevel, FisherExact, Sample, Selection, SuiteMember, Weights};
+use speedup_core::experiment::{self, Experiment, Metric};
 use speedup_core::time::Timestamp;
+use std::collections::BTreeMap;
 
 /// A benchmark with the samples of its versions.
 struct Sampled<'a> {
@@ -34,6 +36,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Report {
     warn_of_the_whole(&head, &independence, &mut warnings);
     warn_of_losses(&sampled, &totals, head.may_be_extended(), &mut warnings);
     warn_of_survivors(&sampled, &mut warnings);
+    warn_of_conditions(&sampled, experiment, level, &mut warnings);
     let benchmarks: Vec<BenchmarkReport> =
         sampled.iter().map(|sampled| benchmark(sampled, study, level, &mut warnings)).collect();
     let selection = selection(study);
@@ -280,6 +283,62 @@ fn warn_of_survivors(sampled: &[Sampled<'_>], warnings: &mut Warnings) {
             )
         });
     }
+}
+
+/// Disturbed runs are in their samples: noise if both versions have their share of it, else bias.
+fn warn_of_conditions(
+    sampled: &[Sampled<'_>],
+    experiment: &Experiment,
+    level: ConfidenceLevel,
+    warnings: &mut Warnings,
+) {
+    let of =
+        |sampled: &Sampled<'_>| ConditionCounts::sum(sampled.records.iter().map(|cell| &cell.conditions));
+    let all =
+        ConditionCounts::sum(sampled.iter().flat_map(|sampled| sampled.records).map(|cell| &cell.conditions));
+    let disturbed = || counted(all.disturbed, "measured run");
+    for concerned in sampled.iter().filter(|sampled| of(sampled).disturbed > 0) {
+        warnings.concern("host_disturbed", concerned.name, || {
+            format!(
+                "The host was disturbed during {} of {} ({}); they stay in their samples: find the cause, and repeat the \
+                 experiment on quiet hosts if the verdict depends on them.",
+                disturbed(),
+                grouped(all.recorded),
+                told(&all.disturbances)
+            )
+        });
+    }
+    for concerned in sampled.iter().filter(|sampled| !of(sampled).unmet.is_empty()) {
+        warnings.concern("environment_unmet", concerned.name, || {
+            format!(
+                "The plan's environment could not be brought about for all measured runs ({}): the export says for which \
+                 and on which hosts; strict = true in [environment] refuses such hosts.",
+                told(&all.unmet)
+            )
+        });
+    }
+    let of_version = |version: usize| {
+        let cells = sampled.iter().filter_map(|sampled| sampled.records.get(version));
+        let counts = ConditionCounts::sum(cells.map(|cell| &cell.conditions));
+        (counts.disturbed, counts.recorded)
+    };
+    for (at, version) in experiment.versions.iter().enumerate().skip(1) {
+        let test = FisherExact::of_shares(of_version(0), of_version(at));
+        if test.is_some_and(|test| test.p_value() < 1.0 - level.get()) {
+            warnings.concern("disturbed_unevenly", &version.name, || {
+                "A candidate's runs were disturbed in another share than the baseline's (Fisher's exact test at the \
+                 report's confidence level), so that the disturbance may be part of the difference: look at the runs \
+                 that the export marks before believing the verdict."
+                    .to_owned()
+            });
+        }
+    }
+}
+
+/// Names with their counts of runs.
+fn told(counts: &BTreeMap<String, u64>) -> String {
+    let each: Vec<String> = counts.iter().map(|(name, runs)| format!("{name} {}", grouped(*runs))).collect();
+    each.join(", ")
 }
 
 fn warn_of_losses(

@@ -1,5 +1,6 @@
 //! What is kept of a cell while attempts come in, in whatever order: the values, and the hosts they are from.
 
+use super::condition::ConditionCounts;
 use super::mishap::Mishaps;
 use crate::{Sample, SampleError};
 use speedup_core::experiment::Metric;
@@ -19,6 +20,8 @@ pub(super) struct CellRecords {
     pub(super) outlived: u64,
     /// The largest error of the timers that measured them, where those were tested.
     pub(super) timer: Option<TimerError>,
+    /// The conditions of the measured runs.
+    pub(super) conditions: ConditionCounts,
     /// What was not measured.
     pub(super) mishaps: Mishaps,
     readings: BTreeMap<Metric, Vec<Reading>>,

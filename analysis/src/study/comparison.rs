@@ -1,6 +1,7 @@
 //! One benchmark: its cells, and each candidate against the baseline.
 
 use super::cell::CellRecords;
+use super::condition::ConditionCounts;
 use super::count::counted;
 use super::mishap::Mishaps;
 use super::protocol::{self, IntervalReport, Judged, ProtocolReport};
@@ -32,6 +33,9 @@ pub struct CellReport {
     pub wall_ns: Option<SampleReport>,
     /// The largest error of the timers that measured them, where those were tested.
     pub timer: Option<TimerError>,
+    /// The conditions of the measured runs; nothing known in reports from before this was told.
+    #[serde(default)]
+    pub conditions: ConditionCounts,
     /// What was not measured.
     pub mishaps: Mishaps,
 }
@@ -118,6 +122,7 @@ impl CellReport {
             n: sample.map_or(0, |sample| sample.len() as u64),
             wall_ns: sample.map(SampleReport::from),
             timer: records.timer,
+            conditions: records.conditions.clone(),
             mishaps: records.mishaps.clone(),
         }
     }

@@ -5,6 +5,9 @@ mod synthetic;
 
 use self::synthetic::{Synthetic, Times};
 use super::*;
+use speedup_core::conditions::{Conditions, Unmet};
+use speedup_core::disturbance::Disturbance;
+use speedup_core::environment::Setting;
 use speedup_core::record::Failure;
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::time::Span;
@@ -198,6 +201,40 @@ fn an_effect_near_the_timers_error_is_named() {
     assert!(!codes(&effect().timer(fine).report()).contains(&"near_timer"));
     assert!(!codes(&effect().report()).contains(&"near_timer"));
     assert!(!codes(&two(1, 30).timer(near).report()).contains(&"near_timer"));
+}
+
+#[test]
+fn disturbed_runs_are_told_and_stay_in_their_samples() {
+    let stolen = Disturbance::Stolen { ns: 1 };
+    let unmet = Unmet { setting: Setting::Governor, reason: "no".to_owned() };
+    let odd = Conditions {
+        disturbances: vec![stolen, Disturbance::Throttled { count: 2 }],
+        unmet: vec![unmet],
+        ..Conditions::default()
+    };
+    let quiet = two(2, 20);
+    let report = two(2, 20).conditions(0, 3, &odd).conditions(1, 4, &odd).report();
+    let cells: Vec<_> = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells).collect();
+    assert!(cells.iter().all(|cell| cell.n == 20), "none is dropped");
+    let of_first = &cells[0].conditions;
+    assert_eq!((of_first.recorded, of_first.disturbed, of_first.disturbances["throttled"]), (20, 3, 3));
+    let told = sentence(&report, "host_disturbed");
+    assert!(told.contains("14 measured runs of 80 (stolen 14, throttled 14)"), "{told}");
+    assert!(sentence(&report, "environment_unmet").contains("(governor 14)"));
+    assert!(!codes(&report).contains(&"disturbed_unevenly"));
+    assert_eq!(report.benchmarks[0].comparisons, quiet.report().benchmarks[0].comparisons);
+    assert!(!codes(&quiet.report()).contains(&"host_disturbed"));
+}
+
+#[test]
+fn a_candidate_that_was_disturbed_more_often_is_told() {
+    let odd = Conditions { disturbances: vec![Disturbance::OtherLoad { ns: 9 }], ..Conditions::default() };
+    // 2 of 40 against 12 of 40: Fisher's exact test says 0.0064; against 8, 0.087.
+    let codes_of = |disturbed| {
+        let report = two(2, 20).conditions(0, 1, &odd).conditions(1, disturbed, &odd).report();
+        codes(&report).contains(&"disturbed_unevenly")
+    };
+    assert!(codes_of(6) && !codes_of(4));
 }
 
 #[test]

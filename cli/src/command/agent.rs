@@ -46,6 +46,12 @@ pub(crate) struct StartArguments {
     /// End when the process that started this one ends
     #[arg(long)]
     exit_with_parent: bool,
+    /// Execute programs as this user, by name or number, instead of the agent's own; needs root
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// Where the kernel's files lie that tell of the host and set it, for tests
+    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
+    system_root: PathBuf,
 }
 
 pub(super) fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
@@ -66,6 +72,8 @@ fn start(arguments: StartArguments) -> Result<Exit, Failure> {
         allocation: arguments.allocation_id,
         timer_test: if arguments.no_selftest { TimerTesting::Never } else { TimerTesting::WhenUntested },
         exit_with_parent: arguments.exit_with_parent,
+        user: arguments.user,
+        system: arguments.system_root,
     })?;
     Ok(Exit::Done)
 }

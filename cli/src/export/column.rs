@@ -1,5 +1,7 @@
 //! The columns of an export, in their order. Names are stable; a unit is the last word of its name.
 
+use speedup_core::conditions::{Conditions, Reading};
+use speedup_core::disturbance::Disturbance;
 use speedup_core::event::{AttemptEnd, EndedAttempt};
 use speedup_core::experiment::Metric;
 use speedup_core::id::ExperimentId;
@@ -52,7 +54,7 @@ macro_rules! columns {
 }
 
 /// The columns before the metrics.
-pub(super) const COLUMNS: [Column; 39] = columns! {
+pub(super) const COLUMNS: [Column; 53] = columns! {
     experiment: |row| Value::Text(row.planned.experiment.to_string()),
     name: |row| Value::Text(row.planned.name.to_owned()),
     benchmark: |row| Value::Text(row.planned.benchmark.to_owned()),
@@ -92,6 +94,20 @@ pub(super) const COLUMNS: [Column; 39] = columns! {
     stdout_blake3: |row| hash(row.record().map(|record| &record.stdout)),
     stderr_bytes: |row| row.record().map(|record| record.stderr.bytes).into(),
     stderr_blake3: |row| hash(row.record().map(|record| &record.stderr)),
+    disturbed: |row| conditions(row).map_or(Value::Absent, |is| Value::Truth(!is.disturbances.is_empty())),
+    disturbances: |row| conditions(row).map_or(Value::Absent, disturbances),
+    unmet: |row| conditions(row).map_or(Value::Absent, unmet),
+    cpus: |row| conditions(row).and_then(|is| Some(is.cpus.as_ref()?.to_string())).into(),
+    env_bytes: |row| conditions(row).and_then(|is| is.env_bytes).into(),
+    steal_ns: |row| growth(row, |reading| Some(reading.cpu_time?.stolen_ns)),
+    throttled: |row| growth(row, throttled),
+    pressure_cpu_us: |row| growth(row, |reading| Some(reading.pressure_cpu?.total_us)),
+    load_before_percent: |row| before(row, |reading| Some(reading.load?.one_percent.into())),
+    load_after_percent: |row| after(row, |reading| Some(reading.load?.one_percent.into())),
+    frequency_before_khz: |row| before(row, |reading| Some(reading.frequency?.mean_khz)),
+    frequency_after_khz: |row| after(row, |reading| Some(reading.frequency?.mean_khz)),
+    temperature_before_mc: |row| temperature(conditions(row).map(|is| &is.before)),
+    temperature_after_mc: |row| temperature(conditions(row).map(|is| &is.after)),
 };
 
 /// The output that was kept, in JSON lines only: it may be anything, of any length. What is not UTF-8 is replaced; the
@@ -104,6 +120,50 @@ pub(super) const KEPT: [Column; 2] = columns! {
 /// What a metric's column holds.
 pub(super) fn metric(row: &Row<'_>, metric: Metric) -> Value {
     row.record().and_then(|record| record.metrics.get(&metric).copied()).into()
+}
+
+fn conditions<'a>(row: &Row<'a>) -> Option<&'a Conditions> {
+    row.record()?.conditions.as_deref()
+}
+
+fn before(row: &Row<'_>, value: fn(&Reading) -> Option<u64>) -> Value {
+    conditions(row).and_then(|is| value(&is.before)).into()
+}
+
+fn after(row: &Row<'_>, value: fn(&Reading) -> Option<u64>) -> Value {
+    conditions(row).and_then(|is| value(&is.after)).into()
+}
+
+/// How far a count went up from before the run to after it.
+fn growth(row: &Row<'_>, count: fn(&Reading) -> Option<u64>) -> Value {
+    let grown = |is: &Conditions| Some(count(&is.after)?.saturating_sub(count(&is.before)?));
+    conditions(row).and_then(grown).into()
+}
+
+fn throttled(reading: &Reading) -> Option<u64> {
+    reading.throttled.map(|throttled| throttled.core.saturating_add(throttled.package))
+}
+
+/// Below zero it is still a number: text, for a column of numbers has none below zero elsewhere.
+fn temperature(reading: Option<&Reading>) -> Value {
+    match reading.and_then(|reading| reading.temperature_mc) {
+        Some(celsius) => {
+            u64::try_from(celsius).map_or_else(|_| Value::Text(celsius.to_string()), Value::Number)
+        }
+        None => Value::Absent,
+    }
+}
+
+/// The codes of what disturbed the run, separated by spaces; empty when nothing did.
+fn disturbances(conditions: &Conditions) -> Value {
+    let codes: Vec<&str> = conditions.disturbances.iter().map(Disturbance::code).collect();
+    Value::Text(codes.join(" "))
+}
+
+/// The settings that the plan wanted and the host had not, separated by spaces; empty when it had all.
+fn unmet(conditions: &Conditions) -> Value {
+    let names: Vec<&str> = conditions.unmet.iter().map(|unmet| unmet.setting.name()).collect();
+    Value::Text(names.join(" "))
 }
 
 fn lease<'a>(row: &Row<'a>) -> Option<&'a Lease> {

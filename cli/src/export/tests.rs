@@ -35,6 +35,7 @@ fn record(outcome: Outcome) -> Record {
         survivors: 1,
         agent_switches: 2,
         timer: Some(TimerError { bias_ns: -3, spread_ns: 40 }),
+        conditions: None,
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) fn record() -> Record {
         survivors: 0,
         agent_switches: 1,
         timer: None,
+        conditions: None,
     }
 }
 

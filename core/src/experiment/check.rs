@@ -9,8 +9,9 @@ use super::{
     ASSUMED_INPUT_BYTES, Benchmark, CommandLine, Experiment, MAX_ARGV_BYTES, MAX_ATTEMPTS, MAX_BENCHMARKS,
     MAX_DESCRIPTION_BYTES, MAX_DIRECTORY_BYTES, MAX_ENV_BYTES, MAX_NAME_BYTES, MAX_OUTPUT_KEPT,
     MAX_OUTPUT_LIMIT, MAX_RUNS, MAX_TIMEOUT, MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP, MIN_TIMEOUT, Metric,
-    Version, Weights,
+    Setup, Version, Weights,
 };
+use crate::environment::OutOfBounds;
 use crate::template::{is_identifier, placeholders};
 use crate::time::Span;
 use crate::work::{BENCHMARK, INPUT, VERSION};
@@ -30,11 +31,10 @@ impl Experiment {
         for benchmark in self.benchmarks.iter().take(MAX_BENCHMARKS) {
             check_benchmark(benchmark, &names, self.analysis.weights, &mut problems);
         }
-        if let Some(setup) = &self.setup {
-            let place = Place::from(["setup"]);
-            check_command(&setup.command, &Names::of_host(), &place, &mut problems);
-            check_timeout(setup.timeout, &place, &mut problems);
-        }
+        check_outside(self.setup.as_ref(), "setup", &Names::of_host(), &mut problems);
+        check_outside(self.prepare.as_ref(), "prepare", &names, &mut problems);
+        check_outside(self.cleanup.as_ref(), "cleanup", &names, &mut problems);
+        self.check_environment(&mut problems);
         problems.into_result()
     }
 
@@ -104,12 +104,26 @@ impl Experiment {
         }
     }
 
+    fn check_environment(&self, problems: &mut Problems) {
+        for OutOfBounds { key, value, allowed } in self.environment.out_of_bounds() {
+            problems.refuse(["environment", key].into(), Fault::OutOfRange { value, allowed });
+        }
+    }
+
     fn check_bounds(&self, problems: &mut Problems) {
         let attempts = u64::from(self.limits.attempts);
         check_range(attempts, 1, u64::from(MAX_ATTEMPTS), || ["limits", "attempts"].into(), problems);
         check_range(self.output.limit, 1, MAX_OUTPUT_LIMIT, || ["output", "limit"].into(), problems);
         check_range(self.output.keep, 0, MAX_OUTPUT_KEPT, || ["output", "keep"].into(), problems);
     }
+}
+
+/// A command outside the clock.
+fn check_outside(setup: Option<&Setup>, key: &str, names: &Names<'_>, problems: &mut Problems) {
+    let Some(Setup { command, timeout }) = setup else { return };
+    let place = Place::from([key]);
+    check_command(command, names, &place, problems);
+    check_timeout(*timeout, &place, problems);
 }
 
 fn check_version(version: &Version, problems: &mut Problems) {

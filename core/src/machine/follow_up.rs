@@ -4,7 +4,7 @@
 use super::queue::lane_of;
 use super::{ABANDONED_IN_A_ROW, Active, Effect, Machine, Phase};
 use crate::event::{Change, Event};
-use crate::experiment::Policy;
+use crate::experiment::{Policy, Setup};
 use crate::host::Host;
 use crate::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use crate::lease::{Evidence, LEASE_MARGIN, Lease};
@@ -119,6 +119,7 @@ impl Active {
 fn longest(active: &Active, run: RunIndex) -> Span {
     let experiment = &active.plan.experiment;
     let benchmark = &experiment.benchmarks[active.plan.cell(run).benchmark.0 as usize];
-    let setup = experiment.setup.as_ref().map_or(Span(0), |setup| setup.timeout);
-    setup + benchmark.timeout.times(u64::from(benchmark.warmup) + 1)
+    let most = |setup: &Option<Setup>| setup.as_ref().map_or(Span(0), |setup| setup.timeout);
+    let execution = most(&experiment.prepare) + benchmark.timeout + most(&experiment.cleanup);
+    most(&experiment.setup) + experiment.environment.settle + execution.times(u64::from(benchmark.warmup) + 1)
 }

@@ -1,12 +1,16 @@
 //! The plan file as serde and schemars see it: the mirror of its text, with the defaults. The comments here are the
 //! descriptions in the published JSON Schema and the hints of error messages, so they speak to the author of a plan.
 
+mod environment;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{KeepOutput, Metric, Policy, Scope, Weights};
+
+pub(super) use environment::{EnvironmentForm, ResourceLimitsForm};
 
 /// An experiment for Speedup: which code versions are compared, on which benchmarks, how often, and how independent
 /// the runs are.
@@ -38,6 +42,15 @@ pub(super) struct Form {
     /// Done once on each host before its first run, in the input directory that commands know as {input}; exactly one of
     /// command and shell.
     pub(super) setup: Option<SetupForm>,
+    /// Done before each execution, warm-ups included, in its working directory and outside the clock; where it fails the
+    /// run is not executed. Exactly one of command and shell.
+    pub(super) prepare: Option<AroundForm>,
+    /// Done after each execution, warm-ups included, in its working directory and outside the clock; where it fails the
+    /// run is marked. Exactly one of command and shell.
+    pub(super) cleanup: Option<AroundForm>,
+    /// Where and how the timed program executes; everything left out stays as the host is.
+    #[serde(default)]
+    pub(super) environment: EnvironmentForm,
     /// Bounds of the experiment.
     #[serde(default)]
     pub(super) limits: LimitsForm,
@@ -175,6 +188,19 @@ pub(super) struct SetupForm {
     /// A line for /bin/sh -c; {input} is filled in, and {{name}} is the literal {name}.
     pub(super) shell: Option<String>,
     /// A setup that lasts longer has failed, e.g. "10m".
+    #[serde(default = "ten_minutes")]
+    pub(super) timeout: String,
+}
+
+/// Done before or after each execution; exactly one of command and shell.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AroundForm {
+    /// The argument vector, executed exactly; {input}, {version}, {benchmark} and the version's vars are filled in.
+    pub(super) command: Option<Vec<String>>,
+    /// A line for /bin/sh -c, with the same placeholders; {{name}} is the literal {name}.
+    pub(super) shell: Option<String>,
+    /// If it lasts longer it has failed, e.g. "10m".
     #[serde(default = "ten_minutes")]
     pub(super) timeout: String,
 }

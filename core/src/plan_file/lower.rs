@@ -1,13 +1,15 @@
 //! From the form to the experiment: the author's order, lengths of time, sizes and hashes in our types. What cannot be
 //! read is noted and replaced by its default, so that the rest can still be checked in the same pass.
 
+mod environment;
+
 use std::collections::BTreeMap;
 
 use toml::de::DeTable;
 
 use super::document::{names_in_order, span_of};
 use super::finding::Flaws;
-use super::form::{BenchmarkForm, ExpectForm, Form, OutputForm, VersionForm, ten_minutes};
+use super::form::{AroundForm, BenchmarkForm, ExpectForm, Form, OutputForm, VersionForm, ten_minutes};
 use super::quantity::{SIZE_HINT, SPAN_HINT, size, span};
 use crate::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, Limits,
@@ -44,6 +46,9 @@ pub(super) fn lower(form: Form, document: &DeTable<'_>, fallback: Seed, flaws: &
             precision: form.analysis.precision,
         },
         setup,
+        prepare: form.prepare.map(|around| lowering.around("prepare", around)),
+        cleanup: form.cleanup.map(|around| lowering.around("cleanup", around)),
+        environment: lowering.environment(form.environment),
         limits: Limits { attempts: form.limits.attempts },
         output: lowering.output(&form.output),
     }
@@ -146,6 +151,12 @@ impl Lowering<'_> {
         Expectation { exit: form.exit, accept, stdout_blake3 }
     }
 
+    fn around(&mut self, key: &str, form: AroundForm) -> Setup {
+        let place = Place::from([key]);
+        let command = self.command(&place, form.command, form.shell);
+        Setup { command, timeout: self.timeout(&place, &form.timeout) }
+    }
+
     fn timeout(&mut self, place: &Place, text: &str) -> Span {
         let read = span(text);
         if read.is_none() {
@@ -156,16 +167,16 @@ impl Lowering<'_> {
     }
 
     fn output(&mut self, form: &OutputForm) -> OutputChoice {
-        let limit = self.size("limit", &form.limit).unwrap_or(1);
-        let keep = self.size("keep", &form.keep).unwrap_or(0);
+        let limit = self.size(&["output", "limit"].into(), &form.limit).unwrap_or(1);
+        let keep = self.size(&["output", "keep"].into(), &form.keep).unwrap_or(0);
         OutputChoice { limit, keep, keep_of: form.keep_of }
     }
 
-    fn size(&mut self, key: &str, text: &str) -> Option<u64> {
+    fn size(&mut self, place: &Place, text: &str) -> Option<u64> {
         let read = size(text);
         if read.is_none() {
             let cause = || (format!("{} is no size", quoted(text)), SIZE_HINT.to_owned());
-            self.note(&["output", key].into(), cause);
+            self.note(place, cause);
         }
         read
     }

@@ -9,8 +9,11 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
+use crate::environment::{
+    CpuChoice, EnvSize, Environment, HugePages, PageCache, ResourceLimits, Scheduler, Setting,
+};
 use crate::experiment::{CommandLine, KeepOutput, Metric, Policy, Scope, Weights};
-use crate::id::{BenchmarkIndex, VersionIndex};
+use crate::id::{BenchmarkIndex, RunIndex, VersionIndex};
 use crate::plan::Cell;
 use crate::time::Span;
 use crate::work::WorkOrder;
@@ -57,7 +60,7 @@ fn the_builds_example_runs_the_binary_of_its_version() {
     assert_eq!(names_of_versions(&experiment), ["debug", "optimised"]);
     assert!(experiment.benchmarks.iter().all(|b| b.expect.stdout_blake3.is_some()));
     let cell = Cell { benchmark: BenchmarkIndex(0), version: VersionIndex(1) };
-    let resolved = WorkOrder::new(&experiment, cell).resolve("/in").unwrap();
+    let resolved = WorkOrder::new(&experiment, cell, RunIndex(0)).resolve("/in").unwrap();
     assert_eq!(resolved.argv[..2], ["/in/kernel-O2", "sieve"]);
 }
 
@@ -67,11 +70,69 @@ fn every_placeholder_of_the_examples_is_filled_in() {
         let benchmarks = 0..experiment.benchmarks.len() as u32;
         for (benchmark, version) in benchmarks.flat_map(|b| [(b, 0), (b, 1)]) {
             let cell = Cell { benchmark: BenchmarkIndex(benchmark), version: VersionIndex(version) };
-            let order = WorkOrder::new(&experiment, cell);
+            let order = WorkOrder::new(&experiment, cell, RunIndex(0));
             order.resolve("/in").unwrap();
             order.resolve_setup("/in").unwrap();
         }
     }
+}
+
+#[test]
+fn an_environment_is_read_with_all_its_settings() {
+    let experiment = read(&format!(
+        "{SHORTEST}[prepare]\nshell = \"cp {{input}}/words .\"\n[cleanup]\ncommand = [\"rm\", \"words\"]\ntimeout = \"1s\"\n\
+         [environment]\ncpus = \"cores:2\"\nhousekeeping = 1\nnice = -5\nscheduler = \"fifo:50\"\naslr = false\n\
+         env_bytes_random = 4096\npage_cache = \"drop\"\ntransparent_huge_pages = \"never\"\n\
+         governor = \"performance\"\nturbo = false\nsettle = \"500ms\"\nstrict = true\n\
+         limits = {{ open_files = 64, memory = \"1GiB\", stack = \"8MiB\", core = \"0B\", processes = 9 }}\n"
+    ));
+    let expected = Environment {
+        cpus: CpuChoice::Cores(2),
+        housekeeping: 1,
+        nice: Some(-5),
+        scheduler: Some(Scheduler::Fifo(50)),
+        aslr: Some(false),
+        env_size: EnvSize::Random(4_096),
+        page_cache: PageCache::Drop,
+        huge_pages: Some(HugePages::Never),
+        governor: Some("performance".to_owned()),
+        turbo: Some(false),
+        settle: Span::from_millis(500),
+        limits: ResourceLimits {
+            open_files: Some(64),
+            memory: Some(1 << 30),
+            stack: Some(8 << 20),
+            core: Some(0),
+            processes: Some(9),
+        },
+        strict: true,
+    };
+    assert_eq!(experiment.environment, expected);
+    assert_eq!(expected.asked(), Setting::ALL);
+    let cleanup = experiment.cleanup.as_ref().unwrap();
+    assert_eq!(cleanup.timeout, Span::from_secs(1));
+    let order = |run| {
+        let cell = Cell { benchmark: BenchmarkIndex(0), version: VersionIndex(1) };
+        WorkOrder::new(&experiment, cell, RunIndex(run))
+    };
+    assert_eq!(order(0).resolve_prepare("/in").unwrap().unwrap().argv[2], "cp /in/words .");
+    assert_eq!(order(0).resolve_cleanup("/in").unwrap().unwrap().argv, ["rm", "words"]);
+    // Drawn by the seed and the run alone: these never change.
+    let drawn: Vec<u32> = (0..4).filter_map(|run| order(run).env_padding).collect();
+    assert_eq!(drawn, PADDING_OF_SEED_7);
+    assert!((0..200).filter_map(|run| order(run).env_padding).all(|bytes| bytes <= 4_096));
+}
+
+/// The first paddings of seed 7 with at most 4096 bytes.
+const PADDING_OF_SEED_7: [u32; 4] = [0, 0, 0, 0];
+
+#[test]
+fn without_an_environment_everything_stays_as_the_host_is() {
+    let experiment = read(SHORTEST);
+    assert_eq!(experiment.environment, Environment::default());
+    assert_eq!(experiment.environment.asked(), []);
+    assert_eq!((experiment.prepare, experiment.cleanup), (None, None));
+    assert_eq!(read(&format!("{SHORTEST}[environment]\n")).environment, Environment::default());
 }
 
 #[test]
@@ -155,7 +216,7 @@ fn everything_that_can_be_said_is_read() {
     assert!(second.expect.accepts(255));
     let order = |benchmark, version| {
         let cell = Cell { benchmark: BenchmarkIndex(benchmark), version: VersionIndex(version) };
-        WorkOrder::new(&experiment, cell).resolve("/in").unwrap()
+        WorkOrder::new(&experiment, cell, RunIndex(0)).resolve("/in").unwrap()
     };
     assert_eq!(order(0, 1).argv, ["./z", "{literal}"]);
     assert_eq!(order(0, 2).argv, ["/bin/sh", "-c", "./a a"], "the version's own command");

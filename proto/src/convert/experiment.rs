@@ -9,6 +9,7 @@ use speedup_core::experiment::{
 use speedup_core::seed::Seed;
 use speedup_core::time::Span;
 
+use super::environment::wire_environment;
 use super::field::{at_most, chosen, each, enumerated, enumeration, exactly, optional, required, small};
 use super::malformed::{Malformed, Within};
 use crate::v1;
@@ -56,6 +57,9 @@ impl From<&Experiment> for v1::Experiment {
             setup: experiment.setup.as_ref().map(Into::into),
             attempts: experiment.limits.attempts,
             output: Some(experiment.output.into()),
+            environment: wire_environment(&experiment.environment),
+            prepare: experiment.prepare.as_ref().map(Into::into),
+            cleanup: experiment.cleanup.as_ref().map(Into::into),
         }
     }
 }
@@ -85,6 +89,9 @@ impl TryFrom<v1::Experiment> for Experiment {
             independence,
             analysis,
             setup: optional(wire.setup, "setup")?,
+            prepare: optional(wire.prepare, "prepare")?,
+            cleanup: optional(wire.cleanup, "cleanup")?,
+            environment: optional(wire.environment, "environment")?.unwrap_or_default(),
             limits: Limits { attempts: wire.attempts },
             output: required(wire.output, "output")?,
         })

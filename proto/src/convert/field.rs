@@ -1,11 +1,12 @@
 //! Fields: what is asked of one before it is taken over.
 
 use prost::UnknownEnumValue;
+use speedup_core::cpu_set::{CpuSet, CpuSetError};
 use speedup_core::id::IdError;
 use speedup_core::record::MAX_REASON_BYTES;
 
 use super::malformed::{Malformed, Why, Within};
-use crate::limits::MAX_BY_BYTES;
+use crate::limits::{MAX_BY_BYTES, MAX_CPU_LIST_BYTES};
 
 /// A message that has to be there.
 pub fn required<W, C>(wire: Option<W>, field: &str) -> Result<C, Malformed>
@@ -89,6 +90,18 @@ pub(crate) fn small(number: u32, field: &str) -> Result<u8, Malformed> {
         Malformed::new(field, why)
     };
     u8::try_from(number).map_err(too_large)
+}
+
+/// A signed number of 8 bits: nice values.
+pub(crate) fn small_signed(number: i32, field: &str) -> Result<i8, Malformed> {
+    i8::try_from(number)
+        .map_err(|_| Malformed::new(field, Why::Outside { number, bounds: (i8::MIN, i8::MAX) }))
+}
+
+/// A list of CPUs in the kernel's format.
+pub(crate) fn cpu_set(list: &str, field: &str) -> Result<CpuSet, Malformed> {
+    no_longer(list.len(), MAX_CPU_LIST_BYTES, field)?;
+    list.parse().map_err(|error: CpuSetError| Malformed::new(field, error))
 }
 
 /// Bytes of a certain length: hashes and UUIDs.

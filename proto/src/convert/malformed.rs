@@ -1,5 +1,6 @@
 //! Why something that came in is nothing the heart knows, and where in it.
 
+use speedup_core::cpu_set::CpuSetError;
 use speedup_core::id::IdError;
 use speedup_core::plan::PlanError;
 use thiserror::Error;
@@ -37,6 +38,17 @@ pub enum Why {
         /// The largest one possible.
         most: u64,
     },
+    /// A signed number that does not fit.
+    #[error("{number} is not within {} and {}", bounds.0, bounds.1)]
+    Outside {
+        /// The number.
+        number: i32,
+        /// The least and the largest one possible.
+        bounds: (i8, i8),
+    },
+    /// A text that is no list of CPUs.
+    #[error(transparent)]
+    Cpus(#[from] CpuSetError),
     /// Bytes that should have a certain length.
     #[error("{bytes} bytes instead of {expected}")]
     Length {

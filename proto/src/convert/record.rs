@@ -6,7 +6,7 @@ use speedup_core::experiment::{MAX_OUTPUT_KEPT, Metric};
 use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::time::Span;
 
-use super::field::{chosen, enumerated, exactly, no_longer, reason, required, small};
+use super::field::{chosen, enumerated, exactly, no_longer, optional, reason, required, small};
 use super::malformed::{Malformed, Why, Within};
 use crate::v1;
 use v1::failure::{Exit, Failure as WireFailure, Warmup, WrongOutput};
@@ -40,6 +40,7 @@ fn wire(record: &Record, stdout: v1::StreamOutput, stderr: v1::StreamOutput) -> 
         survivors: record.survivors,
         agent_switches: record.agent_switches,
         timer: record.timer.map(Into::into),
+        conditions: record.conditions.as_deref().map(Into::into),
     }
 }
 
@@ -56,6 +57,7 @@ impl TryFrom<v1::Record> for Record {
             survivors: wire.survivors,
             agent_switches: wire.agent_switches,
             timer: wire.timer.map(Into::into),
+            conditions: optional(wire.conditions, "conditions")?.map(Box::new),
         })
     }
 }

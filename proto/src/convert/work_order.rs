@@ -3,6 +3,7 @@
 use speedup_core::time::Span;
 use speedup_core::work::WorkOrder;
 
+use super::environment::wire_environment;
 use super::experiment::metrics;
 use super::field::{optional, required};
 use super::malformed::Malformed;
@@ -20,6 +21,10 @@ impl From<WorkOrder> for v1::WorkOrder {
             directory: order.directory,
             setup: order.setup.map(Into::into),
             output: Some(order.output.into()),
+            environment: wire_environment(&order.environment),
+            env_padding: order.env_padding,
+            prepare: order.prepare.map(Into::into),
+            cleanup: order.cleanup.map(Into::into),
             metrics: order.metrics.iter().map(|metric| v1::Metric::from(*metric).into()).collect(),
         }
     }
@@ -38,6 +43,10 @@ impl TryFrom<v1::WorkOrder> for WorkOrder {
             warmup: wire.warmup,
             directory: wire.directory,
             setup: optional(wire.setup, "setup")?,
+            prepare: optional(wire.prepare, "prepare")?,
+            cleanup: optional(wire.cleanup, "cleanup")?,
+            environment: optional(wire.environment, "environment")?.unwrap_or_default(),
+            env_padding: wire.env_padding,
             output: required(wire.output, "output")?,
             metrics: metrics(&wire.metrics)?,
         })

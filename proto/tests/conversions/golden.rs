@@ -3,9 +3,12 @@
 //! A line is the kind and the bytes in hex. When a test here fails, stored data of earlier releases can no longer be
 //! read, or a later release writes it otherwise: write a new version instead of changing the file.
 
+mod environment;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use speedup_core::environment::Environment;
 use speedup_core::event::{Change, Event, Superseded, Tally};
 use speedup_core::experiment::*;
 use speedup_core::host::HostFacts;
@@ -22,6 +25,7 @@ use speedup_proto::{journal_payload, outbox_payload};
 use uuid::Uuid;
 
 const JOURNAL_V1: &str = include_str!("../golden/journal_v1.txt");
+const JOURNAL_V1_ENVIRONMENT: &str = include_str!("../golden/journal_v1_environment.txt");
 const OUTBOX_V1: &str = include_str!("../golden/outbox_v1.txt");
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001));
@@ -38,6 +42,21 @@ fn journal_version_1() {
     same(JOURNAL_V1, lines);
     let read = JOURNAL_V1.lines().map(|line| journal_payload::decode(1, &bytes_of(line)).unwrap());
     assert_eq!(read.collect::<Vec<_>>(), events());
+}
+
+/// What was added to version 1: an environment, commands around an execution, the conditions of a run. Without them the
+/// bytes are those of the file above.
+#[test]
+fn journal_version_1_with_environments() {
+    let lines = environment::events().into_iter().map(|event| {
+        let mut bytes = Vec::new();
+        journal_payload::encode(&event, &mut bytes).unwrap();
+        line(kind(&event.change), &bytes)
+    });
+    same(JOURNAL_V1_ENVIRONMENT, lines);
+    let read =
+        JOURNAL_V1_ENVIRONMENT.lines().map(|line| journal_payload::decode(1, &bytes_of(line)).unwrap());
+    assert_eq!(read.collect::<Vec<_>>(), environment::events());
 }
 
 #[test]
@@ -150,6 +169,9 @@ fn plan() -> Plan {
         independence: Independence { policy: Policy::Distinct, scope: Scope::Experiment },
         analysis: AnalysisChoice { confidence: 0.95, weights: Weights::Custom, precision: 0.01 },
         setup: Some(Setup { command: CommandLine::Shell("make".to_owned()), timeout: Span(60_000) }),
+        prepare: None,
+        cleanup: None,
+        environment: Environment::default(),
         limits: Limits { attempts: 3 },
         output: OutputChoice { limit: 1 << 20, keep: 64, keep_of: KeepOutput::All },
     };
@@ -216,6 +238,7 @@ fn record(outcome: Outcome) -> Record {
         survivors: 1,
         agent_switches: 2,
         timer: None,
+        conditions: None,
     }
 }
 

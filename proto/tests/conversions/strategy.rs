@@ -2,6 +2,8 @@
 //!
 //! The large ones are boxed: a value tree of everything in everything does not fit a test thread's stack.
 
+mod conditions;
+mod environment;
 mod experiment;
 
 use std::collections::BTreeMap;
@@ -24,6 +26,8 @@ use speedup_core::work::WorkOrder;
 use speedup_proto::convert::{ExperimentStatus, ExportPart, OutboxEntry, StatusPhase};
 use uuid::Uuid;
 
+use conditions::conditions;
+use environment::environment;
 use experiment::{command, expectation, metric, output_choice, setup};
 pub(crate) use experiment::{experiment, plan};
 
@@ -136,13 +140,25 @@ fn output() -> impl Strategy<Value = Output> {
 
 pub(crate) fn record() -> BoxedStrategy<Record> {
     let metrics = btree_map(metric(), any::<u64>(), 0..=10);
-    let parts = (outcome(), metrics, output(), output(), any::<(u64, u32, u64)>(), option::of(timer_error()));
+    let numbers = any::<(u64, u32, u64)>();
+    let circumstances = (option::of(timer_error()), option::of(conditions()));
+    let parts = (outcome(), metrics, output(), output(), numbers, circumstances);
     parts
-        .prop_map(
-            |(outcome, metrics, stdout, stderr, (started_unix_ns, survivors, agent_switches), timer)| {
-                Record { outcome, started_unix_ns, metrics, stdout, stderr, survivors, agent_switches, timer }
-            },
-        )
+        .prop_map(|(outcome, metrics, stdout, stderr, numbers, (timer, conditions))| {
+            let (started_unix_ns, survivors, agent_switches) = numbers;
+            let conditions = conditions.map(Box::new);
+            Record {
+                outcome,
+                started_unix_ns,
+                metrics,
+                stdout,
+                stderr,
+                survivors,
+                agent_switches,
+                timer,
+                conditions,
+            }
+        })
         .boxed()
 }
 
@@ -181,10 +197,14 @@ fn outputs()
 }
 
 fn work_order() -> BoxedStrategy<WorkOrder> {
-    let numbers = (any::<(u64, u32)>(), option::of(text()));
-    let parts = (command(), texts(), texts(), expectation(), numbers, option::of(setup()), outputs());
+    let numbers = (any::<(u64, u32, Option<u32>)>(), option::of(text()));
+    let program = (command(), texts(), texts());
+    let outside = (option::of(setup()), option::of(setup()), option::of(setup()));
+    let parts = (program, expectation(), numbers, outside, environment(), outputs());
     parts
-        .prop_map(|(command, env, vars, expect, ((timeout, warmup), directory), setup, (metrics, output))| {
+        .prop_map(|((command, env, vars), expect, numbers, outside, environment, (metrics, output))| {
+            let ((timeout, warmup, env_padding), directory) = numbers;
+            let (setup, prepare, cleanup) = outside;
             WorkOrder {
                 command,
                 env,
@@ -194,6 +214,10 @@ fn work_order() -> BoxedStrategy<WorkOrder> {
                 warmup,
                 directory,
                 setup,
+                prepare,
+                cleanup,
+                environment,
+                env_padding,
                 metrics,
                 output,
             }

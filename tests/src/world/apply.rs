@@ -309,7 +309,7 @@ impl World {
         let Some(coordinator) = &self.coordinator else { return };
         let (host, message) = match effect {
             Effect::Grant { lease, plan } => {
-                let order = WorkOrder::new(&plan.experiment, plan.cell(lease.run));
+                let order = WorkOrder::new(&plan.experiment, plan.cell(lease.run), lease.run);
                 (lease.host.clone(), CoordinatorMessage::Grant(Box::new(Grant::new(&lease, order))))
             }
             Effect::Acknowledge { host, lease } => (host, CoordinatorMessage::Acknowledged { lease }),
@@ -358,5 +358,6 @@ fn record(outcome: Outcome, marker: u64) -> Record {
         survivors: 0,
         agent_switches: 0,
         timer: None,
+        conditions: None,
     }
 }

@@ -1,6 +1,7 @@
 //! Whole-system tests with real processes on loopback.
 
 mod crash;
+mod environment;
 mod fault;
 mod journey;
 mod rebuild;

@@ -2,6 +2,7 @@
 
 use crate::distribution::normal;
 use crate::study::{Phase, Report, Standing, Study};
+use speedup_core::conditions::Conditions;
 use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::experiment::{Metric, Policy};
 use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
@@ -66,6 +67,8 @@ pub(super) struct Synthetic {
     cancelled: bool,
     survivors: u32,
     timer: Option<TimerError>,
+    /// By version: the conditions of its first measured runs, and of how many.
+    conditions: BTreeMap<u32, (u32, Conditions)>,
 }
 
 impl Synthetic {
@@ -108,6 +111,7 @@ impl Synthetic {
             cancelled: false,
             survivors: 0,
             timer: None,
+            conditions: BTreeMap::new(),
         }
     }
 
@@ -193,6 +197,12 @@ impl Synthetic {
         Self { survivors, ..self }
     }
 
+    /// Gives conditions to all measured runs, and these to the first repetitions of the cells of a version.
+    pub(super) fn conditions(mut self, version: u32, repetitions: u32, conditions: &Conditions) -> Self {
+        self.conditions.insert(version, (repetitions, conditions.clone()));
+        self
+    }
+
     pub(super) fn study(&self) -> Study {
         let phase = match self.finished {
             true => Phase::Finished { at: Timestamp(1_790_000_060_000_000_000), cancelled: self.cancelled },
@@ -247,7 +257,12 @@ impl Synthetic {
         let times = self.times.get(&cell).copied().unwrap_or(Times::normal(100e6, 1e6));
         let measured = || {
             let record = record(Outcome::Measured, times.at(probability), "");
-            AttemptEnd::Reported(Record { survivors: self.survivors, timer: self.timer, ..record })
+            let version = cell % self.plan.experiment.versions.len() as u32;
+            let odd = self.conditions.get(&version).filter(|(first, _)| repetition < *first);
+            let conditions = odd.map_or_else(Conditions::default, |(_, conditions)| conditions.clone());
+            let conditions = (!self.conditions.is_empty()).then(|| Box::new(conditions));
+            let (survivors, timer) = (self.survivors, self.timer);
+            AttemptEnd::Reported(Record { survivors, timer, conditions, ..record })
         };
         let ends = match mishap {
             None => vec![measured()],
@@ -318,5 +333,6 @@ fn record(outcome: Outcome, wall_ns: f64, stderr: &str) -> Record {
         survivors: 0,
         agent_switches: 0,
         timer: None,
+        conditions: None,
     }
 }

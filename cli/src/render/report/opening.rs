@@ -1,7 +1,7 @@
 //! What comes first: which experiment, what it has shown, and what that is worth.
 
 use speedup_analysis::study::count::{counted, grouped, percent};
-use speedup_analysis::study::{IntervalReport, ProportionReport, Report, State, Verdict};
+use speedup_analysis::study::{ConditionCounts, IntervalReport, ProportionReport, Report, State, Verdict};
 
 use super::layout::{Page, Tone};
 
@@ -39,6 +39,15 @@ pub(super) fn write_verdict(page: &mut Page, report: &Report) {
         }
     }
     page.paragraph(&report.independence.sentence, Tone::Plain);
+    let cells = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
+    let conditions = ConditionCounts::sum(cells.map(|cell| &cell.conditions));
+    if conditions.disturbed > 0 {
+        let (disturbed, measured) =
+            (grouped(conditions.disturbed), counted(conditions.recorded, "measured run"));
+        let text =
+            format!("The host was disturbed during {disturbed} of {measured}; all are in their samples.");
+        page.paragraph(&text, Tone::Plain);
+    }
 }
 
 /// How a verdict is coloured.

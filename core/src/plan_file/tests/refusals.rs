@@ -210,6 +210,62 @@ fn quantities() {
 }
 
 #[test]
+fn environments() {
+    let environment = |line: &str| and(&format!("[environment]\n{line}\n"));
+    let one = |line, column, cause, hint| expect_one(&environment(line), (9, column), cause, hint);
+    one("cpus = \"5-2\"", 8, "\"5-2\" names no CPUs: the range \"5-2\" ends before it begins", "cores:N");
+    one("cpus = \"cores:x\"", 8, "\"x\" is no number of cores", "a list of CPUs");
+    one("cpus = \"cores:0\"", 8, "environment.cpus: cores:0 is out of range", "cores:1 to cores:8192");
+    one("cpus = \"\"", 8, "it names no CPU", "numa:K");
+    one("cpus = 3", 8, "`cpus` must be a string, not an integer", "\"2-5,8\"");
+    one("housekeeping = 8192", 16, "8192 is out of range", "0 to 8191");
+    one("nice = 20", 8, "environment.nice: 20 is out of range", "-20 to 19");
+    one("nice = 200", 8, "200 is out of range for `nice`: possible is -128 to 127", "nice value");
+    one("scheduler = \"fifo\"", 13, "\"fifo\" is no scheduling class", "priority of 1 to 99");
+    one("scheduler = \"rr:100\"", 13, "\"rr:100\" is no scheduling class", "fifo:PRIORITY");
+    one("env_bytes = 200000", 13, "200000 is out of range", "0 to 131056");
+    one("env_bytes_random = 200000", 20, "environment.env_bytes_random: 200000", "0 to 131056");
+    expect_one(
+        &environment("env_bytes = 1\nenv_bytes_random = 2"),
+        (10, 20),
+        "has both `env_bytes` and `env_bytes_random`",
+        "fixed or drawn",
+    );
+    one("page_cache = \"cold\"", 14, "\"cold\" is not possible for `page_cache`", "keep, drop");
+    one("transparent_huge_pages = \"nevr\"", 26, "\"nevr\" is not possible", "did you mean `never`?");
+    one("governor = \"../../etc\"", 12, "\"../../etc\" is out of range", "such as performance");
+    one("settle = \"1h\"", 10, "3600 s is out of range", "at most 600 s");
+    one("settle = \"soon\"", 10, "\"soon\" is no length of time", "with its unit");
+    one("limits.stack = \"8MB\"", 16, "\"8MB\" is no size", "MiB");
+    one("limits.files = 3", 8, "unknown key `files` in [environment.limits]", "possible here");
+    one("turbo = \"off\"", 9, "`turbo` must be true or false, not a string", "nominal frequency");
+    expect_one(
+        &environment("strict = true\ncpu = \"all\""),
+        (10, 1),
+        "unknown key `cpu`",
+        "did you mean `cpus`?",
+    );
+}
+
+#[test]
+fn commands_around_an_execution() {
+    expect_one(&and("[prepare]\ntimeout = \"1s\"\n"), (8, 2), "[prepare] has neither", "write command");
+    expect_one(
+        &and("[cleanup]\nshell = \"rm {file}\"\n"),
+        (9, 13),
+        "unknown placeholder `{file}`",
+        "{version}",
+    );
+    expect_one(&and("[cleanup]\nshell = \"\"\n"), (9, 9), "the command is empty", "");
+    expect_one(
+        &and("[prepare]\ncommand = [\"true\"]\ntimeout = \"0s\"\n"),
+        (10, 11),
+        "prepare.timeout: 0 ns is out of range",
+        "1 ms to 30 days",
+    );
+}
+
+#[test]
 fn commands() {
     expect_one(&with("[\"true\"]", "[]"), (7, 11), "the command is empty", "command = [");
     expect_one(&with("[\"true\"]", "[\"\"]"), (7, 11), "the command is empty", "command = [");

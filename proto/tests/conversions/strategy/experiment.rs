@@ -9,6 +9,7 @@ use speedup_core::plan::Plan;
 use speedup_core::seed::Seed;
 use speedup_core::time::Span;
 
+use super::environment::environment;
 use super::{text, texts};
 
 fn number() -> impl Strategy<Value = f64> {
@@ -83,12 +84,13 @@ fn analysis() -> impl Strategy<Value = AnalysisChoice> {
 
 pub(crate) fn experiment() -> BoxedStrategy<Experiment> {
     let compared = (vec(version(), 0..4), vec(benchmark(), 0..5), vec(metric(), 0..=10));
-    let choices = (independence(), analysis(), option::of(setup()), output_choice());
+    let outside = (option::of(setup()), option::of(setup()), option::of(setup()));
+    let choices = (independence(), analysis(), outside, output_choice(), environment());
     let numbers = any::<(u64, Option<u32>, u32, u32)>();
     let parts = (text(), text(), compared, choices, numbers);
     parts
         .prop_map(|(name, description, (versions, benchmarks, metrics), choices, numbers)| {
-            let (independence, analysis, setup, output) = choices;
+            let (independence, analysis, (setup, prepare, cleanup), output, environment) = choices;
             let (seed, drawn, runs, attempts) = numbers;
             let (seed, limits) = (Seed(seed), Limits { attempts });
             Experiment {
@@ -103,6 +105,9 @@ pub(crate) fn experiment() -> BoxedStrategy<Experiment> {
                 independence,
                 analysis,
                 setup,
+                prepare,
+                cleanup,
+                environment,
                 limits,
                 output,
             }

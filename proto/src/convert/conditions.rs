@@ -1,0 +1,184 @@
+//! The conditions of a run. Lists are short: each setting and each kind of disturbance is told once.
+
+use speedup_core::conditions::{
+    Conditions, CpuTime, Frequency, Load, MAX_NOTES, Pressure, Reading, Throttled, Unmet,
+};
+use speedup_core::disturbance::{Disturbance, Resource};
+use speedup_core::environment::Setting;
+
+use super::field::{at_most, chosen, cpu_set, each, enumerated, enumeration, reason, required};
+use super::malformed::{Malformed, Within};
+use crate::v1;
+use v1::disturbance::{Disturbance as WireDisturbance, FrequencyChanged, Stalled};
+use v1::reading;
+
+enumeration!(Resource, v1::Resource, [Cpu, Memory, Io]);
+
+impl From<&Conditions> for v1::Conditions {
+    fn from(conditions: &Conditions) -> Self {
+        Self {
+            before: Some((&conditions.before).into()),
+            after: Some((&conditions.after).into()),
+            cpus: conditions.cpus.as_ref().map(ToString::to_string),
+            env_bytes: conditions.env_bytes,
+            env_padding: conditions.env_padding,
+            applied: conditions.applied.iter().map(|setting| v1::Setting::from(*setting).into()).collect(),
+            unmet: conditions.unmet.iter().map(Into::into).collect(),
+            disturbances: conditions.disturbances.iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl TryFrom<v1::Conditions> for Conditions {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Conditions) -> Result<Self, Malformed> {
+        at_most(wire.applied.len(), MAX_NOTES, "applied")?;
+        let applied = wire.applied.iter().enumerate().map(|(index, setting)| {
+            enumerated::<v1::Setting, Setting>(*setting, "setting").within_nth("applied", index)
+        });
+        Ok(Self {
+            before: required(wire.before, "before")?,
+            after: required(wire.after, "after")?,
+            cpus: wire.cpus.map(|list| cpu_set(&list, "cpus")).transpose()?,
+            env_bytes: wire.env_bytes,
+            env_padding: wire.env_padding,
+            applied: applied.collect::<Result<_, _>>()?,
+            unmet: each(wire.unmet, MAX_NOTES, "unmet")?,
+            disturbances: each(wire.disturbances, MAX_NOTES, "disturbances")?,
+        })
+    }
+}
+
+impl From<&Unmet> for v1::Unmet {
+    fn from(unmet: &Unmet) -> Self {
+        Self { setting: v1::Setting::from(unmet.setting).into(), reason: unmet.reason.clone() }
+    }
+}
+
+impl TryFrom<v1::Unmet> for Unmet {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Unmet) -> Result<Self, Malformed> {
+        let setting = enumerated::<v1::Setting, _>(wire.setting, "setting")?;
+        Ok(Self { setting, reason: reason(wire.reason) })
+    }
+}
+
+impl From<&Reading> for v1::Reading {
+    fn from(reading: &Reading) -> Self {
+        Self {
+            load: reading.load.map(|Load { one_percent, five_percent, fifteen_percent }| reading::Load {
+                one_percent,
+                five_percent,
+                fifteen_percent,
+            }),
+            runnable: reading.runnable,
+            pressure_cpu: reading.pressure_cpu.map(Into::into),
+            pressure_memory: reading.pressure_memory.map(Into::into),
+            pressure_io: reading.pressure_io.map(Into::into),
+            cpu_time: reading.cpu_time.map(|CpuTime { busy_ns, iowait_ns, stolen_ns }| reading::CpuTime {
+                busy_ns,
+                iowait_ns,
+                stolen_ns,
+            }),
+            frequency: reading.frequency.map(|Frequency { min_khz, mean_khz, max_khz }| reading::Frequency {
+                min_khz,
+                mean_khz,
+                max_khz,
+            }),
+            temperature_mc: reading.temperature_mc,
+            throttled: reading
+                .throttled
+                .map(|Throttled { core, package }| reading::Throttled { core, package }),
+            available_bytes: reading.available_bytes,
+            cached_bytes: reading.cached_bytes,
+        }
+    }
+}
+
+/// Nothing in a reading can be malformed: all of it is numbers, and each may be absent.
+impl TryFrom<v1::Reading> for Reading {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Reading) -> Result<Self, Malformed> {
+        Ok(Self {
+            load: wire.load.map(|reading::Load { one_percent, five_percent, fifteen_percent }| Load {
+                one_percent,
+                five_percent,
+                fifteen_percent,
+            }),
+            runnable: wire.runnable,
+            pressure_cpu: wire.pressure_cpu.map(Into::into),
+            pressure_memory: wire.pressure_memory.map(Into::into),
+            pressure_io: wire.pressure_io.map(Into::into),
+            cpu_time: wire.cpu_time.map(|reading::CpuTime { busy_ns, iowait_ns, stolen_ns }| CpuTime {
+                busy_ns,
+                iowait_ns,
+                stolen_ns,
+            }),
+            frequency: wire.frequency.map(|reading::Frequency { min_khz, mean_khz, max_khz }| Frequency {
+                min_khz,
+                mean_khz,
+                max_khz,
+            }),
+            temperature_mc: wire.temperature_mc,
+            throttled: wire.throttled.map(|reading::Throttled { core, package }| Throttled { core, package }),
+            available_bytes: wire.available_bytes,
+            cached_bytes: wire.cached_bytes,
+        })
+    }
+}
+
+impl From<Pressure> for reading::Pressure {
+    fn from(pressure: Pressure) -> Self {
+        let Pressure { recent, total_us } = pressure;
+        Self { recent, total_us }
+    }
+}
+
+impl From<reading::Pressure> for Pressure {
+    fn from(wire: reading::Pressure) -> Self {
+        let reading::Pressure { recent, total_us } = wire;
+        Self { recent, total_us }
+    }
+}
+
+impl From<&Disturbance> for v1::Disturbance {
+    fn from(disturbance: &Disturbance) -> Self {
+        let disturbance = match disturbance {
+            Disturbance::Stolen { ns } => WireDisturbance::StolenNs(*ns),
+            Disturbance::Throttled { count } => WireDisturbance::ThrottledCount(*count),
+            Disturbance::Pressure { resource, ns } => {
+                let resource = v1::Resource::from(*resource).into();
+                WireDisturbance::Pressure(Stalled { resource, ns: *ns })
+            }
+            Disturbance::OtherLoad { ns } => WireDisturbance::OtherLoadNs(*ns),
+            Disturbance::FrequencyChanged { before_khz, after_khz } => {
+                let (before_khz, after_khz) = (*before_khz, *after_khz);
+                WireDisturbance::FrequencyChanged(FrequencyChanged { before_khz, after_khz })
+            }
+            Disturbance::CleanupFailed { reason } => WireDisturbance::CleanupFailed(reason.clone()),
+        };
+        Self { disturbance: Some(disturbance) }
+    }
+}
+
+impl TryFrom<v1::Disturbance> for Disturbance {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Disturbance) -> Result<Self, Malformed> {
+        Ok(match chosen(wire.disturbance, "disturbance")? {
+            WireDisturbance::StolenNs(ns) => Self::Stolen { ns },
+            WireDisturbance::ThrottledCount(count) => Self::Throttled { count },
+            WireDisturbance::Pressure(Stalled { resource, ns }) => {
+                Self::Pressure { resource: enumerated::<v1::Resource, _>(resource, "pressure.resource")?, ns }
+            }
+            WireDisturbance::OtherLoadNs(ns) => Self::OtherLoad { ns },
+            WireDisturbance::FrequencyChanged(FrequencyChanged { before_khz, after_khz }) => {
+                Self::FrequencyChanged { before_khz, after_khz }
+            }
+            WireDisturbance::CleanupFailed(text) => Self::CleanupFailed { reason: reason(text) },
+        })
+    }
+}

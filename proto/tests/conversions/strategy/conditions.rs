@@ -1,0 +1,90 @@
+//! Any conditions of a run.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+use speedup_core::conditions::*;
+use speedup_core::disturbance::{Disturbance, Resource};
+use speedup_core::environment::Setting;
+
+use super::environment::cpu_set;
+use super::text;
+
+fn disturbance() -> impl Strategy<Value = Disturbance> {
+    let resource = select(vec![Resource::Cpu, Resource::Memory, Resource::Io]);
+    prop_oneof![
+        any::<u64>().prop_map(|ns| Disturbance::Stolen { ns }),
+        any::<u64>().prop_map(|count| Disturbance::Throttled { count }),
+        (resource, any::<u64>()).prop_map(|(resource, ns)| Disturbance::Pressure { resource, ns }),
+        any::<u64>().prop_map(|ns| Disturbance::OtherLoad { ns }),
+        any::<(u64, u64)>()
+            .prop_map(|(before_khz, after_khz)| Disturbance::FrequencyChanged { before_khz, after_khz }),
+        text().prop_map(|reason| Disturbance::CleanupFailed { reason }),
+    ]
+}
+
+fn pressure() -> impl Strategy<Value = Option<Pressure>> {
+    option::of(any::<(u32, u64)>().prop_map(|(recent, total_us)| Pressure { recent, total_us }))
+}
+
+fn reading() -> BoxedStrategy<Reading> {
+    let load = any::<(u32, u32, u32)>().prop_map(|(one_percent, five_percent, fifteen_percent)| Load {
+        one_percent,
+        five_percent,
+        fifteen_percent,
+    });
+    let cpu_time = any::<(u64, u64, u64)>().prop_map(|(busy_ns, iowait_ns, stolen_ns)| CpuTime {
+        busy_ns,
+        iowait_ns,
+        stolen_ns,
+    });
+    let frequency = any::<(u64, u64, u64)>().prop_map(|(min_khz, mean_khz, max_khz)| Frequency {
+        min_khz,
+        mean_khz,
+        max_khz,
+    });
+    let throttled = any::<(u64, u64)>().prop_map(|(core, package)| Throttled { core, package });
+    let counted = (option::of(load), option::of(cpu_time), option::of(frequency), option::of(throttled));
+    let numbers = any::<(Option<u32>, Option<i32>, Option<u64>, Option<u64>)>();
+    (counted, (pressure(), pressure(), pressure()), numbers)
+        .prop_map(|((load, cpu_time, frequency, throttled), pressures, numbers)| {
+            let (pressure_cpu, pressure_memory, pressure_io) = pressures;
+            let (runnable, temperature_mc, available_bytes, cached_bytes) = numbers;
+            Reading {
+                load,
+                runnable,
+                pressure_cpu,
+                pressure_memory,
+                pressure_io,
+                cpu_time,
+                frequency,
+                temperature_mc,
+                throttled,
+                available_bytes,
+                cached_bytes,
+            }
+        })
+        .boxed()
+}
+
+pub(crate) fn conditions() -> BoxedStrategy<Conditions> {
+    let settings = || subsequence(Setting::ALL.to_vec(), 0..=Setting::ALL.len());
+    let unmet =
+        (select(Setting::ALL.as_slice()), text()).prop_map(|(setting, reason)| Unmet { setting, reason });
+    let size = any::<(Option<u64>, Option<u32>)>();
+    let parts = (
+        reading(),
+        reading(),
+        option::of(cpu_set()),
+        size,
+        settings(),
+        vec(unmet, 0..5),
+        vec(disturbance(), 0..5),
+    );
+    parts
+        .prop_map(|(before, after, cpus, (env_bytes, env_padding), applied, unmet, disturbances)| {
+            Conditions { before, after, cpus, env_bytes, env_padding, applied, unmet, disturbances }
+        })
+        .boxed()
+}

@@ -1,0 +1,79 @@
+//! Any environment, sensible or not.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use speedup_core::cpu_set::{CpuSet, MAX_CPUS};
+use speedup_core::environment::*;
+use speedup_core::time::Span;
+
+use super::text;
+
+pub(crate) fn cpu_set() -> impl Strategy<Value = CpuSet> {
+    vec(0..MAX_CPUS, 0..20).prop_map(|cpus| cpus.into_iter().collect())
+}
+
+fn cpus() -> impl Strategy<Value = CpuChoice> {
+    prop_oneof![
+        Just(CpuChoice::All),
+        any::<u32>().prop_map(CpuChoice::Cores),
+        any::<u32>().prop_map(CpuChoice::NumaNode),
+        cpu_set().prop_map(CpuChoice::List),
+    ]
+}
+
+fn scheduler() -> impl Strategy<Value = Scheduler> {
+    prop_oneof![
+        Just(Scheduler::Other),
+        Just(Scheduler::Batch),
+        any::<u8>().prop_map(Scheduler::Fifo),
+        any::<u8>().prop_map(Scheduler::RoundRobin),
+    ]
+}
+
+fn env_size() -> impl Strategy<Value = EnvSize> {
+    prop_oneof![
+        Just(EnvSize::AsIs),
+        any::<u32>().prop_map(EnvSize::Total),
+        any::<u32>().prop_map(EnvSize::Random),
+    ]
+}
+
+fn limits() -> impl Strategy<Value = ResourceLimits> {
+    any::<[Option<u64>; 5]>().prop_map(|[open_files, memory, stack, core, processes]| ResourceLimits {
+        open_files,
+        memory,
+        stack,
+        core,
+        processes,
+    })
+}
+
+pub(crate) fn environment() -> BoxedStrategy<Environment> {
+    let pages = select(vec![HugePages::Always, HugePages::Madvise, HugePages::Never]);
+    let process = (option::of(scheduler()), any::<(Option<i8>, Option<bool>)>(), env_size(), limits());
+    let host = (select(vec![PageCache::Keep, PageCache::Drop]), option::of(pages), option::of(text()));
+    let parts = (cpus(), process, host, any::<(u32, u64, Option<bool>, bool)>());
+    parts
+        .prop_map(|(cpus, process, host, (housekeeping, settle, turbo, strict))| {
+            let (scheduler, (nice, aslr), env_size, limits) = process;
+            let (page_cache, huge_pages, governor) = host;
+            Environment {
+                cpus,
+                housekeeping,
+                nice,
+                scheduler,
+                aslr,
+                env_size,
+                page_cache,
+                huge_pages,
+                governor,
+                turbo,
+                settle: Span(settle),
+                limits,
+                strict,
+            }
+        })
+        .boxed()
+}

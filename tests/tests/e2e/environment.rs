@@ -1,0 +1,234 @@
+//! The environment of runs, from the plan to the export: what was asked for, what was had, what disturbed.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use speedup_tests::ledger::{Ledger, Row};
+use speedup_tests::pool::{Pool, eventually};
+
+use crate::SPEEDUP;
+
+const HEAD: &str = "[experiment]\nname = \"environment\"\nseed = 5\n[versions.old]\nbaseline = true\n[versions.new]\n\
+    [independence]\npolicy = \"any\"\n[output]\nkeep_of = \"all\"\n[repetitions]\nruns = 3\n";
+
+fn done(pool: &Pool, plan: &str) -> Ledger {
+    let experiment = pool.submit(plan, &[]);
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    Ledger::read(&pool.export(&experiment))
+}
+
+/// The lines that the program of a row wrote, from the export with the output that was kept.
+fn kept(pool: &Pool, plan: &str) -> Vec<(serde_json::Value, Vec<String>)> {
+    let experiment = pool.submit(plan, &[]);
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let output = pool.speedup(&["export", &experiment, "--format", "jsonl", "-o", "-"]);
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let rows = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    rows.map(|row| {
+        let lines = row["stdout_kept"].as_str().unwrap_or_default().lines().map(str::to_owned).collect();
+        (row, lines)
+    })
+    .collect()
+}
+
+#[test]
+fn a_program_has_the_environment_of_its_plan() {
+    let pool = Pool::start(SPEEDUP, 1);
+    let plan = format!(
+        "{HEAD}[benchmarks.look]\nshell = '''\ngrep Cpus_allowed_list /proc/self/status | cut -f2\n\
+         cut -d' ' -f19,41 /proc/self/stat\ncat /proc/self/personality\n\
+         tr -d -c '\\000' < /proc/self/environ | wc -c\nwc -c < /proc/self/environ\nulimit -n\ncat prepared'''\nwarmup = 1\n\
+         [prepare]\nshell = \"echo {{benchmark}} {{version}} > prepared\"\n\
+         [cleanup]\nshell = \"test -e prepared && echo done >> {{input}}/../cleanups\"\n\
+         [environment]\ncpus = \"0\"\nnice = 19\nscheduler = \"batch\"\naslr = false\nenv_bytes = 4000\n\
+         page_cache = \"keep\"\nsettle = \"5ms\"\nlimits.open_files = 99\n"
+    );
+    let rows = kept(&pool, &plan);
+    assert_eq!(rows.len(), 6);
+    for (row, lines) in rows {
+        let version = row["version"].as_str().expect("a version");
+        assert_eq!(row["outcome"], "measured", "{row}");
+        assert_eq!(lines[..3], ["0", "19 3", "00040000"], "{row}");
+        assert_eq!(lines[4], "4000", "the size is that of the plan: {row}");
+        assert_eq!(lines[5..], ["99".to_owned(), format!("look {version}")]);
+        assert_eq!(
+            (&row["unmet"], &row["cpus"], &row["env_bytes"]),
+            (&"".into(), &"0".into(), &4_000.into())
+        );
+        assert!(row["disturbed"].is_boolean() && row["steal_ns"].is_u64(), "{row}");
+    }
+    let cleanups = find(pool.path(), "cleanups").expect("the cleanup's file");
+    let text = std::fs::read_to_string(cleanups).expect("a text");
+    assert_eq!(text.lines().count(), 12, "after each run and each warm-up");
+}
+
+#[test]
+fn the_size_of_the_environment_is_drawn_by_the_plans_seed() {
+    let plan =
+        format!("{HEAD}[benchmarks.true]\ncommand = [\"true\"]\n[environment]\nenv_bytes_random = 4096\n");
+    let sizes = || {
+        let pool = Pool::start(SPEEDUP, 1);
+        let ledger = done(&pool, &plan);
+        let size = |row: &Row| (row["run"].clone(), row["env_bytes"].parse::<u64>().expect("a size"));
+        let mut sizes: Vec<(String, u64)> = ledger.rows.iter().map(size).collect();
+        sizes.sort();
+        // The directories of two pools have names of one length.
+        sizes
+    };
+    let (first, second) = (sizes(), sizes());
+    assert_eq!(first, second);
+    let distinct: std::collections::BTreeSet<u64> = first.iter().map(|(_, size)| *size).collect();
+    assert!(distinct.len() > 3, "{first:?}");
+}
+
+#[test]
+fn what_a_host_cannot_do_is_recorded_or_refused() {
+    let mut pool = Pool::without_agents(SPEEDUP);
+    let machine = tempfile::tempdir().expect("a machine without governors");
+    pool.add_agent_on(machine.path());
+    pool.wait_for_hosts(1);
+    let plan = |strict: bool| {
+        format!(
+            "{HEAD}[benchmarks.true]\ncommand = [\"true\"]\n[limits]\nattempts = 1\n\
+             [environment]\ngovernor = \"performance\"\nturbo = false\ncpus = \"numa:7\"\npage_cache = \"drop\"\n\
+             strict = {strict}\n"
+        )
+    };
+    for row in &done(&pool, &plan(false)).rows {
+        assert_eq!(
+            (row["outcome"].as_str(), row["unmet"].as_str()),
+            ("measured", "cpus page_cache governor turbo")
+        );
+        assert_eq!(
+            (row["load_before_percent"].as_str(), row["steal_ns"].as_str()),
+            ("", ""),
+            "absent, not zero"
+        );
+    }
+    let experiment = pool.submit(&plan(true), &[]);
+    let paused = eventually("the experiment is given up", || {
+        let listed = pool.json(&["list"])?;
+        let one = listed.as_array()?.iter().find(|one| one["experiment"] == experiment.as_str())?.clone();
+        (one["phase"] != "running").then_some(one)
+    });
+    let text = pool.export(&experiment);
+    assert!(text.contains("governor: this host has no frequency governors"), "{paused}: {text}");
+    // The agent is as well as before.
+    assert!(done(&pool, &plan(false)).rows.iter().all(|row| row["outcome"] == "measured"));
+}
+
+#[test]
+fn a_failed_preparation_is_no_run_and_a_failed_cleanup_marks_it() {
+    let pool = Pool::start(SPEEDUP, 1);
+    let plan =
+        |more: &str| format!("{HEAD}[benchmarks.true]\ncommand = [\"true\"]\n[limits]\nattempts = 1\n{more}");
+    for row in &done(&pool, &plan("[cleanup]\nshell = \"echo no >&2; exit 3\"\n")).rows {
+        assert_eq!((row["outcome"].as_str(), row["disturbed"].as_str()), ("measured", "true"));
+        assert!(row["disturbances"].contains("cleanup_failed"), "{row:?}");
+    }
+    let experiment = pool.submit(&plan("[prepare]\nshell = \"echo no >&2; exit 3\"\n"), &[]);
+    eventually("a run is abandoned", || {
+        pool.export(&experiment).contains("the preparation ended with exit code 3: no").then_some(())
+    });
+}
+
+#[test]
+fn settings_of_the_host_are_put_back_also_after_a_kill() {
+    let machine = tempfile::tempdir().expect("a machine");
+    let governor = machine.path().join("sys/devices/system/cpu/cpufreq/policy0/scaling_governor");
+    let write = |path: &Path, text: &str| {
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        std::fs::write(path, text).expect("a file");
+    };
+    write(&governor, "powersave\n");
+    write(&governor.with_file_name("affected_cpus"), "0\n");
+    write(&machine.path().join("sys/devices/system/cpu/online"), "0\n");
+    let read = || std::fs::read_to_string(&governor).expect("a governor").trim().to_owned();
+
+    let mut pool = Pool::without_agents(SPEEDUP);
+    let number = pool.add_agent_on(machine.path());
+    pool.wait_for_hosts(1);
+    let plan = |nap: &str| {
+        format!(
+            "{HEAD}[benchmarks.nap]\ncommand = [\"sleep\", \"{nap}\"]\n[limits]\nattempts = 9\n\
+            [environment]\ngovernor = \"performance\"\n"
+        )
+    };
+    assert!(done(&pool, &plan("0.01")).rows.iter().all(|row| row["unmet"].is_empty()));
+    eventually("an idle agent puts it back", || (read() == "powersave").then_some(()));
+
+    let experiment = pool.submit(&plan("0.5"), &[]);
+    eventually("a run is under way", || (read() == "performance").then_some(()));
+    pool.kill_agent(number);
+    assert_eq!(read(), "performance", "nobody was there to put it back");
+    assert!(pool.speedup(&["cancel", &experiment]).status.success());
+    pool.start_agent_on(number, machine.path());
+    eventually("the next start puts it back", || (read() == "powersave").then_some(()));
+}
+
+#[test]
+fn a_busy_neighbour_is_noticed() {
+    let cpu = allowed_cpu();
+    let _neighbour = Neighbour::on(&cpu);
+    let pool = Pool::start(SPEEDUP, 1);
+    let plan =
+        format!("{HEAD}[benchmarks.nap]\ncommand = [\"sleep\", \"0.3\"]\n[environment]\ncpus = \"{cpu}\"\n");
+    let experiment = pool.submit(&plan, &[]);
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let ledger = Ledger::read(&pool.export(&experiment));
+    assert_eq!(ledger.assert_exactly_once(6), 6, "a disturbed run is marked and counts");
+    for row in &ledger.rows {
+        assert!(row["disturbed"] == "true" && row["disturbances"].contains("other_load"), "{row:?}");
+    }
+    let report = pool.json(&["report", &experiment]).expect("a report");
+    let codes: Vec<&str> = report["warnings"]
+        .as_array()
+        .expect("warnings")
+        .iter()
+        .filter_map(|warning| warning["code"].as_str())
+        .collect();
+    assert!(codes.contains(&"host_disturbed"), "{codes:?}");
+    assert_eq!(report["benchmarks"][0]["cells"][0]["conditions"]["disturbed"], 3);
+}
+
+/// The first CPU that this test may use.
+fn allowed_cpu() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").expect("a status");
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("a list");
+    list.trim().split(['-', ',']).next().expect("a CPU").to_owned()
+}
+
+/// A process that does nothing but use a CPU.
+struct Neighbour(Child);
+
+impl Neighbour {
+    fn on(cpu: &str) -> Self {
+        let mut command = Command::new("taskset");
+        command.args(["-c", cpu, "sh", "-c", "while :; do :; done"]);
+        Self(command.stdin(Stdio::null()).spawn().expect("taskset"))
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        // taskset becomes the shell, so this is the busy process itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A file of this name somewhere below a directory.
+fn find(directory: &Path, name: &str) -> Option<std::path::PathBuf> {
+    for entry in std::fs::read_dir(directory).ok()?.flatten() {
+        let path = entry.path();
+        if entry.file_name() == name {
+            return Some(path);
+        }
+        if let Some(found) =
+            entry.file_type().is_ok_and(|kind| kind.is_dir()).then(|| find(&path, name)).flatten()
+        {
+            return Some(found);
+        }
+    }
+    None
+}
