@@ -152,7 +152,7 @@ fn check_imported(imported: &Imported) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2 * ProptestConfig::default().cases, ..ProptestConfig::default() })]
 
     #[test]
     fn any_bytes(bytes in vec(any::<u8>(), 0..400)) {
