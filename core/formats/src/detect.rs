@@ -14,7 +14,7 @@ pub struct DetectError;
 impl DetectError {
     /// What the user can do about it.
     pub fn hint(&self) -> &'static str {
-        "hint: name the format, if it is one of hyperfine, Google Benchmark, pyperf, criterion, Go benchmark text, ReBench, \
+        "name the format, if it is one of hyperfine, Google Benchmark, pyperf, criterion, Go benchmark text, ReBench, \
          CSV with a header, JSON lines, or one number a line"
     }
 }

@@ -138,7 +138,7 @@ fn result(
     let mut fields = fields(content);
     let benchmark = fields.next().map_or("", |(_, name)| &name[PREFIX.len()..]);
     let benchmark = Name::new(benchmark).map_err(|problem| Fault::at(line, 1, problem))?;
-    let name = SeriesName {
+    let mut series = SeriesName {
         benchmark,
         version: configuration.version.clone(),
         labels: configuration.labels.clone(),
@@ -153,8 +153,7 @@ fn result(
             GoUnits::Base => measured_in(word),
             GoUnits::AsWritten => (word.to_owned(), Unit::Named(Name::beginning(word)), 0),
         };
-        let metric = Name::new(metric).map_err(|problem| at(problem.into()))?;
-        let series = name.with_metric(metric);
+        series.metric = Name::new(metric).map_err(|problem| at(problem.into()))?;
         let pushed = match decimal::read(text, shift) {
             Ok(value) => collection.push(&series, &unit, run, value),
             Err(decimal::NumberProblem::NotFinite) => collection.leave_out(&series),

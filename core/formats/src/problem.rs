@@ -215,25 +215,25 @@ impl Problem {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::TooManyBytes | Self::TooManyNodes | Self::TooManyValues | Self::TooManySeries => {
-                Some("hint: split the file, one benchmark each")
+                Some("split the file, one benchmark each")
             }
             Self::Truncated { .. } | Self::DamagedGzip => {
-                Some("hint: the file seems cut off; copy it again, or let the tool finish")
+                Some("the file seems cut off; copy it again, or let the tool finish")
             }
             Self::SummaryOnly { .. } => Some(
-                "hint: a test needs every value: export JSON from hyperfine, leave out \
+                "a test needs every value: export JSON from hyperfine, leave out \
                  --benchmark_report_aggregates_only, take criterion's sample.json",
             ),
             Self::UnknownVersion { .. } => {
-                Some("hint: export the file again with a version of the tool that is known")
+                Some("export the file again with a version of the tool that is known")
             }
             Self::NoColumn { .. } => {
-                Some("hint: name the columns that hold the benchmark, the version, the run and the value")
+                Some("name the columns that hold the benchmark, the version, the run and the value")
             }
-            Self::SecondNumber => Some("hint: for tables, write a header and name the columns"),
-            Self::NotUtf8 => Some("hint: save the file as UTF-8"),
+            Self::SecondNumber => Some("for tables, write a header and name the columns"),
+            Self::NotUtf8 => Some("save the file as UTF-8"),
             Self::Number { problem: NumberProblem::NotANumber, .. } => {
-                Some("hint: numbers are decimal with a point, without thousands separators and units")
+                Some("numbers are decimal with a point, without thousands separators and units")
             }
             Self::Number { .. }
             | Self::Unexpected { .. }

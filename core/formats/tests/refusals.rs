@@ -81,6 +81,7 @@ fn json_that_does_not_fit_has_a_pointer() {
         (r#"{"a": 1, "b": 2, "a": 3}"#, "line 1, column 25: the key a stands twice in one object"),
         (r#"{"a": 01}"#, "line 1, column 7: expected a number without leading zeros"),
         (r#"{"a": "\ud800"}"#, "line 1, column 14: expected the code of a character"),
+        (r#"{"a": "\ud83d\u1e99"}"#, "line 1, column 20: expected the code of a character"),
         (r#"{} x"#, "line 1, column 4: expected the end of the text, found 'x'"),
     ] {
         assert_eq!(
@@ -88,6 +89,13 @@ fn json_that_does_not_fit_has_a_pointer() {
             format!("not readable as hyperfine JSON: {problem}")
         );
     }
+}
+
+#[test]
+fn escaped_characters_are_read() {
+    let text = r#"{"results": [{"command": "\"\\\/\u00b5\ud83d\ude00", "times": [1]}]}"#;
+    let it = read(text.as_bytes(), Format::Hyperfine1, &Options::default()).unwrap();
+    assert_eq!(it.series[0].name.benchmark.as_str(), "\"\\/µ😀");
 }
 
 #[test]

@@ -36,11 +36,11 @@ impl WriteGoError {
     /// What the user can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Metric { .. } => "hint: leave this metric out, or give it a name without white space",
+            Self::Metric { .. } => "leave this metric out, or give it a name without white space",
             Self::Label { .. } => {
-                "hint: keys begin with a lower-case letter, without upper case, white space and colons"
+                "keys begin with a lower-case letter, without upper case, white space and colons"
             }
-            Self::Repeated { .. } => "hint: white space in names is written as `_`; rename one of the two",
+            Self::Repeated { .. } => "white space in names is written as `_`; rename one of the two",
         }
     }
 }

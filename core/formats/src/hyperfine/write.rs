@@ -47,10 +47,10 @@ impl WriteHyperfineError {
     /// What the user can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::SeveralValuesInARun { .. } => "hint: Go benchmark text keeps the iterations of a run",
-            Self::NoPlace { .. } => "hint: leave this metric out, or write Go benchmark text",
-            Self::UnevenRuns { .. } | Self::Repeated { .. } => "hint: write Go benchmark text",
-            Self::NotWholeBytes { .. } => "hint: write hyperfine's second format",
+            Self::SeveralValuesInARun { .. } => "Go benchmark text keeps the iterations of a run",
+            Self::NoPlace { .. } => "leave this metric out, or write Go benchmark text",
+            Self::UnevenRuns { .. } | Self::Repeated { .. } => "write Go benchmark text",
+            Self::NotWholeBytes { .. } => "write hyperfine's second format",
         }
     }
 }

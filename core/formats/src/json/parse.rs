@@ -242,9 +242,11 @@ impl<'a> Parser<'a> {
         if (0xd800..0xdc00).contains(&first) && self.rest().starts_with("\\u") {
             self.at += 2;
             let second = self.four_digits()?;
-            let code = 0x10000 + ((first - 0xd800) << 10) + second.wrapping_sub(0xdc00);
-            let is_half = (0xdc00..0xe000).contains(&second);
-            return char::from_u32(code).filter(|_| is_half).ok_or(Problem::Expected { expected: EXPECTED });
+            if !(0xdc00..0xe000).contains(&second) {
+                return Err(Problem::Expected { expected: EXPECTED });
+            }
+            let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+            return char::from_u32(code).ok_or(Problem::Expected { expected: EXPECTED });
         }
         char::from_u32(first).ok_or(Problem::Expected { expected: EXPECTED })
     }
