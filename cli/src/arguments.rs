@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::command::{
-    agent, cancel, coordinator, explain, export, extend, hosts, list, pause, plan, report, resume, run,
-    submit, wait, watch,
+    agent, bench, cancel, coordinator, explain, export, extend, hosts, list, pause, plan, report, resume,
+    run, submit, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -35,6 +35,7 @@ fn filter(text: &str) -> Result<String, tracing_subscriber::filter::ParseError> 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Run(run::Arguments),
+    Bench(bench::Arguments),
     #[command(subcommand)]
     Coordinator(coordinator::Verb),
     #[command(subcommand)]

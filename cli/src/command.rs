@@ -1,6 +1,7 @@
 //! One file a verb. Each takes its arguments and the console, and ends in an exit code or a failure.
 
 pub(crate) mod agent;
+pub(crate) mod bench;
 pub(crate) mod cancel;
 pub(crate) mod coordinator;
 pub(crate) mod explain;
@@ -40,6 +41,7 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         // The agent counts on being alone in its process: no other thread may exist.
         Verb::Agent(verb) => agent::execute(verb, console),
         Verb::Plan(verb) => plan::execute(verb, console),
+        Verb::Bench(arguments) => block_on(bench::execute(arguments, console)),
         Verb::Run(arguments) => block_on(run::execute(arguments, console)),
         Verb::Coordinator(verb) => block_on(coordinator::execute(verb, console)),
         Verb::Hosts(verb) => block_on(hosts::execute(verb, console)),

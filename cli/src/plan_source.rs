@@ -81,7 +81,8 @@ fn read(from: impl Read) -> Result<String, Error> {
 }
 
 /// A seed nobody chose, from the system's source of randomness by way of a random id.
-fn drawn_seed() -> Seed {
+/// A seed that nobody chose.
+pub(crate) fn drawn_seed() -> Seed {
     let (_, random) = Uuid::new_v4().as_u64_pair();
     Seed(random & ((1 << SEED_BITS) - 1))
 }

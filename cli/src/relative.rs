@@ -16,7 +16,8 @@ pub(crate) fn warn(experiment: &Experiment, console: &Console) {
 
 /// The first such benchmark, and its program; one is enough to learn it.
 fn first(experiment: &Experiment) -> Option<(&str, &str)> {
-    experiment.benchmarks.iter().find_map(|benchmark| {
+    let in_new_directory = experiment.benchmarks.iter().filter(|benchmark| benchmark.directory.is_none());
+    in_new_directory.into_iter().find_map(|benchmark| {
         let program = match &benchmark.command {
             CommandLine::Exact(words) => words.first()?.as_str(),
             CommandLine::Shell(line) => line.split_whitespace().next()?,

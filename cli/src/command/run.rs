@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::plan_source::PlanArguments;
 use crate::relative;
-use session::Session;
+pub(crate) use session::Session;
 
 /// Carries out a plan on this machine alone and reports: embedded coordinator, one local agent, nothing to set up
 #[derive(Debug, Args)]

@@ -34,7 +34,7 @@ const NO_PATIENCE: Duration = Duration::ZERO;
 
 /// A coordinator and an agent.
 #[derive(Debug)]
-pub(super) struct Session<'a> {
+pub(crate) struct Session<'a> {
     console: &'a Console,
     data: PathBuf,
     connection: Connection,
@@ -54,7 +54,7 @@ enum End {
 
 impl<'a> Session<'a> {
     /// Starts both, and waits until the agent has joined.
-    pub(super) async fn start(console: &'a Console, data: PathBuf) -> Result<Self, Failure> {
+    pub(crate) async fn start(console: &'a Console, data: PathBuf) -> Result<Self, Failure> {
         let coordinator = compose::embedded(&data).await?;
         let connection = Connection::within(coordinator).await?;
         cancel_leftovers(&connection, console).await?;
@@ -70,7 +70,7 @@ impl<'a> Session<'a> {
     }
 
     /// Carries an experiment out, reports, and ends.
-    pub(super) async fn carry_out(mut self, experiment: Experiment, output: Output) -> Result<Exit, Failure> {
+    pub(crate) async fn carry_out(mut self, experiment: Experiment, output: Output) -> Result<Exit, Failure> {
         let done = self.submit_and_report(experiment, output).await;
         let patience = match done {
             Ok(Exit::Interrupted) | Err(_) => AGENT_END_AT_ONCE,

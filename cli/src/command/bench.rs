@@ -1,0 +1,129 @@
+//! `speedup bench`: two or more commands compared on this machine, without a plan file.
+//!
+//! In reading order: [`Arguments`], `variant` (the commands with their parameters filled in), `experiment` (what is
+//! carried out), `around` (what is executed before and after it all), `hyperfine` (the values for other tools).
+
+mod around;
+mod experiment;
+mod hyperfine;
+mod variant;
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+
+use crate::arguments::OutputArgument;
+use crate::command::run::Session;
+use crate::console::Console;
+use crate::directories;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use variant::{Scan, Variant};
+
+/// Compares commands on this machine: interleaved at random, one process at a time, with tests and intervals
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  speedup bench 'sort words.txt' 'LC_ALL=C sort words.txt'\n  \
+    speedup bench -N -r 50 -w 3 'gzip -k -f -1 words.txt' 'gzip -k -f -9 words.txt'\n  \
+    speedup bench -L threads 1,2,4 -p 'make clean' 'make -j{threads}'\n\n\
+    The first command is the baseline. The runs of all commands are drawn into one random order, so that whatever drifts \
+    on this machine meets all of them alike. They still share one machine: the report says that independence was not \
+    provided. For a claim that holds beyond this machine, write a plan and submit it to a pool of hosts.\n\n\
+    Commands stand in this directory and see HOME, PATH, LANG, LC_ALL, TZ and LD_LIBRARY_PATH of this shell, and what \
+    --env names.")]
+pub(crate) struct Arguments {
+    /// The commands, the baseline first
+    #[arg(value_name = "COMMAND", required = true)]
+    commands: Vec<String>,
+    /// Timed runs of each command
+    #[arg(short, long, value_name = "N", default_value_t = 31)]
+    runs: u32,
+    /// Executions of each command before the first timed run
+    #[arg(short, long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    warmup: u32,
+    /// Executed by the shell before each timed run, outside the clock
+    #[arg(short, long, value_name = "COMMAND")]
+    prepare: Option<String>,
+    /// Executed by the shell after each timed run, outside the clock
+    #[arg(short = 'C', long, value_name = "COMMAND")]
+    conclude: Option<String>,
+    /// Executed by the shell once before everything
+    #[arg(short, long, value_name = "COMMAND")]
+    setup: Option<String>,
+    /// Executed by the shell once after everything
+    #[arg(short, long, value_name = "COMMAND")]
+    cleanup: Option<String>,
+    /// Execute the commands directly; otherwise the start of /bin/sh is part of each time alike
+    #[arg(short = 'N', long = "no-shell")]
+    no_shell: bool,
+    /// A parameter: {VAR} in commands stands for each of the values in turn
+    #[arg(short = 'L', long, num_args = 2, value_names = ["VAR", "VALUES"], action = clap::ArgAction::Append)]
+    parameter_list: Vec<String>,
+    /// A parameter: {VAR} in commands stands for each number from MIN to MAX
+    #[arg(short = 'P', long, num_args = 3, value_names = ["VAR", "MIN", "MAX"], action = clap::ArgAction::Append,
+        allow_negative_numbers = true)]
+    parameter_scan: Vec<String>,
+    /// The step of the parameter scans
+    #[arg(short = 'D', long, value_name = "STEP", default_value = "1", requires = "parameter_scan")]
+    parameter_step_size: String,
+    /// Count runs that end with another exit code than 0: with these, or with any
+    #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+    ignore_failure: Option<experiment::Ignored>,
+    /// What to call a command, in the order of the commands
+    #[arg(short = 'n', long, value_name = "NAME")]
+    command_name: Vec<String>,
+    /// A variable of the environment for the commands: a value, or the one of this shell
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    env: Vec<String>,
+    /// A run that lasts longer has failed
+    #[arg(long, value_name = "TIME", default_value = "1h")]
+    timeout: jiff::SignedDuration,
+    /// The confidence level of tests and intervals
+    #[arg(long, value_name = "LEVEL", default_value_t = 0.95)]
+    confidence: f64,
+    /// All randomness comes from here; drawn when absent
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Write the times as hyperfine does (its first JSON format, which most tools read)
+    #[arg(long, value_name = "FILE")]
+    export_json: Option<PathBuf>,
+    /// Where all that is measured is kept [default: $XDG_STATE_HOME/speedup/local]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let directory = std::env::current_dir().context("cannot tell the current directory");
+    let directory = directory.map_err(Failure::infrastructure)?;
+    let scans =
+        Scan::all(&arguments.parameter_list, &arguments.parameter_scan, &arguments.parameter_step_size)?;
+    let variants = Variant::all(&arguments.commands, &scans, &arguments.command_name)?;
+    let experiment = experiment::build(&arguments, &variants, &directory)?;
+    let data = directories::or_state(arguments.data.as_deref(), "local")?;
+    for Variant { name, command, .. } in &variants {
+        console.talk(format_args!("{name}: {command}"));
+    }
+    if let Some(setup) = &arguments.setup {
+        around::shell(&experiment, "the setup", setup)?;
+    }
+    let done = match around::warm_up(&experiment, arguments.warmup) {
+        Ok(()) => {
+            let session = Session::start(console, data.clone()).await?;
+            session.carry_out(experiment.clone(), arguments.output.output).await
+        }
+        Err(failure) => Err(failure),
+    };
+    // What was set up is cleaned up, whatever happened in between.
+    let cleaned = match &arguments.cleanup {
+        Some(cleanup) => around::shell(&experiment, "the cleanup", cleanup),
+        None => Ok(()),
+    };
+    let exit = done?;
+    cleaned?;
+    if let Some(path) = &arguments.export_json {
+        hyperfine::write(path, &data, &variants).await?;
+    }
+    Ok(exit)
+}

@@ -1,0 +1,80 @@
+//! The times for other tools, as hyperfine's first JSON format.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Context as _;
+use speedup_core::event::{AttemptEnd, EndedAttempt};
+use speedup_core::experiment::Metric;
+use speedup_core::id::{RunIndex, VersionIndex};
+use speedup_core::record::Outcome;
+use speedup_formats::{MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, USER, Unit, write_hyperfine_1};
+
+use super::variant::Variant;
+use crate::attempts::Attempts;
+use crate::compose;
+use crate::connection::Connection;
+use crate::failure::Failure;
+use crate::selector::Selector;
+
+/// The metrics that the format has, with their name and unit there, and how much of ours is one of it.
+const METRICS: [(Metric, &str, Unit, f64); 4] = [
+    (Metric::Wall, speedup_formats::WALL, Unit::Seconds, 1e9),
+    (Metric::User, USER, Unit::Seconds, 1e9),
+    (Metric::System, SYSTEM, Unit::Seconds, 1e9),
+    (Metric::MaxRss, MAX_RSS, Unit::Bytes, 1.0),
+];
+
+/// Writes what the newest experiment of the data directory measured.
+pub(super) async fn write(path: &Path, data: &Path, variants: &[Variant]) -> Result<(), Failure> {
+    let coordinator = compose::embedded(data).await?;
+    let connection = Connection::within(coordinator).await?;
+    let measured = measured(&connection).await;
+    connection.close().await;
+    let series = series(&measured?, variants)?;
+    let text = write_hyperfine_1(&series).map_err(|error| {
+        let hint = error.hint().trim_start_matches("hint: ");
+        Failure::usage(error).context("cannot write the times as hyperfine does").hint(hint)
+    })?;
+    let tried = || format!("cannot write {}", path.display());
+    std::fs::write(path, text).with_context(tried).map_err(Failure::usage)
+}
+
+/// The measured values by version, each run with all its metrics, in run order.
+type Measured = BTreeMap<VersionIndex, BTreeMap<RunIndex, BTreeMap<Metric, u64>>>;
+
+async fn measured(connection: &Connection) -> Result<Measured, Failure> {
+    let experiment = Selector::Last.resolve(&mut connection.experiments()).await?;
+    let mut attempts = Attempts::open(connection, experiment).await?;
+    let mut measured = Measured::new();
+    while let Some(page) = attempts.page().await? {
+        for EndedAttempt { lease, end, .. } in page {
+            let AttemptEnd::Reported(record) = end else { continue };
+            if record.outcome == Outcome::Measured {
+                let version = attempts.plan.cell(lease.run).version;
+                measured.entry(version).or_default().insert(lease.run, record.metrics);
+            }
+        }
+    }
+    Ok(measured)
+}
+
+fn series(measured: &Measured, variants: &[Variant]) -> Result<Vec<Series>, Failure> {
+    let mut series = Vec::new();
+    for (version, variant) in (0..).zip(variants) {
+        let Some(runs) = measured.get(&VersionIndex(version)) else { continue };
+        let name = |text: &str| Name::new(text).map_err(Failure::usage);
+        let labels: Result<BTreeMap<Name, Name>, Failure> =
+            variant.parameters.iter().map(|(key, value)| Ok((name(key)?, name(value)?))).collect();
+        let of = SeriesName { labels: labels?, ..SeriesName::wall(name(&variant.command)?) };
+        for (metric, word, unit, scale) in METRICS {
+            // A metric that some run lacks has no place in the format.
+            let values: Option<Vec<[f64; 1]>> =
+                runs.values().map(|run| Some([*run.get(&metric)? as f64 / scale])).collect();
+            if let Some(Ok(runs)) = values.map(Runs::new) {
+                series.push(Series { name: of.with_metric(name(word)?), unit, runs });
+            }
+        }
+    }
+    Ok(series)
+}

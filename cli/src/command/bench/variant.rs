@@ -1,0 +1,235 @@
+//! The commands with their parameters filled in: one variant for each combination of values.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::anyhow;
+use speedup_core::experiment::{MAX_NAME_BYTES, MAX_VERSIONS};
+use speedup_core::template::is_identifier;
+
+use super::experiment::OWN;
+use crate::failure::Failure;
+
+/// Longest name that is made of a command: it stands in tables.
+const NAME_CHARACTERS: usize = 32;
+/// Decimal places of a scan: more would be rounding.
+const MAX_PLACES: usize = 9;
+
+/// A parameter with its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Scan {
+    variable: String,
+    values: Vec<String>,
+}
+
+/// One command to compare.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Variant {
+    /// What it is called in reports.
+    pub(super) name: String,
+    /// What is executed.
+    pub(super) command: String,
+    /// The values of its parameters.
+    pub(super) parameters: BTreeMap<String, String>,
+}
+
+impl Scan {
+    /// The parameters of the arguments: pairs of variable and values, triples of variable, least and largest.
+    pub(super) fn all(lists: &[String], ranges: &[String], step: &str) -> Result<Vec<Self>, Failure> {
+        let mut scans = Vec::new();
+        for pair in lists.chunks_exact(2) {
+            let values = pair[1].split(',').map(str::to_owned).collect();
+            scans.push(Self::new(&pair[0], values)?);
+        }
+        for triple in ranges.chunks_exact(3) {
+            scans.push(Self::new(&triple[0], range(&triple[1], &triple[2], step)?)?);
+        }
+        let mut seen = BTreeSet::new();
+        match scans.iter().find(|scan| !seen.insert(&scan.variable)) {
+            None => Ok(scans),
+            Some(scan) => Err(Failure::usage(anyhow!("the parameter {} is given twice", scan.variable))),
+        }
+    }
+
+    fn new(variable: &str, values: Vec<String>) -> Result<Self, Failure> {
+        if !is_identifier(variable) {
+            return Err(Failure::usage(anyhow!("{variable:?} is no name for a parameter"))
+                .hint("use lower-case letters, digits and _, beginning with a letter or _"));
+        }
+        if variable.starts_with(OWN) {
+            return Err(Failure::usage(anyhow!("a parameter's name does not begin with {OWN}")));
+        }
+        Ok(Self { variable: variable.to_owned(), values })
+    }
+}
+
+/// The decimal numbers from `least` to `largest`, exact: in whole steps of the finest decimal place.
+fn range(least: &str, largest: &str, step: &str) -> Result<Vec<String>, Failure> {
+    let places =
+        [least, largest, step].map(|text| text.split_once('.').map_or(0, |(_, digits)| digits.len()));
+    let places = places.into_iter().max().unwrap_or(0);
+    let scaled = |text: &str| {
+        scaled(text, places).ok_or_else(|| Failure::usage(anyhow!("{text:?} is no decimal number")))
+    };
+    let (first, last, step) = (scaled(least)?, scaled(largest)?, scaled(step)?);
+    if step <= 0 || first > last {
+        return Err(Failure::usage(anyhow!("from {least} to {largest} there is no number at this step"))
+            .hint("give the smaller number first, and a step above 0"));
+    }
+    let count = (last - first) / step + 1;
+    if count > MAX_VERSIONS as i128 {
+        return Err(too_many(usize::try_from(count).unwrap_or(usize::MAX)));
+    }
+    Ok((0..count).map(|number| unscaled(first + number * step, places)).collect())
+}
+
+fn scaled(text: &str, places: usize) -> Option<i128> {
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_number = |part: &str| part.chars().all(|c| c.is_ascii_digit());
+    if places > MAX_PLACES || whole.is_empty() || !is_number(whole) || !is_number(fraction) {
+        return None;
+    }
+    let value: i64 = format!("{whole}{fraction:0<places$}").parse().ok()?;
+    Some(if negative { -i128::from(value) } else { i128::from(value) })
+}
+
+fn unscaled(value: i128, places: usize) -> String {
+    let (sign, digits) = (if value < 0 { "-" } else { "" }, value.unsigned_abs());
+    let scale = 10_u128.pow(places as u32);
+    match places {
+        0 => format!("{sign}{digits}"),
+        _ => format!("{sign}{}.{:0places$}", digits / scale, digits % scale),
+    }
+}
+
+impl Variant {
+    /// Every command with every combination of values, in that order.
+    pub(super) fn all(commands: &[String], scans: &[Scan], names: &[String]) -> Result<Vec<Self>, Failure> {
+        let combinations: usize = scans.iter().map(|scan| scan.values.len()).product();
+        let count = commands.len().saturating_mul(combinations);
+        if count > MAX_VERSIONS {
+            return Err(too_many(count));
+        }
+        if count < 2 {
+            return Err(Failure::usage(anyhow!("there is one command, and nothing to compare it with"))
+                .hint("give two commands, or a parameter: -L threads 1,2 'make -j{threads}'"));
+        }
+        if names.len() > commands.len() && names.len() != count {
+            return Err(Failure::usage(anyhow!("{} names for {} commands", names.len(), commands.len())));
+        }
+        let mut variants = Vec::new();
+        for (command, at) in commands.iter().zip(0..) {
+            for number in 0..combinations {
+                let parameters = combination(scans, number);
+                let given = names.get(if names.len() == count { variants.len() } else { at });
+                let text = parameters.iter().fold(command.clone(), |text, (variable, value)| {
+                    text.replace(&format!("{{{variable}}}"), value)
+                });
+                let named = given.map(|name| match combinations {
+                    1 => name.clone(),
+                    _ if names.len() == count => name.clone(),
+                    _ => parameters.values().fold(name.clone(), |name, value| format!("{name}-{value}")),
+                });
+                let name = fitting(named.as_ref().unwrap_or(&text));
+                variants.push(Self { name, command: text, parameters });
+            }
+        }
+        distinguish(&mut variants);
+        Ok(variants)
+    }
+}
+
+fn combination(scans: &[Scan], mut number: usize) -> BTreeMap<String, String> {
+    let mut values = BTreeMap::new();
+    for Scan { variable, values: possible } in scans {
+        values.insert(variable.clone(), possible[number % possible.len()].clone());
+        number /= possible.len();
+    }
+    values
+}
+
+/// A text as a name: what a name may not have becomes a dash.
+fn fitting(text: &str) -> String {
+    let mut name = String::new();
+    for c in text.chars() {
+        let fits = c.is_alphanumeric() || "._+".contains(c);
+        match (fits, name.ends_with('-') || name.is_empty()) {
+            (true, _) => name.push(c),
+            (false, false) => name.push('-'),
+            (false, true) => {}
+        }
+        if name.chars().count() >= NAME_CHARACTERS || name.len() + c.len_utf8() > MAX_NAME_BYTES - 4 {
+            break;
+        }
+    }
+    let name = name.trim_matches(['-', '.', '+']);
+    if name.is_empty() { "command".to_owned() } else { name.to_owned() }
+}
+
+/// Of several with one name, each but the first gets a number.
+fn distinguish(variants: &mut [Variant]) {
+    let mut taken = BTreeSet::new();
+    for variant in variants {
+        let plain = variant.name.clone();
+        let numbered = (2..).map(|number| format!("{plain}-{number}"));
+        let free = std::iter::once(plain.clone()).chain(numbered).find(|name| !taken.contains(name));
+        variant.name = free.unwrap_or(plain);
+        taken.insert(variant.name.clone());
+    }
+}
+
+fn too_many(count: usize) -> Failure {
+    Failure::usage(anyhow!("{count} commands with their parameters, but at most {MAX_VERSIONS} are possible"))
+        .hint("compare fewer values at once")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn every_combination_of_values_is_a_variant() {
+        let scans = Scan::all(&words(&["threads", "1,2", "level", "a,b"]), &[], "1").unwrap();
+        let variants = Variant::all(&words(&["make -j{threads} {level} {}"]), &scans, &[]).unwrap();
+        let commands: Vec<&str> = variants.iter().map(|variant| variant.command.as_str()).collect();
+        assert_eq!(commands, ["make -j1 a {}", "make -j2 a {}", "make -j1 b {}", "make -j2 b {}"]);
+        let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
+        assert_eq!(names, ["make-j1-a", "make-j2-a", "make-j1-b", "make-j2-b"]);
+    }
+
+    #[test]
+    fn a_scan_is_exact_in_decimals() {
+        assert_eq!(range("0", "0.3", "0.1").unwrap(), ["0.0", "0.1", "0.2", "0.3"]);
+        assert_eq!(range("-1", "1", "1").unwrap(), ["-1", "0", "1"]);
+        assert_eq!(range("-0.5", "0", "0.25").unwrap(), ["-0.50", "-0.25", "0.00"]);
+        assert!(
+            range("1", "0", "1").is_err() && range("0", "1", "0").is_err() && range("0", "1e3", "1").is_err()
+        );
+        assert!(range("0", "99999999", "0.000001").is_err());
+    }
+
+    #[test]
+    fn names_fit_and_differ() {
+        let variants =
+            Variant::all(&words(&["true", "true", "/bin/true"]), &[], &words(&["a b", "-"])).unwrap();
+        let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
+        assert_eq!(names, ["a-b", "command", "bin-true"]);
+        let twice = Variant::all(&words(&["true", "true"]), &[], &[]).unwrap();
+        assert_eq!(twice[1].name, "true-2");
+        let long = "ß".repeat(500);
+        assert!(fitting(&long).len() <= MAX_NAME_BYTES);
+    }
+
+    #[test]
+    fn nothing_to_compare_and_too_much_are_refused() {
+        assert!(Variant::all(&words(&["true"]), &[], &[]).is_err());
+        let scans = Scan::all(&words(&["n", &vec!["1"; 65].join(",")]), &[], "1").unwrap();
+        assert!(Variant::all(&words(&["true {n}"]), &scans, &[]).is_err());
+        assert!(Scan::all(&words(&["N!", "1"]), &[], "1").is_err());
+        assert!(Scan::all(&words(&["n", "1", "n", "2"]), &[], "1").is_err());
+    }
+}
