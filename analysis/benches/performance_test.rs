@@ -1,7 +1,6 @@
 //! Milliseconds a hierarchical performance test: one speedup under test, and the r-Speedup searched exactly.
 //!
 //! `cargo bench -p speedup-analysis --bench performance_test`
-#![expect(missing_docs, reason = "criterion's macros make public functions")]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng};

@@ -2,7 +2,6 @@
 //! made, which several tests share.
 //!
 //! `cargo bench -p speedup-analysis --bench tests`
-#![expect(missing_docs, reason = "criterion's macros make public functions")]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng};
