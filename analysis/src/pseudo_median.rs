@@ -6,8 +6,8 @@
 //! n(n+1)/2 is found by halving the floating-point numbers, without listing the pairs.
 
 use crate::distribution::normal;
-use crate::signed_rank::{EXACT_BELOW, SignedRankLaw};
-use crate::{Caveat, ConfidenceLevel, Interval, RatioInterval, Sample, Unbounded};
+use crate::signed_rank::{EXACT_BELOW, SignedRankError, SignedRankLaw};
+use crate::{Caveat, ConfidenceLevel, Interval, Sample};
 
 /// All the Walsh averages of differences.
 #[derive(Clone, Copy, Debug)]
@@ -36,17 +36,18 @@ impl<'a> PseudoMedian<'a> {
     }
 
     /// The two-sided interval at the least level not below `level` that order statistics offer.
-    pub fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
+    ///
+    /// # Errors
+    /// [`SignedRankError::TooFew`] where not even the extremes reach `level`.
+    pub fn interval(&self, level: ConfidenceLevel) -> Result<Interval, SignedRankError> {
         let n = self.differences.len();
         let law = if n < EXACT_BELOW { SignedRankLaw::new(n).ok() } else { None };
         let (method, depth) = match &law {
             Some(law) => (Self::NAME_EXACT, exact_depth(law, level)),
             None => (Self::NAME_NORMAL, normal_depth(n, level)),
         };
-        let Some((k, miss)) = depth else {
-            return RatioInterval::Unbounded { method, level, reason: Unbounded::TooFewRuns };
-        };
-        RatioInterval::Bounded(Interval {
+        let (k, miss) = depth.ok_or(SignedRankError::TooFew { n })?;
+        Ok(Interval {
             method,
             lower: self.kth_average(k),
             upper: self.kth_average(self.averages() + 1 - k),
@@ -128,8 +129,9 @@ mod tests {
         let pseudo_median = PseudoMedian::new(&differences);
         assert_eq!(pseudo_median.estimate(), 1.75);
         let interval = pseudo_median.interval(ConfidenceLevel::new(0.75).unwrap());
-        let interval = interval.bounded().unwrap();
+        let interval = interval.unwrap();
         assert_eq!((interval.lower, interval.upper, interval.level.get()), (-1.0, 4.0, 0.75));
-        assert!(pseudo_median.interval(ConfidenceLevel::USUAL).bounded().is_none());
+        let too_few = pseudo_median.interval(ConfidenceLevel::USUAL).unwrap_err();
+        assert_eq!(too_few, SignedRankError::TooFew { n: 3 });
     }
 }

@@ -88,6 +88,14 @@ pub enum SignedRankError {
     /// The exact law assumes that no difference is zero and no two magnitudes are equal.
     #[error("the exact signed-rank law has no place for ties and zeros\nhint: use the normal law")]
     TiesOrZeros,
+    /// Too few for an interval at the level asked for.
+    #[error(
+        "{n} differences are too few for an interval at this level\nhint: plan more runs, or ask for a lower level"
+    )]
+    TooFew {
+        /// How many there are.
+        n: usize,
+    },
     /// More choices of signs than can be counted.
     #[error("the exact law of {n} differences is too large to count\nhint: use the normal law")]
     TooMany {

@@ -4,6 +4,9 @@
 //! `SPEEDUP_CALIBRATION_SCALE`, a whole number, multiplies the simulations.
 #![expect(clippy::print_stdout, reason = "the figures found are printed, for --nocapture")]
 
+#[path = "paper_002/table_1.rs"]
+mod table_1;
+
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use speedup_analysis::distribution::{Tails, normal};
@@ -99,14 +102,17 @@ fn a_small_gain_on_every_benchmark_is_found_by_enough_runs() {
 #[test]
 fn runs_redrawn_from_table_1_give_about_its_confidence() {
     let mut random = ChaCha8Rng::seed_from_u64(9);
-    let mut redrawn = |row: &[u32; 5]| {
-        let score = |_| f64::from(row[random.random_range(0..5)]) / 100.0;
-        Sample::new((0..5).map(score).collect()).expect("scores")
+    let printed = table_1::suite();
+    let mut redrawn = |scores: &Sample, divisor: f64| {
+        let runs = scores.in_run_order();
+        let score = |_| runs[random.random_range(0..runs.len())] / divisor;
+        Sample::new((0..runs.len()).map(score).collect()).expect("scores")
     };
     let (mut hierarchical, mut paired, mut unpaired) = (0.0, 0.0, 0.0);
     for _ in 0..simulations() {
-        let x: Vec<Sample> = TABLE_1.iter().map(|(x, _)| redrawn(x)).collect();
-        let y: Vec<Sample> = TABLE_1.iter().map(|(_, y)| redrawn(y)).collect();
+        let benchmarks = printed.benchmarks();
+        let x: Vec<Sample> = benchmarks.iter().map(|b| redrawn(&b.candidate, table_1::SPEEDUP)).collect();
+        let y: Vec<Sample> = benchmarks.iter().map(|b| redrawn(&b.baseline, 1.0)).collect();
         let means =
             |rows: &[Sample]| Sample::new(rows.iter().map(Sample::mean).collect()).expect("mean scores");
         let (mean_x, mean_y) = (means(&x), means(&y));
@@ -122,21 +128,3 @@ fn runs_redrawn_from_table_1_give_about_its_confidence() {
     println!("average confidence: {hierarchical:.3} here, paired t {paired:.3}, Welch {unpaired:.3}");
     assert!((0.94..0.97).contains(&hierarchical), "{hierarchical}");
 }
-
-/// Table 1 of 002, in hundredths: the scores of X divided by 1.76, and of Y.
-const TABLE_1: [([u32; 5], [u32; 5]); 14] = [
-    ([53, 54, 54, 53, 54], [100, 105, 104, 103, 104]),
-    ([97, 95, 93, 96, 96], [100, 98, 101, 99, 98]),
-    ([74, 76, 74, 78, 76], [100, 103, 102, 105, 103]),
-    ([107, 103, 105, 102, 105], [100, 105, 104, 104, 105]),
-    ([129, 126, 127, 127, 125], [100, 101, 102, 98, 100]),
-    ([146, 148, 138, 153, 155], [100, 96, 104, 87, 99]),
-    ([117, 115, 94, 116, 113], [100, 91, 100, 98, 86]),
-    ([195, 198, 192, 193, 193], [100, 98, 97, 90, 98]),
-    ([101, 101, 101, 99, 101], [100, 100, 100, 100, 100]),
-    ([247, 251, 253, 244, 211], [100, 86, 95, 103, 97]),
-    ([141, 139, 143, 121, 137], [100, 109, 107, 114, 107]),
-    ([92, 94, 92, 92, 93], [100, 100, 100, 100, 100]),
-    ([164, 166, 159, 164, 163], [100, 95, 84, 93, 96]),
-    ([184, 188, 178, 180, 177], [100, 102, 98, 87, 104]),
-];

@@ -24,6 +24,8 @@ mod protocol;
 mod signed_rank;
 #[path = "reference/single_sample.rs"]
 mod single_sample;
+#[path = "paper_002/table_1.rs"]
+mod table_1;
 #[path = "reference/two_samples.rs"]
 mod two_samples;
 

@@ -283,7 +283,7 @@ impl Search {
             Some(place) if place + 1 == places => ReliableSpeedup::Unbounded,
             Some(place) => ReliableSpeedup::Supremum {
                 speedup: self.speedups[place.div_ceil(2)],
-                attained: place % 2 == 0,
+                attained: place.is_multiple_of(2),
                 all_below_hold: one_range || (0..place).all(succeeds),
             },
         })
@@ -303,7 +303,7 @@ impl Search {
     /// The turning point, or a speedup between it and the next.
     fn speedup(&self, place: usize) -> f64 {
         let point = self.speedups[place / 2];
-        if place % 2 == 0 {
+        if place.is_multiple_of(2) {
             return point;
         }
         self.speedups.get(place / 2 + 1).map_or(2.0 * point, |next| point.midpoint(*next))

@@ -100,7 +100,7 @@ fn compare(
             ledger.verdict(case, field, agrees, || format!("got {got:?}, printed {printed:?}"));
         }
         Finding::Words(got) => {
-            ledger.equal(case, field, &Some(got.as_str()), &printed.and_then(Value::as_str))
+            ledger.equal(case, field, &Some(got.as_str()), &printed.and_then(Value::as_str));
         }
     }
 }
