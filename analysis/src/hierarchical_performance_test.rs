@@ -4,6 +4,23 @@
 //! counts where there is one, and is 0 where not. Over the benchmarks a signed-rank test of these differences,
 //! zeros kept, gives the confidence that one side is the better. Dividing the candidate's scores by a speedup
 //! under test γ first asks whether it is more than γ times faster (002 §4.2).
+//!
+//! ```
+//! use speedup_analysis::hierarchical_performance_test::{PerformanceRules, ReliableSpeedup, ScoreReference, ScoreSuite};
+//! use speedup_analysis::{ConfidenceLevel, HierarchicalPerformanceTest, Sample, Side, SuiteMember};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let baseline = Sample::new(vec![3.1, 3.0, 3.2, 3.05, 3.15])?;
+//! let candidate = Sample::new(vec![2.1, 2.0, 2.2, 2.05, 2.15])?;
+//! let members = vec![SuiteMember { baseline: &baseline, candidate: &candidate }; 6];
+//! let suite = ScoreSuite::of_times(&members, ScoreReference::FirstBaselineRun)?;
+//! let test = HierarchicalPerformanceTest::new(&suite, PerformanceRules::default());
+//! assert!(test.at(1.25)?.confidence(Side::Candidate) > 0.98);
+//! let reliable = test.reliable_speedup(ConfidenceLevel::USUAL)?;
+//! assert!(matches!(reliable, ReliableSpeedup::Supremum { speedup, .. } if speedup > 1.4));
+//! # Ok(())
+//! # }
+//! ```
 
 mod benchmark;
 mod score_suite;
@@ -12,7 +29,7 @@ mod speedup;
 use crate::signed_rank::{HalfIntegers, ZerosKeptSignedRank};
 use crate::{Alternative, Caveat, PValue, RankSumError, SampleError, Side};
 pub use benchmark::{BenchmarkRisk, BenchmarkVerdict, RankSumRule, Winner};
-use benchmark::{CriticalValues, divided, fewer_runs};
+use benchmark::{CriticalValues, divided};
 pub use score_suite::{LARGEST_SCORE, ScoreError, ScoreReference, ScoreSuite, ScoredBenchmark};
 use serde::Serialize;
 pub use speedup::ReliableSpeedup;
@@ -196,12 +213,9 @@ impl<'a> HierarchicalPerformanceTest<'a> {
     /// Whether its runs are so few that not even a complete separation is significant.
     fn cannot_win(&self, benchmark: &ScoredBenchmark) -> bool {
         let values = CriticalValues::new(benchmark.candidate.len(), benchmark.baseline.len());
-        fewer_runs(benchmark) < USUALLY_ENOUGH && values.critical(self.rules.risk.of(benchmark)).is_none()
+        values.critical(self.rules.risk.of(benchmark)).is_none()
     }
 }
-
-/// From this many runs of each side a complete separation has a p-value below 1e-6.
-const USUALLY_ENOUGH: usize = 12;
 
 impl PerformanceComparison {
     /// The p-value of `side` being better over the benchmarks.

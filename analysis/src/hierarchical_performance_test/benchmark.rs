@@ -91,7 +91,7 @@ impl BenchmarkRisk {
     }
 }
 
-pub(super) fn fewer_runs(benchmark: &ScoredBenchmark) -> usize {
+fn fewer_runs(benchmark: &ScoredBenchmark) -> usize {
     benchmark.candidate.len().min(benchmark.baseline.len())
 }
 

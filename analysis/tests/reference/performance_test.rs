@@ -3,7 +3,8 @@
 use crate::case::{Case, Ledger, absolute, number, relative};
 use serde_json::Value;
 use speedup_analysis::hierarchical_performance_test::{
-    BenchmarkRisk, PerformanceComparison, PerformanceRules, RankSumRule, ReliableSpeedup, ScoreSuite, Winner,
+    BenchmarkRisk, PerformanceComparison, PerformanceRules, PerformanceTestError, RankSumRule,
+    ReliableSpeedup, ScoreSuite, Winner,
 };
 use speedup_analysis::{ConfidenceLevel, HalfIntegers, HierarchicalPerformanceTest, Risk, Sample, Side};
 
@@ -14,7 +15,16 @@ const RULES: [(&str, RankSumRule); 3] = [
 ];
 
 pub(crate) fn performance_test(case: &mut Case<'_>, ledger: &mut Ledger) {
-    let suite = ScoreSuite::of_matrices(matrix(case, "/A"), matrix(case, "/B")).expect("scores");
+    let (a, b) = (matrix(case, "/A"), matrix(case, "/B"));
+    let positive = a.iter().chain(&b).all(|row| row.min() > 0.0);
+    let suite = match ScoreSuite::of_matrices(a, b) {
+        Ok(suite) => suite,
+        Err(error) => {
+            ledger.verdict(case, "/refusal", !positive, || error.to_string());
+            ledger.skip(case, "", "we refuse scores that are not positive");
+            return;
+        }
+    };
     ledger.number(case, "/gm_speedup", suite.geometric_mean_speedup(), relative(1e-12));
     let gamma = case.number("/gamma").expect("a speedup under test");
     let risk = Risk::new(case.number("/alpha").expect("a risk")).expect("a risk");
@@ -24,7 +34,17 @@ pub(crate) fn performance_test(case: &mut Case<'_>, ledger: &mut Ledger) {
         }
         let rules =
             PerformanceRules { rank_sum, risk: BenchmarkRisk::Fixed(risk), ..PerformanceRules::default() };
-        let comparison = HierarchicalPerformanceTest::new(&suite, rules).at(gamma).expect("a comparison");
+        let comparison = match HierarchicalPerformanceTest::new(&suite, rules).at(gamma) {
+            Ok(comparison) => comparison,
+            Err(PerformanceTestError::RankSum { .. }) => {
+                ledger.skip(case, &format!("/{name}"), "too many permutations to count");
+                continue;
+            }
+            Err(error) => {
+                ledger.verdict(case, &format!("/{name}"), false, || error.to_string());
+                continue;
+            }
+        };
         one_rule(case, ledger, &format!("/{name}"), &comparison);
         let suggested = PerformanceRules { risk: BenchmarkRisk::ByRuns, ..rules };
         let suggested = HierarchicalPerformanceTest::new(&suite, suggested).at(gamma).expect("a comparison");
