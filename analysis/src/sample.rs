@@ -170,7 +170,7 @@ impl Sample {
     }
 }
 
-/// `values` by [`f64::total_cmp`]; as whole numbers of the same order, which sort in half the time.
+/// `values` by [`f64::total_cmp`]; as whole numbers of the same order, which sort faster (100,000 in half the time).
 fn ascending(values: &[f64]) -> Vec<f64> {
     // The bits of a negative number fall as it grows: all but the sign are turned over, which turns back alike.
     let turned = |bits: i64| bits ^ (((bits >> 63) as u64) >> 1) as i64;
