@@ -262,7 +262,7 @@ impl Standing {
     fn of(program: &Resolved, work: PathBuf) -> Result<Self, NotExecuted> {
         match &program.directory {
             None => Ok(Self::alone(work)),
-            Some(directory) if Path::new(directory).is_dir() => {
+            Some(directory) if Path::new(directory).is_absolute() && Path::new(directory).is_dir() => {
                 Ok(Self { directory: directory.into(), work })
             }
             Some(directory) => {

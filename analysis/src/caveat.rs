@@ -52,6 +52,16 @@ pub enum Caveat {
     },
     /// The benchmarks were chosen, not drawn: the interval says nothing of other programs (000 §5).
     BenchmarksChosen,
+    /// Benchmarks with so few runs that not even a complete separation of their scores is significant (002
+    /// §4.1).
+    TooFewRunsToWin {
+        /// How many.
+        benchmarks: u64,
+    },
+    /// The two sides have different numbers of runs, where 002 §4.1 has the same.
+    UnequalRuns,
+    /// No benchmark has a significant difference, so there is nothing to rank (002 §4.1).
+    NoBenchmarkDiffers,
 }
 
 impl Side {
@@ -78,6 +88,9 @@ impl Caveat {
             Self::NormalApproximation => "normal_approximation",
             Self::ProportionCondition { .. } => "proportion_condition",
             Self::BenchmarksChosen => "benchmarks_chosen",
+            Self::TooFewRunsToWin { .. } => "too_few_runs_to_win",
+            Self::UnequalRuns => "unequal_runs",
+            Self::NoBenchmarkDiffers => "no_benchmark_differs",
         }
     }
 
@@ -121,6 +134,16 @@ impl Caveat {
             ),
             Self::BenchmarksChosen => "The benchmarks were chosen, not drawn at random, so the interval is \
                 not valid for other programs: draw them from a population to claim more."
+                .to_owned(),
+            Self::TooFewRunsToWin { benchmarks } => format!(
+                "{benchmarks} of the benchmarks have too few runs to show any difference and count as ties: \
+                 plan at least three runs of each version, better five."
+            ),
+            Self::UnequalRuns => "The versions have different numbers of runs; the published test has the \
+                same for both, here each counts as it is."
+                .to_owned(),
+            Self::NoBenchmarkDiffers => "No benchmark shows a difference, so the confidence says nothing: \
+                plan more runs, or take it that there is no difference."
                 .to_owned(),
         }
     }

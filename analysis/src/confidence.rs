@@ -31,6 +31,9 @@ pub enum LevelError {
     /// Not in [0, 1).
     #[error("a risk is at least 0 and below 1, and {0} is not")]
     Risk(f64),
+    /// Not in [0, 1].
+    #[error("a p-value lies between 0 and 1, and {0} does not")]
+    PValue(f64),
 }
 
 impl ConfidenceLevel {
@@ -94,6 +97,14 @@ impl Risk {
 }
 
 impl PValue {
+    /// The p-value `p` of a test made elsewhere.
+    ///
+    /// # Errors
+    /// [`LevelError::PValue`] unless 0 ≤ `p` ≤ 1.
+    pub fn new(p: f64) -> Result<Self, LevelError> {
+        if (0.0..=1.0).contains(&p) { Ok(Self(p)) } else { Err(LevelError::PValue(p)) }
+    }
+
     /// The p-value as a fraction.
     pub fn get(self) -> f64 {
         self.0

@@ -6,11 +6,13 @@
 //! In reading order:
 //! * [`Sample`], [`ConfidenceLevel`], [`Risk`], [`PValue`], [`Alternative`]: what goes in and what is asked;
 //! * [`Interval`], [`RatioInterval`], [`Caveat`]: what comes out;
-//! * [`ShapiroWilk`], [`FTest`], [`StudentTTest`] and its kin, [`RankSum`], [`KolmogorovSmirnov`]: one file a
-//!   method;
+//! * [`ShapiroWilk`], [`FTest`], [`StudentTTest`] and its kin, [`RankSum`], [`SignedRank`],
+//!   [`KolmogorovSmirnov`]: one file a method;
 //! * [`MeanRatio`], [`MedianRatio`]: by how much a version is faster;
 //! * [`SpeedupTest`]: whether it is, by the protocols of the paper;
-//! * [`Proportion`], [`Overall`], [`SuiteRatio`]: what a set of benchmarks says;
+//! * [`Proportion`], [`Overall`], [`SuiteRatio`], [`HierarchicalPerformanceTest`]: what a set of benchmarks
+//!   says;
+//! * [`Adjustment`]: p-values of many tests at once;
 //! * [`study`]: from the attempts of an experiment to its report;
 //! * [`distribution`]: the functions under all of these.
 //!
@@ -41,14 +43,18 @@ mod continuity;
 pub mod distribution;
 mod f_test;
 mod fisher_exact;
+pub mod hierarchical_performance_test;
 mod interval;
 mod kolmogorov_smirnov;
 mod mean_ratio;
 mod median_ratio;
+mod multiplicity;
 mod proportion;
+mod pseudo_median;
 mod rank_sum;
 mod sample;
 mod shapiro_wilk;
+mod signed_rank;
 pub mod speedup_test;
 pub mod study;
 mod suite;
@@ -61,22 +67,29 @@ pub use confidence::{ConfidenceLevel, LevelError, PValue, Risk};
 pub use continuity::Continuity;
 pub use f_test::{FTest, FTestError};
 pub use fisher_exact::FisherExact;
+pub use hierarchical_performance_test::HierarchicalPerformanceTest;
 pub use interval::{Interval, RatioInterval, Unbounded};
 pub use kolmogorov_smirnov::{
     ExactRule, KolmogorovSmirnov, KolmogorovSmirnovStatistic, LatticeTooLarge, Ties, smirnov_upper_tail,
 };
 pub use mean_ratio::{MeanRatio, RatioError};
 pub use median_ratio::MedianRatio;
+pub use multiplicity::{Adjustment, ErrorRate};
 pub use proportion::{
     PrecisionError, Proportion, ProportionError, ProportionMethod, Selection, benchmarks_by_wald,
     benchmarks_by_wilson,
 };
+pub use pseudo_median::PseudoMedian;
 pub use rank_sum::{
     ExactRankSum, NormalRankSum, PermutationRankSum, RankSum, RankSumChoice, RankSumError, RankSumLaw,
     RankSumStatistic,
 };
 pub use sample::{LARGEST_OBSERVATION, QuantileError, Sample, SampleError};
 pub use shapiro_wilk::{ShapiroWilk, ShapiroWilkError};
+pub use signed_rank::{
+    ExactSignedRank, HalfIntegers, NormalSignedRank, SignedRank, SignedRankChoice, SignedRankError,
+    SignedRankLaw, SignedRankStatistic, ZerosKeptSignedRank, paired_differences,
+};
 pub use speedup_test::SpeedupTest;
 pub use suite::{Overall, SuiteError, SuiteMember, Summary, Weights};
 pub use suite_ratio::{SuiteRatio, SuiteRatioError};

@@ -100,6 +100,11 @@ impl RankSumStatistic {
         Self { doubled_w, n: x.len(), m: y.len(), tie_term }
     }
 
+    /// 2W, a whole number.
+    pub(crate) fn doubled_w(&self) -> u64 {
+        self.doubled_w
+    }
+
     /// W: the pairs with x > y, equal pairs counting one half.
     pub fn w(&self) -> f64 {
         self.doubled_w as f64 / 2.0
@@ -247,13 +252,7 @@ impl NormalRankSum {
             return PValue::clamped(1.0);
         }
         let distance = self.statistic.w() - n * m / 2.0;
-        let half = match (self.continuity, alternative) {
-            (Continuity::Uncorrected, _) => 0.0,
-            (Continuity::Corrected, Alternative::Greater) => 0.5,
-            (Continuity::Corrected, Alternative::Less) => -0.5,
-            (Continuity::Corrected, Alternative::TwoSided) if distance == 0.0 => 0.0,
-            (Continuity::Corrected, Alternative::TwoSided) => 0.5_f64.copysign(distance),
-        };
+        let half = self.continuity.toward_mean(alternative, distance);
         let tails = normal::tails((distance - half) / variance.sqrt());
         alternative.p_value(tails.lower, tails.upper)
     }

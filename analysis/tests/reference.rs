@@ -10,12 +10,22 @@
 mod case;
 #[path = "reference/distributions.rs"]
 mod distributions;
+#[path = "reference/multiplicity.rs"]
+mod multiplicity;
+#[path = "reference/paper_examples.rs"]
+mod paper_examples;
+#[path = "reference/performance_test.rs"]
+mod performance_test;
 #[path = "reference/proportions.rs"]
 mod proportions;
 #[path = "reference/protocol.rs"]
 mod protocol;
+#[path = "reference/signed_rank.rs"]
+mod signed_rank;
 #[path = "reference/single_sample.rs"]
 mod single_sample;
+#[path = "paper_002/table_1.rs"]
+mod table_1;
 #[path = "reference/two_samples.rs"]
 mod two_samples;
 
@@ -60,14 +70,13 @@ fn checker(stem: &str) -> Result<Check, &'static str> {
         "proportion_ci" => Ok(proportions::proportion),
         "distributions" => Ok(distributions::distribution),
         "speedup_protocol" => Ok(protocol::speedup_test),
-        "paper_examples" => {
-            Err("a list of printed numbers without their data; the speedup_protocol cases hold them")
-        }
-        "wilcoxon_signed_rank" | "hpt" => Err("it belongs to the hierarchical performance test"),
+        "paper_examples" => Ok(paper_examples::printed_number),
+        "wilcoxon_signed_rank" => Ok(signed_rank::signed_rank),
+        "hpt" => Ok(performance_test::performance_test),
+        "p_adjust" => Ok(multiplicity::adjustments),
         "gmm_fit" | "gm_metrics" | "ksfit_bootstrap" => Err("it belongs to the mixtures"),
         "kalibera" | "kalibera_bootstrap" => Err("it belongs to the effect sizes by levels"),
         "power" => Err("it belongs to the planning of repetitions"),
-        "p_adjust" => Err("it belongs to multiplicity"),
         _ => Err("this program does not know it"),
     }
 }

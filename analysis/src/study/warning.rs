@@ -76,7 +76,10 @@ fn general_sentence(caveat: &Caveat) -> String {
         | Caveat::AssumesScaleShift
         | Caveat::NormalApproximation
         | Caveat::ProportionCondition { .. }
-        | Caveat::BenchmarksChosen => caveat.sentence(),
+        | Caveat::BenchmarksChosen
+        | Caveat::TooFewRunsToWin { .. }
+        | Caveat::UnequalRuns
+        | Caveat::NoBenchmarkDiffers => caveat.sentence(),
     }
 }
 

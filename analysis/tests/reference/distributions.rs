@@ -3,7 +3,7 @@
 use crate::case::{Case, Ledger, relative};
 use speedup_analysis::distribution::beta::{self, UnitPoint};
 use speedup_analysis::distribution::{self, Tails, fisher_f, kolmogorov, normal, student_t};
-use speedup_analysis::{PValue, RankSumLaw, smirnov_upper_tail};
+use speedup_analysis::{PValue, RankSumLaw, SignedRankLaw, smirnov_upper_tail};
 
 pub(crate) fn distribution(case: &mut Case<'_>, ledger: &mut Ledger) {
     let name = case.value("/fn").and_then(|v| v.as_str()).unwrap_or("").to_owned();
@@ -26,7 +26,7 @@ pub(crate) fn distribution(case: &mut Case<'_>, ledger: &mut Ledger) {
         "pwilcox" => rank_sum(q, argument("m"), argument("n")).map(side),
         "kolmogorov_limit_sf" => Ok(kolmogorov::upper_tail(q)),
         "pchisq" => Err("no method here uses the chi-square law"),
-        "psignrank" => Err("it belongs to the signed-rank test"),
+        "psignrank" => signed_rank(q, argument("n")).map(side),
         "psmirnov_sf_noties" => smirnov_upper_tail(argument("m") as usize, argument("n") as usize, q)
             .map(PValue::get)
             .map_err(|_| "too large a lattice to count"),
@@ -55,6 +55,15 @@ fn binomial(q: f64, trials: f64, success: f64) -> Tails {
 
 fn rank_sum(q: f64, m: f64, n: f64) -> Result<Tails, &'static str> {
     let law = RankSumLaw::new(m as usize, n as usize).map_err(|_| "more orders than 128 bits hold")?;
+    if q < 0.0 {
+        return Ok(NOTHING_BELOW);
+    }
+    let q = q as u64;
+    Ok(Tails { lower: law.at_most(q), upper: law.at_least(q + 1) })
+}
+
+fn signed_rank(q: f64, n: f64) -> Result<Tails, &'static str> {
+    let law = SignedRankLaw::new(n as usize).map_err(|_| "more choices of signs than 128 bits hold")?;
     if q < 0.0 {
         return Ok(NOTHING_BELOW);
     }

@@ -1,0 +1,89 @@
+//! The exact law of the signed-rank statistic under the null hypothesis, by counting.
+
+use super::SignedRankError;
+
+/// The law of V without ties and zeros: how many of the 2ⁿ choices of signs give each sum of ranks.
+///
+/// The counts are the coefficients of Π(1 + qⁱ), i = 1..n (Wilcoxon 1945), held as 128-bit whole numbers, so
+/// no tail is ever a difference of rounded numbers.
+#[derive(Clone, Debug)]
+pub struct SignedRankLaw {
+    /// How many choices of signs have V ≤ k, for k up to the middle; the law is symmetric.
+    at_most: Vec<u128>,
+    choices: u128,
+    largest: u64,
+}
+
+/// The most differences whose choices of signs fit 128 bits.
+const MOST_DIFFERENCES: usize = 127;
+
+impl SignedRankLaw {
+    /// The law for `n` differences.
+    ///
+    /// # Errors
+    /// [`SignedRankError::TooMany`] beyond 127 differences.
+    pub fn new(n: usize) -> Result<Self, SignedRankError> {
+        if n > MOST_DIFFERENCES {
+            return Err(SignedRankError::TooMany { n });
+        }
+        let largest = n * (n + 1) / 2;
+        let mut counts = vec![0_u128; largest / 2 + 1];
+        counts[0] = 1;
+        for rank in 1..=n {
+            for sum in (rank..counts.len()).rev() {
+                counts[sum] += counts[sum - rank];
+            }
+        }
+        for sum in 1..counts.len() {
+            counts[sum] += counts[sum - 1];
+        }
+        Ok(Self { at_most: counts, choices: 1 << n, largest: largest as u64 })
+    }
+
+    /// `P[V ≤ v]`.
+    pub fn at_most(&self, v: u64) -> f64 {
+        self.choices_at_most(v) as f64 / self.choices as f64
+    }
+
+    /// `P[V ≥ v]`.
+    pub fn at_least(&self, v: u64) -> f64 {
+        if v > self.largest { 0.0 } else { self.at_most(self.largest - v) }
+    }
+
+    /// The largest value of V, n(n + 1)/2.
+    pub fn largest(&self) -> u64 {
+        self.largest
+    }
+
+    fn choices_at_most(&self, v: u64) -> u128 {
+        if v >= self.largest {
+            return self.choices;
+        }
+        match self.at_most.get(v as usize) {
+            Some(choices) => *choices,
+            None => self.choices - self.at_most[(self.largest - v - 1) as usize],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_by_hand() {
+        // Three differences: V = 0, 1, 2, 3, 3, 4, 5, 6.
+        let law = SignedRankLaw::new(3).unwrap();
+        let eighths: Vec<f64> = (0..=6).map(|v| law.at_most(v) * 8.0).collect();
+        assert_eq!(eighths, [1.0, 2.0, 3.0, 5.0, 6.0, 7.0, 8.0]);
+        assert_eq!((law.at_least(0), law.at_least(6), law.at_least(7)), (1.0, 0.125, 0.0));
+    }
+
+    #[test]
+    fn the_largest_law_and_the_next() {
+        let law = SignedRankLaw::new(127).unwrap();
+        assert_eq!(law.at_most(4064), law.at_least(4064));
+        assert_eq!(law.at_most(0), 2.0_f64.powi(-127));
+        assert!(matches!(SignedRankLaw::new(128), Err(SignedRankError::TooMany { n: 128 })));
+    }
+}

@@ -1,0 +1,115 @@
+//! The numbers that the papers print: each recomputed from the data that the papers give, or listed with the
+//! reason why not.
+//!
+//! To add a paper, give [`recompute`] an arm with a function of its own from (section, quantity) to a
+//! [`Finding`]; a `reason` stands where data or method are missing.
+
+#[path = "paper_examples/earlier_protocol.rs"]
+mod earlier_protocol;
+#[path = "paper_examples/performance_test.rs"]
+mod performance_test;
+#[path = "paper_examples/speedup_test.rs"]
+mod speedup_test;
+
+use crate::case::{Case, Ledger, number, relative};
+use serde_json::Value;
+
+/// What our code says where the paper prints a number.
+pub(crate) enum Finding {
+    /// A number, compared in the digits printed.
+    Number(f64),
+    /// The whole number above the printed one, which the paper rounds up.
+    RoundedUp(f64),
+    /// A yes or no.
+    Answer(bool),
+    /// The paper prints none, and there is none.
+    Absent,
+    /// One number a benchmark.
+    Numbers(Vec<f64>),
+    /// One word a benchmark.
+    Words(String),
+    /// At least the number printed.
+    AtLeast(f64),
+}
+
+type Recomputed = Result<Finding, &'static str>;
+
+fn recompute(paper: &str, section: &str, quantity: &str) -> Recomputed {
+    match paper {
+        "000" => speedup_test::recompute(section, quantity),
+        "001" => Err("it belongs to the mixtures"),
+        "002" => performance_test::recompute(section, quantity),
+        "003" => earlier_protocol::recompute(section, quantity),
+        "004" => Err("it belongs to the effect sizes by levels"),
+        _ => Err("this program does not know the paper"),
+    }
+}
+
+pub(crate) fn printed_number(case: &mut Case<'_>, ledger: &mut Ledger) {
+    let text =
+        |case: &mut Case<'_>, field| case.value(field).and_then(Value::as_str).unwrap_or("").to_owned();
+    let (paper, section, quantity) = (text(case, "/paper"), text(case, "/where"), text(case, "/what"));
+    let number = paper.split(' ').next().unwrap_or("");
+    let reproduces = case.value("/reproduces").and_then(Value::as_bool).unwrap_or(false);
+    case.value("/note");
+    let (printed, computed) = (case.value("/printed"), case.value("/computed"));
+    let field = format!("{number}, {section}, {quantity}");
+    match recompute(number, &section, &quantity) {
+        Ok(finding) => compare(case, ledger, &field, &finding, [printed, computed], reproduces),
+        Err(reason) => ledger.skip_named(&field, reason),
+    }
+}
+
+fn compare(
+    case: &Case<'_>,
+    ledger: &mut Ledger,
+    field: &str,
+    finding: &Finding,
+    [printed, computed]: [Option<&Value>; 2],
+    reproduces: bool,
+) {
+    match finding {
+        Finding::Number(got) => {
+            let (printed, computed) = (number(printed.unwrap_or(&Value::Null)), computed.map(number));
+            let as_printed = (got - printed).abs() <= 0.5 * unit_of_last_digit(printed) * (1.0 + 1e-9);
+            ledger.verdict(case, &format!("{field} as printed"), as_printed == reproduces, || {
+                format!("got {got}, printed {printed}, which reproduces: {reproduces}")
+            });
+            if let Some(computed) = computed {
+                ledger.compare(case, &format!("{field} in full"), *got, computed, relative(1e-9));
+            }
+        }
+        Finding::RoundedUp(got) => {
+            let printed = printed.map_or(f64::NAN, number);
+            ledger.equal(case, field, got, &printed.ceil());
+        }
+        Finding::AtLeast(got) => {
+            let printed = printed.map_or(f64::NAN, number);
+            ledger.verdict(case, field, *got >= printed, || format!("got {got}, printed at least {printed}"));
+            ledger.compare(case, field, *got, computed.map_or(f64::NAN, number), relative(1e-12));
+        }
+        Finding::Answer(got) => ledger.equal(case, field, &Some(*got), &printed.and_then(Value::as_bool)),
+        Finding::Absent => {
+            ledger.verdict(case, field, printed.is_none(), || format!("nothing, printed {printed:?}"));
+        }
+        Finding::Numbers(got) => {
+            let printed: Vec<f64> =
+                printed.and_then(Value::as_array).map_or(Vec::new(), |a| a.iter().map(number).collect());
+            let near = |(got, printed): (&f64, &f64)| (got - printed).abs() <= 1e-12;
+            let agrees = got.len() == printed.len() && got.iter().zip(&printed).all(near);
+            ledger.verdict(case, field, agrees, || format!("got {got:?}, printed {printed:?}"));
+        }
+        Finding::Words(got) => {
+            ledger.equal(case, field, &Some(got.as_str()), &printed.and_then(Value::as_str));
+        }
+    }
+}
+
+/// One in the place of the last digit of the shortest decimal that reads back as `printed`.
+fn unit_of_last_digit(printed: f64) -> f64 {
+    let text = format!("{printed:e}");
+    let (digits, exponent) = text.split_once('e').expect("a number in scientific notation");
+    let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let exponent: i32 = exponent.parse().expect("an exponent");
+    10.0_f64.powi(exponent - i32::try_from(decimals).expect("few decimals"))
+}
