@@ -52,6 +52,25 @@ pub enum Caveat {
     },
     /// The benchmarks were chosen, not drawn: the interval says nothing of other programs (000 §5).
     BenchmarksChosen,
+    /// The units of a level have different counts, as after lost runs: means of units are weighted alike.
+    Unbalanced,
+    /// The versions' highest levels have different counts, and the smaller gives the degrees of freedom.
+    UnequalUnits {
+        /// Units of the baseline's highest level.
+        n: usize,
+        /// Units of the candidate's.
+        m: usize,
+    },
+    /// The mean of a version is not positive: the ratio is none of times.
+    MeanNotPositive {
+        /// The version.
+        side: Side,
+    },
+    /// The interval's ends lie beyond what so few draws can show.
+    FewDraws {
+        /// The draws made.
+        draws: u32,
+    },
 }
 
 impl Side {
@@ -78,6 +97,10 @@ impl Caveat {
             Self::NormalApproximation => "normal_approximation",
             Self::ProportionCondition { .. } => "proportion_condition",
             Self::BenchmarksChosen => "benchmarks_chosen",
+            Self::Unbalanced => "unbalanced",
+            Self::UnequalUnits { .. } => "unequal_units",
+            Self::MeanNotPositive { .. } => "mean_not_positive",
+            Self::FewDraws { .. } => "few_draws",
         }
     }
 
@@ -122,6 +145,21 @@ impl Caveat {
             Self::BenchmarksChosen => "The benchmarks were chosen, not drawn at random, so the interval is \
                 not valid for other programs: draw them from a population to claim more."
                 .to_owned(),
+            Self::Unbalanced => "Some units have fewer runs than others; each unit's mean counts alike \
+                whatever its runs, and the confidence level is approximate: repeat the runs that were lost."
+                .to_owned(),
+            Self::UnequalUnits { n, m } => format!(
+                "The highest level has {n} units of the baseline and {m} of the candidate; the degrees of \
+                 freedom are those of the smaller, so the interval is rather too wide: repeat both alike."
+            ),
+            Self::MeanNotPositive { side } => format!(
+                "The mean of the {} is not positive, so the ratio says nothing of speed: check the metric.",
+                side.name()
+            ),
+            Self::FewDraws { draws } => format!(
+                "With {draws} draws the ends of the interval are the extremes of the draws: make more draws, \
+                 or ask for a lower level."
+            ),
         }
     }
 }

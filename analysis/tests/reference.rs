@@ -10,6 +10,8 @@
 mod case;
 #[path = "reference/distributions.rs"]
 mod distributions;
+#[path = "reference/levels.rs"]
+mod levels;
 #[path = "reference/proportions.rs"]
 mod proportions;
 #[path = "reference/protocol.rs"]
@@ -65,7 +67,8 @@ fn checker(stem: &str) -> Result<Check, &'static str> {
         }
         "wilcoxon_signed_rank" | "hpt" => Err("it belongs to the hierarchical performance test"),
         "gmm_fit" | "gm_metrics" | "ksfit_bootstrap" => Err("it belongs to the mixtures"),
-        "kalibera" | "kalibera_bootstrap" => Err("it belongs to the effect sizes by levels"),
+        "kalibera" => Ok(levels::kalibera),
+        "kalibera_bootstrap" => Ok(levels::bootstrap),
         "power" => Err("it belongs to the planning of repetitions"),
         "p_adjust" => Err("it belongs to multiplicity"),
         _ => Err("this program does not know it"),

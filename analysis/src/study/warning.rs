@@ -76,7 +76,11 @@ fn general_sentence(caveat: &Caveat) -> String {
         | Caveat::AssumesScaleShift
         | Caveat::NormalApproximation
         | Caveat::ProportionCondition { .. }
-        | Caveat::BenchmarksChosen => caveat.sentence(),
+        | Caveat::BenchmarksChosen
+        | Caveat::Unbalanced
+        | Caveat::UnequalUnits { .. }
+        | Caveat::MeanNotPositive { .. }
+        | Caveat::FewDraws { .. } => caveat.sentence(),
     }
 }
 

@@ -1,0 +1,177 @@
+//! Replicates of the mean.
+//!
+//! Not replicate by replicate: unit by unit. First it is drawn which replicates use a unit of the highest
+//! level, and how often; then, within that unit, which of these uses goes to which of its members, down to the
+//! observations, where each use adds a sum of draws to its replicate. So the members of one unit, and the
+//! table of their sums, stay in the cache while all replicates draw from them. The replicates have the same
+//! joint distribution, since the draws of different units are independent.
+
+use super::HierarchicalBootstrap;
+use super::generator::Generator;
+use super::index_draw::IndexDraw;
+use super::tuple_sums::{TuplePlan, TupleSums};
+use crate::Levels;
+use crate::unit_means::Units;
+use rayon::prelude::*;
+
+/// Replicates drawn together: enough to be worth a table, few enough for a cache.
+const TOGETHER: usize = 1 << 14;
+
+/// The units of the highest level are summed in at most so many parts, whatever the threads.
+const PARTS: usize = 64;
+
+/// The mean of the units' means.
+pub(super) fn observed(levels: &Levels) -> f64 {
+    unit_means(levels).last().map_or(f64::NAN, |highest| highest[0])
+}
+
+/// As many replicates as `bootstrap` says, in the order of their drawing.
+pub(super) fn replicates(levels: &Levels, bootstrap: &HierarchicalBootstrap, purpose: &str) -> Vec<f64> {
+    let means = unit_means(levels);
+    let origin = means.last().map_or(f64::NAN, |highest| highest[0]);
+    let walk = Walk { levels, bootstrap, means, origin };
+    let draws = bootstrap.draws as usize;
+    let together = |first: usize| walk.replicates(purpose, first, TOGETHER.min(draws - first));
+    (0..draws).step_by(TOGETHER).flat_map(together).collect()
+}
+
+/// Of each level, the means of the units above it.
+fn unit_means(levels: &Levels) -> Vec<Vec<f64>> {
+    let mut units = Units::of_observations(levels);
+    let mut means = Vec::with_capacity(levels.depth());
+    for level in 1..=levels.depth() {
+        if level > 1 {
+            units = Units::of_means(levels, level, &units.means);
+        }
+        means.push(units.means.value.clone());
+    }
+    means
+}
+
+struct Walk<'a> {
+    levels: &'a Levels,
+    bootstrap: &'a HierarchicalBootstrap,
+    means: Vec<Vec<f64>>,
+    /// What sums are of differences from, so that they round as little as the observations differ.
+    origin: f64,
+}
+
+/// The replicates that use a unit, as often as they do, and what one use weighs in a replicate.
+struct Uses<'a> {
+    replicates: &'a [u32],
+    weight: f64,
+}
+
+impl Walk<'_> {
+    fn replicates(&self, purpose: &str, first: usize, count: usize) -> Vec<f64> {
+        let highest = self.levels.depth();
+        let all: Vec<u32> = (0..count as u32).collect();
+        let purpose = format!("{purpose} from {first}");
+        let units = self.levels.members(highest);
+        let mut generator = Generator::new(self.bootstrap.seed, &purpose, units);
+        let uses = Uses { replicates: &all, weight: 1.0 };
+        let totals = if highest == 1 {
+            let mut totals = vec![0.0; count];
+            self.observations(0, &uses, &mut generator, &mut TupleSums::default(), &mut totals);
+            totals
+        } else {
+            let of_units = distribute(&uses, units, &mut generator);
+            self.sum_of_units(&purpose, count, &of_units)
+        };
+        totals.into_iter().map(|total| self.origin + total).collect()
+    }
+
+    /// What the units of the highest level contribute, each with a stream of its own.
+    fn sum_of_units(&self, purpose: &str, count: usize, of_units: &[Vec<u32>]) -> Vec<f64> {
+        let weight = 1.0 / of_units.len() as f64;
+        let level = self.levels.depth() - 1;
+        let in_a_part = of_units.len().div_ceil(PARTS);
+        let part = |(part, of_units): (usize, &[Vec<u32>])| {
+            let mut totals = vec![0.0; count];
+            let mut sums = TupleSums::default();
+            for (at, replicates) in of_units.iter().enumerate() {
+                let unit = part * in_a_part + at;
+                let mut generator = Generator::new(self.bootstrap.seed, purpose, unit);
+                let uses = Uses { replicates, weight };
+                self.members(level, unit, &uses, &mut generator, &mut sums, &mut totals);
+            }
+            totals
+        };
+        let parts: Vec<Vec<f64>> = of_units.par_chunks(in_a_part).enumerate().map(part).collect();
+        let mut totals = vec![0.0; count];
+        for part in &parts {
+            for (total, more) in totals.iter_mut().zip(part) {
+                *total += more;
+            }
+        }
+        totals
+    }
+
+    /// Adds what the members of `level` in `unit` give to the replicates that use the unit.
+    fn members(
+        &self,
+        level: usize,
+        unit: usize,
+        uses: &Uses<'_>,
+        generator: &mut Generator,
+        sums: &mut TupleSums,
+        totals: &mut [f64],
+    ) {
+        if !self.bootstrap.resampling.draws_level(level, self.levels.depth()) {
+            // Neither is any level below: the unit's mean stands as it is.
+            let contribution = uses.weight * (self.means[level - 1][unit] - self.origin);
+            for &replicate in uses.replicates {
+                totals[replicate as usize] += contribution;
+            }
+        } else if level == 1 {
+            self.observations(unit, uses, generator, sums, totals);
+        } else {
+            let members = self.levels.members_of(level, unit);
+            let weight = uses.weight / members.len() as f64;
+            let of_members = distribute(uses, members.len(), generator);
+            for (member, replicates) in members.zip(&of_members) {
+                self.members(level - 1, member, &Uses { replicates, weight }, generator, sums, totals);
+            }
+        }
+    }
+
+    /// Adds draws from the observations of `unit`, as many for each use as there are.
+    fn observations(
+        &self,
+        unit: usize,
+        uses: &Uses<'_>,
+        generator: &mut Generator,
+        sums: &mut TupleSums,
+        totals: &mut [f64],
+    ) {
+        let members = &self.levels.values()[self.levels.members_of(1, unit)];
+        let count = members.len() as f64;
+        let plan = TuplePlan::new(members.len(), uses.replicates.len());
+        sums.refill(members, &plan);
+        let base = uses.weight * (members[0] - self.origin);
+        let weight = uses.weight / count;
+        for &replicate in uses.replicates {
+            totals[replicate as usize] += base + weight * sums.draw(&plan, generator);
+        }
+    }
+}
+
+/// Draws for each use as many of `members` as there are, and lists for each member the replicates that drew
+/// it.
+fn distribute(uses: &Uses<'_>, members: usize, generator: &mut Generator) -> Vec<Vec<u32>> {
+    let draw = IndexDraw::simple(members, members);
+    // Each member is drawn about once a use; half as much again seldom has to grow.
+    let expected = uses.replicates.len() + uses.replicates.len() / 2;
+    let mut of_members = vec![Vec::with_capacity(expected); members];
+    for list in &mut of_members {
+        list.reserve(expected);
+    }
+    let mut drawn = vec![0; members];
+    for &replicate in uses.replicates {
+        draw.write(generator, &mut drawn);
+        for &member in &drawn {
+            of_members[member as usize].push(replicate);
+        }
+    }
+    of_members
+}
