@@ -22,7 +22,7 @@ mod tuple_sums;
 pub use replicates::{RatioReplicates, Replicates};
 
 use crate::unit_means::Units;
-use crate::{Levels, Sample};
+use crate::{Caveat, Levels, Sample};
 use serde::Serialize;
 use speedup_core::seed::Seed;
 use thiserror::Error;
@@ -94,7 +94,8 @@ impl HierarchicalBootstrap {
     pub fn of(&self, levels: &Levels) -> Result<Replicates, BootstrapError> {
         let drawn = self.draw(levels, "one")?;
         let replicates = Sample::new(drawn).map_err(|_| BootstrapError::Draws(self.draws))?;
-        Ok(Replicates { bootstrap: *self, estimate: self.observed(levels), replicates })
+        let caveats = self.caveats(&[levels]);
+        Ok(Replicates { bootstrap: *self, estimate: self.observed(levels), replicates, caveats })
     }
 
     /// The replicates of the ratio of the statistics, `candidate` over `baseline`, drawn independently (004
@@ -108,9 +109,10 @@ impl HierarchicalBootstrap {
             return Err(BootstrapError::BaselineZero);
         }
         let estimate = self.observed(candidate) / below;
+        let caveats = self.caveats(&[baseline, candidate]);
         let baseline = self.draw(baseline, "baseline")?;
         let candidate = self.draw(candidate, "candidate")?;
-        RatioReplicates::new(*self, estimate, below, &baseline, &candidate)
+        RatioReplicates::new(*self, estimate, below, &baseline, &candidate, caveats)
     }
 
     /// The variance that the replicates of the mean have, exactly: that of infinitely many draws, in the unit
@@ -150,6 +152,13 @@ impl HierarchicalBootstrap {
             Statistic::Mean => mean::replicates(levels, self, &purpose),
             Statistic::Median => median::replicates(levels, self, &purpose),
         })
+    }
+
+    fn caveats(&self, experiments: &[&Levels]) -> Vec<Caveat> {
+        // Taken as one sample, the observations have no units to be unlike.
+        let unlike =
+            self.resampling != Resampling::Flat && !experiments.iter().all(|levels| levels.is_balanced());
+        if unlike { vec![Caveat::Unbalanced] } else { Vec::new() }
     }
 
     /// The statistic of the experiment as it was.

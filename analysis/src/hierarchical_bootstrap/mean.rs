@@ -14,8 +14,11 @@ use crate::Levels;
 use crate::unit_means::Units;
 use rayon::prelude::*;
 
-/// Replicates drawn together: enough to be worth a table, few enough for a cache.
-const TOGETHER: usize = 1 << 14;
+/// Replicates drawn together: enough to be worth a table, few enough for a cache, and for [`Replicate`].
+const TOGETHER: usize = 1 << 13;
+
+/// The number of a replicate among those drawn together: short, since millions are listed.
+type Replicate = u16;
 
 /// The units of the highest level are summed in at most so many parts, whatever the threads.
 const PARTS: usize = 64;
@@ -58,14 +61,23 @@ struct Walk<'a> {
 
 /// The replicates that use a unit, as often as they do, and what one use weighs in a replicate.
 struct Uses<'a> {
-    replicates: &'a [u32],
+    replicates: &'a [Replicate],
     weight: f64,
+}
+
+/// Memory that units use one after another.
+#[derive(Default)]
+struct Scratch {
+    sums: TupleSums,
+    /// Of each level, the replicates that use each member of a unit.
+    of_members: Vec<Vec<Vec<Replicate>>>,
+    drawn: Vec<u32>,
 }
 
 impl Walk<'_> {
     fn replicates(&self, purpose: &str, first: usize, count: usize) -> Vec<f64> {
         let highest = self.levels.depth();
-        let all: Vec<u32> = (0..count as u32).collect();
+        let all: Vec<Replicate> = (0..count as Replicate).collect();
         let purpose = format!("{purpose} from {first}");
         let units = self.levels.members(highest);
         let mut generator = Generator::new(self.bootstrap.seed, &purpose, units);
@@ -75,25 +87,27 @@ impl Walk<'_> {
             self.observations(0, &uses, &mut generator, &mut TupleSums::default(), &mut totals);
             totals
         } else {
-            let of_units = distribute(&uses, units, &mut generator);
+            let mut of_units = Vec::new();
+            distribute(&uses, units, &mut generator, &mut Vec::new(), &mut of_units);
             self.sum_of_units(&purpose, count, &of_units)
         };
         totals.into_iter().map(|total| self.origin + total).collect()
     }
 
     /// What the units of the highest level contribute, each with a stream of its own.
-    fn sum_of_units(&self, purpose: &str, count: usize, of_units: &[Vec<u32>]) -> Vec<f64> {
+    fn sum_of_units(&self, purpose: &str, count: usize, of_units: &[Vec<Replicate>]) -> Vec<f64> {
         let weight = 1.0 / of_units.len() as f64;
         let level = self.levels.depth() - 1;
         let in_a_part = of_units.len().div_ceil(PARTS);
-        let part = |(part, of_units): (usize, &[Vec<u32>])| {
+        let part = |(part, of_units): (usize, &[Vec<Replicate>])| {
             let mut totals = vec![0.0; count];
-            let mut sums = TupleSums::default();
+            let mut scratch = Scratch::default();
+            scratch.of_members.resize_with(level, Vec::new);
             for (at, replicates) in of_units.iter().enumerate() {
                 let unit = part * in_a_part + at;
                 let mut generator = Generator::new(self.bootstrap.seed, purpose, unit);
                 let uses = Uses { replicates, weight };
-                self.members(level, unit, &uses, &mut generator, &mut sums, &mut totals);
+                self.members(level, unit, &uses, &mut generator, &mut scratch, &mut totals);
             }
             totals
         };
@@ -114,7 +128,7 @@ impl Walk<'_> {
         unit: usize,
         uses: &Uses<'_>,
         generator: &mut Generator,
-        sums: &mut TupleSums,
+        scratch: &mut Scratch,
         totals: &mut [f64],
     ) {
         if !self.bootstrap.resampling.draws_level(level, self.levels.depth()) {
@@ -124,14 +138,16 @@ impl Walk<'_> {
                 totals[replicate as usize] += contribution;
             }
         } else if level == 1 {
-            self.observations(unit, uses, generator, sums, totals);
+            self.observations(unit, uses, generator, &mut scratch.sums, totals);
         } else {
             let members = self.levels.members_of(level, unit);
             let weight = uses.weight / members.len() as f64;
-            let of_members = distribute(uses, members.len(), generator);
+            let mut of_members = std::mem::take(&mut scratch.of_members[level - 1]);
+            distribute(uses, members.len(), generator, &mut scratch.drawn, &mut of_members);
             for (member, replicates) in members.zip(&of_members) {
-                self.members(level - 1, member, &Uses { replicates, weight }, generator, sums, totals);
+                self.members(level - 1, member, &Uses { replicates, weight }, generator, scratch, totals);
             }
+            scratch.of_members[level - 1] = of_members;
         }
     }
 
@@ -158,20 +174,21 @@ impl Walk<'_> {
 
 /// Draws for each use as many of `members` as there are, and lists for each member the replicates that drew
 /// it.
-fn distribute(uses: &Uses<'_>, members: usize, generator: &mut Generator) -> Vec<Vec<u32>> {
+fn distribute(
+    uses: &Uses<'_>,
+    members: usize,
+    generator: &mut Generator,
+    drawn: &mut Vec<u32>,
+    of_members: &mut Vec<Vec<Replicate>>,
+) {
     let draw = IndexDraw::simple(members, members);
-    // Each member is drawn about once a use; half as much again seldom has to grow.
-    let expected = uses.replicates.len() + uses.replicates.len() / 2;
-    let mut of_members = vec![Vec::with_capacity(expected); members];
-    for list in &mut of_members {
-        list.reserve(expected);
-    }
-    let mut drawn = vec![0; members];
+    of_members.resize_with(members, Vec::new);
+    of_members.iter_mut().for_each(Vec::clear);
+    drawn.resize(members, 0);
     for &replicate in uses.replicates {
-        draw.write(generator, &mut drawn);
-        for &member in &drawn {
+        draw.write(generator, drawn);
+        for &member in drawn.iter() {
             of_members[member as usize].push(replicate);
         }
     }
-    of_members
 }

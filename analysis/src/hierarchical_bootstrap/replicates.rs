@@ -9,6 +9,7 @@ pub struct Replicates {
     pub(super) bootstrap: HierarchicalBootstrap,
     pub(super) estimate: f64,
     pub(super) replicates: Sample,
+    pub(super) caveats: Vec<Caveat>,
 }
 
 /// The ratio of the statistics of each pair of replicates, candidate over baseline.
@@ -17,6 +18,7 @@ pub struct RatioReplicates {
     bootstrap: HierarchicalBootstrap,
     estimate: f64,
     ratios: Option<Sample>,
+    caveats: Vec<Caveat>,
 }
 
 impl Replicates {
@@ -37,7 +39,7 @@ impl Replicates {
 
     /// The percentile interval: the quantiles of type 7 at half the risk from either end.
     pub fn interval(&self, level: ConfidenceLevel) -> Interval {
-        percentile(self.bootstrap, &self.replicates, level)
+        percentile(self.bootstrap, &self.replicates, level, &self.caveats)
     }
 }
 
@@ -50,14 +52,15 @@ impl RatioReplicates {
         observed: f64,
         baseline: &[f64],
         candidate: &[f64],
+        caveats: Vec<Caveat>,
     ) -> Result<Self, BootstrapError> {
         if baseline.iter().any(|below| below * observed.signum() <= 0.0) {
-            return Ok(Self { bootstrap, estimate, ratios: None });
+            return Ok(Self { bootstrap, estimate, ratios: None, caveats });
         }
         let ratios: Vec<f64> = candidate.iter().zip(baseline).map(|(above, below)| above / below).collect();
         let largest = ratios.iter().fold(0.0_f64, |largest, ratio| largest.max(ratio.abs()));
         let ratios = Sample::new(ratios).map_err(|_| BootstrapError::RatioTooLarge(largest))?;
-        Ok(Self { bootstrap, estimate, ratios: Some(ratios) })
+        Ok(Self { bootstrap, estimate, ratios: Some(ratios), caveats })
     }
 
     /// The ratio of the statistics of the experiments themselves.
@@ -79,7 +82,7 @@ impl RatioReplicates {
     /// replicate of the baseline reached zero.
     pub fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
         match &self.ratios {
-            Some(ratios) => RatioInterval::Bounded(percentile(self.bootstrap, ratios, level)),
+            Some(ratios) => RatioInterval::Bounded(percentile(self.bootstrap, ratios, level, &self.caveats)),
             None => RatioInterval::Unbounded {
                 method: name(self.bootstrap),
                 level,
@@ -89,11 +92,16 @@ impl RatioReplicates {
     }
 }
 
-fn percentile(bootstrap: HierarchicalBootstrap, replicates: &Sample, level: ConfidenceLevel) -> Interval {
+fn percentile(
+    bootstrap: HierarchicalBootstrap,
+    replicates: &Sample,
+    level: ConfidenceLevel,
+    caveats: &[Caveat],
+) -> Interval {
     let tail = level.risk().get() / 2.0;
     // Both probabilities lie in [0, 1], so a quantile is never refused.
     let quantile = |p| replicates.quantile(p).unwrap_or(f64::NAN);
-    let mut caveats = Vec::new();
+    let mut caveats = caveats.to_vec();
     if f64::from(bootstrap.draws) * tail < 1.0 {
         caveats.push(Caveat::FewDraws { draws: bootstrap.draws });
     }
