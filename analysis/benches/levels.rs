@@ -1,7 +1,6 @@
 //! What the methods by levels cost: 30 binaries, each executed 20 times with 20 measurements.
 //!
 //! `cargo bench -p speedup-analysis --bench levels`; one thread unless `RAYON_NUM_THREADS` says otherwise.
-#![expect(missing_docs, reason = "criterion's macros make public functions without them")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng};

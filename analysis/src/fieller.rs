@@ -2,7 +2,8 @@
 //!
 //! ρ = μ₁/μ₂ belongs to the set when (x₁ − ρx₂)² ≤ t²(v₁ + ρ²v₂), a quadratic inequality in ρ; whether that
 //! is an interval depends on whether the denominator can be told from zero (von Luxburg and Franz 2009). The
-//! formula of 004 §6.2 has the root divided twice: its numerator alone stands under the root in eq. 12.
+//! formula printed in 004 §6.2 has the denominator under the root with the rest; in eq. 12 it divides the
+//! whole.
 
 use crate::Unbounded;
 

@@ -79,12 +79,12 @@ impl Levels {
     /// # Errors
     /// [`LevelsError`] for values or counts that make no experiment.
     pub fn balanced(values: Vec<f64>, repetitions: &[usize]) -> Result<Self, LevelsError> {
+        if let Some(below) = repetitions.iter().position(|&repeated| repeated == 0) {
+            return Err(LevelsError::EmptyUnit { level: below + 1 });
+        }
         let mut units: usize = 1;
         let mut counts = Vec::with_capacity(repetitions.len());
         for (below, &repeated) in repetitions.iter().enumerate().rev() {
-            if repeated == 0 {
-                return Err(LevelsError::EmptyUnit { level: below + 1 });
-            }
             // A product beyond the values there are is refused before anything of its size is made.
             if units > values.len() {
                 let level = below + 2;

@@ -197,12 +197,12 @@ proptest! {
             let exact = HierarchicalBootstrap::exact_variance(resampling, &levels);
             let drawn = bootstrap.of(&levels).unwrap();
             let variance = drawn.replicates().variance().unwrap();
-            // The kurtosis of a mean of draws is at most about 3, so this is five standard errors or more.
+            // Eight standard errors at the normal law's kurtosis, since units may be few and unlike.
             let error = exact * (2.0 / f64::from(draws)).sqrt();
-            prop_assert!((variance - exact).abs() <= 5.5 * error + 1e-25, "{resampling:?}");
+            prop_assert!((variance - exact).abs() <= 8.0 * error + 1e-25, "{resampling:?}");
             let mean_error = (exact / f64::from(draws)).sqrt();
             let off = drawn.replicates().mean() - drawn.estimate();
-            prop_assert!(off.abs() <= 5.5 * mean_error + 1e-14, "{:?}", resampling);
+            prop_assert!(off.abs() <= 6.5 * mean_error + 1e-14, "{:?}", resampling);
         }
     }
 

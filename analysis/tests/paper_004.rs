@@ -85,10 +85,11 @@ fn section_6_2_the_ratio_of_the_means() {
 /// suffice for 5343 measurements and 19 measurements of warm-up.
 fn dimension(compilation: f64, execution: f64, measurement: f64, hours: f64) -> BudgetedPlan {
     let squares = [measurement, execution, compilation].map(|percent| percent * percent);
-    let components = VarianceComponents::new(100.0, squares.to_vec()).unwrap();
-    let plan = RepetitionPlan::new(components, Costs::new(vec![19.0, 5343.0]).unwrap()).unwrap();
+    let components = VarianceComponents::new(100.0, squares.to_vec()).expect("finite variances");
+    let costs = Costs::new(vec![19.0, 5343.0]).expect("costs");
+    let plan = RepetitionPlan::new(components, costs).expect("a plan");
     let measurement_s = 20.0 * 60.0 / 5343.0;
-    plan.within(hours * 3600.0 / measurement_s, ConfidenceLevel::USUAL).unwrap()
+    plan.within(hours * 3600.0 / measurement_s, ConfidenceLevel::USUAL).expect("hours suffice")
 }
 
 #[test]

@@ -15,7 +15,10 @@ use crate::unit_means::Units;
 use rayon::prelude::*;
 
 /// Replicates drawn together: enough to be worth a table, few enough for a cache, and for [`Replicate`].
-const TOGETHER: usize = 1 << 13;
+const TOGETHER: usize = 1 << 14;
+
+/// Uses listed at a time, which bounds the memory of experiments with very many units.
+const LISTED: usize = 1 << 24;
 
 /// The number of a replicate among those drawn together: short, since millions are listed.
 type Replicate = u16;
@@ -34,8 +37,15 @@ pub(super) fn replicates(levels: &Levels, bootstrap: &HierarchicalBootstrap, pur
     let origin = means.last().map_or(f64::NAN, |highest| highest[0]);
     let walk = Walk { levels, bootstrap, means, origin };
     let draws = bootstrap.draws as usize;
-    let together = |first: usize| walk.replicates(purpose, first, TOGETHER.min(draws - first));
-    (0..draws).step_by(TOGETHER).flat_map(together).collect()
+    let together = (LISTED / most_members(levels)).clamp(1, TOGETHER);
+    let some = |first: usize| walk.replicates(purpose, first, together.min(draws - first));
+    (0..draws).step_by(together).flat_map(some).collect()
+}
+
+/// The most members that a unit above level 2 or higher has.
+fn most_members(levels: &Levels) -> usize {
+    let of_level = |level| levels.boundaries(level).windows(2).map(|bounds| bounds[1] - bounds[0]);
+    (2..=levels.depth()).flat_map(of_level).max().unwrap_or(1)
 }
 
 /// Of each level, the means of the units above it.
@@ -69,9 +79,17 @@ struct Uses<'a> {
 #[derive(Default)]
 struct Scratch {
     sums: TupleSums,
-    /// Of each level, the replicates that use each member of a unit.
-    of_members: Vec<Vec<Vec<Replicate>>>,
+    /// Of each level, who uses the members of one unit.
+    of_members: Vec<UsesOfMembers>,
     drawn: Vec<u32>,
+}
+
+/// The replicates that use each member of a unit, one member after another.
+#[derive(Default)]
+struct UsesOfMembers {
+    replicates: Vec<Replicate>,
+    /// Where the uses of each member end.
+    ends: Vec<usize>,
 }
 
 impl Walk<'_> {
@@ -87,31 +105,32 @@ impl Walk<'_> {
             self.observations(0, &uses, &mut generator, &mut TupleSums::default(), &mut totals);
             totals
         } else {
-            let mut of_units = Vec::new();
-            distribute(&uses, units, &mut generator, &mut Vec::new(), &mut of_units);
+            let mut of_units = UsesOfMembers::default();
+            of_units.distribute(&uses, units, &mut generator, &mut Vec::new());
             self.sum_of_units(&purpose, count, &of_units)
         };
         totals.into_iter().map(|total| self.origin + total).collect()
     }
 
     /// What the units of the highest level contribute, each with a stream of its own.
-    fn sum_of_units(&self, purpose: &str, count: usize, of_units: &[Vec<Replicate>]) -> Vec<f64> {
-        let weight = 1.0 / of_units.len() as f64;
+    fn sum_of_units(&self, purpose: &str, count: usize, of_units: &UsesOfMembers) -> Vec<f64> {
+        let units = of_units.ends.len();
+        let weight = 1.0 / units as f64;
         let level = self.levels.depth() - 1;
-        let in_a_part = of_units.len().div_ceil(PARTS);
-        let part = |(part, of_units): (usize, &[Vec<Replicate>])| {
+        let in_a_part = units.div_ceil(PARTS);
+        let part = |first: usize| {
             let mut totals = vec![0.0; count];
             let mut scratch = Scratch::default();
-            scratch.of_members.resize_with(level, Vec::new);
-            for (at, replicates) in of_units.iter().enumerate() {
-                let unit = part * in_a_part + at;
+            scratch.of_members.resize_with(level, UsesOfMembers::default);
+            for unit in first..units.min(first + in_a_part) {
                 let mut generator = Generator::new(self.bootstrap.seed, purpose, unit);
-                let uses = Uses { replicates, weight };
+                let uses = Uses { replicates: of_units.member(unit), weight };
                 self.members(level, unit, &uses, &mut generator, &mut scratch, &mut totals);
             }
             totals
         };
-        let parts: Vec<Vec<f64>> = of_units.par_chunks(in_a_part).enumerate().map(part).collect();
+        let firsts: Vec<usize> = (0..units).step_by(in_a_part).collect();
+        let parts: Vec<Vec<f64>> = firsts.into_par_iter().map(part).collect();
         let mut totals = vec![0.0; count];
         for part in &parts {
             for (total, more) in totals.iter_mut().zip(part) {
@@ -143,9 +162,10 @@ impl Walk<'_> {
             let members = self.levels.members_of(level, unit);
             let weight = uses.weight / members.len() as f64;
             let mut of_members = std::mem::take(&mut scratch.of_members[level - 1]);
-            distribute(uses, members.len(), generator, &mut scratch.drawn, &mut of_members);
-            for (member, replicates) in members.zip(&of_members) {
-                self.members(level - 1, member, &Uses { replicates, weight }, generator, scratch, totals);
+            of_members.distribute(uses, members.len(), generator, &mut scratch.drawn);
+            for (at, member) in members.enumerate() {
+                let uses = Uses { replicates: of_members.member(at), weight };
+                self.members(level - 1, member, &uses, generator, scratch, totals);
             }
             scratch.of_members[level - 1] = of_members;
         }
@@ -172,23 +192,44 @@ impl Walk<'_> {
     }
 }
 
-/// Draws for each use as many of `members` as there are, and lists for each member the replicates that drew
-/// it.
-fn distribute(
-    uses: &Uses<'_>,
-    members: usize,
-    generator: &mut Generator,
-    drawn: &mut Vec<u32>,
-    of_members: &mut Vec<Vec<Replicate>>,
-) {
-    let draw = IndexDraw::simple(members, members);
-    of_members.resize_with(members, Vec::new);
-    of_members.iter_mut().for_each(Vec::clear);
-    drawn.resize(members, 0);
-    for &replicate in uses.replicates {
-        draw.write(generator, drawn);
-        for &member in drawn.iter() {
-            of_members[member as usize].push(replicate);
+impl UsesOfMembers {
+    /// Draws for each use as many of `members` as there are, and lists for each member the replicates that
+    /// drew it, in order: by counting first, so that every list has its place.
+    fn distribute(
+        &mut self,
+        uses: &Uses<'_>,
+        members: usize,
+        generator: &mut Generator,
+        drawn: &mut Vec<u32>,
+    ) {
+        let draw = IndexDraw::simple(members, members);
+        drawn.resize(uses.replicates.len() * members, 0);
+        self.ends.clear();
+        self.ends.resize(members, 0);
+        for drawn in drawn.chunks_exact_mut(members) {
+            draw.write(generator, drawn);
+            for &member in drawn.iter() {
+                self.ends[member as usize] += 1;
+            }
         }
+        let mut end = 0;
+        for place in &mut self.ends {
+            // For now where the member's uses begin; filling moves it to their end.
+            end += std::mem::replace(place, end);
+        }
+        self.replicates.resize(drawn.len(), 0);
+        for (drawn, &replicate) in drawn.chunks_exact(members).zip(uses.replicates) {
+            for &member in drawn {
+                let place = &mut self.ends[member as usize];
+                self.replicates[*place] = replicate;
+                *place += 1;
+            }
+        }
+    }
+
+    /// The replicates that use `member`.
+    fn member(&self, member: usize) -> &[Replicate] {
+        let start = if member == 0 { 0 } else { self.ends[member - 1] };
+        &self.replicates[start..self.ends[member]]
     }
 }

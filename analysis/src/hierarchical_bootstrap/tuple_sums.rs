@@ -52,17 +52,18 @@ impl TupleSums {
         debug_assert_eq!(members.len(), plan.members);
         let first = members[0];
         self.sums.clear();
-        self.sums.push(0.0);
+        self.sums.resize(members.len().pow(plan.tuple as u32), 0.0);
+        let mut shorter = 1;
         for _ in 0..plan.tuple {
-            let shorter = self.sums.len();
-            for member in &members[1..] {
+            // Every sum of shorter tuples, which stand first, with each further member.
+            let (known, longer) = self.sums.split_at_mut(shorter);
+            for (sums, member) in longer.chunks_exact_mut(shorter).zip(&members[1..]) {
                 let added = member - first;
-                self.sums.extend_from_within(..shorter);
-                let end = self.sums.len();
-                for sum in &mut self.sums[end - shorter..] {
-                    *sum += added;
+                for (sum, known) in sums.iter_mut().zip(known.iter()) {
+                    *sum = known + added;
                 }
             }
+            shorter *= members.len();
         }
     }
 
