@@ -32,9 +32,9 @@ impl TuplePlan {
             if tuple > 1 && entries > LARGEST_TABLE {
                 break;
             }
-            // An entry costs an addition, a draw about four times that.
+            // An entry costs an addition, a draw about twice that.
             let cost =
-                times.saturating_mul(members.div_ceil(tuple)).saturating_mul(4).saturating_add(entries);
+                times.saturating_mul(members.div_ceil(tuple)).saturating_mul(2).saturating_add(entries);
             best = best.min((cost, tuple));
             entries = entries.saturating_mul(members);
         }
