@@ -11,8 +11,9 @@
 //! * [`MeanRatio`], [`MedianRatio`]: by how much a version is faster;
 //! * [`SpeedupTest`]: whether it is, by the protocols of the paper;
 //! * [`Proportion`], [`Overall`], [`SuiteRatio`]: what a set of benchmarks says;
-//! * [`Levels`], [`RandomEffects`], [`EffectSize`], [`HierarchicalBootstrap`], [`RepetitionPlan`], [`Decision`]: experiments
-//!   that repeat at several levels, by how much their means differ, and how often to repeat each level;
+//! * [`Levels`], [`RandomEffects`], [`EffectSize`], [`HierarchicalBootstrap`], [`RepetitionPlan`],
+//!   [`Decision`]: experiments that repeat at several levels, by how much their means differ, and how often to
+//!   repeat each level;
 //! * [`EarlierProtocol`]: the protocol of the authors' earlier paper;
 //! * [`study`]: from the attempts of an experiment to its report;
 //! * [`distribution`]: the functions under all of these.
