@@ -62,6 +62,25 @@ pub enum Caveat {
     UnequalRuns,
     /// No benchmark has a significant difference, so there is nothing to rank (002 §4.1).
     NoBenchmarkDiffers,
+    /// The units of a level have different counts, as after lost runs: means of units are weighted alike.
+    Unbalanced,
+    /// The versions' highest levels have different counts, and the smaller gives the degrees of freedom.
+    UnequalUnits {
+        /// Units of the baseline's highest level.
+        n: usize,
+        /// Units of the candidate's.
+        m: usize,
+    },
+    /// The mean of a version is not positive: the ratio is none of times.
+    MeanNotPositive {
+        /// The version.
+        side: Side,
+    },
+    /// The interval's ends lie beyond what so few draws can show.
+    FewDraws {
+        /// The draws made.
+        draws: u32,
+    },
 }
 
 impl Side {
@@ -91,6 +110,10 @@ impl Caveat {
             Self::TooFewRunsToWin { .. } => "too_few_runs_to_win",
             Self::UnequalRuns => "unequal_runs",
             Self::NoBenchmarkDiffers => "no_benchmark_differs",
+            Self::Unbalanced => "unbalanced",
+            Self::UnequalUnits { .. } => "unequal_units",
+            Self::MeanNotPositive { .. } => "mean_not_positive",
+            Self::FewDraws { .. } => "few_draws",
         }
     }
 
@@ -145,6 +168,21 @@ impl Caveat {
             Self::NoBenchmarkDiffers => "No benchmark shows a difference, so the confidence says nothing: \
                 plan more runs, or take it that there is no difference."
                 .to_owned(),
+            Self::Unbalanced => "Some units have fewer runs than others; each unit's mean counts alike \
+                whatever its runs, and the confidence level is approximate: repeat the runs that were lost."
+                .to_owned(),
+            Self::UnequalUnits { n, m } => format!(
+                "The highest level has {n} units of the baseline and {m} of the candidate; the degrees of \
+                 freedom are those of the smaller, so the interval is rather too wide: repeat both alike."
+            ),
+            Self::MeanNotPositive { side } => format!(
+                "The mean of the {} is not positive, so the ratio says nothing of speed: check the metric.",
+                side.name()
+            ),
+            Self::FewDraws { draws } => format!(
+                "With {draws} draws the ends of the interval are the extremes of the draws: make more draws, \
+                 or ask for a lower level."
+            ),
         }
     }
 }

@@ -41,6 +41,8 @@ pub enum RatioInterval {
 pub enum Unbounded {
     /// The denominator's mean is not distinguishable from zero at this level.
     DenominatorNearZero,
+    /// Neither mean is distinguishable from zero at this level, so that no ratio at all is excluded.
+    NoRatioExcluded,
     /// The runs are too few for any order statistic to reach the level.
     TooFewRuns,
 }
@@ -50,6 +52,7 @@ impl Unbounded {
     pub fn code(self) -> &'static str {
         match self {
             Self::DenominatorNearZero => "denominator_near_zero",
+            Self::NoRatioExcluded => "no_ratio_excluded",
             Self::TooFewRuns => "too_few_runs",
         }
     }
@@ -58,8 +61,12 @@ impl Unbounded {
     pub fn sentence(self) -> &'static str {
         match self {
             Self::DenominatorNearZero => {
-                "The candidate's mean cannot be told from zero at this level, so the ratio has no bounded \
-                 interval: measure a longer run, or more of them."
+                "The mean below the line of the ratio cannot be told from zero at this level, so the ratio \
+                 has no bounded interval: measure a longer run, or more of them."
+            }
+            Self::NoRatioExcluded => {
+                "Neither mean can be told from zero at this level, so these data exclude no ratio at all: \
+                 measure longer runs, or more of them."
             }
             Self::TooFewRuns => {
                 "There are too few runs for an interval at this level: plan more runs, or ask for a lower \

@@ -13,6 +13,10 @@
 //! * [`Proportion`], [`Overall`], [`SuiteRatio`], [`HierarchicalPerformanceTest`]: what a set of benchmarks
 //!   says;
 //! * [`Adjustment`]: p-values of many tests at once;
+//! * [`Levels`], [`RandomEffects`], [`EffectSize`], [`HierarchicalBootstrap`], [`RepetitionPlan`],
+//!   [`Decision`]: experiments that repeat at several levels, by how much their means differ, and how often to
+//!   repeat each level;
+//! * [`EarlierProtocol`]: the protocol of the authors' earlier paper;
 //! * [`study`]: from the attempts of an experiment to its report;
 //! * [`distribution`]: the functions under all of these.
 //!
@@ -40,18 +44,26 @@ mod caveat;
 mod compensated_sum;
 mod confidence;
 mod continuity;
+mod critical;
 pub mod distribution;
+mod earlier_protocol;
+mod effect_size;
 mod f_test;
+mod fieller;
 mod fisher_exact;
+mod hierarchical_bootstrap;
 pub mod hierarchical_performance_test;
 mod interval;
 mod kolmogorov_smirnov;
+mod levels;
 mod mean_ratio;
 mod median_ratio;
 mod multiplicity;
 mod proportion;
 mod pseudo_median;
+mod random_effects;
 mod rank_sum;
+mod repetition_plan;
 mod sample;
 mod shapiro_wilk;
 mod signed_rank;
@@ -60,18 +72,29 @@ pub mod study;
 mod suite;
 mod suite_ratio;
 mod t_test;
+mod threshold;
+mod unit_means;
 
 pub use alternative::Alternative;
 pub use caveat::{Caveat, Side};
 pub use confidence::{ConfidenceLevel, LevelError, PValue, Risk};
 pub use continuity::Continuity;
+pub use critical::Critical;
+pub use earlier_protocol::{
+    Acceleration, EARLIER_LARGE_SAMPLE, EarlierError, EarlierProtocol, NormalityReading, lowest_confidence,
+};
+pub use effect_size::{EffectSize, EffectSizeError};
 pub use f_test::{FTest, FTestError};
 pub use fisher_exact::FisherExact;
+pub use hierarchical_bootstrap::{
+    BootstrapError, HierarchicalBootstrap, MOST_DRAWS, RatioReplicates, Replicates, Resampling, Statistic,
+};
 pub use hierarchical_performance_test::HierarchicalPerformanceTest;
 pub use interval::{Interval, RatioInterval, Unbounded};
 pub use kolmogorov_smirnov::{
     ExactRule, KolmogorovSmirnov, KolmogorovSmirnovStatistic, LatticeTooLarge, Ties, smirnov_upper_tail,
 };
+pub use levels::{Levels, LevelsError, MOST_LEVELS, SMALLEST_OBSERVATION};
 pub use mean_ratio::{MeanRatio, RatioError};
 pub use median_ratio::MedianRatio;
 pub use multiplicity::{Adjustment, ErrorRate};
@@ -80,9 +103,15 @@ pub use proportion::{
     benchmarks_by_wilson,
 };
 pub use pseudo_median::PseudoMedian;
+pub use random_effects::{
+    DroppedLevel, DroppedWhy, KeptLevel, LevelVariance, MeanErrorUnknown, RandomEffects, Reshaped,
+};
 pub use rank_sum::{
     ExactRankSum, NormalRankSum, PermutationRankSum, RankSum, RankSumChoice, RankSumError, RankSumLaw,
     RankSumStatistic,
+};
+pub use repetition_plan::{
+    BudgetedPlan, Costs, MOST_REPETITIONS, OneLevelDesign, PlanError, RepetitionPlan, VarianceComponents,
 };
 pub use sample::{LARGEST_OBSERVATION, QuantileError, Sample, SampleError};
 pub use shapiro_wilk::{ShapiroWilk, ShapiroWilkError};
@@ -94,3 +123,4 @@ pub use speedup_test::SpeedupTest;
 pub use suite::{Overall, SuiteError, SuiteMember, Summary, Weights};
 pub use suite_ratio::{SuiteRatio, SuiteRatioError};
 pub use t_test::{OneSampleTTest, PairedTTest, StudentTTest, TStatistic, TTestError, WelchTTest};
+pub use threshold::{Decision, Threshold, ThresholdError};

@@ -7,8 +7,9 @@
 //! between n − 1 and 2(n − 1).
 
 use crate::distribution::student_t;
+use crate::fieller::{self, Estimate};
 use crate::t_test::satterthwaite;
-use crate::{Alternative, Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Sample, Side, Unbounded};
+use crate::{Alternative, Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Sample, Side};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -107,17 +108,14 @@ impl MeanRatio {
     /// The two-sided interval of the speedup; unbounded when the candidate's mean cannot be told from zero.
     pub fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
         let t = student_t::two_sided_critical(level.risk().get(), self.df);
-        // a and b are squared half-widths relative to the means; the ends solve (1 − b)ρ² − 2ρ + (1 − a) = 0.
-        let a = t * t * (self.baseline_error / self.baseline_mean / self.baseline_mean);
-        let b = t * t * (self.candidate_error / self.candidate_mean / self.candidate_mean);
-        if b.is_nan() || b >= 1.0 || !t.is_finite() {
-            let reason = Unbounded::DenominatorNearZero;
-            return RatioInterval::Unbounded { method: Self::NAME, level, reason };
+        let baseline = Estimate { mean: self.baseline_mean, squared_error: self.baseline_error };
+        let candidate = Estimate { mean: self.candidate_mean, squared_error: self.candidate_error };
+        match fieller::limits(baseline, candidate, t) {
+            Ok([lower, upper]) => {
+                let caveats: Vec<Caveat> = Vec::new();
+                RatioInterval::Bounded(Interval { method: Self::NAME, lower, upper, level, caveats })
+            }
+            Err(reason) => RatioInterval::Unbounded { method: Self::NAME, level, reason },
         }
-        let root = (a + b - a * b).max(0.0).sqrt();
-        let ends = [(1.0 - root) / (1.0 - b), (1.0 + root) / (1.0 - b)];
-        let [lower, upper] = ends.map(|end| self.estimate() * end);
-        let caveats: Vec<Caveat> = Vec::new();
-        RatioInterval::Bounded(Interval { method: Self::NAME, lower, upper, level, caveats })
     }
 }

@@ -10,6 +10,8 @@
 mod case;
 #[path = "reference/distributions.rs"]
 mod distributions;
+#[path = "reference/levels.rs"]
+mod levels;
 #[path = "reference/multiplicity.rs"]
 mod multiplicity;
 #[path = "reference/paper_examples.rs"]
@@ -75,7 +77,8 @@ fn checker(stem: &str) -> Result<Check, &'static str> {
         "hpt" => Ok(performance_test::performance_test),
         "p_adjust" => Ok(multiplicity::adjustments),
         "gmm_fit" | "gm_metrics" | "ksfit_bootstrap" => Err("it belongs to the mixtures"),
-        "kalibera" | "kalibera_bootstrap" => Err("it belongs to the effect sizes by levels"),
+        "kalibera" => Ok(levels::kalibera),
+        "kalibera_bootstrap" => Ok(levels::bootstrap),
         "power" => Err("it belongs to the planning of repetitions"),
         _ => Err("this program does not know it"),
     }

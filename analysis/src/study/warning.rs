@@ -79,7 +79,11 @@ fn general_sentence(caveat: &Caveat) -> String {
         | Caveat::BenchmarksChosen
         | Caveat::TooFewRunsToWin { .. }
         | Caveat::UnequalRuns
-        | Caveat::NoBenchmarkDiffers => caveat.sentence(),
+        | Caveat::NoBenchmarkDiffers
+        | Caveat::Unbalanced
+        | Caveat::UnequalUnits { .. }
+        | Caveat::MeanNotPositive { .. }
+        | Caveat::FewDraws { .. } => caveat.sentence(),
     }
 }
 
