@@ -10,6 +10,8 @@
 mod case;
 #[path = "reference/distributions.rs"]
 mod distributions;
+#[path = "reference/planning.rs"]
+mod planning;
 #[path = "reference/proportions.rs"]
 mod proportions;
 #[path = "reference/protocol.rs"]
@@ -58,6 +60,7 @@ fn checker(stem: &str) -> Result<Check, &'static str> {
         "wilcoxon_rank_sum" => Ok(two_samples::rank_sum),
         "ks_two_sample" => Ok(two_samples::kolmogorov_smirnov),
         "proportion_ci" => Ok(proportions::proportion),
+        "power" => Ok(planning::power),
         "distributions" => Ok(distributions::distribution),
         "speedup_protocol" => Ok(protocol::speedup_test),
         "paper_examples" => {
@@ -66,7 +69,6 @@ fn checker(stem: &str) -> Result<Check, &'static str> {
         "wilcoxon_signed_rank" | "hpt" => Err("it belongs to the hierarchical performance test"),
         "gmm_fit" | "gm_metrics" | "ksfit_bootstrap" => Err("it belongs to the mixtures"),
         "kalibera" | "kalibera_bootstrap" => Err("it belongs to the effect sizes by levels"),
-        "power" => Err("it belongs to the planning of repetitions"),
         "p_adjust" => Err("it belongs to multiplicity"),
         _ => Err("this program does not know it"),
     }

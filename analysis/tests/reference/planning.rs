@@ -1,0 +1,91 @@
+//! Power and required runs against R's `power.t.test` and `power.prop.test`.
+
+use crate::case::{Case, Ledger, Tolerance, relative};
+use speedup_analysis::power::{MeanDesign, PowerError, ProportionTestPower, Rejections, TTestPower};
+use speedup_analysis::{Alternative, Risk};
+
+const TOLERANCE: Tolerance = relative(1e-8);
+
+pub(crate) fn power(case: &mut Case<'_>, ledger: &mut Ledger) {
+    means(case, ledger);
+    proportions(case, ledger);
+}
+
+fn means(case: &mut Case<'_>, ledger: &mut Ledger) {
+    let design = match text(case, "/type") {
+        Some("two.sample") => MeanDesign::TwoSamples,
+        Some("one.sample") => MeanDesign::OneSample,
+        Some("paired") => MeanDesign::Pairs,
+        Some(_) | None => return,
+    };
+    let two_sided = text(case, "/alternative") == Some("two.sided");
+    let alternative = if two_sided { Alternative::TwoSided } else { Alternative::Greater };
+    let risk = Risk::new(given(case, "/sig_level")).expect("a risk");
+    let test = TTestPower { design, alternative, rejections: rejections(case, "/strict"), risk };
+    let [n, delta, sd, power] = ["/n", "/delta", "/sd", "/power"].map(|field| given(case, field));
+    verify(case, ledger, "/t/n_given", "power", test.power(n, delta, sd));
+    verify(case, ledger, "/t/solve_n", "n", test.runs(delta, sd, power));
+    verify(case, ledger, "/t/solve_delta", "delta", test.difference(n, sd, power));
+    verify(case, ledger, "/t/solve_sd", "sd", test.standard_deviation(n, delta, power));
+}
+
+fn proportions(case: &mut Case<'_>, ledger: &mut Ledger) {
+    if case.peek("/prop").is_none() {
+        return;
+    }
+    let risk = Risk::new(given(case, "/sig_level")).expect("a risk");
+    let [n, p1, p2] = ["/prop/n", "/prop/p1", "/prop/p2"].map(|field| given(case, field));
+    let power = given(case, "/power");
+    // R's one-sided test looks on whichever side the true difference is.
+    let alternative = match text(case, "/alternative") {
+        Some("two.sided") => Alternative::TwoSided,
+        Some(_) | None if p1 > p2 => Alternative::Greater,
+        Some(_) | None => Alternative::Less,
+    };
+    let rejections = rejections(case, "/prop/strict_n_given");
+    let test = ProportionTestPower { alternative, rejections, risk };
+    verify(case, ledger, "/prop/expected/n_given", "power", test.power(n, p1, p2));
+    // As its name says, `strict_n_given` was set where n was given; R solved for the others without it.
+    let test = ProportionTestPower { rejections: Rejections::OnTheTrueSide, ..test };
+    verify(case, ledger, "/prop/expected/solve_n", "n", test.trials(p1, p2, power));
+    verify(case, ledger, "/prop/expected/solve_p2", "p2", test.second(n, p1, power));
+}
+
+/// The answer must be the number at `pointer`, or a refusal where R stopped.
+fn verify(
+    case: &mut Case<'_>,
+    ledger: &mut Ledger,
+    pointer: &str,
+    unknown: &str,
+    got: Result<f64, PowerError>,
+) {
+    let field = format!("{pointer}/{unknown}");
+    let refused = case.refusal(pointer).is_some();
+    match got {
+        Ok(got) if refused => {
+            let message = || format!("got {got:e}, and R stopped");
+            ledger.verdict(case, &field, false, message);
+        }
+        Ok(got) => ledger.number(case, &field, got, TOLERANCE),
+        Err(_) if refused => ledger.verdict(case, &format!("{pointer}/error"), true, String::new),
+        Err(error) => {
+            let expected = case.number(&field);
+            ledger.verdict(case, &field, expected.is_none(), || {
+                format!("refused ({error}), expected {expected:?}")
+            });
+        }
+    }
+}
+
+fn rejections(case: &mut Case<'_>, field: &str) -> Rejections {
+    let strict = case.value(field).and_then(serde_json::Value::as_bool).unwrap_or(false);
+    if strict { Rejections::OnEitherSide } else { Rejections::OnTheTrueSide }
+}
+
+fn given(case: &mut Case<'_>, field: &str) -> f64 {
+    case.number(field).unwrap_or(f64::NAN)
+}
+
+fn text<'a>(case: &mut Case<'a>, field: &str) -> Option<&'a str> {
+    case.value(field).and_then(serde_json::Value::as_str)
+}
