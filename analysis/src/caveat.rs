@@ -52,6 +52,13 @@ pub enum Caveat {
     },
     /// The benchmarks were chosen, not drawn: the interval says nothing of other programs (000 §5).
     BenchmarksChosen,
+    /// The probability is by seeded draws, and no finer than they.
+    ByDraws {
+        /// How many.
+        draws: u64,
+    },
+    /// The splits are of one pool of runs: they do not vary as new runs would.
+    OnePool,
 }
 
 impl Side {
@@ -78,6 +85,8 @@ impl Caveat {
             Self::NormalApproximation => "normal_approximation",
             Self::ProportionCondition { .. } => "proportion_condition",
             Self::BenchmarksChosen => "benchmarks_chosen",
+            Self::ByDraws { .. } => "by_draws",
+            Self::OnePool => "one_pool",
         }
     }
 
@@ -122,6 +131,15 @@ impl Caveat {
             Self::BenchmarksChosen => "The benchmarks were chosen, not drawn at random, so the interval is \
                 not valid for other programs: draw them from a population to claim more."
                 .to_owned(),
+            Self::ByDraws { draws } => format!(
+                "The probability is from {draws} seeded random draws and no finer than one of them: draw more for \
+                 more digits."
+            ),
+            Self::OnePool => {
+                "All splits are of the same runs, so the rate speaks of this pool as it was measured: \
+                measure it again to see how much the pool itself varies."
+                    .to_owned()
+            }
         }
     }
 }

@@ -12,6 +12,9 @@
 //! * [`SpeedupTest`]: whether it is, by the protocols of the paper;
 //! * [`Proportion`], [`Overall`], [`SuiteRatio`]: what a set of benchmarks says;
 //! * [`study`]: from the attempts of an experiment to its report;
+//! * [`power`], [`required_repetitions`], [`two_stage`], [`group_sequential`]: how many runs, and when to look;
+//! * [`run_order`], [`host_effect`], [`aa`], [`Granularity`], [`block_pairs`]: whether the runs are what the methods
+//!   take them for;
 //! * [`distribution`]: the functions under all of these.
 //!
 //! ```
@@ -33,7 +36,9 @@
 //! # }
 //! ```
 
+pub mod aa;
 mod alternative;
+pub mod block_pairs;
 mod caveat;
 mod compensated_sum;
 mod confidence;
@@ -41,6 +46,9 @@ mod continuity;
 pub mod distribution;
 mod f_test;
 mod gauss_legendre;
+mod granularity;
+pub mod group_sequential;
+pub mod host_effect;
 mod interval;
 mod kolmogorov_smirnov;
 mod mean_ratio;
@@ -49,6 +57,8 @@ mod monotone_root;
 pub mod power;
 mod proportion;
 mod rank_sum;
+pub mod required_repetitions;
+pub mod run_order;
 mod sample;
 mod shapiro_wilk;
 pub mod speedup_test;
@@ -56,12 +66,14 @@ pub mod study;
 mod suite;
 mod suite_ratio;
 mod t_test;
+pub mod two_stage;
 
 pub use alternative::Alternative;
 pub use caveat::{Caveat, Side};
 pub use confidence::{ConfidenceLevel, LevelError, PValue, Risk};
 pub use continuity::Continuity;
 pub use f_test::{FTest, FTestError};
+pub use granularity::{Granularity, MetricKind};
 pub use interval::{Interval, RatioInterval, Unbounded};
 pub use kolmogorov_smirnov::{
     ExactRule, KolmogorovSmirnov, KolmogorovSmirnovStatistic, LatticeTooLarge, Ties, smirnov_upper_tail,
