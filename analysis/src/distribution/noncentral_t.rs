@@ -72,7 +72,12 @@ impl Mixture {
 
 /// ln of the density of u relative to its mode at 0.
 fn log_shape(u: f64, df: f64) -> f64 {
-    df * (u - (2.0 * u).exp_m1() / 2.0)
+    // u − (e²ᵘ − 1)/2 = −(2u)²/4 · (1 + 2u/3 + (2u)²/12 + …), by its series where the difference would lose digits.
+    let v = 2.0 * u;
+    if v.abs() < 1e-3 {
+        return -df * v * v / 4.0 * (1.0 + v / 3.0 * (1.0 + v / 4.0 * (1.0 + v / 5.0 * (1.0 + v / 6.0))));
+    }
+    df * (u - v.exp_m1() / 2.0)
 }
 
 /// Panels that grow away from the two places where the integrand turns: the mode of u, and where the argument

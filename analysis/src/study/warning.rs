@@ -76,7 +76,9 @@ fn general_sentence(caveat: &Caveat) -> String {
         | Caveat::AssumesScaleShift
         | Caveat::NormalApproximation
         | Caveat::ProportionCondition { .. }
-        | Caveat::BenchmarksChosen => caveat.sentence(),
+        | Caveat::BenchmarksChosen
+        | Caveat::ByDraws { .. }
+        | Caveat::OnePool => caveat.sentence(),
     }
 }
 
