@@ -100,6 +100,9 @@ pub enum LooksError {
     /// A power that is no shape.
     #[error("the power Δ of a boundary lies between -1 and 1, and {0} does not")]
     Delta(f64),
+    /// A boundary of given shape is positive, which tests no risk of a side above one half.
+    #[error("a boundary of given shape needs a risk below one half on a side, and {0} leaves more")]
+    NoConstant(ConfidenceLevel),
     /// A drift that is not a number.
     #[error("a drift is a finite number below {LARGEST_DRIFT} in magnitude, and {0} is not")]
     Drift(f64),
@@ -170,12 +173,14 @@ impl GroupSequential {
         };
         let risk_of_side = sides.share(level.risk().get());
         let excess = |c: f64| crossing(fractions, &boundaries(c), sides, 0.0).sum_of_side() - risk_of_side;
-        // One look needs the constant least; the sum over looks bounds it from above.
-        let least = normal::quantile(Tails::from_upper(risk_of_side)).max(SMALLEST_CONSTANT);
-        let most =
-            normal::quantile(Tails::from_upper(risk_of_side / fractions.len() as f64)).max(least) + 1.0;
-        let constant =
-            if fractions.len() == 1 { least } else { monotone_root::between(least - 0.1, most, excess) };
+        if risk_of_side >= 0.5 {
+            return Err(LooksError::NoConstant(level));
+        }
+        // The last look alone needs this much; boundaries that are nowhere below Bonferroni's suffice.
+        let least = normal::quantile(Tails::from_upper(risk_of_side));
+        let bonferroni = normal::quantile(Tails::from_upper(risk_of_side / fractions.len() as f64));
+        let most = bonferroni / (fractions[0] / last).powf(power.max(0.0)) + 1.0;
+        let constant = if fractions.len() == 1 { least } else { monotone_root::between(least, most, excess) };
         let boundaries = boundaries(constant);
         let crossings = crossing(fractions, &boundaries, sides, 0.0);
         let mut spent = 0.0;
@@ -236,7 +241,7 @@ impl GroupSequential {
     }
 
     fn crossings(&self, drift: f64) -> Result<Crossings, LooksError> {
-        if !(drift.abs() <= LARGEST_DRIFT) {
+        if drift.is_nan() || drift.abs() > LARGEST_DRIFT {
             return Err(LooksError::Drift(drift));
         }
         let fractions: Vec<f64> = self.looks.iter().map(|look| look.fraction).collect();
@@ -261,9 +266,6 @@ pub fn naive_risk(fractions: &[f64], sides: Sides, level: ConfidenceLevel) -> Re
 pub fn equal_fractions(looks: usize) -> Vec<f64> {
     (1..=looks).map(|look| look as f64 / looks as f64).collect()
 }
-
-/// The constant of a boundary must be positive to have a shape.
-const SMALLEST_CONSTANT: f64 = 0.2;
 
 /// The probabilities of stopping at each look.
 struct Crossings {

@@ -92,7 +92,7 @@ fn dependent_runs_alarm() {
     );
     let greater = Alternative::Greater;
     assert!(Autocorrelation::new(&dependent).unwrap().p_value(greater).get() < 1e-4);
-    assert!(RunsTest::new(&dependent).unwrap().p_value(Alternative::Less).get() < 1e-3);
+    assert!(RunsTest::new(&dependent).unwrap().p_value(Alternative::Less).get() < 0.02);
     let drifting = sample((0..40).map(|i| f64::from(i) * 0.1 + standard(&mut random)).collect());
     assert!(Drift::new(&drifting).unwrap().p_value(greater).get() < 1e-4);
 }

@@ -5,9 +5,11 @@ use crate::distribution::student_t;
 use crate::{Alternative, PValue, Sample};
 use serde::Serialize;
 
-/// Each host's mean against those of the others: the externally studentised residual of the host means, t = (ȳᵢ − ȳ₋ᵢ)/(s₋ᵢ√(1
-/// + 1/(k − 1))) with k − 2 degrees of freedom (Cook & Weisberg, Residuals and Influence in Regression, 1982, §2.2.2), its
-/// p-values adjusted by Holm (Scandinavian Journal of Statistics 6, 1979).
+/// Each host's mean against those of the others.
+///
+/// This is the externally studentised residual of the host means, t = (ȳᵢ − ȳ₋ᵢ)/(s₋ᵢ√(1 + 1/(k − 1))) with k − 2 degrees
+/// of freedom (Cook & Weisberg, Residuals and Influence in Regression, 1982, §2.2.2). The p-values are adjusted by
+/// Holm's step-down bound (Scandinavian Journal of Statistics 6, 1979).
 ///
 /// The variance between ordinary hosts is in s₋ᵢ, so that hosts that merely differ are no outliers. It takes means as
 /// normal with one variance: hosts should have made about equally many runs. Several outlying hosts mask each other.

@@ -34,6 +34,9 @@ impl ProportionTestPower {
         }
         check_proportion(first)?;
         check_proportion(second)?;
+        if first == second && (first == 0.0 || first == 1.0) {
+            return Err(PowerError::NothingToFind { difference: 0.0 });
+        }
         Ok(self.at(trials, first, second))
     }
 
@@ -64,7 +67,11 @@ impl ProportionTestPower {
     /// # Errors
     /// [`PowerError`] for numbers out of range, and proportions out of reach.
     pub fn second(&self, trials: f64, first: f64, power: f64) -> Result<f64, PowerError> {
-        self.power(trials, first, first)?;
+        checked_risk(self.risk)?;
+        check_proportion(first)?;
+        if !(trials > 0.0 && trials <= MOST_RUNS) {
+            return Err(PowerError::Runs { runs: trials });
+        }
         let power = checked_power(power)?;
         let farthest = match self.alternative {
             Alternative::Greater => 0.0,

@@ -4,7 +4,10 @@ use crate::case::{Case, Ledger, Tolerance, relative};
 use speedup_analysis::power::{MeanDesign, PowerError, ProportionTestPower, Rejections, TTestPower};
 use speedup_analysis::{Alternative, Risk};
 
-const TOLERANCE: Tolerance = relative(1e-8);
+/// The absolute part is what AS 243, by which R has its noncentral t, leaves of a small tail.
+const TOLERANCE: Tolerance = relative(1e-8).or_absolute(1e-12);
+/// Beyond this noncentrality R's `pt` takes a normal approximation instead of AS 243.
+const R_APPROXIMATES_BEYOND: f64 = 37.62;
 
 pub(crate) fn power(case: &mut Case<'_>, ledger: &mut Ledger) {
     means(case, ledger);
@@ -23,9 +26,22 @@ fn means(case: &mut Case<'_>, ledger: &mut Ledger) {
     let risk = Risk::new(given(case, "/sig_level")).expect("a risk");
     let test = TTestPower { design, alternative, rejections: rejections(case, "/strict"), risk };
     let [n, delta, sd, power] = ["/n", "/delta", "/sd", "/power"].map(|field| given(case, field));
-    verify(case, ledger, "/t/n_given", "power", test.power(n, delta, sd));
+    let noncentrality = |n: f64, delta: f64| {
+        delta / sd * (n / if design == MeanDesign::TwoSamples { 2.0 } else { 1.0 }).sqrt()
+    };
+    let power_given = test.power(n, delta, sd);
+    let needed = test.difference(n, sd, power);
+    let uncertain = power_given.is_ok_and(|power| power < 1.0 - 1e-9);
+    if uncertain && noncentrality(n, delta) > R_APPROXIMATES_BEYOND {
+        ledger.skip(case, "/t/n_given", APPROXIMATE);
+    }
+    if needed.is_ok_and(|needed| noncentrality(n, needed) > R_APPROXIMATES_BEYOND) {
+        ledger.skip(case, "/t/solve_delta", APPROXIMATE);
+        ledger.skip(case, "/t/solve_sd", APPROXIMATE);
+    }
+    verify(case, ledger, "/t/n_given", "power", power_given);
     verify(case, ledger, "/t/solve_n", "n", test.runs(delta, sd, power));
-    verify(case, ledger, "/t/solve_delta", "delta", test.difference(n, sd, power));
+    verify(case, ledger, "/t/solve_delta", "delta", needed);
     verify(case, ledger, "/t/solve_sd", "sd", test.standard_deviation(n, delta, power));
 }
 
@@ -51,6 +67,9 @@ fn proportions(case: &mut Case<'_>, ledger: &mut Ledger) {
     verify(case, ledger, "/prop/expected/solve_p2", "p2", test.second(n, p1, power));
 }
 
+const APPROXIMATE: &str =
+    "R's pt approximates the noncentral t here, and its digits are not those of the law";
+
 /// The answer must be the number at `pointer`, or a refusal where R stopped.
 fn verify(
     case: &mut Case<'_>,
@@ -60,6 +79,9 @@ fn verify(
     got: Result<f64, PowerError>,
 ) {
     let field = format!("{pointer}/{unknown}");
+    if case.is_read(pointer) {
+        return;
+    }
     let refused = case.refusal(pointer).is_some();
     match got {
         Ok(got) if refused => {
@@ -70,7 +92,7 @@ fn verify(
         Err(_) if refused => ledger.verdict(case, &format!("{pointer}/error"), true, String::new),
         Err(error) => {
             let expected = case.number(&field);
-            ledger.verdict(case, &field, expected.is_none(), || {
+            ledger.verdict(case, &field, expected.is_none_or(f64::is_nan), || {
                 format!("refused ({error}), expected {expected:?}")
             });
         }
