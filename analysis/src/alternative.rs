@@ -24,6 +24,15 @@ impl Alternative {
         }
     }
 
+    /// How far a true `difference` of the first less the second lies in the direction of this alternative.
+    pub(crate) fn of_difference(self, difference: f64) -> f64 {
+        match self {
+            Self::TwoSided => difference.abs(),
+            Self::Greater => difference,
+            Self::Less => -difference,
+        }
+    }
+
     /// The p-value from the probabilities of a statistic at most, and at least, as large as the observed one.
     ///
     /// Two-sided is twice the smaller tail, at most 1: exact for a symmetric law, R's convention for the

@@ -81,6 +81,13 @@ pub enum Caveat {
         /// The draws made.
         draws: u32,
     },
+    /// The probability is by seeded draws, and no finer than they.
+    ByDraws {
+        /// How many.
+        draws: u64,
+    },
+    /// The splits are of one pool of runs: they do not vary as new runs would.
+    OnePool,
 }
 
 impl Side {
@@ -114,6 +121,8 @@ impl Caveat {
             Self::UnequalUnits { .. } => "unequal_units",
             Self::MeanNotPositive { .. } => "mean_not_positive",
             Self::FewDraws { .. } => "few_draws",
+            Self::ByDraws { .. } => "by_draws",
+            Self::OnePool => "one_pool",
         }
     }
 
@@ -183,6 +192,15 @@ impl Caveat {
                 "With {draws} draws the ends of the interval are the extremes of the draws: make more draws, \
                  or ask for a lower level."
             ),
+            Self::ByDraws { draws } => format!(
+                "The probability is from {draws} seeded random draws and no finer than one of them: draw more for \
+                 more digits."
+            ),
+            Self::OnePool => {
+                "All splits are of the same runs, so the rate speaks of this pool as it was measured: \
+                measure it again to see how much the pool itself varies."
+                    .to_owned()
+            }
         }
     }
 }

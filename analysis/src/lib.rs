@@ -17,6 +17,9 @@
 //!   [`Decision`]: experiments that repeat at several levels, by how much their means differ, and how often to
 //!   repeat each level;
 //! * [`EarlierProtocol`]: the protocol of the authors' earlier paper;
+//! * [`power`], [`required_repetitions`], [`two_stage`], [`group_sequential`]: how many runs, and when to look;
+//! * [`run_order`], [`host_effect`], [`aa`], [`Granularity`], [`block_pairs`]: whether the runs are what the methods
+//!   take them for;
 //! * [`study`]: from the attempts of an experiment to its report;
 //! * [`distribution`]: the functions under all of these.
 //!
@@ -39,7 +42,9 @@
 //! # }
 //! ```
 
+pub mod aa;
 mod alternative;
+pub mod block_pairs;
 mod caveat;
 mod compensated_sum;
 mod confidence;
@@ -51,19 +56,27 @@ mod effect_size;
 mod f_test;
 mod fieller;
 mod fisher_exact;
+mod gauss_legendre;
+mod granularity;
+pub mod group_sequential;
 mod hierarchical_bootstrap;
 pub mod hierarchical_performance_test;
+pub mod host_effect;
 mod interval;
 mod kolmogorov_smirnov;
 mod levels;
 mod mean_ratio;
 mod median_ratio;
+mod monotone_root;
 mod multiplicity;
+pub mod power;
 mod proportion;
 mod pseudo_median;
 mod random_effects;
 mod rank_sum;
 mod repetition_plan;
+pub mod required_repetitions;
+pub mod run_order;
 mod sample;
 mod shapiro_wilk;
 mod signed_rank;
@@ -73,6 +86,7 @@ mod suite;
 mod suite_ratio;
 mod t_test;
 mod threshold;
+pub mod two_stage;
 mod unit_means;
 
 pub use alternative::Alternative;
@@ -86,6 +100,7 @@ pub use earlier_protocol::{
 pub use effect_size::{EffectSize, EffectSizeError};
 pub use f_test::{FTest, FTestError};
 pub use fisher_exact::FisherExact;
+pub use granularity::{Granularity, MetricKind};
 pub use hierarchical_bootstrap::{
     BootstrapError, HierarchicalBootstrap, MOST_DRAWS, RatioReplicates, Replicates, Resampling, Statistic,
 };

@@ -18,6 +18,8 @@ mod multiplicity;
 mod paper_examples;
 #[path = "reference/performance_test.rs"]
 mod performance_test;
+#[path = "reference/planning.rs"]
+mod planning;
 #[path = "reference/proportions.rs"]
 mod proportions;
 #[path = "reference/protocol.rs"]
@@ -70,6 +72,7 @@ fn checker(stem: &str) -> Result<Check, &'static str> {
         "wilcoxon_rank_sum" => Ok(two_samples::rank_sum),
         "ks_two_sample" => Ok(two_samples::kolmogorov_smirnov),
         "proportion_ci" => Ok(proportions::proportion),
+        "power" => Ok(planning::power),
         "distributions" => Ok(distributions::distribution),
         "speedup_protocol" => Ok(protocol::speedup_test),
         "paper_examples" => Ok(paper_examples::printed_number),
@@ -79,7 +82,6 @@ fn checker(stem: &str) -> Result<Check, &'static str> {
         "gmm_fit" | "gm_metrics" | "ksfit_bootstrap" => Err("it belongs to the mixtures"),
         "kalibera" => Ok(levels::kalibera),
         "kalibera_bootstrap" => Ok(levels::bootstrap),
-        "power" => Err("it belongs to the planning of repetitions"),
         _ => Err("this program does not know it"),
     }
 }

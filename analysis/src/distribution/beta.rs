@@ -175,7 +175,7 @@ fn deviance(k: f64, m: f64) -> f64 {
 }
 
 /// ln Γ(z+1) − [(z+½) ln z − z + ½ ln 2π]: the Stirling series (DLMF 5.11.1) from 15 on, by log-gamma below.
-fn stirling_remainder(z: f64) -> f64 {
+pub(super) fn stirling_remainder(z: f64) -> f64 {
     if z < 15.0 {
         return libm::lgamma(z + 1.0) - ((z + 0.5) * z.ln() - z + 0.5 * (2.0 * PI).ln());
     }

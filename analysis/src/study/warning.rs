@@ -83,7 +83,9 @@ fn general_sentence(caveat: &Caveat) -> String {
         | Caveat::Unbalanced
         | Caveat::UnequalUnits { .. }
         | Caveat::MeanNotPositive { .. }
-        | Caveat::FewDraws { .. } => caveat.sentence(),
+        | Caveat::FewDraws { .. }
+        | Caveat::ByDraws { .. }
+        | Caveat::OnePool => caveat.sentence(),
     }
 }
 

@@ -66,6 +66,11 @@ impl<'a> Case<'a> {
         self.peek(pointer)
     }
 
+    /// Whether the value at `pointer` is accounted for already.
+    pub(crate) fn is_read(&self, pointer: &str) -> bool {
+        self.read.contains(pointer)
+    }
+
     pub(crate) fn number(&mut self, pointer: &str) -> Option<f64> {
         self.value(pointer).map(number)
     }

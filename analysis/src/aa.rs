@@ -1,0 +1,273 @@
+//! A/A: a pool compared with itself. Its runs of one program are split at random into two halves, again and again: how
+//! often does a test see a difference that is not there, and how large must a factor be to be seen?
+
+use crate::{
+    Alternative, Caveat, ConfidenceLevel, RankSum, RankSumLaw, RankSumStatistic, Sample, WelchTTest,
+    monotone_root,
+};
+use serde::Serialize;
+use speedup_core::seed::{Seed, shuffle};
+use std::collections::BTreeSet;
+use thiserror::Error;
+
+/// Runs of one version on a pool, and how they are compared with each other.
+#[derive(Clone, Debug)]
+pub struct AaStudy {
+    options: AaOptions,
+    splits: Vec<Split>,
+    law: Option<RankSumLaw>,
+}
+
+/// How the pool is compared with itself.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct AaOptions {
+    /// The test.
+    pub test: AaTest,
+    /// Its alternative, said of the first half.
+    pub alternative: Alternative,
+    /// Its confidence level.
+    pub level: ConfidenceLevel,
+    /// How many random splits.
+    pub splits: u64,
+    /// Whence the splits.
+    #[serde(skip)]
+    pub seed: Seed,
+}
+
+/// The test that compares the halves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AaTest {
+    /// Welch's t test.
+    Welch,
+    /// The rank-sum test, exact where it can be.
+    RankSum,
+}
+
+/// What the comparison of a pool with itself says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FalseAlarms {
+    /// The full name of the method.
+    pub method: &'static str,
+    /// Splits in which the test rejected.
+    pub rejected: u64,
+    /// Splits.
+    pub splits: u64,
+    /// rejected/splits; near 1 − level for a test that suits the pool.
+    pub rate: f64,
+    /// The standard error of the rate from the finite number of splits.
+    pub standard_error: f64,
+    /// What the reader must know.
+    pub caveats: Vec<Caveat>,
+}
+
+/// The smallest factor that the pool shows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Detectable {
+    /// A factor between the versions of this size is found with the power asked for.
+    Factor {
+        /// Above 1: the speedup, or for the alternative "less" the slowdown.
+        factor: f64,
+    },
+    /// Not even the largest factor is: the runs are too few.
+    NotWithin {
+        /// The largest factor tried.
+        largest: f64,
+    },
+}
+
+/// Why a pool is not compared with itself.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum AaError {
+    /// Too few runs for two halves with a spread.
+    #[error("two halves need at least {FEWEST_RUNS} runs, and there are {0}\nhint: plan more runs")]
+    TooFew(usize),
+    /// Every run has one host.
+    #[error("{runs} runs and {hosts} hosts are named, but every run has one")]
+    Unmatched {
+        /// Runs.
+        runs: usize,
+        /// Hosts named.
+        hosts: usize,
+    },
+    /// Too few hosts for two halves.
+    #[error("two halves by host need at least 2 hosts, and there are {0}\nhint: split by runs")]
+    FewHosts(usize),
+    /// All equal.
+    #[error("the runs do not vary, so no split can differ\nhint: use a finer clock or a longer run")]
+    Constant,
+    /// No splits, or too many.
+    #[error("between 1 and {MOST_SPLITS} splits are made, and {0} is not such a number")]
+    Splits(u64),
+    /// A factor is of positive quantities.
+    #[error("a detectable factor needs positive observations, and the least is {0}")]
+    NotPositive(f64),
+    /// A power that is not one.
+    #[error("a power lies strictly between 0 and 1, and {0} does not")]
+    Power(f64),
+}
+
+/// Two in each half.
+const FEWEST_RUNS: usize = 4;
+/// More splits than this say nothing more.
+const MOST_SPLITS: u64 = 100_000;
+/// A pool that does not show a factor of a thousand shows nothing.
+const LARGEST_FACTOR: f64 = 1e3;
+/// Exact rank-sum laws are counted below this many runs in a half.
+const EXACT_BELOW: usize = 50;
+
+#[derive(Clone, Debug)]
+struct Split {
+    first: Sample,
+    second: Sample,
+}
+
+impl AaStudy {
+    /// The method's full name.
+    pub const NAME: &'static str = "A/A comparison by random halves";
+
+    /// Splits run by run: what a pool of fresh hosts gives.
+    ///
+    /// # Errors
+    /// [`AaError`] for fewer than four runs, all equal, or an absurd number of splits.
+    pub fn by_runs(pool: &Sample, options: AaOptions) -> Result<Self, AaError> {
+        check(pool, &options)?;
+        let half = pool.len() / 2;
+        let mut order: Vec<f64> = pool.in_run_order().to_vec();
+        let mut random = options.seed.child("random halves by run");
+        let splits = (0..options.splits).filter_map(|_| {
+            shuffle(&mut order, &mut random);
+            Split::new(order[..half].to_vec(), order[half..].to_vec())
+        });
+        let splits = splits.collect();
+        let small = options.test == AaTest::RankSum && pool.len() - half < EXACT_BELOW;
+        let law = if small { RankSumLaw::new(half, pool.len() - half).ok() } else { None };
+        Ok(Self { options, splits, law })
+    }
+
+    /// Splits host by host: the runs of a host stay together, as where each version has hosts of its own. A rate above
+    /// the risk says that runs of one host resemble each other.
+    ///
+    /// # Errors
+    /// [`AaError`] as [`AaStudy::by_runs`], and for one host.
+    pub fn by_hosts(pool: &Sample, hosts: &[u32], options: AaOptions) -> Result<Self, AaError> {
+        check(pool, &options)?;
+        if pool.len() != hosts.len() {
+            return Err(AaError::Unmatched { runs: pool.len(), hosts: hosts.len() });
+        }
+        let mut order: Vec<u32> = hosts.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        if order.len() < 2 {
+            return Err(AaError::FewHosts(order.len()));
+        }
+        let half = order.len() / 2;
+        let mut random = options.seed.child("random halves by host");
+        let splits = (0..options.splits).filter_map(|_| {
+            shuffle(&mut order, &mut random);
+            let of_first: BTreeSet<u32> = order[..half].iter().copied().collect();
+            let runs = || hosts.iter().zip(pool.in_run_order().iter().copied());
+            let pick = |wanted: bool| {
+                runs().filter(|(host, _)| of_first.contains(host) == wanted).map(|(_, run)| run).collect()
+            };
+            Split::new(pick(true), pick(false))
+        });
+        let splits = splits.collect();
+        Ok(Self { options, splits, law: None })
+    }
+
+    /// How often the test rejects although both halves are the same version. A split that the test refuses counts as
+    /// not rejected.
+    pub fn false_alarms(&self) -> FalseAlarms {
+        let rejected = self.rejections(1.0);
+        let splits = self.splits.len() as u64;
+        let rate = rejected as f64 / splits as f64;
+        FalseAlarms {
+            method: Self::NAME,
+            rejected,
+            splits,
+            rate,
+            standard_error: (rate * (1.0 - rate) / splits as f64).sqrt(),
+            caveats: vec![Caveat::ByDraws { draws: splits }, Caveat::OnePool],
+        }
+    }
+
+    /// The smallest factor by which the second half must be faster (for the alternative "less": slower) to be found
+    /// with the probability `power`, with half of the pool's runs for each version.
+    ///
+    /// # Errors
+    /// [`AaError`] for observations that are not positive, or a power out of range.
+    pub fn minimum_detectable(&self, power: f64) -> Result<Detectable, AaError> {
+        if !(power > 0.0 && power < 1.0) {
+            return Err(AaError::Power(power));
+        }
+        let least = self.splits.iter().map(|split| split.first.min().min(split.second.min()));
+        let least = least.fold(f64::INFINITY, f64::min);
+        if least <= 0.0 {
+            return Err(AaError::NotPositive(least));
+        }
+        let wanted = power * self.splits.len() as f64;
+        let enough = |steps: u64| self.rejections(factor_of(steps)) as f64 >= wanted;
+        let steps = monotone_root::least_whole(1, FACTOR_STEPS, enough);
+        Ok(steps.map_or(Detectable::NotWithin { largest: LARGEST_FACTOR }, |steps| Detectable::Factor {
+            factor: factor_of(steps),
+        }))
+    }
+
+    /// The splits in which the test rejects when the second half is this factor faster.
+    fn rejections(&self, factor: f64) -> u64 {
+        let scale = match self.options.alternative {
+            Alternative::TwoSided | Alternative::Greater => 1.0 / factor,
+            Alternative::Less => factor,
+        };
+        self.splits.iter().filter(|split| self.rejects(split, scale)).count() as u64
+    }
+
+    fn rejects(&self, split: &Split, scale: f64) -> bool {
+        let scaled = split.second.in_run_order().iter().map(|time| time * scale).collect();
+        let Ok(second) = Sample::new(scaled) else { return false };
+        let p = match self.options.test {
+            AaTest::Welch => {
+                WelchTTest::new(&split.first, &second).map(|test| test.p_value(self.options.alternative)).ok()
+            }
+            AaTest::RankSum => Some(self.rank_sum_p(&split.first, &second)),
+        };
+        p.is_some_and(|p| p.rejects_at(self.options.level.risk()))
+    }
+
+    /// The halves have the same sizes in all splits by run, so that their exact law is counted once.
+    fn rank_sum_p(&self, first: &Sample, second: &Sample) -> crate::PValue {
+        let statistic = RankSumStatistic::new(first, second);
+        match &self.law {
+            Some(law) if !statistic.has_ties() => {
+                let w = statistic.w() as u64;
+                self.options.alternative.p_value(law.at_most(w), law.at_least(w))
+            }
+            Some(_) | None => RankSum::choose(first, second).p_value(self.options.alternative),
+        }
+    }
+}
+
+/// Factors are looked for in steps of a hundredth of a percent.
+const FACTOR_STEP: f64 = 1e-4;
+/// ln(1000)/ln(1.0001).
+const FACTOR_STEPS: u64 = 69_080;
+
+fn factor_of(steps: u64) -> f64 {
+    (steps as f64 * FACTOR_STEP.ln_1p()).exp()
+}
+
+impl Split {
+    fn new(first: Vec<f64>, second: Vec<f64>) -> Option<Self> {
+        Sample::new(first).ok().zip(Sample::new(second).ok()).map(|(first, second)| Self { first, second })
+    }
+}
+
+fn check(pool: &Sample, options: &AaOptions) -> Result<(), AaError> {
+    if pool.len() < FEWEST_RUNS {
+        return Err(AaError::TooFew(pool.len()));
+    }
+    if pool.is_constant() {
+        return Err(AaError::Constant);
+    }
+    if (1..=MOST_SPLITS).contains(&options.splits) { Ok(()) } else { Err(AaError::Splits(options.splits)) }
+}

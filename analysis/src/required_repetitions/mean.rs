@@ -1,0 +1,59 @@
+//! Runs for an interval of the mean.
+
+use super::{Assumption, Reach, RequiredError, RequiredRuns, checked_half_width, relative_spread};
+use crate::distribution::student_t;
+use crate::{ConfidenceLevel, Sample, monotone_root};
+use serde::Serialize;
+
+/// What a pilot says of the precision of a mean: its spread as a share of the mean.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MeanPrecision {
+    relative_spread: f64,
+    pilot: usize,
+}
+
+impl MeanPrecision {
+    /// The method's full name.
+    pub const NAME: &'static str = "runs for the t interval of the mean (iterated)";
+
+    /// The relative spread of `pilot`.
+    ///
+    /// # Errors
+    /// [`RequiredError`] for pilots of one run, without spread, or with observations that are not positive.
+    pub fn new(pilot: &Sample) -> Result<Self, RequiredError> {
+        Ok(Self { relative_spread: relative_spread(pilot)?, pilot: pilot.len() })
+    }
+
+    /// The half-width, as a share of the mean, of the t interval from `runs` ≥ 2 runs with this spread.
+    pub fn relative_half_width(&self, runs: u64, level: ConfidenceLevel) -> f64 {
+        let n = runs.max(2) as f64;
+        student_t::two_sided_critical(level.risk().get(), n - 1.0) * self.relative_spread / n.sqrt()
+    }
+
+    /// The least n with t₍ₙ₋₁₎·s/(x̄√n) ≤ the half-width: the fixed point of the usual iteration, found by halving
+    /// (Jain, The Art of Computer Systems Performance Analysis, §13.4.3 with t for z).
+    ///
+    /// # Errors
+    /// [`RequiredError::HalfWidth`] unless 0 < `relative_half_width` < 1.
+    pub fn required(
+        &self,
+        relative_half_width: f64,
+        level: ConfidenceLevel,
+        maximum: u64,
+    ) -> Result<RequiredRuns, RequiredError> {
+        let goal = checked_half_width(relative_half_width)?;
+        let limit = maximum.max(self.pilot as u64);
+        let needed = monotone_root::least_whole(2, limit, |n| self.relative_half_width(n, level) <= goal);
+        Ok(RequiredRuns {
+            method: Self::NAME,
+            reach: Reach::new(needed, self.pilot, maximum),
+            level,
+            power: None,
+            assumptions: vec![
+                Assumption::SpreadOfPilot { runs: self.pilot as u64 },
+                Assumption::IndependentRuns,
+                Assumption::NormalMeans,
+            ],
+        })
+    }
+}
