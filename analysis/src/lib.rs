@@ -10,6 +10,7 @@
 //!   method;
 //! * [`MeanRatio`], [`MedianRatio`]: by how much a version is faster;
 //! * [`SpeedupTest`]: whether it is, by the protocols of the paper;
+//! * [`MixtureFit`], [`GoodnessOfFit`], [`variability`]: run times that cluster, and what users feel of them;
 //! * [`Proportion`], [`Overall`], [`SuiteRatio`]: what a set of benchmarks says;
 //! * [`study`]: from the attempts of an experiment to its report;
 //! * [`distribution`]: the functions under all of these.
@@ -40,10 +41,12 @@ mod confidence;
 mod continuity;
 pub mod distribution;
 mod f_test;
+pub mod goodness_of_fit;
 mod interval;
 mod kolmogorov_smirnov;
 mod mean_ratio;
 mod median_ratio;
+pub mod mixture;
 mod proportion;
 mod rank_sum;
 mod sample;
@@ -53,18 +56,21 @@ pub mod study;
 mod suite;
 mod suite_ratio;
 mod t_test;
+pub mod variability;
 
 pub use alternative::Alternative;
 pub use caveat::{Caveat, Side};
 pub use confidence::{ConfidenceLevel, LevelError, PValue, Risk};
 pub use continuity::Continuity;
 pub use f_test::{FTest, FTestError};
+pub use goodness_of_fit::GoodnessOfFit;
 pub use interval::{Interval, RatioInterval, Unbounded};
 pub use kolmogorov_smirnov::{
     ExactRule, KolmogorovSmirnov, KolmogorovSmirnovStatistic, LatticeTooLarge, Ties, smirnov_upper_tail,
 };
 pub use mean_ratio::{MeanRatio, RatioError};
 pub use median_ratio::MedianRatio;
+pub use mixture::{Mixture, MixtureFit};
 pub use proportion::{
     PrecisionError, Proportion, ProportionError, ProportionMethod, Selection, benchmarks_by_wald,
     benchmarks_by_wilson,

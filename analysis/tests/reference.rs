@@ -10,6 +10,8 @@
 mod case;
 #[path = "reference/distributions.rs"]
 mod distributions;
+#[path = "reference/mixtures.rs"]
+mod mixtures;
 #[path = "reference/proportions.rs"]
 mod proportions;
 #[path = "reference/protocol.rs"]
@@ -60,11 +62,13 @@ fn checker(stem: &str) -> Result<Check, &'static str> {
         "proportion_ci" => Ok(proportions::proportion),
         "distributions" => Ok(distributions::distribution),
         "speedup_protocol" => Ok(protocol::speedup_test),
+        "gmm_fit" => Ok(mixtures::gmm_fit),
+        "gm_metrics" => Ok(mixtures::gm_metrics),
+        "ksfit_bootstrap" => Ok(mixtures::ksfit_bootstrap),
         "paper_examples" => {
             Err("a list of printed numbers without their data; the speedup_protocol cases hold them")
         }
         "wilcoxon_signed_rank" | "hpt" => Err("it belongs to the hierarchical performance test"),
-        "gmm_fit" | "gm_metrics" | "ksfit_bootstrap" => Err("it belongs to the mixtures"),
         "kalibera" | "kalibera_bootstrap" => Err("it belongs to the effect sizes by levels"),
         "power" => Err("it belongs to the planning of repetitions"),
         "p_adjust" => Err("it belongs to multiplicity"),
