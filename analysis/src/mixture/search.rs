@@ -222,8 +222,9 @@ fn log_of_readable_unit(largest: f64, spread: f64) -> f64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refits {
-    /// A model is given up when its likelihood rises too slowly to reach the best criterion so far. One refit in fifty
-    /// chooses another model than [`Refits::Exhaustive`], which is less than the noise of the resamples.
+    /// A model is given up when its likelihood rises too slowly to reach the best criterion so far. A few refits in a hundred
+    /// then miss the model that [`Refits::Exhaustive`] chooses and fit worse; the tenth of the resamples that are
+    /// farthest from their fit is therefore done again exhaustively, so the tail that decides is the exhaustive one.
     #[default]
     Pruned,
     /// Every model to its end.
