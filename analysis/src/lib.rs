@@ -20,6 +20,7 @@
 //! * [`power`], [`required_repetitions`], [`two_stage`], [`group_sequential`]: how many runs, and when to look;
 //! * [`run_order`], [`host_effect`], [`aa`], [`Granularity`], [`block_pairs`]: whether the runs are what the methods
 //!   take them for;
+//! * [`MixtureFit`], [`GoodnessOfFit`], [`variability`]: run times that cluster, and what users feel of them;
 //! * [`study`]: from the attempts of an experiment to its report;
 //! * [`distribution`]: the functions under all of these.
 //!
@@ -57,6 +58,7 @@ mod f_test;
 mod fieller;
 mod fisher_exact;
 mod gauss_legendre;
+pub mod goodness_of_fit;
 mod granularity;
 pub mod group_sequential;
 mod hierarchical_bootstrap;
@@ -67,6 +69,7 @@ mod kolmogorov_smirnov;
 mod levels;
 mod mean_ratio;
 mod median_ratio;
+pub mod mixture;
 mod monotone_root;
 mod multiplicity;
 pub mod power;
@@ -88,6 +91,7 @@ mod t_test;
 mod threshold;
 pub mod two_stage;
 mod unit_means;
+pub mod variability;
 
 pub use alternative::Alternative;
 pub use caveat::{Caveat, Side};
@@ -100,6 +104,7 @@ pub use earlier_protocol::{
 pub use effect_size::{EffectSize, EffectSizeError};
 pub use f_test::{FTest, FTestError};
 pub use fisher_exact::FisherExact;
+pub use goodness_of_fit::GoodnessOfFit;
 pub use granularity::{Granularity, MetricKind};
 pub use hierarchical_bootstrap::{
     BootstrapError, HierarchicalBootstrap, MOST_DRAWS, RatioReplicates, Replicates, Resampling, Statistic,
@@ -112,6 +117,7 @@ pub use kolmogorov_smirnov::{
 pub use levels::{Levels, LevelsError, MOST_LEVELS, SMALLEST_OBSERVATION};
 pub use mean_ratio::{MeanRatio, RatioError};
 pub use median_ratio::MedianRatio;
+pub use mixture::{Mixture, MixtureFit};
 pub use multiplicity::{Adjustment, ErrorRate};
 pub use proportion::{
     PrecisionError, Proportion, ProportionError, ProportionMethod, Selection, benchmarks_by_wald,

@@ -12,6 +12,8 @@ mod case;
 mod distributions;
 #[path = "reference/levels.rs"]
 mod levels;
+#[path = "reference/mixtures.rs"]
+mod mixtures;
 #[path = "reference/multiplicity.rs"]
 mod multiplicity;
 #[path = "reference/paper_examples.rs"]
@@ -79,9 +81,11 @@ fn checker(stem: &str) -> Result<Check, &'static str> {
         "wilcoxon_signed_rank" => Ok(signed_rank::signed_rank),
         "hpt" => Ok(performance_test::performance_test),
         "p_adjust" => Ok(multiplicity::adjustments),
-        "gmm_fit" | "gm_metrics" | "ksfit_bootstrap" => Err("it belongs to the mixtures"),
         "kalibera" => Ok(levels::kalibera),
         "kalibera_bootstrap" => Ok(levels::bootstrap),
+        "gmm_fit" => Ok(mixtures::gmm_fit),
+        "gm_metrics" => Ok(mixtures::gm_metrics),
+        "ksfit_bootstrap" => Ok(mixtures::ksfit_bootstrap),
         _ => Err("this program does not know it"),
     }
 }

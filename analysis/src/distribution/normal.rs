@@ -9,6 +9,11 @@ pub fn tails(z: f64) -> Tails {
     Tails { lower: 0.5 * libm::erfc(-z * FRAC_1_SQRT_2), upper: 0.5 * libm::erfc(z * FRAC_1_SQRT_2) }
 }
 
+/// `P[Z ≤ z]` alone, for loops that do not need the other tail.
+pub(crate) fn lower(z: f64) -> f64 {
+    0.5 * libm::erfc(-z * FRAC_1_SQRT_2)
+}
+
 /// The z that has these tails; read off the smaller one.
 pub fn quantile(tails: Tails) -> f64 {
     let standard = Normal::standard();

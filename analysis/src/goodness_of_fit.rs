@@ -1,0 +1,284 @@
+//! Whether a sample can come from a Gaussian mixture: the test KSfit (001 §5.1).
+//!
+//! D = sup |F̃ − F̂| is small because F̂ was fitted to the same observations, so no table gives its law. The parametric
+//! bootstrap does: N samples of the fitted mixture, each fitted anew with its number of components chosen anew, and
+//! the distance of each to its own fit.
+
+use crate::mixture::{Method, Mixture, MixtureFitError, Refit, Refits, distance, tied_share};
+use crate::{PValue, Risk, Sample};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use serde::Serialize;
+use speedup_core::seed::Seed;
+use thiserror::Error;
+
+/// The fewest resamples; the paper finds the p-value's noise too large below (001 §5.1.3).
+pub const FEWEST_RESAMPLES: u32 = 200;
+/// The usual number of resamples (001 §5.1.3).
+pub const USUAL_RESAMPLES: u32 = 500;
+/// The most resamples: at a millisecond each a quarter of an hour.
+pub const MOST_RESAMPLES: u32 = 1_000_000;
+
+/// The share of the largest distances that no pruned refit decides: twice the usual risk.
+const VERIFIED_TAIL: f64 = 0.1;
+
+/// How many observations a resample has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResampleSize {
+    /// As many as the sample.
+    #[default]
+    Same,
+    /// ⌊0.9 n⌋: with several hundred observations the test rejects a little too often otherwise (001 §5.2.3).
+    NineTenths,
+}
+
+/// How the test is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct GoodnessOfFitOptions {
+    /// N, from [`FEWEST_RESAMPLES`] to [`MOST_RESAMPLES`].
+    pub resamples: u32,
+    /// Their size.
+    pub size: ResampleSize,
+    /// How the sample and every resample is fitted. The test is of the family of mixtures, and holds for either; mclust's
+    /// schedule is many times faster.
+    pub method: Method,
+    /// Whether the refits by mclust's schedule give up models that will not be chosen; the fit of the sample never does.
+    pub refits: Refits,
+    /// Resample i draws from stream i of this seed's child `ksfit`, whatever thread it runs on.
+    pub seed: Seed,
+}
+
+/// The distance of a sample to its mixture, among those of resamples to theirs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GoodnessOfFit {
+    /// How the test was made.
+    pub options: GoodnessOfFitOptions,
+    /// F̂, the mixture that is tested, by the options' method.
+    pub mixture: Mixture,
+    /// D, in [0, 1].
+    pub distance: f64,
+    /// The observations of each resample.
+    pub resample_size: usize,
+    /// What the reader must know.
+    pub caveats: Vec<GoodnessOfFitCaveat>,
+    /// The distances of the resamples in ascending order.
+    #[serde(skip)]
+    distances: Vec<f64>,
+}
+
+/// Why the test was not made.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum GoodnessOfFitError {
+    /// The sample has no mixture.
+    #[error("the sample has no mixture whose fit could be tested")]
+    Mixture(#[from] MixtureFitError),
+    /// Too few resamples for a p-value, or more than anyone waits for.
+    #[error(
+        "the test takes {FEWEST_RESAMPLES} to {MOST_RESAMPLES} resamples, and {0} were asked\nhint: {USUAL_RESAMPLES} are usual"
+    )]
+    Resamples(u32),
+    /// No resample has a mixture: the spread is lost in the rounding of the mean.
+    #[error(
+        "samples of the fitted mixture are all equal: its spread is lost in rounding\nhint: subtract what is common before recording"
+    )]
+    Rounding,
+}
+
+/// A condition that weakens the test without forbidding it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum GoodnessOfFitCaveat {
+    /// Observations that equal another one: resamples have none, so the distance of the sample is larger by the ties alone.
+    Ties {
+        /// Their share.
+        share: f64,
+    },
+    /// No resample is farther than the sample: the p-value is below its resolution.
+    BelowResolution {
+        /// 1/N.
+        resolution: f64,
+    },
+    /// Resamples that had no mixture, left out.
+    ResamplesLeftOut {
+        /// How many.
+        count: usize,
+    },
+}
+
+impl GoodnessOfFitOptions {
+    /// 500 resamples of the sample's size, by mclust's schedule as in the paper, pruned.
+    pub fn usual(seed: Seed) -> Self {
+        Self {
+            resamples: USUAL_RESAMPLES,
+            size: ResampleSize::Same,
+            method: Method::Mclust,
+            refits: Refits::Pruned,
+            seed,
+        }
+    }
+}
+
+/// What a thread keeps between resamples.
+struct Worker {
+    refit: Refit,
+    values: Vec<f64>,
+}
+
+impl GoodnessOfFit {
+    /// The method's full name.
+    pub const NAME: &'static str =
+        "KSfit: Kolmogorov–Smirnov distance to the fitted mixture, parametric bootstrap";
+
+    /// Tests whether `sample` could come from a Gaussian mixture.
+    ///
+    /// # Errors
+    /// [`GoodnessOfFitError`] when the sample has no mixture, or the number of resamples is out of range.
+    pub fn new(sample: &Sample, options: GoodnessOfFitOptions) -> Result<Self, GoodnessOfFitError> {
+        if !(FEWEST_RESAMPLES..=MOST_RESAMPLES).contains(&options.resamples) {
+            return Err(GoodnessOfFitError::Resamples(options.resamples));
+        }
+        let n = sample.len();
+        if n < 2 {
+            return Err(MixtureFitError::TooFew { n }.into());
+        }
+        if sample.is_constant() {
+            return Err(MixtureFitError::AllEqual { n, value: sample.min() }.into());
+        }
+        let mut fit = Refit::new(options.method, Refits::Exhaustive);
+        let mixture = fit.mixture(sample.sorted()).ok_or(MixtureFitError::NoFit { n })?;
+        let resample_size = match options.size {
+            ResampleSize::Same => n,
+            ResampleSize::NineTenths => (n * 9 / 10).max(2),
+        };
+        let distances = resampled_distances(&mixture, resample_size, options);
+        if distances.is_empty() {
+            return Err(GoodnessOfFitError::Rounding);
+        }
+        let mut test = Self {
+            options,
+            distance: distance(&mixture, sample.sorted()),
+            mixture,
+            resample_size,
+            caveats: Vec::new(),
+            distances,
+        };
+        test.caveats = test.caveats(sample);
+        Ok(test)
+    }
+
+    /// The share of resamples whose distance is strictly greater than the sample's. Zero means below
+    /// 1/N: print it so.
+    pub fn p_value(&self) -> PValue {
+        let not_greater = self.distances.partition_point(|d| *d <= self.distance);
+        PValue::clamped((self.distances.len() - not_greater) as f64 / self.distances.len() as f64)
+    }
+
+    /// The ⌊N(1 − risk)⌋-th smallest distance of the resamples: the sample does not fit at `risk` if its distance is
+    /// greater. `None` if that is none of them.
+    pub fn critical_distance(&self, risk: Risk) -> Option<f64> {
+        // The product is rounded where R rounds it: 500 · (1 − 0.05) is 475.
+        let rank = (self.distances.len() as f64 * (1.0 - risk.get())).floor() as usize;
+        rank.checked_sub(1).map(|place| self.distances[place])
+    }
+
+    /// The distances of the resamples to their own fits, ascending.
+    pub fn resampled_distances(&self) -> &[f64] {
+        &self.distances
+    }
+
+    fn caveats(&self, sample: &Sample) -> Vec<GoodnessOfFitCaveat> {
+        let mut caveats = Vec::new();
+        let share = tied_share(sample.sorted());
+        if share > 0.0 {
+            caveats.push(GoodnessOfFitCaveat::Ties { share });
+        }
+        if self.p_value().get() == 0.0 {
+            let resolution = 1.0 / self.distances.len() as f64;
+            caveats.push(GoodnessOfFitCaveat::BelowResolution { resolution });
+        }
+        let count = self.options.resamples as usize - self.distances.len();
+        if count > 0 {
+            caveats.push(GoodnessOfFitCaveat::ResamplesLeftOut { count });
+        }
+        caveats
+    }
+}
+
+impl GoodnessOfFitCaveat {
+    /// A sentence for a person, with a next step.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Ties { share } => format!(
+                "{:.1} % of the observations equal another one; those of a mixture never do, so the fit looks worse than \
+                 it is: use a finer clock or a longer run.",
+                100.0 * share
+            ),
+            Self::BelowResolution { resolution } => {
+                format!("The p-value is below {resolution}: take more resamples to know it.")
+            }
+            Self::ResamplesLeftOut { count } => format!(
+                "{count} resamples had no mixture and are left out: the spread is near the rounding of the mean."
+            ),
+        }
+    }
+}
+
+/// The distances of the resamples. After pruned refits those in the upper tail, which decide, are done again to the end of every
+/// model: a refit that missed its best model fits worse, so it is there that such a one is found.
+fn resampled_distances(mixture: &Mixture, size: usize, options: GoodnessOfFitOptions) -> Vec<f64> {
+    let resamples = Resamples { mixture, size, method: options.method, streams: options.seed.child("ksfit") };
+    let everything: Vec<u32> = (0..options.resamples).collect();
+    let mut distances = resamples.distances(&everything, options.refits);
+    if options.method == Method::Mclust && options.refits == Refits::Pruned {
+        let tail = (distances.len() as f64 * VERIFIED_TAIL).ceil() as usize;
+        let mut is_final = vec![false; distances.len()];
+        loop {
+            let mut order = everything.clone();
+            // Equal distances stand in the order of their numbers, so that every run verifies the same ones.
+            order.sort_by(|a, b| {
+                let of = |number: &u32| distances[*number as usize].unwrap_or(f64::NEG_INFINITY);
+                of(b).total_cmp(&of(a))
+            });
+            order.truncate(tail);
+            order.retain(|number| !is_final[*number as usize]);
+            if order.is_empty() {
+                break;
+            }
+            for (number, distance) in order.iter().zip(resamples.distances(&order, Refits::Exhaustive)) {
+                distances[*number as usize] = distance;
+                is_final[*number as usize] = true;
+            }
+        }
+    }
+    let mut distances: Vec<f64> = distances.into_iter().flatten().collect();
+    distances.sort_unstable_by(f64::total_cmp);
+    distances
+}
+
+/// The samples of the fitted mixture, by number.
+struct Resamples<'a> {
+    mixture: &'a Mixture,
+    size: usize,
+    method: Method,
+    streams: ChaCha8Rng,
+}
+
+impl Resamples<'_> {
+    /// The distances of the resamples of these `numbers`, in their order; `None` for one without a mixture.
+    fn distances(&self, numbers: &[u32], refits: Refits) -> Vec<Option<f64>> {
+        let worker =
+            || Worker { refit: Refit::new(self.method, refits), values: Vec::with_capacity(self.size) };
+        numbers.par_iter().map_init(worker, |worker, number| self.distance(*number, worker)).collect()
+    }
+
+    fn distance(&self, number: u32, Worker { refit, values }: &mut Worker) -> Option<f64> {
+        let mut random = self.streams.clone();
+        random.set_stream(u64::from(number));
+        self.mixture.draw(self.size, &mut random, values);
+        values.sort_unstable_by(f64::total_cmp);
+        let has_spread = values[0] < values[self.size - 1];
+        let fitted = if has_spread { refit.mixture(values) } else { None };
+        fitted.map(|fitted| distance(&fitted, values))
+    }
+}

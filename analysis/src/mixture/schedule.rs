@@ -1,0 +1,133 @@
+//! Expectation and maximisation in mclust's order, with its stopping rule and its refusals.
+
+use super::kernel::{Kernel, Sums};
+use super::points::Points;
+use super::state::{MOST_COMPONENTS, State, VarianceModel};
+use serde::Serialize;
+
+/// mclust's relative change of the log-likelihood at which it stops (`emControl(tol)`).
+const TOLERANCE: f64 = 1e-5;
+/// mclust's least variance, in the unit of the data squared (`emControl(eps)`).
+const LEAST_VARIANCE: f64 = f64::EPSILON;
+/// mclust's least number of observations in a component: the square root of its `eps`.
+const LEAST_COUNT: f64 = 1.490_116_119_384_765_6e-8;
+/// Steps after which a run is given up. None comes near it: each step adds 1e-5 to a sum with a bound.
+const MOST_STEPS: u32 = 100_000;
+/// A run is outdone when this many steps of its present gain would not bring it to the goal. Gains mostly shrink, but a run
+/// may leave a plateau: of 860 simulated samples of 30, 100 and 1000 values from 1 to 4 components, 4, 3 and 2 % had
+/// another choice than without giving up, in a fifth of the time.
+const PATIENCE: f64 = 100.0;
+/// Steps before which gains say nothing of those to come.
+const FIRST_STEPS: u32 = 6;
+/// mclust takes one more M-step if the sum of squares by which that changes the weights exceeds this.
+const LEAST_DRIFT: f64 = 1.490_116_119_384_765_6e-8;
+
+/// What a run of steps ended with.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    /// The parameters, after one more M-step where mclust takes it.
+    pub(super) state: State,
+    /// The log-likelihood, in standard units, of the parameters before that step.
+    pub(super) log_likelihood: f64,
+}
+
+/// Why a start led to no fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoFit {
+    /// Too few distinct values, or too many equal ones, for so many classes.
+    NoStart,
+    /// A component shrank onto equal observations: its likelihood has no bound.
+    VarianceVanished,
+    /// A component lost all its observations.
+    ComponentVanished,
+    /// The step limit was reached.
+    StepLimit,
+    /// It was given up, since it would not have had the largest criterion; in the resamples of a bootstrap only.
+    Outdone,
+}
+
+/// What a run is measured by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rule {
+    pub(super) model: VarianceModel,
+    /// The logarithm of the standard unit in the unit in which mclust's tolerances hold.
+    pub(super) log_unit: f64,
+    /// The log-likelihood, in standard units, below which the outcome is of no interest.
+    pub(super) goal: f64,
+}
+
+/// The schedule of mclust: {M; refuse a vanished component or variance; E; stop when |ΔL| ≤ 1e-5 (1 + |L|)}, and one
+/// more M-step if the weights would still move. The first M-step is that of `start`.
+pub(super) fn mclust(points: &Points, kernel: &mut Kernel, start: State, rule: Rule) -> Result<Run, NoFit> {
+    let offset = points.total() * rule.log_unit;
+    let least_variance = LEAST_VARIANCE * (-2.0 * rule.log_unit).exp();
+    let least_weight = LEAST_COUNT / points.total();
+    let mut state = start;
+    let (mut last, mut last_gain) = (f64::INFINITY, f64::INFINITY);
+    for step in 0..MOST_STEPS {
+        if state.least_weight() <= least_weight {
+            return Err(NoFit::ComponentVanished);
+        }
+        let has_spread = state.least_variance() > least_variance;
+        if !has_spread {
+            return Err(NoFit::VarianceVanished);
+        }
+        let sums = kernel.pass(points, &state);
+        let log_likelihood = sums.log_likelihood - offset;
+        let before = state;
+        state = maximised(points, &before, &sums, rule.model);
+        let gain = log_likelihood - last;
+        if gain.abs() <= TOLERANCE * (1.0 + log_likelihood.abs()) {
+            let state = if drift(&before, &state) > LEAST_DRIFT { state } else { before };
+            return Ok(Run { state, log_likelihood: sums.log_likelihood });
+        }
+        if step >= FIRST_STEPS && sums.log_likelihood + PATIENCE * gain.max(last_gain) < rule.goal {
+            return Err(NoFit::Outdone);
+        }
+        (last, last_gain) = (log_likelihood, gain);
+    }
+    Err(NoFit::StepLimit)
+}
+
+/// The sum of squares of the changes of the weights.
+fn drift(before: &State, after: &State) -> f64 {
+    before.weight.iter().zip(&after.weight).map(|(a, b)| (a - b) * (a - b)).sum()
+}
+
+/// The state after the M-step on `sums`, with variances summed anew where the subtraction lost their digits.
+pub(super) fn maximised(points: &Points, before: &State, sums: &Sums, model: VarianceModel) -> State {
+    let (next, cancelled) = before.after(sums, points.total(), model);
+    if cancelled { recentred(points, before, &next, model) } else { next }
+}
+
+/// The variances of `next` about its own means, by the posteriors of `before`.
+#[cold]
+fn recentred(points: &Points, before: &State, next: &State, model: VarianceModel) -> State {
+    let log_density = |k: usize, x: f64| {
+        let d = x - before.mean[k];
+        before.weight[k].ln() - 0.5 * (before.variance[k].ln() + d * d / before.variance[k])
+    };
+    let components = next.components;
+    let mut spread = [0.0; MOST_COMPONENTS];
+    for (&x, &w) in points.values().iter().zip(points.weights()) {
+        let logs: [f64; MOST_COMPONENTS] =
+            std::array::from_fn(|k| if k < components { log_density(k, x) } else { f64::NEG_INFINITY });
+        let largest = logs.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
+        let relative = logs.map(|log| (log - largest).exp());
+        let total: f64 = relative.iter().sum();
+        for k in 0..components {
+            let d = x - next.mean[k];
+            spread[k] += w * relative[k] / total * d * d;
+        }
+    }
+    let mut result = *next;
+    let pooled = spread.iter().sum::<f64>() / points.total();
+    for (k, spread) in spread.iter().enumerate().take(components) {
+        result.variance[k] = match model {
+            VarianceModel::Equal => pooled,
+            VarianceModel::Varying => spread / (next.weight[k] * points.total()),
+        };
+    }
+    result
+}

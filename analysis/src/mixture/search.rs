@@ -1,0 +1,284 @@
+//! Every model on one sample, and the one with the largest criterion.
+
+use super::converge::{Settled, converge};
+use super::criterion::{Criterion, Entry};
+use super::kernel::Kernel;
+use super::points::Points;
+use super::schedule::{NoFit, Rule, Run, mclust};
+use super::start::{gap_classes, quantile_classes};
+use super::state::{MOST_COMPONENTS, State, VarianceModel};
+use super::{Component, Method, Mixture};
+use crate::distribution::normal;
+use serde::Serialize;
+use std::ops::RangeInclusive;
+
+/// Units outside which mclust's absolute tolerances decide instead of the data: a variance of 2.2e-16 is 1e-8 in
+/// standard deviations.
+const PLAIN_SPREADS: RangeInclusive<f64> = 1e-6..=1e12;
+/// Models whose criterion after mclust's schedule is this far below the largest are not run to convergence. The steps after
+/// the schedule add a few units of log-likelihood where it stopped on a plateau.
+const REACH: f64 = 12.0;
+
+/// A sample in standard units and the memory for its fits; used again for each resample.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Search {
+    points: Points,
+    distinct: Vec<f64>,
+    kernel: Kernel,
+    /// The logarithm of the standard unit, in the unit of the observations.
+    log_unit: f64,
+    /// The same in the unit in which mclust's tolerances are taken.
+    log_parity_unit: f64,
+}
+
+/// The model with the largest criterion.
+#[derive(Clone, Debug)]
+pub(super) struct Best {
+    pub(super) model: VarianceModel,
+    pub(super) state: State,
+    /// In standard units.
+    pub(super) log_likelihood: f64,
+    pub(super) bic: f64,
+    pub(super) converged: bool,
+}
+
+impl Search {
+    /// Takes `sorted`, at least two values that are not all equal.
+    pub(super) fn load(&mut self, sorted: &[f64]) {
+        let (low, high) = (sorted[0], sorted[sorted.len() - 1]);
+        // A quarter of the range is near the standard deviation, and no square of it can vanish or overflow.
+        let spread = (high / 4.0 - low / 4.0).max(f64::from_bits(1));
+        let unit = spread.log2().round().exp2().max(f64::from_bits(1));
+        self.points.refill(sorted, sorted[sorted.len() / 2], unit);
+        self.distinct.clear();
+        self.distinct.extend_from_slice(sorted);
+        self.distinct.dedup();
+        self.log_unit = unit.ln();
+        self.log_parity_unit = self.log_unit - log_of_readable_unit(low.abs().max(high.abs()), spread);
+    }
+
+    /// BIC in the unit of the observations.
+    fn bic(&self, log_likelihood: f64, model: VarianceModel, components: usize) -> f64 {
+        let n = self.points.total();
+        2.0 * self.in_data_unit(log_likelihood) - model.parameters(components) as f64 * n.ln()
+    }
+
+    /// A log-likelihood in standard units, in the unit of the observations.
+    pub(super) fn in_data_unit(&self, log_likelihood: f64) -> f64 {
+        log_likelihood - self.points.total() * self.log_unit
+    }
+
+    /// The log-likelihood in standard units that a model needs for `bic`.
+    fn needed(&self, bic: f64, model: VarianceModel, components: usize) -> f64 {
+        let n = self.points.total();
+        0.5 * (bic + model.parameters(components) as f64 * n.ln()) + n * self.log_unit
+    }
+
+    fn models(&self) -> impl Iterator<Item = (usize, VarianceModel)> + use<> {
+        let most = MOST_COMPONENTS.min(self.points.total() as usize);
+        (1..=most).flat_map(|components| VarianceModel::ALL.map(|model| (components, model)))
+    }
+
+    fn run(
+        &mut self,
+        sorted: &[f64],
+        components: usize,
+        model: VarianceModel,
+        goal: f64,
+    ) -> Result<Run, NoFit> {
+        let classes = quantile_classes(sorted, &self.distinct, components).ok_or(NoFit::NoStart)?;
+        let start = classes.state(&self.points, model);
+        let rule = Rule { model, log_unit: self.log_parity_unit, goal };
+        mclust(&self.points, &mut self.kernel, start, rule)
+    }
+
+    /// mclust's table and choice.
+    pub(super) fn as_mclust(&mut self, sorted: &[f64]) -> (Criterion, Option<Best>) {
+        let (mut criterion, mut best) = (Criterion::default(), None);
+        for (components, model) in self.models() {
+            let run = self.run(sorted, components, model, f64::NEG_INFINITY);
+            let outcome = run.map(|Run { state, log_likelihood }| {
+                let bic = self.bic(log_likelihood, model, components);
+                keep(&mut best, Best { model, state, log_likelihood, bic, converged: false });
+                bic
+            });
+            criterion.add(Entry { model, components, outcome });
+        }
+        (criterion, best)
+    }
+
+    /// mclust's choice alone: models that will not win are given up early.
+    pub(super) fn winner(&mut self, sorted: &[f64]) -> Option<Best> {
+        let mut best: Option<Best> = None;
+        for (components, model) in self.models() {
+            if components == 1 && model == VarianceModel::Varying {
+                continue;
+            }
+            let goal =
+                best.as_ref().map_or(f64::NEG_INFINITY, |best| self.needed(best.bic, model, components));
+            if let Ok(Run { state, log_likelihood }) = self.run(sorted, components, model, goal) {
+                let bic = self.bic(log_likelihood, model, components);
+                keep(&mut best, Best { model, state, log_likelihood, bic, converged: false });
+            }
+        }
+        best
+    }
+
+    /// The table after mclust's schedule, gone on to convergence from there and from the classes between the largest gaps
+    /// wherever a model can still be chosen. No entry is below mclust's.
+    pub(super) fn converged(&mut self, sorted: &[f64]) -> (Criterion, Option<Best>) {
+        let models: Vec<_> = self.models().collect();
+        let runs: Vec<Result<Run, NoFit>> =
+            models.iter().map(|&(k, model)| self.run(sorted, k, model, f64::NEG_INFINITY)).collect();
+        let value = |(run, &(k, model)): (&Result<Run, NoFit>, &(usize, VarianceModel))| {
+            run.as_ref().map_or(f64::NEG_INFINITY, |run| self.bic(run.log_likelihood, model, k))
+        };
+        let largest = runs.iter().zip(&models).map(value).fold(f64::NEG_INFINITY, f64::max);
+        let (mut criterion, mut best) = (Criterion::default(), None);
+        for (run, (components, model)) in runs.into_iter().zip(models) {
+            let goal = self.needed(largest - REACH, model, components);
+            let outcome = self.settle(run, components, model, goal).map(|settled| {
+                let Settled { state, log_likelihood, converged } = settled;
+                let bic = self.bic(log_likelihood, model, components);
+                keep(&mut best, Best { model, state, log_likelihood, bic, converged });
+                bic
+            });
+            criterion.add(Entry { model, components, outcome });
+        }
+        (criterion, best)
+    }
+
+    /// The best that the starts of one model lead to.
+    fn settle(
+        &mut self,
+        run: Result<Run, NoFit>,
+        components: usize,
+        model: VarianceModel,
+        goal: f64,
+    ) -> Result<Settled, NoFit> {
+        let mut best = run.map(|run| {
+            let Run { state, log_likelihood } = run;
+            Settled { state, log_likelihood, converged: false }
+        });
+        if let Ok(settled) = &mut best
+            && settled.log_likelihood >= goal
+            && let Some(further) = converge(&self.points, &mut self.kernel, settled.state, model)
+            && further.log_likelihood >= settled.log_likelihood
+        {
+            *settled = further;
+        }
+        let other = gap_classes(&self.distinct, components).and_then(|classes| {
+            let start = classes.state(&self.points, model);
+            let rule = Rule { model, log_unit: self.log_parity_unit, goal };
+            let run = mclust(&self.points, &mut self.kernel, start, rule).ok()?;
+            if run.log_likelihood < goal {
+                return None;
+            }
+            converge(&self.points, &mut self.kernel, run.state, model)
+        });
+        match (best, other) {
+            (Ok(best), Some(other)) if other.log_likelihood > best.log_likelihood => Ok(other),
+            (Ok(best), _) => Ok(best),
+            (Err(_), Some(other)) => Ok(other),
+            (Err(reason), None) => Err(reason),
+        }
+    }
+
+    /// `state` in the unit of the observations.
+    pub(super) fn mixture(&self, state: &State) -> Mixture {
+        let component = |k: usize| Component {
+            weight: state.weight[k],
+            mean: self.points.origin() + state.mean[k] * self.points.unit(),
+            sd: state.variance[k].sqrt() * self.points.unit(),
+        };
+        let mut components: Vec<Component> = (0..state.components).map(component).collect();
+        components.sort_by(|a, b| a.mean.total_cmp(&b.mean).then(a.sd.total_cmp(&b.sd)));
+        Mixture { components }
+    }
+}
+
+/// A larger criterion replaces, so of equal ones the model with fewer parameters stays.
+fn keep(best: &mut Option<Best>, candidate: Best) {
+    if best.as_ref().is_none_or(|best| candidate.bic > best.bic) {
+        *best = Some(candidate);
+    }
+}
+
+/// The logarithm of the unit in which mclust's tolerances are taken: that of the observations, unless their spread is so
+/// small or large that the tolerances would decide; then the power of 1000 (milli, micro, nano) that leaves the largest
+/// observation, or if that does not help the spread, with one to three digits before the point.
+fn log_of_readable_unit(largest: f64, spread: f64) -> f64 {
+    if PLAIN_SPREADS.contains(&spread) {
+        return 0.0;
+    }
+    let thousands = |x: f64| (x.log10() / 3.0).floor();
+    let log = |thousands: f64| thousands * 1000.0_f64.ln();
+    let of_largest = log(thousands(largest));
+    let is_plain = PLAIN_SPREADS.contains(&(spread.ln() - of_largest).exp());
+    if is_plain { of_largest } else { log(thousands(spread)) }
+}
+
+/// How the refits of a bootstrap look for the model with the largest criterion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refits {
+    /// A model is given up when its likelihood rises too slowly to reach the best criterion so far. A few refits in a hundred
+    /// then miss the model that [`Refits::Exhaustive`] chooses and fit worse; the tenth of the resamples that are
+    /// farthest from their fit is therefore done again exhaustively, so the tail that decides is the exhaustive one.
+    #[default]
+    Pruned,
+    /// Every model to its end.
+    Exhaustive,
+}
+
+/// Fits whose mixture alone is of interest: of a bootstrap's resamples, and of the sample that they are compared with.
+#[derive(Clone, Debug)]
+pub(crate) struct Refit {
+    search: Search,
+    method: Method,
+    refits: Refits,
+}
+
+impl Refit {
+    pub(crate) fn new(method: Method, refits: Refits) -> Self {
+        Self { search: Search::default(), method, refits }
+    }
+
+    /// The mixture with the largest criterion for `sorted`, which are not all equal.
+    pub(crate) fn mixture(&mut self, sorted: &[f64]) -> Option<Mixture> {
+        self.search.load(sorted);
+        let best = match (self.method, self.refits) {
+            (Method::Converged, _) => self.search.converged(sorted).1,
+            (Method::Mclust, Refits::Exhaustive) => self.search.as_mclust(sorted).1,
+            (Method::Mclust, Refits::Pruned) => self.search.winner(sorted),
+        };
+        best.map(|best| self.search.mixture(&best.state))
+    }
+}
+
+/// sup |F̃ − F| without the distribution function at every observation: F rises, so between two observations the distance
+/// is bounded by their values, and most stretches cannot hold the largest.
+pub(crate) fn distance(mixture: &Mixture, sorted: &[f64]) -> f64 {
+    let components = mixture.components();
+    let cdf =
+        |x: f64| -> f64 { components.iter().map(|c| c.weight * normal::lower((x - c.mean) / c.sd)).sum() };
+    let n = sorted.len() as f64;
+    let at = |i: usize, f: f64, largest: f64| largest.max(f - i as f64 / n).max((i + 1) as f64 / n - f);
+    let last = sorted.len() - 1;
+    let (first_value, last_value) = (cdf(sorted[0]), cdf(sorted[last]));
+    let mut largest = at(last, last_value, at(0, first_value, 0.0));
+    let mut stretches = vec![(0, first_value, last, last_value)];
+    while let Some((i, low, j, high)) = stretches.pop() {
+        // Positions strictly between i and j have F in [low, high] and empirical steps from (i + 1)/n to j/n.
+        let bound = (high - (i + 1) as f64 / n).max(j as f64 / n - low);
+        if j - i < 2 || bound <= largest {
+            continue;
+        }
+        let middle = i + (j - i) / 2;
+        let value = cdf(sorted[middle]);
+        largest = at(middle, value, largest);
+        stretches.push((i, low, middle, value));
+        stretches.push((middle, value, j, high));
+    }
+    largest
+}

@@ -1,0 +1,74 @@
+//! The false-alarm rate of KSfit on samples that are mixtures (001 §5.2.1), seeded.
+//!
+//! `SPEEDUP_CALIBRATION_SCALE=20 cargo test --release -p speedup-analysis --test calibration_mixture -- --nocapture`
+//! simulates twenty times as many.
+#![expect(clippy::print_stdout, reason = "the rates are the purpose of the larger runs")]
+
+use speedup_analysis::goodness_of_fit::{GoodnessOfFitOptions, ResampleSize};
+use speedup_analysis::mixture::Component;
+use speedup_analysis::{GoodnessOfFit, Mixture, Sample};
+use speedup_core::seed::Seed;
+
+/// Simulated samples at scale 1.
+const SIMULATIONS: u64 = 120;
+
+#[expect(clippy::disallowed_methods, reason = "the size of a simulation is no input of the analysis")]
+fn simulations() -> u64 {
+    let scale = std::env::var("SPEEDUP_CALIBRATION_SCALE").ok().and_then(|text| text.parse().ok());
+    SIMULATIONS * scale.unwrap_or(1_u64).max(1)
+}
+
+/// Two clusters that are well apart.
+fn truth() -> Mixture {
+    let components = [(0.6, 10.0, 1.0), (0.4, 20.0, 1.5)];
+    Mixture::new(components.map(|(weight, mean, sd)| Component { weight, mean, sd }).to_vec()).unwrap()
+}
+
+/// The shares of simulated p-values of at most 0.05, 0.1 and 0.5.
+fn rates(size: ResampleSize, n: usize) -> [f64; 3] {
+    let count = simulations();
+    let (law, mut values, mut low) = (truth(), Vec::new(), [0.0; 3]);
+    for number in 0..count {
+        law.draw(n, &mut Seed(number).child("calibration of KSfit"), &mut values);
+        let sample = Sample::new(values.clone()).unwrap();
+        let options =
+            GoodnessOfFitOptions { resamples: 200, size, ..GoodnessOfFitOptions::usual(Seed(number)) };
+        let p = GoodnessOfFit::new(&sample, options).unwrap().p_value().get();
+        for (low, risk) in low.iter_mut().zip([0.05, 0.1, 0.5]) {
+            *low += f64::from(u8::from(p <= risk)) / count as f64;
+        }
+    }
+    low
+}
+
+#[test]
+fn a_mixture_is_rejected_about_as_often_as_the_risk() {
+    for size in [ResampleSize::Same, ResampleSize::NineTenths] {
+        let rates = rates(size, 30);
+        println!("{size:?}, n = 30, {} samples: p ≤ 0.05, 0.1, 0.5 in {rates:.3?}", simulations());
+        // The bootstrap is approximate: at most half as much again as the risk, and four standard errors.
+        for (rate, risk) in rates.iter().zip([0.05, 0.1, 0.5_f64]) {
+            let error = (risk * (1.0 - risk) / simulations() as f64).sqrt();
+            assert!(*rate <= 1.5 * risk + 4.0 * error, "{size:?}: {rate} of p-values at most {risk}");
+        }
+        assert!(rates[2] > 0.2, "{size:?}: the test hardly ever rejects");
+    }
+}
+
+#[test]
+fn a_sample_that_is_no_mixture_of_few_components_is_seen() {
+    // Exponential times above a floor: a corner that no few Gaussian laws make (001 §5.2.2).
+    let mut rejected = 0_u32;
+    let total = 20;
+    for number in 0..total {
+        let uniform = Mixture::new(vec![Component { weight: 1.0, mean: 0.0, sd: 1.0 }]).unwrap();
+        let mut values = Vec::new();
+        uniform.draw(400, &mut Seed(u64::from(number)).child("power of KSfit"), &mut values);
+        let times: Vec<f64> =
+            values.iter().map(|z| 10.0 - uniform.sf(*z).ln()).map(|x| (x * 4.0).round() / 4.0).collect();
+        let options = GoodnessOfFitOptions { resamples: 200, ..GoodnessOfFitOptions::usual(Seed(3)) };
+        let test = GoodnessOfFit::new(&Sample::new(times).unwrap(), options).unwrap();
+        rejected += u32::from(test.p_value().get() <= 0.05);
+    }
+    assert!(rejected > total / 2, "{rejected} of {total} rounded exponential samples are seen");
+}
