@@ -5,7 +5,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::command::{
     agent, cancel, coordinator, explain, export, extend, hosts, list, pause, plan, report, resume, run,
-    submit, wait, watch,
+    submit, test, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -54,6 +54,7 @@ pub(crate) enum Verb {
     Explain(explain::Arguments),
     Report(report::Arguments),
     Export(export::Arguments),
+    Test(test::Arguments),
 }
 
 /// How data is printed.

@@ -14,6 +14,7 @@ pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod submit;
+pub(crate) mod test;
 pub(crate) mod wait;
 pub(crate) mod watch;
 
@@ -40,6 +41,7 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         // The agent counts on being alone in its process: no other thread may exist.
         Verb::Agent(verb) => agent::execute(verb),
         Verb::Plan(verb) => plan::execute(verb, console),
+        Verb::Test(arguments) => test::execute(&arguments, console),
         Verb::Run(arguments) => block_on(run::execute(arguments, console)),
         Verb::Coordinator(verb) => block_on(coordinator::execute(verb, console)),
         Verb::Hosts(verb) => block_on(hosts::execute(verb, console)),

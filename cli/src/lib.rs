@@ -10,7 +10,8 @@
 //! 2. `compose`: the libraries put together; `local_agent`: the agent of `speedup run`;
 //! 3. `connection`, `access`, `directories`: where the coordinator is; `selector`: which experiment is meant;
 //! 4. `plan_source`: the plan as the user gives it; `follow`, `progress`, `interrupt`: while it is carried out;
-//! 5. `attempts`, `export`, `failed_runs`: what was done; `render`, `console`, `moment`, `standing`: how it is shown.
+//! 5. `attempts`, `export`, `failed_runs`: what was done; `speedup_test`: on sample files, without a coordinator;
+//! 6. `draft`: files put in place when whole; `render`, `console`, `moment`, `standing`: how it is shown.
 
 mod access;
 mod arguments;
@@ -20,6 +21,7 @@ mod compose;
 mod connection;
 mod console;
 mod directories;
+mod draft;
 mod exit;
 mod export;
 mod failed_runs;
@@ -33,6 +35,7 @@ mod progress;
 mod relative;
 mod render;
 mod selector;
+mod speedup_test;
 mod standing;
 
 use std::process::ExitCode;
