@@ -20,6 +20,7 @@ use crate::speedup_test::answer::{Answer, Mode, Options, State, Weighting};
 use crate::speedup_test::input::configuration::{Configuration, ConfigurationError};
 use crate::speedup_test::input::{self, Loaded};
 use crate::speedup_test::outputs::Outputs;
+use crate::speedup_test::warning::Warning;
 use crate::speedup_test::{report, results, status, warnings};
 
 /// The least precision: what is finer asks for more benchmarks than can be counted.
@@ -138,8 +139,7 @@ fn tell_warnings(answer: &Answer, outputs: &Outputs, console: &Console) {
         match &benchmark.state {
             State::Tested(_) => {}
             State::Ignored { .. } => {
-                let causes: Vec<String> =
-                    benchmark.warnings.iter().map(|warning| warning.sentence()).collect();
+                let causes: Vec<String> = benchmark.warnings.iter().map(Warning::sentence).collect();
                 console.warn(format_args!("{}: {}", benchmark.name, causes.join(" ")));
             }
         }

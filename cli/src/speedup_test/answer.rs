@@ -1,30 +1,33 @@
 //! What the Speedup-Test says of the benchmarks of a configuration, as plain data: `--output json` prints it, and every
 //! output file is a view of it.
 
+mod proportion;
+mod verdict;
+mod weights;
+
 use std::collections::BTreeMap;
 
 use clap::ValueEnum;
 use serde::Serialize;
-use speedup_analysis::speedup_test::{
-    Conclusion, ObservedSpeedups, Outcome, Question, Rules,
-    published::{self, PublishedVerdict},
-};
+use speedup_analysis::speedup_test::ObservedSpeedups;
+use speedup_analysis::study::Protocol;
 use speedup_analysis::{
-    ConfidenceLevel, Interval, Overall, PrecisionError, Proportion, ProportionError, ProportionMethod,
-    RatioError, Selection, SpeedupTest, SuiteError, SuiteMember, Summary, Weights, benchmarks_by_wald,
-    benchmarks_by_wilson,
+    ConfidenceLevel, Overall, PrecisionError, ProportionError, RatioError, Sample, SpeedupTest, SuiteError,
+    SuiteMember, Summary,
 };
 use thiserror::Error;
 
+pub(crate) use self::proportion::ProportionAnswer;
+use self::proportion::proportion;
+pub(crate) use self::verdict::Verdict;
+use self::verdict::{rules, verdicts};
+use self::weights::weights;
 use super::input::Loaded;
 use super::input::configuration::Level;
 use super::warning::Warning;
 
 /// The version of the JSON value; it changes when a field changes its name or meaning.
 const SCHEMA: u32 = 1;
-/// The confidence level of the proportions where the command line gives none (000 §6.2.4).
-const USUAL_OF_PROPORTIONS: ConfidenceLevel = ConfidenceLevel::USUAL;
-const FASTER: Question = Question::CandidateFaster;
 
 /// Whose verdicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize)]
@@ -128,51 +131,12 @@ struct SampleFacts {
     median: f64,
 }
 
-/// The two protocols.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Protocol {
-    Mean,
-    Median,
-}
-
-/// What a protocol says of a benchmark.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Verdict {
-    /// Whether the speedup is statistically significant; absent where nothing can be concluded.
-    pub(crate) significant: Option<bool>,
-    /// The confidence level of that.
-    pub(crate) confidence: Option<f64>,
-    /// The protocol at the last risk tried, with all its tests.
-    conclusion: Conclusion,
-}
-
 /// The overall gain and speedup by one summary of the times.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct OverallAnswer {
     pub(crate) by: Summary,
     pub(crate) gain: f64,
     pub(crate) speedup: f64,
-}
-
-/// The proportion of accelerated benchmarks by one protocol.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct ProportionAnswer {
-    pub(crate) by: Protocol,
-    pub(crate) accelerated: u64,
-    pub(crate) benchmarks: u64,
-    pub(crate) estimate: f64,
-    /// The published interval.
-    pub(crate) interval: Interval,
-    /// The interval that is recommended for so many benchmarks (Brown, Cai, DasGupta 2001).
-    pub(crate) recommended: Interval,
-    /// a(1 − a/b) > 5.
-    pub(crate) condition_holds: bool,
-    pub(crate) precision: f64,
-    /// Benchmarks to draw for that precision by the published formula, which knows nothing of proportions 0 and 1.
-    pub(crate) benchmarks_needed: Option<u64>,
-    /// The same by Wilson's interval.
-    pub(crate) benchmarks_needed_by_wilson: u64,
 }
 
 /// Why there is no answer.
@@ -209,16 +173,6 @@ impl AnswerError {
             Self::MissingCoefficient { .. } => Some("give all coefficients or none, or use --weight equal"),
             Self::Level { .. } => Some("95 % is written 0.95; leave the field empty for the best level"),
             Self::Ratio { .. } | Self::Suite(_) | Self::Proportion(_) | Self::Precision(_) => None,
-        }
-    }
-}
-
-impl Protocol {
-    /// The word for it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Mean => "mean",
-            Self::Median => "median",
         }
     }
 }
@@ -324,46 +278,6 @@ fn warnings_of_all(loaded: &[Loaded], options: &Options) -> Result<Vec<Warning>,
     Ok(warnings)
 }
 
-/// The weights of the benchmarks that can be tested, and what they are called.
-fn weights(
-    loaded: &[Loaded],
-    options: &Options,
-    warnings: &mut Vec<Warning>,
-) -> Result<(Weights, Weighting), AnswerError> {
-    match options.weighting {
-        Weighting::Equal => return Ok((Weights::Equal, Weighting::Equal)),
-        Weighting::Fraction => return Ok((Weights::Fraction, Weighting::Fraction)),
-        Weighting::Custom => {}
-    }
-    let coefficients: Vec<_> = loaded.iter().map(|one| one.entry.coefficient).collect();
-    for Loaded { entry, .. } in loaded {
-        if let Some(value) = entry.coefficient.filter(|value| *value <= 0.0) {
-            return Err(AnswerError::Coefficient { line: entry.line, value });
-        }
-    }
-    let missing = coefficients.iter().filter(|coefficient| coefficient.is_none()).count();
-    if missing == coefficients.len() {
-        return Ok((Weights::Equal, Weighting::Equal));
-    }
-    if missing > 0 {
-        if options.mode == Mode::Exact {
-            let first = loaded.iter().find(|one| one.entry.coefficient.is_none());
-            return Err(AnswerError::MissingCoefficient { line: first.map_or(0, |one| one.entry.line) });
-        }
-        warnings.push(Warning::MissingCoefficients { missing });
-        return Ok((Weights::Equal, Weighting::Equal));
-    }
-    let equally = options.mode == Mode::Published && published::weights(&coefficients) == Weights::Equal;
-    if equally {
-        if coefficients.windows(2).any(|two| two[0] != two[1]) {
-            warnings.push(Warning::WholeCoefficients);
-        }
-        return Ok((Weights::Equal, Weighting::Equal));
-    }
-    let tested = loaded.iter().filter(|one| one.samples.is_ok());
-    Ok((Weights::Custom(tested.filter_map(|one| one.entry.coefficient).collect()), Weighting::Custom))
-}
-
 fn benchmark(
     loaded: &Loaded,
     options: &Options,
@@ -394,7 +308,7 @@ fn benchmark(
     let mut warnings = warnings_of(Protocol::Mean, &mean, sizes, options.mode);
     warnings.extend(warnings_of(Protocol::Median, &median, sizes, options.mode));
     let [baseline_file, candidate_file] = files;
-    let facts = |file: String, sample: &speedup_analysis::Sample| SampleFacts {
+    let facts = |file: String, sample: &Sample| SampleFacts {
         file,
         n: sample.len(),
         min: sample.min(),
@@ -413,61 +327,6 @@ fn benchmark(
     Ok(Benchmark { name, state: State::Tested(Box::new(tested)), warnings })
 }
 
-fn rules(options: &Options) -> Rules {
-    match options.mode {
-        Mode::Exact => Rules::OURS,
-        Mode::Published if options.legacy_ks => Rules::PUBLISHED_BEFORE_R_4_2,
-        Mode::Published => Rules::PUBLISHED,
-    }
-}
-
-/// The verdicts on the mean and on the median, at the level of the configuration's line or of the command line, or at
-/// the best one.
-fn verdicts(test: &SpeedupTest, own: Option<ConfidenceLevel>, options: &Options) -> [Verdict; 2] {
-    match options.mode {
-        Mode::Published => match options.level.or(own) {
-            Some(level) => [
-                published::at(level, |risk| test.mean.at_risk(FASTER, risk)).into(),
-                published::at(level, |risk| test.median.at_risk(FASTER, risk)).into(),
-            ],
-            None => [
-                published::search(|risk| test.mean.at_risk(FASTER, risk)).into(),
-                published::search(|risk| test.median.at_risk(FASTER, risk)).into(),
-            ],
-        },
-        Mode::Exact => match own.or(options.level) {
-            Some(level) => [test.mean.at(FASTER, level), test.median.at(FASTER, level)]
-                .map(|conclusion| Verdict::new(Some(level.get()), conclusion)),
-            None => [test.mean.best(FASTER), test.median.best(FASTER)].map(|conclusion| {
-                // A risk too small for a double does not make certainty.
-                let confidence = conclusion.confidence().map(|level| level.min(1.0 - f64::EPSILON / 2.0));
-                Verdict::new(confidence, conclusion)
-            }),
-        },
-    }
-}
-
-impl From<PublishedVerdict> for Verdict {
-    fn from(verdict: PublishedVerdict) -> Self {
-        let PublishedVerdict { significant, confidence, no_level_above_half, mut conclusion } = verdict;
-        if no_level_above_half {
-            conclusion.caveats.push(speedup_analysis::Caveat::NoLevelAboveHalf);
-        }
-        Self { significant, confidence, conclusion }
-    }
-}
-
-impl Verdict {
-    fn new(confidence: Option<f64>, conclusion: Conclusion) -> Self {
-        let significant = match &conclusion.outcome {
-            Outcome::Significant => Some(true),
-            Outcome::NotSignificant => Some(false),
-            Outcome::CannotConclude { .. } => None,
-        };
-        Self { significant, confidence, conclusion }
-    }
-}
-
 fn warnings_of(protocol: Protocol, verdict: &Verdict, sizes: [usize; 2], mode: Mode) -> Vec<Warning> {
     Warning::of_outcome(protocol, &verdict.conclusion.outcome, sizes)
         .into_iter()
@@ -479,30 +338,4 @@ fn warnings_of(protocol: Protocol, verdict: &Verdict, sizes: [usize; 2], mode: M
                 .filter_map(|caveat| Warning::of_caveat(protocol, *caveat, mode)),
         )
         .collect()
-}
-
-fn proportion(
-    by: Protocol,
-    benchmarks: &[Benchmark],
-    options: &Options,
-) -> Result<ProportionAnswer, AnswerError> {
-    let tested = || benchmarks.iter().filter_map(Benchmark::tested);
-    let accelerated = tested().filter(|one| one.verdict(by).significant == Some(true)).count() as u64;
-    let all = tested().count() as u64;
-    let level = options.level.unwrap_or(USUAL_OF_PROPORTIONS);
-    let proportion = Proportion::new(accelerated, all, Selection::Drawn)?;
-    let (estimate, precision) = (proportion.estimate(), options.precision);
-    let needed = benchmarks_by_wald(estimate, precision, level, Selection::Drawn)?;
-    Ok(ProportionAnswer {
-        by,
-        accelerated,
-        benchmarks: all,
-        estimate,
-        interval: proportion.interval(ProportionMethod::WilsonCorrected, level),
-        recommended: proportion.interval(ProportionMethod::recommended(all), level),
-        condition_holds: proportion.satisfies_condition(),
-        precision,
-        benchmarks_needed: (needed > 0).then_some(needed),
-        benchmarks_needed_by_wilson: benchmarks_by_wilson(estimate, precision, level, Selection::Drawn)?,
-    })
 }

@@ -3,8 +3,12 @@
 
 use std::fmt::Write as _;
 
-use super::answer::{Answer, Benchmark, Mode, OverallAnswer, ProportionAnswer, Protocol, Verdict};
+use speedup_analysis::Summary;
+use speedup_analysis::study::Protocol;
+
+use super::answer::{Answer, Benchmark, Mode, OverallAnswer, ProportionAnswer, Verdict};
 use super::results::{fifteen_digits, three_decimals};
+use super::warning::summary;
 use crate::console::Paint;
 use crate::render::table::{Column, table};
 
@@ -16,9 +20,9 @@ pub(crate) fn text(answer: &Answer) -> String {
     let mut text = format!("Analysis report of {}\n", answer.configuration);
     for OverallAnswer { by, gain, speedup } in &answer.overall {
         let by = match by {
-            speedup_analysis::Summary::Min => "min",
-            speedup_analysis::Summary::Mean => "mean",
-            speedup_analysis::Summary::Median => "median",
+            Summary::Min => "min",
+            Summary::Mean => "mean",
+            Summary::Median => "median",
         };
         let _ = write!(
             text,
@@ -39,7 +43,7 @@ pub(crate) fn text(answer: &Answer) -> String {
 
 fn of_proportion(proportion: &ProportionAnswer, mode: Mode) -> String {
     let ProportionAnswer { accelerated, benchmarks, interval, precision, .. } = proportion;
-    let by = proportion.by.name();
+    let by = summary(proportion.by);
     let mut lines = vec![
         format!(
             "Accelerated benchmarks (speedup of the {by}): a/b = {accelerated}/{benchmarks} = {}",

@@ -5,9 +5,10 @@
 
 use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 use speedup_analysis::speedup_test::{LARGE_ABOVE, Outcome, Reason, Refusal};
+use speedup_analysis::study::Protocol;
 use speedup_analysis::{Caveat, Side};
 
-use super::answer::{Mode, Protocol};
+use super::answer::Mode;
 
 /// A warning, of a benchmark or of the whole test.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,14 +132,14 @@ impl Warning {
                 .to_owned(),
             Self::NoLevelAboveHalf { protocol } => format!(
                 "No confidence level above 50 % makes the speedup of the {} statistically significant.",
-                protocol.name()
+                summary(*protocol)
             ),
             Self::TestRefused { protocol, refusal } => {
                 let refusal = refusal.to_string();
                 let cause = refusal.lines().next().unwrap_or_default();
-                format!("The speedup of the {} cannot be tested: {cause}.", protocol.name())
+                format!("The speedup of the {} cannot be tested: {cause}.", summary(*protocol))
             }
-            Self::Caveat { protocol, caveat } => format!("On the {}: {}", protocol.name(), caveat.sentence()),
+            Self::Caveat { protocol, caveat } => format!("On the {}: {}", summary(*protocol), caveat.sentence()),
             Self::LevelOutOfRange { line, level } => format!(
                 "Line {line} of the configuration: ConfLevel {level} does not lie between 0 and 1 and is taken as omitted. \
                  Write 0.95 for 95 %."
@@ -156,6 +157,14 @@ impl Warning {
                 format!("Lines {first} and {second} of the configuration both name {name:?}: are they two benchmarks?")
             }
         }
+    }
+}
+
+/// What a protocol tests.
+pub(super) fn summary(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Mean => "mean",
+        Protocol::Median => "median",
     }
 }
 

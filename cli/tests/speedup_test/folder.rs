@@ -34,7 +34,7 @@ impl Folder {
     /// One with the samples `slow` and `fast` and this configuration `c.csv` of them.
     pub(crate) fn with_configuration(rows: &str) -> Self {
         let folder = Self::new();
-        folder.write("slow", SLOW).write("fast", FAST).write("c.csv", &format!("{HEADING}{rows}"));
+        folder.write("slow", SLOW).write("fast", FAST).write("c.csv", format!("{HEADING}{rows}"));
         folder
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::folder::Folder;
+use crate::folder::{Folder, Row};
 
 const PAIR: &str = "a,slow,fast,0.6,1\nb,slow,fast,0.9999,3\n";
 
@@ -15,7 +15,7 @@ fn the_command_lines_level_overrides_the_configurations() {
     assert!(folder.read("c.csv.warning").contains("--conf-level was taken"));
     folder.tested(&["c.csv", "--conf-level", "0.9", "--mode", "exact"]);
     let rows = folder.rows("c.csv.out");
-    assert_eq!(rows.iter().map(|row| row.mean()).collect::<Vec<_>>(), [("TRUE", "0.6"), ("FALSE", "0.9999")]);
+    assert_eq!(rows.iter().map(Row::mean).collect::<Vec<_>>(), [("TRUE", "0.6"), ("FALSE", "0.9999")]);
 }
 
 #[test]
