@@ -79,8 +79,9 @@ pub(crate) fn sample_folder(configuration: &Configuration, path: &Path) -> PathB
     let here = PathBuf::new();
     let beside = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Some(beside) = beside else { return here };
-    let mut names = configuration.entries.iter().flat_map(|entry| entry.samples.iter());
-    let mut names_beside = names.clone().map(|name| beside.join(name));
-    let any_here = names.any(|name| Path::new(name).is_relative() && Path::new(name).exists());
-    if !any_here && names_beside.any(|path| path.exists()) { beside.to_owned() } else { here }
+    let names = configuration.entries.iter().flat_map(|entry| entry.samples.iter().map(Path::new));
+    let mut relative = names.filter(|name| name.is_relative());
+    let mut relative_beside = relative.clone().map(|name| beside.join(name));
+    let any_here = relative.any(Path::exists);
+    if !any_here && relative_beside.any(|path| path.exists()) { beside.to_owned() } else { here }
 }
