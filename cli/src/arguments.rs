@@ -5,7 +5,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::command::{
     agent, cancel, coordinator, explain, export, extend, hosts, list, pause, plan, report, resume, run,
-    submit, test, wait, watch,
+    samples, submit, test, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -55,6 +55,8 @@ pub(crate) enum Verb {
     Report(report::Arguments),
     Export(export::Arguments),
     Test(test::Arguments),
+    #[command(subcommand)]
+    Samples(samples::Verb),
 }
 
 /// How data is printed.

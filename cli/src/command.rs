@@ -13,6 +13,7 @@ pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
+pub(crate) mod samples;
 pub(crate) mod submit;
 pub(crate) mod test;
 pub(crate) mod wait;
@@ -41,6 +42,7 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         // The agent counts on being alone in its process: no other thread may exist.
         Verb::Agent(verb) => agent::execute(verb),
         Verb::Plan(verb) => plan::execute(verb, console),
+        Verb::Samples(verb) => samples::execute(&verb, console),
         Verb::Test(arguments) => test::execute(&arguments, console),
         Verb::Run(arguments) => block_on(run::execute(arguments, console)),
         Verb::Coordinator(verb) => block_on(coordinator::execute(verb, console)),

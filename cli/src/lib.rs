@@ -6,7 +6,8 @@
 //!
 //! In reading order:
 //!
-//! 1. `arguments`: verbs and flags; `command`: one file a verb; `exit`, `failure`: how a command ends;
+//! 1. `arguments`: verbs and flags; `command`: one file a verb; `fraction`: what some flags hold; `exit`, `failure`: how
+//!    a command ends;
 //! 2. `compose`: the libraries put together; `local_agent`: the agent of `speedup run`;
 //! 3. `connection`, `access`, `directories`: where the coordinator is; `selector`: which experiment is meant;
 //! 4. `plan_source`: the plan as the user gives it; `follow`, `progress`, `interrupt`: while it is carried out;
@@ -27,6 +28,7 @@ mod export;
 mod failed_runs;
 mod failure;
 mod follow;
+mod fraction;
 mod interrupt;
 mod local_agent;
 mod moment;

@@ -15,6 +15,7 @@ use crate::console::Console;
 use crate::draft;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::fraction;
 use crate::render;
 use crate::speedup_test::answer::{Answer, Mode, Options, State, Weighting};
 use crate::speedup_test::input::configuration::{Configuration, ConfigurationError};
@@ -23,8 +24,6 @@ use crate::speedup_test::outputs::Outputs;
 use crate::speedup_test::warning::Warning;
 use crate::speedup_test::{report, results, status, warnings};
 
-/// The least precision: what is finer asks for more benchmarks than can be counted.
-const LEAST_PRECISION: f64 = 1e-6;
 /// The name of standard input.
 const STDIN: &str = "-";
 
@@ -41,13 +40,13 @@ pub(crate) struct Arguments {
     configuration: PathBuf,
     /// The confidence level of all tests, as 0.95; without it, and where the configuration has none, the best level above
     /// 50 % is searched for
-    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    #[arg(long, value_name = "LEVEL", value_parser = fraction::confidence_level)]
     conf_level: Option<ConfidenceLevel>,
     /// What each benchmark counts in the overall gain and speedup
     #[arg(long, value_enum, default_value_t, value_name = "WEIGHT")]
     weight: Weighting,
     /// The half-width to which the proportion of accelerated benchmarks should be known
-    #[arg(long, value_name = "R", default_value_t = 0.05, value_parser = precision)]
+    #[arg(long, value_name = "R", default_value_t = 0.05, value_parser = fraction::precision)]
     precision: f64,
     /// What the names of the output files begin with; the configuration's name otherwise
     #[arg(short = 'o', long, value_name = "PREFIX")]
@@ -61,17 +60,6 @@ pub(crate) struct Arguments {
     legacy_ks: bool,
     #[command(flatten)]
     output: OutputArgument,
-}
-
-fn level(text: &str) -> Result<ConfidenceLevel, String> {
-    let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
-    ConfidenceLevel::new(number).map_err(|error| error.to_string())
-}
-
-fn precision(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|r| (LEAST_PRECISION..1.0).contains(r));
-    number
-        .ok_or_else(|| format!("a precision is at least {LEAST_PRECISION} and below 1; 5 % is written 0.05"))
 }
 
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
