@@ -13,31 +13,40 @@ const BENCHMARKS: usize = 30;
 const RUNS_OF_EACH: usize = 30;
 const SPEEDUP: &str = env!("CARGO_BIN_EXE_speedup");
 
+/// A command that is timed.
+struct Timed {
+    name: &'static str,
+    command: &'static [&'static str],
+    /// Whether output files of an earlier time are removed before: putting a file in the place of another can wait for
+    /// the disk.
+    anew: bool,
+    milliseconds: Vec<f64>,
+}
+
 fn main() {
     let runs = std::env::var("SPEEDUP_BENCH_RUNS").ok().and_then(|text| text.parse().ok()).unwrap_or(200);
     let folder = tempfile::tempdir().expect("a folder");
     lay_out(folder.path());
-    let commands: [(&str, &[&str]); 4] = [
-        ("/bin/true", &["/bin/true"]),
-        ("speedup --version", &[SPEEDUP, "--version"]),
-        ("speedup test", &[SPEEDUP, "test", "c.csv"]),
-        (
-            "speedup test --mode exact --output json",
-            &[SPEEDUP, "test", "c.csv", "--mode", "exact", "--output", "json"],
-        ),
+    let exact = &[SPEEDUP, "test", "c.csv", "--mode", "exact", "--output", "json"];
+    let mut all = [
+        timed("/bin/true", &["/bin/true"], false),
+        timed("speedup --version", &[SPEEDUP, "--version"], false),
+        timed("speedup test", &[SPEEDUP, "test", "c.csv"], true),
+        timed("speedup test, over files of before", &[SPEEDUP, "test", "c.csv"], false),
+        timed("speedup test --mode exact --output json", exact, true),
     ];
-    let mut milliseconds = vec![Vec::new(); commands.len()];
     for _ in 0..runs {
-        for ((_, command), times) in commands.iter().zip(&mut milliseconds) {
-            times.push(time(folder.path(), command));
+        for timed in &mut all {
+            let time = time(folder.path(), timed);
+            timed.milliseconds.push(time);
         }
     }
     println!(
         "{BENCHMARKS} benchmarks of {RUNS_OF_EACH} + {RUNS_OF_EACH} runs, {runs} times, whole process, milliseconds"
     );
-    for ((name, _), mut times) in commands.into_iter().zip(milliseconds) {
-        times.sort_by(f64::total_cmp);
-        let at = |share: usize| times[(times.len() - 1) * share / 100];
+    for Timed { name, mut milliseconds, .. } in all {
+        milliseconds.sort_by(f64::total_cmp);
+        let at = |share: usize| milliseconds[(milliseconds.len() - 1) * share / 100];
         println!(
             "{name:<40} median {:>6.2}   quartiles {:.2} to {:.2}   least {:.2}",
             at(50),
@@ -48,13 +57,23 @@ fn main() {
     }
 }
 
-fn time(folder: &Path, command: &[&str]) -> f64 {
+fn timed(name: &'static str, command: &'static [&'static str], anew: bool) -> Timed {
+    Timed { name, command, anew, milliseconds: Vec::new() }
+}
+
+fn time(folder: &Path, timed: &Timed) -> f64 {
+    if timed.anew {
+        for ending in ["out", "report", "warning", "status"] {
+            // The first time there is none.
+            let _ = std::fs::remove_file(folder.join(format!("c.csv.{ending}")));
+        }
+    }
+    let mut process = Command::new(timed.command[0]);
+    process.args(&timed.command[1..]).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
     let begin = Instant::now();
-    let mut process = Command::new(command[0]);
-    process.args(&command[1..]).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
     let status = process.status().expect("the command");
     let elapsed = begin.elapsed().as_secs_f64() * 1e3;
-    assert!(status.success(), "{command:?}");
+    assert!(status.success(), "{:?}", timed.command);
     elapsed
 }
 

@@ -134,7 +134,9 @@ fn the_published_program_says_the_same_of_every_case() {
 
 /// The results file, to its three decimals.
 fn assert_results_file(id: &str, folder: &Folder, expected: &Value) {
-    for (row, expected) in folder.rows("c.csv.out").iter().zip(expected["rows"].as_array().expect("rows")) {
+    let (written, expected) = (folder.rows("c.csv.out"), expected["rows"].as_array().expect("rows"));
+    assert_eq!(written.len(), expected.len(), "{id}");
+    for (row, expected) in written.iter().zip(expected) {
         let truth = |value: &Value| match value.as_bool() {
             Some(true) => "TRUE",
             Some(false) => "FALSE",

@@ -149,11 +149,14 @@ fn first_line(text: &str, position: &csv::Position) -> u64 {
     position.line() + ends.count() as u64
 }
 
-/// A field without the blanks around it; what is quoted after a blank is quoted too.
+/// A field without the blanks around it. A quote after a blank is one to people, though not to CSV.
 fn field(raw: &str) -> String {
     let text = raw.trim();
-    let unquoted = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-    unquoted.map_or_else(|| text.to_owned(), |text| text.replace("\"\"", "\""))
+    let quoted = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    match quoted.filter(|_| raw.starts_with([' ', '\t'])) {
+        Some(inner) => inner.replace("\"\"", "\""),
+        None => text.to_owned(),
+    }
 }
 
 /// Where each of [`COLUMNS`] stands.
@@ -217,6 +220,8 @@ pub(super) fn shown(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const HEADING: &str = "Name,Sample1,Sample2,ConfLevel,Coef\n";
@@ -300,5 +305,50 @@ mod tests {
         let parsed = parse("a,x,y,95,\nb,x,y,1,\nc,x,y,0,\n").unwrap();
         let levels: Vec<Level> = parsed.entries.iter().map(|entry| entry.level).collect();
         assert_eq!(levels, [95.0, 1.0, 0.0].map(Level::OutOfRange));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_bytes_there_is_an_answer(bytes: Vec<u8>, rows: String) {
+            if let Ok(configuration) = Configuration::read(bytes.as_slice()) {
+                prop_assert!(!configuration.entries.is_empty());
+            }
+            if let Ok(configuration) = parse(&rows) {
+                for entry in configuration.entries {
+                    prop_assert!(entry.line >= 2 && !entry.name.is_empty());
+                    prop_assert!(entry.samples.iter().all(|name| !name.is_empty()));
+                    prop_assert!(entry.coefficient.is_none_or(f64::is_finite));
+                }
+            }
+        }
+
+        #[test]
+        fn what_a_writer_of_csv_writes_is_read_as_it_was(
+            names in prop::collection::vec("[a-z][ -~\n]{0,20}[a-z]", 1..9),
+            level in 0.001_f64..0.999,
+            coefficient in 1e-9_f64..1e9,
+        ) {
+            let mut writer = csv::Writer::from_writer(Vec::new());
+            writer.write_record(COLUMNS).unwrap();
+            for name in &names {
+                let (level, coefficient) = (level.to_string(), coefficient.to_string());
+                writer.write_record([name, "x", "y", &level, &coefficient]).unwrap();
+            }
+            let text = writer.into_inner().unwrap();
+            let configuration = Configuration::read(text.as_slice()).unwrap();
+            let mut line = 2;
+            for (entry, name) in configuration.entries.iter().zip(&names) {
+                let expected = Entry {
+                    line,
+                    name: name.clone(),
+                    samples: ["x".to_owned(), "y".to_owned()],
+                    level: Level::Given(ConfidenceLevel::new(level).unwrap()),
+                    coefficient: Some(coefficient),
+                };
+                prop_assert_eq!(entry, &expected);
+                line += 1 + name.matches('\n').count() as u64;
+            }
+            prop_assert_eq!(configuration.entries.len(), names.len());
+        }
     }
 }

@@ -110,6 +110,8 @@ fn value(line: u64, text: &str) -> Result<f64, SampleFileError> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn refusal(text: &str) -> String {
@@ -150,5 +152,26 @@ mod tests {
         // Nor is it taken for two.
         let apart = format!("1{}2\n", " ".repeat(5000));
         assert_eq!(refusal(&apart), refusal(&long));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_bytes_there_is_an_answer(bytes: Vec<u8>, text: String) {
+            for bytes in [bytes.as_slice(), text.as_bytes()] {
+                if let Ok(sample) = parse(bytes, 99) {
+                    prop_assert!(sample.min() >= LEAST_OBSERVATION && sample.max() <= LARGEST_OBSERVATION);
+                }
+            }
+        }
+
+        #[test]
+        fn times_are_read_as_they_were_written(
+            times in prop::collection::vec(1e-9_f64..1e9, 1..50),
+            end in prop::sample::select(vec!["\n", "\r\n", "\n\n", " \n\t"]),
+        ) {
+            let text: String = times.iter().map(|time| format!("{time}{end}")).collect();
+            let sample = parse(text.as_bytes(), 50).unwrap();
+            prop_assert_eq!(sample.in_run_order(), times);
+        }
     }
 }
