@@ -5,7 +5,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::command::{
     agent, bench, cancel, coordinator, explain, export, extend, hosts, list, pause, plan, report, resume,
-    run, submit, wait, watch,
+    run, samples, submit, test, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -55,6 +55,9 @@ pub(crate) enum Verb {
     Explain(explain::Arguments),
     Report(report::Arguments),
     Export(export::Arguments),
+    Test(test::Arguments),
+    #[command(subcommand)]
+    Samples(samples::Verb),
 }
 
 /// How data is printed.

@@ -14,7 +14,9 @@ pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
+pub(crate) mod samples;
 pub(crate) mod submit;
+pub(crate) mod test;
 pub(crate) mod wait;
 pub(crate) mod watch;
 
@@ -42,6 +44,8 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Agent(verb) => agent::execute(verb, console),
         Verb::Plan(verb) => plan::execute(verb, console),
         Verb::Bench(arguments) => block_on(bench::execute(arguments, console)),
+        Verb::Samples(verb) => samples::execute(&verb, console),
+        Verb::Test(arguments) => test::execute(&arguments, console),
         Verb::Run(arguments) => block_on(run::execute(arguments, console)),
         Verb::Coordinator(verb) => block_on(coordinator::execute(verb, console)),
         Verb::Hosts(verb) => block_on(hosts::execute(verb, console)),

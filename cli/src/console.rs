@@ -80,6 +80,9 @@ impl Console {
 pub(crate) struct Paint(bool);
 
 impl Paint {
+    /// None: what is written into files.
+    pub(crate) const NONE: Self = Self(false);
+
     /// Something that went wrong.
     pub(crate) fn alarm(self, text: &str) -> String {
         self.style("1;31", text)

@@ -6,11 +6,13 @@
 //!
 //! In reading order:
 //!
-//! 1. `arguments`: verbs and flags; `command`: one file a verb; `exit`, `failure`: how a command ends;
+//! 1. `arguments`: verbs and flags; `command`: one file a verb; `fraction`: what some flags hold; `exit`, `failure`: how
+//!    a command ends;
 //! 2. `compose`: the libraries put together; `local_agent`: the agent of `speedup run`;
 //! 3. `connection`, `access`, `directories`: where the coordinator is; `selector`: which experiment is meant;
 //! 4. `plan_source`: the plan as the user gives it; `follow`, `progress`, `interrupt`: while it is carried out;
-//! 5. `attempts`, `export`, `failed_runs`: what was done; `render`, `console`, `moment`, `standing`: how it is shown.
+//! 5. `attempts`, `export`, `failed_runs`: what was done; `speedup_test`: on sample files, without a coordinator;
+//! 6. `draft`: files put in place when whole; `render`, `console`, `moment`, `standing`: how it is shown.
 
 mod access;
 mod arguments;
@@ -20,11 +22,13 @@ mod compose;
 mod connection;
 mod console;
 mod directories;
+mod draft;
 mod exit;
 mod export;
 mod failed_runs;
 mod failure;
 mod follow;
+mod fraction;
 mod interrupt;
 mod local_agent;
 mod moment;
@@ -33,6 +37,7 @@ mod progress;
 mod relative;
 mod render;
 mod selector;
+mod speedup_test;
 mod standing;
 
 use std::process::ExitCode;

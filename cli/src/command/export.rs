@@ -1,15 +1,16 @@
 //! `speedup export`: the raw observations.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Error};
+use anyhow::Context as _;
 use clap::Args;
 
 use crate::attempts::Attempts;
 use crate::connection::{Connection, SourceArguments};
 use crate::console::{Out, Reader};
+use crate::draft::{draft_of, refused};
 use crate::exit::Exit;
 use crate::export::{Format, RowWriter, Sheet};
 use crate::failure::Failure;
@@ -70,25 +71,6 @@ async fn write_to(connection: &Connection, arguments: &Arguments) -> Result<(), 
         let _ = fs::remove_file(&draft);
     }
     moved
-}
-
-/// Half an export must not look like a whole one, so it has another name until it is whole.
-fn draft_of(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    name.into()
-}
-
-fn refused(path: &Path, error: io::Error) -> Failure {
-    let mendable = matches!(
-        error.kind(),
-        ErrorKind::NotFound
-            | ErrorKind::NotADirectory
-            | ErrorKind::IsADirectory
-            | ErrorKind::PermissionDenied
-    );
-    let error = Error::new(error).context(format!("cannot write {}", path.display()));
-    if mendable { Failure::usage(error) } else { Failure::infrastructure(error) }
 }
 
 async fn write(

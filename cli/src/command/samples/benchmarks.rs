@@ -1,0 +1,106 @@
+//! `speedup samples benchmarks`: how many benchmarks to draw, to know the proportion of those that a version accelerates.
+
+use clap::Args;
+use serde::Serialize;
+use speedup_analysis::study::count::{counted, percent};
+use speedup_analysis::{ConfidenceLevel, Selection, benchmarks_by_wald, benchmarks_by_wilson};
+
+use crate::arguments::{Output, OutputArgument};
+use crate::command::{print, print_json};
+use crate::console::{Console, Paint};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::fraction;
+use crate::render::table::{Column, table};
+
+/// The version of the JSON value; it changes when a field changes its name or meaning.
+const SCHEMA: u32 = 1;
+
+/// How many benchmarks to draw at random, to know the proportion of accelerated ones to a precision
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup samples benchmarks --proportion 17/30 --precision 0.05\n\n\
+    Two numbers are given: by Wald's interval, as published (paper 000 §5), which knows nothing of proportions near 0 and \
+    1, and by Wilson's, which holds there too. Neither is worth anything unless the benchmarks are drawn at random.")]
+pub(crate) struct Arguments {
+    /// The proportion that is expected, as 0.57 or 17/30; one half takes the most benchmarks
+    #[arg(long, value_name = "C", default_value = "0.5", value_parser = proportion)]
+    proportion: f64,
+    /// The half-width of the interval in which it is to be known
+    #[arg(long, value_name = "R", default_value_t = 0.05, value_parser = fraction::precision)]
+    precision: f64,
+    /// The confidence level of the interval
+    #[arg(long, value_name = "LEVEL", default_value = "0.95", value_parser = fraction::confidence_level)]
+    confidence: ConfidenceLevel,
+    /// How many benchmarks there are to draw from, without replacement; many, if it is not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    population: Option<u64>,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+/// The answer.
+#[derive(Debug, Serialize)]
+struct Answer {
+    schema: u32,
+    proportion: f64,
+    precision: f64,
+    confidence: ConfidenceLevel,
+    population: Option<u64>,
+    /// By the published formula; absent where it knows nothing, at the proportions 0 and 1.
+    benchmarks_needed: Option<u64>,
+    benchmarks_needed_by_wilson: u64,
+}
+
+/// A share, as a decimal number or as a quotient.
+fn proportion(text: &str) -> Result<f64, String> {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let value = match text.split_once('/') {
+        Some((accelerated, benchmarks)) => number(accelerated)
+            .zip(number(benchmarks))
+            .map(|(accelerated, benchmarks)| accelerated / benchmarks),
+        None => number(text),
+    };
+    let value = value.filter(|value| (0.0..=1.0).contains(value));
+    value.ok_or_else(|| "a proportion lies between 0 and 1, as 0.57 or 17/30".to_owned())
+}
+
+pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
+    let Arguments { proportion, precision, confidence, population, output } = *arguments;
+    let selection = population.map_or(Selection::Drawn, |size| Selection::DrawnFromFinite { size });
+    let by_wald = benchmarks_by_wald(proportion, precision, confidence, selection).map_err(Failure::usage)?;
+    let by_wilson =
+        benchmarks_by_wilson(proportion, precision, confidence, selection).map_err(Failure::usage)?;
+    let answer = Answer {
+        schema: SCHEMA,
+        proportion,
+        precision,
+        confidence,
+        population,
+        benchmarks_needed: (by_wald > 0).then_some(by_wald),
+        benchmarks_needed_by_wilson: by_wilson,
+    };
+    match output.output {
+        Output::Json => print_json(console, &answer)?,
+        Output::Table => print(console, &shown(&answer, console.out))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn shown(answer: &Answer, paint: Paint) -> String {
+    let Answer { proportion, precision, confidence, population, .. } = answer;
+    let from = population.map_or_else(String::new, |size| format!(" from {}", counted(size, "benchmark")));
+    let opening = format!(
+        "To know a proportion of {} to ±{} at confidence level {}, draw at random{from}:",
+        percent(*proportion),
+        percent(*precision),
+        confidence
+    );
+    let nothing = || "— (it knows nothing of this proportion)".to_owned();
+    let rows = [
+        ("Wald (published)", answer.benchmarks_needed.map_or_else(nothing, |needed| needed.to_string())),
+        ("Wilson", answer.benchmarks_needed_by_wilson.to_string()),
+    ];
+    let rows = rows.map(|(method, needed)| vec![method.to_owned(), needed]);
+    let columns = [Column::Words("by the interval of"), Column::Number("benchmarks")];
+    format!("{opening}\n\n{}", table(&columns, rows, paint))
+}

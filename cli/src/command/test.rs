@@ -1,0 +1,188 @@
+//! `speedup test`: the Speedup-Test on sample files, in place of the program of paper 000.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Error, anyhow};
+use clap::Args;
+use speedup_analysis::ConfidenceLevel;
+
+use super::{print, print_json};
+use crate::arguments::{Output, OutputArgument};
+use crate::console::Console;
+use crate::draft;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::fraction;
+use crate::render;
+use crate::speedup_test::answer::{Answer, Mode, Options, State, Weighting};
+use crate::speedup_test::input::configuration::{Configuration, ConfigurationError};
+use crate::speedup_test::input::{self, Loaded};
+use crate::speedup_test::outputs::Outputs;
+use crate::speedup_test::warning::Warning;
+use crate::speedup_test::{report, results, status, warnings};
+
+/// The name of standard input.
+const STDIN: &str = "-";
+
+/// Tests samples in files: is the speedup of each benchmark significant, and what do all of them say together
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup test examples/speedup-test/bench.cfg -o /tmp/bench\n\n\
+    The configuration is a CSV file with the columns Name,Sample1,Sample2,ConfLevel,Coef, the last two of which may be \
+    empty or NA; a file of samples has one time a line. Names of sample files start from the working directory, or from \
+    the configuration's folder if the working directory has none of them. PREFIX.out, PREFIX.report, PREFIX.warning \
+    and PREFIX.status are written, over those that are there.")]
+pub(crate) struct Arguments {
+    /// The configuration; - reads standard input
+    #[arg(value_name = "CONFIG")]
+    configuration: PathBuf,
+    /// The confidence level of all tests, as 0.95; without it, and where the configuration has none, the best level above
+    /// 50 % is searched for
+    #[arg(long, value_name = "LEVEL", value_parser = fraction::confidence_level)]
+    conf_level: Option<ConfidenceLevel>,
+    /// What each benchmark counts in the overall gain and speedup
+    #[arg(long, value_enum, default_value_t, value_name = "WEIGHT")]
+    weight: Weighting,
+    /// The half-width to which the proportion of accelerated benchmarks should be known
+    #[arg(long, value_name = "R", default_value_t = 0.05, value_parser = fraction::precision)]
+    precision: f64,
+    /// What the names of the output files begin with; the configuration's name otherwise
+    #[arg(short = 'o', long, value_name = "PREFIX")]
+    prefix: Option<PathBuf>,
+    /// Whose verdicts
+    #[arg(long, value_enum, default_value_t, value_name = "MODE")]
+    mode: Mode,
+    /// Make Kolmogorov and Smirnov's test as R did before 4.2, when the program was published: approximate whenever
+    /// values are equal
+    #[arg(long)]
+    legacy_ks: bool,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
+    let begin = Instant::now();
+    if arguments.legacy_ks && arguments.mode == Mode::Exact {
+        return Err(Failure::usage(anyhow!("--legacy-ks belongs to --mode published")));
+    }
+    let outputs = Outputs::new(arguments.prefix()?);
+    // Before anything is written, not even that it failed.
+    let inputs = (!arguments.reads_stdin()).then_some(arguments.configuration.as_path());
+    outputs.spare(inputs).map_err(|error| arguments.failure(error, Some("name another prefix with -o")))?;
+    let shown = arguments.shown();
+    let answer = match conclude(arguments, &outputs) {
+        Ok(answer) => answer,
+        Err(Refused::BeforeWriting(failure)) => return Err(failure),
+        Err(Refused::Analysis(failure)) => {
+            // Whoever looks there must not find the success of an earlier analysis. The first error is the one to tell.
+            let _ = draft::replace(&outputs.status, &status::failed(&shown, &failure.error));
+            return Err(failure);
+        }
+    };
+    draft::replace(&outputs.results, &results::text(&answer))?;
+    let text = report::text(&answer);
+    draft::replace(&outputs.report, &text)?;
+    draft::replace(&outputs.warnings, &warnings::text(&answer))?;
+    draft::replace(&outputs.status, &status::ended(&shown, begin.elapsed()))?;
+    match arguments.output.output {
+        Output::Json => print_json(console, &answer)?,
+        Output::Table => print(console, &text)?,
+    }
+    tell_warnings(&answer, &outputs, console);
+    Ok(Exit::Done)
+}
+
+/// Why there is no answer: whether the status file may say so.
+enum Refused {
+    BeforeWriting(Failure),
+    Analysis(Failure),
+}
+
+fn conclude(arguments: &Arguments, outputs: &Outputs) -> Result<Answer, Refused> {
+    let analysis = Refused::Analysis;
+    let configuration = arguments.read_configuration().map_err(|error| {
+        let hint = error.hint();
+        analysis(arguments.failure(error, hint))
+    })?;
+    let folder = input::sample_folder(&configuration, &arguments.configuration);
+    let loaded = input::load(configuration, &folder).map_err(|error| {
+        let hint = error.hint();
+        analysis(Failure::usage(Error::new(error).context("cannot read the samples")).hint_if(hint))
+    })?;
+    let files = loaded.iter().flat_map(|one: &Loaded| one.paths.iter().map(PathBuf::as_path));
+    outputs.spare(files).map_err(|error| {
+        Refused::BeforeWriting(arguments.failure(error, Some("name another prefix with -o")))
+    })?;
+    Answer::new(arguments.shown(), &loaded, &arguments.options()).map_err(|error| {
+        let hint = error.hint();
+        analysis(arguments.failure(error, hint))
+    })
+}
+
+/// Says on standard error that there is more to read, and what was left out.
+fn tell_warnings(answer: &Answer, outputs: &Outputs, console: &Console) {
+    for benchmark in &answer.benchmarks {
+        match &benchmark.state {
+            State::Tested(_) => {}
+            State::Ignored { .. } => {
+                let causes: Vec<String> = benchmark.warnings.iter().map(Warning::sentence).collect();
+                console.warn(format_args!("{}: {}", benchmark.name, causes.join(" ")));
+            }
+        }
+    }
+    let count = warnings::count(answer);
+    if count > 0 {
+        console.talk(format_args!("{} in {}", render::counted(count, "warning"), outputs.warnings.display()));
+    }
+}
+
+impl Arguments {
+    fn reads_stdin(&self) -> bool {
+        self.configuration == Path::new(STDIN)
+    }
+
+    fn shown(&self) -> String {
+        if self.reads_stdin() {
+            "standard input".to_owned()
+        } else {
+            self.configuration.display().to_string()
+        }
+    }
+
+    fn prefix(&self) -> Result<&Path, Failure> {
+        match &self.prefix {
+            Some(prefix) => Ok(prefix),
+            None if self.reads_stdin() => {
+                Err(Failure::usage(anyhow!("standard input has no name for the output files"))
+                    .hint("give one with -o PREFIX"))
+            }
+            None => Ok(&self.configuration),
+        }
+    }
+
+    fn read_configuration(&self) -> Result<Configuration, ConfigurationError> {
+        if self.reads_stdin() {
+            return Configuration::read(io::stdin().lock());
+        }
+        let file = File::open(&self.configuration).map_err(ConfigurationError::Unreadable)?;
+        Configuration::read(file)
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            mode: self.mode,
+            legacy_ks: self.legacy_ks,
+            level: self.conf_level,
+            weighting: self.weight,
+            precision: self.precision,
+        }
+    }
+
+    /// A refusal that concerns the configuration.
+    fn failure(&self, error: impl Into<Error>, hint: Option<&'static str>) -> Failure {
+        let tried = format!("cannot test the benchmarks of {}", self.shown());
+        Failure::usage(error.into().context(tried)).hint_if(hint)
+    }
+}

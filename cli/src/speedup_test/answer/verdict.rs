@@ -1,0 +1,79 @@
+//! The verdicts of the two protocols on a benchmark, by the published program or by us.
+
+use serde::Serialize;
+use speedup_analysis::speedup_test::{
+    Conclusion, Outcome, Question, Rules,
+    published::{self, PublishedVerdict},
+};
+use speedup_analysis::{Caveat, ConfidenceLevel, SpeedupTest};
+
+use super::{Mode, Options};
+
+const FASTER: Question = Question::CandidateFaster;
+
+/// What a protocol says of a benchmark.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Verdict {
+    /// Whether the speedup is statistically significant; absent where nothing can be concluded.
+    pub(crate) significant: Option<bool>,
+    /// The confidence level of that.
+    pub(crate) confidence: Option<f64>,
+    /// The protocol at the last risk tried, with all its tests.
+    pub(super) conclusion: Conclusion,
+}
+
+/// The rules of the sub-tests.
+pub(super) fn rules(options: &Options) -> Rules {
+    match options.mode {
+        Mode::Exact => Rules::OURS,
+        Mode::Published if options.legacy_ks => Rules::PUBLISHED_BEFORE_R_4_2,
+        Mode::Published => Rules::PUBLISHED,
+    }
+}
+
+/// The verdicts on the mean and on the median, at the level of the configuration's line or of the command line, or at
+/// the best one.
+pub(super) fn verdicts(test: &SpeedupTest, own: Option<ConfidenceLevel>, options: &Options) -> [Verdict; 2] {
+    match options.mode {
+        Mode::Published => match options.level.or(own) {
+            Some(level) => [
+                published::at(level, |risk| test.mean.at_risk(FASTER, risk)).into(),
+                published::at(level, |risk| test.median.at_risk(FASTER, risk)).into(),
+            ],
+            None => [
+                published::search(|risk| test.mean.at_risk(FASTER, risk)).into(),
+                published::search(|risk| test.median.at_risk(FASTER, risk)).into(),
+            ],
+        },
+        Mode::Exact => match own.or(options.level) {
+            Some(level) => [test.mean.at(FASTER, level), test.median.at(FASTER, level)]
+                .map(|conclusion| Verdict::new(Some(level.get()), conclusion)),
+            None => [test.mean.best(FASTER), test.median.best(FASTER)].map(|conclusion| {
+                // A risk too small for a double does not make certainty.
+                let confidence = conclusion.confidence().map(|level| level.min(1.0 - f64::EPSILON / 2.0));
+                Verdict::new(confidence, conclusion)
+            }),
+        },
+    }
+}
+
+impl From<PublishedVerdict> for Verdict {
+    fn from(verdict: PublishedVerdict) -> Self {
+        let PublishedVerdict { significant, confidence, no_level_above_half, mut conclusion } = verdict;
+        if no_level_above_half {
+            conclusion.caveats.push(Caveat::NoLevelAboveHalf);
+        }
+        Self { significant, confidence, conclusion }
+    }
+}
+
+impl Verdict {
+    fn new(confidence: Option<f64>, conclusion: Conclusion) -> Self {
+        let significant = match &conclusion.outcome {
+            Outcome::Significant => Some(true),
+            Outcome::NotSignificant => Some(false),
+            Outcome::CannotConclude { .. } => None,
+        };
+        Self { significant, confidence, conclusion }
+    }
+}

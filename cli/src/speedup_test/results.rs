@@ -1,0 +1,87 @@
+//! The results file: one line a benchmark, in the columns of the original (000 §6.2.5).
+
+use super::answer::{Answer, Benchmark, Mode, Verdict};
+
+const HEADING: &str = "\"Name\",\"SpeedupMin\",\"SpeedupMean\",\"IsMeanSignificant\",\"MeanConfLevel\",\
+    \"SpeedupMedian\",\"IsMedianSignificant\",\"MedianConfLevel\",\"CoefMin\",\"CoefMean\",\"CoefMedian\"\n";
+/// The word for no value.
+const NOT_AVAILABLE: &str = "NA";
+
+/// The file as text: RFC 4180 but for its line ends, with quoted names, `TRUE`, `FALSE` and `NA`, as R writes.
+///
+/// Speedups are rounded to three decimals, as published; in the exact mode all digits are written.
+pub(crate) fn text(answer: &Answer) -> String {
+    let lines = answer.benchmarks.iter().map(|benchmark| line(benchmark, answer.mode));
+    std::iter::once(HEADING.to_owned()).chain(lines).collect()
+}
+
+fn line(benchmark: &Benchmark, mode: Mode) -> String {
+    let quoted = format!("\"{}\"", benchmark.name.replace('"', "\"\""));
+    let Some(tested) = benchmark.tested() else {
+        return format!("{quoted}{}\n", format!(",{NOT_AVAILABLE}").repeat(10));
+    };
+    let speedup = |value: f64| match mode {
+        Mode::Published => three_decimals(value),
+        Mode::Exact => value.to_string(),
+    };
+    let number = |value: f64| match mode {
+        Mode::Published => fifteen_digits(value),
+        Mode::Exact => value.to_string(),
+    };
+    let level =
+        |verdict: &Verdict| verdict.confidence.map_or_else(|| NOT_AVAILABLE.to_owned(), fifteen_digits);
+    let [coefficient_min, coefficient_mean, coefficient_median] = tested.coefficients.map(number);
+    let fields = [
+        quoted,
+        speedup(tested.speedups.min),
+        speedup(tested.speedups.mean),
+        truth(&tested.mean).to_owned(),
+        level(&tested.mean),
+        speedup(tested.speedups.median),
+        truth(&tested.median).to_owned(),
+        level(&tested.median),
+        coefficient_min,
+        coefficient_mean,
+        coefficient_median,
+    ];
+    format!("{}\n", fields.join(","))
+}
+
+fn truth(verdict: &Verdict) -> &'static str {
+    match verdict.significant {
+        Some(true) => "TRUE",
+        Some(false) => "FALSE",
+        None => NOT_AVAILABLE,
+    }
+}
+
+/// 1.13 for 1.1297: three decimals without the zeros at their end.
+pub(super) fn three_decimals(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// As R prints a double: at most fifteen digits, so that 1 − 0.17 is 0.83; but what is below 1 is never shown as 1.
+pub(super) fn fifteen_digits(value: f64) -> String {
+    let rounded: f64 = format!("{value:.14e}").parse().unwrap_or(value);
+    let misleads = rounded == 1.0 && value < 1.0;
+    if misleads { value.to_string() } else { rounded.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_look_as_published() {
+        assert_eq!(
+            [1.129_68, 1.971, 2.0, 10.0, 0.0004].map(three_decimals),
+            ["1.13", "1.971", "2", "10", "0"]
+        );
+        assert_eq!(
+            [1.0 - 0.17, 0.99, 1.0, 2.5, 100.0].map(fifteen_digits),
+            ["0.83", "0.99", "1", "2.5", "100"]
+        );
+        assert_eq!(fifteen_digits(1.0 - f64::EPSILON / 2.0), "0.9999999999999999");
+    }
+}
