@@ -81,12 +81,10 @@ fn is_sound(state: &State) -> bool {
 }
 
 fn coordinates(state: &State) -> Coordinates {
-    let mut numbers = [[0.0; MOST_COMPONENTS]; 3];
-    for k in 0..state.components {
-        (numbers[0][k], numbers[1][k], numbers[2][k]) =
-            (state.weight[k].ln(), state.mean[k], state.variance[k].ln());
-    }
-    numbers
+    let logarithms = |values: &[f64; MOST_COMPONENTS]| {
+        std::array::from_fn(|k| if k < state.components { values[k].ln() } else { 0.0 })
+    };
+    [logarithms(&state.weight), state.mean, logarithms(&state.variance)]
 }
 
 /// θ₀ − 2αr + α²v with r = θ₁ − θ₀, v = (θ₂ − θ₁) − r, α = −|r|/|v|; `None` where that is no leap.
