@@ -21,7 +21,8 @@ fn simulations() -> u64 {
 /// Two clusters that are well apart.
 fn truth() -> Mixture {
     let components = [(0.6, 10.0, 1.0), (0.4, 20.0, 1.5)];
-    Mixture::new(components.map(|(weight, mean, sd)| Component { weight, mean, sd }).to_vec()).unwrap()
+    Mixture::new(components.map(|(weight, mean, sd)| Component { weight, mean, sd }).to_vec())
+        .expect("a mixture")
 }
 
 /// The shares of simulated p-values of at most 0.05, 0.1 and 0.5.
@@ -30,10 +31,10 @@ fn rates(size: ResampleSize, n: usize) -> [f64; 3] {
     let (law, mut values, mut low) = (truth(), Vec::new(), [0.0; 3]);
     for number in 0..count {
         law.draw(n, &mut Seed(number).child("calibration of KSfit"), &mut values);
-        let sample = Sample::new(values.clone()).unwrap();
+        let sample = Sample::new(values.clone()).expect("a sample");
         let options =
             GoodnessOfFitOptions { resamples: 200, size, ..GoodnessOfFitOptions::usual(Seed(number)) };
-        let p = GoodnessOfFit::new(&sample, options).unwrap().p_value().get();
+        let p = GoodnessOfFit::new(&sample, options).expect("a test").p_value().get();
         for (low, risk) in low.iter_mut().zip([0.05, 0.1, 0.5]) {
             *low += f64::from(u8::from(p <= risk)) / count as f64;
         }

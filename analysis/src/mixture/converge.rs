@@ -13,8 +13,8 @@ use super::state::{MOST_COMPONENTS, State, VarianceModel};
 /// The largest change of any parameter in one step of a run that has converged: weights as they are, means in standard
 /// deviations, standard deviations in logarithms.
 const STILL: f64 = 1e-9;
-/// Passes after which a run is left where it is. The slowest of the references takes 500.
-const MOST_PASSES: u32 = 5000;
+/// Passes after which a run is left where it is, with a caveat: about 15 ms at 1000 observations and 9 components.
+const MOST_PASSES: u32 = 2000;
 /// A variance below this, in standard units (a standard deviation of 1e-6 of the sample's), is a component that shrinks
 /// onto equal observations.
 const LEAST_VARIANCE: f64 = 1e-12;
@@ -81,12 +81,10 @@ fn is_sound(state: &State) -> bool {
 }
 
 fn coordinates(state: &State) -> Coordinates {
-    let mut numbers = [[0.0; MOST_COMPONENTS]; 3];
-    for k in 0..state.components {
-        (numbers[0][k], numbers[1][k], numbers[2][k]) =
-            (state.weight[k].ln(), state.mean[k], state.variance[k].ln());
-    }
-    numbers
+    let logarithms = |values: &[f64; MOST_COMPONENTS]| {
+        std::array::from_fn(|k| if k < state.components { values[k].ln() } else { 0.0 })
+    };
+    [logarithms(&state.weight), state.mean, logarithms(&state.variance)]
 }
 
 /// θ₀ − 2αr + α²v with r = θ₁ − θ₀, v = (θ₂ − θ₁) − r, α = −|r|/|v|; `None` where that is no leap.

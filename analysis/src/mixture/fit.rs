@@ -30,8 +30,8 @@ pub struct MixtureFit {
     pub model: VarianceModel,
     /// How it was fitted.
     pub method: Method,
-    /// Σ ln f(xᵢ), in the unit of the observations. By [`Method::Mclust`] it is, as there, that of the parameters one
-    /// M-step earlier.
+    /// Σ ln f(xᵢ), in the unit of the observations. By [`Method::Mclust`], and with the caveat
+    /// [`MixtureCaveat::NotConverged`], it is as in mclust that of the parameters one M-step earlier.
     pub log_likelihood: f64,
     /// 2L − p ln n, larger is better.
     pub bic: f64,
@@ -210,8 +210,8 @@ impl MixtureCaveat {
                  mixture."
             ),
             Self::NotConverged => {
-                "The likelihood has no maximum near this mixture: a component shrinks onto equal \
-                observations. It is the mixture at which mclust stops."
+                "The likelihood was still rising at the last step, or rises without bound as a component shrinks \
+                 onto a few observations: take the parameters as rough."
                     .to_owned()
             }
         }

@@ -69,23 +69,7 @@ fn general_sentence(caveat: &Caveat) -> String {
             at the distribution before trusting the verdict on the mean."
                 .to_owned()
         }
-        Caveat::NoLocationShift
-        | Caveat::Ties
-        | Caveat::NoLevelAboveHalf
-        | Caveat::LevelFromData
-        | Caveat::AssumesScaleShift
-        | Caveat::NormalApproximation
-        | Caveat::ProportionCondition { .. }
-        | Caveat::BenchmarksChosen
-        | Caveat::TooFewRunsToWin { .. }
-        | Caveat::UnequalRuns
-        | Caveat::NoBenchmarkDiffers
-        | Caveat::Unbalanced
-        | Caveat::UnequalUnits { .. }
-        | Caveat::MeanNotPositive { .. }
-        | Caveat::FewDraws { .. }
-        | Caveat::ByDraws { .. }
-        | Caveat::OnePool => caveat.sentence(),
+        caveat => caveat.sentence(),
     }
 }
 

@@ -179,7 +179,9 @@ fn mixture(value: &Value) -> Mixture {
         |name: &str| -> Vec<f64> { value[name].as_array().expect("numbers").iter().map(number).collect() };
     let (weights, means, sds) = (numbers("weights"), numbers("means"), numbers("sds"));
     let component = |k: usize| Component { weight: weights[k], mean: means[k], sd: sds[k] };
-    Mixture::new((0..weights.len()).map(component).collect()).expect("a mixture")
+    // A component without weight is no part of the law.
+    let present = (0..weights.len()).filter(|k| weights[*k] > 0.0);
+    Mixture::new(present.map(component).collect()).expect("a mixture")
 }
 
 pub(crate) fn gm_metrics(case: &mut Case<'_>, ledger: &mut Ledger) {
@@ -200,7 +202,10 @@ pub(crate) fn gm_metrics(case: &mut Case<'_>, ledger: &mut Ledger) {
     ledger.numbers(case, "/cdf", &at.iter().map(|a| x.cdf(*a)).collect::<Vec<_>>(), tolerance);
     ledger.numbers(case, "/pdf", &at.iter().map(|a| x.density(*a)).collect::<Vec<_>>(), tolerance);
     let probabilities = case.numbers("/probs");
-    let quantiles: Vec<f64> = probabilities.iter().map(|p| x.quantile(*p).expect("inside (0, 1)")).collect();
+    // R gives the infinite ends of the support at 0 and 1, which are refused here.
+    let end = |p: f64| if p <= 0.0 { f64::NEG_INFINITY } else { f64::INFINITY };
+    let quantiles: Vec<f64> =
+        probabilities.iter().map(|p| x.quantile(*p).unwrap_or_else(|_| end(*p))).collect();
     ledger.numbers(case, "/quantile", &quantiles, tolerance);
     ledger.number(case, "/mean", x.mean(), tolerance);
     ledger.number(case, "/var", x.variance(), tolerance);

@@ -71,13 +71,7 @@ impl Warning {
             Caveat::NotNormalLarge { side, .. } => Some(Self::NotNormalLarge { side }),
             Caveat::NoLocationShift => Some(Self::NoLocationShift),
             Caveat::NoLevelAboveHalf => Some(Self::NoLevelAboveHalf { protocol }),
-            Caveat::NormalityUntested { .. }
-            | Caveat::Ties
-            | Caveat::LevelFromData
-            | Caveat::AssumesScaleShift
-            | Caveat::NormalApproximation
-            | Caveat::ProportionCondition { .. }
-            | Caveat::BenchmarksChosen => match mode {
+            caveat => match mode {
                 Mode::Published => None,
                 Mode::Exact => Some(Self::Caveat { protocol, caveat }),
             },
