@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use speedup_core::conditions::{Conditions, Reading, Unmet};
 use speedup_core::cpu_set::CpuSet;
-use speedup_core::disturbance::{Disturbance, Window, judge};
+use speedup_core::disturbance::{Window, judge};
 use speedup_core::environment::{Environment, HugePages, Setting};
 use speedup_core::id::BootId;
 
@@ -238,11 +238,6 @@ impl Drop for Hold {
             tracing::warn!("the agent cannot return to its CPUs: {errno}");
         }
     }
-}
-
-/// The cleanup after a run failed: the run is marked.
-pub(crate) fn mark_cleanup(conditions: &mut Conditions, reason: String) {
-    conditions.disturbances.push(Disturbance::CleanupFailed { reason });
 }
 
 fn unmet_step(failed: &FailedStep) -> Unmet {
