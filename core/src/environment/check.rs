@@ -25,7 +25,7 @@ impl Environment {
             |key, value: String, allowed: String| found.push(OutOfBounds { key, value, allowed });
         match &self.cpus {
             CpuChoice::Cores(0) => {
-                refuse("cpus", "cores:0".to_owned(), format!("cores:1 to cores:{MAX_CPUS}"))
+                refuse("cpus", "cores:0".to_owned(), format!("cores:1 to cores:{MAX_CPUS}"));
             }
             CpuChoice::List(cpus) if cpus.is_empty() => {
                 refuse("cpus", "an empty list".to_owned(), "at least one CPU".to_owned());
