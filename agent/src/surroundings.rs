@@ -145,9 +145,11 @@ impl Surroundings {
 
     /// A program can be spared the randomisation of its address space, but not given what the host has switched off.
     fn aslr_unmet(&self, wanted: Option<bool>) -> Option<Unmet> {
-        let level = number(&self.root.join("proc/sys/kernel/randomize_va_space"))?;
-        let reason = || "the host has randomisation of address spaces switched off".to_owned();
-        (wanted == Some(true) && level == 0).then(|| Unmet { setting: Setting::Aslr, reason: reason() })
+        if wanted != Some(true) || number(&self.root.join("proc/sys/kernel/randomize_va_space"))? != 0 {
+            return None;
+        }
+        let reason = "the host has randomisation of address spaces switched off".to_owned();
+        Some(Unmet { setting: Setting::Aslr, reason })
     }
 
     /// Writes the page cache back and drops it.
