@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use speedup_core::conditions::{Conditions, Unmet};
+use speedup_core::disturbance::Disturbance;
 use speedup_core::environment::{EnvSize, PADDING, PageCache, Setting};
 use speedup_core::experiment::{KeepOutput, Metric};
 use speedup_core::host::HostFacts;
@@ -22,7 +23,7 @@ use speedup_core::timer::TimerError;
 use speedup_core::work::{Resolved, WorkOrder};
 
 use crate::launch::{Command, End, Execution, LaunchError, Launcher, Preparation, Sink};
-use crate::surroundings::{Established, Surroundings, mark_cleanup};
+use crate::surroundings::{Established, Surroundings};
 use crate::workplace::Workplace;
 
 /// What a program may do after it was asked to end, before it is killed.
@@ -115,17 +116,23 @@ impl Runner {
             program: order.resolve(input).map_err(unresolved)?,
             cleanup: order.resolve_cleanup(input).map_err(unresolved)?,
         };
-        let mut established = self.surroundings.establish(&order.environment);
+        let established = self.surroundings.establish(&order.environment);
         insist(order, &established.unmet)?;
+        let mut unclean = None;
         for number in 1..=order.warmup {
-            let (execution, _) = self.launch(order, &steps, place, stop, &mut established, Turn::WarmUp)?;
+            let Launched { execution, cleanup, .. } =
+                self.launch(order, &steps, place, stop, &established, Turn::WarmUp)?;
+            unclean = unclean.or(cleanup.err());
             if let Some(failure) = judge(order, &execution) {
                 let failure = Failure::Warmup { number, failure: failure.words() };
                 return Ok(record(order, execution, Outcome::Failed(failure), None));
             }
         }
-        let (execution, conditions) =
-            self.launch(order, &steps, place, stop, &mut established, Turn::Timed)?;
+        let launched = self.launch(order, &steps, place, stop, &established, Turn::Timed)?;
+        let Launched { execution, mut conditions, cleanup } = launched;
+        if let (Some(reason), Some(conditions)) = (unclean.or(cleanup.err()), &mut conditions) {
+            conditions.disturbances.push(Disturbance::CleanupFailed { reason });
+        }
         let outcome = judge(order, &execution).map_or(Outcome::Measured, Outcome::Failed);
         Ok(record(order, execution, outcome, conditions))
     }
@@ -177,9 +184,9 @@ impl Runner {
         steps: &Steps,
         place: &Workplace,
         stop: &AtomicBool,
-        established: &mut Established,
+        established: &Established,
         turn: Turn,
-    ) -> Result<(Execution, Option<Box<Conditions>>), NotExecuted> {
+    ) -> Result<Launched, NotExecuted> {
         let work = place.new_work();
         let work =
             work.map_err(|error| NotExecuted(format!("cannot make the working directory: {error}")))?;
@@ -212,19 +219,20 @@ impl Runner {
             Conditions { env_bytes: Some(env_bytes), env_padding: order.env_padding, ..conditions }
         });
         drop(held);
-        let mut conditions = conditions.map(Box::new);
         // Whatever became of the program: the preparation was.
-        if let (Some(resolved), Some(cleanup)) = (&steps.cleanup, &order.cleanup)
-            && let Err(NotExecuted(reason)) =
+        let cleanup = match (&steps.cleanup, &order.cleanup) {
+            (Some(resolved), Some(cleanup)) => {
                 self.outside("the cleanup", resolved, &standing, cleanup.timeout, stop)
-            && let Some(conditions) = &mut conditions
-        {
-            mark_cleanup(conditions, cut(reason));
-        }
+            }
+            (Some(_), None) | (None, _) => Ok(()),
+        };
+        let cleanup = cleanup.map_err(|NotExecuted(reason)| cut(reason));
         let execution = executed?;
         match execution.end {
             End::Interrupted { .. } => Err(interrupted()),
-            End::Exited(_) | End::Signaled { .. } | End::TimedOut { .. } => Ok((execution, conditions)),
+            End::Exited(_) | End::Signaled { .. } | End::TimedOut { .. } => {
+                Ok(Launched { execution, conditions: conditions.map(Box::new), cleanup })
+            }
         }
     }
 
@@ -277,6 +285,15 @@ struct Steps {
     prepare: Option<Resolved>,
     program: Resolved,
     cleanup: Option<Resolved>,
+}
+
+/// An execution with what surrounded it.
+struct Launched {
+    execution: Execution,
+    /// Of a timed one.
+    conditions: Option<Box<Conditions>>,
+    /// Why the cleanup failed, if it did.
+    cleanup: Result<(), String>,
 }
 
 /// What an execution is for.

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use speedup_core::conditions::{Conditions, Reading, Unmet};
 use speedup_core::cpu_set::CpuSet;
-use speedup_core::disturbance::{Disturbance, Window, judge};
+use speedup_core::disturbance::{Window, judge};
 use speedup_core::environment::{Environment, HugePages, Setting};
 use speedup_core::id::BootId;
 
@@ -145,9 +145,11 @@ impl Surroundings {
 
     /// A program can be spared the randomisation of its address space, but not given what the host has switched off.
     fn aslr_unmet(&self, wanted: Option<bool>) -> Option<Unmet> {
-        let level = number(&self.root.join("proc/sys/kernel/randomize_va_space"))?;
-        let reason = || "the host has randomisation of address spaces switched off".to_owned();
-        (wanted == Some(true) && level == 0).then(|| Unmet { setting: Setting::Aslr, reason: reason() })
+        if wanted != Some(true) || number(&self.root.join("proc/sys/kernel/randomize_va_space"))? != 0 {
+            return None;
+        }
+        let reason = "the host has randomisation of address spaces switched off".to_owned();
+        Some(Unmet { setting: Setting::Aslr, reason })
     }
 
     /// Writes the page cache back and drops it.
@@ -238,11 +240,6 @@ impl Drop for Hold {
             tracing::warn!("the agent cannot return to its CPUs: {errno}");
         }
     }
-}
-
-/// The cleanup after a run failed: the run is marked.
-pub(crate) fn mark_cleanup(conditions: &mut Conditions, reason: String) {
-    conditions.disturbances.push(Disturbance::CleanupFailed { reason });
 }
 
 fn unmet_step(failed: &FailedStep) -> Unmet {

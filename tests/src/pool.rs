@@ -2,6 +2,8 @@
 //! beside them. Everything is killed when the pool is dropped.
 
 use std::fs::File;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -146,7 +148,23 @@ impl Pool {
         self.agents.len() - 1
     }
 
-    /// Starts such an agent that was killed.
+    /// Starts one more agent, without privilege also where this process has some.
+    pub fn add_agent_without_privilege(&mut self) {
+        const NOBODY: u32 = 65_534;
+        let mut command = self.agent_command(self.agents.len(), "unprivileged");
+        if rustix::process::geteuid().is_root() {
+            // It has to reach its state directory, which is the only thing that it owns.
+            let open = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(self.path(), open).expect("an open directory");
+            let state = self.path().join("unprivileged");
+            std::fs::create_dir_all(&state).expect("a state directory");
+            std::os::unix::fs::chown(&state, Some(NOBODY), Some(NOBODY)).expect("its own state directory");
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        self.agents.push(Some(command.spawn().expect("an agent")));
+    }
+
+    /// Starts an agent of [`Pool::add_agent_on`] that was killed.
     pub fn start_agent_on(&mut self, number: usize, system: &Path) {
         let mut command = self.agent_command(number, &format!("agent-{number}"));
         let child = command.arg("--system-root").arg(system).spawn().expect("an agent");

@@ -12,8 +12,11 @@ use speedup_core::disturbance::TICK_NS;
 use super::file::line;
 use super::topology::Topology;
 
-/// Most CPUs whose frequency and throttling is read: each is a file, and on some kernels an interrupt to the CPU.
-const MAX_SAMPLED_CPUS: usize = 64;
+/// Most CPUs whose frequency is read, evenly spread over those of the run: before Linux 5.18 the kernel waits 10 ms for
+/// that of an idle one.
+const MAX_FREQUENCIES: usize = 8;
+/// Most CPUs whose throttling is read: each is a file.
+const MAX_THROTTLES: usize = 64;
 /// Most sensors of temperature: of each package one tells enough, and some take a millisecond.
 const MAX_SENSORS: usize = 8;
 /// Drivers that measure the processor itself.
@@ -45,8 +48,9 @@ impl Instruments {
     /// Opens them in the tree of files at `root`.
     pub(super) fn open(root: &Path, topology: &Topology, cpus: &CpuSet) -> Self {
         let of_cpu = |cpu: u32, file: &str| root.join(format!("sys/devices/system/cpu/cpu{cpu}/{file}"));
-        let of_each = |file| {
-            let gauges = cpus.iter().take(MAX_SAMPLED_CPUS).map(|cpu| Gauge::open(&of_cpu(cpu, file)));
+        let of_some = |most: usize, file| {
+            let step = cpus.len().div_ceil(most).max(1);
+            let gauges = cpus.iter().step_by(step).map(|cpu| Gauge::open(&of_cpu(cpu, file)));
             gauges.filter(Gauge::is_there).collect::<Vec<_>>()
         };
         let mut packages: Vec<(u64, u32)> =
@@ -63,9 +67,9 @@ impl Instruments {
             pressure_io: Gauge::open(&root.join("proc/pressure/io")),
             cpu_time: Gauge::open(&root.join("proc/stat")),
             memory: Gauge::open(&root.join("proc/meminfo")),
-            frequencies: of_each("cpufreq/scaling_cur_freq"),
+            frequencies: of_some(MAX_FREQUENCIES, "cpufreq/scaling_cur_freq"),
             temperatures: sensors(root).iter().map(|path| Gauge::open(path)).collect(),
-            core_throttles: of_each("thermal_throttle/core_throttle_count"),
+            core_throttles: of_some(MAX_THROTTLES, "thermal_throttle/core_throttle_count"),
             package_throttles: packages.iter().map(package).filter(Gauge::is_there).collect(),
             room: vec![0; 4_096],
         }

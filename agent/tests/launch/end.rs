@@ -9,7 +9,7 @@ use speedup_agent::launch::{Command, End, Launcher};
 use super::{command, run, sh, shell, stdout, text};
 
 /// Waits in a script until something stands in its output.
-const WRITTEN: &str = "while ! [ -s /dev/stdout ]; do :; done";
+pub(super) const WRITTEN: &str = "while ! [ -s /dev/stdout ]; do :; done";
 /// For what must not.
 const SHORT: Duration = Duration::from_millis(200);
 

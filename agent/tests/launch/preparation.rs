@@ -1,5 +1,6 @@
 //! A program executes as its preparation says, seen by the program itself.
 
+use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::AtomicBool;
 
 use speedup_agent::launch::{
@@ -9,6 +10,7 @@ use speedup_agent::launch::{
 use speedup_core::cpu_set::CpuSet;
 use speedup_core::environment::{ResourceLimits, Scheduler};
 
+use super::end::WRITTEN;
 use super::{command, fail, run, shell, text};
 
 fn prepared(argv: &[&str], preparation: Preparation) -> Command {
@@ -172,7 +174,8 @@ fn it_executes_as_the_user_with_its_groups_and_no_others() {
     assert!(ids("CapEff").trim_start_matches('0').is_empty(), "no capability is left");
     assert!(rustix::process::geteuid().is_root(), "the agent is who it was");
     // What it started under its user is ended as well.
-    let left = Command { preparation: preparation.clone(), ..shell("setsid sleep 1000 & exit 3") };
+    let script = format!("setsid sh -c 'echo $$; exec sleep 1000' & {WRITTEN}; exit 3");
+    let left = Command { preparation: preparation.clone(), ..shell(&script) };
     let execution = run(&left);
     assert_eq!((execution.end, execution.survivors_left), (End::Exited(3), 0));
     assert!(execution.survivors_killed >= 1);
@@ -188,6 +191,7 @@ fn a_directory_that_the_user_may_not_enter_is_named() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o700)).unwrap();
     let user = User::named("65534").unwrap();
     let preparation = Preparation { user: Some(user.clone()), ..Preparation::default() };
     let closed = Command { directory: folder.path().to_owned(), ..prepared(&["pwd"], preparation) };

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use speedup_core::conditions::Conditions;
+use speedup_core::disturbance::Disturbance;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The conditions of the measured runs of a cell.
@@ -24,8 +25,7 @@ impl ConditionCounts {
         let Some(conditions) = conditions else { return };
         self.recorded += 1;
         self.disturbed += u64::from(!conditions.disturbances.is_empty());
-        let codes: BTreeSet<&str> =
-            conditions.disturbances.iter().map(speedup_core::disturbance::Disturbance::code).collect();
+        let codes: BTreeSet<&str> = conditions.disturbances.iter().map(Disturbance::code).collect();
         let unmet: BTreeSet<&str> = conditions.unmet.iter().map(|unmet| unmet.setting.name()).collect();
         codes.into_iter().for_each(|code| count(&mut self.disturbances, code, 1));
         unmet.into_iter().for_each(|name| count(&mut self.unmet, name, 1));

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
+use speedup_core::conditions::{Conditions, CpuTime, Load, Reading, Unmet};
+use speedup_core::disturbance::Disturbance;
+use speedup_core::environment::Setting;
 use speedup_core::event::{AttemptEnd, EndedAttempt};
 use speedup_core::experiment::Metric;
 use speedup_core::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
@@ -172,6 +175,59 @@ fn a_row_tells_all_that_is_known() {
     has(2, "wall_ns", "");
     has(3, "outcome", "measured");
     has(3, "wall_ns", "1234567");
+}
+
+#[test]
+fn conditions_are_told_and_what_is_unknown_is_empty() {
+    let reading = |stolen_ns, celsius| Reading {
+        cpu_time: Some(CpuTime { busy_ns: 0, iowait_ns: 0, stolen_ns }),
+        temperature_mc: Some(celsius),
+        ..Reading::default()
+    };
+    let conditions = Conditions {
+        before: Reading {
+            load: Some(Load { one_percent: 137, five_percent: 0, fifteen_percent: 0 }),
+            ..reading(5, -1_000)
+        },
+        after: reading(25, 45_000),
+        cpus: Some("2-3".parse().unwrap()),
+        env_bytes: Some(4_096),
+        env_padding: None,
+        applied: vec![Setting::Cpus],
+        unmet: [Setting::Governor, Setting::Turbo]
+            .map(|setting| Unmet { setting, reason: String::new() })
+            .into(),
+        disturbances: vec![Disturbance::Stolen { ns: 20 }, Disturbance::Throttled { count: 1 }],
+    };
+    let (plan, status) = (plan(), status());
+    let record = Record { conditions: Some(Box::new(conditions)), ..record(Outcome::Measured) };
+    let mut sheet = Sheet::new(&status, &plan);
+    let mut bytes = Vec::new();
+    let mut writer = RowWriter::new(Format::Csv, &mut bytes).unwrap();
+    writer.attempt(&mut sheet, &ended(&plan, 0, 1, AttemptEnd::Reported(record))).unwrap();
+    writer.end(&sheet).unwrap();
+    let rows = csv_rows(&String::from_utf8(bytes).unwrap());
+    let expected = [
+        ("disturbed", "true"),
+        ("disturbances", "stolen throttled"),
+        ("unmet", "governor turbo"),
+        ("cpus", "2-3"),
+        ("env_bytes", "4096"),
+        ("steal_ns", "20"),
+        ("throttled", ""),
+        ("pressure_cpu_us", ""),
+        ("load_before_percent", "137"),
+        ("load_after_percent", ""),
+        ("frequency_before_khz", ""),
+        ("temperature_before_mc", "-1000"),
+        ("temperature_after_mc", "45000"),
+    ];
+    for (name, value) in expected {
+        assert_eq!(rows[0][name], value, "{name}");
+        assert_eq!(rows[1][name], "", "{name} of a run that was not executed");
+    }
+    let without = &csv_rows(&exported(Format::Csv, StatusPhase::Running))[0];
+    assert_eq!((without["disturbed"].as_str(), without["unmet"].as_str()), ("", ""), "not false: unknown");
 }
 
 #[test]

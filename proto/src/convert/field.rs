@@ -101,7 +101,7 @@ pub(crate) fn small_signed(number: i32, field: &str) -> Result<i8, Malformed> {
 /// A list of CPUs in the kernel's format.
 pub(crate) fn cpu_set(list: &str, field: &str) -> Result<CpuSet, Malformed> {
     no_longer(list.len(), MAX_CPU_LIST_BYTES, field)?;
-    list.parse().map_err(|error: CpuSetError| Malformed::new(field, error))
+    list.parse().map_err(|_: CpuSetError| Malformed::new(field, Why::Cpus))
 }
 
 /// Bytes of a certain length: hashes and UUIDs.

@@ -1,6 +1,5 @@
 //! Why something that came in is nothing the heart knows, and where in it.
 
-use speedup_core::cpu_set::CpuSetError;
 use speedup_core::id::IdError;
 use speedup_core::plan::PlanError;
 use thiserror::Error;
@@ -47,8 +46,8 @@ pub enum Why {
         bounds: (i8, i8),
     },
     /// A text that is no list of CPUs.
-    #[error(transparent)]
-    Cpus(#[from] CpuSetError),
+    #[error("no list of CPUs in the kernel's format")]
+    Cpus,
     /// Bytes that should have a certain length.
     #[error("{bytes} bytes instead of {expected}")]
     Length {

@@ -118,6 +118,27 @@ fn what_a_host_cannot_do_is_recorded_or_refused() {
 }
 
 #[test]
+fn without_any_permission_each_setting_is_recorded_as_what_it_was() {
+    let mut pool = Pool::without_agents(SPEEDUP);
+    pool.add_agent_without_privilege();
+    pool.wait_for_hosts(1);
+    let pages = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
+    let other_pages = if pages.contains("[always]") { "madvise" } else { "always" };
+    let plan = format!(
+        "{HEAD}[benchmarks.true]\ncommand = [\"true\"]\n[environment]\ncpus = \"8191\"\nhousekeeping = 8000\nnice = -20\n\
+         scheduler = \"fifo:99\"\nenv_bytes = 1\npage_cache = \"drop\"\ntransparent_huge_pages = \"{other_pages}\"\n\
+         governor = \"nobodys\"\nlimits.open_files = 1000000000000\n"
+    );
+    for _ in 0..2 {
+        for row in &done(&pool, &plan).rows {
+            let unmet = "cpus housekeeping nice scheduler env_bytes page_cache transparent_huge_pages governor limits";
+            assert_eq!((row["outcome"].as_str(), row["unmet"].as_str()), ("measured", unmet), "{row:?}");
+            assert_eq!((row["survivors"].as_str(), row["cpus"].as_str()), ("0", ""));
+        }
+    }
+}
+
+#[test]
 fn a_failed_preparation_is_no_run_and_a_failed_cleanup_marks_it() {
     let pool = Pool::start(SPEEDUP, 1);
     let plan =

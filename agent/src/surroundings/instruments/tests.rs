@@ -61,6 +61,13 @@ fn what_a_host_does_not_tell_is_absent() {
 }
 
 #[test]
+fn frequencies_of_many_cpus_are_those_of_some_evenly_spread() {
+    // CPUs 0, 2, … 14, of which CPU n has 2 GHz and n MHz.
+    let expected = Frequency { min_khz: 2_000_000, mean_khz: 2_007_000, max_khz: 2_014_000 };
+    assert_eq!(read(&full(), "0-15").frequency, Some(expected));
+}
+
+#[test]
 fn the_time_of_cpus_is_known_for_all_of_them_or_not_at_all() {
     assert!(read(&full(), "0-15").cpu_time.is_some());
     assert_eq!(read(&full(), "0-16").cpu_time, None);

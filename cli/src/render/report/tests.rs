@@ -104,6 +104,19 @@ fn many_versions_keep_within_the_page() {
 }
 
 #[test]
+fn disturbed_runs_are_told_with_the_verdict() {
+    let mut report: Report = serde_json::from_str(&json("finished")).unwrap();
+    assert!(!rendered(&report, Console::plain().out, 120).contains("disturbed"));
+    let conditions = &mut report.benchmarks[0].cells[1].conditions;
+    (conditions.recorded, conditions.disturbed) = (30, 3);
+    let text = rendered(&report, Console::plain().out, 120);
+    assert!(
+        text.contains("The host was disturbed during 3 of 30 measured runs; all are in their samples."),
+        "{text}"
+    );
+}
+
+#[test]
 fn colour_only_repeats_the_words() {
     let text = rendering("finished", coloured(), 120);
     let trimmed: Vec<_> = plain(&text).lines().map(|line| line.trim_end().to_owned() + "\n").collect();
