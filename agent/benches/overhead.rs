@@ -137,6 +137,7 @@ fn command(program: &Path, sink: Sink) -> Command {
         kill_grace: minute,
         stdout: sink,
         stderr: sink,
+        metrics: Vec::new(),
     }
 }
 

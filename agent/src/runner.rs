@@ -7,14 +7,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use speedup_core::experiment::{KeepOutput, Metric};
+use speedup_core::experiment::KeepOutput;
 use speedup_core::id::BootId;
 use speedup_core::message::Grant;
+use speedup_core::metric::{Absence, Metric, Stream};
 use speedup_core::record::{Failure, MAX_REASON_BYTES, Outcome, Output, Record};
 use speedup_core::time::Span;
 use speedup_core::work::{Resolved, WorkOrder};
 
-use crate::launch::{Command, End, Execution, LaunchError, Launcher, Sink};
+use crate::launch::{Command, End, Execution, LaunchError, Launcher, Readings, Sink, Usage};
+use crate::series;
 use crate::workplace::Workplace;
 
 /// What a program may do after it was asked to end, before it is killed.
@@ -34,6 +36,15 @@ pub(crate) struct Runner {
     boot: BootId,
 }
 
+/// What an execution is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// To warm the host up: its time is forgotten.
+    Warmup,
+    /// To be measured.
+    Timed,
+}
+
 /// Why a run was not executed, in words.
 struct NotExecuted(String);
 
@@ -48,13 +59,8 @@ impl Runner {
         let started_unix_ns = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let started_unix_ns = u64::try_from(started_unix_ns).unwrap_or(0);
         self.attempt(grant, stop).unwrap_or_else(|NotExecuted(reason)| Record {
-            outcome: Outcome::NotExecuted { reason: cut(reason) },
             started_unix_ns,
-            metrics: BTreeMap::new(),
-            stdout: Output::default(),
-            stderr: Output::default(),
-            survivors: 0,
-            agent_switches: 0,
+            ..Record::bare(Outcome::NotExecuted { reason: cut(reason) })
         })
     }
 
@@ -80,15 +86,21 @@ impl Runner {
             .ok_or_else(|| NotExecuted("the state directory's path is not UTF-8".to_owned()))?;
         let resolved = order.resolve(input).map_err(|error| NotExecuted(error.to_string()))?;
         for number in 1..=order.warmup {
-            let execution = self.launch(order, &resolved, place, stop)?;
+            let execution = self.launch(order, &resolved, place, stop, Phase::Warmup)?;
             if let Some(failure) = judge(order, &execution) {
                 let failure = Failure::Warmup { number, failure: failure.words() };
-                return Ok(record(order, execution, Outcome::Failed(failure)));
+                return Ok(record(order, execution, Outcome::Failed(failure), BTreeMap::new()));
             }
         }
-        let execution = self.launch(order, &resolved, place, stop)?;
-        let outcome = judge(order, &execution).map_or(Outcome::Measured, Outcome::Failed);
-        Ok(record(order, execution, outcome))
+        let execution = self.launch(order, &resolved, place, stop, Phase::Timed)?;
+        let series = match judge(order, &execution) {
+            Some(failure) => Err(failure),
+            None => series::read(&order.own_metrics, &execution),
+        };
+        Ok(match series {
+            Ok(series) => record(order, execution, Outcome::Measured, series),
+            Err(failure) => record(order, execution, Outcome::Failed(failure), BTreeMap::new()),
+        })
     }
 
     fn set_up(&mut self, order: &WorkOrder, place: &Workplace, stop: &AtomicBool) -> Result<(), NotExecuted> {
@@ -127,13 +139,16 @@ impl Runner {
         resolved: &Resolved,
         place: &Workplace,
         stop: &AtomicBool,
+        phase: Phase,
     ) -> Result<Execution, NotExecuted> {
         let work = place.new_work();
         let work =
             work.map_err(|error| NotExecuted(format!("cannot make the working directory: {error}")))?;
-        let keep = usize::try_from(order.output.keep).unwrap_or(usize::MAX);
-        let sink = Sink::Capture { limit: order.output.limit, keep };
-        let command = command(resolved, work, order.timeout, sink);
+        let kept = command(resolved, work, order.timeout, capture(order, order.output.keep));
+        let command = match phase {
+            Phase::Warmup => kept,
+            Phase::Timed => timed(order, kept),
+        };
         let execution =
             self.launcher.execute(&command, stop).map_err(|error| not_launched("the run", &error))?;
         match execution.end {
@@ -158,6 +173,23 @@ fn command(resolved: &Resolved, directory: PathBuf, timeout: Span, sink: Sink) -
         kill_grace: KILL_GRACE,
         stdout: sink,
         stderr: sink,
+        metrics: Vec::new(),
+    }
+}
+
+fn capture(order: &WorkOrder, keep: u64) -> Sink {
+    Sink::Capture { limit: order.output.limit, keep: usize::try_from(keep).unwrap_or(usize::MAX) }
+}
+
+/// With all that is measured, and the streams whole from which metrics are read.
+fn timed(order: &WorkOrder, command: Command) -> Command {
+    let is_read = |stream| order.own_metrics.iter().any(|metric| metric.from == stream);
+    let sink = |stream, kept| if is_read(stream) { capture(order, order.output.limit) } else { kept };
+    Command {
+        stdout: sink(Stream::Stdout, command.stdout),
+        stderr: sink(Stream::Stderr, command.stderr),
+        metrics: order.metrics.clone(),
+        ..command
     }
 }
 
@@ -183,34 +215,28 @@ fn judge(order: &WorkOrder, execution: &Execution) -> Option<Failure> {
     (blake3 != expected).then_some(Failure::WrongOutput { blake3, expected })
 }
 
-fn record(order: &WorkOrder, execution: Execution, outcome: Outcome) -> Record {
-    let usage = &execution.usage;
-    let value = |metric| match metric {
-        Metric::Wall => execution.wall_ns,
-        Metric::User => usage.user_ns,
-        Metric::System => usage.system_ns,
-        Metric::MaxRss => usage.max_rss_bytes,
-        Metric::MinorFaults => usage.minor_faults,
-        Metric::MajorFaults => usage.major_faults,
-        Metric::VoluntarySwitches => usage.switches.voluntary,
-        Metric::InvoluntarySwitches => usage.switches.involuntary,
-        Metric::BlockReads => usage.block_in,
-        Metric::BlockWrites => usage.block_out,
-    };
-    // Linux counts the agent's own memory as the program's until it has more: up to there its peak is not known.
-    let is_known = |metric| metric != Metric::MaxRss || usage.max_rss_bytes > usage.max_rss_floor_bytes;
-    let known = order.metrics.iter().copied().filter(|metric| is_known(*metric));
-    let metrics = known.map(|metric| (metric, value(metric))).collect();
+fn record(
+    order: &WorkOrder,
+    execution: Execution,
+    outcome: Outcome,
+    series: BTreeMap<String, Vec<f64>>,
+) -> Record {
+    let mut readings = execution.readings;
+    read_usage(&order.metrics, execution.wall_ns, &execution.usage, &mut readings);
     let ended = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let ended = u64::try_from(ended.as_nanos()).unwrap_or(0);
     let keep = match order.output.keep_of {
-        KeepOutput::All => true,
-        KeepOutput::Failed => outcome != Outcome::Measured,
+        KeepOutput::All => order.output.keep,
+        KeepOutput::Failed if outcome != Outcome::Measured => order.output.keep,
+        KeepOutput::Failed => 0,
     };
     Record {
         outcome,
         started_unix_ns: ended.saturating_sub(execution.wall_ns),
-        metrics,
+        metrics: readings.values,
+        user_only: readings.user_only,
+        absent: readings.absent,
+        series,
         stdout: output(execution.stdout, keep),
         stderr: output(execution.stderr, keep),
         survivors: execution.survivors_killed,
@@ -218,11 +244,50 @@ fn record(order: &WorkOrder, execution: Execution, outcome: Outcome) -> Record {
     }
 }
 
-fn output(captured: Option<crate::launch::Output>, keep: bool) -> Output {
-    captured.map_or_else(Output::default, |output| Output {
-        bytes: output.bytes,
-        blake3: *output.blake3.as_bytes(),
-        kept: if keep { output.head } else { Vec::new() },
+/// Adds what the clock and `wait4` say of the wanted metrics.
+fn read_usage(wanted: &[Metric], wall_ns: u64, usage: &Usage, readings: &mut Readings) {
+    for &metric in wanted {
+        let value = match metric {
+            Metric::Wall => wall_ns,
+            Metric::User => usage.user_ns,
+            Metric::System => usage.system_ns,
+            // Linux counts the agent's own memory as the program's until it has more: up to there its peak is not known.
+            Metric::MaxRss if usage.max_rss_bytes <= usage.max_rss_floor_bytes => {
+                readings.absent.insert(metric, Absence::BelowFloor);
+                continue;
+            }
+            Metric::MaxRss => usage.max_rss_bytes,
+            Metric::MinorFaults => usage.minor_faults,
+            Metric::MajorFaults => usage.major_faults,
+            Metric::VoluntarySwitches => usage.switches.voluntary,
+            Metric::InvoluntarySwitches => usage.switches.involuntary,
+            Metric::BlockReads => usage.block_in,
+            Metric::BlockWrites => usage.block_out,
+            Metric::Instructions
+            | Metric::Cycles
+            | Metric::CacheReferences
+            | Metric::CacheMisses
+            | Metric::Branches
+            | Metric::BranchMisses
+            | Metric::TaskClock
+            | Metric::CpuMigrations
+            | Metric::EnergyPackage
+            | Metric::EnergyDram
+            | Metric::MemoryPeak
+            | Metric::TreeCpu
+            | Metric::TreeUser
+            | Metric::TreeSystem => continue,
+        };
+        readings.values.insert(metric, value);
+    }
+}
+
+/// The stream as it is reported, with the first `keep` of its bytes: it may have been captured whole.
+fn output(captured: Option<crate::launch::Output>, keep: u64) -> Output {
+    captured.map_or_else(Output::default, |mut output| {
+        output.head.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
+        output.head.shrink_to_fit();
+        Output { bytes: output.bytes, blake3: *output.blake3.as_bytes(), kept: output.head }
     })
 }
 

@@ -86,14 +86,6 @@ fn attempt(run: u32, cell: u32, wall_ns: u64) -> Result<EndedAttempt, Box<dyn Er
         evidence,
     };
     let metrics = [(Metric::Wall, wall_ns), (Metric::User, wall_ns), (Metric::MaxRss, 4 << 20)];
-    let record = Record {
-        outcome: Outcome::Measured,
-        started_unix_ns: 0,
-        metrics: metrics.into_iter().collect(),
-        stdout: Output::default(),
-        stderr: Output::default(),
-        survivors: 0,
-        agent_switches: 0,
-    };
+    let record = Record { metrics: metrics.into_iter().collect(), ..Record::bare(Outcome::Measured) };
     Ok(EndedAttempt { lease, cell, ended: Timestamp(1), end: AttemptEnd::Reported(record) })
 }

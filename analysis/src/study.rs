@@ -18,6 +18,7 @@ mod cell;
 mod comparison;
 pub mod count;
 mod independence;
+mod lacking;
 mod method;
 mod metric;
 mod mishap;
@@ -139,7 +140,8 @@ impl Study {
                         };
                         cell.fresh += u64::from(lease.evidence.served_in_scope == 0);
                         cell.outlived += u64::from(record.survivors > 0);
-                        cell.measured(run, host, &record.metrics);
+                        let own = &self.plan.experiment.own_metrics;
+                        cell.measured(run, host, record, own);
                     }
                     Outcome::Failed(failure) => cell.mishaps.failed(run, failure, record),
                     Outcome::NotExecuted { reason } => {

@@ -119,15 +119,14 @@ fn join(machine: &mut Machine, now: Timestamp, number: u32) -> Speaker {
 fn record() -> Record {
     let stream = Output { bytes: 1_024, blake3: [7; 32], kept: Vec::new() };
     Record {
-        outcome: Outcome::Measured,
         started_unix_ns: 1,
         metrics: [Metric::Wall, Metric::User, Metric::System, Metric::MaxRss]
             .map(|metric| (metric, 1))
             .into(),
         stdout: stream.clone(),
         stderr: stream,
-        survivors: 0,
         agent_switches: 1,
+        ..Record::bare(Outcome::Measured)
     }
 }
 
@@ -151,6 +150,7 @@ fn experiment(policy: Policy, benchmarks: u32, runs: u32) -> Experiment {
         drawn: None,
         runs,
         metrics: vec![Metric::Wall],
+        own_metrics: Vec::new(),
         independence: Independence { policy, scope: Scope::Benchmark },
         analysis: AnalysisChoice { confidence: 0.95, weights: Weights::Equal, precision: 0.05 },
         setup: None,

@@ -7,7 +7,7 @@
 //!
 //! 1. [`id`], [`time`], [`seed`]: what everything is named, dated and drawn by;
 //! 2. [`plan_file`] → [`experiment`] → [`plan`]: from the text a user writes to every run in its order;
-//! 3. [`work`], [`record`], [`message`]: what an agent is told to do, and what it says was done;
+//! 3. [`metric`], [`work`], [`record`], [`message`]: what an agent is told to do, and what it says was done;
 //! 4. [`host`], [`lease`], [`run`], [`event`]: the state of the world and what changes it;
 //! 5. [`machine`]: the coordinator's machine, [`agent`]: the agent's;
 //! 6. [`journal`]: the format in which events are kept.
@@ -23,6 +23,7 @@ pub mod journal;
 pub mod lease;
 pub mod machine;
 pub mod message;
+pub mod metric;
 pub mod plan;
 pub mod plan_file;
 pub mod record;

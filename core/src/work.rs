@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::experiment::{Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, Setup};
+use crate::experiment::{
+    Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, OwnMetric, Setup,
+};
 use crate::plan::Cell;
 use crate::template::{TemplateError, expand};
 use crate::time::Span;
@@ -27,6 +29,8 @@ pub struct WorkOrder {
     pub setup: Option<Setup>,
     /// What is measured.
     pub metrics: Vec<Metric>,
+    /// What is read from the output.
+    pub own_metrics: Vec<OwnMetric>,
     /// What becomes of the output.
     pub output: OutputChoice,
 }
@@ -59,8 +63,8 @@ impl WorkOrder {
         vars.insert(BENCHMARK.to_owned(), benchmark.name.clone());
         let Benchmark { command, expect, timeout, warmup, .. } = benchmark.clone();
         let (setup, output) = (experiment.setup.clone(), experiment.output);
-        let metrics = experiment.metrics.clone();
-        Self { command, env, vars, expect, timeout, warmup, setup, metrics, output }
+        let (metrics, own_metrics) = (experiment.metrics.clone(), experiment.own_metrics.clone());
+        Self { command, env, vars, expect, timeout, warmup, setup, metrics, own_metrics, output }
     }
 
     /// The command of the run, on a host whose input directory is `input`.

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use speedup_core::metric::Metric;
+
 /// One command with everything that it sees of its surroundings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
@@ -22,6 +24,8 @@ pub struct Command {
     pub stdout: Sink,
     /// Where standard error goes.
     pub stderr: Sink,
+    /// What else is to be measured; the clock's and `wait4`'s are measured anyway.
+    pub metrics: Vec<Metric>,
 }
 
 /// Where an output stream goes.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod end;
+mod meters;
 mod output;
 mod start;
 
@@ -25,6 +26,7 @@ fn command(argv: &[&str]) -> Command {
         kill_grace: LONG,
         stdout: CAPTURE,
         stderr: CAPTURE,
+        metrics: Vec::new(),
     }
 }
 

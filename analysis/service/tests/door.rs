@@ -111,15 +111,7 @@ fn attempt(plan: &Plan, run: u32) -> EndedAttempt {
         started: None,
         evidence,
     };
-    let record = Record {
-        outcome: Outcome::Measured,
-        started_unix_ns: 1,
-        metrics: [(Metric::Wall, wall_ns)].into(),
-        stdout: Output::default(),
-        stderr: Output::default(),
-        survivors: 0,
-        agent_switches: 0,
-    };
+    let record = Record { metrics: [(Metric::Wall, wall_ns)].into(), ..Record::bare(Outcome::Measured) };
     EndedAttempt { lease, cell, ended: Timestamp(2), end: AttemptEnd::Reported(record) }
 }
 

@@ -1,9 +1,9 @@
 //! The columns of an export, in their order. Names are stable; a unit is the last word of its name.
 
 use speedup_core::event::{AttemptEnd, EndedAttempt};
-use speedup_core::experiment::Metric;
 use speedup_core::id::ExperimentId;
 use speedup_core::lease::Lease;
+use speedup_core::metric::Metric;
 use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::time::Timestamp;
@@ -18,6 +18,7 @@ pub(super) enum Value {
     Truth(bool),
     Number(u64),
     Text(String),
+    Series(Vec<f64>),
 }
 
 impl From<Option<String>> for Value {
@@ -51,7 +52,7 @@ macro_rules! columns {
 }
 
 /// The columns before the metrics.
-pub(super) const COLUMNS: [Column; 37] = columns! {
+pub(super) const COLUMNS: [Column; 39] = columns! {
     experiment: |row| Value::Text(row.planned.experiment.to_string()),
     name: |row| Value::Text(row.planned.name.to_owned()),
     benchmark: |row| Value::Text(row.planned.benchmark.to_owned()),
@@ -89,6 +90,8 @@ pub(super) const COLUMNS: [Column; 37] = columns! {
     stdout_blake3: |row| hash(row.record().map(|record| &record.stdout)),
     stderr_bytes: |row| row.record().map(|record| record.stderr.bytes).into(),
     stderr_blake3: |row| hash(row.record().map(|record| &record.stderr)),
+    absent: |row| row.record().and_then(absent).into(),
+    user_only: |row| row.record().and_then(user_only).into(),
 };
 
 /// The output that was kept, in JSON lines only: it may be anything, of any length. What is not UTF-8 is replaced; the
@@ -101,6 +104,29 @@ pub(super) const KEPT: [Column; 2] = columns! {
 /// What a metric's column holds.
 pub(super) fn metric(row: &Row<'_>, metric: Metric) -> Value {
     row.record().and_then(|record| record.metrics.get(&metric).copied()).into()
+}
+
+/// What an own metric's column holds: the values of the iterations.
+pub(super) fn own(row: &Row<'_>, metric: &str) -> Value {
+    row.record()
+        .and_then(|record| record.series.get(metric))
+        .map_or(Value::Absent, |values| Value::Series(values.clone()))
+}
+
+/// Pairs `metric:code` of the metrics that have no value.
+fn absent(record: &Record) -> Option<String> {
+    let pairs = record.absent.iter().map(|(metric, absence)| format!("{}:{}", metric.name(), absence.code()));
+    joined(pairs)
+}
+
+/// The metrics whose values lack what happened in the kernel.
+fn user_only(record: &Record) -> Option<String> {
+    joined(record.user_only.iter().map(|metric| metric.name().to_owned()))
+}
+
+fn joined(words: impl Iterator<Item = String>) -> Option<String> {
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| words.join(" "))
 }
 
 fn lease<'a>(row: &Row<'a>) -> Option<&'a Lease> {

@@ -1,10 +1,11 @@
 //! A work order. It is made to be sent, so it is moved.
 
+use speedup_core::metric::MAX_OWN_METRICS;
 use speedup_core::time::Span;
 use speedup_core::work::WorkOrder;
 
 use super::experiment::metrics;
-use super::field::{optional, required};
+use super::field::{each, optional, required};
 use super::malformed::Malformed;
 use crate::v1;
 
@@ -19,6 +20,7 @@ impl From<WorkOrder> for v1::WorkOrder {
             warmup: order.warmup,
             setup: order.setup.map(Into::into),
             output: Some(order.output.into()),
+            own_metrics: order.own_metrics.iter().map(Into::into).collect(),
             metrics: order.metrics.iter().map(|metric| v1::Metric::from(*metric).into()).collect(),
         }
     }
@@ -38,6 +40,7 @@ impl TryFrom<v1::WorkOrder> for WorkOrder {
             setup: optional(wire.setup, "setup")?,
             output: required(wire.output, "output")?,
             metrics: metrics(&wire.metrics)?,
+            own_metrics: each(wire.own_metrics, MAX_OWN_METRICS, "own_metrics")?,
         })
     }
 }

@@ -4,7 +4,7 @@
 
 mod experiment;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use proptest::collection::{btree_map, vec};
@@ -16,6 +16,7 @@ use speedup_core::id::*;
 use speedup_core::lease::{Evidence, Lease};
 use speedup_core::machine::{Explanation, WaitingFor};
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant, Report};
+use speedup_core::metric::{Absence, Metric};
 use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason, Settlement};
 use speedup_core::time::{Span, Timestamp};
@@ -23,7 +24,7 @@ use speedup_core::work::WorkOrder;
 use speedup_proto::convert::{ExperimentStatus, ExportPart, OutboxEntry, StatusPhase};
 use uuid::Uuid;
 
-use experiment::{command, expectation, metric, output_choice, setup};
+use experiment::{command, expectation, measured, metric, output_choice, setup};
 pub(crate) use experiment::{experiment, plan};
 
 fn text() -> impl Strategy<Value = String> {
@@ -100,6 +101,7 @@ fn failure() -> impl Strategy<Value = Failure> {
         any::<([u8; 32], [u8; 32])>()
             .prop_map(|(blake3, expected)| Failure::WrongOutput { blake3, expected }),
         any::<u64>().prop_map(|limit| Failure::TooMuchOutput { limit }),
+        (text(), text()).prop_map(|(metric, reason)| Failure::NoValue { metric, reason }),
         (any::<u32>(), text()).prop_map(|(number, failure)| Failure::Warmup { number, failure }),
     ]
 }
@@ -117,18 +119,48 @@ fn output() -> impl Strategy<Value = Output> {
     parts.prop_map(|((bytes, blake3), kept)| Output { bytes, blake3, kept })
 }
 
+fn absence() -> impl Strategy<Value = Absence> {
+    prop_oneof![
+        Just(Absence::Unsupported),
+        Just(Absence::NotPermitted),
+        Just(Absence::BelowFloor),
+        Just(Absence::Multiplexed),
+        Just(Absence::NotCounted),
+        Just(Absence::Wrapped),
+        text().prop_map(|reason| Absence::Unreadable { reason }),
+    ]
+}
+
+/// What was measured: metrics with values, those of them without the kernel's part, and metrics without values.
+fn metered() -> impl Strategy<Value = (BTreeMap<Metric, u64>, BTreeSet<Metric>, BTreeMap<Metric, Absence>)> {
+    let values = btree_map(metric(), (any::<u64>(), any::<bool>()), 0..=Metric::ALL.len());
+    let absent = btree_map(metric(), absence(), 0..=Metric::ALL.len());
+    (values, absent).prop_map(|(values, mut absent)| {
+        absent.retain(|metric, _| !values.contains_key(metric));
+        let user_only = values.iter().filter(|(_, (_, user))| *user).map(|(metric, _)| *metric).collect();
+        (values.into_iter().map(|(metric, (value, _))| (metric, value)).collect(), user_only, absent)
+    })
+}
+
 pub(crate) fn record() -> BoxedStrategy<Record> {
-    let metrics = btree_map(metric(), any::<u64>(), 0..=10);
-    let parts = (outcome(), metrics, output(), output(), any::<(u64, u32, u64)>());
+    let finite = any::<f64>().prop_filter("finite", |value| value.is_finite());
+    let series = btree_map(text(), vec(finite, 0..5), 0..4);
+    let parts = (outcome(), metered(), series, output(), output(), any::<(u64, u32, u64)>());
     parts
-        .prop_map(|(outcome, metrics, stdout, stderr, (started_unix_ns, survivors, agent_switches))| Record {
-            outcome,
-            started_unix_ns,
-            metrics,
-            stdout,
-            stderr,
-            survivors,
-            agent_switches,
+        .prop_map(|(outcome, (metrics, user_only, absent), series, stdout, stderr, numbers)| {
+            let (started_unix_ns, survivors, agent_switches) = numbers;
+            Record {
+                outcome,
+                started_unix_ns,
+                metrics,
+                stdout,
+                stderr,
+                survivors,
+                agent_switches,
+                user_only,
+                absent,
+                series,
+            }
         })
         .boxed()
 }
@@ -161,17 +193,19 @@ pub(crate) fn ended_attempt() -> BoxedStrategy<EndedAttempt> {
     parts.prop_map(|(lease, cell, ended, end)| EndedAttempt { lease, cell, ended, end }).boxed()
 }
 
-fn outputs()
--> impl Strategy<Value = (Vec<speedup_core::experiment::Metric>, speedup_core::experiment::OutputChoice)> {
-    let metrics = proptest::sample::subsequence(speedup_core::experiment::Metric::ALL.to_vec(), 0..10);
-    (metrics, output_choice())
-}
-
 fn work_order() -> BoxedStrategy<WorkOrder> {
     let numbers = any::<(u64, u32)>();
-    let parts = (command(), texts(), texts(), expectation(), numbers, option::of(setup()), outputs());
+    let parts = (
+        command(),
+        texts(),
+        texts(),
+        expectation(),
+        numbers,
+        option::of(setup()),
+        (measured(), output_choice()),
+    );
     parts
-        .prop_map(|(command, env, vars, expect, (timeout, warmup), setup, (metrics, output))| WorkOrder {
+        .prop_map(|(command, env, vars, expect, (timeout, warmup), setup, (measured, output))| WorkOrder {
             command,
             env,
             vars,
@@ -179,7 +213,8 @@ fn work_order() -> BoxedStrategy<WorkOrder> {
             timeout: Span(timeout),
             warmup,
             setup,
-            metrics,
+            metrics: measured.0,
+            own_metrics: measured.1,
             output,
         })
         .boxed()

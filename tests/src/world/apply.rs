@@ -349,13 +349,5 @@ impl World {
 }
 
 fn record(outcome: Outcome, marker: u64) -> Record {
-    Record {
-        outcome,
-        started_unix_ns: marker,
-        metrics: BTreeMap::new(),
-        stdout: Output::default(),
-        stderr: Output::default(),
-        survivors: 0,
-        agent_switches: 0,
-    }
+    Record { started_unix_ns: marker, ..Record::bare(outcome) }
 }

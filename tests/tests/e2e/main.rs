@@ -3,6 +3,7 @@
 mod crash;
 mod fault;
 mod journey;
+mod metrics;
 mod rebuild;
 mod stranger;
 

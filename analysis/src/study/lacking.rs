@@ -1,0 +1,105 @@
+//! What is lacking in the other metrics: values, or a part of them. Said for each metric with its counts, for a median of
+//! some runs is not one of all.
+
+use super::cell::CellRecords;
+use super::count::{counted, grouped};
+use super::warning::Warnings;
+use speedup_core::metric::{Absence, Metric, OwnMetric};
+use std::collections::BTreeMap;
+
+/// Raises the caveats of `benchmarks`: each a name and the records of its cells.
+pub(super) fn warn<'a>(
+    benchmarks: &[(&'a str, &'a [CellRecords])],
+    own: &[OwnMetric],
+    warnings: &mut Warnings,
+) {
+    warn_of_absence(benchmarks, warnings);
+    warn_of_user_mode(benchmarks, warnings);
+    warn_of_own(benchmarks, own, warnings);
+}
+
+/// Whether a reader has to know that a metric is absent from so many of a cell's runs. A program that takes no more memory
+/// than the agent never shows its peak, and the table of memory says so; but where some runs show it and some do not, the
+/// median is one of the larger.
+fn matters(cell: &CellRecords, code: &str, runs: u64) -> bool {
+    code != Absence::BelowFloor.code() || runs < cell.hosts.len() as u64
+}
+
+fn warn_of_absence(benchmarks: &[(&str, &[CellRecords])], warnings: &mut Warnings) {
+    let mut told: BTreeMap<(Metric, &str), (u64, (speedup_core::id::RunIndex, Absence))> = BTreeMap::new();
+    let mut concerned = Vec::new();
+    for (name, cells) in benchmarks {
+        for cell in *cells {
+            let of_cell = cell.absent.iter().filter(|((_, code), absent)| matters(cell, code, absent.runs));
+            for ((metric, code), absent) in of_cell {
+                let entry = told.entry((*metric, code)).or_insert_with(|| (0, absent.first.clone()));
+                entry.0 += absent.runs;
+                if absent.first.0 < entry.1.0 {
+                    entry.1 = absent.first.clone();
+                }
+                concerned.push(*name);
+            }
+        }
+    }
+    let measured: u64 =
+        benchmarks.iter().flat_map(|(_, cells)| *cells).map(|cell| cell.hosts.len() as u64).sum();
+    let clauses = told.iter().map(|((metric, _), (runs, (_, absence)))| {
+        let of = format!("{} of {}", grouped(*runs), counted(measured, "run"));
+        format!("{}: absent in {of}: {}", metric.name(), absence.words())
+    });
+    let sentence = clauses.collect::<Vec<_>>().join("; ");
+    for name in concerned {
+        let sentence = || format!("{sentence}. What is absent is not zero, and no median has it.");
+        warnings.concern("metric_absent", name, sentence);
+    }
+}
+
+fn warn_of_user_mode(benchmarks: &[(&str, &[CellRecords])], warnings: &mut Warnings) {
+    let mut runs: BTreeMap<Metric, (u64, u64)> = BTreeMap::new();
+    for cell in benchmarks.iter().flat_map(|(_, cells)| *cells) {
+        for (metric, count) in &cell.user_only {
+            let entry = runs.entry(*metric).or_default();
+            entry.0 += count;
+        }
+    }
+    for (metric, entry) in &mut runs {
+        let of = |cell: &CellRecords| cell.sample(*metric).map_or(0, |sample| sample.len() as u64);
+        entry.1 = benchmarks.iter().flat_map(|(_, cells)| *cells).map(of).sum();
+    }
+    if runs.is_empty() {
+        return;
+    }
+    let clause = |(metric, (some, all)): (&Metric, &(u64, u64))| {
+        format!("{} in {} of {}", metric.name(), grouped(*some), counted(*all, "run"))
+    };
+    let clauses: Vec<String> = runs.iter().map(clause).collect();
+    let is_mixed = runs.values().any(|(some, all)| some < all);
+    let consequence = match is_mixed {
+        true => "its runs are not comparable, as others have both parts",
+        false => "what the program does in the kernel is missing",
+    };
+    let sentence = format!(
+        "Counted in user mode only: {}; {consequence}: set kernel.perf_event_paranoid to 1 on the hosts.",
+        clauses.join(", ")
+    );
+    warnings.raise("counted_in_user_mode_only", sentence);
+}
+
+/// Every measured run has values of all own metrics, but what is too large to compute with has no mean.
+fn warn_of_own(benchmarks: &[(&str, &[CellRecords])], own: &[OwnMetric], warnings: &mut Warnings) {
+    for (place, metric) in own.iter().enumerate() {
+        for (name, cells) in benchmarks {
+            let lacks =
+                |cell: &CellRecords| cell.means(place).map_or(0, |sample| sample.len()) < cell.hosts.len();
+            if cells.iter().any(lacks) {
+                warnings.concern("own_metric_lacks_runs", name, || {
+                    format!(
+                        "Measured runs have no value of {} that can be computed with, and are not in its medians: look \
+                         at the values in the export.",
+                        metric.name
+                    )
+                });
+            }
+        }
+    }
+}
