@@ -1,7 +1,8 @@
 //! What the launcher adds to the time of a program, against the least that a Linux process costs.
 //!
 //! The floor is clone as vfork does it, `execve`, `wait4` and nothing else. In turn with it, run by run: the
-//! launcher with its output captured, the launcher with its output to `/dev/null`, and std's `Command`. Two
+//! launcher with its output captured, with its output to `/dev/null`, with counters of the scheduler, in control
+//! groups of the run's own, and std's `Command`. Two
 //! times are taken: `timed`, what the timer would report (from the child's last moment before `execve`; std
 //! has only the time around it), and `around`, what a run costs the caller. `SPEEDUP_BENCH_RUNS` sets the
 //! number of rounds.
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 use speedup_agent::launch::{Command, End, Launcher, Sink};
+use speedup_core::metric::Metric;
 
 /// Nanoseconds of each round.
 #[derive(Default)]
@@ -61,17 +63,22 @@ fn no_op(folder: &Path) -> Option<PathBuf> {
 fn compare(title: &str, program: &Path, runs: usize) {
     let mut launcher = Launcher::new().unwrap();
     let capture = Sink::Capture { limit: 1 << 20, keep: 4096 };
-    let [mut floor, mut captured, mut silent, mut std] = [(); 4].map(|()| Timer::default());
+    let [mut floor, mut captured, mut silent, mut counted, mut grouped, mut std] =
+        [(); 6].map(|()| Timer::default());
+    let (counters, groups) =
+        ([Metric::TaskClock, Metric::CpuMigrations], [Metric::MemoryPeak, Metric::TreeCpu]);
     let mut switches = Series::default();
     // The first tenth warms up and is forgotten.
     for round in 0..runs + runs / 10 {
         if round == runs / 10 {
-            [floor, captured, silent, std] = [(); 4].map(|()| Timer::default());
+            [floor, captured, silent, counted, grouped, std] = [(); 6].map(|()| Timer::default());
             switches = Series::default();
         }
         floor.record(|| bare(program));
-        captured.record(|| launch(&mut launcher, program, capture, &mut switches));
-        silent.record(|| launch(&mut launcher, program, Sink::Null, &mut switches));
+        captured.record(|| launch(&mut launcher, program, capture, &[], &mut switches));
+        silent.record(|| launch(&mut launcher, program, Sink::Null, &[], &mut switches));
+        counted.record(|| launch(&mut launcher, program, Sink::Null, &counters, &mut switches));
+        grouped.record(|| launch(&mut launcher, program, Sink::Null, &groups, &mut switches));
         std.record(|| around_std(program));
     }
     println!("\n{} from a {title}, {runs} rounds; microseconds", program.display());
@@ -79,9 +86,13 @@ fn compare(title: &str, program: &Path, runs: usize) {
     floor.timed.print("timed   floor", None);
     captured.timed.print("timed   launcher, capture", Some(&floor.timed));
     silent.timed.print("timed   launcher, null", Some(&floor.timed));
+    counted.timed.print("timed   launcher, counters", Some(&floor.timed));
+    grouped.timed.print("timed   launcher, groups", Some(&floor.timed));
     floor.around.print("around  floor", None);
     captured.around.print("around  launcher, capture", Some(&floor.around));
     silent.around.print("around  launcher, null", Some(&floor.around));
+    counted.around.print("around  launcher, counters", Some(&floor.around));
+    grouped.around.print("around  launcher, groups", Some(&floor.around));
     std.around.print("around  std", Some(&floor.around));
     let usage = launcher.execute(&command(program, Sink::Null), &AtomicBool::new(false)).unwrap().usage;
     println!("peak memory {} KiB, floor {} KiB", usage.max_rss_bytes >> 10, usage.max_rss_floor_bytes >> 10);
@@ -119,8 +130,15 @@ impl Series {
     }
 }
 
-fn launch(launcher: &mut Launcher, program: &Path, sink: Sink, switches: &mut Series) -> f64 {
-    let execution = launcher.execute(&command(program, sink), &AtomicBool::new(false)).unwrap();
+fn launch(
+    launcher: &mut Launcher,
+    program: &Path,
+    sink: Sink,
+    metrics: &[Metric],
+    switches: &mut Series,
+) -> f64 {
+    let command = Command { metrics: metrics.to_vec(), ..command(program, sink) };
+    let execution = launcher.execute(&command, &AtomicBool::new(false)).unwrap();
     assert_eq!(execution.end, End::Exited(0));
     let agent = execution.agent_switches;
     switches.0.push((agent.voluntary + agent.involuntary) as f64);

@@ -11,7 +11,7 @@ mod pointer;
 pub use absence::{Absence, MAX_ABSENCE_BYTES};
 pub use own::{
     Better, MAX_OWN_METRICS, MAX_OWN_UNIT_BYTES, MAX_PATTERN_BYTES, MAX_READ_BYTES, MAX_SERIES_VALUES,
-    OwnMetric, OwnMetricError, Pattern, Stream, ValueError,
+    OwnMetric, OwnMetricError, Pattern, Stream, Tool, ValueError, Wanted,
 };
 
 use schemars::JsonSchema;

@@ -56,6 +56,24 @@ pub enum Pattern {
     Go(String),
 }
 
+/// A tool whose report holds values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tool {
+    /// Google Benchmark, in JSON.
+    GoogleBenchmark,
+    /// Go's benchmark text.
+    Go,
+}
+
+/// What is wanted of the report of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted<'p> {
+    /// The tool.
+    pub tool: Tool,
+    /// The benchmark, and after a colon what of it.
+    pub text: &'p str,
+}
+
 /// A stream of output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -181,18 +199,21 @@ impl Pattern {
         }
     }
 
-    /// The values in a stream, in its order: at least one, all finite, at most [`MAX_SERIES_VALUES`].
+    /// The values in a stream, in its order: at least one, all finite, at most [`MAX_SERIES_VALUES`]. The reports of
+    /// other tools are read by `read_report`, for their formats are not known here.
     ///
     /// # Errors
     /// [`ValueError`] when there are none, or one is not a finite number.
-    pub fn values(&self, stream: &[u8]) -> Result<Vec<f64>, ValueError> {
+    pub fn values(
+        &self,
+        stream: &[u8],
+        read_report: impl FnOnce(Wanted<'_>, &[u8]) -> Result<Vec<f64>, ValueError>,
+    ) -> Result<Vec<f64>, ValueError> {
         let values = match self {
             Self::Regex(text) => matches(&compile(text)?, stream)?,
             Self::Pointer(text) => pointer::numbers(stream, text)?,
-            Self::GoogleBenchmark(_) | Self::Go(_) => {
-                let cause = format!("this release does not read {}", self.key());
-                return Err(ValueError::Format { cause });
-            }
+            Self::GoogleBenchmark(text) => read_report(Wanted { tool: Tool::GoogleBenchmark, text }, stream)?,
+            Self::Go(text) => read_report(Wanted { tool: Tool::Go, text }, stream)?,
         };
         if values.is_empty() {
             return Err(ValueError::NotFound);
@@ -271,6 +292,11 @@ mod tests {
 
     use super::*;
 
+    /// The values of a pattern that is not about a report.
+    fn found(pattern: &Pattern, stream: &[u8]) -> Result<Vec<f64>, ValueError> {
+        pattern.values(stream, |wanted, _| panic!("{wanted:?}"))
+    }
+
     fn regex(text: &str) -> Pattern {
         Pattern::Regex(text.to_owned())
     }
@@ -282,8 +308,8 @@ mod tests {
     #[test]
     fn every_match_is_a_value_in_the_order_of_the_stream() {
         let text = b"warm\ntime: 3.5 ms\ntime: 1e-3 ms\nother: 7\ntime:  -2 ms\n";
-        assert_eq!(regex(r"time: +(\S+)").values(text), Ok(vec![3.5, 1e-3, -2.0]));
-        assert_eq!(regex(r"^other: (\d+)$").values(text), Ok(vec![7.0]));
+        assert_eq!(found(&regex(r"time: +(\S+)"), text), Ok(vec![3.5, 1e-3, -2.0]));
+        assert_eq!(found(&regex(r"^other: (\d+)$"), text), Ok(vec![7.0]));
         assert_eq!(
             regex(r"(?:time|other): +([0-9.]+)( ms)?").check(),
             Err(OwnMetricError::Groups { groups: 2 })
@@ -292,22 +318,22 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_are_searched_too() {
-        assert_eq!(regex(r"t=(\d+)").values(b"\xff\x00t=5\xfe t=6"), Ok(vec![5.0, 6.0]));
+        assert_eq!(found(&regex(r"t=(\d+)"), b"\xff\x00t=5\xfe t=6"), Ok(vec![5.0, 6.0]));
     }
 
     #[test]
     fn what_is_no_value_is_named() {
         let no_number = |text: &str| Err(ValueError::NoNumber { text: text.to_owned() });
-        assert_eq!(regex("t=(.*)").values(b"nothing"), Err(ValueError::NotFound));
-        assert_eq!(regex("t=(.*)").values(b""), Err(ValueError::NotFound));
-        assert_eq!(regex("t=(.*)").values(b"t=1,5"), no_number("1,5"));
-        assert_eq!(regex("t=(x)?").values(b"t="), no_number(""));
+        assert_eq!(found(&regex("t=(.*)"), b"nothing"), Err(ValueError::NotFound));
+        assert_eq!(found(&regex("t=(.*)"), b""), Err(ValueError::NotFound));
+        assert_eq!(found(&regex("t=(.*)"), b"t=1,5"), no_number("1,5"));
+        assert_eq!(found(&regex("t=(x)?"), b"t="), no_number(""));
         let not_finite = |text: &str| Err(ValueError::NotFinite { text: text.to_owned() });
-        assert_eq!(regex("t=(.*)").values(b"t=nan"), not_finite("NaN"));
-        assert_eq!(regex("t=(.*)").values(b"t=1e999"), not_finite("inf"));
-        assert_eq!(regex("(1)").values(&b"1".repeat(MAX_SERIES_VALUES + 1)), Err(ValueError::TooMany));
+        assert_eq!(found(&regex("t=(.*)"), b"t=nan"), not_finite("NaN"));
+        assert_eq!(found(&regex("t=(.*)"), b"t=1e999"), not_finite("inf"));
+        assert_eq!(found(&regex("(1)"), &b"1".repeat(MAX_SERIES_VALUES + 1)), Err(ValueError::TooMany));
         assert_eq!(
-            regex("(1)").values(&b"1".repeat(MAX_SERIES_VALUES)).map(|all| all.len()),
+            found(&regex("(1)"), &b"1".repeat(MAX_SERIES_VALUES)).map(|all| all.len()),
             Ok(MAX_SERIES_VALUES)
         );
     }
@@ -316,17 +342,17 @@ mod tests {
     fn a_pointer_leads_to_a_number_or_to_numbers() {
         let text =
             br#"{"results": [{"times": [0.5, 2, 1e3], "mean": 1.5, "name": "x", "a/b": -4, "none": []}]}"#;
-        assert_eq!(pointer("/results/0/times").values(text), Ok(vec![0.5, 2.0, 1000.0]));
-        assert_eq!(pointer("/results/0/mean").values(text), Ok(vec![1.5]));
-        assert_eq!(pointer("/results/0/a~1b").values(text), Ok(vec![-4.0]));
-        assert_eq!(pointer("").values(b" 12 \n"), Ok(vec![12.0]));
-        assert_eq!(pointer("/results/1/times").values(text), Err(ValueError::NotFound));
-        assert_eq!(pointer("/results/0/none").values(text), Err(ValueError::NotFound));
+        assert_eq!(found(&pointer("/results/0/times"), text), Ok(vec![0.5, 2.0, 1000.0]));
+        assert_eq!(found(&pointer("/results/0/mean"), text), Ok(vec![1.5]));
+        assert_eq!(found(&pointer("/results/0/a~1b"), text), Ok(vec![-4.0]));
+        assert_eq!(found(&pointer(""), b" 12 \n"), Ok(vec![12.0]));
+        assert_eq!(found(&pointer("/results/1/times"), text), Err(ValueError::NotFound));
+        assert_eq!(found(&pointer("/results/0/none"), text), Err(ValueError::NotFound));
         let no_number = |text: &str| Err(ValueError::NoNumber { text: text.to_owned() });
-        assert_eq!(pointer("/results/0/name").values(text), no_number("\"x\""));
-        assert_eq!(pointer("/results").values(text), no_number("an object"));
-        assert!(matches!(pointer("/a").values(b"a: 1"), Err(ValueError::Json { .. })));
-        assert!(matches!(pointer("/a").values(br#"{"a": 1e999}"#), Err(ValueError::Json { .. })));
+        assert_eq!(found(&pointer("/results/0/name"), text), no_number("\"x\""));
+        assert_eq!(found(&pointer("/results"), text), no_number("an object"));
+        assert!(matches!(found(&pointer("/a"), b"a: 1"), Err(ValueError::Json { .. })));
+        assert!(matches!(found(&pointer("/a"), br#"{"a": 1e999}"#), Err(ValueError::Json { .. })));
     }
 
     #[test]
@@ -363,7 +389,7 @@ mod tests {
                 "(/[a-z0-9~]{0,3}){0,3}".prop_map(Pattern::Pointer),
             ],
         ) {
-            if let Ok(values) = pattern.values(&stream) {
+            if let Ok(values) = found(&pattern, &stream) {
                 prop_assert!(!values.is_empty() && values.iter().all(|value| value.is_finite()));
             }
         }
@@ -371,9 +397,9 @@ mod tests {
         #[test]
         fn what_is_written_is_read(written in prop::collection::vec(any::<f64>().prop_filter("finite", |x| x.is_finite()), 1..20)) {
             let text: String = written.iter().map(|value| format!("v={value:?};\n")).collect();
-            prop_assert_eq!(regex("v=(.*);").values(text.as_bytes()), Ok(written.clone()));
+            prop_assert_eq!(found(&regex("v=(.*);"), text.as_bytes()), Ok(written.clone()));
             let json = serde_json::to_vec(&serde_json::json!({ "v": written })).unwrap();
-            prop_assert_eq!(pointer("/v").values(&json), Ok(written));
+            prop_assert_eq!(found(&pointer("/v"), &json), Ok(written));
         }
     }
 }
