@@ -49,6 +49,7 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
 fn the_dependency_law_holds() {
     let law: BTreeMap<&str, &[&str]> = BTreeMap::from([
         ("speedup-core", &[][..]),
+        ("speedup-formats", &[][..]),
         ("speedup-journal", &["speedup-core"][..]),
         ("speedup-proto", &["speedup-core"][..]),
         ("speedup-analysis", &["speedup-core"][..]),

@@ -1,0 +1,173 @@
+//! Series while they are collected, value by value, in the order of the file.
+
+use crate::bounds::{MAX_LABEL_BYTES, MAX_LABELS, MAX_REMARKS, MAX_SERIES, MAX_VALUES};
+use crate::format::Format;
+use crate::imported::{Failure, Imported, Machine, Warning};
+use crate::name::Name;
+use crate::problem::Problem;
+use crate::runs::Runs;
+use crate::series::{Series, SeriesName};
+use crate::unit::Unit;
+use std::collections::BTreeMap;
+
+/// Distinguishes series that the tool itself does not.
+const OCCURRENCE: &str = "occurrence";
+
+/// What has been read so far.
+#[derive(Default)]
+pub(crate) struct Collection {
+    places: BTreeMap<SeriesName, usize>,
+    /// How often each name was asked for that stands for a whole series in the file.
+    occurrences: BTreeMap<SeriesName, usize>,
+    growing: Vec<Growing>,
+    values: usize,
+    not_finite: BTreeMap<SeriesName, usize>,
+    pub(crate) tool_version: Option<Name>,
+    pub(crate) machine: Machine,
+    failures: Vec<Failure>,
+    warnings: Vec<Warning>,
+}
+
+struct Growing {
+    name: SeriesName,
+    unit: Unit,
+    /// Each value with the number of its run.
+    values: Vec<(u64, f64)>,
+}
+
+impl Collection {
+    /// One more value. Values of the same run number belong to one run, wherever they stand.
+    pub(crate) fn push(
+        &mut self,
+        name: &SeriesName,
+        unit: &Unit,
+        run: u64,
+        value: f64,
+    ) -> Result<(), Problem> {
+        if self.values == MAX_VALUES {
+            return Err(Problem::TooManyValues);
+        }
+        if !value.is_finite() {
+            return self.leave_out(name);
+        }
+        self.values += 1;
+        let place = match self.places.get(name) {
+            Some(place) => *place,
+            None => self.begin(name, unit)?,
+        };
+        let series = &mut self.growing[place];
+        if series.unit != *unit {
+            return Err(Problem::UnitChanged {
+                series: Name::beginning(&name.to_string()),
+                before: Name::beginning(&series.unit.to_string()),
+                now: Name::beginning(&unit.to_string()),
+            });
+        }
+        series.values.push((run, value));
+        Ok(())
+    }
+
+    fn begin(&mut self, name: &SeriesName, unit: &Unit) -> Result<usize, Problem> {
+        if self.growing.len() == MAX_SERIES {
+            return Err(Problem::TooManySeries);
+        }
+        check_labels(&name.labels)?;
+        let place = self.growing.len();
+        self.places.insert(name.clone(), place);
+        self.growing.push(Growing { name: name.clone(), unit: unit.clone(), values: Vec::new() });
+        Ok(place)
+    }
+
+    /// Counts a value that is NaN or infinite, which no series holds.
+    pub(crate) fn leave_out(&mut self, name: &SeriesName) -> Result<(), Problem> {
+        if let Some(count) = self.not_finite.get_mut(name) {
+            *count += 1;
+        } else if self.not_finite.len() == MAX_SERIES {
+            return Err(Problem::TooManySeries);
+        } else {
+            self.not_finite.insert(name.clone(), 1);
+        }
+        Ok(())
+    }
+
+    /// The name under which a series that stands as a whole in the file is kept: its own, or with a label `occurrence` if
+    /// that is taken.
+    pub(crate) fn distinct(&mut self, name: SeriesName) -> Result<SeriesName, Problem> {
+        if self.occurrences.len() == MAX_SERIES && !self.occurrences.contains_key(&name) {
+            return Err(Problem::TooManySeries);
+        }
+        let occurrence = self.occurrences.entry(name.clone()).or_insert(0);
+        *occurrence += 1;
+        if *occurrence == 1 {
+            return Ok(name);
+        }
+        let mut distinct = name.clone();
+        distinct.labels.insert(Name::of(OCCURRENCE), Name::beginning(&occurrence.to_string()));
+        self.warn(Warning::Repeated { series: name })?;
+        Ok(distinct)
+    }
+
+    pub(crate) fn fail(&mut self, failure: Failure) -> Result<(), Problem> {
+        if self.failures.len() == MAX_REMARKS {
+            return Err(Problem::TooManyRemarks);
+        }
+        self.failures.push(failure);
+        Ok(())
+    }
+
+    pub(crate) fn warn(&mut self, warning: Warning) -> Result<(), Problem> {
+        if self.warnings.len() == MAX_REMARKS {
+            return Err(Problem::TooManyRemarks);
+        }
+        self.warnings.push(warning);
+        Ok(())
+    }
+
+    /// Whether no series has begun.
+    pub(crate) fn has_no_values(&self) -> bool {
+        self.growing.is_empty()
+    }
+
+    /// Everything that was read. A file without a value and without a failure is refused: it is not what it was taken for.
+    pub(crate) fn finish(mut self, format: Format) -> Result<Imported, Problem> {
+        for (series, values) in std::mem::take(&mut self.not_finite) {
+            self.warn(Warning::NotFinite { series, values })?;
+        }
+        if self.growing.is_empty() && self.failures.is_empty() {
+            return Err(Problem::NoValues);
+        }
+        let mut series = Vec::with_capacity(self.growing.len());
+        for growing in self.growing {
+            let runs = Runs::new(by_run(growing.values)).map_err(|_| Problem::NoValues)?;
+            series.push(Series { name: growing.name, unit: growing.unit, runs });
+        }
+        Ok(Imported {
+            format,
+            tool_version: self.tool_version,
+            machine: self.machine,
+            series,
+            failures: self.failures,
+            warnings: self.warnings,
+        })
+    }
+}
+
+/// Labels come with every value, so both their number and their size are bounded.
+pub(crate) fn check_labels(labels: &BTreeMap<Name, Name>) -> Result<(), Problem> {
+    let bytes: usize = labels.iter().map(|(key, value)| key.as_str().len() + value.as_str().len()).sum();
+    if labels.len() > MAX_LABELS || bytes > MAX_LABEL_BYTES { Err(Problem::TooManyLabels) } else { Ok(()) }
+}
+
+/// The values grouped by run, runs in order of their first value, values of a run in order.
+fn by_run(values: Vec<(u64, f64)>) -> Vec<Vec<f64>> {
+    let mut places: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut runs: Vec<Vec<f64>> = Vec::new();
+    for (run, value) in values {
+        let place = *places.entry(run).or_insert(runs.len());
+        if place == runs.len() {
+            runs.push(Vec::with_capacity(1));
+        }
+        runs[place].push(value);
+    }
+    runs
+}

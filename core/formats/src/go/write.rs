@@ -1,0 +1,200 @@
+//! Series as Go benchmark text.
+
+use super::{DIMENSIONS, MEMORY_UNIT, PREFIX, RATE_UNIT, VERSION, WALL_UNIT, key_and_value, measured_in};
+use crate::name::Name;
+use crate::series::{Series, SeriesName, WALL};
+use crate::unit::Unit;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// Series that Go benchmark text cannot hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WriteGoError {
+    /// A metric that would be read as another one, or has white space.
+    #[error("the metric of {series} is no unit of Go benchmark text")]
+    Metric {
+        /// The series.
+        series: Box<SeriesName>,
+    },
+    /// A label or version that is no `key: value` line.
+    #[error("the label {key} of {series} is no configuration line of Go benchmark text")]
+    Label {
+        /// The series.
+        series: Box<SeriesName>,
+        /// The label.
+        key: Name,
+    },
+    /// Two series whose names are the same in Go benchmark text.
+    #[error("{series} and another series have the same name in Go benchmark text")]
+    Repeated {
+        /// One of the two.
+        series: Box<SeriesName>,
+    },
+}
+
+impl WriteGoError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Metric { .. } => "hint: leave this metric out, or give it a name without white space",
+            Self::Label { .. } => {
+                "hint: keys begin with a lower-case letter, without upper case, white space and colons"
+            }
+            Self::Repeated { .. } => "hint: white space in names is written as `_`; rename one of the two",
+        }
+    }
+}
+
+/// The configuration under which results stand.
+type Labels<'s> = BTreeMap<&'s str, &'s str>;
+
+/// One benchmark under one configuration: the Go unit and the runs of each metric.
+struct Block<'s> {
+    benchmark: String,
+    labels: Labels<'s>,
+    metrics: Vec<(String, &'s Series)>,
+}
+
+/// Series as Go benchmark text, which benchstat reads.
+///
+/// Wall time is written in `sec/op`. Each value is a line with its iteration count 1, metrics of one benchmark share their
+/// lines, and each run ends with `PASS`, as the output of each process does. White space in benchmark names is written as
+/// `_` and control characters are escaped, as Go's own testing package does; apart from that, and from units with a
+/// [`Unit::Named`], what is written is read back as it was.
+///
+/// # Errors
+/// A metric, label or version that the text would not hold as it is; two series that would become one.
+pub fn write_go(series: &[Series]) -> Result<String, WriteGoError> {
+    let blocks = blocks(series)?;
+    let runs = series.iter().map(|series| series.runs.count()).max().unwrap_or(0);
+    let mut text = String::new();
+    let mut standing = Labels::new();
+    for run in 0..runs {
+        for block in &blocks {
+            let values: Vec<(&str, &[f64])> = block
+                .metrics
+                .iter()
+                .filter_map(|(unit, series)| Some((unit.as_str(), series.runs.get(run)?)))
+                .collect();
+            if !values.is_empty() {
+                configure(&mut text, &mut standing, &block.labels);
+                write_run(&mut text, &block.benchmark, &values);
+            }
+        }
+        text.push_str("PASS\n");
+    }
+    Ok(text)
+}
+
+/// Changes the standing configuration into the one that is wanted.
+fn configure<'s>(text: &mut String, standing: &mut Labels<'s>, wanted: &Labels<'s>) {
+    for key in standing.keys().filter(|key| !wanted.contains_key(*key)) {
+        text.push_str(key);
+        text.push_str(":\n");
+    }
+    for (key, value) in wanted.iter().filter(|(key, value)| standing.get(*key) != Some(value)) {
+        text.extend([key, ": ", value, "\n"]);
+    }
+    standing.clone_from(wanted);
+}
+
+/// One line a value; metrics with fewer values are missing from the last lines.
+fn write_run(text: &mut String, benchmark: &str, metrics: &[(&str, &[f64])]) {
+    let lines = metrics.iter().map(|(_, values)| values.len()).max().unwrap_or(0);
+    for line in 0..lines {
+        text.extend([PREFIX, benchmark, "\t1"]);
+        for (unit, values) in metrics {
+            if let Some(value) = values.get(line) {
+                // Writing to a string cannot fail.
+                let _ = write!(text, "\t{value:?} {unit}");
+            }
+        }
+        text.push('\n');
+    }
+}
+
+fn blocks(series: &[Series]) -> Result<Vec<Block<'_>>, WriteGoError> {
+    let mut places: BTreeMap<(String, Labels<'_>), usize> = BTreeMap::new();
+    let mut blocks: Vec<Block<'_>> = Vec::new();
+    let mut written = BTreeSet::new();
+    for one in series {
+        let (unit, labels) = (unit_of(one)?, labels_of(one)?);
+        let benchmark = written_name(one.name.benchmark.as_str());
+        let place = *places.entry((benchmark.clone(), labels.clone())).or_insert(blocks.len());
+        if place == blocks.len() {
+            blocks.push(Block { benchmark, labels, metrics: Vec::new() });
+        }
+        if !written.insert((place, unit.clone())) {
+            return Err(WriteGoError::Repeated { series: Box::new(one.name.clone()) });
+        }
+        blocks[place].metrics.push((unit, one));
+    }
+    Ok(blocks)
+}
+
+/// A benchmark's name as Go's testing package would write it.
+fn written_name(name: &str) -> String {
+    let mut written = String::with_capacity(name.len());
+    for c in name.chars() {
+        if c.is_whitespace() {
+            written.push('_');
+        } else if c.is_control() {
+            written.extend(c.escape_default());
+        } else {
+            written.push(c);
+        }
+    }
+    written
+}
+
+/// The Go unit that is read back as the metric in its unit.
+fn unit_of(series: &Series) -> Result<String, WriteGoError> {
+    let metric = series.name.metric.as_str();
+    let word = match (metric, &series.unit) {
+        (WALL, Unit::Seconds) => WALL_UNIT.to_owned(),
+        (MEMORY_UNIT, Unit::Bytes) => MEMORY_UNIT.to_owned(),
+        (RATE_UNIT, Unit::BytesPerSecond) => RATE_UNIT.to_owned(),
+        (metric, Unit::Bare) => metric.to_owned(),
+        (metric, Unit::Named(unit)) if metric == unit.as_str() => metric.to_owned(),
+        (metric, Unit::Named(unit)) => format!("{metric}-{}", unit.as_str()),
+        (metric, unit @ (Unit::Seconds | Unit::Bytes | Unit::BytesPerSecond)) => {
+            let ending = DIMENSIONS.iter().find(|(_, dimension)| dimension == unit);
+            format!("{metric}{}", ending.map_or("", |(ending, _)| ending))
+        }
+    };
+    let is_one_word = !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || c.is_control());
+    let read = measured_in(&word);
+    let is_read_back = match &series.unit {
+        Unit::Named(_) => read.2 == 0,
+        unit @ (Unit::Seconds | Unit::Bytes | Unit::BytesPerSecond | Unit::Bare) => {
+            read == (metric.to_owned(), unit.clone(), 0)
+        }
+    };
+    if is_one_word && is_read_back {
+        Ok(word)
+    } else {
+        Err(WriteGoError::Metric { series: Box::new(series.name.clone()) })
+    }
+}
+
+/// The labels as configuration lines, the version as the key `version`.
+fn labels_of(series: &Series) -> Result<Labels<'_>, WriteGoError> {
+    let name = &series.name;
+    let refused =
+        |key: &str| WriteGoError::Label { series: Box::new(name.clone()), key: Name::beginning(key) };
+    let version = name.version.iter().map(|version| (VERSION, version.as_str()));
+    let others = name.labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    let mut labels = Labels::new();
+    for (key, value) in version.chain(others) {
+        let line = format!("{key}: {value}");
+        let is_line = !value.is_empty() && !value.contains(char::is_control);
+        if !is_line || key_and_value(&line) != Some((key, value)) || labels.insert(key, value).is_some() {
+            return Err(refused(key));
+        }
+    }
+    // Without a version, a label of that name would be read as one.
+    if name.version.is_none() && labels.contains_key(VERSION) {
+        return Err(refused(VERSION));
+    }
+    Ok(labels)
+}

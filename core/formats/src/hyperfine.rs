@@ -1,0 +1,186 @@
+//! hyperfine: `--export-json`, of version 1 and of version 2.
+//!
+//! Every time is an execution of the command, so every value is a run of its own; warm-ups are not in the file. The first
+//! format has wall times and, in later versions, peak memory for each run, but only means of user and system time, which are
+//! not read. A parameter named `version` is the version; the others are labels.
+
+mod write;
+
+pub use write::{Hyperfine2Header, WriteHyperfineError, write_hyperfine_1, write_hyperfine_2};
+
+use crate::collection::Collection;
+use crate::imported::Warning;
+use crate::json::{Json, Misfit, parse};
+use crate::name::Name;
+use crate::problem::{Fault, Problem};
+use crate::series::{MAX_RSS, SYSTEM, SeriesName, USER, WALL};
+use crate::unit::Unit;
+
+/// The parameter that is a version.
+const VERSION: &str = "version";
+
+/// The label for the command line of a result that has a name besides.
+const COMMAND: &str = "command";
+
+/// hyperfine 2's words for the metrics that have ours.
+const METRICS: [(&str, &str); 4] = [
+    ("time_wall_clock", WALL),
+    ("time_user", USER),
+    ("time_system", SYSTEM),
+    ("memory_peak_resident", MAX_RSS),
+];
+
+/// What a measurement has that is no metric.
+const EXIT_CODE: &str = "exit_code";
+
+pub(crate) fn read_1(text: &str) -> Result<Collection, Fault> {
+    let document = parse(text, 1)?;
+    collect_1(&document).map_err(|misfit| document.locate(misfit, None))
+}
+
+fn collect_1<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>> {
+    let mut collection = Collection::default();
+    for result in document.field("results")?.list()? {
+        let times = result.get("times").ok_or_else(|| {
+            result.misfit(Problem::SummaryOnly { what: "mean and spread of a command, without its times" })
+        })?;
+        let name = SeriesName::wall(result.field("command")?.name()?);
+        let name = with_parameters(name, result.get("parameters"), Json::word)?;
+        let name = collection.distinct(name).map_err(|problem| result.misfit(problem))?;
+        let runs = times.list()?.len();
+        if runs == 0 {
+            return Err(times.misfit(Problem::NoValues));
+        }
+        let lists = [("times", WALL, Unit::Seconds), ("memory_usage_byte", MAX_RSS, Unit::Bytes)];
+        for (field, metric, unit) in lists {
+            let Some(list) = result.get(field) else { continue };
+            let values = list.list()?;
+            same_length(list, field, values.len(), runs)?;
+            let name = name.with_metric(Name::of(metric));
+            for (run, value) in values.iter().enumerate() {
+                let pushed = collection.push(&name, &unit, run as u64, value.number(0)?);
+                pushed.map_err(|problem| value.misfit(problem))?;
+            }
+        }
+        if let Some(codes) = result.get("exit_codes") {
+            let all = codes.list()?;
+            same_length(codes, "exit_codes", all.len(), runs)?;
+            warn_of_failed(codes, all.iter(), &name.benchmark, &mut collection)?;
+        }
+    }
+    Ok(collection)
+}
+
+fn same_length<'j, 'a>(
+    list: &'j Json<'a>,
+    field: &'static str,
+    length: usize,
+    runs: usize,
+) -> Result<(), Misfit<'j, 'a>> {
+    if length == runs {
+        return Ok(());
+    }
+    let (left, left_length) = ("times", runs);
+    Err(list.misfit(Problem::LengthsDiffer { left, left_length, right: field, right_length: length }))
+}
+
+/// The name with the parameters of its result.
+fn with_parameters<'j, 'a>(
+    mut name: SeriesName,
+    parameters: Option<&'j Json<'a>>,
+    value_of: impl Fn(&'j Json<'a>) -> Result<Name, Misfit<'j, 'a>>,
+) -> Result<SeriesName, Misfit<'j, 'a>> {
+    for (key, value) in parameters.into_iter().flat_map(Json::members) {
+        let word = value_of(value)?;
+        if key == VERSION {
+            name.version = Some(word);
+        } else {
+            name.labels.insert(Name::new(key).map_err(|problem| value.misfit(problem))?, word);
+        }
+    }
+    Ok(name)
+}
+
+/// An exit code other than 0, or none because a signal ended the run, is a failure that hyperfine was told to ignore.
+fn warn_of_failed<'j, 'a>(
+    place: &'j Json<'a>,
+    codes: impl Iterator<Item = &'j Json<'a>>,
+    benchmark: &Name,
+    collection: &mut Collection,
+) -> Result<(), Misfit<'j, 'a>>
+where
+    'a: 'j,
+{
+    let (mut failed, mut runs) = (0, 0);
+    for code in codes {
+        runs += 1;
+        failed += usize::from(!matches!(code, Json::Number("0")));
+    }
+    if failed == 0 {
+        return Ok(());
+    }
+    let warning = Warning::FailedRuns { benchmark: benchmark.clone(), failed, runs };
+    collection.warn(warning).map_err(|problem| place.misfit(problem))
+}
+
+pub(crate) fn read_2(text: &str) -> Result<Collection, Fault> {
+    let document = parse(text, 1)?;
+    collect_2(&document).map_err(|misfit| document.locate(misfit, None))
+}
+
+fn collect_2<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>> {
+    let schema = document.field("schema_version")?;
+    let version = schema.word()?;
+    if version.as_str() != "2" {
+        return Err(schema.misfit(Problem::UnknownVersion { version, known: "2" }));
+    }
+    let mut collection = Collection::default();
+    if let Some(metadata) = document.get("metadata") {
+        collection.tool_version = metadata.fact("hyperfine_version")?;
+        if let Some(platform) = metadata.get("platform") {
+            collection.machine.operating_system = platform.fact("os")?;
+            collection.machine.architecture = platform.fact("architecture")?;
+        }
+    }
+    for result in document.field("results")?.list()? {
+        collect_result_2(result, &mut collection)?;
+    }
+    Ok(collection)
+}
+
+fn collect_result_2<'j, 'a>(result: &'j Json<'a>, collection: &mut Collection) -> Result<(), Misfit<'j, 'a>> {
+    let measurements = result.get("measurements").ok_or_else(|| {
+        result.misfit(Problem::SummaryOnly { what: "a summary of a command, without its measurements" })
+    })?;
+    let command = result.field("command")?.name()?;
+    let mut name = SeriesName::wall(command.clone());
+    if let Some(given) = result.get("name") {
+        name.benchmark = given.name()?;
+        name.labels.insert(Name::of(COMMAND), command);
+    }
+    let environment = result.get("environment");
+    let name = with_parameters(name, environment, Json::word)?;
+    let name = with_parameters(name, result.get("parameters"), |value| value.field("value")?.word())?;
+    let name = collection.distinct(name).map_err(|problem| result.misfit(problem))?;
+    if measurements.list()?.is_empty() {
+        return Err(measurements.misfit(Problem::NoValues));
+    }
+    for (run, measurement) in measurements.list()?.iter().enumerate() {
+        for (metric, measured) in measurement.members().filter(|(metric, _)| *metric != EXIT_CODE) {
+            if matches!(measured, Json::Null) {
+                continue;
+            }
+            let ours = METRICS.iter().find(|(theirs, _)| *theirs == metric).map_or(metric, |(_, ours)| ours);
+            let metric = Name::new(ours).map_err(|problem| measured.misfit(problem))?;
+            let word = measured.fact("unit")?;
+            let (unit, shift) = word.as_ref().map_or((Unit::Bare, 0), Unit::of_word);
+            let value = measured.field("value")?.number(shift)?;
+            let pushed = collection.push(&name.with_metric(metric), &unit, run as u64, value);
+            pushed.map_err(|problem| measured.misfit(problem))?;
+        }
+    }
+    let has_codes = |measurement: &&Json<'a>| measurement.members().any(|(key, _)| key == EXIT_CODE);
+    let with_codes = measurements.list()?.iter().filter(has_codes);
+    let codes = with_codes.map(|measurement| measurement.get(EXIT_CODE).unwrap_or(&Json::Null));
+    warn_of_failed(measurements, codes, &name.benchmark, collection)
+}

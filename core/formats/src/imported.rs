@@ -1,0 +1,124 @@
+//! What was read from one file.
+
+use crate::format::Format;
+use crate::name::Name;
+use crate::series::{Series, SeriesName};
+use std::fmt;
+
+/// The contents of one file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// As what it was read.
+    pub format: Format,
+    /// The tool's version, where the file tells.
+    pub tool_version: Option<Name>,
+    /// What the file tells about the machine.
+    pub machine: Machine,
+    /// The series, in order of their first value.
+    pub series: Vec<Series>,
+    /// The benchmarks that the tool reports as failed or skipped.
+    pub failures: Vec<Failure>,
+    /// What a reader of results from this file has to know.
+    pub warnings: Vec<Warning>,
+}
+
+/// What a file tells about the machine it comes from. Nothing of it is verified.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// Its name.
+    pub host_name: Option<Name>,
+    /// Its operating system.
+    pub operating_system: Option<Name>,
+    /// Its instruction set.
+    pub architecture: Option<Name>,
+    /// The model of its processor.
+    pub processor: Option<Name>,
+    /// How many processors it has.
+    pub processors: Option<Name>,
+}
+
+/// A benchmark without a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The benchmark.
+    pub benchmark: Name,
+    /// How it ended.
+    pub kind: FailureKind,
+    /// What the tool says about it.
+    pub message: Option<Name>,
+}
+
+/// How a benchmark without a result ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// It failed.
+    Failed,
+    /// It was left out on purpose.
+    Skipped,
+}
+
+/// What a reader of results from a file has to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Warning {
+    /// Some runs ended with another exit code than 0, and the tool was told to go on: their values are in the series.
+    FailedRuns {
+        /// The benchmark.
+        benchmark: Name,
+        /// How many runs failed.
+        failed: usize,
+        /// Of how many.
+        runs: usize,
+    },
+    /// Values that are NaN or infinite, left out.
+    NotFinite {
+        /// Of which series.
+        series: SeriesName,
+        /// How many.
+        values: usize,
+    },
+    /// A benchmark of which the file has summaries only, left out.
+    SummaryOnly {
+        /// The benchmark.
+        benchmark: Name,
+    },
+    /// The tool measured the same thing several times; the later series have the label `occurrence`.
+    Repeated {
+        /// The series as the tool names it.
+        series: SeriesName,
+    },
+    /// A data point whose end was never written: the tool was stopped in it. Left out.
+    Unfinished {
+        /// The benchmark.
+        benchmark: Name,
+        /// How many values.
+        values: usize,
+    },
+    /// The runs come from several machines.
+    SeveralHosts,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FailedRuns { benchmark, failed, runs } => {
+                write!(
+                    f,
+                    "{benchmark}: {failed} of {runs} runs did not end with exit code 0; their values are kept"
+                )
+            }
+            Self::NotFinite { series, values } => {
+                write!(f, "{series}: values that are not finite were left out: {values}")
+            }
+            Self::SummaryOnly { benchmark } => {
+                write!(f, "{benchmark}: only summaries, no values; left out")
+            }
+            Self::Repeated { series } => {
+                write!(f, "{series} was measured several times; the later ones are labelled `occurrence`")
+            }
+            Self::Unfinished { benchmark, values } => {
+                write!(f, "{benchmark}: a data point is unfinished; values left out: {values}")
+            }
+            Self::SeveralHosts => f.write_str("the runs come from several machines"),
+        }
+    }
+}

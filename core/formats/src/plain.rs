@@ -1,0 +1,46 @@
+//! Numbers, one a line: the samples of the Speedup-Test.
+//!
+//! The original reads them with R's `scan`, which takes decimal numbers between white space and skips empty lines. So does
+//! this reader; what `scan` would take too, but nobody means, is refused with its place: several numbers on a line,
+//! hexadecimal numbers, `NA`, infinities. There are no comments, as there are none for `scan`.
+
+use crate::collection::Collection;
+use crate::decimal;
+use crate::name::Name;
+use crate::problem::{Fault, Problem};
+use crate::read::Options;
+use crate::series::SeriesName;
+use crate::text::{column, fields, lines};
+use crate::unit::Unit;
+
+/// Every number is a run of its own, of a unit that the file does not tell.
+pub(crate) fn read(text: &str, options: &Options<'_>) -> Result<Collection, Fault> {
+    let mut collection = Collection::default();
+    let name = SeriesName::wall(options.unnamed_benchmark());
+    for (line, content) in lines(text) {
+        let mut fields = fields(content);
+        let Some((offset, field)) = fields.next() else { continue };
+        let value = decimal::read(field, 0).map_err(|problem| {
+            Fault::at(
+                line,
+                column(content, offset),
+                Problem::Number { text: Name::beginning(field), problem },
+            )
+        })?;
+        if let Some((offset, _)) = fields.next() {
+            return Err(Fault::at(line, column(content, offset), Problem::SecondNumber));
+        }
+        let pushed = collection.push(&name, &Unit::Bare, line as u64, value);
+        pushed.map_err(|problem| Fault::at(line, column(content, offset), problem))?;
+    }
+    Ok(collection)
+}
+
+/// Whether the first line with anything on it is one number.
+pub(crate) fn looks_plain(text: &str) -> bool {
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    !matches!(
+        decimal::read(first.trim(), 0),
+        Err(decimal::NumberProblem::NotANumber | decimal::NumberProblem::TooLong)
+    )
+}

@@ -1,0 +1,272 @@
+//! Why a file is refused, and where in it.
+
+use crate::bounds::{
+    MAX_COLUMNS, MAX_FILE_BYTES, MAX_JSON_NODES, MAX_LABEL_BYTES, MAX_LABELS, MAX_NESTING, MAX_REMARKS,
+    MAX_SERIES, MAX_VALUES,
+};
+use crate::decimal::NumberProblem;
+use crate::format::Format;
+use crate::name::{Name, NameTooLong, write_escaped};
+use std::fmt;
+
+/// A file that could not be read: as what it was read, where it went wrong, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not readable as {format}: {place}{problem}")]
+pub struct ReadError {
+    /// As what it was read.
+    pub format: Format,
+    /// Where.
+    pub place: Place,
+    /// Why.
+    pub problem: Problem,
+}
+
+impl ReadError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        self.problem.hint()
+    }
+}
+
+/// Where in a file. Displayed with what separates it from the problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The file as a whole.
+    File,
+    /// A line and a character of it, both from 1.
+    Line {
+        /// The line.
+        line: usize,
+        /// The character, or the field of a table.
+        column: usize,
+    },
+    /// A JSON pointer (RFC 6901), and the line where the JSON text begins if the file has several.
+    Pointer {
+        /// The line of the text's beginning.
+        line: Option<usize>,
+        /// The pointer; empty for the text as a whole.
+        pointer: String,
+    },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File => Ok(()),
+            Self::Line { line, column } => write!(f, "line {line}, column {column}: "),
+            Self::Pointer { line, pointer } => {
+                if let Some(line) = line {
+                    write!(f, "line {line}, ")?;
+                }
+                f.write_str("at ")?;
+                write_escaped(f, if pointer.is_empty() { "the outermost value" } else { pointer })?;
+                f.write_str(": ")
+            }
+        }
+    }
+}
+
+/// Why a file, or a part of it, is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// More bytes than a file may have, packed or unpacked.
+    #[error("more than {MAX_FILE_BYTES} bytes")]
+    TooManyBytes,
+    /// A byte that is no UTF-8.
+    #[error("not UTF-8")]
+    NotUtf8,
+    /// Packed data that do not unpack.
+    #[error("damaged gzip data")]
+    DamagedGzip,
+    /// Another character than the grammar has here.
+    #[error("expected {expected}, found {found:?}")]
+    Unexpected {
+        /// What the grammar has here.
+        expected: &'static str,
+        /// What is here.
+        found: char,
+    },
+    /// The text ends inside a value: the file was cut off.
+    #[error("the text ends where {expected} is expected")]
+    Truncated {
+        /// What is missing.
+        expected: &'static str,
+    },
+    /// Deeper nesting than any known format has.
+    #[error("arrays and objects are nested deeper than {MAX_NESTING}")]
+    TooDeep,
+    /// More JSON values than are kept.
+    #[error("more than {MAX_JSON_NODES} JSON values")]
+    TooManyNodes,
+    /// An object names something twice; readers of JSON differ in which one they take.
+    #[error("the key {key} stands twice in one object")]
+    DuplicateKey {
+        /// The key.
+        key: Name,
+    },
+    /// A field that the format always has.
+    #[error("{field} is missing")]
+    Missing {
+        /// The field.
+        field: &'static str,
+    },
+    /// A value of another kind.
+    #[error("expected {expected}")]
+    Expected {
+        /// The kind.
+        expected: &'static str,
+    },
+    /// A text that is no number, or none that can be measured.
+    #[error("{text} {problem}")]
+    Number {
+        /// The text's beginning.
+        text: Name,
+        /// What is wrong with it.
+        problem: NumberProblem,
+    },
+    /// A name longer than names may be.
+    #[error(transparent)]
+    Name(#[from] NameTooLong),
+    /// A version of the format that is not known.
+    #[error("version {version} of the format is unknown; known: {known}")]
+    UnknownVersion {
+        /// What the file says.
+        version: Name,
+        /// What can be read.
+        known: &'static str,
+    },
+    /// The file has means and spreads, not the values they come from.
+    #[error("it has summaries only: {what}")]
+    SummaryOnly {
+        /// What it has.
+        what: &'static str,
+    },
+    /// Lists that belong together differ in length.
+    #[error("{left} has {left_length} entries, {right} has {right_length}")]
+    LengthsDiffer {
+        /// One list.
+        left: &'static str,
+        /// Its length.
+        left_length: usize,
+        /// The other.
+        right: &'static str,
+        /// Its length.
+        right_length: usize,
+    },
+    /// A table without a column that is asked for, or with two of that name.
+    #[error("the header has no column {column}, or several")]
+    NoColumn {
+        /// The column.
+        column: Name,
+    },
+    /// A row with more or fewer fields than the header.
+    #[error("the row has {fields} fields, the header has {header}")]
+    RowLength {
+        /// Its fields.
+        fields: usize,
+        /// The header's.
+        header: usize,
+    },
+    /// A second number where one is allowed.
+    #[error("more than one number on a line")]
+    SecondNumber,
+    /// A data point that was there before.
+    #[error("invocation {run}, iteration {iteration} of {series} is there twice")]
+    RepeatedDataPoint {
+        /// The invocation.
+        run: u64,
+        /// The iteration.
+        iteration: u64,
+        /// Of what.
+        series: Name,
+    },
+    /// One metric of one benchmark in two units.
+    #[error("{series} is in `{before}` before and in `{now}` here")]
+    UnitChanged {
+        /// The series.
+        series: Name,
+        /// The unit of its earlier values.
+        before: Name,
+        /// The unit of this value.
+        now: Name,
+    },
+    /// More values than a file may have.
+    #[error("more than {MAX_VALUES} values")]
+    TooManyValues,
+    /// More series than a file may have.
+    #[error("more than {MAX_SERIES} series")]
+    TooManySeries,
+    /// A table with more columns than are kept.
+    #[error("more than {MAX_COLUMNS} columns")]
+    TooManyColumns,
+    /// More labels than a series may have.
+    #[error("more than {MAX_LABELS} labels, or labels of more than {MAX_LABEL_BYTES} bytes")]
+    TooManyLabels,
+    /// More failures or warnings than are kept.
+    #[error("more than {MAX_REMARKS} failures or warnings")]
+    TooManyRemarks,
+    /// A file without a single value and without a failure.
+    #[error("it has no measured value")]
+    NoValues,
+}
+
+impl Problem {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::TooManyBytes | Self::TooManyNodes | Self::TooManyValues | Self::TooManySeries => {
+                Some("hint: split the file, one benchmark each")
+            }
+            Self::Truncated { .. } | Self::DamagedGzip => {
+                Some("hint: the file seems cut off; copy it again, or let the tool finish")
+            }
+            Self::SummaryOnly { .. } => Some(
+                "hint: a test needs every value: export JSON from hyperfine, leave out \
+                 --benchmark_report_aggregates_only, take criterion's sample.json",
+            ),
+            Self::UnknownVersion { .. } => {
+                Some("hint: export the file again with a version of the tool that is known")
+            }
+            Self::NoColumn { .. } => {
+                Some("hint: name the columns that hold the benchmark, the version, the run and the value")
+            }
+            Self::SecondNumber => Some("hint: for tables, write a header and name the columns"),
+            Self::NotUtf8 => Some("hint: save the file as UTF-8"),
+            Self::Number { problem: NumberProblem::NotANumber, .. } => {
+                Some("hint: numbers are decimal with a point, without thousands separators and units")
+            }
+            Self::Number { .. }
+            | Self::Unexpected { .. }
+            | Self::TooDeep
+            | Self::DuplicateKey { .. }
+            | Self::Missing { .. }
+            | Self::Expected { .. }
+            | Self::Name(_)
+            | Self::LengthsDiffer { .. }
+            | Self::RowLength { .. }
+            | Self::RepeatedDataPoint { .. }
+            | Self::UnitChanged { .. }
+            | Self::TooManyColumns
+            | Self::TooManyLabels
+            | Self::TooManyRemarks
+            | Self::NoValues => None,
+        }
+    }
+}
+
+/// A problem at its place, before it is known as what the file was read.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) place: Place,
+    pub(crate) problem: Problem,
+}
+
+impl Fault {
+    pub(crate) fn of_file(problem: impl Into<Problem>) -> Self {
+        Self { place: Place::File, problem: problem.into() }
+    }
+
+    pub(crate) fn at(line: usize, column: usize, problem: impl Into<Problem>) -> Self {
+        Self { place: Place::Line { line, column }, problem: problem.into() }
+    }
+}

@@ -1,0 +1,106 @@
+//! pyperf: `-o FILE.json`, also packed.
+//!
+//! A run is one process; its values are seconds for one loop, in order. Values stay grouped by run. Runs that only
+//! calibrate have no values, and warm-ups stand apart: neither is read. Metadata of the whole suite hold for a benchmark
+//! unless it has its own, and those for a run.
+
+use crate::collection::Collection;
+use crate::imported::{Failure, FailureKind, Warning};
+use crate::json::{Json, Misfit, parse};
+use crate::name::Name;
+use crate::problem::{Fault, Problem};
+use crate::read::Options;
+use crate::series::{SeriesName, WALL};
+use crate::unit::Unit;
+use std::collections::BTreeMap;
+
+/// The one version of the format since pyperf 0.8 (2016).
+const KNOWN_VERSION: &str = "1.0";
+
+pub(crate) fn read(text: &str, options: &Options<'_>) -> Result<Collection, Fault> {
+    let document = parse(text, 1)?;
+    collect(&document, options).map_err(|misfit| document.locate(misfit, None))
+}
+
+fn collect<'j, 'a>(document: &'j Json<'a>, options: &Options<'_>) -> Result<Collection, Misfit<'j, 'a>> {
+    let version = document.field("version")?;
+    let found = version.word()?;
+    if found.as_str() != KNOWN_VERSION {
+        return Err(version.misfit(Problem::UnknownVersion { version: found, known: KNOWN_VERSION }));
+    }
+    let mut collection = Collection::default();
+    let benchmarks = document.field("benchmarks")?.list()?;
+    // A suite of one benchmark keeps all metadata with it, some of it with the runs if they differ.
+    let mut levels: Vec<&Json<'_>> = Vec::from_iter(document.get("metadata"));
+    levels.extend(benchmarks.first().and_then(|benchmark| benchmark.get("metadata")));
+    let fact = |field| levels.iter().map(|level| level.fact(field)).find_map(Result::transpose).transpose();
+    collection.tool_version = fact("perf_version")?;
+    collection.machine.host_name = fact("hostname")?;
+    collection.machine.operating_system = fact("platform")?;
+    collection.machine.processor = fact("cpu_model_name")?;
+    collection.machine.processors = fact("cpu_count")?;
+    for benchmark in benchmarks {
+        collect_benchmark(benchmark, document.get("metadata"), options, &mut collection)?;
+    }
+    Ok(collection)
+}
+
+fn collect_benchmark<'j, 'a>(
+    benchmark: &'j Json<'a>,
+    suite_metadata: Option<&'j Json<'a>>,
+    options: &Options<'_>,
+    collection: &mut Collection,
+) -> Result<(), Misfit<'j, 'a>> {
+    let own = benchmark.get("metadata");
+    let fact = |field| match own.map(|own| own.fact(field)).transpose()?.flatten() {
+        Some(fact) => Ok(Some(fact)),
+        None => Ok(suite_metadata.map(|suite| suite.fact(field)).transpose()?.flatten()),
+    };
+    let runs = benchmark.field("runs")?.list()?;
+    let mut name = fact("name")?;
+    let mut unit = fact("unit")?;
+    let mut hosts = Vec::from_iter(fact("hostname")?);
+    for metadata in runs.iter().filter_map(|run| run.get("metadata")) {
+        name = name.or(metadata.fact("name")?);
+        unit = unit.or(metadata.fact("unit")?);
+        if let Some(host) = metadata.fact("hostname")?
+            && !hosts.contains(&host)
+            && hosts.len() < 2
+        {
+            hosts.push(host);
+        }
+    }
+    let (metric, unit, shift) = match unit.as_ref().map_or("second", Name::as_str) {
+        "second" => (WALL, Unit::Seconds, 0),
+        "byte" => ("memory", Unit::Bytes, 0),
+        "integer" => ("value", Unit::Bare, 0),
+        _ => {
+            return Err(benchmark.misfit(Problem::Expected { expected: "a unit of second, byte or integer" }));
+        }
+    };
+    let series = SeriesName {
+        benchmark: name.unwrap_or_else(|| options.unnamed_benchmark()),
+        version: None,
+        labels: BTreeMap::new(),
+        metric: Name::of(metric),
+    };
+    let series = collection.distinct(series).map_err(|problem| benchmark.misfit(problem))?;
+    let is_measured = |run: &Json<'_>| {
+        run.get("values").is_some_and(|values| !matches!(values, Json::List(list) if list.is_empty()))
+    };
+    if !runs.iter().any(is_measured) {
+        let message = Some(Name::of("no run has values"));
+        let failure = Failure { benchmark: series.benchmark, kind: FailureKind::Failed, message };
+        return collection.fail(failure).map_err(|problem| benchmark.misfit(problem));
+    }
+    for (number, run) in runs.iter().enumerate() {
+        for value in run.get("values").map(Json::list).transpose()?.unwrap_or_default() {
+            let pushed = collection.push(&series, &unit, number as u64, value.number(shift)?);
+            pushed.map_err(|problem| value.misfit(problem))?;
+        }
+    }
+    if hosts.len() > 1 {
+        collection.warn(Warning::SeveralHosts).map_err(|problem| benchmark.misfit(problem))?;
+    }
+    Ok(())
+}

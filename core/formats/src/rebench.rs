@@ -1,0 +1,200 @@
+//! ReBench: the data file that it appends to.
+//!
+//! Lines that begin with `#` are metadata; the header names the columns; a row is one value of one criterion. An invocation
+//! is one process, so it is a run, and its iterations are the values of the run. The row of the criterion `total` closes a
+//! data point: values behind the last one belong to a data point that was never finished and are left out.
+
+use crate::bounds::MAX_COLUMNS;
+use crate::collection::Collection;
+use crate::imported::Warning;
+use crate::json::parse;
+use crate::name::Name;
+use crate::problem::{Fault, Problem};
+use crate::series::{SeriesName, WALL};
+use crate::text::lines;
+use crate::unit::Unit;
+use crate::{decimal, imported::Machine};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The criterion that closes a data point.
+const TOTAL: &str = "total";
+
+/// What a row always has; the columns behind them describe what was run.
+const LEADING: [&str; 6] = ["invocation", "iteration", "value", "unit", "criterion", "benchmark"];
+
+/// ReBench's versions under comparison.
+const EXECUTOR: &str = "executor";
+
+/// The number of a run in the file: it differs between files and says nothing.
+const RUN_ID: &str = "runId";
+
+pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
+    let mut reader = Reader::default();
+    let mut header: Option<Vec<&str>> = None;
+    for (line, content) in lines(text) {
+        if let Some(comment) = content.strip_prefix('#') {
+            reader.comment(comment.trim_start(), line)?;
+        } else if content.starts_with("invocation\t") {
+            let columns: Vec<&str> = content.split('\t').take(MAX_COLUMNS + 1).collect();
+            if columns.len() > MAX_COLUMNS {
+                return Err(Fault::at(line, 1, Problem::TooManyColumns));
+            }
+            header = Some(columns);
+        } else if !content.trim().is_empty() {
+            let header = header.as_deref().ok_or_else(|| {
+                Fault::at(line, 1, Problem::Expected { expected: "the line that names the columns first" })
+            })?;
+            reader.row(content, header, line)?;
+        }
+    }
+    reader.finish()
+}
+
+#[derive(Default)]
+struct Reader {
+    collection: Collection,
+    /// The values of data points that are not closed, by the run's description.
+    open: BTreeMap<SeriesName, Point>,
+    /// The data points that are closed.
+    closed: BTreeMap<SeriesName, BTreeSet<(u64, u64)>>,
+}
+
+/// The values of one data point so far.
+struct Point {
+    run: u64,
+    iteration: u64,
+    values: Vec<(SeriesName, Unit, f64)>,
+}
+
+impl Reader {
+    /// The machine stands in a comment of JSON; other comments describe the experiment.
+    fn comment(&mut self, comment: &str, line: usize) -> Result<(), Fault> {
+        let Some(text) = comment.strip_prefix("Environment:") else { return Ok(()) };
+        let environment = parse(text.trim(), line)?;
+        let facts = || {
+            Ok(Machine {
+                host_name: environment.fact("hostName")?,
+                operating_system: environment.fact("osType")?,
+                processor: environment.fact("cpu")?,
+                ..Machine::default()
+            })
+        };
+        let machine = facts().map_err(|misfit| environment.locate(misfit, Some(line)))?;
+        let before = std::mem::replace(&mut self.collection.machine, machine);
+        if before.host_name.is_some() && before.host_name != self.collection.machine.host_name {
+            self.collection.warn(Warning::SeveralHosts).map_err(|problem| Fault::at(line, 1, problem))?;
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, content: &str, header: &[&str], line: usize) -> Result<(), Fault> {
+        let fields: Vec<&str> = content.split('\t').take(MAX_COLUMNS + 1).collect();
+        if fields.len() != header.len() {
+            let problem = Problem::RowLength { fields: fields.len(), header: header.len() };
+            return Err(Fault::at(line, fields.len(), problem));
+        }
+        let row = Row { fields, header, line };
+        let [invocation, iteration, value, unit, criterion, _] = LEADING;
+        let (run, iteration) = (row.count(invocation)?, row.count(iteration)?);
+        let (unit, shift) = Unit::of_word(&row.name(unit)?);
+        let value = row.number(value, shift)?;
+        let criterion = row.name(criterion)?;
+        let closes = criterion.as_str() == TOTAL;
+        let described = row.description()?;
+        let metric = if closes { Name::of(WALL) } else { criterion };
+        let series = described.with_metric(metric);
+        self.place(described, Point { run, iteration, values: vec![(series, unit, value)] }, closes)
+            .map_err(|problem| Fault::at(line, 1, problem))
+    }
+
+    /// Adds a value to its data point, and the data point to the series if it is closed.
+    fn place(&mut self, described: SeriesName, mut point: Point, closes: bool) -> Result<(), Problem> {
+        let at = (point.run, point.iteration);
+        if let Some(open) = self.open.remove(&described) {
+            if (open.run, open.iteration) == at {
+                let value = std::mem::replace(&mut point.values, open.values);
+                point.values.extend(value);
+            } else {
+                self.leave_out(described.benchmark.clone(), &open)?;
+            }
+        }
+        if !closes {
+            self.open.insert(described, point);
+            return Ok(());
+        }
+        if !self.closed.entry(described.clone()).or_default().insert(at) {
+            return Err(Problem::RepeatedDataPoint {
+                run: point.run,
+                iteration: point.iteration,
+                series: Name::beginning(&described.to_string()),
+            });
+        }
+        for (series, unit, value) in &point.values {
+            self.collection.push(series, unit, point.run, *value)?;
+        }
+        Ok(())
+    }
+
+    fn leave_out(&mut self, benchmark: Name, point: &Point) -> Result<(), Problem> {
+        self.collection.warn(Warning::Unfinished { benchmark, values: point.values.len() })
+    }
+
+    fn finish(mut self) -> Result<Collection, Fault> {
+        for (described, point) in std::mem::take(&mut self.open) {
+            self.leave_out(described.benchmark, &point).map_err(Fault::of_file)?;
+        }
+        Ok(self.collection)
+    }
+}
+
+/// One row with the names of its fields.
+struct Row<'a> {
+    fields: Vec<&'a str>,
+    header: &'a [&'a str],
+    line: usize,
+}
+
+impl Row<'_> {
+    /// The field of a column that every file has, and its number from 1.
+    fn field(&self, column: &'static str) -> Result<(usize, &str), Fault> {
+        let at = self.header.iter().position(|name| *name == column);
+        let at = at.ok_or_else(|| Fault::at(self.line, 1, Problem::Missing { field: column }))?;
+        Ok((at + 1, self.fields[at]))
+    }
+
+    fn name(&self, column: &'static str) -> Result<Name, Fault> {
+        let (at, text) = self.field(column)?;
+        Name::new(text).map_err(|problem| Fault::at(self.line, at, problem))
+    }
+
+    fn number(&self, column: &'static str, shift: i32) -> Result<f64, Fault> {
+        let (at, text) = self.field(column)?;
+        decimal::read(text, shift).map_err(|problem| {
+            Fault::at(self.line, at, Problem::Number { text: Name::beginning(text), problem })
+        })
+    }
+
+    fn count(&self, column: &'static str) -> Result<u64, Fault> {
+        let (at, text) = self.field(column)?;
+        text.parse()
+            .map_err(|_| Fault::at(self.line, at, Problem::Expected { expected: "a number counted from 1" }))
+    }
+
+    /// What was run: the benchmark, the executor as its version, and every other column that says something.
+    fn description(&self) -> Result<SeriesName, Fault> {
+        let mut name = SeriesName::wall(self.name(LEADING[5])?);
+        for (at, (column, text)) in self.header.iter().zip(&self.fields).enumerate() {
+            if LEADING.contains(column) || *column == RUN_ID || text.is_empty() {
+                continue;
+            }
+            let value = Name::new(*text).map_err(|problem| Fault::at(self.line, at + 1, problem))?;
+            if *column == EXECUTOR {
+                name.version = Some(value);
+            } else {
+                let key = Name::new(*column).map_err(|problem| Fault::at(self.line, at + 1, problem))?;
+                name.labels.insert(key, value);
+            }
+        }
+        Ok(name)
+    }
+}

@@ -1,0 +1,85 @@
+//! The values of a series in their two levels.
+
+/// Finite values, grouped by run: a run is one execution of the benchmark's program, and its values are the iterations that
+/// the program measured inside it, in order.
+///
+/// There is at least one run, and none is empty. A tool that starts the program for every value (hyperfine) gives runs of
+/// one value each; one that repeats inside a process (criterion, Google Benchmark) gives one run. The levels are never
+/// pooled, since values of one process depend on each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Runs {
+    values: Vec<f64>,
+    /// Where each run ends in `values`.
+    ends: Vec<usize>,
+}
+
+/// Values that are no runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunsError {
+    /// There is none.
+    #[error("there is no run")]
+    NoRun,
+    /// A run has no value.
+    #[error("run {run} has no value")]
+    EmptyRun {
+        /// Counted from 0.
+        run: usize,
+    },
+    /// A value is NaN or infinite.
+    #[error("value {iteration} of run {run} is not finite")]
+    NotFinite {
+        /// Counted from 0.
+        run: usize,
+        /// Counted from 0.
+        iteration: usize,
+    },
+}
+
+impl Runs {
+    /// Runs of the values given, in order.
+    pub fn new<R: AsRef<[f64]>>(groups: impl IntoIterator<Item = R>) -> Result<Self, RunsError> {
+        let mut runs = Self { values: Vec::new(), ends: Vec::new() };
+        for (run, group) in groups.into_iter().enumerate() {
+            let group = group.as_ref();
+            if group.is_empty() {
+                return Err(RunsError::EmptyRun { run });
+            }
+            if let Some(iteration) = group.iter().position(|value| !value.is_finite()) {
+                return Err(RunsError::NotFinite { run, iteration });
+            }
+            runs.values.extend_from_slice(group);
+            runs.ends.push(runs.values.len());
+        }
+        if runs.ends.is_empty() { Err(RunsError::NoRun) } else { Ok(runs) }
+    }
+
+    /// How many runs there are: at least one.
+    pub fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The values of each run, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[f64]> {
+        (0..self.ends.len()).map(|run| self.run(run))
+    }
+
+    /// The values of one run.
+    pub fn get(&self, run: usize) -> Option<&[f64]> {
+        (run < self.count()).then(|| self.run(run))
+    }
+
+    fn run(&self, run: usize) -> &[f64] {
+        let start = if run == 0 { 0 } else { self.ends[run - 1] };
+        &self.values[start..self.ends[run]]
+    }
+
+    /// All values in order, if every run has exactly one: then, and only then, they are a sample of independent runs.
+    pub fn one_value_each(&self) -> Option<&[f64]> {
+        (self.values.len() == self.ends.len()).then_some(&self.values)
+    }
+
+    /// All values in order, whatever run they are of.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+}

@@ -1,0 +1,241 @@
+//! Tables of values: CSV with a header, and JSON lines with the same fields.
+//!
+//! One row is one value. Columns for benchmark, version, run, metric and unit are used where they exist; rows without a run
+//! are runs of their own. Several value columns are several metrics, named as the columns.
+
+use crate::bounds::MAX_COLUMNS;
+use crate::collection::Collection;
+use crate::decimal;
+use crate::json::{Json, Misfit, parse};
+use crate::name::Name;
+use crate::problem::{Fault, Problem};
+use crate::read::Options;
+use crate::series::{SeriesName, WALL};
+use crate::text::lines;
+use crate::unit::Unit;
+use std::collections::BTreeMap;
+
+/// Which columns of a table, or fields of JSON lines, hold what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Columns<'a> {
+    /// The benchmark.
+    pub benchmark: &'a str,
+    /// The version.
+    pub version: &'a str,
+    /// What the values of one run have in common: a number or a word. The same word in another cell is another run.
+    pub run: &'a str,
+    /// The metric; without it, the metric is `wall`, or the name of the value's column if that is not `value`.
+    pub metric: &'a str,
+    /// The unit; without it, the values are taken as numbers alone.
+    pub unit: &'a str,
+    /// The values: at least one column, and all of them have to be there.
+    pub values: Vec<&'a str>,
+}
+
+const BENCHMARK: &str = "benchmark";
+const VALUE: &str = "value";
+
+impl Default for Columns<'_> {
+    fn default() -> Self {
+        Self {
+            benchmark: BENCHMARK,
+            version: "version",
+            run: "run",
+            metric: "metric",
+            unit: "unit",
+            values: vec![VALUE],
+        }
+    }
+}
+
+/// Whether a word of a first line makes it a header.
+pub(crate) fn is_usual_column(word: &str) -> bool {
+    word == VALUE || word == BENCHMARK
+}
+
+/// One row of a table or one line's object, as the columns name its parts.
+#[derive(Default)]
+struct Parts {
+    benchmark: Option<Name>,
+    version: Option<Name>,
+    metric: Option<Name>,
+    unit: Option<Name>,
+}
+
+/// The runs of a file by the words for them.
+#[derive(Default)]
+struct RunNumbers(BTreeMap<Name, u64>);
+
+impl RunNumbers {
+    /// Equal words are equal numbers; without a word it is a number of its own, beyond those of the words.
+    fn number(&mut self, run: Option<Name>, row: usize) -> u64 {
+        const BEYOND_WORDS: u64 = 1 << 63;
+        let next = self.0.len() as u64;
+        run.map_or(BEYOND_WORDS + row as u64, |run| *self.0.entry(run).or_insert(next))
+    }
+}
+
+impl Parts {
+    fn series(self, options: &Options<'_>, column: &str) -> Result<(SeriesName, Unit, i32), Problem> {
+        let (unit, shift) = self.unit.as_ref().map_or((Unit::Bare, 0), Unit::of_word);
+        let of_column = if column == VALUE { Name::of(WALL) } else { Name::new(column)? };
+        let name = SeriesName {
+            benchmark: self.benchmark.unwrap_or_else(|| options.unnamed_benchmark()),
+            version: self.version,
+            labels: BTreeMap::new(),
+            metric: self.metric.unwrap_or(of_column),
+        };
+        Ok((name, unit, shift))
+    }
+}
+
+pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, Fault> {
+    let mut collection = Collection::default();
+    let columns = &options.columns;
+    let mut table = rows(text)?;
+    let header = Header::of(&mut table)?;
+    let values: Vec<usize> =
+        columns.values.iter().map(|name| header.column(name)).collect::<Result<_, _>>()?;
+    let [benchmark, version, run, metric, unit] =
+        [columns.benchmark, columns.version, columns.run, columns.metric, columns.unit]
+            .map(|name| header.optional(name));
+    let (benchmark, version, run, metric, unit) = (benchmark?, version?, run?, metric?, unit?);
+    let mut numbers = RunNumbers::default();
+    for (index, row) in table.enumerate() {
+        let row = header.row(row)?;
+        let part = |column: Option<usize>| column.map(|column| row.name(column)).transpose();
+        let run_number = numbers.number(part(run)?, index);
+        for column in &values {
+            let parts = Parts {
+                benchmark: part(benchmark)?,
+                version: part(version)?,
+                metric: part(metric)?,
+                unit: part(unit)?,
+            };
+            let series = parts.series(options, &header.0[*column]);
+            let (name, unit, shift) = series.map_err(|problem| row.fault(*column, problem))?;
+            let pushed = collection.push(&name, &unit, run_number, row.number(*column, shift)?);
+            pushed.map_err(|problem| row.fault(*column, problem))?;
+        }
+    }
+    Ok(collection)
+}
+
+pub(crate) fn read_lines(text: &str, options: &Options<'_>) -> Result<Collection, Fault> {
+    let mut collection = Collection::default();
+    let mut numbers = RunNumbers::default();
+    for (line, content) in lines(text).filter(|(_, content)| !content.trim().is_empty()) {
+        let object = parse(content, line)?;
+        read_line(&object, line, options, &mut numbers, &mut collection)
+            .map_err(|misfit| object.locate(misfit, Some(line)))?;
+    }
+    Ok(collection)
+}
+
+fn read_line<'j, 'a>(
+    object: &'j Json<'a>,
+    line: usize,
+    options: &Options<'_>,
+    numbers: &mut RunNumbers,
+    collection: &mut Collection,
+) -> Result<(), Misfit<'j, 'a>> {
+    let columns = &options.columns;
+    let run = numbers.number(object.fact(columns.run)?, line);
+    for column in &columns.values {
+        let value = object
+            .get(column)
+            .ok_or_else(|| object.misfit(Problem::NoColumn { column: Name::beginning(column) }))?;
+        let parts = Parts {
+            benchmark: object.fact(columns.benchmark)?,
+            version: object.fact(columns.version)?,
+            metric: object.fact(columns.metric)?,
+            unit: object.fact(columns.unit)?,
+        };
+        let (name, unit, shift) = parts.series(options, column).map_err(|problem| object.misfit(problem))?;
+        let pushed = collection.push(&name, &unit, run, value.number(shift)?);
+        pushed.map_err(|problem| value.misfit(problem))?;
+    }
+    Ok(())
+}
+
+/// The rows of a comma-separated table, the header first.
+pub(crate) fn rows(text: &str) -> Result<Rows<'_>, Fault> {
+    let reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .trim(csv::Trim::All)
+        .from_reader(text.as_bytes());
+    Ok(reader.into_records())
+}
+
+type Rows<'a> = csv::StringRecordsIntoIter<&'a [u8]>;
+
+/// The names of the columns.
+pub(crate) struct Header(Vec<String>);
+
+impl Header {
+    /// The first row of a table.
+    pub(crate) fn of(table: &mut Rows<'_>) -> Result<Self, Fault> {
+        let first = table.next().ok_or_else(|| Fault::of_file(Problem::NoValues))?;
+        let first = first.map_err(|_| Fault::of_file(Problem::NotUtf8))?;
+        if first.len() > MAX_COLUMNS {
+            return Err(Fault::at(1, 1, Problem::TooManyColumns));
+        }
+        Ok(Self(first.iter().map(str::to_owned).collect()))
+    }
+
+    /// The one column of this name.
+    pub(crate) fn column(&self, name: &str) -> Result<usize, Fault> {
+        self.optional(name)?.ok_or_else(|| no_column(name))
+    }
+
+    /// The column of this name, if there is one; two are refused.
+    pub(crate) fn optional(&self, name: &str) -> Result<Option<usize>, Fault> {
+        let mut places = self.0.iter().enumerate().filter(|(_, column)| *column == name).map(|(at, _)| at);
+        match (places.next(), places.next()) {
+            (_, Some(_)) => Err(no_column(name)),
+            (place, None) => Ok(place),
+        }
+    }
+
+    /// A row as long as the header.
+    pub(crate) fn row(&self, record: csv::Result<csv::StringRecord>) -> Result<Row, Fault> {
+        let record = record.map_err(|_| Fault::of_file(Problem::NotUtf8))?;
+        let row = Row { record };
+        if row.record.len() == self.0.len() {
+            return Ok(row);
+        }
+        let problem = Problem::RowLength { fields: row.record.len(), header: self.0.len() };
+        Err(row.fault(row.record.len().saturating_sub(1), problem))
+    }
+}
+
+fn no_column(name: &str) -> Fault {
+    Fault::at(1, 1, Problem::NoColumn { column: Name::beginning(name) })
+}
+
+/// One row; the column of its faults is the number of the field.
+pub(crate) struct Row {
+    record: csv::StringRecord,
+}
+
+impl Row {
+    pub(crate) fn field(&self, column: usize) -> &str {
+        self.record.get(column).unwrap_or_default()
+    }
+
+    pub(crate) fn name(&self, column: usize) -> Result<Name, Fault> {
+        Name::new(self.field(column)).map_err(|problem| self.fault(column, problem))
+    }
+
+    pub(crate) fn number(&self, column: usize, shift: i32) -> Result<f64, Fault> {
+        let text = self.field(column);
+        decimal::read(text, shift)
+            .map_err(|problem| self.fault(column, Problem::Number { text: Name::beginning(text), problem }))
+    }
+
+    pub(crate) fn fault(&self, column: usize, problem: impl Into<Problem>) -> Fault {
+        let line = self.record.position().map_or(1, csv::Position::line);
+        Fault::at(usize::try_from(line).unwrap_or(usize::MAX), column + 1, problem)
+    }
+}

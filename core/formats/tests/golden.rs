@@ -1,0 +1,220 @@
+//! Files that the tools themselves wrote (names of machines and folders apart), and every value that is in them.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![expect(clippy::disallowed_methods, reason = "the golden files are read from the disk")]
+
+use speedup_formats::*;
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+fn bytes(file: &str) -> Vec<u8> {
+    std::fs::read(folder().join(file)).unwrap()
+}
+
+/// Detects and reads a golden file.
+fn imported(file: &str, format: Format) -> Imported {
+    let bytes = bytes(file);
+    assert_eq!(detect(&bytes), Ok(format), "{file}");
+    read(&bytes, format, &Options { path: Some(file), ..Options::default() }).unwrap()
+}
+
+fn refused(file: &str, format: Format) -> ReadError {
+    let bytes = bytes(file);
+    assert_eq!(detect(&bytes), Ok(format), "{file}");
+    read(&bytes, format, &Options::default()).unwrap_err()
+}
+
+fn names(imported: &Imported) -> Vec<String> {
+    imported.series.iter().map(|series| series.name.to_string()).collect()
+}
+
+/// The runs of a series, found by how its name is shown.
+fn runs(imported: &Imported, name: &str) -> Vec<Vec<f64>> {
+    let series = imported.series.iter().find(|series| series.name.to_string() == name);
+    let series = series.unwrap_or_else(|| panic!("no series {name} in {:?}", names(imported)));
+    series.runs.iter().map(<[f64]>::to_vec).collect()
+}
+
+fn one_each(values: &[f64]) -> Vec<Vec<f64>> {
+    values.iter().map(|value| vec![*value]).collect()
+}
+
+#[test]
+fn hyperfine_1_15_has_times() {
+    let it = imported("hyperfine-1.15.json", Format::Hyperfine1);
+    assert_eq!(names(&it), ["echo 1, n 1 (wall)", "echo 2, n 2 (wall)"]);
+    let times = [0.014786461, 0.001111268, 0.018809469000000002, 0.007923617];
+    assert_eq!(runs(&it, "echo 1, n 1 (wall)"), one_each(&times));
+    assert!(it.warnings.is_empty() && it.failures.is_empty());
+    assert!(it.series.iter().all(|series| series.unit == Unit::Seconds));
+}
+
+#[test]
+fn hyperfine_1_20_has_memory_too() {
+    let it = imported("hyperfine-1.20.json", Format::Hyperfine1);
+    assert_eq!(
+        names(&it),
+        ["print 1, n 1 (wall)", "print 1, n 1 (max_rss)", "print 2, n 2 (wall)", "print 2, n 2 (max_rss)"]
+    );
+    assert_eq!(runs(&it, "print 2, n 2 (max_rss)"), one_each(&[3284992.0; 3]));
+    assert_eq!(it.series[1].unit, Unit::Bytes);
+}
+
+#[test]
+fn failures_that_hyperfine_ignored_are_warnings() {
+    let failed = |file, format, benchmark: &str, runs| {
+        let warning = Warning::FailedRuns { benchmark: Name::new(benchmark).unwrap(), failed: runs, runs };
+        assert_eq!(imported(file, format).warnings, [warning]);
+    };
+    failed("hyperfine-1.15-failures.json", Format::Hyperfine1, "fails", 3);
+    failed("hyperfine-2.0-failures.json", Format::Hyperfine2, "fails often", 2);
+}
+
+#[test]
+fn hyperfine_2_has_every_metric_of_every_run() {
+    let it = imported("hyperfine-2.0.json", Format::Hyperfine2);
+    assert_eq!(it.tool_version.as_ref().unwrap().as_str(), "2.0.0");
+    assert_eq!(it.machine.operating_system.as_ref().unwrap().as_str(), "Linux");
+    assert_eq!(it.series.len(), 10);
+    let walls = [0.021969321, 0.006121727, 0.000963506];
+    assert_eq!(runs(&it, "echo 2, n 2 (wall)"), one_each(&walls));
+    assert_eq!(runs(&it, "echo 1, n 1 (user)"), one_each(&[0.000983, 0.000761, 0.0007199999999999999]));
+    assert_eq!(runs(&it, "echo 1, n 1 (max_rss)"), one_each(&[3321856.0; 3]));
+    assert_eq!(runs(&it, "echo 1, n 1 (time_cpu)").len(), 3);
+}
+
+#[test]
+fn summaries_are_refused_with_the_reason() {
+    for (file, format) in [
+        ("hyperfine-1.15.csv", Format::HyperfineCsv),
+        ("hyperfine-2.0.csv", Format::HyperfineCsv),
+        ("criterion-0.8-estimates.json", Format::CriterionEstimates),
+        ("google-benchmark-1.7-aggregates.json", Format::GoogleBenchmark),
+    ] {
+        let error = refused(file, format);
+        assert!(matches!(error.problem, Problem::SummaryOnly { .. }), "{file}: {error}");
+        assert!(error.hint().is_some());
+    }
+}
+
+#[test]
+fn google_benchmark_has_repetitions_of_one_process() {
+    let it = imported("google-benchmark-1.7.json", Format::GoogleBenchmark);
+    let wall = runs(&it, "sum/64, label a \"label\" <b> (wall)");
+    assert_eq!(wall.len(), 1, "one process");
+    assert_eq!(wall[0].len(), 3, "aggregates are no values");
+    assert_eq!(wall[0][..2], [3.963_250_580_796_535e-8, 3.5719806633518966e-08], "microseconds");
+    assert_eq!(runs(&it, "sum/64, label a \"label\" <b> (ratio)"), [[0.5; 3]]);
+    let rate = it.series.iter().find(|one| one.name.metric.as_str() == "bytes_per_second").unwrap();
+    assert_eq!(rate.unit, Unit::BytesPerSecond);
+    assert_eq!(it.machine.host_name.as_ref().unwrap().as_str(), "host");
+    assert!(names(&it).contains(&"slow/real_time (wall)".to_owned()));
+    assert!(it.series.iter().all(|one| one.name.benchmark.as_str() != "broken"));
+}
+
+#[test]
+fn google_benchmark_reports_errors_and_what_is_not_finite() {
+    let it = imported("google-benchmark-1.7.json", Format::GoogleBenchmark);
+    assert!(!it.failures.is_empty());
+    for failure in &it.failures {
+        assert_eq!(failure.benchmark.as_str(), "broken");
+        assert_eq!(failure.kind, FailureKind::Failed);
+        assert_eq!(failure.message.as_ref().unwrap().as_str(), "no input \"x\"");
+    }
+    let left_out: Vec<_> = it.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(left_out.len(), 4, "far and lost of two benchmarks: {left_out:?}");
+    assert!(left_out.iter().all(|warning| warning.ends_with("were left out: 3")), "{left_out:?}");
+}
+
+#[test]
+fn pyperf_keeps_its_processes_apart() {
+    let it = imported("pyperf-2.10.json", Format::Pyperf);
+    assert_eq!(names(&it), ["sum (wall)", "sort <small> (wall)"]);
+    let sum = runs(&it, "sum (wall)");
+    assert_eq!(sum.iter().map(Vec::len).collect::<Vec<_>>(), [4, 4, 4], "the calibration has no values");
+    let first =
+        [2.689009887646421e-06, 2.3534704585159716e-07, 2.6903326415528284e-06, 2.3532385240443432e-07];
+    assert_eq!(sum[0], first);
+    assert_eq!(it.tool_version.as_ref().unwrap().as_str(), "2.10.0");
+    assert_eq!(it.machine.host_name.as_ref().unwrap().as_str(), "host");
+    assert_eq!(it.machine.processors.as_ref().unwrap().as_str(), "2");
+}
+
+#[test]
+fn packed_is_the_same_as_unpacked() {
+    let packed = imported("pyperf-2.10.json.gz", Format::Pyperf);
+    assert_eq!(packed, imported("pyperf-2.10.json", Format::Pyperf));
+}
+
+#[test]
+fn criterion_says_the_same_in_all_its_files() {
+    let path = "target/criterion/sorts, small/merge/64/new/sample.json";
+    let options = Options { path: Some(path), ..Options::default() };
+    let new = read(&bytes("criterion-0.8-sample.json"), Format::CriterionSample, &options).unwrap();
+    let old = bytes("criterion-0.3-sample.json");
+    assert_eq!(detect(&old), Ok(Format::CriterionSample));
+    let old = read(&old, Format::CriterionSample, &options).unwrap();
+    assert_eq!(new, old);
+    let raw = imported("criterion-0.8-raw.csv", Format::CriterionRaw);
+    assert_eq!(names(&raw), ["sorts, small/merge/64 (wall)", "sorts, small/flat (wall)"]);
+    assert_eq!(new.series[0].runs, raw.series[0].runs);
+    assert_eq!(new.series[0].name.version.as_ref().unwrap().as_str(), "new");
+    assert_eq!(new.series[0].runs.count(), 1);
+    assert_eq!(new.series[0].runs.values()[0], 359519e-9 / 11836.0);
+}
+
+#[test]
+fn cargo_criterion_has_complete_benchmarks() {
+    let it = imported("cargo-criterion-1.1.jsonl", Format::CargoCriterion);
+    assert_eq!(names(&it), ["sorts, small/merge/64 (wall)", "sorts, small/flat (wall)"]);
+    assert_eq!(runs(&it, "sorts, small/merge/64 (wall)")[0][0], 66019e-9 / 1954.0);
+    assert_eq!(runs(&it, "sorts, small/flat (wall)")[0].len(), 10);
+}
+
+#[test]
+fn go_text_has_units_processes_and_failures() {
+    let it = imported("go-1.19.txt", Format::Go);
+    let labels = "cpu AMD EPYC, goarch amd64, goos linux, pkg example.org/x";
+    let wall = runs(&it, &format!("Sum/n=64-2, {labels} (wall)"));
+    assert_eq!(wall, [vec![16.95e-9, 18.77e-9, 17.32e-9], vec![19.27e-9, 19.08e-9]]);
+    assert_eq!(runs(&it, &format!("Sum/n=64-2, {labels} (B/s)"))[0][0], 3774.70e6);
+    assert_eq!(runs(&it, &format!("Sum/n=64-2, {labels} (p50)"))[0][0], 42e-9);
+    assert_eq!(
+        runs(&it, &format!("Quick-2, {labels} (wall)")),
+        [vec![1.533e-9, 0.7210e-9, 0.6310e-9], vec![0.9010e-9, 0.7910e-9]]
+    );
+    assert_eq!(it.failures.len(), 1);
+    assert_eq!(it.failures[0].benchmark.as_str(), "Broken");
+    assert_eq!(it.machine.operating_system.as_ref().unwrap().as_str(), "linux");
+
+    let as_written = Options { go_units: GoUnits::AsWritten, ..Options::default() };
+    let it = read(&bytes("go-1.19.txt"), Format::Go, &as_written).unwrap();
+    assert_eq!(runs(&it, &format!("Sum/n=64-2, {labels} (ns/op)"))[0][0], 16.95);
+}
+
+#[test]
+fn rebench_has_invocations_and_iterations() {
+    let it = imported("rebench-1.4.data", Format::ReBench);
+    let described =
+        |version, metric| format!("Sort in version {version}, cores 1, inputSize 10, suite Small ({metric})");
+    let wall = vec![vec![1.007e-3, 1.014e-3]; 2];
+    for version in ["old", "new"] {
+        assert_eq!(runs(&it, &described(version, "wall")), wall);
+        assert_eq!(runs(&it, &described(version, "GC")), vec![vec![0.12e-3; 2]; 2]);
+    }
+    assert_eq!(it.series.len(), 4);
+    assert_eq!(it.machine.host_name.as_ref().unwrap().as_str(), "host");
+    assert!(it.warnings.is_empty(), "{:?}", it.warnings);
+}
+
+#[test]
+fn a_data_point_that_rebench_never_closed_is_left_out() {
+    let text = String::from_utf8(bytes("rebench-1.4.data")).unwrap();
+    let (cut, _) = text.trim_end().rsplit_once('\n').unwrap();
+    let it = read(cut.as_bytes(), Format::ReBench, &Options::default()).unwrap();
+    assert!(matches!(it.warnings[..], [Warning::Unfinished { values: 1, .. }]), "{:?}", it.warnings);
+    assert_eq!(it.series.iter().map(|one| one.runs.values().len()).sum::<usize>(), 14);
+}

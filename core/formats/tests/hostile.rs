@@ -1,0 +1,187 @@
+//! Files that nobody wrote: any bytes, and golden files with damage. Reading them ends with series or with a named error.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![expect(clippy::disallowed_methods, reason = "the golden files are read from the disk")]
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use speedup_formats::*;
+use std::path::Path;
+use std::sync::LazyLock;
+
+/// Every golden file, packed ones included.
+static GOLDEN: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
+});
+
+/// Pieces that mean something to one of the formats.
+const PIECES: [&str; 28] = [
+    "NaN",
+    "-Infinity",
+    "1e999",
+    "1e-999",
+    "-0",
+    "99999999999999999999999999",
+    "null",
+    "{}",
+    "[]",
+    "[[[[",
+    "\"",
+    "\\u",
+    "\\ud83d",
+    "\n",
+    "\t",
+    ",",
+    ":",
+    "Benchmark",
+    "PASS\n",
+    "#",
+    "\u{1b}[2J",
+    "<script>",
+    "\u{202e}",
+    "\0",
+    "true",
+    "total",
+    "ns",
+    "\u{feff}",
+];
+
+#[derive(Clone, Debug)]
+enum Damage {
+    Cut(Index),
+    Flip(Index, u8),
+    Insert(Index, usize),
+    Remove(Index, usize),
+    Repeat(Index, usize),
+    Splice(Index, Index, Index),
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    let at = any::<Index>;
+    prop_oneof![
+        at().prop_map(Damage::Cut),
+        (at(), any::<u8>()).prop_map(|(at, byte)| Damage::Flip(at, byte)),
+        (at(), 0..PIECES.len()).prop_map(|(at, piece)| Damage::Insert(at, piece)),
+        (at(), 1..80_usize).prop_map(|(at, length)| Damage::Remove(at, length)),
+        (at(), 1..400_usize).prop_map(|(at, length)| Damage::Repeat(at, length)),
+        (at(), at(), at()).prop_map(|(at, file, from)| Damage::Splice(at, file, from)),
+    ]
+}
+
+fn damaged(mut bytes: Vec<u8>, damages: &[Damage]) -> Vec<u8> {
+    for damage in damages {
+        let length = bytes.len();
+        let place = |at: &Index| at.index(length + 1);
+        match damage {
+            Damage::Cut(at) => bytes.truncate(place(at)),
+            Damage::Flip(at, byte) if length > 0 => bytes[at.index(length)] = *byte,
+            Damage::Flip(..) => {}
+            Damage::Insert(at, piece) => {
+                let at = place(at);
+                bytes.splice(at..at, PIECES[*piece].bytes());
+            }
+            Damage::Remove(at, count) => {
+                let at = place(at);
+                bytes.drain(at..(at + count).min(length));
+            }
+            Damage::Repeat(at, count) => {
+                let at = place(at);
+                let piece = bytes[at..(at + count).min(length)].to_vec();
+                bytes.splice(at..at, piece);
+            }
+            Damage::Splice(at, file, from) => {
+                let other = &GOLDEN[file.index(GOLDEN.len())];
+                bytes.truncate(place(at));
+                bytes.extend_from_slice(&other[from.index(other.len())..]);
+            }
+        }
+    }
+    bytes
+}
+
+/// Reads as every format, and holds what is promised of every outcome.
+fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
+    let detected = detect(bytes);
+    for format in Format::ALL {
+        match read(bytes, format, &Options::default()) {
+            Ok(imported) => {
+                prop_assert!(!imported.series.is_empty() || !imported.failures.is_empty());
+                check_imported(&imported)?;
+            }
+            Err(error) => {
+                let said = error.to_string();
+                prop_assert!(!said.chars().any(char::is_control), "{said:?}");
+                prop_assert!(said.len() < 64 << 10, "{} bytes of error", said.len());
+                if Ok(format) == detected && error.hint().is_some_and(|hint| !hint.starts_with("hint: ")) {
+                    return Err(TestCaseError::fail("a hint without its word"));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_imported(imported: &Imported) -> Result<(), TestCaseError> {
+    let mut names: Vec<_> = imported.series.iter().map(|series| &series.name).collect();
+    names.sort();
+    prop_assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "no two series share a name");
+    for series in &imported.series {
+        prop_assert!(series.runs.count() > 0);
+        prop_assert!(series.runs.iter().all(|run| !run.is_empty()));
+        prop_assert!(series.runs.values().iter().all(|value| value.is_finite()));
+        prop_assert!(series.name.benchmark.as_str().len() <= bounds::MAX_NAME_BYTES);
+        prop_assert!(!series.name.to_string().chars().any(char::is_control));
+    }
+    for warning in &imported.warnings {
+        prop_assert!(!warning.to_string().chars().any(char::is_control));
+    }
+    // The writers hold for whatever was read: they write or refuse.
+    if let Ok(text) = write_go(&imported.series) {
+        let back = read(text.as_bytes(), Format::Go, &Options::default());
+        prop_assert!(imported.series.is_empty() || back.is_ok(), "{back:?}\n{text}");
+    }
+    if let Ok(text) = write_hyperfine_1(&imported.series) {
+        let back = read(text.as_bytes(), Format::Hyperfine1, &Options::default());
+        prop_assert!(imported.series.is_empty() || back.is_ok(), "{back:?}\n{text}");
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes(bytes in vec(any::<u8>(), 0..400)) {
+        check(&bytes)?;
+    }
+
+    #[test]
+    fn any_text_of_meaning_pieces(pieces in vec(0..PIECES.len(), 0..60)) {
+        let text: String = pieces.into_iter().map(|piece| PIECES[piece]).collect();
+        check(text.as_bytes())?;
+    }
+
+    #[test]
+    fn damaged_files(file in any::<Index>(), damages in vec(damage(), 1..6)) {
+        check(&damaged(GOLDEN[file.index(GOLDEN.len())].clone(), &damages))?;
+    }
+}
+
+/// A JSON text cut anywhere is refused; it never passes as a shorter file.
+#[test]
+fn no_cut_json_is_read() {
+    for golden in GOLDEN.iter().filter(|golden| golden.starts_with(b"{")) {
+        let format = detect(golden).unwrap();
+        let end = golden.iter().rposition(|byte| *byte == b'}').unwrap();
+        if format == Format::CargoCriterion {
+            continue;
+        }
+        for cut in (0..end).step_by(97) {
+            assert!(read(&golden[..cut], format, &Options::default()).is_err(), "{format} cut at {cut}");
+        }
+    }
+}
