@@ -1,8 +1,10 @@
 //! Series: the values of a plan's own metrics, read from the output of a run when its clock has stopped.
 
+mod report;
+
 use std::collections::BTreeMap;
 
-use speedup_core::metric::{MAX_SERIES_VALUES, OwnMetric, Stream, ValueError, Wanted};
+use speedup_core::metric::{MAX_SERIES_VALUES, OwnMetric, Stream, ValueError};
 use speedup_core::record::Failure;
 
 use crate::launch::Execution;
@@ -23,14 +25,9 @@ pub(crate) fn read(
         let bytes = stream.as_ref().map_or(&[][..], |stream| &stream.head);
         let no_value =
             |error: ValueError| Failure::NoValue { metric: metric.name.clone(), reason: error.to_string() };
-        let values = metric.pattern.values(bytes, of_report).map_err(no_value)?;
+        let values = metric.pattern.values(bytes, report::values).map_err(no_value)?;
         room = room.checked_sub(values.len()).ok_or_else(|| no_value(ValueError::TooMany))?;
         all.insert(metric.name.clone(), values);
     }
     Ok(all)
-}
-
-/// The values in the report of a tool.
-fn of_report(wanted: Wanted<'_>, _stream: &[u8]) -> Result<Vec<f64>, ValueError> {
-    Err(ValueError::Format { cause: format!("this release does not read reports of {:?}", wanted.tool) })
 }

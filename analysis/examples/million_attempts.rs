@@ -11,7 +11,7 @@ use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use speedup_core::lease::{Evidence, Lease};
 use speedup_core::plan::Plan;
 use speedup_core::plan_file;
-use speedup_core::record::{Outcome, Output, Record};
+use speedup_core::record::{Outcome, Record};
 use speedup_core::seed::{Seed, below};
 use speedup_core::time::Timestamp;
 use std::error::Error;

@@ -9,7 +9,7 @@ use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use speedup_core::lease::{Evidence, Lease};
 use speedup_core::plan::Plan;
 use speedup_core::plan_file;
-use speedup_core::record::{Outcome, Output, Record};
+use speedup_core::record::{Outcome, Record};
 use speedup_core::seed::Seed;
 use speedup_core::time::Timestamp;
 use speedup_proto::convert::{ExperimentStatus, ExportPart, StatusPhase, experiment_id, id_bytes};

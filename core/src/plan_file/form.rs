@@ -145,9 +145,11 @@ pub(super) struct OwnMetricForm {
     pub(super) regex: Option<String>,
     /// A JSON pointer such as "/results/0/times" to a number or an array of numbers; the output is one JSON document.
     pub(super) pointer: Option<String>,
-    /// A benchmark of a Google Benchmark report in JSON: "BM_name", or "BM_name:counter".
+    /// A benchmark of a Google Benchmark report in JSON: "BM_name" for its real time, or "BM_name:counter"; times are read
+    /// as seconds an iteration.
     pub(super) google_benchmark: Option<String>,
-    /// A benchmark of a report in Go's benchmark text: "BenchmarkName", or "BenchmarkName:unit".
+    /// A benchmark of a report in Go's benchmark text: "BenchmarkName" for its ns/op, or "BenchmarkName:unit"; values are
+    /// read as they are written.
     pub(super) go: Option<String>,
     /// Where the values stand: "stdout" or "stderr".
     #[serde(default)]
