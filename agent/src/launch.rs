@@ -39,6 +39,7 @@ pub use command::{Command, Sink};
 pub use execution::{End, Execution, Output, Readings, Switches, Usage};
 pub use failure::{LaunchError, Step};
 pub use survivors::become_subreaper;
+pub use usage::forget_peak;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;

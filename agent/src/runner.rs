@@ -15,7 +15,7 @@ use speedup_core::record::{Failure, MAX_REASON_BYTES, Outcome, Output, Record};
 use speedup_core::time::Span;
 use speedup_core::work::{Resolved, WorkOrder};
 
-use crate::launch::{Command, End, Execution, LaunchError, Launcher, Readings, Sink, Usage};
+use crate::launch::{Command, End, Execution, LaunchError, Launcher, Readings, Sink, Usage, forget_peak};
 use crate::series;
 use crate::workplace::Workplace;
 
@@ -71,6 +71,10 @@ impl Runner {
         self.set_up(order, &place, stop)?;
         let done = self.run(order, &place, stop);
         place.clear_work();
+        if !order.own_metrics.is_empty() {
+            // The whole output was in memory.
+            let _ = forget_peak();
+        }
         done
     }
 

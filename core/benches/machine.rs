@@ -19,6 +19,7 @@ use speedup_core::experiment::{
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId};
 use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
+use speedup_core::message::Report;
 use speedup_core::plan::Plan;
 use speedup_core::record::{Outcome, Output, Record};
 use speedup_core::seed::Seed;
@@ -80,12 +81,8 @@ fn decisions_per_second(policy: Policy, hosts: u32, runs: u32) -> f64 {
             granted += 1;
             let started = Command::Started { speaker: speaker.clone(), lease };
             machine.handle(now(), started).expect("its own lease");
-            let report = Command::Report {
-                speaker: speaker.clone(),
-                lease,
-                executed_by: speaker.epoch,
-                record: record(),
-            };
+            let report = Box::new(Report { lease, executed_by: speaker.epoch, record: record() });
+            let report = Command::Report { speaker: speaker.clone(), report };
             machine.handle(now(), report).expect("its own lease");
             decisions += 2;
             done += 1;

@@ -145,7 +145,8 @@ impl Agent {
     }
 
     fn say_again(&self) -> Vec<Action> {
-        let reports = self.outbox.values().cloned().map(|report| Action::Send(AgentMessage::Report(report)));
+        let say = |report: &Report| Action::Send(AgentMessage::Report(Box::new(report.clone())));
+        let reports = self.outbox.values().map(say);
         reports.chain(self.ask()).collect()
     }
 
@@ -177,7 +178,7 @@ impl Agent {
         self.outbox.insert(lease, report.clone());
         let mut actions = vec![Action::Keep(report.clone())];
         if self.link == Link::Joined {
-            actions.push(Action::Send(AgentMessage::Report(report)));
+            actions.push(Action::Send(AgentMessage::Report(Box::new(report))));
         }
         actions.extend(self.ask());
         actions

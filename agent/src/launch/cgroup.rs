@@ -60,10 +60,10 @@ impl Cgroups {
         }
         let name = format!("{}{}", group::prefix_of_this_process(), NEXT.fetch_add(1, Ordering::Relaxed));
         if !memory.is_empty() {
-            groups.join(self.hierarchies.memory(), &name, memory, readings);
+            groups.join(self.hierarchies.memory(), &name, &memory, readings);
         }
         if !cpu.is_empty() {
-            groups.join(self.hierarchies.cpu(), &name, cpu, readings);
+            groups.join(self.hierarchies.cpu(), &name, &cpu, readings);
         }
         groups
     }
@@ -75,19 +75,19 @@ impl Groups {
         &mut self,
         hierarchy: Result<&Hierarchy, Absence>,
         name: &str,
-        metrics: Vec<Metric>,
+        metrics: &[Metric],
         readings: &mut Readings,
     ) {
         let made = hierarchy.and_then(|hierarchy| {
             let directory = hierarchy.directory.join(name);
             match self.0.iter_mut().find(|(group, _)| group.directory() == directory) {
-                Some((_, others)) => others.extend(&metrics),
-                None => self.0.push((Group::make(hierarchy.version, directory)?, metrics.clone())),
+                Some((_, others)) => others.extend(metrics),
+                None => self.0.push((Group::make(hierarchy.version, directory)?, metrics.to_vec())),
             }
             Ok(())
         });
         if let Err(absence) = made {
-            readings.are_absent(&metrics, &absence);
+            readings.are_absent(metrics, &absence);
         }
     }
 
@@ -112,7 +112,8 @@ impl Groups {
     pub(super) fn finish(self, report: &Report, readings: &mut Readings) {
         for (number, (group, metrics)) in self.0.into_iter().enumerate() {
             if let Some(errno) = report.errno_of_joining(number) {
-                let absence = absence_of("join the control group", std::io::Error::from_raw_os_error(errno));
+                let error = std::io::Error::from_raw_os_error(errno);
+                let absence = absence_of("join the control group", &error);
                 readings.are_absent(&metrics, &absence);
                 continue;
             }

@@ -100,7 +100,7 @@ impl Counter {
     fn read(&self) -> Result<u64, Absence> {
         let mut words = [[0_u8; 8]; 3];
         let got = rustix::io::read(&self.fd, words.as_flattened_mut())
-            .map_err(|errno| absence_of("read the counter", errno.into()))?;
+            .map_err(|errno| absence_of("read the counter", &errno.into()))?;
         if got < words.as_flattened().len() {
             return Err(Absence::NotCounted);
         }
@@ -167,7 +167,7 @@ fn without_kernel(metric: Metric, (kind, _): (u32, u64)) -> WithoutKernel {
 fn open(metric: Metric, event: (u32, u64)) -> Result<Counter, Absence> {
     let refused = |errno: Errno| match errno {
         Errno::NOENT | Errno::NODEV | Errno::OPNOTSUPP | Errno::NOSYS => Absence::Unsupported,
-        errno => absence_of("open the counter", errno.into()),
+        errno => absence_of("open the counter", &errno.into()),
     };
     match perf_event_open(event, 0) {
         Ok(fd) => Ok(Counter { metric, fd, user_only: false }),

@@ -112,7 +112,7 @@ impl Domain {
 }
 
 fn listed(class: &Path) -> Result<Vec<String>, Absence> {
-    let missing_or = |error: io::Error| absence_of("list the power domains", error);
+    let missing_or = |error: io::Error| absence_of("list the power domains", &error);
     let mut names = Vec::new();
     for entry in std::fs::read_dir(class).map_err(missing_or)? {
         names.extend(entry.map_err(missing_or)?.file_name().into_string());
@@ -123,7 +123,7 @@ fn listed(class: &Path) -> Result<Vec<String>, Absence> {
 
 fn is_of(directory: &Path, metric: Metric) -> Result<bool, Absence> {
     let name = std::fs::read_to_string(directory.join("name"));
-    let name = name.map_err(|error| absence_of("read the name of a power domain", error))?;
+    let name = name.map_err(|error| absence_of("read the name of a power domain", &error))?;
     Ok(if metric == Metric::EnergyDram { name.trim() == "dram" } else { name.starts_with("package") })
 }
 

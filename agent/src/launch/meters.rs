@@ -69,7 +69,7 @@ impl Running {
 }
 
 /// Why an attempt at a meter leaves a metric without a value.
-pub(super) fn absence_of(tried: &str, error: io::Error) -> Absence {
+pub(super) fn absence_of(tried: &str, error: &io::Error) -> Absence {
     match error.kind() {
         io::ErrorKind::NotFound => Absence::Unsupported,
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Absence::NotPermitted,
@@ -85,7 +85,7 @@ pub(super) fn unreadable(mut reason: String) -> Absence {
 /// The number that a file of the kernel holds.
 pub(super) fn read_number(file: &Path) -> Result<u64, Absence> {
     let text = std::fs::read_to_string(file)
-        .map_err(|error| absence_of(&format!("read {}", file.display()), error))?;
+        .map_err(|error| absence_of(&format!("read {}", file.display()), &error))?;
     let text = text.trim();
     text.parse().map_err(|_| unreadable(format!("{} holds {text:?}, no number", file.display())))
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 
-use speedup_agent::launch::{Command, End, Execution, Launcher};
+use speedup_agent::launch::{Command, End, Execution, Launcher, forget_peak};
 use speedup_core::metric::{Absence, Meter, Metric};
 
 use super::{command, run, shell, text};
@@ -192,6 +192,17 @@ fn what_a_crashed_agent_left_is_ended_and_removed() {
     left.wait().unwrap();
     assert!(is_removed, "{}", orphan.display());
     assert!(is_kept);
+}
+
+#[test]
+fn memory_that_the_agent_has_given_back_is_no_floor_of_later_runs() {
+    const BALLAST: usize = 200 << 20;
+    drop(std::hint::black_box(vec![1_u8; BALLAST]));
+    let floor = || run(&command(&["true"])).usage.max_rss_floor_bytes;
+    assert!(floor() >= BALLAST as u64);
+    if forget_peak().is_ok() {
+        assert!(floor() < BALLAST as u64);
+    }
 }
 
 #[test]

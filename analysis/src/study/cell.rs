@@ -49,6 +49,21 @@ struct Mean {
     value: f64,
 }
 
+impl Absent {
+    /// None so far; `first` may be the first.
+    pub(super) fn of(first: &(RunIndex, Absence)) -> Self {
+        Self { runs: 0, first: first.clone() }
+    }
+
+    /// Adds more of them.
+    pub(super) fn add(&mut self, more: &Self) {
+        self.runs += more.runs;
+        if more.first.0 < self.first.0 {
+            self.first = more.first.clone();
+        }
+    }
+}
+
 impl CellRecords {
     /// Keeps the metrics of a measured run; `own` are those that the plan adds.
     pub(super) fn measured(&mut self, run: RunIndex, host: u32, record: &Record, own: &[OwnMetric]) {
@@ -66,12 +81,9 @@ impl CellRecords {
             *self.user_only.entry(*metric).or_default() += 1;
         }
         for (metric, absence) in &record.absent {
-            let first = || Absent { runs: 0, first: (run, absence.clone()) };
-            let absent = self.absent.entry((*metric, absence.code())).or_insert_with(first);
-            absent.runs += 1;
-            if run < absent.first.0 {
-                absent.first = (run, absence.clone());
-            }
+            let one = Absent { runs: 1, first: (run, absence.clone()) };
+            let all = self.absent.entry((*metric, absence.code())).or_insert_with(|| Absent::of(&one.first));
+            all.add(&one);
         }
     }
 

@@ -1,7 +1,7 @@
 //! What is lacking in the other metrics: values, or a part of them. Said for each metric with its counts, for a median of
 //! some runs is not one of all.
 
-use super::cell::CellRecords;
+use super::cell::{Absent, CellRecords};
 use super::count::{counted, grouped};
 use super::warning::Warnings;
 use speedup_core::metric::{Absence, Metric, OwnMetric};
@@ -26,24 +26,20 @@ fn matters(cell: &CellRecords, code: &str, runs: u64) -> bool {
 }
 
 fn warn_of_absence(benchmarks: &[(&str, &[CellRecords])], warnings: &mut Warnings) {
-    let mut told: BTreeMap<(Metric, &str), (u64, (speedup_core::id::RunIndex, Absence))> = BTreeMap::new();
+    let mut told: BTreeMap<(Metric, &str), Absent> = BTreeMap::new();
     let mut concerned = Vec::new();
     for (name, cells) in benchmarks {
         for cell in *cells {
             let of_cell = cell.absent.iter().filter(|((_, code), absent)| matters(cell, code, absent.runs));
             for ((metric, code), absent) in of_cell {
-                let entry = told.entry((*metric, code)).or_insert_with(|| (0, absent.first.clone()));
-                entry.0 += absent.runs;
-                if absent.first.0 < entry.1.0 {
-                    entry.1 = absent.first.clone();
-                }
+                told.entry((*metric, code)).or_insert_with(|| Absent::of(&absent.first)).add(absent);
                 concerned.push(*name);
             }
         }
     }
     let measured: u64 =
         benchmarks.iter().flat_map(|(_, cells)| *cells).map(|cell| cell.hosts.len() as u64).sum();
-    let clauses = told.iter().map(|((metric, _), (runs, (_, absence)))| {
+    let clauses = told.iter().map(|((metric, _), Absent { runs, first: (_, absence) })| {
         let of = format!("{} of {}", grouped(*runs), counted(measured, "run"));
         format!("{}: absent in {of}: {}", metric.name(), absence.words())
     });

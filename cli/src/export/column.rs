@@ -12,7 +12,7 @@ use super::row::{Row, RunEnd};
 use crate::moment;
 
 /// What stands in a column of a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Absent,
     Truth(bool),

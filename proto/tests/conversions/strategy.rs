@@ -234,7 +234,7 @@ pub(crate) fn agent_message() -> BoxedStrategy<AgentMessage> {
         }),
         Just(AgentMessage::Ask),
         lease_epoch().prop_map(|lease| AgentMessage::Started { lease }),
-        report().prop_map(AgentMessage::Report),
+        report().prop_map(|report| AgentMessage::Report(Box::new(report))),
     ]
     .boxed()
 }

@@ -71,8 +71,8 @@ pub(super) fn prefix_of_this_process() -> String {
 
 impl Group {
     pub(super) fn make(version: Version, directory: PathBuf) -> Result<Self, Absence> {
-        let tried = |errno: Errno| absence_of("make a control group", errno.into());
-        std::fs::create_dir(&directory).map_err(|error| absence_of("make a control group", error))?;
+        let tried = |errno: Errno| absence_of("make a control group", &errno.into());
+        std::fs::create_dir(&directory).map_err(|error| absence_of("make a control group", &error))?;
         let made = || {
             let lock = lock(&directory)?;
             let flags = OFlags::WRONLY | OFlags::CLOEXEC;
@@ -123,7 +123,7 @@ impl Drop for Group {
 /// A line `KEY MICROSECONDS` of a file, in nanoseconds.
 fn microseconds(file: &Path, key: &str) -> Result<u64, Absence> {
     let text = std::fs::read_to_string(file);
-    let text = text.map_err(|error| absence_of(&format!("read {}", file.display()), error))?;
+    let text = text.map_err(|error| absence_of(&format!("read {}", file.display()), &error))?;
     let value = text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok());
     let value = value.ok_or_else(|| unreadable(format!("{} has no {key}", file.display())))?;
     Ok(value.saturating_mul(1_000))

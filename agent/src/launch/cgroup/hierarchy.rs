@@ -83,7 +83,7 @@ impl Hierarchies {
 fn hand_down_memory(directory: &Path) -> Result<(), Absence> {
     let list = |file: &str| {
         let text = std::fs::read_to_string(directory.join(file));
-        text.map_err(|error| absence_of("read the controllers of the control group", error))
+        text.map_err(|error| absence_of("read the controllers of the control group", &error))
     };
     let has_memory = |controllers: String| controllers.split_whitespace().any(|name| name == "memory");
     if has_memory(list("cgroup.subtree_control")?) {
@@ -100,14 +100,14 @@ fn hand_down_memory(directory: &Path) -> Result<(), Absence> {
         }
         done => done,
     }
-    .map_err(|error| absence_of("hand the memory controller down", error))
+    .map_err(|error| absence_of("hand the memory controller down", &error))
 }
 
 /// Moves the agent into a group of its own beneath this one, if it is alone here: others are not ours to move.
 fn step_aside(directory: &Path) -> Result<(), Absence> {
     let own = std::process::id().to_string();
     let inhabitants = std::fs::read_to_string(directory.join("cgroup.procs"));
-    let inhabitants = inhabitants.map_err(|error| absence_of("see who is in the control group", error))?;
+    let inhabitants = inhabitants.map_err(|error| absence_of("see who is in the control group", &error))?;
     if inhabitants.split_whitespace().any(|pid| pid != own) {
         let reason =
             "the agent is not alone in its control group: start it in one of its own (systemd: Delegate=yes)";
@@ -118,7 +118,7 @@ fn step_aside(directory: &Path) -> Result<(), Absence> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => std::fs::write(aside.join("cgroup.procs"), own),
     }
-    .map_err(|error| absence_of("step aside in the control group", error))
+    .map_err(|error| absence_of("step aside in the control group", &error))
 }
 
 /// A line of `/proc/self/mountinfo` that is a hierarchy.
