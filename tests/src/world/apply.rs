@@ -142,7 +142,7 @@ impl World {
                 }
             }
             Action::Keep(report) => {
-                agent.outbox_on_disk.insert(report.lease, report);
+                agent.outbox_on_disk.insert(report.lease, *report);
             }
             Action::Forget(lease) => {
                 agent.outbox_on_disk.remove(&lease);

@@ -101,7 +101,7 @@ fn metrics_of_ones_own_and_energy_have_their_units_and_legends() {
         own,
         rows,
     };
-    let rows = vec![row(vec![Some(0.000_012_345); versions], 2.0)];
+    let rows = vec![row(vec![Some(0.000_012_345_6); versions], 2.0)];
     // Called as a built-in unit, it is still the user's.
     report.metrics.push(metric("rate", "count", Better::Higher, true, rows));
     let rows = vec![row(vec![Some(1_234_567.0); versions], 0.5)];
