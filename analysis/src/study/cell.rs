@@ -87,6 +87,16 @@ impl CellRecords {
         }
     }
 
+    /// The metrics that have a value in some run.
+    pub(super) fn metrics(&self) -> impl Iterator<Item = Metric> {
+        self.readings.keys().copied()
+    }
+
+    /// In how many runs a metric has a value.
+    pub(super) fn count(&self, metric: Metric) -> u64 {
+        self.readings.get(&metric).map_or(0, |readings| readings.len() as u64)
+    }
+
     /// The sample of an own metric, in run order: of each run the mean of its iterations.
     pub(super) fn means(&self, place: usize) -> Result<Sample, SampleError> {
         let mut means = self.means.get(&place).cloned().unwrap_or_default();

@@ -5,7 +5,7 @@ use super::cell::{Absent, CellRecords};
 use super::count::{counted, grouped};
 use super::warning::Warnings;
 use speedup_core::metric::{Absence, Metric, OwnMetric};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Raises the caveats of `benchmarks`: each a name and the records of its cells.
 pub(super) fn warn<'a>(
@@ -18,27 +18,30 @@ pub(super) fn warn<'a>(
     warn_of_own(benchmarks, own, warnings);
 }
 
-/// Whether a reader has to know that a metric is absent from so many of a cell's runs. A program that takes no more memory
-/// than the agent never shows its peak, and the table of memory says so; but where some runs show it and some do not, the
-/// median is one of the larger.
-fn matters(cell: &CellRecords, code: &str, runs: u64) -> bool {
-    code != Absence::BelowFloor.code() || runs < cell.hosts.len() as u64
+/// Whether a reader has to know of a cell's runs without a value. A program that takes no more memory than the agent never
+/// shows its peak, and where others do the table of memory says so. But where some runs of the cell show it and some do
+/// not, the median is one of the larger; and where nothing shows it there is no table.
+fn matters(cell: &CellRecords, metric: Metric, absent: &Absent, is_shown: bool) -> bool {
+    let is_below = absent.first.1 == Absence::BelowFloor;
+    !is_below || !is_shown || cell.count(metric) > 0
 }
 
 fn warn_of_absence(benchmarks: &[(&str, &[CellRecords])], warnings: &mut Warnings) {
     let mut told: BTreeMap<(Metric, &str), Absent> = BTreeMap::new();
     let mut concerned = Vec::new();
+    let all = || benchmarks.iter().flat_map(|(_, cells)| *cells);
+    let shown: BTreeSet<Metric> = all().flat_map(CellRecords::metrics).collect();
     for (name, cells) in benchmarks {
         for cell in *cells {
-            let of_cell = cell.absent.iter().filter(|((_, code), absent)| matters(cell, code, absent.runs));
+            let matters = |metric, absent| matters(cell, metric, absent, shown.contains(&metric));
+            let of_cell = cell.absent.iter().filter(|((metric, _), absent)| matters(*metric, absent));
             for ((metric, code), absent) in of_cell {
                 told.entry((*metric, code)).or_insert_with(|| Absent::of(&absent.first)).add(absent);
                 concerned.push(*name);
             }
         }
     }
-    let measured: u64 =
-        benchmarks.iter().flat_map(|(_, cells)| *cells).map(|cell| cell.hosts.len() as u64).sum();
+    let measured: u64 = all().map(|cell| cell.hosts.len() as u64).sum();
     let clauses = told.iter().map(|((metric, _), Absent { runs, first: (_, absence) })| {
         let of = format!("{} of {}", grouped(*runs), counted(measured, "run"));
         format!("{}: absent in {of}: {}", metric.name(), absence.words())
@@ -59,8 +62,7 @@ fn warn_of_user_mode(benchmarks: &[(&str, &[CellRecords])], warnings: &mut Warni
         }
     }
     for (metric, entry) in &mut runs {
-        let of = |cell: &CellRecords| cell.sample(*metric).map_or(0, |sample| sample.len() as u64);
-        entry.1 = benchmarks.iter().flat_map(|(_, cells)| *cells).map(of).sum();
+        entry.1 = benchmarks.iter().flat_map(|(_, cells)| *cells).map(|cell| cell.count(*metric)).sum();
     }
     if runs.is_empty() {
         return;
