@@ -1,8 +1,8 @@
 //! What timers add to the time of a program, against the least that a Linux process costs, in one interleaved session.
 //!
 //! The floor is clone as vfork does it, `execve`, `wait4` and nothing else (`speedup_agent::selftest::Floor`). In turn
-//! with it, in blocks whose order is drawn anew each round: the launcher with its output captured, the launcher with its
-//! output to `/dev/null`, std's `Command` (which is `posix_spawn` here) timed around the call, and hyperfine, where it is
+//! with it, in blocks whose order is drawn anew each round: the launcher with its output captured, with its output
+//! to `/dev/null`, with counters of the scheduler, in control groups of the run's own, std's `Command` (which is `posix_spawn` here) timed around the call, and hyperfine, where it is
 //! installed, by what it reports itself. A block is some runs in a row, because a process that was started for each run
 //! would find the caches that the others left.
 //!
@@ -20,10 +20,16 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use speedup_agent::launch::{Command, End, Launcher, Preparation, Sink};
 use speedup_agent::selftest::{Floor, Program};
+use speedup_core::metric::Metric;
 use speedup_core::seed::{Seed, shuffle};
 
 /// Runs of one timer in a row.
 const BLOCK: usize = 25;
+
+/// Counters of the scheduler.
+const COUNTERS: [Metric; 2] = [Metric::TaskClock, Metric::CpuMigrations];
+/// What needs control groups of the run's own.
+const GROUPS: [Metric; 2] = [Metric::MemoryPeak, Metric::TreeCpu];
 
 /// One timer: its name, and how it times a block of runs, in nanoseconds.
 struct Timer<'a> {
@@ -49,7 +55,7 @@ fn main() {
 }
 
 fn compare(name: &str, parent: &str, program: &Path, runs: usize) {
-    let [mut captured, mut silent] = [(); 2].map(|()| Launcher::new().unwrap());
+    let [mut captured, mut silent, mut counted, mut grouped] = [(); 4].map(|()| Launcher::new().unwrap());
     let floor = Floor::new(program).unwrap();
     let capture = Sink::Capture { limit: 1 << 20, keep: 4096 };
     let (mut switches, mut launched) = (0, 0);
@@ -58,11 +64,12 @@ fn compare(name: &str, parent: &str, program: &Path, runs: usize) {
         Timer::new("floor (vfork, wait4)", |block| each(&mut || floor.execute().unwrap(), block)),
         Timer::new("agent, output captured", |block| {
             launched += block;
-            each(&mut || launch(&mut captured, program, capture, &mut switches), block)
+            each(&mut || launch(&mut captured, program, capture, &[], &mut switches), block)
         }),
-        Timer::new("agent, output to null", |block| {
-            let mut ignored = 0;
-            each(&mut || launch(&mut silent, program, Sink::Null, &mut ignored), block)
+        Timer::new("agent, output to null", |block| each(&mut metered(&mut silent, program, &[]), block)),
+        Timer::new("agent, counters", |block| each(&mut metered(&mut counted, program, &COUNTERS), block)),
+        Timer::new("agent, control groups", |block| {
+            each(&mut metered(&mut grouped, program, &GROUPS), block)
         }),
         Timer::new("std Command (around)", |block| each(&mut || around_std(program), block)),
     ];
@@ -120,7 +127,13 @@ impl<'a> Timer<'a> {
     }
 }
 
-fn launch(launcher: &mut Launcher, program: &Path, sink: Sink, switches: &mut u64) -> u64 {
+fn launch(
+    launcher: &mut Launcher,
+    program: &Path,
+    sink: Sink,
+    metrics: &[Metric],
+    switches: &mut u64,
+) -> u64 {
     let minute = Duration::from_secs(60);
     let command = Command {
         argv: vec![program.into()],
@@ -130,12 +143,18 @@ fn launch(launcher: &mut Launcher, program: &Path, sink: Sink, switches: &mut u6
         kill_grace: minute,
         stdout: sink,
         stderr: sink,
+        metrics: metrics.to_vec(),
         preparation: Preparation::default(),
     };
     let execution = launcher.execute(&command, &AtomicBool::new(false)).unwrap();
     assert_eq!(execution.end, End::Exited(0));
     *switches += execution.agent_switches.voluntary + execution.agent_switches.involuntary;
     execution.wall_ns
+}
+
+/// A run whose output goes nowhere, with these metrics.
+fn metered(launcher: &mut Launcher, program: &Path, metrics: &[Metric]) -> impl FnMut() -> u64 {
+    move || launch(launcher, program, Sink::Null, metrics, &mut 0)
 }
 
 /// With nothing to change in the child, std uses `posix_spawn`.

@@ -8,21 +8,26 @@
 //! In reading order: `command` (what to run) and `execution` (what came of it), `image` (what `execve` is
 //! handed), `preparation` with `affinity`, `user` and `huge_pages` (how it is to execute), `child` (from clone
 //! to `execve`), `watch` (the wait), `output`, `quota` and `namespace` (where output goes), `survivors` and
-//! `mark` (nothing outlives its run), and below them `stack`, `signals`, `usage`, `clock`.
+//! `mark` (nothing outlives its run), `meters` with `counters`, `energy` and `cgroup` (what the host can tell of
+//! a run beside its time), and below them `stack`, `signals`, `usage`, `clock`.
 //!
 //! The clock is `CLOCK_MONOTONIC_RAW`: a freshly booted host is when NTP slews the plain monotonic clock most
 //! (chrony by up to 8 %), and a rate that drifts within a sample looks like a slower program. The raw clock's
 //! constant error of some parts in a million is the same for both versions on a host.
 
 mod affinity;
+mod cgroup;
 mod child;
 mod clock;
 mod command;
+mod counters;
+mod energy;
 mod execution;
 mod failure;
 mod huge_pages;
 mod image;
 mod mark;
+mod meters;
 mod namespace;
 mod output;
 mod preparation;
@@ -36,20 +41,23 @@ mod watch;
 
 pub use affinity::{CpuMask, allowed};
 pub use command::{Command, Sink};
-pub use execution::{End, Execution, Output, Switches, Usage};
+pub use execution::{End, Execution, Output, Readings, Switches, Usage};
 pub use failure::{LaunchError, Step};
 pub use huge_pages::NoHugePages;
 pub use preparation::{FailedStep, Preparation};
 pub use survivors::become_subreaper;
+pub use usage::forget_peak;
 pub use user::{User, UserError};
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
 use child::{Orders, Report};
 use image::Image;
 use mark::Mark;
+use meters::Meters;
 use output::Shelf;
 use rustix::fs::{Mode, OFlags};
 use signals::Blocked;
@@ -70,11 +78,17 @@ pub struct Launcher {
     null: OwnedFd,
     shelf: Shelf,
     mark: Mark,
+    meters: Meters,
 }
 
 impl Launcher {
     /// Makes this process fit to launch: see [`become_subreaper`].
     pub fn new() -> Result<Self, LaunchError> {
+        Self::rooted(Path::new("/"))
+    }
+
+    /// The same, with the files that tell of the host's energy under `root`.
+    pub fn rooted(root: &Path) -> Result<Self, LaunchError> {
         let tried = |tried| move |source| LaunchError::Host { tried, source };
         become_subreaper().map_err(tried("adopt orphans"))?;
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
@@ -84,6 +98,7 @@ impl Launcher {
             null,
             shelf: Shelf::default(),
             mark: Mark::of_this_process(),
+            meters: Meters::of(root),
         })
     }
 
@@ -101,6 +116,7 @@ impl Launcher {
             self.shelf.stderr(command.stderr, &mut self.stack).map_err(host("make room for stderr"))?;
         let report = Report::default();
         let null = self.null.as_fd();
+        let mut meters = self.meters.begin(&command.metrics);
         let blocked = Blocked::all();
         let orders = Orders {
             image: &image,
@@ -109,6 +125,7 @@ impl Launcher {
             stdout: stdout.as_ref().map_or(null, output::Spool::as_fd),
             stderr: stderr.as_ref().map_or(null, output::Spool::as_fd),
             mark: self.mark,
+            groups: meters.groups(),
             agent: rustix::process::getpid(),
             report: &report,
         };
@@ -125,6 +142,8 @@ impl Launcher {
             .until_gone(&report)
         });
         drop(blocked);
+        let wall_ns = ran.as_ref().map_or(0, |(seen, _)| seen.stopped_ns.saturating_sub(seen.started_ns));
+        meters.stop(wall_ns);
 
         let survivors = survivors::end(self.mark).map_err(host("end what the program left behind"))?;
         let (seen, gone) = ran.map_err(host("start or await the program"))?;
@@ -132,7 +151,7 @@ impl Launcher {
             return Err(failure::classify(step, errno, command, &image));
         }
         Ok(Execution {
-            wall_ns: seen.stopped_ns.saturating_sub(seen.started_ns),
+            wall_ns,
             usage: Usage {
                 max_rss_floor_bytes: before.max_rss_bytes.max(seen.agent.max_rss_bytes),
                 ..gone.usage
@@ -144,6 +163,7 @@ impl Launcher {
             survivors_left: survivors.left,
             failed_steps: report.trials.failed(),
             agent_switches: seen.agent.switches.since(before.switches),
+            readings: meters.finish(&report),
         })
     }
 }

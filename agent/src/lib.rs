@@ -5,9 +5,9 @@
 //! agent wakes, sends, receives or logs; the connection is kept alive by the kernels.
 //!
 //! In reading order: `service` (what starts, and the loop), `link` (the connection), `outbox` (reports on disk),
-//! `runner` (a work order into a record) on `workplace` (its directories), in `surroundings` (the environment that the plan
-//! wants, and how the host was) with [`launch`] (the instrument), [`selftest`] (what the instrument is worth), `probe`
-//! (what the host is).
+//! `runner` (a work order into a record) with `series` (what the output says) on `workplace` (its directories), in
+//! `surroundings` (the environment that the plan wants, and how the host was) with [`launch`] (the instrument),
+//! [`selftest`] (what the instrument is worth), `probe` (what the host is).
 
 pub mod launch;
 mod link;
@@ -15,6 +15,7 @@ mod outbox;
 mod probe;
 mod runner;
 pub mod selftest;
+mod series;
 mod service;
 mod stop;
 mod surroundings;

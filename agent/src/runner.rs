@@ -12,17 +12,21 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use speedup_core::conditions::{Conditions, Unmet};
 use speedup_core::disturbance::Disturbance;
 use speedup_core::environment::{EnvSize, PADDING, PageCache, Setting};
-use speedup_core::experiment::{KeepOutput, Metric};
+use speedup_core::experiment::KeepOutput;
 use speedup_core::host::HostFacts;
 use speedup_core::id::BootId;
 use speedup_core::message::Grant;
+use speedup_core::metric::{Absence, Metric, Stream};
 use speedup_core::record::{Failure, MAX_REASON_BYTES, Outcome, Output, Record};
 use speedup_core::template::TemplateError;
 use speedup_core::time::Span;
 use speedup_core::timer::TimerError;
 use speedup_core::work::{Resolved, WorkOrder};
 
-use crate::launch::{Command, End, Execution, LaunchError, Launcher, Preparation, Sink};
+use crate::launch::{
+    Command, End, Execution, LaunchError, Launcher, Preparation, Readings, Sink, Usage, forget_peak,
+};
+use crate::series;
 use crate::surroundings::{Established, Surroundings};
 use crate::workplace::Workplace;
 
@@ -76,15 +80,8 @@ impl Runner {
         let started_unix_ns = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let started_unix_ns = u64::try_from(started_unix_ns).unwrap_or(0);
         let done = self.attempt(grant, stop).unwrap_or_else(|NotExecuted(reason)| Record {
-            outcome: Outcome::NotExecuted { reason: cut(reason) },
             started_unix_ns,
-            metrics: BTreeMap::new(),
-            stdout: Output::default(),
-            stderr: Output::default(),
-            survivors: 0,
-            agent_switches: 0,
-            timer: None,
-            conditions: None,
+            ..Record::bare(Outcome::NotExecuted { reason: cut(reason) })
         });
         Record { timer: self.timer, ..done }
     }
@@ -97,6 +94,10 @@ impl Runner {
         self.set_up(order, &place, stop)?;
         let done = self.run(order, &place, stop);
         place.clear_work();
+        if !order.own_metrics.is_empty() {
+            // The whole output was in memory.
+            let _ = forget_peak();
+        }
         done
     }
 
@@ -125,7 +126,7 @@ impl Runner {
             unclean = unclean.or(cleanup.err());
             if let Some(failure) = judge(order, &execution) {
                 let failure = Failure::Warmup { number, failure: failure.words() };
-                return Ok(record(order, execution, Outcome::Failed(failure), None));
+                return Ok(record(order, execution, Outcome::Failed(failure), BTreeMap::new(), None));
             }
         }
         let launched = self.launch(order, &steps, place, stop, &established, Turn::Timed)?;
@@ -133,8 +134,14 @@ impl Runner {
         if let (Some(reason), Some(conditions)) = (unclean.or(cleanup.err()), &mut conditions) {
             conditions.disturbances.push(Disturbance::CleanupFailed { reason });
         }
-        let outcome = judge(order, &execution).map_or(Outcome::Measured, Outcome::Failed);
-        Ok(record(order, execution, outcome, conditions))
+        let series = match judge(order, &execution) {
+            Some(failure) => Err(failure),
+            None => series::read(&order.own_metrics, &execution),
+        };
+        Ok(match series {
+            Ok(series) => record(order, execution, Outcome::Measured, series, conditions),
+            Err(failure) => record(order, execution, Outcome::Failed(failure), BTreeMap::new(), conditions),
+        })
     }
 
     fn set_up(&mut self, order: &WorkOrder, place: &Workplace, stop: &AtomicBool) -> Result<(), NotExecuted> {
@@ -197,11 +204,14 @@ impl Runner {
         let mut variables = variables(&steps.program, &standing.work);
         let padding = pad(&mut variables, order.environment.env_size, order.env_padding);
         let env_bytes = size_of_variables(&variables);
-        let keep = usize::try_from(order.output.keep).unwrap_or(usize::MAX);
-        let sink = Sink::Capture { limit: order.output.limit, keep };
+        let sink = capture(order, order.output.keep);
         let preparation = established.preparation.clone();
         let command =
             command(&steps.program, variables, &standing.directory, order.timeout, sink, preparation);
+        let command = match turn {
+            Turn::WarmUp => command,
+            Turn::Timed => timed(order, command),
+        };
 
         let mut established = established.clone();
         established.unmet.extend(padding.err());
@@ -369,6 +379,23 @@ fn command(
         stdout: sink,
         stderr: sink,
         preparation,
+        metrics: Vec::new(),
+    }
+}
+
+fn capture(order: &WorkOrder, keep: u64) -> Sink {
+    Sink::Capture { limit: order.output.limit, keep: usize::try_from(keep).unwrap_or(usize::MAX) }
+}
+
+/// With all that is measured, and the streams whole from which metrics are read.
+fn timed(order: &WorkOrder, command: Command) -> Command {
+    let is_read = |stream| order.own_metrics.iter().any(|metric| metric.from == stream);
+    let sink = |stream, kept| if is_read(stream) { capture(order, order.output.limit) } else { kept };
+    Command {
+        stdout: sink(Stream::Stdout, command.stdout),
+        stderr: sink(Stream::Stderr, command.stderr),
+        metrics: order.metrics.clone(),
+        ..command
     }
 }
 
@@ -400,35 +427,25 @@ fn record(
     order: &WorkOrder,
     execution: Execution,
     outcome: Outcome,
+    series: BTreeMap<String, Vec<f64>>,
     conditions: Option<Box<Conditions>>,
 ) -> Record {
-    let usage = &execution.usage;
-    let value = |metric| match metric {
-        Metric::Wall => execution.wall_ns,
-        Metric::User => usage.user_ns,
-        Metric::System => usage.system_ns,
-        Metric::MaxRss => usage.max_rss_bytes,
-        Metric::MinorFaults => usage.minor_faults,
-        Metric::MajorFaults => usage.major_faults,
-        Metric::VoluntarySwitches => usage.switches.voluntary,
-        Metric::InvoluntarySwitches => usage.switches.involuntary,
-        Metric::BlockReads => usage.block_in,
-        Metric::BlockWrites => usage.block_out,
-    };
-    // Linux counts the agent's own memory as the program's until it has more: up to there its peak is not known.
-    let is_known = |metric| metric != Metric::MaxRss || usage.max_rss_bytes > usage.max_rss_floor_bytes;
-    let known = order.metrics.iter().copied().filter(|metric| is_known(*metric));
-    let metrics = known.map(|metric| (metric, value(metric))).collect();
+    let mut readings = execution.readings;
+    read_usage(&order.metrics, execution.wall_ns, &execution.usage, &mut readings);
     let ended = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let ended = u64::try_from(ended.as_nanos()).unwrap_or(0);
     let keep = match order.output.keep_of {
-        KeepOutput::All => true,
-        KeepOutput::Failed => outcome != Outcome::Measured,
+        KeepOutput::All => order.output.keep,
+        KeepOutput::Failed if outcome != Outcome::Measured => order.output.keep,
+        KeepOutput::Failed => 0,
     };
     Record {
         outcome,
         started_unix_ns: ended.saturating_sub(execution.wall_ns),
-        metrics,
+        metrics: readings.values,
+        user_only: readings.user_only,
+        absent: readings.absent,
+        series,
         stdout: output(execution.stdout, keep),
         stderr: output(execution.stderr, keep),
         survivors: execution.survivors_killed,
@@ -438,11 +455,50 @@ fn record(
     }
 }
 
-fn output(captured: Option<crate::launch::Output>, keep: bool) -> Output {
-    captured.map_or_else(Output::default, |output| Output {
-        bytes: output.bytes,
-        blake3: *output.blake3.as_bytes(),
-        kept: if keep { output.head } else { Vec::new() },
+/// Adds what the clock and `wait4` say of the wanted metrics.
+fn read_usage(wanted: &[Metric], wall_ns: u64, usage: &Usage, readings: &mut Readings) {
+    for &metric in wanted {
+        let value = match metric {
+            Metric::Wall => wall_ns,
+            Metric::User => usage.user_ns,
+            Metric::System => usage.system_ns,
+            // Linux counts the agent's own memory as the program's until it has more: up to there its peak is not known.
+            Metric::MaxRss if usage.max_rss_bytes <= usage.max_rss_floor_bytes => {
+                readings.absent.insert(metric, Absence::BelowFloor);
+                continue;
+            }
+            Metric::MaxRss => usage.max_rss_bytes,
+            Metric::MinorFaults => usage.minor_faults,
+            Metric::MajorFaults => usage.major_faults,
+            Metric::VoluntarySwitches => usage.switches.voluntary,
+            Metric::InvoluntarySwitches => usage.switches.involuntary,
+            Metric::BlockReads => usage.block_in,
+            Metric::BlockWrites => usage.block_out,
+            Metric::Instructions
+            | Metric::Cycles
+            | Metric::CacheReferences
+            | Metric::CacheMisses
+            | Metric::Branches
+            | Metric::BranchMisses
+            | Metric::TaskClock
+            | Metric::CpuMigrations
+            | Metric::EnergyPackage
+            | Metric::EnergyDram
+            | Metric::MemoryPeak
+            | Metric::TreeCpu
+            | Metric::TreeUser
+            | Metric::TreeSystem => continue,
+        };
+        readings.values.insert(metric, value);
+    }
+}
+
+/// The stream as it is reported, with the first `keep` of its bytes: it may have been captured whole.
+fn output(captured: Option<crate::launch::Output>, keep: u64) -> Output {
+    captured.map_or_else(Output::default, |mut output| {
+        output.head.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
+        output.head.shrink_to_fit();
+        Output { bytes: output.bytes, blake3: *output.blake3.as_bytes(), kept: output.head }
     })
 }
 

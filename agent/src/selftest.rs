@@ -335,6 +335,7 @@ fn command(argv: Vec<std::ffi::OsString>) -> Command {
         kill_grace: PATIENCE,
         stdout: Sink::Null,
         stderr: Sink::Null,
+        metrics: Vec::new(),
         preparation: Preparation::default(),
     }
 }

@@ -260,7 +260,7 @@ impl Service {
         match action {
             Action::Send(message) => self.say(message),
             // A report that cannot be kept is still sent; then the agent ends.
-            Action::Keep(report) => self.broken = self.outbox(|outbox| outbox.keep(report)).err(),
+            Action::Keep(report) => self.broken = self.outbox(|outbox| outbox.keep(*report)).err(),
             Action::Forget(lease) => {
                 self.backoff = BACKOFF.0;
                 self.outbox(|outbox| outbox.forget(lease))?;

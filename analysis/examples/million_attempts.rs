@@ -11,7 +11,7 @@ use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use speedup_core::lease::{Evidence, Lease};
 use speedup_core::plan::Plan;
 use speedup_core::plan_file;
-use speedup_core::record::{Outcome, Output, Record};
+use speedup_core::record::{Outcome, Record};
 use speedup_core::seed::{Seed, below};
 use speedup_core::time::Timestamp;
 use std::error::Error;
@@ -86,16 +86,6 @@ fn attempt(run: u32, cell: u32, wall_ns: u64) -> Result<EndedAttempt, Box<dyn Er
         evidence,
     };
     let metrics = [(Metric::Wall, wall_ns), (Metric::User, wall_ns), (Metric::MaxRss, 4 << 20)];
-    let record = Record {
-        outcome: Outcome::Measured,
-        started_unix_ns: 0,
-        metrics: metrics.into_iter().collect(),
-        stdout: Output::default(),
-        stderr: Output::default(),
-        survivors: 0,
-        agent_switches: 0,
-        timer: None,
-        conditions: None,
-    };
+    let record = Record { metrics: metrics.into_iter().collect(), ..Record::bare(Outcome::Measured) };
     Ok(EndedAttempt { lease, cell, ended: Timestamp(1), end: AttemptEnd::Reported(record) })
 }

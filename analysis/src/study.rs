@@ -19,6 +19,7 @@ mod comparison;
 mod condition;
 pub mod count;
 mod independence;
+mod lacking;
 mod method;
 mod metric;
 mod mishap;
@@ -142,7 +143,7 @@ impl Study {
                         cell.fresh += u64::from(lease.evidence.served_in_scope == 0);
                         cell.outlived += u64::from(record.survivors > 0);
                         cell.conditions.measured(record.conditions.as_deref());
-                        cell.measured(run, host, record);
+                        cell.measured(run, host, record, &self.plan.experiment.own_metrics);
                     }
                     Outcome::Failed(failure) => cell.mishaps.failed(run, failure, record),
                     Outcome::NotExecuted { reason } => {

@@ -4,6 +4,8 @@
 //! with `counts` = true), `failed`, `abandoned`, `cancelled`, or `open`. All other rows are attempts that were lost and
 //! reports that came too late; each says in `why_not` why it does not count.
 //!
+//! Of an experiment's own metrics CSV has the values of a run's iterations with `;` between, JSON lines an array.
+//!
 //! In reading order: `row` (what a row is), `column` (what it shows), `sheet` (which rows there are), `writer`.
 
 mod column;

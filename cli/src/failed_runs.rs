@@ -190,17 +190,7 @@ mod tests {
 
     fn record(stderr: &[u8]) -> Record {
         let stderr = Output { kept: stderr.to_vec(), ..Output::default() };
-        Record {
-            outcome: Outcome::Measured,
-            started_unix_ns: 0,
-            metrics: BTreeMap::new(),
-            stdout: Output::default(),
-            stderr,
-            survivors: 0,
-            agent_switches: 0,
-            timer: None,
-            conditions: None,
-        }
+        Record { stderr, ..Record::bare(Outcome::Measured) }
     }
 
     #[test]

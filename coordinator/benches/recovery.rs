@@ -17,6 +17,7 @@ use speedup_coordinator::{Options, start};
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, ExperimentId};
 use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
+use speedup_core::message::Report;
 use speedup_core::plan::Plan;
 use speedup_core::time::Timestamp;
 use speedup_journal::{Journal, JournalId, PayloadVersion};
@@ -101,7 +102,8 @@ fn write(data: &Path, runs: u32) -> Result<(), Failure> {
             };
             let (lease, executed_by) = (lease.epoch, speaker.epoch);
             handle(Command::Started { speaker: speaker.clone(), lease })?;
-            handle(Command::Report { speaker: speaker.clone(), lease, executed_by, record: record() })?;
+            let report = Box::new(Report { lease, executed_by, record: record() });
+            handle(Command::Report { speaker: speaker.clone(), report })?;
         }
     }
     journal.sync()?;

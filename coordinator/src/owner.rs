@@ -7,7 +7,7 @@ use speedup_core::event::{EndedAttempt, Event};
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, HostId};
 use speedup_core::machine::{Command, Effect, Machine, Refusal, Speaker};
-use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant, Report};
+use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant};
 use speedup_core::work::WorkOrder;
 use tokio::sync::{mpsc, oneshot};
 
@@ -198,9 +198,7 @@ impl Owner {
         let command = match message {
             AgentMessage::Ask => Command::Ask(speaker),
             AgentMessage::Started { lease } => Command::Started { speaker, lease },
-            AgentMessage::Report(Report { lease, executed_by, record }) => {
-                Command::Report { speaker, lease, executed_by, record }
-            }
+            AgentMessage::Report(report) => Command::Report { speaker, report },
             // The door takes the first message of a session; another Join is out of order.
             AgentMessage::Join { .. } => return,
         };

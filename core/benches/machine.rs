@@ -20,6 +20,7 @@ use speedup_core::experiment::{
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId};
 use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
+use speedup_core::message::Report;
 use speedup_core::plan::Plan;
 use speedup_core::record::{Outcome, Output, Record};
 use speedup_core::seed::Seed;
@@ -81,12 +82,8 @@ fn decisions_per_second(policy: Policy, hosts: u32, runs: u32) -> f64 {
             granted += 1;
             let started = Command::Started { speaker: speaker.clone(), lease };
             machine.handle(now(), started).expect("its own lease");
-            let report = Command::Report {
-                speaker: speaker.clone(),
-                lease,
-                executed_by: speaker.epoch,
-                record: record(),
-            };
+            let report = Box::new(Report { lease, executed_by: speaker.epoch, record: record() });
+            let report = Command::Report { speaker: speaker.clone(), report };
             machine.handle(now(), report).expect("its own lease");
             decisions += 2;
             done += 1;
@@ -121,17 +118,14 @@ fn join(machine: &mut Machine, now: Timestamp, number: u32) -> Speaker {
 fn record() -> Record {
     let stream = Output { bytes: 1_024, blake3: [7; 32], kept: Vec::new() };
     Record {
-        outcome: Outcome::Measured,
         started_unix_ns: 1,
         metrics: [Metric::Wall, Metric::User, Metric::System, Metric::MaxRss]
             .map(|metric| (metric, 1))
             .into(),
         stdout: stream.clone(),
         stderr: stream,
-        survivors: 0,
         agent_switches: 1,
-        timer: None,
-        conditions: None,
+        ..Record::bare(Outcome::Measured)
     }
 }
 
@@ -157,6 +151,7 @@ fn experiment(policy: Policy, benchmarks: u32, runs: u32) -> Experiment {
         drawn: None,
         runs,
         metrics: vec![Metric::Wall],
+        own_metrics: Vec::new(),
         independence: Independence { policy, scope: Scope::Benchmark },
         analysis: AnalysisChoice { confidence: 0.95, weights: Weights::Equal, precision: 0.05 },
         setup: None,

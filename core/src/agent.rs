@@ -35,7 +35,7 @@ pub enum Action {
     /// Say something to the coordinator.
     Send(AgentMessage),
     /// Put a report into the outbox, durably.
-    Keep(Report),
+    Keep(Box<Report>),
     /// Take an acknowledged report out of the outbox.
     Forget(LeaseEpoch),
     /// Remember the start, durably: it was raised above one that the coordinator knows.
@@ -145,7 +145,8 @@ impl Agent {
     }
 
     fn say_again(&self) -> Vec<Action> {
-        let reports = self.outbox.values().cloned().map(|report| Action::Send(AgentMessage::Report(report)));
+        let say = |report: &Report| Action::Send(AgentMessage::Report(Box::new(report.clone())));
+        let reports = self.outbox.values().map(say);
         reports.chain(self.ask()).collect()
     }
 
@@ -175,9 +176,9 @@ impl Agent {
         let Some(lease) = self.executing.take() else { return Vec::new() };
         let report = Report { lease, executed_by: self.epoch, record };
         self.outbox.insert(lease, report.clone());
-        let mut actions = vec![Action::Keep(report.clone())];
+        let mut actions = vec![Action::Keep(Box::new(report.clone()))];
         if self.link == Link::Joined {
-            actions.push(Action::Send(AgentMessage::Report(report)));
+            actions.push(Action::Send(AgentMessage::Report(Box::new(report))));
         }
         actions.extend(self.ask());
         actions

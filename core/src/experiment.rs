@@ -16,6 +16,7 @@ use crate::id::{BenchmarkIndex, VersionIndex};
 use crate::seed::Seed;
 use crate::time::Span;
 
+pub use crate::metric::{Metric, OwnMetric};
 pub use problem::{ExperimentError, Fault, MAX_PROBLEMS, Place, Problem};
 pub(crate) use problem::{excerpt, quoted};
 
@@ -72,6 +73,8 @@ pub struct Experiment {
     pub runs: u32,
     /// What is measured.
     pub metrics: Vec<Metric>,
+    /// What is read from the output, in the plan's order.
+    pub own_metrics: Vec<OwnMetric>,
     /// What "fresh" means.
     pub independence: Independence,
     /// The comparison to be made.
@@ -165,80 +168,6 @@ impl Expectation {
                 AcceptedExits::These(codes) => codes.contains(&code),
                 AcceptedExits::All => true,
             }
-    }
-}
-
-/// What is measured in a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Metric {
-    /// Exec to exit, nanoseconds of the monotonic clock.
-    Wall,
-    /// CPU time in user mode, nanoseconds.
-    User,
-    /// CPU time in the kernel, nanoseconds.
-    System,
-    /// Peak resident memory, bytes.
-    MaxRss,
-    /// Page faults without I/O.
-    MinorFaults,
-    /// Page faults with I/O.
-    MajorFaults,
-    /// Context switches the program asked for by waiting.
-    VoluntarySwitches,
-    /// Context switches the program did not ask for.
-    InvoluntarySwitches,
-    /// Blocks of 512 bytes read.
-    BlockReads,
-    /// Blocks of 512 bytes written.
-    BlockWrites,
-}
-
-impl Metric {
-    /// All of them, in the order of tables and exports.
-    pub const ALL: [Self; 10] = [
-        Self::Wall,
-        Self::User,
-        Self::System,
-        Self::MaxRss,
-        Self::MinorFaults,
-        Self::MajorFaults,
-        Self::VoluntarySwitches,
-        Self::InvoluntarySwitches,
-        Self::BlockReads,
-        Self::BlockWrites,
-    ];
-
-    /// The name in plan files and exports, where the unit is the last word.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Wall => "wall",
-            Self::User => "user",
-            Self::System => "system",
-            Self::MaxRss => "max_rss",
-            Self::MinorFaults => "minor_faults",
-            Self::MajorFaults => "major_faults",
-            Self::VoluntarySwitches => "voluntary_switches",
-            Self::InvoluntarySwitches => "involuntary_switches",
-            Self::BlockReads => "block_reads",
-            Self::BlockWrites => "block_writes",
-        }
-    }
-
-    /// The column of an export: the name with its unit.
-    pub const fn column(self) -> &'static str {
-        match self {
-            Self::Wall => "wall_ns",
-            Self::User => "user_ns",
-            Self::System => "system_ns",
-            Self::MaxRss => "max_rss_bytes",
-            Self::MinorFaults
-            | Self::MajorFaults
-            | Self::VoluntarySwitches
-            | Self::InvoluntarySwitches
-            | Self::BlockReads
-            | Self::BlockWrites => self.name(),
-        }
     }
 }
 

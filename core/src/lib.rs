@@ -7,8 +7,8 @@
 //!
 //! 1. [`id`], [`time`], [`seed`]: what everything is named, dated and drawn by;
 //! 2. [`plan_file`] → [`experiment`] → [`plan`]: from the text a user writes to every run in its order;
-//! 3. [`work`], [`record`], [`message`]: what an agent is told to do, and what it says was done; [`environment`] with
-//!    [`cpu_set`]: under which circumstances; [`conditions`] with [`disturbance`]: under which it was;
+//! 3. [`metric`], [`work`], [`record`], [`message`]: what an agent is told to do, and what it says was done;
+//!    [`environment`] with [`cpu_set`]: under which circumstances; [`conditions`] with [`disturbance`]: under which it was;
 //! 4. [`host`], [`timer`], [`lease`], [`run`], [`event`]: the state of the world and what changes it;
 //! 5. [`machine`]: the coordinator's machine, [`agent`]: the agent's;
 //! 6. [`journal`]: the format in which events are kept.
@@ -28,6 +28,7 @@ pub mod journal;
 pub mod lease;
 pub mod machine;
 pub mod message;
+pub mod metric;
 pub mod plan;
 pub mod plan_file;
 pub mod record;

@@ -26,8 +26,8 @@ use crate::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded, Tally};
 use crate::host::{Host, HostFacts};
 use crate::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch, RunIndex};
 use crate::lease::Lease;
+use crate::message::Report;
 use crate::plan::Plan;
-use crate::record::Record;
 use crate::run::{HostNumber, RunState};
 use crate::time::{Span, Timestamp};
 use queue::Queue;
@@ -106,12 +106,8 @@ pub enum Command {
     Report {
         /// Who.
         speaker: Speaker,
-        /// Under which lease.
-        lease: LeaseEpoch,
-        /// Which start of the agent executed it; an earlier one than the speaker's after a restart.
-        executed_by: AgentEpoch,
-        /// What was done.
-        record: Record,
+        /// What.
+        report: Box<Report>,
     },
     /// Time passed.
     Tick,

@@ -27,7 +27,7 @@ pub enum AgentMessage {
         lease: LeaseEpoch,
     },
     /// An attempt is over.
-    Report(Report),
+    Report(Box<Report>),
 }
 
 /// An attempt is over.
@@ -35,7 +35,7 @@ pub enum AgentMessage {
 pub struct Report {
     /// Under which lease.
     pub lease: LeaseEpoch,
-    /// Which start of the agent executed it.
+    /// Which start of the agent executed it; an earlier one than the speaker's after a restart.
     pub executed_by: AgentEpoch,
     /// What was done.
     pub record: Record,

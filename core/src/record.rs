@@ -1,11 +1,11 @@
 //! What an agent says was done: the record of one attempt.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::conditions::Conditions;
-use crate::experiment::Metric;
+use crate::metric::{Absence, Metric};
 use crate::time::Span;
 use crate::timer::TimerError;
 
@@ -34,6 +34,32 @@ pub struct Record {
     /// The conditions of the timed execution; absent when there was none, and in records of earlier releases.
     #[serde(default)]
     pub conditions: Option<Box<Conditions>>,
+    /// Metrics whose values lack what happened in the kernel, because the agent may not count there.
+    pub user_only: BTreeSet<Metric>,
+    /// Why metrics that the plan wants have no value. No metric is both here and in `metrics`.
+    pub absent: BTreeMap<Metric, Absence>,
+    /// The values of the plan's own metrics by their names, one an iteration, in the order of the output; finite.
+    pub series: BTreeMap<String, Vec<f64>>,
+}
+
+impl Record {
+    /// A record of an attempt of which nothing is known but how it ended.
+    pub fn bare(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            started_unix_ns: 0,
+            metrics: BTreeMap::new(),
+            stdout: Output::default(),
+            stderr: Output::default(),
+            survivors: 0,
+            agent_switches: 0,
+            timer: None,
+            conditions: None,
+            user_only: BTreeSet::new(),
+            absent: BTreeMap::new(),
+            series: BTreeMap::new(),
+        }
+    }
 }
 
 /// How an attempt ended.
@@ -82,6 +108,13 @@ pub enum Failure {
         /// The plan's limit in bytes.
         limit: u64,
     },
+    /// Its output has no value of one of the plan's own metrics.
+    NoValue {
+        /// The metric's name.
+        metric: String,
+        /// What was found instead.
+        reason: String,
+    },
     /// A warm-up failed, so the run was not begun.
     Warmup {
         /// Which, from 1.
@@ -100,6 +133,7 @@ impl Failure {
             Self::TimedOut { limit } => format!("did not end within {limit}"),
             Self::WrongOutput { .. } => "standard output differs from what the plan expects".to_owned(),
             Self::TooMuchOutput { limit } => format!("wrote more than the {limit} bytes the plan allows"),
+            Self::NoValue { metric, reason } => format!("no value of {metric}: {reason}"),
             Self::Warmup { number, failure } => format!("warm-up {number} failed: {failure}"),
         }
     }
@@ -112,6 +146,7 @@ impl Failure {
             Self::TimedOut { .. } => "timeout",
             Self::WrongOutput { .. } => "wrong_output",
             Self::TooMuchOutput { .. } => "too_much_output",
+            Self::NoValue { .. } => "no_value",
             Self::Warmup { .. } => "warmup",
         }
     }

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use crate::environment::{EnvSize, Environment};
-use crate::experiment::{Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, Setup};
+use crate::experiment::{
+    Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, OwnMetric, Setup,
+};
 use crate::id::RunIndex;
 use crate::plan::Cell;
 use crate::seed::below;
@@ -40,6 +42,8 @@ pub struct WorkOrder {
     pub env_padding: Option<u32>,
     /// What is measured.
     pub metrics: Vec<Metric>,
+    /// What is read from the output.
+    pub own_metrics: Vec<OwnMetric>,
     /// What becomes of the output.
     pub output: OutputChoice,
 }
@@ -88,6 +92,7 @@ impl WorkOrder {
             environment: experiment.environment.clone(),
             env_padding: env_padding(experiment, run),
             metrics: experiment.metrics.clone(),
+            own_metrics: experiment.own_metrics.clone(),
             output: experiment.output,
         }
     }

@@ -3,7 +3,8 @@
 
 /// Most bytes of a message from a user: an experiment of 100 000 benchmarks fits.
 pub const MAX_REQUEST_BYTES: usize = 64 << 20;
-/// Most bytes of a message from an agent: a report with both streams of output kept whole.
+/// Most bytes of a message from an agent: a report with both streams of output kept whole, and as many values of
+/// own metrics as a run may have.
 pub const MAX_AGENT_MESSAGE_BYTES: usize = 4 << 20;
 /// Most bytes of a list of CPUs: every second of 8,192 by its own number.
 pub const MAX_CPU_LIST_BYTES: usize = 20 << 10;

@@ -106,7 +106,6 @@ struct Packet {
     message: Message,
 }
 
-#[expect(clippy::large_enum_variant, reason = "a bag of few messages")]
 #[derive(Clone, Debug)]
 enum Message {
     Up(AgentMessage),

@@ -172,6 +172,7 @@ fn experiment(
         drawn: None,
         runs: 1 + below(3, random) as u32,
         metrics: vec![Metric::Wall],
+        own_metrics: Vec::new(),
         independence: Independence { policy, scope },
         analysis: AnalysisChoice { confidence: 0.95, weights: SuiteWeights::Equal, precision: 0.05 },
         setup: None,

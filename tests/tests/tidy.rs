@@ -55,7 +55,7 @@ fn the_dependency_law_holds() {
         ("speedup-analysis", &["speedup-core"][..]),
         ("speedup-analysis-service", &["speedup-core", "speedup-proto", "speedup-analysis"][..]),
         ("speedup-coordinator", &["speedup-core", "speedup-journal", "speedup-proto"][..]),
-        ("speedup-agent", &["speedup-core", "speedup-journal", "speedup-proto"][..]),
+        ("speedup-agent", &["speedup-core", "speedup-formats", "speedup-journal", "speedup-proto"][..]),
     ]);
     let found = dependencies();
     for (name, allowed) in law {

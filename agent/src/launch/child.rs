@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
 
 use rustix::process::{Pid, Signal};
 
+use super::cgroup::{Groups, MOST_GROUPS};
 use super::clock;
 use super::failure::Step;
 use super::image::Image;
@@ -33,6 +34,8 @@ pub(super) struct Orders<'a> {
     pub stdout: BorrowedFd<'a>,
     pub stderr: BorrowedFd<'a>,
     pub mark: Mark,
+    /// The control groups that it joins.
+    pub groups: &'a Groups,
     /// Its parent: if that is another by then, the agent is gone.
     pub agent: Pid,
     pub report: &'a Report,
@@ -46,6 +49,8 @@ pub(super) struct Report {
     errno: AtomicI32,
     /// What was tried and failed.
     pub trials: Trials,
+    /// Why control groups were not joined; 0 where they were.
+    joining: [AtomicI32; MOST_GROUPS],
 }
 
 impl Report {
@@ -58,6 +63,20 @@ impl Report {
     pub(super) fn failure(&self) -> Option<(Step, i32)> {
         let step = Step::from_code(self.failed_step.load(Ordering::Acquire))?;
         Some((step, self.errno.load(Ordering::Acquire)))
+    }
+
+    /// Notes in the child that it could not join the control group of this number. That is no failure: it is measured
+    /// without.
+    pub(super) fn not_joined(&self, number: usize, errno: rustix::io::Errno) {
+        if let Some(joining) = self.joining.get(number) {
+            joining.store(errno.raw_os_error(), Ordering::Release);
+        }
+    }
+
+    /// Why the control group of this number was not joined, if so. To be asked when the child is gone.
+    pub(super) fn errno_of_joining(&self, number: usize) -> Option<i32> {
+        let errno = self.joining.get(number)?.load(Ordering::Acquire);
+        (errno != 0).then_some(errno)
     }
 }
 
@@ -136,6 +155,7 @@ fn prepare(orders: &Orders<'_>) -> Result<(), (Step, rustix::io::Errno)> {
     rustix::process::setpgid(None, None).map_err(at(Step::Group))?;
     signals::reset_in_child();
     orders.mark.set_in_child().map_err(at(Step::Mark))?;
+    orders.groups.join_in_child(orders.report);
     rustix::thread::set_no_new_privs(true).map_err(at(Step::Privileges))?;
     rustix::process::chdir(orders.image.directory_c()).map_err(at(Step::Directory))?;
     rustix::stdio::dup2_stdin(orders.stdin).map_err(at(Step::Streams))?;

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use speedup_core::metric::Metric;
+
 use super::preparation::Preparation;
 
 /// One command with everything that it sees of its surroundings.
@@ -26,6 +28,8 @@ pub struct Command {
     pub stderr: Sink,
     /// How it is to execute.
     pub preparation: Preparation,
+    /// What else is to be measured; the clock's and `wait4`'s are measured anyway.
+    pub metrics: Vec<Metric>,
 }
 
 /// Where an output stream goes.

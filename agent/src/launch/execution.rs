@@ -1,5 +1,9 @@
 //! What came of a command.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use speedup_core::metric::{Absence, Metric};
+
 use super::preparation::FailedStep;
 
 /// One command, executed and timed.
@@ -25,6 +29,30 @@ pub struct Execution {
     /// Context switches of the agent's process from before the clone until the end was seen. A silent agent
     /// has one voluntary switch, into the wait.
     pub agent_switches: Switches,
+    /// What the other meters of the host say.
+    pub readings: Readings,
+}
+
+/// What was read for the metrics that the command asked for beside those of the clock and of `wait4`: each has a value or
+/// is absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Readings {
+    /// The values, in their metrics' units.
+    pub values: BTreeMap<Metric, u64>,
+    /// Those of them that lack what happened in the kernel.
+    pub user_only: BTreeSet<Metric>,
+    /// Why others have none.
+    pub absent: BTreeMap<Metric, Absence>,
+}
+
+impl Readings {
+    pub(super) fn is_absent(&mut self, metric: Metric, absence: Absence) {
+        self.absent.insert(metric, absence);
+    }
+
+    pub(super) fn are_absent(&mut self, metrics: &[Metric], absence: &Absence) {
+        self.absent.extend(metrics.iter().map(|metric| (*metric, absence.clone())));
+    }
 }
 
 /// How a command ended.

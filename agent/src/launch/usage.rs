@@ -42,6 +42,13 @@ pub(super) fn own() -> Usage {
     usage(&rusage)
 }
 
+/// Forgets the largest memory that this process ever had, as far as it has given it back: Linux counts that peak as the
+/// program's, so that a smaller program's own could not be told (see [`Usage::max_rss_bytes`]). Where the host does not
+/// allow it the peak stays, and is reckoned with.
+pub fn forget_peak() -> io::Result<()> {
+    std::fs::write("/proc/self/clear_refs", "5")
+}
+
 fn end(status: i32) -> End {
     if libc::WIFSIGNALED(status) {
         End::Signaled { signal: libc::WTERMSIG(status), core_dumped: libc::WCOREDUMP(status) }

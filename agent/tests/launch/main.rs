@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod end;
+mod meters;
 mod output;
 mod preparation;
 mod start;
@@ -27,6 +28,7 @@ fn command(argv: &[&str]) -> Command {
         stdout: CAPTURE,
         stderr: CAPTURE,
         preparation: Preparation::default(),
+        metrics: Vec::new(),
     }
 }
 

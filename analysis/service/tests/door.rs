@@ -9,7 +9,7 @@ use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use speedup_core::lease::{Evidence, Lease};
 use speedup_core::plan::Plan;
 use speedup_core::plan_file;
-use speedup_core::record::{Outcome, Output, Record};
+use speedup_core::record::{Outcome, Record};
 use speedup_core::seed::Seed;
 use speedup_core::time::Timestamp;
 use speedup_proto::convert::{ExperimentStatus, ExportPart, StatusPhase, experiment_id, id_bytes};
@@ -111,17 +111,7 @@ fn attempt(plan: &Plan, run: u32) -> EndedAttempt {
         started: None,
         evidence,
     };
-    let record = Record {
-        outcome: Outcome::Measured,
-        started_unix_ns: 1,
-        metrics: [(Metric::Wall, wall_ns)].into(),
-        stdout: Output::default(),
-        stderr: Output::default(),
-        survivors: 0,
-        agent_switches: 0,
-        timer: None,
-        conditions: None,
-    };
+    let record = Record { metrics: [(Metric::Wall, wall_ns)].into(), ..Record::bare(Outcome::Measured) };
     EndedAttempt { lease, cell, ended: Timestamp(2), end: AttemptEnd::Reported(record) }
 }
 

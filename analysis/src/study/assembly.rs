@@ -10,9 +10,10 @@ use super::metric::MetricReport;
 use super::report::{Head, MishapTotals, Report, SCHEMA_VERSION, State};
 use super::suite::{Suite, SuiteReport};
 use super::warning::Warnings;
-use super::{Phase, Standing, Study, proportion};
+use super::{Phase, Standing, Study, lacking, proportion};
 use crate::{ConfidenceLevel, FisherExact, Sample, Selection, SuiteMember, Weights};
-use speedup_core::experiment::{self, Experiment, Metric};
+use speedup_core::experiment::{self, Experiment};
+use speedup_core::metric::Metric;
 use speedup_core::time::Timestamp;
 use std::collections::BTreeMap;
 
@@ -37,6 +38,8 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Report {
     warn_of_losses(&sampled, &totals, head.may_be_extended(), &mut warnings);
     warn_of_survivors(&sampled, &mut warnings);
     warn_of_conditions(&sampled, experiment, level, &mut warnings);
+    let records: Vec<_> = sampled.iter().map(|sampled| (sampled.name, sampled.records)).collect();
+    lacking::warn(&records, &experiment.own_metrics, &mut warnings);
     let benchmarks: Vec<BenchmarkReport> =
         sampled.iter().map(|sampled| benchmark(sampled, study, level, &mut warnings)).collect();
     let selection = selection(study);
@@ -44,13 +47,15 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Report {
         .map(|version| suite(study, &sampled, &benchmarks, version, level, selection, &mut warnings));
     let suites = suites.collect();
     let others = experiment.metrics.iter().filter(|metric| **metric != Metric::Wall);
-    let rows = || sampled.iter().map(|sampled| (sampled.name, sampled.records));
+    let rows = || records.iter().copied();
+    let own = experiment.own_metrics.iter().enumerate();
+    let own = own.map(|(place, metric)| MetricReport::of_own(place, metric, rows()));
     let from_plan = level.get() == experiment.analysis.confidence;
     Report {
         schema_version: SCHEMA_VERSION,
         suites,
         independence,
-        metrics: others.map(|metric| MetricReport::new(*metric, rows())).collect(),
+        metrics: others.map(|metric| MetricReport::new(*metric, rows())).chain(own).collect(),
         mishaps: totals,
         warnings: warnings.into_list(),
         method: MethodReport::new(experiment, level, from_plan, benchmarks.len() as u64),

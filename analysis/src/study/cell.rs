@@ -3,8 +3,8 @@
 use super::condition::ConditionCounts;
 use super::mishap::Mishaps;
 use crate::{Sample, SampleError};
-use speedup_core::experiment::Metric;
 use speedup_core::id::RunIndex;
+use speedup_core::metric::{Absence, Metric, OwnMetric};
 use speedup_core::record::Record;
 use speedup_core::timer::TimerError;
 use std::collections::BTreeMap;
@@ -25,6 +25,20 @@ pub(super) struct CellRecords {
     /// What was not measured.
     pub(super) mishaps: Mishaps,
     readings: BTreeMap<Metric, Vec<Reading>>,
+    /// The means of the runs' iterations, by the place of the own metric in the plan.
+    means: BTreeMap<usize, Vec<Mean>>,
+    /// Measured runs in which a metric has no value, by metric and the code of the reason, with the reason of the first
+    /// of them in the plan's order.
+    pub(super) absent: BTreeMap<(Metric, &'static str), Absent>,
+    /// Measured runs in which a metric lacks what happened in the kernel.
+    pub(super) user_only: BTreeMap<Metric, u64>,
+}
+
+/// Runs in which a metric has no value for one reason.
+#[derive(Clone, Debug)]
+pub(super) struct Absent {
+    pub(super) runs: u64,
+    pub(super) first: (RunIndex, Absence),
 }
 
 /// One observation.
@@ -34,9 +48,31 @@ struct Reading {
     value: u64,
 }
 
+/// The mean of the iterations of a run.
+#[derive(Clone, Copy, Debug)]
+struct Mean {
+    run: RunIndex,
+    value: f64,
+}
+
+impl Absent {
+    /// None so far; `first` may be the first.
+    pub(super) fn of(first: &(RunIndex, Absence)) -> Self {
+        Self { runs: 0, first: first.clone() }
+    }
+
+    /// Adds more of them.
+    pub(super) fn add(&mut self, more: &Self) {
+        self.runs += more.runs;
+        if more.first.0 < self.first.0 {
+            self.first = more.first.clone();
+        }
+    }
+}
+
 impl CellRecords {
-    /// Keeps the metrics of a measured run.
-    pub(super) fn measured(&mut self, run: RunIndex, host: u32, record: &Record) {
+    /// Keeps the metrics of a measured run; `own` are those that the plan adds.
+    pub(super) fn measured(&mut self, run: RunIndex, host: u32, record: &Record, own: &[OwnMetric]) {
         self.hosts.push(host);
         // Of two that are as large, always the same one: attempts come in any order.
         let size = |timer: &TimerError| (timer.near_ns(), timer.bias_ns);
@@ -44,6 +80,37 @@ impl CellRecords {
         for (metric, &value) in &record.metrics {
             self.readings.entry(*metric).or_default().push(Reading { run, value });
         }
+        for (place, metric) in own.iter().enumerate() {
+            let iterations = record.series.get(&metric.name).cloned().unwrap_or_default();
+            if let Ok(iterations) = Sample::new(iterations) {
+                self.means.entry(place).or_default().push(Mean { run, value: iterations.mean() });
+            }
+        }
+        for metric in &record.user_only {
+            *self.user_only.entry(*metric).or_default() += 1;
+        }
+        for (metric, absence) in &record.absent {
+            let one = Absent { runs: 1, first: (run, absence.clone()) };
+            let all = self.absent.entry((*metric, absence.code())).or_insert_with(|| Absent::of(&one.first));
+            all.add(&one);
+        }
+    }
+
+    /// The metrics that have a value in some run.
+    pub(super) fn metrics(&self) -> impl Iterator<Item = Metric> {
+        self.readings.keys().copied()
+    }
+
+    /// In how many runs a metric has a value.
+    pub(super) fn count(&self, metric: Metric) -> u64 {
+        self.readings.get(&metric).map_or(0, |readings| readings.len() as u64)
+    }
+
+    /// The sample of an own metric, in run order: of each run the mean of its iterations.
+    pub(super) fn means(&self, place: usize) -> Result<Sample, SampleError> {
+        let mut means = self.means.get(&place).cloned().unwrap_or_default();
+        means.sort_unstable_by_key(|mean| mean.run);
+        Sample::new(means.iter().map(|mean| mean.value).collect())
     }
 
     /// The sample of a metric, in run order.

@@ -1,22 +1,32 @@
 //! The other metrics: medians and their ratios, without tests.
 
 use super::cell::CellRecords;
+use crate::Sample;
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::Metric;
+use speedup_core::metric::{Better, Metric, OwnMetric};
 
 /// Why there are no verdicts on these.
 const SENTENCE: &str = "Medians and ratios only: these counters step (the kernel's clock ticks, pages, whole \
     events), so they tie, and the tests of this report are for continuous metrics.";
+/// What the values of an own metric are.
+const OWN_SENTENCE: &str = "Medians and ratios only. A run's value is the mean of the iterations that its output \
+    tells.";
 
 /// The medians of one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MetricReport {
     /// Its name.
     pub metric: String,
-    /// `ns`, `bytes` or `count`.
+    /// `ns`, `bytes`, `count` or `uj`; of an own metric what the plan says, which may be nothing.
     pub unit: String,
     /// Why there are no verdicts, in a sentence.
     pub sentence: String,
+    /// Which values are good: `lower` or `higher`.
+    #[serde(default)]
+    pub better: Better,
+    /// Whether the plan added it.
+    #[serde(default)]
+    pub own: bool,
     /// One row a benchmark, in plan order.
     pub rows: Vec<MetricRow>,
 }
@@ -28,7 +38,8 @@ pub struct MetricRow {
     pub benchmark: String,
     /// The median of each version, in their order.
     pub medians: Vec<Option<f64>>,
-    /// Baseline over candidate, of each candidate: above 1, the candidate takes less.
+    /// Of each candidate, above 1 when it is the better: baseline over candidate, or candidate over baseline where higher
+    /// values are better. `None` where one of the two is not positive.
     pub ratios: Vec<Option<f64>>,
 }
 
@@ -38,33 +49,66 @@ impl MetricReport {
         metric: Metric,
         benchmarks: impl Iterator<Item = (&'a str, &'a [CellRecords])>,
     ) -> Self {
-        let unit = match metric {
-            Metric::Wall | Metric::User | Metric::System => "ns",
-            Metric::MaxRss => "bytes",
-            Metric::MinorFaults
-            | Metric::MajorFaults
-            | Metric::VoluntarySwitches
-            | Metric::InvoluntarySwitches
-            | Metric::BlockReads
-            | Metric::BlockWrites => "count",
-        };
+        let sample = |cell: &CellRecords| cell.sample(metric).ok();
         Self {
             metric: metric.name().to_owned(),
-            unit: unit.to_owned(),
+            unit: metric.unit().name().to_owned(),
             sentence: SENTENCE.to_owned(),
-            rows: benchmarks.map(|(name, cells)| MetricRow::new(metric, name, cells)).collect(),
+            better: Better::Lower,
+            own: false,
+            rows: rows(benchmarks, sample, Better::Lower),
+        }
+    }
+
+    /// The same of the own metric at `place` in the plan.
+    pub(super) fn of_own<'a>(
+        place: usize,
+        metric: &OwnMetric,
+        benchmarks: impl Iterator<Item = (&'a str, &'a [CellRecords])>,
+    ) -> Self {
+        let sample = |cell: &CellRecords| cell.means(place).ok();
+        Self {
+            metric: metric.name.clone(),
+            unit: metric.unit.clone(),
+            sentence: OWN_SENTENCE.to_owned(),
+            better: metric.better,
+            own: true,
+            rows: rows(benchmarks, sample, metric.better),
         }
     }
 }
 
+fn rows<'a>(
+    benchmarks: impl Iterator<Item = (&'a str, &'a [CellRecords])>,
+    sample: impl Fn(&CellRecords) -> Option<Sample>,
+    better: Better,
+) -> Vec<MetricRow> {
+    let median = |cell: &CellRecords| sample(cell).map(|sample| sample.median());
+    benchmarks.map(|(name, cells)| MetricRow::new(name, cells.iter().map(median).collect(), better)).collect()
+}
+
 impl MetricRow {
-    fn new(metric: Metric, benchmark: &str, cells: &[CellRecords]) -> Self {
-        let medians: Vec<Option<f64>> =
-            cells.iter().map(|cell| cell.sample(metric).ok().map(|sample| sample.median())).collect();
+    fn new(benchmark: &str, medians: Vec<Option<f64>>, better: Better) -> Self {
         let ratio = |candidate: &Option<f64>| {
             let (baseline, candidate) = (medians.first().copied().flatten()?, (*candidate)?);
-            (baseline > 0.0 && candidate > 0.0).then(|| baseline / candidate)
+            let ratio = match better {
+                Better::Lower => baseline / candidate,
+                Better::Higher => candidate / baseline,
+            };
+            (baseline > 0.0 && candidate > 0.0).then_some(ratio)
         };
         Self { benchmark: benchmark.to_owned(), ratios: medians.iter().skip(1).map(ratio).collect(), medians }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_above_one_is_always_the_better_candidate() {
+        let of = |better| MetricRow::new("b", vec![Some(10.0), Some(20.0), Some(-1.0), None], better).ratios;
+        assert_eq!(of(Better::Lower), [Some(0.5), None, None]);
+        assert_eq!(of(Better::Higher), [Some(2.0), None, None]);
     }
 }

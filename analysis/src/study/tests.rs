@@ -1,6 +1,7 @@
 //! Known answers on synthetic attempts.
 
 mod golden;
+mod metrics;
 mod synthetic;
 
 use self::synthetic::{Synthetic, Times};

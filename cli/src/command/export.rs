@@ -83,8 +83,9 @@ async fn write(
         |result: io::Result<()>| result.context("cannot write the export").map_err(Failure::infrastructure);
     let plan = attempts.plan.clone();
     let mut sheet = Sheet::new(&attempts.status, &plan);
-    let mut writer =
-        RowWriter::new(format, to).context("cannot write the export").map_err(Failure::infrastructure)?;
+    let mut writer = RowWriter::new(format, &plan.experiment, to)
+        .context("cannot write the export")
+        .map_err(Failure::infrastructure)?;
     while let Some(page) = attempts.page().await? {
         failed(page.iter().try_for_each(|ended| writer.attempt(&mut sheet, ended)))?;
         if reader.is_gone() {

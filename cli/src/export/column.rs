@@ -3,9 +3,9 @@
 use speedup_core::conditions::{Conditions, Reading};
 use speedup_core::disturbance::Disturbance;
 use speedup_core::event::{AttemptEnd, EndedAttempt};
-use speedup_core::experiment::Metric;
 use speedup_core::id::ExperimentId;
 use speedup_core::lease::Lease;
+use speedup_core::metric::Metric;
 use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::time::Timestamp;
@@ -14,13 +14,14 @@ use super::row::{Row, RunEnd};
 use crate::moment;
 
 /// What stands in a column of a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Absent,
     Truth(bool),
     Number(u64),
     Signed(i64),
     Text(String),
+    Series(Vec<f64>),
 }
 
 impl From<Option<String>> for Value {
@@ -54,7 +55,7 @@ macro_rules! columns {
 }
 
 /// The columns before the metrics.
-pub(super) const COLUMNS: [Column; 53] = columns! {
+pub(super) const COLUMNS: [Column; 55] = columns! {
     experiment: |row| Value::Text(row.planned.experiment.to_string()),
     name: |row| Value::Text(row.planned.name.to_owned()),
     benchmark: |row| Value::Text(row.planned.benchmark.to_owned()),
@@ -108,6 +109,8 @@ pub(super) const COLUMNS: [Column; 53] = columns! {
     frequency_after_khz: |row| after(row, |reading| Some(reading.frequency?.mean_khz)),
     temperature_before_mc: |row| temperature(conditions(row).map(|is| &is.before)),
     temperature_after_mc: |row| temperature(conditions(row).map(|is| &is.after)),
+    absent: |row| row.record().and_then(absent).into(),
+    user_only: |row| row.record().and_then(user_only).into(),
 };
 
 /// The output that was kept, in JSON lines only: it may be anything, of any length. What is not UTF-8 is replaced; the
@@ -164,6 +167,29 @@ fn disturbances(conditions: &Conditions) -> Value {
 fn unmet(conditions: &Conditions) -> Value {
     let names: Vec<&str> = conditions.unmet.iter().map(|unmet| unmet.setting.name()).collect();
     Value::Text(names.join(" "))
+}
+
+/// What an own metric's column holds: the values of the iterations.
+pub(super) fn own(row: &Row<'_>, metric: &str) -> Value {
+    row.record()
+        .and_then(|record| record.series.get(metric))
+        .map_or(Value::Absent, |values| Value::Series(values.clone()))
+}
+
+/// Pairs `metric:code` of the metrics that have no value.
+fn absent(record: &Record) -> Option<String> {
+    let pairs = record.absent.iter().map(|(metric, absence)| format!("{}:{}", metric.name(), absence.code()));
+    joined(pairs)
+}
+
+/// The metrics whose values lack what happened in the kernel.
+fn user_only(record: &Record) -> Option<String> {
+    joined(record.user_only.iter().map(|metric| metric.name().to_owned()))
+}
+
+fn joined(words: impl Iterator<Item = String>) -> Option<String> {
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| words.join(" "))
 }
 
 fn lease<'a>(row: &Row<'a>) -> Option<&'a Lease> {

@@ -7,9 +7,9 @@ use speedup_core::conditions::{Conditions, CpuTime, Load, Reading, Unmet};
 use speedup_core::disturbance::Disturbance;
 use speedup_core::environment::Setting;
 use speedup_core::event::{AttemptEnd, EndedAttempt};
-use speedup_core::experiment::Metric;
 use speedup_core::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
 use speedup_core::lease::{Evidence, Lease};
+use speedup_core::metric::{Absence, Metric};
 use speedup_core::plan::Plan;
 use speedup_core::plan_file;
 use speedup_core::record::{Failure, Outcome, Output, Record};
@@ -24,21 +24,23 @@ use crate::plan_source::tests::PLAN;
 use crate::standing::tests::status;
 
 fn plan() -> Plan {
-    Plan::draw(plan_file::parse(PLAN, Seed(42)).unwrap())
+    let own = "\n[metrics]\ncollect = [\"user\", \"max_rss\", \"cycles\"]\n[metrics.output.wall_ns]\nregex = '(x)'\n";
+    Plan::draw(plan_file::parse(&format!("{PLAN}{own}"), Seed(42)).unwrap())
 }
 
 fn record(outcome: Outcome) -> Record {
     let stderr = Output { bytes: 3, blake3: [0xab; 32], kept: vec![b'n', b'o', 0xff] };
     Record {
-        outcome,
         started_unix_ns: 5,
         metrics: BTreeMap::from([(Metric::Wall, 1_234_567), (Metric::MaxRss, 4_096)]),
-        stdout: Output::default(),
+        user_only: [Metric::Wall].into(),
+        absent: [(Metric::User, Absence::NotCounted), (Metric::Cycles, Absence::Unsupported)].into(),
+        series: [("wall_ns".to_owned(), vec![1.5, -0.1, 1e300])].into(),
         stderr,
         survivors: 1,
         agent_switches: 2,
         timer: Some(TimerError { bias_ns: -3, spread_ns: 40 }),
-        conditions: None,
+        ..Record::bare(outcome)
     }
 }
 
@@ -88,7 +90,7 @@ fn exported(format: Format, phase: StatusPhase) -> String {
     let (plan, status) = (plan(), ExperimentStatus { phase, ..status() });
     let mut sheet = Sheet::new(&status, &plan);
     let mut bytes = Vec::new();
-    let mut writer = RowWriter::new(format, &mut bytes).unwrap();
+    let mut writer = RowWriter::new(format, &plan.experiment, &mut bytes).unwrap();
     for ended in attempts(&plan) {
         writer.attempt(&mut sheet, &ended).unwrap();
     }
@@ -166,6 +168,14 @@ fn a_row_tells_all_that_is_known() {
     has(0, "wall_ns", "1234567");
     has(0, "max_rss_bytes", "4096");
     has(0, "user_ns", "");
+    has(0, "absent", "user:not_counted cycles:unsupported");
+    has(0, "user_only", "wall");
+    // A metric of the user's that is called as one of ours keeps its own column.
+    let values: Vec<f64> = rows[0]["output.wall_ns"].split(';').map(|one| one.parse().unwrap()).collect();
+    assert_eq!(values, [1.5, -0.1, 1e300]);
+    assert!(!rows[0].contains_key("minor_faults"), "nobody collected it");
+    has(2, "absent", "");
+    has(2, "output.wall_ns", "");
     has(0, "stderr_blake3", &"ab".repeat(32));
     has(1, "failure", "exit");
     has(1, "failure_words", "exit code 3 instead of 0");
@@ -203,7 +213,7 @@ fn conditions_are_told_and_what_is_unknown_is_empty() {
     let record = Record { conditions: Some(Box::new(conditions)), ..record(Outcome::Measured) };
     let mut sheet = Sheet::new(&status, &plan);
     let mut bytes = Vec::new();
-    let mut writer = RowWriter::new(Format::Csv, &mut bytes).unwrap();
+    let mut writer = RowWriter::new(Format::Csv, &plan.experiment, &mut bytes).unwrap();
     writer.attempt(&mut sheet, &ended(&plan, 0, 1, AttemptEnd::Reported(record))).unwrap();
     writer.end(&sheet).unwrap();
     let rows = csv_rows(&String::from_utf8(bytes).unwrap());
@@ -254,6 +264,10 @@ fn json_lines_have_the_same_names_and_the_kept_output() {
             let same = match &json[name] {
                 Json::Null => String::new(),
                 Json::String(text) => text.clone(),
+                Json::Array(values) => {
+                    let values = values.iter().map(|one| one.as_f64().unwrap().to_string());
+                    values.collect::<Vec<_>>().join(";")
+                }
                 other => other.to_string(),
             };
             assert_eq!(same, *text, "{name}");

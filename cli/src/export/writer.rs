@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use clap::ValueEnum;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use speedup_core::event::EndedAttempt;
-use speedup_core::experiment::Metric;
+use speedup_core::experiment::Experiment;
+use speedup_core::metric::Metric;
 
-use super::column::{COLUMNS, KEPT, Value, metric};
+use super::column::{COLUMNS, KEPT, Value, metric, own};
 use super::row::Row;
 use super::sheet::Sheet;
 
@@ -24,6 +25,14 @@ pub(crate) enum Format {
 /// Writes rows as they come.
 pub(crate) struct RowWriter<W: Write> {
     form: Form<W>,
+    measured: Measured,
+}
+
+/// The columns that one experiment has and another may not: its metrics, and its own with their columns. Those are named
+/// by the way to them in the plan, `output.NAME`, so that no name of the user's meets one of ours.
+struct Measured {
+    metrics: Vec<Metric>,
+    own: Vec<(String, String)>,
 }
 
 enum Form<W: Write> {
@@ -33,17 +42,18 @@ enum Form<W: Write> {
 
 impl<W: Write> RowWriter<W> {
     /// Begins an export.
-    pub(crate) fn new(format: Format, to: W) -> io::Result<Self> {
+    pub(crate) fn new(format: Format, experiment: &Experiment, to: W) -> io::Result<Self> {
+        let own = experiment.own_metrics.iter().map(|own| (format!("output.{}", own.name), own.name.clone()));
+        let measured = Measured { metrics: experiment.metrics.clone(), own: own.collect() };
         let form = match format {
             Format::Jsonl => Form::Jsonl(to),
             Format::Csv => {
                 let mut writer = csv::Writer::from_writer(to);
-                let metrics = Metric::ALL.map(Metric::column);
-                writer.write_record(COLUMNS.iter().map(|column| column.name).chain(metrics))?;
+                writer.write_record(COLUMNS.iter().map(|column| column.name).chain(measured.columns()))?;
                 Form::Csv(Box::new(writer))
             }
         };
-        Ok(Self { form })
+        Ok(Self { form, measured })
     }
 
     /// Writes the rows of an attempt.
@@ -62,19 +72,30 @@ impl<W: Write> RowWriter<W> {
 
     fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
         match &mut self.form {
-            Form::Csv(writer) => Ok(writer.write_record(common(row).map(|(_, value)| field(value)))?),
+            Form::Csv(writer) => {
+                Ok(writer.write_record(common(row, &self.measured).map(|(_, value)| field(value)))?)
+            }
             Form::Jsonl(to) => {
-                serde_json::to_writer(&mut *to, &Object(row))?;
+                serde_json::to_writer(&mut *to, &Object(row, &self.measured))?;
                 to.write_all(b"\n")
             }
         }
     }
 }
 
+impl Measured {
+    fn columns(&self) -> impl Iterator<Item = &str> {
+        let known = self.metrics.iter().map(|metric| metric.column());
+        known.chain(self.own.iter().map(|(column, _)| column.as_str()))
+    }
+}
+
 /// What both forms have of a row.
-fn common<'r>(row: &'r Row<'_>) -> impl Iterator<Item = (&'static str, Value)> + 'r {
+fn common<'r>(row: &'r Row<'_>, measured: &'r Measured) -> impl Iterator<Item = (&'r str, Value)> + 'r {
     let columns = COLUMNS.iter().map(|column| (column.name, (column.value)(row)));
-    columns.chain(Metric::ALL.into_iter().map(|one| (one.column(), metric(row, one))))
+    let metrics = measured.metrics.iter().map(|one| (one.column(), metric(row, *one)));
+    let series = measured.own.iter().map(|(column, name)| (column.as_str(), own(row, name)));
+    columns.chain(metrics).chain(series)
 }
 
 fn field(value: Value) -> String {
@@ -84,23 +105,25 @@ fn field(value: Value) -> String {
         Value::Number(number) => number.to_string(),
         Value::Signed(number) => number.to_string(),
         Value::Text(text) => text,
+        Value::Series(values) => values.iter().map(f64::to_string).collect::<Vec<_>>().join(";"),
     }
 }
 
 /// A row as a JSON object: every column, null where nothing stands in it.
-struct Object<'r, 'a>(&'r Row<'a>);
+struct Object<'r, 'a>(&'r Row<'a>, &'r Measured);
 
 impl Serialize for Object<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
         let kept = KEPT.iter().map(|column| (column.name, (column.value)(self.0)));
-        for (name, value) in common(self.0).chain(kept) {
+        for (name, value) in common(self.0, self.1).chain(kept) {
             match value {
                 Value::Absent => object.serialize_entry(name, &()),
                 Value::Truth(truth) => object.serialize_entry(name, &truth),
                 Value::Number(number) => object.serialize_entry(name, &number),
                 Value::Signed(number) => object.serialize_entry(name, &number),
                 Value::Text(text) => object.serialize_entry(name, &text),
+                Value::Series(values) => object.serialize_entry(name, &values),
             }?;
         }
         object.end()

@@ -11,15 +11,12 @@ pub(crate) fn record() -> Record {
     let metrics =
         [Metric::Wall, Metric::User, Metric::System, Metric::MaxRss].map(|metric| (metric, 12_345_678));
     Record {
-        outcome: Outcome::Measured,
         started_unix_ns: 1_790_000_000_000_000_000,
         metrics: metrics.into(),
         stdout: stream.clone(),
         stderr: stream,
-        survivors: 0,
         agent_switches: 1,
-        timer: None,
-        conditions: None,
+        ..Record::bare(Outcome::Measured)
     }
 }
 

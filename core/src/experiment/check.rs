@@ -8,10 +8,11 @@ use super::problem::{ExperimentError, Fault, Place, Problems};
 use super::{
     ASSUMED_INPUT_BYTES, Benchmark, CommandLine, Experiment, MAX_ARGV_BYTES, MAX_ATTEMPTS, MAX_BENCHMARKS,
     MAX_DESCRIPTION_BYTES, MAX_DIRECTORY_BYTES, MAX_ENV_BYTES, MAX_NAME_BYTES, MAX_OUTPUT_KEPT,
-    MAX_OUTPUT_LIMIT, MAX_RUNS, MAX_TIMEOUT, MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP, MIN_TIMEOUT, Metric,
-    Setup, Version, Weights,
+    MAX_OUTPUT_LIMIT, MAX_RUNS, MAX_TIMEOUT, MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP, MIN_TIMEOUT, Setup,
+    Version, Weights,
 };
 use crate::environment::OutOfBounds;
+use crate::metric::{MAX_OWN_METRICS, MAX_OWN_UNIT_BYTES, MAX_READ_BYTES, Metric, OwnMetric};
 use crate::template::{is_identifier, placeholders};
 use crate::time::Span;
 use crate::work::{BENCHMARK, INPUT, VERSION};
@@ -23,6 +24,7 @@ impl Experiment {
         self.check_head(&mut problems);
         self.check_size(&mut problems);
         self.check_analysis(&mut problems);
+        self.check_own_metrics(&mut problems);
         self.check_bounds(&mut problems);
         for version in self.versions.iter().take(MAX_VERSIONS) {
             check_version(version, &mut problems);
@@ -110,6 +112,27 @@ impl Experiment {
         }
     }
 
+    fn check_own_metrics(&self, problems: &mut Problems) {
+        let (what, count, most) = ("own metrics", self.own_metrics.len(), MAX_OWN_METRICS);
+        if count > most {
+            problems.refuse(["metrics", "output"].into(), Fault::TooMany { what, count, most });
+        }
+        let mut seen = BTreeSet::new();
+        for metric in self.own_metrics.iter().take(most) {
+            check_own_metric(metric, problems);
+            if !seen.insert(metric.name.as_str()) {
+                let place = ["metrics", "output", &metric.name].into();
+                problems.refuse(place, Fault::SameName(metric.name.clone()));
+            }
+        }
+        let limit = self.output.limit;
+        if count > 0 && limit > MAX_READ_BYTES && limit <= MAX_OUTPUT_LIMIT {
+            let allowed = format!("at most {MAX_READ_BYTES} where metrics are read from the output");
+            let fault = Fault::OutOfRange { value: limit.to_string(), allowed };
+            problems.refuse(["output", "limit"].into(), fault);
+        }
+    }
+
     fn check_bounds(&self, problems: &mut Problems) {
         let attempts = u64::from(self.limits.attempts);
         check_range(attempts, 1, u64::from(MAX_ATTEMPTS), || ["limits", "attempts"].into(), problems);
@@ -176,6 +199,32 @@ fn check_benchmark(benchmark: &Benchmark, names: &Names<'_>, weights: Weights, p
         }
         None if weights == Weights::Custom => problems.refuse(place, Fault::WeightMissing),
         Some(_) | None => {}
+    }
+}
+
+fn check_own_metric(metric: &OwnMetric, problems: &mut Problems) {
+    let place = || Place::from(["metrics", "output", &metric.name]);
+    check_name(&metric.name, place, problems);
+    if Metric::ALL.iter().any(|known| known.name() == metric.name) {
+        problems.refuse(place(), Fault::MetricTaken(metric.name.clone()));
+    }
+    let pattern = || place().at(metric.pattern.key());
+    if let Err(error) = metric.pattern.check() {
+        problems.refuse(pattern(), Fault::Pattern(error));
+    }
+    check_no_control(metric.pattern.text(), pattern, problems);
+    let unit = || place().at("unit");
+    check_no_control(&metric.unit, unit, problems);
+    let bytes = metric.unit.len();
+    if bytes > MAX_OWN_UNIT_BYTES {
+        let (value, allowed) = (format!("{bytes} bytes"), format!("a unit of at most {MAX_OWN_UNIT_BYTES}"));
+        problems.refuse(unit(), Fault::OutOfRange { value, allowed });
+    }
+}
+
+fn check_no_control(text: &str, place: impl Fn() -> Place, problems: &mut Problems) {
+    if let Some(control) = text.chars().find(|c| c.is_control()) {
+        problems.refuse(place(), Fault::ControlCharacter(control));
     }
 }
 

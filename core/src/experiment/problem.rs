@@ -5,6 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 use super::{MAX_NAME_BYTES, MAX_RUNS};
+use crate::metric::OwnMetricError;
 use crate::template::doubling_hint;
 
 /// Most problems that are told at once: nobody reads more, and a plan may have a hundred thousand benchmarks.
@@ -215,6 +216,12 @@ pub enum Fault {
     /// A metric is named twice.
     #[error("the metric `{0}` occurs twice")]
     SameMetric(&'static str),
+    /// An own metric is called as one that is known anyway.
+    #[error("{} is a metric that every agent knows", quoted(.0))]
+    MetricTaken(String),
+    /// The values of an own metric cannot be found like this.
+    #[error(transparent)]
+    Pattern(OwnMetricError),
 }
 
 impl Fault {
@@ -266,6 +273,10 @@ impl Fault {
             }
             Self::WallMissing => "wall time is always measured; add it".to_owned(),
             Self::SameMetric(_) => "name each metric once".to_owned(),
+            Self::MetricTaken(name) => {
+                format!("take another name, or collect = [\"{}\"] in [metrics]", excerpt(name))
+            }
+            Self::Pattern(error) => error.hint().to_owned(),
         }
     }
 }

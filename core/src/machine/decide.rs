@@ -9,6 +9,7 @@ use crate::experiment::MAX_RUNS;
 use crate::host::{Asking, Host, HostFacts, Presence};
 use crate::id::{AgentEpoch, AgentId, Attempt, ExperimentId, LeaseEpoch};
 use crate::lease::Lease;
+use crate::message::Report;
 use crate::plan::Plan;
 use crate::record::{Outcome, Record};
 use crate::run::{AfterLoss, LossReason};
@@ -32,9 +33,7 @@ impl Machine {
             Command::Leave(speaker) => self.leave(now, speaker),
             Command::Ask(speaker) => return self.ask(now, speaker),
             Command::Started { speaker, lease } => self.started(speaker, lease)?,
-            Command::Report { speaker, lease, executed_by, record } => {
-                return self.report(now, &speaker, lease, executed_by, record);
-            }
+            Command::Report { speaker, report } => return self.report(now, &speaker, *report),
             Command::Tick => self.expire(now),
         };
         Ok((dated(now, changes), Vec::new()))
@@ -155,14 +154,8 @@ impl Machine {
 
     /// Every lease ever issued is live, superseded, or reported already; only a lease that was not given to this start
     /// of this agent is refused.
-    fn report(
-        &self,
-        now: Timestamp,
-        speaker: &Speaker,
-        lease: LeaseEpoch,
-        executed_by: AgentEpoch,
-        record: Record,
-    ) -> Decision {
+    fn report(&self, now: Timestamp, speaker: &Speaker, report: Report) -> Decision {
+        let Report { lease, executed_by, record } = report;
         let host = self.joined(speaker)?;
         let refusal = || Refusal::NotYourLease { host: speaker.host.clone(), lease };
         let acknowledge = Effect::Acknowledge { host: speaker.host.clone(), lease };

@@ -43,9 +43,13 @@ pub(super) fn span_of(document: &DeTable<'_>, place: &Place) -> Range<usize> {
     span
 }
 
-/// The names in a section such as `[versions.NAME]`, as the author ordered them.
-pub(super) fn names_in_order(document: &DeTable<'_>, section: &str) -> Vec<String> {
-    let table = document.get(section).and_then(|value| value.get_ref().as_table());
+/// The names in a section such as `[versions.NAME]`, as the author ordered them. A section is given by the keys that lead
+/// there.
+pub(super) fn names_in_order(document: &DeTable<'_>, section: &[&str]) -> Vec<String> {
+    let mut table = Some(document);
+    for key in section {
+        table = table.and_then(|table| table.get(*key)?.get_ref().as_table());
+    }
     let mut keys: Vec<_> = table.into_iter().flat_map(DeTable::keys).collect();
     keys.sort_by_key(|key| key.span().start);
     keys.into_iter().map(|key| key.get_ref().to_string()).collect()

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{KeepOutput, Metric, Policy, Scope, Weights};
+use crate::experiment::{KeepOutput, Policy, Scope, Weights};
+use crate::metric::{Better, Metric, Stream};
 
 pub(super) use environment::{EnvironmentForm, ResourceLimitsForm};
 
@@ -155,6 +156,36 @@ pub(super) struct RepetitionsForm {
 pub(super) struct MetricsForm {
     /// The metrics of each run; wall is always among them.
     pub(super) collect: Vec<Metric>,
+    /// Metrics of your own, read from the output of each run, each a table with its name; exactly one of regex, pointer,
+    /// google_benchmark and go. A run without a value has failed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) output: BTreeMap<String, OwnMetricForm>,
+}
+
+/// A metric of your own: exactly one of regex, pointer, google_benchmark and go. Every match is the value of one
+/// iteration.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OwnMetricForm {
+    /// A regular expression with one capture group around the number; ^ and $ match at every line.
+    pub(super) regex: Option<String>,
+    /// A JSON pointer such as "/results/0/times" to a number or an array of numbers; the output is one JSON document.
+    pub(super) pointer: Option<String>,
+    /// A benchmark of a Google Benchmark report in JSON: "BM_name" for its real time, or "BM_name:counter"; times are read
+    /// as seconds an iteration.
+    pub(super) google_benchmark: Option<String>,
+    /// A benchmark of a report in Go's benchmark text: "BenchmarkName" for its ns/op, or "BenchmarkName:unit"; values are
+    /// read as they are written.
+    pub(super) go: Option<String>,
+    /// Where the values stand: "stdout" or "stderr".
+    #[serde(default)]
+    pub(super) from: Stream,
+    /// The unit of the values, as reports shall show it.
+    #[serde(default)]
+    pub(super) unit: String,
+    /// Which values are good: "lower" or "higher".
+    #[serde(default)]
+    pub(super) better: Better,
 }
 
 /// When a host may take a run.
@@ -239,7 +270,8 @@ impl Default for RepetitionsForm {
 
 impl Default for MetricsForm {
     fn default() -> Self {
-        Self { collect: vec![Metric::Wall, Metric::User, Metric::System, Metric::MaxRss] }
+        let collect = vec![Metric::Wall, Metric::User, Metric::System, Metric::MaxRss];
+        Self { collect, output: BTreeMap::new() }
     }
 }
 

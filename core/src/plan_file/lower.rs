@@ -9,12 +9,15 @@ use toml::de::DeTable;
 
 use super::document::{names_in_order, span_of};
 use super::finding::Flaws;
-use super::form::{AroundForm, BenchmarkForm, ExpectForm, Form, OutputForm, VersionForm, ten_minutes};
+use super::form::{
+    AroundForm, BenchmarkForm, ExpectForm, Form, OutputForm, OwnMetricForm, VersionForm, ten_minutes,
+};
 use super::quantity::{SIZE_HINT, SPAN_HINT, size, span};
 use crate::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, Limits,
-    Metric, OutputChoice, Place, Setup, Version, quoted,
+    OutputChoice, Place, Setup, Version, quoted,
 };
+use crate::metric::{Metric, OwnMetric, Pattern};
 use crate::seed::Seed;
 use crate::time::Span;
 
@@ -39,6 +42,7 @@ pub(super) fn lower(form: Form, document: &DeTable<'_>, fallback: Seed, flaws: &
         drawn: form.population.sample,
         runs: form.repetitions.runs,
         metrics,
+        own_metrics: lowering.own_metrics(form.metrics.output),
         independence: Independence { policy: form.independence.policy, scope: form.independence.scope },
         analysis: AnalysisChoice {
             confidence: form.analysis.confidence,
@@ -63,7 +67,7 @@ impl Lowering<'_> {
     /// The versions, the baseline first, the others as the author ordered them.
     fn versions(&mut self, mut forms: BTreeMap<String, VersionForm>) -> Vec<Version> {
         let (mut versions, mut baselines) = (Vec::new(), Vec::new());
-        for name in names_in_order(self.document, "versions") {
+        for name in names_in_order(self.document, &["versions"]) {
             let Some(form) = forms.remove(&name) else { continue };
             if form.baseline {
                 baselines.push(versions.len());
@@ -92,7 +96,7 @@ impl Lowering<'_> {
     }
 
     fn benchmarks(&mut self, mut forms: BTreeMap<String, BenchmarkForm>) -> Vec<Benchmark> {
-        let names = names_in_order(self.document, "benchmarks");
+        let names = names_in_order(self.document, &["benchmarks"]);
         let in_order = names.into_iter().filter_map(|name| forms.remove_entry(&name));
         in_order.map(|(name, form)| self.benchmark(name, form)).collect()
     }
@@ -128,6 +132,42 @@ impl Lowering<'_> {
                     (format!("[{place}] has neither `command` nor `shell`"), hint.to_owned())
                 });
                 CommandLine::Exact(vec!["true".to_owned()])
+            }
+        }
+    }
+
+    fn own_metrics(&mut self, mut forms: BTreeMap<String, OwnMetricForm>) -> Vec<OwnMetric> {
+        let names = names_in_order(self.document, &["metrics", "output"]);
+        let in_order = names.into_iter().filter_map(|name| forms.remove_entry(&name));
+        in_order.filter_map(|(name, form)| self.own_metric(name, form)).collect()
+    }
+
+    fn own_metric(&mut self, name: String, form: OwnMetricForm) -> Option<OwnMetric> {
+        let OwnMetricForm { regex, pointer, google_benchmark, go, from, unit, better } = form;
+        let given = [
+            regex.map(Pattern::Regex),
+            pointer.map(Pattern::Pointer),
+            google_benchmark.map(Pattern::GoogleBenchmark),
+            go.map(Pattern::Go),
+        ];
+        let mut given = given.into_iter().flatten();
+        let place = || Place::from(["metrics", "output", &name]);
+        match (given.next(), given.next()) {
+            (Some(pattern), None) => Some(OwnMetric { name, pattern, from, unit, better }),
+            (Some(first), Some(second)) => {
+                self.note(&place().at(second.key()), || {
+                    let (place, first, second) = (place(), first.key(), second.key());
+                    (format!("[{place}] has both `{first}` and `{second}`"), "keep one of them".to_owned())
+                });
+                None
+            }
+            (None, _) => {
+                self.note(&place(), || {
+                    let cause = format!("[{}] does not say how its values are found", place());
+                    let hint = "write regex = 'time: ([0-9.]+)', or one of pointer, google_benchmark and go";
+                    (cause, hint.to_owned())
+                });
+                None
             }
         }
     }

@@ -12,8 +12,9 @@ use super::*;
 use crate::environment::{
     CpuChoice, EnvSize, Environment, HugePages, PageCache, ResourceLimits, Scheduler, Setting,
 };
-use crate::experiment::{CommandLine, KeepOutput, Metric, Policy, Scope, Weights};
+use crate::experiment::{CommandLine, KeepOutput, Policy, Scope, Weights};
 use crate::id::{BenchmarkIndex, RunIndex, VersionIndex};
+use crate::metric::{Better, Metric, OwnMetric, Pattern, Stream};
 use crate::plan::Cell;
 use crate::time::Span;
 use crate::work::WorkOrder;
@@ -223,6 +224,46 @@ fn everything_that_can_be_said_is_read() {
     assert_eq!(order(1, 1).directory.as_deref(), Some("/srv/z"));
     assert_eq!(experiment.metrics, [Metric::Wall, Metric::User, Metric::MajorFaults]);
     assert_eq!((experiment.output.limit, experiment.output.keep), (1 << 30, 0));
+}
+
+#[test]
+fn metrics_of_ones_own_are_read_in_the_authors_order() {
+    let text = r#"
+        [metrics]
+        collect = ["instructions", "energy_pkg", "tree_cpu"]
+        [metrics.output.rate]
+        regex = 'rate: ([0-9.]+)'
+        unit = "MB/s"
+        better = "higher"
+        [metrics.output.mean]
+        pointer = "/results/0/mean"
+        from = "stderr"
+        [metrics.output.bm]
+        google_benchmark = "BM_sort/8"
+        [metrics.output.go]
+        go = "BenchmarkSort:B/op"
+        "#;
+    let experiment = read(&format!("{SHORTEST}{text}"));
+    let collected = [Metric::Wall, Metric::Instructions, Metric::EnergyPackage, Metric::TreeCpu];
+    assert_eq!(experiment.metrics, collected);
+    let own = |name: &str, pattern, from, unit: &str, better| OwnMetric {
+        name: name.to_owned(),
+        pattern,
+        from,
+        unit: unit.to_owned(),
+        better,
+    };
+    let regex = Pattern::Regex("rate: ([0-9.]+)".to_owned());
+    let pointer = Pattern::Pointer("/results/0/mean".to_owned());
+    let expected = [
+        own("rate", regex, Stream::Stdout, "MB/s", Better::Higher),
+        own("mean", pointer, Stream::Stderr, "", Better::Lower),
+        own("bm", Pattern::GoogleBenchmark("BM_sort/8".to_owned()), Stream::Stdout, "", Better::Lower),
+        own("go", Pattern::Go("BenchmarkSort:B/op".to_owned()), Stream::Stdout, "", Better::Lower),
+    ];
+    assert_eq!(experiment.own_metrics, expected);
+    let cell = Cell { benchmark: BenchmarkIndex(0), version: VersionIndex(0) };
+    assert_eq!(WorkOrder::new(&experiment, cell, RunIndex(0)).own_metrics, expected);
 }
 
 #[test]

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
-    Limits, MAX_BENCHMARKS, MAX_VERSIONS, Metric, OutputChoice, Policy, Scope, Setup, Version, Weights,
+    Limits, MAX_BENCHMARKS, MAX_VERSIONS, OutputChoice, Policy, Scope, Setup, Version, Weights,
 };
+use speedup_core::metric::{MAX_OWN_METRICS, Metric};
 use speedup_core::seed::Seed;
 use speedup_core::time::Span;
 
@@ -15,22 +16,6 @@ use super::malformed::{Malformed, Within};
 use crate::v1;
 use v1::command_line::Line;
 
-enumeration!(
-    Metric,
-    v1::Metric,
-    [
-        Wall,
-        User,
-        System,
-        MaxRss,
-        MinorFaults,
-        MajorFaults,
-        VoluntarySwitches,
-        InvoluntarySwitches,
-        BlockReads,
-        BlockWrites,
-    ]
-);
 enumeration!(Policy, v1::Policy, [Distinct, Any]);
 enumeration!(Scope, v1::Scope, [Benchmark, Experiment, Cell]);
 enumeration!(Weights, v1::Weights, [Equal, Custom, Fraction]);
@@ -48,6 +33,7 @@ impl From<&Experiment> for v1::Experiment {
             benchmarks: experiment.benchmarks.iter().map(Into::into).collect(),
             drawn: experiment.drawn,
             runs: experiment.runs,
+            own_metrics: experiment.own_metrics.iter().map(Into::into).collect(),
             metrics: experiment.metrics.iter().map(|metric| v1::Metric::from(*metric).into()).collect(),
             policy: v1::Policy::from(policy).into(),
             scope: v1::Scope::from(scope).into(),
@@ -86,6 +72,7 @@ impl TryFrom<v1::Experiment> for Experiment {
             drawn: wire.drawn,
             runs: wire.runs,
             metrics: metrics(&wire.metrics)?,
+            own_metrics: each(wire.own_metrics, MAX_OWN_METRICS, "own_metrics")?,
             independence,
             analysis,
             setup: optional(wire.setup, "setup")?,

@@ -120,7 +120,8 @@ pub(crate) fn by(text: String) -> String {
     cut(text, MAX_BY_BYTES)
 }
 
-fn cut(mut text: String, most: usize) -> String {
+/// A text, cut between characters so that it has at most so many bytes.
+pub(crate) fn cut(mut text: String, most: usize) -> String {
     if text.len() > most {
         text.truncate(text.floor_char_boundary(most));
         text.shrink_to_fit();

@@ -72,6 +72,9 @@ pub enum Why {
         /// How many there may be.
         most: usize,
     },
+    /// A number that has to be finite.
+    #[error("not a finite number")]
+    NotFinite,
     /// Something that may be there once.
     #[error("given twice")]
     Twice,

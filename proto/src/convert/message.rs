@@ -22,7 +22,7 @@ impl From<AgentMessage> for v1::AgentMessage {
             }),
             AgentMessage::Ask => FromAgent::Ask(v1::Ask {}),
             AgentMessage::Started { lease } => FromAgent::Started(v1::Started { lease: lease.0 }),
-            AgentMessage::Report(report) => FromAgent::Report(report.into()),
+            AgentMessage::Report(report) => FromAgent::Report((*report).into()),
         };
         Self { message: Some(message) }
     }
@@ -36,7 +36,9 @@ impl TryFrom<v1::AgentMessage> for AgentMessage {
             FromAgent::Join(join) => join.try_into().within("join"),
             FromAgent::Ask(v1::Ask {}) => Ok(Self::Ask),
             FromAgent::Started(v1::Started { lease }) => Ok(Self::Started { lease: LeaseEpoch(lease) }),
-            FromAgent::Report(report) => report.try_into().map(Self::Report).within("report"),
+            FromAgent::Report(report) => {
+                report.try_into().map(|report| Self::Report(Box::new(report))).within("report")
+            }
         }
     }
 }

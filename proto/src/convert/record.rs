@@ -1,15 +1,14 @@
 //! The record of an attempt, its outcome and its output.
 
-use std::collections::BTreeMap;
-
-use speedup_core::experiment::{MAX_OUTPUT_KEPT, Metric};
+use speedup_core::experiment::{MAX_NAME_BYTES, MAX_OUTPUT_KEPT};
 use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::time::Span;
 
-use super::field::{chosen, enumerated, exactly, no_longer, optional, reason, required, small};
-use super::malformed::{Malformed, Why, Within};
+use super::field::{chosen, cut, exactly, no_longer, optional, reason, required, small};
+use super::malformed::{Malformed, Within};
+use super::metric;
 use crate::v1;
-use v1::failure::{Exit, Failure as WireFailure, Warmup, WrongOutput};
+use v1::failure::{Exit, Failure as WireFailure, NoValue, Warmup, WrongOutput};
 use v1::record::Outcome as WireOutcome;
 
 impl From<&Record> for v1::Record {
@@ -27,20 +26,18 @@ impl From<Record> for v1::Record {
 }
 
 fn wire(record: &Record, stdout: v1::StreamOutput, stderr: v1::StreamOutput) -> v1::Record {
-    let metric = |(metric, value): (&Metric, &u64)| v1::MetricValue {
-        metric: v1::Metric::from(*metric).into(),
-        value: *value,
-    };
     v1::Record {
         outcome: Some((&record.outcome).into()),
         started_unix_ns: record.started_unix_ns,
-        metrics: record.metrics.iter().map(metric).collect(),
+        metrics: metric::values_out(&record.metrics, &record.user_only),
         stdout: Some(stdout),
         stderr: Some(stderr),
         survivors: record.survivors,
         agent_switches: record.agent_switches,
         timer: record.timer.map(Into::into),
         conditions: record.conditions.as_deref().map(Into::into),
+        absent: metric::absent_out(&record.absent),
+        series: metric::series_out(&record.series),
     }
 }
 
@@ -48,10 +45,14 @@ impl TryFrom<v1::Record> for Record {
     type Error = Malformed;
 
     fn try_from(wire: v1::Record) -> Result<Self, Malformed> {
+        let (metrics, user_only) = metric::values_in(&wire.metrics)?;
         Ok(Self {
             outcome: chosen(wire.outcome, "outcome")?.try_into()?,
             started_unix_ns: wire.started_unix_ns,
-            metrics: metrics(&wire.metrics)?,
+            absent: metric::absent_in(wire.absent, &metrics)?,
+            series: metric::series_in(wire.series)?,
+            metrics,
+            user_only,
             stdout: required(wire.stdout, "stdout")?,
             stderr: required(wire.stderr, "stderr")?,
             survivors: wire.survivors,
@@ -60,19 +61,6 @@ impl TryFrom<v1::Record> for Record {
             conditions: optional(wire.conditions, "conditions")?.map(Box::new),
         })
     }
-}
-
-/// Each metric once; so there are no more than there are metrics.
-fn metrics(wire: &[v1::MetricValue]) -> Result<BTreeMap<Metric, u64>, Malformed> {
-    let mut metrics = BTreeMap::new();
-    for (index, value) in wire.iter().enumerate() {
-        let metric: Metric =
-            enumerated::<v1::Metric, _>(value.metric, "metric").within_nth("metrics", index)?;
-        if metrics.insert(metric, value.value).is_some() {
-            return Err(Malformed::new("metric", Why::Twice)).within_nth("metrics", index);
-        }
-    }
-    Ok(metrics)
 }
 
 impl From<&Outcome> for WireOutcome {
@@ -111,6 +99,9 @@ impl From<&Failure> for v1::Failure {
                 WireFailure::WrongOutput(WrongOutput { blake3: blake3.to_vec(), expected: expected.to_vec() })
             }
             Failure::TooMuchOutput { limit } => WireFailure::TooMuchOutputLimit(*limit),
+            Failure::NoValue { metric, reason } => {
+                WireFailure::NoValue(NoValue { metric: metric.clone(), reason: reason.clone() })
+            }
             Failure::Warmup { number, failure } => {
                 WireFailure::Warmup(Warmup { number: *number, failure: failure.clone() })
             }
@@ -134,6 +125,9 @@ impl TryFrom<v1::Failure> for Failure {
                 expected: exactly(&expected, "wrong_output.expected")?,
             },
             WireFailure::TooMuchOutputLimit(limit) => Self::TooMuchOutput { limit },
+            WireFailure::NoValue(NoValue { metric, reason: text }) => {
+                Self::NoValue { metric: cut(metric, MAX_NAME_BYTES), reason: reason(text) }
+            }
             WireFailure::Warmup(Warmup { number, failure }) => {
                 Self::Warmup { number, failure: reason(failure) }
             }

@@ -1,11 +1,12 @@
 //! A work order. It is made to be sent, so it is moved.
 
+use speedup_core::metric::MAX_OWN_METRICS;
 use speedup_core::time::Span;
 use speedup_core::work::WorkOrder;
 
 use super::environment::wire_environment;
 use super::experiment::metrics;
-use super::field::{optional, required};
+use super::field::{each, optional, required};
 use super::malformed::Malformed;
 use crate::v1;
 
@@ -25,6 +26,7 @@ impl From<WorkOrder> for v1::WorkOrder {
             env_padding: order.env_padding,
             prepare: order.prepare.map(Into::into),
             cleanup: order.cleanup.map(Into::into),
+            own_metrics: order.own_metrics.iter().map(Into::into).collect(),
             metrics: order.metrics.iter().map(|metric| v1::Metric::from(*metric).into()).collect(),
         }
     }
@@ -49,6 +51,7 @@ impl TryFrom<v1::WorkOrder> for WorkOrder {
             env_padding: wire.env_padding,
             output: required(wire.output, "output")?,
             metrics: metrics(&wire.metrics)?,
+            own_metrics: each(wire.own_metrics, MAX_OWN_METRICS, "own_metrics")?,
         })
     }
 }

@@ -15,6 +15,7 @@ use speedup_core::host::HostFacts;
 use speedup_core::id::*;
 use speedup_core::lease::{Evidence, Lease};
 use speedup_core::message::Report;
+use speedup_core::metric::{Absence, Better, OwnMetric, Pattern, Stream};
 use speedup_core::plan::Plan;
 use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason};
@@ -26,22 +27,36 @@ use uuid::Uuid;
 
 const JOURNAL_V1: &str = include_str!("../golden/journal_v1.txt");
 const JOURNAL_V1_ENVIRONMENT: &str = include_str!("../golden/journal_v1_environment.txt");
+/// What the metrics of hardware, of trees of processes and of a plan's own added to version 1.
+const JOURNAL_V1_METRICS: &str = include_str!("../golden/journal_v1_metrics.txt");
 const OUTBOX_V1: &str = include_str!("../golden/outbox_v1.txt");
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001));
 const AGENT: AgentId = AgentId(Uuid::from_u128(0xA9E7_0000_0000_4000_8000_0000_0000_0002));
 
+/// The metrics of the first files.
+const FIRST: usize = 10;
+
 #[test]
 fn journal_version_1() {
-    let lines = events().into_iter().map(|event| {
+    is_kept(JOURNAL_V1, &events());
+}
+
+#[test]
+fn journal_version_1_with_metrics() {
+    is_kept(JOURNAL_V1_METRICS, &events_of_metrics());
+}
+
+fn is_kept(golden: &str, events: &[Event]) {
+    let lines = events.iter().map(|event| {
         let mut bytes = Vec::new();
-        journal_payload::encode(&event, &mut bytes).unwrap();
-        assert_eq!(journal_payload::decode(1, &bytes).as_ref(), Ok(&event));
+        journal_payload::encode(event, &mut bytes).unwrap();
+        assert_eq!(journal_payload::decode(1, &bytes).as_ref(), Ok(event));
         line(kind(&event.change), &bytes)
     });
-    same(JOURNAL_V1, lines);
-    let read = JOURNAL_V1.lines().map(|line| journal_payload::decode(1, &bytes_of(line)).unwrap());
-    assert_eq!(read.collect::<Vec<_>>(), events());
+    same(golden, lines);
+    let read = golden.lines().map(|line| journal_payload::decode(1, &bytes_of(line)).unwrap());
+    assert_eq!(read.collect::<Vec<_>>(), events);
 }
 
 /// What was added to version 1: an environment, commands around an execution, the conditions of a run. Without them the
@@ -141,6 +156,50 @@ fn events() -> Vec<Event> {
     (1_000..).zip(changes).map(|(at, change)| Event { at: Timestamp(at), change }).collect()
 }
 
+fn events_of_metrics() -> Vec<Event> {
+    let own = |name: &str, pattern, from, better| OwnMetric {
+        name: name.to_owned(),
+        pattern,
+        from,
+        unit: "MB/s".to_owned(),
+        better,
+    };
+    let mut experiment = plan().experiment;
+    experiment.metrics = Metric::ALL.to_vec();
+    experiment.own_metrics = vec![
+        own("rate", Pattern::Regex("(x)".to_owned()), Stream::Stdout, Better::Higher),
+        own("mean", Pattern::Pointer("/mean".to_owned()), Stream::Stderr, Better::Lower),
+        own("bm", Pattern::GoogleBenchmark("BM_x".to_owned()), Stream::Stdout, Better::Lower),
+        own("go", Pattern::Go("BenchmarkX".to_owned()), Stream::Stdout, Better::Lower),
+    ];
+    let plan = Plan::restore(experiment, plan().benchmarks, vec![0]).unwrap();
+    let (host, lease): (HostId, _) = ("machine-1".parse().unwrap(), LeaseEpoch(7));
+    let reasons = [
+        Absence::Unsupported,
+        Absence::NotPermitted,
+        Absence::BelowFloor,
+        Absence::Multiplexed,
+        Absence::NotCounted,
+        Absence::Wrapped,
+        Absence::Unreadable { reason: "Input/output error".to_owned() },
+    ];
+    let measured = Record {
+        user_only: [Metric::Wall].into(),
+        absent: Metric::ALL[FIRST..].iter().copied().zip(reasons).collect(),
+        series: [("rate".to_owned(), vec![1.5, -2.0]), ("mean".to_owned(), vec![0.1])].into(),
+        ..record(Outcome::Measured)
+    };
+    let no_value = Failure::NoValue { metric: "rate".to_owned(), reason: "nothing matches".to_owned() };
+    let all = (1_000..).zip(Metric::ALL).map(|(value, metric)| (metric, value)).collect();
+    let failed = Record { metrics: all, ..record(Outcome::Failed(no_value)) };
+    let changes = [
+        Change::Submitted { experiment: EXPERIMENT, plan: Arc::new(plan), by: "ada@laptop".to_owned() },
+        Change::RunReported { host: host.clone(), lease, record: measured },
+        Change::RunReported { host, lease, record: failed },
+    ];
+    (1_000..).zip(changes).map(|(at, change)| Event { at: Timestamp(at), change }).collect()
+}
+
 fn entries() -> Vec<(&'static str, OutboxEntry)> {
     let (lease, executed_by) = (LeaseEpoch(7), AgentEpoch(3));
     let report = Report { lease, executed_by, record: record(Outcome::Measured) };
@@ -165,7 +224,8 @@ fn plan() -> Plan {
         benchmarks,
         drawn: Some(2),
         runs: 1,
-        metrics: Metric::ALL.to_vec(),
+        metrics: Metric::ALL[..FIRST].to_vec(),
+        own_metrics: Vec::new(),
         independence: Independence { policy: Policy::Distinct, scope: Scope::Experiment },
         analysis: AnalysisChoice { confidence: 0.95, weights: Weights::Custom, precision: 0.01 },
         setup: Some(Setup { command: CommandLine::Shell("make".to_owned()), timeout: Span(60_000) }),
@@ -228,9 +288,8 @@ fn leased() -> Lease {
 }
 
 fn record(outcome: Outcome) -> Record {
-    let metrics = (100..).zip(Metric::ALL).map(|(value, metric)| (metric, value)).collect();
+    let metrics = (100..).zip(&Metric::ALL[..FIRST]).map(|(value, metric)| (*metric, value)).collect();
     Record {
-        outcome,
         started_unix_ns: 1_700_000_000_000_000_000,
         metrics,
         stdout: Output { bytes: 3, blake3: [0x0A; 32], kept: b"out".to_vec() },
@@ -239,6 +298,7 @@ fn record(outcome: Outcome) -> Record {
         agent_switches: 2,
         timer: None,
         conditions: None,
+        ..Record::bare(outcome)
     }
 }
 

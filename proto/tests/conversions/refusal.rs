@@ -6,10 +6,11 @@ use proptest::strategy::{Strategy, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use prost::Message as _;
 use speedup_core::event::Tally;
-use speedup_core::experiment::{Experiment, MAX_BENCHMARKS, MAX_OUTPUT_KEPT, MAX_RUNS, MAX_VERSIONS, Metric};
+use speedup_core::experiment::{Experiment, MAX_BENCHMARKS, MAX_OUTPUT_KEPT, MAX_RUNS, MAX_VERSIONS};
 use speedup_core::host::{HostFacts, MAX_FACT_BYTES, MAX_FACTS};
 use speedup_core::id::{IdError, MAX_ID_BYTES};
 use speedup_core::machine::Request;
+use speedup_core::metric::{MAX_OWN_METRICS, MAX_SERIES_VALUES, Metric};
 use speedup_core::plan::Plan;
 use speedup_core::record::{MAX_REASON_BYTES, Outcome, Record};
 use speedup_proto::convert::{Malformed, Submission, Why};
@@ -130,12 +131,32 @@ fn a_record_of_the_wrong_shape_is_refused() {
     refused(failed(None), "failed.failure", Why::Unset);
     let why = Why::TooLarge { number: 300, most: 255 };
     refused(failed(Some(v1::failure::Failure::Signal(300))), "failed.signal", why);
-    let wall = v1::MetricValue { metric: v1::Metric::Wall.into(), value: 1 };
+    let wall = v1::MetricValue { metric: v1::Metric::Wall.into(), value: 1, user_only: false };
     refused(
         Record::try_from(v1::Record { metrics: vec![wall; 2], ..record() }),
         "metrics[1].metric",
         Why::Twice,
     );
+    let absent = |metrics: Vec<v1::MetricValue>, why, times| {
+        let absent = vec![v1::AbsentMetric { metric: v1::Metric::Wall.into(), why }; times];
+        Record::try_from(v1::Record { metrics, absent, ..record() })
+    };
+    let why = || Some(v1::absent_metric::Why::NotCounted(v1::absent_metric::NotCounted {}));
+    assert!(absent(vec![], why(), 1).is_ok());
+    refused(absent(vec![wall], why(), 1), "absent[0].metric", Why::Twice);
+    refused(absent(vec![], why(), 2), "absent[1].metric", Why::Twice);
+    refused(absent(vec![], None, 1), "absent[0].why", Why::Unset);
+    let series = |values: Vec<f64>, times| {
+        let series = vec![v1::Series { metric: "m".to_owned(), values }; times];
+        Record::try_from(v1::Record { series, ..record() })
+    };
+    assert!(series(vec![0.0; MAX_SERIES_VALUES], 1).is_ok());
+    refused(series(vec![1.0], 2), "series[1].metric", Why::Twice);
+    refused(series(vec![1.0, f64::NAN], 1), "series[0].values", Why::NotFinite);
+    let (items, most) = (MAX_SERIES_VALUES + 1, MAX_SERIES_VALUES);
+    refused(series(vec![0.0; items], 1), "series.values", Why::TooMany { items, most });
+    let (items, most) = (MAX_OWN_METRICS + 1, MAX_OWN_METRICS);
+    refused(series(vec![], items), "series", Why::TooMany { items, most });
     let most = MAX_OUTPUT_KEPT as usize;
     let stdout = |bytes| {
         let stream = v1::StreamOutput { blake3: vec![0; 32], kept: vec![0; bytes], ..Default::default() };

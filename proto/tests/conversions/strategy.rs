@@ -6,7 +6,7 @@ mod conditions;
 mod environment;
 mod experiment;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use proptest::collection::{btree_map, vec};
@@ -18,6 +18,7 @@ use speedup_core::id::*;
 use speedup_core::lease::{Evidence, Lease};
 use speedup_core::machine::{Explanation, WaitingFor};
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant, Report};
+use speedup_core::metric::{Absence, Metric};
 use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason, Settlement};
 use speedup_core::time::{Span, Timestamp};
@@ -28,7 +29,7 @@ use uuid::Uuid;
 
 use conditions::conditions;
 use environment::environment;
-use experiment::{command, expectation, metric, output_choice, setup};
+use experiment::{command, expectation, measured, metric, output_choice, setup};
 pub(crate) use experiment::{experiment, plan};
 
 fn text() -> impl Strategy<Value = String> {
@@ -121,6 +122,7 @@ fn failure() -> impl Strategy<Value = Failure> {
         any::<([u8; 32], [u8; 32])>()
             .prop_map(|(blake3, expected)| Failure::WrongOutput { blake3, expected }),
         any::<u64>().prop_map(|limit| Failure::TooMuchOutput { limit }),
+        (text(), text()).prop_map(|(metric, reason)| Failure::NoValue { metric, reason }),
         (any::<u32>(), text()).prop_map(|(number, failure)| Failure::Warmup { number, failure }),
     ]
 }
@@ -138,13 +140,38 @@ fn output() -> impl Strategy<Value = Output> {
     parts.prop_map(|((bytes, blake3), kept)| Output { bytes, blake3, kept })
 }
 
+fn absence() -> impl Strategy<Value = Absence> {
+    prop_oneof![
+        Just(Absence::Unsupported),
+        Just(Absence::NotPermitted),
+        Just(Absence::BelowFloor),
+        Just(Absence::Multiplexed),
+        Just(Absence::NotCounted),
+        Just(Absence::Wrapped),
+        text().prop_map(|reason| Absence::Unreadable { reason }),
+    ]
+}
+
+/// What was measured: metrics with values, those of them without the kernel's part, and metrics without values.
+fn metered() -> impl Strategy<Value = (BTreeMap<Metric, u64>, BTreeSet<Metric>, BTreeMap<Metric, Absence>)> {
+    let values = btree_map(metric(), (any::<u64>(), any::<bool>()), 0..=Metric::ALL.len());
+    let absent = btree_map(metric(), absence(), 0..=Metric::ALL.len());
+    (values, absent).prop_map(|(values, mut absent)| {
+        absent.retain(|metric, _| !values.contains_key(metric));
+        let user_only = values.iter().filter(|(_, (_, user))| *user).map(|(metric, _)| *metric).collect();
+        (values.into_iter().map(|(metric, (value, _))| (metric, value)).collect(), user_only, absent)
+    })
+}
+
 pub(crate) fn record() -> BoxedStrategy<Record> {
-    let metrics = btree_map(metric(), any::<u64>(), 0..=10);
+    let finite = any::<f64>().prop_filter("finite", |value| value.is_finite());
+    let series = btree_map(text(), vec(finite, 0..5), 0..4);
     let numbers = any::<(u64, u32, u64)>();
     let circumstances = (option::of(timer_error()), option::of(conditions()));
-    let parts = (outcome(), metrics, output(), output(), numbers, circumstances);
+    let parts = (outcome(), metered(), series, output(), output(), numbers, circumstances);
     parts
-        .prop_map(|(outcome, metrics, stdout, stderr, numbers, (timer, conditions))| {
+        .prop_map(|(outcome, metered, series, stdout, stderr, numbers, (timer, conditions))| {
+            let (metrics, user_only, absent) = metered;
             let (started_unix_ns, survivors, agent_switches) = numbers;
             let conditions = conditions.map(Box::new);
             Record {
@@ -157,6 +184,9 @@ pub(crate) fn record() -> BoxedStrategy<Record> {
                 agent_switches,
                 timer,
                 conditions,
+                user_only,
+                absent,
+                series,
             }
         })
         .boxed()
@@ -190,19 +220,13 @@ pub(crate) fn ended_attempt() -> BoxedStrategy<EndedAttempt> {
     parts.prop_map(|(lease, cell, ended, end)| EndedAttempt { lease, cell, ended, end }).boxed()
 }
 
-fn outputs()
--> impl Strategy<Value = (Vec<speedup_core::experiment::Metric>, speedup_core::experiment::OutputChoice)> {
-    let metrics = proptest::sample::subsequence(speedup_core::experiment::Metric::ALL.to_vec(), 0..10);
-    (metrics, output_choice())
-}
-
 fn work_order() -> BoxedStrategy<WorkOrder> {
     let numbers = (any::<(u64, u32, Option<u32>)>(), option::of(text()));
     let program = (command(), texts(), texts());
     let outside = (option::of(setup()), option::of(setup()), option::of(setup()));
-    let parts = (program, expectation(), numbers, outside, environment(), outputs());
+    let parts = (program, expectation(), numbers, outside, environment(), (measured(), output_choice()));
     parts
-        .prop_map(|((command, env, vars), expect, numbers, outside, environment, (metrics, output))| {
+        .prop_map(|((command, env, vars), expect, numbers, outside, environment, (measured, output))| {
             let ((timeout, warmup, env_padding), directory) = numbers;
             let (setup, prepare, cleanup) = outside;
             WorkOrder {
@@ -218,7 +242,8 @@ fn work_order() -> BoxedStrategy<WorkOrder> {
                 cleanup,
                 environment,
                 env_padding,
-                metrics,
+                metrics: measured.0,
+                own_metrics: measured.1,
                 output,
             }
         })
@@ -239,7 +264,7 @@ pub(crate) fn agent_message() -> BoxedStrategy<AgentMessage> {
         }),
         Just(AgentMessage::Ask),
         lease_epoch().prop_map(|lease| AgentMessage::Started { lease }),
-        report().prop_map(AgentMessage::Report),
+        report().prop_map(|report| AgentMessage::Report(Box::new(report))),
     ]
     .boxed()
 }

@@ -6,7 +6,7 @@ use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::id::{AgentEpoch, ExperimentId};
 use speedup_core::machine::{Command, Effect, Machine, Refusal, Request, Speaker};
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant};
-use speedup_core::record::{Failure, Outcome, Output, Record};
+use speedup_core::record::{Failure, Outcome, Record};
 use speedup_core::time::Timestamp;
 use speedup_core::work::WorkOrder;
 use uuid::Uuid;
@@ -142,7 +142,7 @@ impl World {
                 }
             }
             Action::Keep(report) => {
-                agent.outbox_on_disk.insert(report.lease, report);
+                agent.outbox_on_disk.insert(report.lease, *report);
             }
             Action::Forget(lease) => {
                 agent.outbox_on_disk.remove(&lease);
@@ -199,12 +199,7 @@ impl World {
         let command = match message {
             AgentMessage::Ask => Command::Ask(speaker),
             AgentMessage::Started { lease } => Command::Started { speaker, lease },
-            AgentMessage::Report(report) => Command::Report {
-                speaker,
-                lease: report.lease,
-                executed_by: report.executed_by,
-                record: report.record,
-            },
+            AgentMessage::Report(report) => Command::Report { speaker, report },
             AgentMessage::Join { .. } => return,
         };
         match self.ask_coordinator(command) {
@@ -349,15 +344,5 @@ impl World {
 }
 
 fn record(outcome: Outcome, marker: u64) -> Record {
-    Record {
-        outcome,
-        started_unix_ns: marker,
-        metrics: BTreeMap::new(),
-        stdout: Output::default(),
-        stderr: Output::default(),
-        survivors: 0,
-        agent_switches: 0,
-        timer: None,
-        conditions: None,
-    }
+    Record { started_unix_ns: marker, ..Record::bare(outcome) }
 }

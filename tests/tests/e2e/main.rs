@@ -4,6 +4,7 @@ mod crash;
 mod environment;
 mod fault;
 mod journey;
+mod metrics;
 mod rebuild;
 mod stranger;
 

@@ -325,14 +325,8 @@ fn record(outcome: Outcome, wall_ns: f64, stderr: &str) -> Record {
         (Metric::MaxRss, 4 << 20),
     ];
     Record {
-        outcome,
-        started_unix_ns: 0,
         metrics: metrics.into_iter().collect(),
-        stdout: Output::default(),
         stderr: Output { bytes: stderr.len() as u64, blake3: [0; 32], kept: stderr.as_bytes().to_vec() },
-        survivors: 0,
-        agent_switches: 0,
-        timer: None,
-        conditions: None,
+        ..Record::bare(outcome)
     }
 }

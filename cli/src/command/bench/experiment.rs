@@ -97,6 +97,7 @@ pub(super) fn build(
         drawn: None,
         runs: arguments.runs,
         metrics: vec![Metric::Wall, Metric::User, Metric::System, Metric::MaxRss],
+        own_metrics: Vec::new(),
         independence: Independence { policy: Policy::Any, scope: Scope::Benchmark },
         analysis: AnalysisChoice {
             confidence: arguments.confidence,

@@ -6,6 +6,7 @@ use clap::Args;
 use serde::Serialize;
 use speedup_core::experiment::{Benchmark, CommandLine, Experiment, Independence, Policy};
 use speedup_core::machine::hosts_needed;
+use speedup_core::metric::OwnMetric;
 use speedup_core::plan::Plan;
 use speedup_core::seed::Seed;
 use speedup_core::time::Span;
@@ -50,6 +51,8 @@ struct Checked<'a> {
     population: Option<usize>,
     cells: u32,
     runs: u32,
+    metrics: Vec<&'a str>,
+    own_metrics: &'a [OwnMetric],
     independence: Independence,
     hosts_needed: u32,
     /// Hosts connected now; absent when no coordinator answers.
@@ -124,6 +127,8 @@ fn check(plan: &Plan, hosts_here: Option<u32>) -> Checked<'_> {
         population: experiment.drawn.map(|_| experiment.benchmarks.len()),
         cells: plan.cells(),
         runs: plan.runs(),
+        metrics: experiment.metrics.iter().map(|metric| metric.name()).collect(),
+        own_metrics: &experiment.own_metrics,
         independence: experiment.independence,
         hosts_needed: hosts_needed(plan),
         hosts_here,
@@ -169,6 +174,7 @@ fn facts(checked: &Checked<'_>) -> Vec<(&'static str, String)> {
         ("versions", format!("{baseline} (baseline), {}", candidates.join(", "))),
         ("benchmarks", benchmarks),
         ("runs", format!("{} = {} cells × {each}", checked.runs, checked.cells)),
+        ("metrics", metrics(checked)),
         ("hosts", hosts(checked)),
         (
             "duration",
@@ -178,6 +184,15 @@ fn facts(checked: &Checked<'_>) -> Vec<(&'static str, String)> {
             ),
         ),
     ]
+}
+
+fn metrics(checked: &Checked<'_>) -> String {
+    let own = checked.own_metrics.iter().map(|own| {
+        let unit = if own.unit.is_empty() { String::new() } else { format!(" in {}", own.unit) };
+        format!("{}{unit} from {}", own.name, own.pattern.key())
+    });
+    let known = checked.metrics.iter().map(|name| (*name).to_owned());
+    known.chain(own).collect::<Vec<_>>().join(", ")
 }
 
 fn hosts(checked: &Checked<'_>) -> String {
@@ -241,6 +256,17 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
+    }
+
+    #[test]
+    fn the_metrics_are_told() {
+        let own =
+            "[metrics]\ncollect = [\"cycles\"]\n[metrics.output.rate]\nregex = '(x)'\nunit = \"MB/s\"\n";
+        let plan = Plan::draw(plan_file::parse(&format!("{PLAN}\n{own}"), Seed(42)).unwrap());
+        let checked = check(&plan, None);
+        assert_eq!(metrics(&checked), "wall, cycles, rate in MB/s from regex");
+        let json = serde_json::to_value(&checked).unwrap();
+        assert_eq!(json["own_metrics"][0]["pattern"]["regex"], "(x)");
     }
 
     #[test]

@@ -4,8 +4,9 @@ use speedup_analysis::study::count::{change, counted, percent, ratio};
 use speedup_analysis::study::{
     BenchmarkReport, CellReport, ComparisonReport, MetricReport, Protocol, ProtocolReport, Report, Verdict,
 };
+use speedup_core::metric::Better;
 
-use super::duration::{Unit, bytes};
+use super::duration::{Unit, bytes, four_digits};
 use super::layout::{Align, Column, Field, Page, Tone, shortened};
 use super::opening::tone;
 
@@ -165,7 +166,13 @@ pub(super) fn write_metrics(page: &mut Page, report: &Report) {
     for metric in report.metrics.iter().filter(|metric| has_values(metric)) {
         let values = || metric.rows.iter().flat_map(|row| row.medians.iter().flatten().copied());
         let unit = Unit::of(values().filter(|value| *value > 0.0));
-        let told = if metric.unit == "ns" { format!(" in {}", unit.name) } else { String::new() };
+        let shown_unit = match metric.unit.as_str() {
+            "ns" if !metric.own => unit.name,
+            "uj" if !metric.own => "J",
+            "bytes" | "count" if !metric.own => "",
+            own => own,
+        };
+        let told = if shown_unit.is_empty() { String::new() } else { format!(" in {shown_unit}") };
         page.heading(&format!("{}, median{told}", metric.metric));
         let mut columns = vec![Column::new("benchmark", Align::Left, 0)];
         let versions = report.head.versions.iter().map(|version| shortened(version, 16));
@@ -177,7 +184,9 @@ pub(super) fn write_metrics(page: &mut Page, report: &Report) {
         let ratios = versions.skip(1).zip(1..);
         columns.extend(ratios.map(|(name, at)| Column::new(format!("ratio {name}"), Align::Right, rank(at))));
         let show = |value: f64| match metric.unit.as_str() {
+            _ if metric.own => four_digits(value),
             "ns" => unit.plain(value),
+            "uj" => four_digits(value / 1e6),
             "bytes" => bytes(value),
             _ => format!("{value}"),
         };
@@ -200,12 +209,34 @@ pub(super) fn write_metrics(page: &mut Page, report: &Report) {
         }
         write_unknown(page, metric, metric.rows.len() - rows.len());
     }
-    if let Some(metric) = report.metrics.iter().find(|metric| has_values(metric)) {
-        page.paragraph(
-            &format!("Ratio: {} over candidate. {}", report.head.baseline, metric.sentence),
-            Tone::Plain,
-        );
+    for (which, sentence) in legends(report) {
+        page.paragraph(&format!("Ratio: {which}. {sentence}"), Tone::Plain);
     }
+}
+
+/// How ratios are to be read, each legend once; with the metrics it is about where there are several legends.
+fn legends(report: &Report) -> Vec<(String, &str)> {
+    let baseline = &report.head.baseline;
+    let mut legends: Vec<(Better, &str, Vec<&str>)> = Vec::new();
+    for metric in report.metrics.iter().filter(|metric| has_values(metric)) {
+        let same = |legend: &&mut (Better, &str, Vec<&str>)| {
+            (legend.0, legend.1) == (metric.better, &*metric.sentence)
+        };
+        match legends.iter_mut().find(same) {
+            Some((_, _, names)) => names.push(&metric.metric),
+            None => legends.push((metric.better, &metric.sentence, vec![&metric.metric])),
+        }
+    }
+    let is_one = legends.len() == 1;
+    let legend = |(better, sentence, names): (Better, _, Vec<&str>)| {
+        let ratio = match better {
+            Better::Lower => format!("{baseline} over candidate"),
+            Better::Higher => format!("candidate over {baseline}, as higher is better"),
+        };
+        let of = if is_one { String::new() } else { format!(", for {}", abbreviated(&names, usize::MAX)) };
+        (ratio + &of, sentence)
+    };
+    legends.into_iter().map(legend).collect()
 }
 
 /// Where a metric is not known. Of memory that is usual: Linux counts the agent's as the program's until it has more.
@@ -214,7 +245,7 @@ fn write_unknown(page: &mut Page, metric: &MetricReport, unknown: usize) {
         return;
     }
     let why = match metric.metric.as_str() {
-        "max_rss" => "it took no more memory than the agent that started it",
+        "max_rss" if !metric.own => "it took no more memory than the agent that started it",
         _ => "none was reported",
     };
     page.paragraph(&format!("Not known of {}: {why}.", counted(unknown as u64, "benchmark")), Tone::Plain);

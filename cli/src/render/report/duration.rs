@@ -45,6 +45,15 @@ impl Unit {
     }
 }
 
+/// A number to four digits: "12.31", "0.001231", "1.231e20"; of smaller numbers all digits before the point.
+pub(super) fn four_digits(value: f64) -> String {
+    if value.abs() >= 1e12 {
+        return format!("{value:.3e}");
+    }
+    let digits = if value == 0.0 { 0 } else { decimals(value.abs() / 1_000.0, 12) };
+    format!("{value:.digits$}")
+}
+
 /// Bytes in the IEC unit that fits `bytes`.
 pub(super) fn bytes(bytes: f64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];

@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use speedup_analysis::study::Report;
+use speedup_analysis::study::{MetricReport, MetricRow, Report};
+use speedup_core::metric::Better;
 
 use super::rendered;
 use crate::console::{Color, Console, Paint};
@@ -81,6 +82,44 @@ fn an_extension_stands_in_the_head_and_one_run_has_no_spread() {
     let text = rendered(&report, Console::plain().out, 160);
     assert!(text.contains("30 runs of each cell (20 when submitted)"), "{text}");
     assert_eq!(text.matches("± 0.00").count(), 1, "{text}");
+}
+
+#[test]
+fn metrics_of_ones_own_and_energy_have_their_units_and_legends() {
+    let mut report: Report = serde_json::from_str(&json("finished")).unwrap();
+    let versions = report.head.versions.len();
+    let row = |medians: Vec<Option<f64>>, ratio| MetricRow {
+        benchmark: "sort".to_owned(),
+        ratios: vec![Some(ratio); medians.len() - 1],
+        medians,
+    };
+    let metric = |name: &str, unit: &str, better, own, rows| MetricReport {
+        metric: name.to_owned(),
+        unit: unit.to_owned(),
+        sentence: "Told by the program.".to_owned(),
+        better,
+        own,
+        rows,
+    };
+    let rows = vec![row(vec![Some(0.000_012_345_6); versions], 2.0)];
+    // Called as a built-in unit, it is still the user's.
+    report.metrics.push(metric("rate", "count", Better::Higher, true, rows));
+    let rows = vec![row(vec![Some(1_234_567.0); versions], 0.5)];
+    report.metrics.push(MetricReport {
+        sentence: report.metrics[0].sentence.clone(),
+        ..metric("energy_pkg", "uj", Better::Lower, false, rows)
+    });
+    let text = rendered(&report, Console::plain().out, 120);
+    for part in [
+        "rate, median in count",
+        "0.00001235",
+        "energy_pkg, median in J",
+        "1.235",
+        "Ratio: utf8 over candidate, for user, max_rss, energy_pkg. Medians and ratios only",
+        "Ratio: candidate over utf8, as higher is better, for rate. Told by the program.",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
 }
 
 #[test]

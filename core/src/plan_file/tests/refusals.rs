@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::SHORTEST;
 use crate::experiment::{MAX_BENCHMARKS, MAX_PROBLEMS};
+use crate::metric::MAX_OWN_METRICS;
 use crate::plan_file::{MAX_PLAN_BYTES, PlanFileError, parse};
 use crate::seed::Seed;
 
@@ -93,12 +94,6 @@ fn keys_of_a_later_release() {
             "is not in this release; possible here: distinct, any",
         );
     }
-    expect_one(
-        &and("[metrics]\ncollect = [\"wall\", \"cycles\"]"),
-        (9, 20),
-        "\"cycles\"",
-        "not in this release",
-    );
 }
 
 #[test]
@@ -110,6 +105,48 @@ fn unknown_values() {
         "did you mean `distinct`?",
     );
     expect_one(&and("[output]\nkeep_of = \"none\"\n"), (9, 11), "\"none\"", "possible here: failed, all");
+}
+
+#[test]
+fn metrics_of_ones_own() {
+    let own = |lines: &str| and(&format!("[metrics.output.\"time\"]\n{lines}\n"));
+    expect_one(&own("regex = 't=('"), (9, 9), "no regular expression: unclosed group", "in single quotes");
+    expect_one(&own("regex = 't='"), (9, 9), "0 capture groups instead of one", "parentheses");
+    expect_one(&own("pointer = 'a'"), (9, 11), "\"a\" is no JSON pointer", "after slashes");
+    expect_one(&own("go = ''"), (9, 6), "the pattern is empty", "name the benchmark");
+    let both = own("regex = '(x)'\npointer = '/x'");
+    expect_one(&both, (10, 11), "[metrics.output.time] has both `regex` and `pointer`", "keep one");
+    expect_one(&own("unit = 's'"), (8, 17), "does not say how its values are found", "write regex");
+    expect_one(&own("regexp = '(x)'"), (9, 1), "unknown key `regexp`", "did you mean `regex`?");
+    expect_one(&own("regex = 3"), (9, 9), "`regex` must be a string", "one capture group");
+    let chosen = own("regex = '(x)'\nbetter = 'more'");
+    expect_one(&chosen, (10, 10), "\"more\" is not possible for `better`", "possible here: lower, higher");
+    let unit = own(&format!("regex = '(x)'\nunit = '{}'", "s".repeat(33)));
+    expect_one(&unit, (10, 8), "33 bytes is out of range", "at most 32");
+    let control = own("regex = \"(x)\\u001b\"");
+    expect_one(&control, (9, 9), "control character", "remove it");
+    let named = |name: &str| own("regex = '(x)'").replace("\"time\"", name);
+    expect_one(
+        &named("wall"),
+        (8, 17),
+        "\"wall\" is a metric that every agent knows",
+        "collect = [\"wall\"]",
+    );
+    expect_one(&named("\"a b\""), (8, 17), "\"a b\" is no name", "letters, digits");
+    let large = own("regex = '(x)'\n[output]\nlimit = \"1GiB\"");
+    expect_one(&large, (11, 9), "1073741824 is out of range", "at most 268435456 where metrics are read");
+    let mut many = SHORTEST.to_owned();
+    for number in 0..=MAX_OWN_METRICS {
+        write!(many, "[metrics.output.m{number}]\nregex = '(x)'\n").unwrap();
+    }
+    expect_one(&many, (8, 10), "65 own metrics, but at most 64 are possible", "split");
+    expect_one(&and("[metrics]\noutput = 3\n"), (9, 10), "`output` must be a table", "");
+    expect_one(
+        &and("[metrics]\ncollect = [\"wall\", \"cycle\"]"),
+        (9, 20),
+        "\"cycle\" is not possible",
+        "did you mean `cycles`?",
+    );
 }
 
 #[test]

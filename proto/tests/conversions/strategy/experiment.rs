@@ -5,6 +5,7 @@ use proptest::option;
 use proptest::prelude::*;
 use speedup_core::experiment::*;
 use speedup_core::id::BenchmarkIndex;
+use speedup_core::metric::{Better, Pattern, Stream};
 use speedup_core::plan::Plan;
 use speedup_core::seed::Seed;
 use speedup_core::time::Span;
@@ -70,6 +71,24 @@ pub(crate) fn metric() -> impl Strategy<Value = Metric> {
     proptest::sample::select(Metric::ALL.as_slice())
 }
 
+fn own_metric() -> impl Strategy<Value = OwnMetric> {
+    let pattern = prop_oneof![
+        text().prop_map(Pattern::Regex),
+        text().prop_map(Pattern::Pointer),
+        text().prop_map(Pattern::GoogleBenchmark),
+        text().prop_map(Pattern::Go),
+    ];
+    let from = prop_oneof![Just(Stream::Stdout), Just(Stream::Stderr)];
+    let better = prop_oneof![Just(Better::Lower), Just(Better::Higher)];
+    let parts = (text(), pattern, from, text(), better);
+    parts.prop_map(|(name, pattern, from, unit, better)| OwnMetric { name, pattern, from, unit, better })
+}
+
+/// What is measured.
+pub(crate) fn measured() -> impl Strategy<Value = (Vec<Metric>, Vec<OwnMetric>)> {
+    (vec(metric(), 0..=Metric::ALL.len()), vec(own_metric(), 0..4))
+}
+
 fn independence() -> impl Strategy<Value = Independence> {
     let policy = prop_oneof![Just(Policy::Distinct), Just(Policy::Any)];
     let scope = prop_oneof![Just(Scope::Benchmark), Just(Scope::Experiment), Just(Scope::Cell)];
@@ -83,13 +102,13 @@ fn analysis() -> impl Strategy<Value = AnalysisChoice> {
 }
 
 pub(crate) fn experiment() -> BoxedStrategy<Experiment> {
-    let compared = (vec(version(), 0..4), vec(benchmark(), 0..5), vec(metric(), 0..=10));
+    let compared = (vec(version(), 0..4), vec(benchmark(), 0..5), measured());
     let outside = (option::of(setup()), option::of(setup()), option::of(setup()));
     let choices = (independence(), analysis(), outside, output_choice(), environment());
     let numbers = any::<(u64, Option<u32>, u32, u32)>();
     let parts = (text(), text(), compared, choices, numbers);
     parts
-        .prop_map(|(name, description, (versions, benchmarks, metrics), choices, numbers)| {
+        .prop_map(|(name, description, (versions, benchmarks, (metrics, own_metrics)), choices, numbers)| {
             let (independence, analysis, (setup, prepare, cleanup), output, environment) = choices;
             let (seed, drawn, runs, attempts) = numbers;
             let (seed, limits) = (Seed(seed), Limits { attempts });
@@ -102,6 +121,7 @@ pub(crate) fn experiment() -> BoxedStrategy<Experiment> {
                 drawn,
                 runs,
                 metrics,
+                own_metrics,
                 independence,
                 analysis,
                 setup,

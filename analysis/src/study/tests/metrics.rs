@@ -1,0 +1,147 @@
+//! The other metrics of a report: those of a plan's own, and what is lacking.
+
+use super::synthetic::Synthetic;
+use crate::study::{MetricReport, Report, Warning};
+use speedup_core::event::{AttemptEnd, EndedAttempt};
+use speedup_core::metric::{Absence, Better, Metric};
+use speedup_core::record::Record;
+
+const OWN: &str = "[metrics.output.rate]\nregex = 'x ([0-9]+)'\nunit = \"MB/s\"\nbetter = \"higher\"\n\
+    [metrics.output.pause]\npointer = \"/pause\"\n";
+
+/// The report of an experiment of 2 benchmarks and 2 versions, 10 runs of each cell, when the record of each run is changed:
+/// the function is told the version and the repetition, from 0.
+fn report(change: impl Fn(u32, u64, &mut Record)) -> Report {
+    let synthetic = Synthetic::new(2, 2, 10, OWN);
+    let mut study = synthetic.study();
+    let mut seen = [0; 4];
+    for mut attempt in synthetic.attempts() {
+        let (cell, repetition) = (attempt.cell, &mut seen[attempt.cell as usize]);
+        let EndedAttempt { end: AttemptEnd::Reported(record), .. } = &mut attempt else { panic!("reported") };
+        change(cell % 2, *repetition, record);
+        *repetition += 1;
+        study.add(&attempt).unwrap();
+    }
+    study.report(None).unwrap()
+}
+
+fn warning<'r>(report: &'r Report, code: &str) -> Option<&'r Warning> {
+    report.warnings.iter().find(|warning| warning.code == code)
+}
+
+fn metric<'r>(report: &'r Report, name: &str) -> &'r MetricReport {
+    report.metrics.iter().find(|metric| metric.metric == name).unwrap()
+}
+
+#[test]
+fn the_value_of_a_run_is_the_mean_of_its_iterations() {
+    let report = report(|version, repetition, record| {
+        let (first, shift) = if version == 0 { (100.0, 0.0) } else { (200.0, 5.0) };
+        let around = first + repetition as f64;
+        record.series.insert("rate".to_owned(), vec![around - 3.0, around + 1.0, around + 2.0]);
+        record.series.insert("pause".to_owned(), vec![10.0 + shift]);
+    });
+    let rate = metric(&report, "rate");
+    assert_eq!((rate.unit.as_str(), rate.better, rate.own), ("MB/s", Better::Higher, true));
+    assert!(rate.sentence.contains("mean of the iterations"), "{}", rate.sentence);
+    for row in &rate.rows {
+        assert_eq!(row.medians, [Some(104.5), Some(204.5)]);
+        assert_eq!(row.ratios, [Some(204.5 / 104.5)]);
+    }
+    let pause = metric(&report, "pause");
+    assert_eq!(
+        (pause.unit.as_str(), pause.better, &*pause.rows[0].ratios),
+        ("", Better::Lower, &[Some(10.0 / 15.0)][..])
+    );
+    let names: Vec<&str> = report.metrics.iter().map(|metric| metric.metric.as_str()).collect();
+    assert_eq!(names, ["user", "max_rss", "rate", "pause"], "own metrics come last, as the plan has them");
+    assert_eq!(warning(&report, "own_metric_lacks_runs"), None);
+}
+
+#[test]
+fn a_value_that_cannot_be_computed_with_is_told() {
+    let report = report(|_, repetition, record| {
+        record.series.insert("rate".to_owned(), vec![if repetition == 3 { 1e305 } else { 1.0 }]);
+        record.series.insert("pause".to_owned(), vec![1.0]);
+    });
+    let warning = warning(&report, "own_metric_lacks_runs").unwrap();
+    assert_eq!(warning.concerns, ["b0", "b1"]);
+    assert!(warning.sentence.contains("no value of rate"), "{}", warning.sentence);
+}
+
+#[test]
+fn what_is_absent_is_counted_with_its_reason() {
+    let own = |record: &mut Record| {
+        record.series.insert("rate".to_owned(), vec![1.0]);
+        record.series.insert("pause".to_owned(), vec![1.0]);
+    };
+    let lacking = report(|version, repetition, record| {
+        own(record);
+        record.absent.insert(Metric::Instructions, Absence::Unsupported);
+        if version == 1 && repetition < 3 {
+            record.metrics.remove(&Metric::MaxRss);
+            record.absent.insert(Metric::MaxRss, Absence::BelowFloor);
+        }
+    });
+    let told = warning(&lacking, "metric_absent").unwrap();
+    assert_eq!(told.concerns, ["b0", "b1"]);
+    let expected = "max_rss: absent in 6 of 40 runs: not above the agent's own; instructions: absent in 40 of 40 runs: the \
+        host has no such counter. What is absent is not zero, and no median has it.";
+    assert_eq!(told.sentence, expected);
+    // A program that never exceeds the agent's memory is told of in the table of memory, if there is one.
+    let small = |versions: std::ops::Range<u32>| {
+        report(|version, _, record| {
+            own(record);
+            if versions.contains(&version) {
+                record.metrics.remove(&Metric::MaxRss);
+                record.absent.insert(Metric::MaxRss, Absence::BelowFloor);
+            }
+        })
+    };
+    assert_eq!(warning(&small(1..2), "metric_absent"), None);
+    let all = small(0..2);
+    let told = &warning(&all, "metric_absent").unwrap().sentence;
+    assert!(told.starts_with("max_rss: absent in 40 of 40 runs: not above the agent's own."), "{told}");
+}
+
+#[test]
+fn the_reason_told_is_that_of_the_first_run_whatever_the_order_of_arrival() {
+    let synthetic = Synthetic::new(2, 2, 10, OWN);
+    let of = |attempts: &mut dyn Iterator<Item = EndedAttempt>| {
+        let mut study = synthetic.study();
+        for mut attempt in attempts {
+            let run = attempt.lease.run;
+            let EndedAttempt { end: AttemptEnd::Reported(record), .. } = &mut attempt else {
+                panic!("reported")
+            };
+            let reason = format!("run {run}");
+            record.absent.insert(Metric::EnergyPackage, Absence::Unreadable { reason });
+            study.add(&attempt).unwrap();
+        }
+        study.report(None).unwrap()
+    };
+    let forth = of(&mut synthetic.attempts().into_iter());
+    assert_eq!(forth, of(&mut synthetic.attempts().into_iter().rev()));
+    assert!(warning(&forth, "metric_absent").unwrap().sentence.contains("could not be read: run 0."));
+}
+
+#[test]
+fn a_count_without_the_kernels_part_is_told() {
+    let counted = |mixed: bool| {
+        report(|_, repetition, record| {
+            record.metrics.insert(Metric::Instructions, 1_000);
+            if !mixed || repetition % 2 == 0 {
+                record.user_only.insert(Metric::Instructions);
+            }
+        })
+    };
+    let all = counted(false);
+    let sentence = &warning(&all, "counted_in_user_mode_only").unwrap().sentence;
+    assert!(
+        sentence.contains("instructions in 40 of 40 runs; what the program does in the kernel is missing"),
+        "{sentence}"
+    );
+    let half = counted(true);
+    let sentence = &warning(&half, "counted_in_user_mode_only").unwrap().sentence;
+    assert!(sentence.contains("instructions in 20 of 40 runs; its runs are not comparable"), "{sentence}");
+}

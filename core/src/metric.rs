@@ -1,0 +1,277 @@
+//! Metrics: what may be measured of a run, in which unit, by which of the host's interfaces, and why a metric that was
+//! wanted may have no value.
+//!
+//! There are those that every agent knows ([`Metric`]), one value a run, a whole number; and those that a plan adds
+//! ([`OwnMetric`]), whose values the program writes, as many as it iterates.
+
+mod absence;
+mod own;
+mod pointer;
+
+pub use absence::{Absence, MAX_ABSENCE_BYTES};
+pub use own::{
+    Better, MAX_OWN_METRICS, MAX_OWN_UNIT_BYTES, MAX_PATTERN_BYTES, MAX_READ_BYTES, MAX_SERIES_VALUES,
+    OwnMetric, OwnMetricError, Pattern, Stream, Tool, ValueError, Wanted,
+};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is measured in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Exec to exit, nanoseconds of the monotonic clock.
+    Wall,
+    /// CPU time in user mode, nanoseconds.
+    User,
+    /// CPU time in the kernel, nanoseconds.
+    System,
+    /// Peak resident memory, bytes.
+    MaxRss,
+    /// Page faults without I/O.
+    MinorFaults,
+    /// Page faults with I/O.
+    MajorFaults,
+    /// Context switches the program asked for by waiting.
+    VoluntarySwitches,
+    /// Context switches the program did not ask for.
+    InvoluntarySwitches,
+    /// Blocks of 512 bytes read.
+    BlockReads,
+    /// Blocks of 512 bytes written.
+    BlockWrites,
+    /// Instructions retired by the program and all that it starts.
+    Instructions,
+    /// CPU cycles, as many as the clock ticked.
+    Cycles,
+    /// Accesses to the last level of cache.
+    CacheReferences,
+    /// Those that missed it.
+    CacheMisses,
+    /// Branch instructions retired.
+    Branches,
+    /// Those that were predicted wrongly.
+    BranchMisses,
+    /// Time on a CPU by the scheduler's clock, nanoseconds: all that the program starts, waited for or not.
+    TaskClock,
+    /// Moves from one CPU to another.
+    CpuMigrations,
+    /// Energy of all CPU packages of the host while the run lasted, microjoules: whatever else runs there is in it.
+    #[serde(rename = "energy_pkg")]
+    EnergyPackage,
+    /// The same of the memory, microjoules.
+    EnergyDram,
+    /// Peak memory of all processes of the run together, bytes: with page cache and the kernel's own on their behalf.
+    MemoryPeak,
+    /// CPU time of all processes of the run, nanoseconds.
+    TreeCpu,
+    /// Its part in user mode; with version 1 of control groups by the kernel's clock ticks, as the part in the kernel.
+    TreeUser,
+    /// Its part in the kernel.
+    TreeSystem,
+}
+
+/// The unit of a metric's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Bytes.
+    Bytes,
+    /// Events.
+    Count,
+    /// Microjoules.
+    Microjoules,
+}
+
+/// The interface of the host that knows a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meter {
+    /// The agent's clock.
+    Clock,
+    /// `wait4`: the process and those descendants for which somebody waited.
+    Wait,
+    /// `perf_event_open`: the process and all its descendants.
+    Perf,
+    /// RAPL by the kernel's power capping: the whole host.
+    Rapl,
+    /// A control group of the run's own: all its processes, whoever waits for them.
+    Cgroup,
+}
+
+impl Metric {
+    /// All of them, in the order of tables and exports.
+    pub const ALL: [Self; 24] = [
+        Self::Wall,
+        Self::User,
+        Self::System,
+        Self::MaxRss,
+        Self::MinorFaults,
+        Self::MajorFaults,
+        Self::VoluntarySwitches,
+        Self::InvoluntarySwitches,
+        Self::BlockReads,
+        Self::BlockWrites,
+        Self::Instructions,
+        Self::Cycles,
+        Self::CacheReferences,
+        Self::CacheMisses,
+        Self::Branches,
+        Self::BranchMisses,
+        Self::TaskClock,
+        Self::CpuMigrations,
+        Self::EnergyPackage,
+        Self::EnergyDram,
+        Self::MemoryPeak,
+        Self::TreeCpu,
+        Self::TreeUser,
+        Self::TreeSystem,
+    ];
+
+    /// The name in plan files and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wall => "wall",
+            Self::User => "user",
+            Self::System => "system",
+            Self::MaxRss => "max_rss",
+            Self::MinorFaults => "minor_faults",
+            Self::MajorFaults => "major_faults",
+            Self::VoluntarySwitches => "voluntary_switches",
+            Self::InvoluntarySwitches => "involuntary_switches",
+            Self::BlockReads => "block_reads",
+            Self::BlockWrites => "block_writes",
+            Self::Instructions => "instructions",
+            Self::Cycles => "cycles",
+            Self::CacheReferences => "cache_references",
+            Self::CacheMisses => "cache_misses",
+            Self::Branches => "branches",
+            Self::BranchMisses => "branch_misses",
+            Self::TaskClock => "task_clock",
+            Self::CpuMigrations => "cpu_migrations",
+            Self::EnergyPackage => "energy_pkg",
+            Self::EnergyDram => "energy_dram",
+            Self::MemoryPeak => "memory_peak",
+            Self::TreeCpu => "tree_cpu",
+            Self::TreeUser => "tree_user",
+            Self::TreeSystem => "tree_system",
+        }
+    }
+
+    /// The column of an export: the name, with the unit as its last word unless events are counted.
+    pub const fn column(self) -> &'static str {
+        match self {
+            Self::Wall => "wall_ns",
+            Self::User => "user_ns",
+            Self::System => "system_ns",
+            Self::MaxRss => "max_rss_bytes",
+            Self::TaskClock => "task_clock_ns",
+            Self::EnergyPackage => "energy_pkg_uj",
+            Self::EnergyDram => "energy_dram_uj",
+            Self::MemoryPeak => "memory_peak_bytes",
+            Self::TreeCpu => "tree_cpu_ns",
+            Self::TreeUser => "tree_user_ns",
+            Self::TreeSystem => "tree_system_ns",
+            Self::MinorFaults
+            | Self::MajorFaults
+            | Self::VoluntarySwitches
+            | Self::InvoluntarySwitches
+            | Self::BlockReads
+            | Self::BlockWrites
+            | Self::Instructions
+            | Self::Cycles
+            | Self::CacheReferences
+            | Self::CacheMisses
+            | Self::Branches
+            | Self::BranchMisses
+            | Self::CpuMigrations => self.name(),
+        }
+    }
+
+    /// The unit of its values.
+    pub const fn unit(self) -> Unit {
+        match self {
+            Self::Wall
+            | Self::User
+            | Self::System
+            | Self::TaskClock
+            | Self::TreeCpu
+            | Self::TreeUser
+            | Self::TreeSystem => Unit::Nanoseconds,
+            Self::MaxRss | Self::MemoryPeak => Unit::Bytes,
+            Self::EnergyPackage | Self::EnergyDram => Unit::Microjoules,
+            Self::MinorFaults
+            | Self::MajorFaults
+            | Self::VoluntarySwitches
+            | Self::InvoluntarySwitches
+            | Self::BlockReads
+            | Self::BlockWrites
+            | Self::Instructions
+            | Self::Cycles
+            | Self::CacheReferences
+            | Self::CacheMisses
+            | Self::Branches
+            | Self::BranchMisses
+            | Self::CpuMigrations => Unit::Count,
+        }
+    }
+
+    /// The interface that knows it.
+    pub const fn meter(self) -> Meter {
+        match self {
+            Self::Wall => Meter::Clock,
+            Self::User
+            | Self::System
+            | Self::MaxRss
+            | Self::MinorFaults
+            | Self::MajorFaults
+            | Self::VoluntarySwitches
+            | Self::InvoluntarySwitches
+            | Self::BlockReads
+            | Self::BlockWrites => Meter::Wait,
+            Self::Instructions
+            | Self::Cycles
+            | Self::CacheReferences
+            | Self::CacheMisses
+            | Self::Branches
+            | Self::BranchMisses
+            | Self::TaskClock
+            | Self::CpuMigrations => Meter::Perf,
+            Self::EnergyPackage | Self::EnergyDram => Meter::Rapl,
+            Self::MemoryPeak | Self::TreeCpu | Self::TreeUser | Self::TreeSystem => Meter::Cgroup,
+        }
+    }
+}
+
+impl Unit {
+    /// Its name in reports and, as the last word, in the columns of exports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nanoseconds => "ns",
+            Self::Bytes => "bytes",
+            Self::Count => "count",
+            Self::Microjoules => "uj",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_plan_file_and_columns_end_in_the_unit() {
+        for metric in Metric::ALL {
+            assert_eq!(serde_json::to_value(metric).unwrap(), metric.name());
+            let expected = match metric.unit() {
+                Unit::Count => metric.name().to_owned(),
+                unit @ (Unit::Nanoseconds | Unit::Bytes | Unit::Microjoules) => {
+                    format!("{}_{}", metric.name(), unit.name())
+                }
+            };
+            assert_eq!(metric.column(), expected);
+        }
+        assert!(Metric::ALL.is_sorted());
+    }
+}

@@ -1,0 +1,180 @@
+//! Metrics: those that are known, those of a plan, and why one has no value.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use speedup_core::metric::{
+    Absence, Better, MAX_ABSENCE_BYTES, MAX_OWN_METRICS, MAX_SERIES_VALUES, Metric, OwnMetric, Pattern,
+    Stream,
+};
+
+use super::field::{at_most, chosen, cut, enumerated, enumeration};
+use super::malformed::{Malformed, Why, Within};
+use crate::v1;
+use v1::absent_metric as wire;
+use v1::own_metric::Pattern as WirePattern;
+
+enumeration!(
+    Metric,
+    v1::Metric,
+    [
+        Wall,
+        User,
+        System,
+        MaxRss,
+        MinorFaults,
+        MajorFaults,
+        VoluntarySwitches,
+        InvoluntarySwitches,
+        BlockReads,
+        BlockWrites,
+        Instructions,
+        Cycles,
+        CacheReferences,
+        CacheMisses,
+        Branches,
+        BranchMisses,
+        TaskClock,
+        CpuMigrations,
+        EnergyPackage,
+        EnergyDram,
+        MemoryPeak,
+        TreeCpu,
+        TreeUser,
+        TreeSystem,
+    ]
+);
+enumeration!(Stream, v1::Stream, [Stdout, Stderr]);
+enumeration!(Better, v1::Better, [Lower, Higher]);
+
+impl From<&OwnMetric> for v1::OwnMetric {
+    fn from(metric: &OwnMetric) -> Self {
+        let OwnMetric { name, pattern, from, unit, better } = metric.clone();
+        let pattern = match pattern {
+            Pattern::Regex(text) => WirePattern::Regex(text),
+            Pattern::Pointer(text) => WirePattern::Pointer(text),
+            Pattern::GoogleBenchmark(text) => WirePattern::GoogleBenchmark(text),
+            Pattern::Go(text) => WirePattern::Go(text),
+        };
+        let (from, better) = (v1::Stream::from(from).into(), v1::Better::from(better).into());
+        Self { name, pattern: Some(pattern), from, unit, better }
+    }
+}
+
+impl TryFrom<v1::OwnMetric> for OwnMetric {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::OwnMetric) -> Result<Self, Malformed> {
+        let pattern = match chosen(wire.pattern, "pattern")? {
+            WirePattern::Regex(text) => Pattern::Regex(text),
+            WirePattern::Pointer(text) => Pattern::Pointer(text),
+            WirePattern::GoogleBenchmark(text) => Pattern::GoogleBenchmark(text),
+            WirePattern::Go(text) => Pattern::Go(text),
+        };
+        Ok(Self {
+            name: wire.name,
+            pattern,
+            from: enumerated::<v1::Stream, _>(wire.from, "from")?,
+            unit: wire.unit,
+            better: enumerated::<v1::Better, _>(wire.better, "better")?,
+        })
+    }
+}
+
+/// The values of metrics, and which of them lack what happened in the kernel.
+pub(super) fn values_out(
+    values: &BTreeMap<Metric, u64>,
+    user_only: &BTreeSet<Metric>,
+) -> Vec<v1::MetricValue> {
+    let out = |(metric, value): (&Metric, &u64)| v1::MetricValue {
+        metric: v1::Metric::from(*metric).into(),
+        value: *value,
+        user_only: user_only.contains(metric),
+    };
+    values.iter().map(out).collect()
+}
+
+/// Each metric once; so there are no more than there are metrics.
+pub(super) fn values_in(
+    wire: &[v1::MetricValue],
+) -> Result<(BTreeMap<Metric, u64>, BTreeSet<Metric>), Malformed> {
+    let (mut values, mut user_only) = (BTreeMap::new(), BTreeSet::new());
+    for (index, value) in wire.iter().enumerate() {
+        let metric: Metric =
+            enumerated::<v1::Metric, _>(value.metric, "metric").within_nth("metrics", index)?;
+        if values.insert(metric, value.value).is_some() {
+            return Err(Malformed::new("metric", Why::Twice)).within_nth("metrics", index);
+        }
+        if value.user_only {
+            user_only.insert(metric);
+        }
+    }
+    Ok((values, user_only))
+}
+
+pub(super) fn absent_out(absent: &BTreeMap<Metric, Absence>) -> Vec<v1::AbsentMetric> {
+    let out = |(metric, absence): (&Metric, &Absence)| v1::AbsentMetric {
+        metric: v1::Metric::from(*metric).into(),
+        why: Some(match absence {
+            Absence::Unsupported => wire::Why::Unsupported(wire::Unsupported {}),
+            Absence::NotPermitted => wire::Why::NotPermitted(wire::NotPermitted {}),
+            Absence::BelowFloor => wire::Why::BelowFloor(wire::BelowFloor {}),
+            Absence::Multiplexed => wire::Why::Multiplexed(wire::Multiplexed {}),
+            Absence::NotCounted => wire::Why::NotCounted(wire::NotCounted {}),
+            Absence::Wrapped => wire::Why::Wrapped(wire::Wrapped {}),
+            Absence::Unreadable { reason } => wire::Why::Unreadable(reason.clone()),
+        }),
+    };
+    absent.iter().map(out).collect()
+}
+
+/// Each metric once, and none that has a value.
+pub(super) fn absent_in(
+    wire: Vec<v1::AbsentMetric>,
+    values: &BTreeMap<Metric, u64>,
+) -> Result<BTreeMap<Metric, Absence>, Malformed> {
+    let mut absent = BTreeMap::new();
+    for (index, entry) in wire.into_iter().enumerate() {
+        let (metric, absence) = absence_in(entry).within_nth("absent", index)?;
+        if values.contains_key(&metric) || absent.insert(metric, absence).is_some() {
+            return Err(Malformed::new("metric", Why::Twice)).within_nth("absent", index);
+        }
+    }
+    Ok(absent)
+}
+
+fn absence_in(entry: v1::AbsentMetric) -> Result<(Metric, Absence), Malformed> {
+    let absence = match chosen(entry.why, "why")? {
+        wire::Why::Unsupported(wire::Unsupported {}) => Absence::Unsupported,
+        wire::Why::NotPermitted(wire::NotPermitted {}) => Absence::NotPermitted,
+        wire::Why::BelowFloor(wire::BelowFloor {}) => Absence::BelowFloor,
+        wire::Why::Multiplexed(wire::Multiplexed {}) => Absence::Multiplexed,
+        wire::Why::NotCounted(wire::NotCounted {}) => Absence::NotCounted,
+        wire::Why::Wrapped(wire::Wrapped {}) => Absence::Wrapped,
+        wire::Why::Unreadable(reason) => Absence::Unreadable { reason: cut(reason, MAX_ABSENCE_BYTES) },
+    };
+    Ok((enumerated::<v1::Metric, _>(entry.metric, "metric")?, absence))
+}
+
+pub(super) fn series_out(series: &BTreeMap<String, Vec<f64>>) -> Vec<v1::Series> {
+    let out = |(metric, values): (&String, &Vec<f64>)| v1::Series {
+        metric: metric.clone(),
+        values: values.clone(),
+    };
+    series.iter().map(out).collect()
+}
+
+/// Each metric once, all values finite, and no more of either than a run may have.
+pub(super) fn series_in(wire: Vec<v1::Series>) -> Result<BTreeMap<String, Vec<f64>>, Malformed> {
+    at_most(wire.len(), MAX_OWN_METRICS, "series")?;
+    at_most(wire.iter().map(|series| series.values.len()).sum(), MAX_SERIES_VALUES, "series.values")?;
+    let mut all = BTreeMap::new();
+    for (index, v1::Series { metric, values }) in wire.into_iter().enumerate() {
+        if values.iter().any(|value| !value.is_finite()) {
+            return Err(Malformed::new("values", Why::NotFinite)).within_nth("series", index);
+        }
+        if all.insert(metric, values).is_some() {
+            return Err(Malformed::new("metric", Why::Twice)).within_nth("series", index);
+        }
+    }
+    Ok(all)
+}
