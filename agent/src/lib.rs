@@ -5,8 +5,8 @@
 //! agent wakes, sends, receives or logs; the connection is kept alive by the kernels.
 //!
 //! In reading order: `service` (what starts, and the loop), `link` (the connection), `outbox` (reports on disk),
-//! `runner` (a work order into a record) with `series` (what the output says) on `workplace` (its directories) and [`launch`] (the instrument),
-//! `probe` (what the host is).
+//! `runner` (a work order into a record) on `workplace` (its directories) and [`launch`] (the instrument), `series` (what
+//! the output says), `probe` (what the host is).
 
 pub mod launch;
 mod link;
