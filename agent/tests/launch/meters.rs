@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 
-use speedup_agent::launch::{Command, End, Execution, Launcher, forget_peak};
+use speedup_agent::launch::{Command, End, Execution, Launcher, Usage, forget_peak};
 use speedup_core::metric::{Absence, Meter, Metric};
 
 use super::{command, run, shell, text};
@@ -110,7 +110,9 @@ fn the_memory_of_all_processes_at_once_is_told() {
     assert_eq!(execution.end, End::Exited(0), "{execution:?}");
     if let Some(peak) = value(&execution, Metric::MemoryPeak) {
         assert!(peak > 60_000_000, "{peak}");
-        assert!(peak > execution.usage.max_rss_bytes, "{execution:?}");
+        // Below the agent's own memory that of the largest process is not known.
+        let Usage { max_rss_bytes, max_rss_floor_bytes, .. } = execution.usage;
+        assert!(peak > max_rss_bytes || max_rss_bytes <= max_rss_floor_bytes, "{execution:?}");
     }
     let small = measured(&[Metric::MemoryPeak], ":");
     assert!(value(&small, Metric::MemoryPeak).is_none_or(|peak| peak > 0 && peak < 60_000_000), "{small:?}");
@@ -181,18 +183,25 @@ fn what_a_crashed_agent_left_is_ended_and_removed() {
     let gone =
         std::process::Command::new("true").spawn().and_then(|mut child| child.wait().map(|_| child.id()));
     let orphan = parent.join(format!("speedup-{}-0", gone.unwrap()));
-    std::fs::create_dir(&orphan).unwrap();
     let mut left = std::process::Command::new("sleep").arg("1000").stdout(Stdio::null()).spawn().unwrap();
-    std::fs::write(orphan.join("cgroup.procs"), left.id().to_string()).unwrap();
+    // The launchers of other tests remove orphans too, and while this one is empty, so that it has to be made again.
+    let enter = || {
+        let _ = std::fs::create_dir(&orphan);
+        std::fs::write(orphan.join("cgroup.procs"), left.id().to_string()).is_ok()
+    };
+    eventually("nobody can be put into an orphaned group", enter);
     // An agent that lives keeps its groups.
     let living = parent.join(format!("speedup-{}-kept", std::process::id()));
     std::fs::create_dir(&living).unwrap();
     drop(Launcher::new().unwrap());
     let (is_removed, is_kept) = (!orphan.exists(), living.exists());
     std::fs::remove_dir(&living).unwrap();
-    let _ = left.kill();
-    left.wait().unwrap();
-    assert!(is_removed, "{}", orphan.display());
+    let has_ended = left.try_wait().unwrap().is_some();
+    if !has_ended {
+        left.kill().unwrap();
+        left.wait().unwrap();
+    }
+    assert!(is_removed && has_ended, "{}", orphan.display());
     assert!(is_kept);
 }
 
@@ -243,14 +252,14 @@ fn a_launch_that_fails_leaves_no_group() {
             is_ours && !entry.file_name().to_string_lossy().ends_with("kept")
         })
     };
-    eventually(|| !abandoned());
+    eventually("a group is left", || !abandoned());
 }
 
 /// Waits, with a deadline, for what other tests of this process delay.
-fn eventually(condition: impl Fn() -> bool) {
+fn eventually(complaint: &str, condition: impl Fn() -> bool) {
     let deadline = std::time::Instant::now() + super::LONG;
     while !condition() {
-        assert!(std::time::Instant::now() < deadline, "a group is left");
+        assert!(std::time::Instant::now() < deadline, "{complaint}");
         std::thread::yield_now();
     }
 }
