@@ -148,6 +148,13 @@ impl Pool {
         self.agents.len() - 1
     }
 
+    /// Starts one more agent, which executes programs as this user.
+    pub fn add_agent_for(&mut self, user: &str) {
+        let number = self.agents.len();
+        let child = self.agent_command(number, &format!("agent-{number}")).args(["--user", user]).spawn();
+        self.agents.push(Some(child.expect("an agent")));
+    }
+
     /// Starts one more agent, without privilege also where this process has some.
     pub fn add_agent_without_privilege(&mut self) {
         const NOBODY: u32 = 65_534;

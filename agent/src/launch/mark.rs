@@ -6,6 +6,7 @@
 //! this stays.
 #![expect(unsafe_code, reason = "rustix's prlimit cannot read another process's limit without setting it")]
 
+use std::io;
 use std::mem;
 use std::ptr;
 use std::sync::OnceLock;
@@ -39,13 +40,27 @@ impl Mark {
         rustix::process::setrlimit(Resource::Locks, limit)
     }
 
-    /// Whether the process, which may have ended, bears it. One that we may not ask is not ours.
+    /// Whether the process, which may have ended, bears it. Of another user's the kernel tells it to the privileged
+    /// only (`CAP_SYS_RESOURCE`, which containers keep even from root), but anyone may read it in a file.
     pub(super) fn is_on(self, pid: Pid) -> bool {
         // SAFETY: zeroes are a valid rlimit.
         let mut limit = unsafe { mem::zeroed::<libc::rlimit>() };
         let pid = pid.as_raw_nonzero().get();
         // SAFETY: sets nothing, and writes to the rlimit of our own.
         let read = unsafe { libc::prlimit(pid, libc::RLIMIT_LOCKS, ptr::null(), &raw mut limit) };
-        read == 0 && limit.rlim_max <= self.0 && limit.rlim_max > self.0.saturating_sub(NESTING)
+        let denied = read != 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EPERM);
+        let hard = match read {
+            0 => Some(limit.rlim_max),
+            _ if denied => hard_limit_by_file(pid),
+            _ => None,
+        };
+        hard.is_some_and(|hard| hard <= self.0 && hard > self.0.saturating_sub(NESTING))
     }
+}
+
+/// The limit as `/proc` tells it: `Max file locks`, the soft one, the hard one, and the unit.
+fn hard_limit_by_file(pid: libc::pid_t) -> Option<u64> {
+    let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max file locks"))?;
+    line.split_ascii_whitespace().nth(1)?.parse().ok()
 }

@@ -118,6 +118,28 @@ fn what_a_host_cannot_do_is_recorded_or_refused() {
 }
 
 #[test]
+fn programs_execute_as_the_user_that_the_owner_named() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let mut pool = Pool::without_agents(SPEEDUP);
+    pool.add_agent_for("nobody");
+    pool.wait_for_hosts(1);
+    let plan = format!(
+        "{HEAD}[setup]\nshell = \"id -u > setup\"\n[prepare]\nshell = \"id -u > prepared\"\n\
+         [cleanup]\nshell = \"test -O prepared\"\n\
+         [benchmarks.id]\nshell = \"cat {{input}}/setup prepared; id -u; touch new && echo new\"\n"
+    );
+    for (row, lines) in kept(&pool, &plan) {
+        assert_eq!(lines, ["65534", "65534", "65534", "new"], "{row}");
+        assert!(!row["disturbances"].as_str().expect("a text").contains("cleanup_failed"), "{row}");
+    }
+    let unknown = pool.speedup(&["agent", "start", "--user", "speedup-no-such-user"]);
+    let said = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    assert!(!unknown.status.success() && said.contains("hint: add the user"), "{said}");
+}
+
+#[test]
 fn without_any_permission_each_setting_is_recorded_as_what_it_was() {
     let mut pool = Pool::without_agents(SPEEDUP);
     pool.add_agent_without_privilege();
