@@ -1,7 +1,7 @@
 //! The beta law: the regularized incomplete beta function and its inverse.
 //!
-//! Iₓ(a, b) is the prefix xᵃ(1−x)ᵇ/(a B(a, b)) over a continued fraction (DLMF 8.17.22), evaluated from the
-//! front (modified Lentz). The prefix of large shapes is not taken from log-gammas, whose errors grow with
+//! Iₓ(a, b) is the prefix xᵃ(1−x)ᵇ/B(a, b) over a continued fraction (the even part of DLMF 8.17.22), evaluated
+//! from the front (modified Lentz). The prefix of large shapes is not taken from log-gammas, whose errors grow with
 //! the shapes, but from Stirling remainders and deviances (C. Loader, "Fast and accurate computation of
 //! binomial probabilities", 2000).
 
@@ -103,7 +103,7 @@ fn log_lower_tail_of_logit(z: f64, a: f64, b: f64) -> (f64, f64) {
     let log_lower = if beyond_mean(point, a, b) {
         self::tails(point, a, b).lower.ln()
     } else {
-        prefix - a.ln() + continued_fraction(point.x, a, b).ln()
+        prefix - continued_fraction(point, a, b).ln()
     };
     (log_lower + a * (z - near), (prefix - log_lower).exp())
 }
@@ -120,26 +120,32 @@ fn beyond_mean(point: UnitPoint, a: f64, b: f64) -> bool {
 
 /// Iₓ(a, b) where x is not beyond the mean.
 fn near_side(point: UnitPoint, a: f64, b: f64) -> f64 {
-    (log_prefix(point, a, b).exp() / a * continued_fraction(point.x, a, b)).min(1.0)
+    (log_prefix(point, a, b).exp() / continued_fraction(point, a, b)).min(1.0)
 }
 
-/// The continued fraction of DLMF 8.17.22, by the modified Lentz method.
-fn continued_fraction(x: f64, a: f64, b: f64) -> f64 {
+/// The even part of the continued fraction of DLMF 8.17.22, by the modified Lentz method: Iₓ(a, b) is the prefix
+/// over it.
+///
+/// Its elements hold a(1−x) − bx as such, so that with one shape large, where x is next to 0 or 1, no digits
+/// cancel; on the near side of the mean all of them are positive up to the b-th.
+fn continued_fraction(point: UnitPoint, a: f64, b: f64) -> f64 {
+    let UnitPoint { x, complement } = point;
     let away_from_zero = |v: f64| if v.abs() < f64::MIN_POSITIVE { f64::MIN_POSITIVE } else { v };
-    let mut c = 1.0;
-    let mut d = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0));
-    let mut value = d;
+    let balance = a * complement - b * x + 1.0;
+    let element = |m: f64| {
+        let pull = m * (b - m) * x / (a + 2.0 * m - 1.0);
+        m + pull + (a + m) * (balance + m * (1.0 + complement)) / (a + 2.0 * m + 1.0)
+    };
+    let mut value = away_from_zero(a * balance / (a + 1.0));
+    let (mut c, mut d) = (value, 0.0);
     for term in 1..FRACTION_TERMS {
         let m = term as f64;
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        d = 1.0 / away_from_zero(1.0 + even * d);
-        c = away_from_zero(1.0 + even / c);
-        value *= d * c;
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        d = 1.0 / away_from_zero(1.0 + odd * d);
-        c = away_from_zero(1.0 + odd / c);
-        value *= d * c;
-        if (d * c - 1.0).abs() <= f64::EPSILON {
+        let step = m * (b - m) * x / (a + 2.0 * m - 1.0);
+        let numerator = (a + m - 1.0) / (a + 2.0 * m - 1.0) * (a + b + m - 1.0) * x * step;
+        d = 1.0 / away_from_zero(element(m) + numerator * d);
+        c = away_from_zero(element(m) + numerator / c);
+        value *= c * d;
+        if (c * d - 1.0).abs() <= f64::EPSILON {
             break;
         }
     }
