@@ -79,13 +79,21 @@ fn hosts_stay_fresh_when_agents_die() {
 #[test]
 fn a_report_survives_the_death_of_both_sides() {
     let mut pool = Pool::start(SPEEDUP, 1);
-    let experiment = pool.submit(&plan("any", 1, 1), &[]);
-    eventually("a run is under way", || {
-        let hosts = pool.json(&["hosts", "list"])?;
-        (!hosts[0]["lease"].is_null()).then_some(())
-    });
+    let [begun, go, ended] = ["begun", "go", "ended"].map(|name| pool.path().join(name));
+    let program = format!(
+        "touch {}; until [ -e {} ]; do sleep 0.01; done; touch {}",
+        begun.display(),
+        go.display(),
+        ended.display()
+    );
+    let plan =
+        plan("any", 1, 1).replace("command = [\"sleep\", \"0.01\"]", &format!("shell = \"{program}\""));
+    let experiment = pool.submit(&plan, &[]);
+    eventually("a run is under way", || begun.exists().then_some(()));
     // The run ends while nobody listens; then the agent dies as well.
     pool.kill_coordinator();
+    std::fs::write(&go, "").expect("a file");
+    eventually("the run ends", || ended.exists().then_some(()));
     std::thread::park_timeout(Duration::from_millis(200));
     pool.kill_agent(0);
     pool.start_coordinator();
