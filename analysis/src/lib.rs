@@ -21,6 +21,7 @@
 //! * [`run_order`], [`host_effect`], [`aa`], [`Granularity`], [`block_pairs`]: whether the runs are what the methods
 //!   take them for;
 //! * [`MixtureFit`], [`GoodnessOfFit`], [`variability`]: run times that cluster, and what users feel of them;
+//! * [`simulation`]: the papers' simulation studies of all these methods;
 //! * [`study`]: from the attempts of an experiment to its report;
 //! * [`distribution`]: the functions under all of these.
 //!
@@ -83,7 +84,9 @@ pub mod run_order;
 mod sample;
 mod shapiro_wilk;
 mod signed_rank;
+pub mod simulation;
 pub mod speedup_test;
+mod standard_normals;
 pub mod study;
 mod suite;
 mod suite_ratio;

@@ -4,13 +4,11 @@
 //! `SPEEDUP_CALIBRATION_SCALE`, a whole number, multiplies the simulations.
 #![expect(clippy::print_stdout, reason = "the figures found are printed, for --nocapture")]
 
-#[path = "paper_002/table_1.rs"]
-mod table_1;
-
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use speedup_analysis::distribution::{Tails, normal};
 use speedup_analysis::hierarchical_performance_test::{PerformanceRules, RankSumRule, ScoreSuite};
+use speedup_analysis::simulation::table_1;
 use speedup_analysis::{
     Alternative, HierarchicalPerformanceTest, PairedTTest, Sample, Side, SignedRank, SignedRankLaw,
     WelchTTest,
@@ -102,7 +100,7 @@ fn a_small_gain_on_every_benchmark_is_found_by_enough_runs() {
 #[test]
 fn runs_redrawn_from_table_1_give_about_its_confidence() {
     let mut random = ChaCha8Rng::seed_from_u64(9);
-    let printed = table_1::suite();
+    let printed = table_1::suite().expect("scores");
     let mut redrawn = |scores: &Sample, divisor: f64| {
         let runs = scores.in_run_order();
         let score = |_| runs[random.random_range(0..runs.len())] / divisor;

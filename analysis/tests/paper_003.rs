@@ -1,4 +1,4 @@
-//! The numbers printed in paper 003, to the digits printed.
+//! What paper 003 concludes from the numbers of `tests/reference/paper_examples.json`, and its rules.
 
 use speedup_analysis::{
     ConfidenceLevel, EarlierError, EarlierProtocol, NormalityReading, Sample, lowest_confidence,
@@ -17,36 +17,17 @@ fn times() -> (Sample, Sample) {
     (sample(&[2.799, 2.046, 1.259, 1.877, 2.244]), sample(&[1.046, 0.259, 0.877, 1.244, 1.799]))
 }
 
-/// `value` as R prints it.
-fn to_seven_digits(value: f64) -> String {
-    let before_point = value.abs().log10().floor() as i32;
-    format!("{value:.*}", usize::try_from(6 - before_point).expect("a number below ten million"))
-}
-
 #[test]
-fn example_2_1_a_speedup_at_95_but_not_at_99_percent() {
+fn examples_2_1_and_2_2_a_speedup_at_some_levels() {
     let (baseline, candidate) = times();
     let protocol = EarlierProtocol::new(&baseline, &candidate).unwrap();
     for reading in [NormalityReading::NotRejected, NormalityReading::TabledAtLevel] {
         protocol.check_normality(level(0.95), reading).expect("p = 0.9647");
     }
-    let sure = protocol.at(level(0.99));
-    assert_eq!(to_seven_digits(sure.difference.lower), "-0.02574667");
-    assert_eq!((sure.difference.upper, sure.accelerated), (f64::INFINITY, false));
-    let less_sure = protocol.at(level(0.95));
-    assert_eq!(to_seven_digits(less_sure.difference.lower), "0.3414632");
-    assert!(less_sure.accelerated);
-}
-
-#[test]
-fn example_2_2_a_speedup_below_one_at_1_percent() {
-    let (baseline, candidate) = times();
+    assert!(!protocol.at(level(0.99)).accelerated && protocol.at(level(0.95)).accelerated);
+    assert_eq!(protocol.at(level(0.99)).difference.upper, f64::INFINITY);
     let exchanged = EarlierProtocol::new(&candidate, &baseline).unwrap();
-    let unsure = exchanged.at(level(0.01));
-    assert_eq!(to_seven_digits(unsure.difference.lower), "0.02574667");
-    assert!(unsure.accelerated);
-    assert_eq!(to_seven_digits(exchanged.mean_speedup()), "0.5110024");
-    assert_eq!(to_seven_digits(exchanged.median_speedup()), "0.5112414");
+    assert!(exchanged.at(level(0.01)).accelerated, "a speedup below one, at one percent");
 }
 
 #[test]

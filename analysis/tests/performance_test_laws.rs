@@ -1,13 +1,11 @@
 //! Laws of the hierarchical performance test, the signed-rank test beneath it, and the adjustments beside it.
 
-#[path = "paper_002/table_1.rs"]
-mod table_1;
-
 use proptest::prelude::*;
 use speedup_analysis::hierarchical_performance_test::{
     BenchmarkRisk, PerformanceRules, PerformanceTestError, RankSumRule, ReliableSpeedup, ScoreError,
     ScoreReference, ScoreSuite, Winner,
 };
+use speedup_analysis::simulation::table_1;
 use speedup_analysis::{
     Adjustment, Alternative, Caveat, ConfidenceLevel, HalfIntegers, HierarchicalPerformanceTest, PValue,
     PseudoMedian, Risk, Sample, Side, SignedRank, SignedRankError, SuiteMember, ZerosKeptSignedRank,
@@ -287,7 +285,7 @@ proptest! {
 fn table_1_has_the_printed_speedup_when_half_ranks_count_to_the_letter() {
     // R_B is 25 at 1.76 and 25.5 from 1.762 on, where the critical value is 25.
     let level = ConfidenceLevel::USUAL;
-    let suite = table_1::suite();
+    let suite = table_1::suite().expect("scores");
     let of = |half_integers| {
         let rules = PerformanceRules { half_integers, ..PerformanceRules::default() };
         match HierarchicalPerformanceTest::new(&suite, rules).reliable_speedup(level).unwrap() {

@@ -6,6 +6,8 @@
 //! tolerances are those of the folder's README.
 #![expect(clippy::print_stdout, reason = "the account of what was checked is the purpose of this program")]
 
+#[path = "paper_001/ammp.rs"]
+mod ammp;
 #[path = "reference/case.rs"]
 mod case;
 #[path = "reference/distributions.rs"]
@@ -30,8 +32,8 @@ mod protocol;
 mod signed_rank;
 #[path = "reference/single_sample.rs"]
 mod single_sample;
-#[path = "paper_002/table_1.rs"]
-mod table_1;
+#[path = "paper_004/tables.rs"]
+mod tables;
 #[path = "reference/two_samples.rs"]
 mod two_samples;
 

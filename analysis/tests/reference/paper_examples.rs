@@ -6,6 +6,10 @@
 
 #[path = "paper_examples/earlier_protocol.rs"]
 mod earlier_protocol;
+#[path = "paper_examples/levels.rs"]
+mod levels;
+#[path = "paper_examples/mixtures.rs"]
+mod mixtures;
 #[path = "paper_examples/performance_test.rs"]
 mod performance_test;
 #[path = "paper_examples/speedup_test.rs"]
@@ -30,6 +34,8 @@ pub(crate) enum Finding {
     Words(String),
     /// At least the number printed.
     AtLeast(f64),
+    /// A number by random draws, with the standard errors of its distances from the printed and from the reference's.
+    Drawn { got: f64, printed_error: f64, computed_error: f64 },
 }
 
 type Recomputed = Result<Finding, &'static str>;
@@ -37,10 +43,10 @@ type Recomputed = Result<Finding, &'static str>;
 fn recompute(paper: &str, section: &str, quantity: &str) -> Recomputed {
     match paper {
         "000" => speedup_test::recompute(section, quantity),
-        "001" => Err("it belongs to the mixtures"),
+        "001" => mixtures::recompute(section, quantity),
         "002" => performance_test::recompute(section, quantity),
         "003" => earlier_protocol::recompute(section, quantity),
-        "004" => Err("it belongs to the effect sizes by levels"),
+        "004" => levels::recompute(section, quantity),
         _ => Err("this program does not know the paper"),
     }
 }
@@ -87,6 +93,17 @@ fn compare(
             let printed = printed.map_or(f64::NAN, number);
             ledger.verdict(case, field, *got >= printed, || format!("got {got}, printed at least {printed}"));
             ledger.compare(case, field, *got, computed.map_or(f64::NAN, number), relative(1e-12));
+        }
+        Finding::Drawn { got, printed_error, computed_error } => {
+            for (name, other, error) in
+                [("as printed", printed, printed_error), ("of the reference", computed, computed_error)]
+            {
+                let other = other.map_or(f64::NAN, number);
+                let near = (got - other).abs() <= 3.0 * error;
+                ledger.verdict(case, &format!("{field} {name}"), near, || {
+                    format!("got {got}, expected {other} to three times {error}")
+                });
+            }
         }
         Finding::Answer(got) => ledger.equal(case, field, &Some(*got), &printed.and_then(Value::as_bool)),
         Finding::Absent => {

@@ -2,20 +2,21 @@
 
 use super::speedup_test::benchmark;
 use super::{Finding, Recomputed};
-use speedup_analysis::{Alternative, ConfidenceLevel, Sample, WelchTTest};
+use speedup_analysis::{ConfidenceLevel, EarlierProtocol};
 
 pub(super) fn recompute(_section: &str, quantity: &str) -> Recomputed {
     let (slow, fast) = benchmark(2);
-    let lower = |x: &Sample, y: &Sample, level: f64| {
-        let level = ConfidenceLevel::new(level).expect("a level");
-        WelchTTest::new(x, y).expect("a test").interval(Alternative::Greater, level).lower
+    let slower_first = EarlierProtocol::new(&slow, &fast).expect("a protocol");
+    let faster_first = EarlierProtocol::new(&fast, &slow).expect("a protocol");
+    let lower = |protocol: &EarlierProtocol<'_>, level: f64| {
+        protocol.at(ConfidenceLevel::new(level).expect("a level")).difference.lower
     };
     Ok(Finding::Number(match quantity {
-        "99% lower bound" => lower(&slow, &fast, 0.99),
-        "95% lower bound" => lower(&slow, &fast, 0.95),
-        "1% lower bound (Y,X)" => lower(&fast, &slow, 0.01),
-        "mean ratio" => fast.mean() / slow.mean(),
-        "median ratio" => fast.median() / slow.median(),
+        "99% lower bound" => lower(&slower_first, 0.99),
+        "95% lower bound" => lower(&slower_first, 0.95),
+        "1% lower bound (Y,X)" => lower(&faster_first, 0.01),
+        "mean ratio" => faster_first.mean_speedup(),
+        "median ratio" => faster_first.median_speedup(),
         _ => return Err("this program does not know the number"),
     }))
 }

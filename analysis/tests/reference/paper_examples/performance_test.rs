@@ -1,14 +1,14 @@
 //! Table 1 of 002 and what is said of it.
 
 use super::{Finding, Recomputed};
-use crate::table_1::{self, SPEEDUP};
 use speedup_analysis::hierarchical_performance_test::{
     PerformanceComparison, PerformanceRules, ReliableSpeedup, Winner,
 };
+use speedup_analysis::simulation::table_1::{self, SPEEDUP};
 use speedup_analysis::{ConfidenceLevel, HierarchicalPerformanceTest, Side};
 
 pub(super) fn recompute(_section: &str, quantity: &str) -> Recomputed {
-    let suite = table_1::suite();
+    let suite = table_1::suite().expect("scores");
     let test = HierarchicalPerformanceTest::new(&suite, PerformanceRules::default());
     let printed = test.at(SPEEDUP).expect("a comparison");
     let each = |of: &dyn Fn(usize) -> f64| Finding::Numbers((0..printed.benchmarks.len()).map(of).collect());
