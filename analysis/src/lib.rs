@@ -22,6 +22,7 @@
 //!   take them for;
 //! * [`MixtureFit`], [`GoodnessOfFit`], [`variability`]: run times that cluster, and what users feel of them;
 //! * [`simulation`]: the papers' simulation studies of all these methods;
+//! * [`inquiry`]: any of these on plain samples, asked and answered as data;
 //! * [`study`]: from the attempts of an experiment to its report;
 //! * [`distribution`]: the functions under all of these.
 //!
@@ -65,6 +66,7 @@ pub mod group_sequential;
 mod hierarchical_bootstrap;
 pub mod hierarchical_performance_test;
 pub mod host_effect;
+pub mod inquiry;
 mod interval;
 mod kolmogorov_smirnov;
 mod levels;

@@ -24,13 +24,13 @@ mod method;
 mod metric;
 mod mishap;
 mod proportion;
-mod protocol;
+pub(crate) mod protocol;
 mod report;
 mod standing;
 mod suite;
 #[cfg(test)]
 mod tests;
-mod verdict;
+pub(crate) mod verdict;
 mod warning;
 
 use self::cell::CellRecords;
