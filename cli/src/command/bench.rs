@@ -19,6 +19,7 @@ use crate::console::Console;
 use crate::directories;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::render::report::Extent;
 use variant::{Scan, Variant};
 
 /// Compares commands on this machine: interleaved at random, one process at a time, with tests and intervals
@@ -38,7 +39,7 @@ pub(crate) struct Arguments {
     /// Timed runs of each command
     #[arg(short, long, value_name = "N", default_value_t = 31)]
     runs: u32,
-    /// Executions of each command before the first timed run
+    /// Executions of each command before the first timed run, each with --prepare and --conclude
     #[arg(short, long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     warmup: u32,
     /// Executed by the shell before each timed run, outside the clock
@@ -47,16 +48,16 @@ pub(crate) struct Arguments {
     /// Executed by the shell after each timed run, outside the clock
     #[arg(short = 'C', long, value_name = "COMMAND")]
     conclude: Option<String>,
-    /// Executed by the shell once before everything
+    /// Executed by the shell before everything: once, or with parameters once for each of their values
     #[arg(short, long, value_name = "COMMAND")]
     setup: Option<String>,
-    /// Executed by the shell once after everything
+    /// Executed by the shell after everything, as the setup
     #[arg(short, long, value_name = "COMMAND")]
     cleanup: Option<String>,
     /// Execute the commands directly; otherwise the start of /bin/sh is part of each time alike
     #[arg(short = 'N', long = "no-shell")]
     no_shell: bool,
-    /// A parameter: {VAR} in commands stands for each of the values in turn
+    /// A parameter: {VAR} in commands stands for each of the values in turn, separated by commas (\, is a comma)
     #[arg(short = 'L', long, num_args = 2, value_names = ["VAR", "VALUES"], action = clap::ArgAction::Append)]
     parameter_list: Vec<String>,
     /// A parameter: {VAR} in commands stands for each number from MIN to MAX
@@ -102,26 +103,33 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let variants = Variant::all(&arguments.commands, &scans, &arguments.command_name)?;
     let experiment = experiment::build(&arguments, &variants, &directory)?;
     let data = directories::or_state(arguments.data.as_deref(), "local")?;
+    if let Some(path) = &arguments.export_json {
+        hyperfine::claim(path)?;
+    }
     for Variant { name, command, .. } in &variants {
         console.talk(format_args!("{name}: {command}"));
     }
-    if let Some(setup) = &arguments.setup {
-        around::shell(&experiment, "the setup", setup)?;
+    let lines = |line: &Option<String>| {
+        line.as_ref().map_or_else(Vec::new, |line| Variant::all_filled(&variants, line))
+    };
+    for setup in lines(&arguments.setup) {
+        around::shell(&experiment, "the setup", &setup)?;
     }
     let done = match around::warm_up(&experiment, arguments.warmup) {
         Ok(()) => {
             let session = Session::start(console, data.clone()).await?;
-            session.carry_out(experiment.clone(), arguments.output.output).await
+            session.carry_out(experiment.clone(), Extent::Brief, arguments.output.output).await
         }
         Err(failure) => Err(failure),
     };
     // What was set up is cleaned up, whatever happened in between.
-    let cleaned = match &arguments.cleanup {
-        Some(cleanup) => around::shell(&experiment, "the cleanup", cleanup),
-        None => Ok(()),
-    };
+    let cleanups = lines(&arguments.cleanup);
+    let cleaned = cleanups.iter().try_for_each(|line| around::shell(&experiment, "the cleanup", line));
     let exit = done?;
     cleaned?;
+    if exit == Exit::Failed && arguments.ignore_failure.is_none() {
+        console.talk("hint: -i counts runs that end with another exit code than 0; --ignore-failure=CODES those with these");
+    }
     if let Some(path) = &arguments.export_json {
         hyperfine::write(path, &data, &variants).await?;
     }

@@ -13,6 +13,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::render;
+use crate::render::report::Extent;
 use crate::selector::Selector;
 
 /// Reports what an experiment says, finished or not: is a version faster, by how much, and how sure is that
@@ -47,7 +48,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     };
     let asked = asked.await;
     connection.close().await;
-    show(&asked?, arguments.output.output, console)?;
+    show(&asked?, Extent::Whole, arguments.output.output, console)?;
     Ok(Exit::Done)
 }
 
@@ -63,11 +64,11 @@ pub(super) async fn ask(
     Ok(answer.into_inner().json)
 }
 
-/// Prints a report.
-pub(super) fn show(json: &str, output: Output, console: &Console) -> Result<(), Failure> {
+/// Prints a report; the JSON is always whole.
+pub(super) fn show(json: &str, extent: Extent, output: Output, console: &Console) -> Result<(), Failure> {
     let text = match output {
         Output::Json => render::json::indented(json),
-        Output::Table => render::report::report(json, console.out),
+        Output::Table => render::report::report(json, extent, console.out),
     };
     let text = text.map_err(|error| {
         Failure::infrastructure(Error::new(error).context("the analysis answered what is no JSON"))

@@ -17,6 +17,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::plan_source::PlanArguments;
 use crate::relative;
+use crate::render::report::Extent;
 pub(crate) use session::Session;
 
 /// Carries out a plan on this machine alone and reports: embedded coordinator, one local agent, nothing to set up
@@ -42,7 +43,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     relative::warn(&experiment, console);
     let data = directories::or_state(arguments.data.as_deref(), "local")?;
     let session = Session::start(console, data).await?;
-    session.carry_out(experiment, arguments.output.output).await
+    session.carry_out(experiment, Extent::Whole, arguments.output.output).await
 }
 
 /// One machine is one host.

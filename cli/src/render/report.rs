@@ -24,9 +24,18 @@ const USUAL_WIDTH: usize = 100;
 /// Below and above these, lines are not laid out differently.
 const WIDTHS: (usize, usize) = (60, 160);
 
+/// How much of a report is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All of it.
+    Whole,
+    /// What was shown, what that is worth, and the times: what fits a screen.
+    Brief,
+}
+
 /// The report as people read it, as wide as the terminal. `json` is what `Analysis.Report` answered; a report of a newer
 /// shape is shown as it came, which says the same.
-pub(crate) fn report(json: &str, paint: Paint) -> Result<String, serde_json::Error> {
+pub(crate) fn report(json: &str, extent: Extent, paint: Paint) -> Result<String, serde_json::Error> {
     #[derive(serde::Deserialize)]
     struct Shape {
         schema_version: u32,
@@ -37,7 +46,10 @@ pub(crate) fn report(json: &str, paint: Paint) -> Result<String, serde_json::Err
     }
     let report: Report = serde_json::from_str(json)?;
     let width = Table::new().width().map_or(USUAL_WIDTH, usize::from);
-    Ok(rendered(&report, paint, width))
+    Ok(match extent {
+        Extent::Whole => rendered(&report, paint, width),
+        Extent::Brief => brief(&report, paint, width),
+    })
 }
 
 /// The report, at most `width` columns wide where the names in it allow.
@@ -59,5 +71,18 @@ pub(crate) fn rendered(report: &Report, paint: Paint, width: usize) -> String {
         page.heading("In short");
         opening::write_verdict(&mut page, report);
     }
+    page.into_text()
+}
+
+/// The sections of the report that somebody wants who has just compared a few commands.
+pub(crate) fn brief(report: &Report, paint: Paint, width: usize) -> String {
+    let mut page = Page::new(width.clamp(WIDTHS.0, WIDTHS.1), paint);
+    page.heading("Verdict");
+    opening::write_verdict(&mut page, report);
+    for at in 0..report.suites.len() {
+        benchmarks::write(&mut page, report, at);
+    }
+    mishaps::write(&mut page, report);
+    caveats::write(&mut page, report);
     page.into_text()
 }

@@ -30,6 +30,9 @@ const PRECISION: f64 = 0.05;
 pub(super) const OWN: &str = "bench_";
 /// The placeholder of a command.
 const COMMAND: &str = "bench_command";
+/// The placeholders of what is executed before and after it.
+const PREPARE: &str = "bench_prepare";
+const CONCLUDE: &str = "bench_conclude";
 /// The placeholder of the directory.
 const DIRECTORY: &str = "bench_directory";
 /// The only benchmark.
@@ -61,14 +64,14 @@ pub(super) fn build(
 ) -> Result<Experiment, Failure> {
     let environment = environment(&arguments.env)?;
     let versions: Result<Vec<Version>, Failure> =
-        variants.iter().map(|variant| version(variant, &environment, arguments.no_shell)).collect();
+        variants.iter().map(|variant| version(variant, &environment, arguments)).collect();
     // A path that is not UTF-8 cannot travel in a plan.
     let directory =
         directory.to_str().ok_or_else(|| Failure::usage(anyhow!("this directory's path is not UTF-8")))?;
     let timeout = std::time::Duration::try_from(arguments.timeout)
         .map_err(|_| Failure::usage(anyhow!("a timeout is not negative")))?;
     let timeout = Span(u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX));
-    let around = |line: &String| Setup { command: CommandLine::Shell(line.clone()), timeout };
+    let around = |name: &str| Setup { command: CommandLine::Shell(format!("{{{name}}}")), timeout };
     let accept = arguments.ignore_failure.clone().map_or(AcceptedExits::None, |Ignored(codes)| codes);
     let benchmark = Benchmark {
         name: BENCHMARK.to_owned(),
@@ -105,8 +108,8 @@ pub(super) fn build(
             precision: PRECISION,
         },
         setup: None,
-        prepare: arguments.prepare.as_ref().map(around),
-        cleanup: arguments.conclude.as_ref().map(around),
+        prepare: arguments.prepare.as_ref().map(|_| around(PREPARE)),
+        cleanup: arguments.conclude.as_ref().map(|_| around(CONCLUDE)),
         environment: Environment::default(),
         limits: Limits { attempts: 1 },
         output: OutputChoice { limit: OUTPUT_LIMIT, keep: OUTPUT_KEPT, keep_of: KeepOutput::Failed },
@@ -119,12 +122,15 @@ pub(super) fn build(
 fn version(
     variant: &Variant,
     environment: &BTreeMap<String, String>,
-    no_shell: bool,
+    arguments: &Arguments,
 ) -> Result<Version, Failure> {
     let mut vars = variant.parameters.clone();
     vars.insert(COMMAND.to_owned(), variant.command.clone());
+    for (name, line) in [(PREPARE, &arguments.prepare), (CONCLUDE, &arguments.conclude)] {
+        vars.extend(line.as_ref().map(|line| (name.to_owned(), variant.filled(line))));
+    }
     vars.extend(environment.values().zip(0..).map(|(value, number)| (slot(number), value.clone())));
-    let command = if no_shell {
+    let command = if arguments.no_shell {
         let words = shlex::split(&variant.command).filter(|words| !words.is_empty());
         let words = words.ok_or_else(|| {
             Failure::usage(anyhow!("{:?} has no words, or a quote that is not closed", variant.command))

@@ -25,6 +25,13 @@ const METRICS: [(Metric, &str, Unit, f64); 4] = [
     (Metric::MaxRss, MAX_RSS, Unit::Bytes, 1.0),
 ];
 
+/// Sees to it that the file can be written, before anything is measured for it. What it holds stays until then.
+pub(super) fn claim(path: &Path) -> Result<(), Failure> {
+    let opened = std::fs::File::options().create(true).append(true).open(path);
+    let tried = || format!("cannot write {}", path.display());
+    opened.map(drop).with_context(tried).map_err(Failure::usage)
+}
+
 /// Writes what the newest experiment of the data directory measured.
 pub(super) async fn write(path: &Path, data: &Path, variants: &[Variant]) -> Result<(), Failure> {
     let coordinator = compose::embedded(data).await?;

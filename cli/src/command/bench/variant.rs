@@ -37,7 +37,7 @@ impl Scan {
     pub(super) fn all(lists: &[String], ranges: &[String], step: &str) -> Result<Vec<Self>, Failure> {
         let mut scans = Vec::new();
         for pair in lists.chunks_exact(2) {
-            let values = pair[1].split(',').map(str::to_owned).collect();
+            let values = listed(&pair[1]);
             scans.push(Self::new(&pair[0], values)?);
         }
         for triple in ranges.chunks_exact(3) {
@@ -60,6 +60,21 @@ impl Scan {
         }
         Ok(Self { variable: variable.to_owned(), values })
     }
+}
+
+/// The values of a list: separated by commas, but not by one behind a backslash.
+fn listed(text: &str) -> Vec<String> {
+    let (mut values, mut value) = (Vec::new(), String::new());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' if rest.next_if_eq(&',').is_some() => value.push(','),
+            ',' => values.push(std::mem::take(&mut value)),
+            c => value.push(c),
+        }
+    }
+    values.push(value);
+    values
 }
 
 /// The decimal numbers from `least` to `largest`, exact: in whole steps of the finest decimal place.
@@ -122,9 +137,7 @@ impl Variant {
             for number in 0..combinations {
                 let parameters = combination(scans, number);
                 let given = names.get(if names.len() == count { variants.len() } else { at });
-                let text = parameters.iter().fold(command.clone(), |text, (variable, value)| {
-                    text.replace(&format!("{{{variable}}}"), value)
-                });
+                let text = filled(command, &parameters);
                 let named = given.map(|name| match combinations {
                     1 => name.clone(),
                     _ if names.len() == count => name.clone(),
@@ -137,6 +150,30 @@ impl Variant {
         distinguish(&mut variants);
         Ok(variants)
     }
+}
+
+impl Variant {
+    /// A line that belongs to the command, with the values of the command's parameters.
+    pub(super) fn filled(&self, line: &str) -> String {
+        filled(line, &self.parameters)
+    }
+
+    /// A line with the values of each variant, each result once.
+    pub(super) fn all_filled(variants: &[Self], line: &str) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for line in variants.iter().map(|variant| variant.filled(line)) {
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        lines
+    }
+}
+
+fn filled(line: &str, parameters: &BTreeMap<String, String>) -> String {
+    parameters
+        .iter()
+        .fold(line.to_owned(), |line, (variable, value)| line.replace(&format!("{{{variable}}}"), value))
 }
 
 fn combination(scans: &[Scan], mut number: usize) -> BTreeMap<String, String> {
@@ -199,6 +236,20 @@ mod tests {
         assert_eq!(commands, ["make -j1 a {}", "make -j2 a {}", "make -j1 b {}", "make -j2 b {}"]);
         let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
         assert_eq!(names, ["make-j1-a", "make-j2-a", "make-j1-b", "make-j2-b"]);
+    }
+
+    #[test]
+    fn a_comma_behind_a_backslash_is_part_of_the_value() {
+        assert_eq!(listed(r"a,b\,c,,\d\\,e"), ["a", "b,c", "", r"\d\,e"]);
+        assert_eq!(listed(""), [""]);
+    }
+
+    #[test]
+    fn a_line_around_the_commands_is_filled_for_each_value_once() {
+        let scans = Scan::all(&words(&["n", "1,2"]), &[], "1").unwrap();
+        let variants = Variant::all(&words(&["a {n}", "b {n}"]), &scans, &[]).unwrap();
+        assert_eq!(Variant::all_filled(&variants, "make {n} ${X} {}"), ["make 1 ${X} {}", "make 2 ${X} {}"]);
+        assert_eq!(Variant::all_filled(&variants, "make"), ["make"]);
     }
 
     #[test]

@@ -22,6 +22,7 @@ use crate::interrupt::Interrupts;
 use crate::local_agent::LocalAgent;
 use crate::progress::{Place, Progress};
 use crate::render::counted;
+use crate::render::report::Extent;
 use crate::standing::Standing;
 use crate::{compose, selector};
 
@@ -70,8 +71,13 @@ impl<'a> Session<'a> {
     }
 
     /// Carries an experiment out, reports, and ends.
-    pub(crate) async fn carry_out(mut self, experiment: Experiment, output: Output) -> Result<Exit, Failure> {
-        let done = self.submit_and_report(experiment, output).await;
+    pub(crate) async fn carry_out(
+        mut self,
+        experiment: Experiment,
+        extent: Extent,
+        output: Output,
+    ) -> Result<Exit, Failure> {
+        let done = self.submit_and_report(experiment, extent, output).await;
         let patience = match done {
             Ok(Exit::Interrupted) | Err(_) => AGENT_END_AT_ONCE,
             Ok(_) => AGENT_END,
@@ -81,7 +87,12 @@ impl<'a> Session<'a> {
         done
     }
 
-    async fn submit_and_report(&mut self, experiment: Experiment, output: Output) -> Result<Exit, Failure> {
+    async fn submit_and_report(
+        &mut self,
+        experiment: Experiment,
+        extent: Extent,
+        output: Output,
+    ) -> Result<Exit, Failure> {
         let (name, seed) = (experiment.name.clone(), experiment.seed);
         // From here on Ctrl-C ends the experiment and not this process.
         let mut interrupts = Interrupts::listen()?;
@@ -105,7 +116,7 @@ impl<'a> Session<'a> {
             // Nobody will resume it: the coordinator ends with this command.
             cancel(&self.connection, experiment).await?;
         }
-        let reported = self.report(experiment, output).await;
+        let reported = self.report(experiment, extent, output).await;
         let told = failed_runs::read(&self.connection, experiment).await?;
         self.tell_failed(experiment, &told);
         match end {
@@ -114,7 +125,7 @@ impl<'a> Session<'a> {
                     self.console.warn(text);
                 }
                 reported?;
-                self.tell_again(experiment);
+                self.tell_again(experiment, extent);
                 Ok(exit)
             }
             End::Stuck { reason } => Err(stuck(&reason, &told)),
@@ -158,15 +169,18 @@ impl<'a> Session<'a> {
         end
     }
 
-    async fn report(&self, experiment: ExperimentId, output: Output) -> Result<(), Failure> {
+    async fn report(&self, experiment: ExperimentId, extent: Extent, output: Output) -> Result<(), Failure> {
         let json = report::ask(&self.connection, experiment, None).await?;
-        report::show(&json, output, self.console)
+        report::show(&json, extent, output, self.console)
     }
 
-    fn tell_again(&self, experiment: ExperimentId) {
+    fn tell_again(&self, experiment: ExperimentId, extent: Extent) {
         let data = self.data.display();
-        self.console
-            .talk(format_args!("`speedup report {experiment} --data {data}` shows the report again."));
+        let what = match extent {
+            Extent::Whole => "the report again",
+            Extent::Brief => "all of the report",
+        };
+        self.console.talk(format_args!("`speedup report {experiment} --data {data}` shows {what}."));
     }
 
     fn tell_kept(&self, experiment: ExperimentId) {
@@ -207,7 +221,7 @@ fn stuck(reason: &str, told: &failed_runs::Told) -> Failure {
         .hint("look whether the plan's programs and files are there, then run the plan again")
 }
 
-/// Experiments of a `speedup run` that was killed: their runs must not go before ours. What they measured is kept.
+/// Experiments of a command that was killed: their runs must not go before ours. What they measured is kept.
 async fn cancel_leftovers(connection: &Connection, console: &Console) -> Result<(), Failure> {
     for left in selector::list(&mut connection.experiments(), 0).await? {
         match left.phase {
@@ -216,7 +230,7 @@ async fn cancel_leftovers(connection: &Connection, console: &Console) -> Result<
         }
         cancel(connection, left.experiment).await?;
         console.talk(format_args!(
-            "{} ({}) was not finished when its `speedup run` ended; it is cancelled, what it measured is kept",
+            "{} ({}) was not finished when the command that started it ended; it is cancelled, what it measured is kept",
             left.name, left.experiment
         ));
     }

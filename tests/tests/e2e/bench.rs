@@ -1,0 +1,304 @@
+//! `speedup bench` as somebody uses it who knows hyperfine.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::Value;
+use speedup_formats::{Format, Options, WALL};
+use speedup_tests::pool::eventually;
+use tempfile::TempDir;
+
+use crate::SPEEDUP;
+
+/// A directory to stand in, with the data beside it.
+struct Desk(TempDir);
+
+impl Desk {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a directory"))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(SPEEDUP);
+        command.arg("bench").args(arguments).current_dir(self.path());
+        command.env("XDG_STATE_HOME", self.path().join("state")).stdin(Stdio::null());
+        command
+    }
+
+    fn bench(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("the command")
+    }
+
+    /// The report of what must succeed, and the export of its runs.
+    fn measured(&self, arguments: &[&str]) -> (Value, Vec<Value>) {
+        let output = self.bench(&[arguments, &["--output", "json"]].concat());
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        (serde_json::from_slice(&output.stdout).expect("JSON alone on standard output"), self.rows())
+    }
+
+    /// The runs of the last comparison.
+    fn rows(&self) -> Vec<Value> {
+        let data = self.path().join("state/speedup/local").display().to_string();
+        let export = Command::new(SPEEDUP)
+            .args(["export", "last", "--data", &data, "--format", "jsonl", "-o", "-"])
+            .output()
+            .expect("the command");
+        assert!(export.status.success(), "{}", stderr(&export));
+        stdout(&export).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+
+    fn read(&self, file: &str) -> String {
+        std::fs::read_to_string(self.path().join(file)).unwrap_or_default()
+    }
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn codes(report: &Value) -> Vec<&str> {
+    report["warnings"].as_array().expect("warnings").iter().filter_map(|one| one["code"].as_str()).collect()
+}
+
+#[test]
+fn two_commands_are_compared_interleaved_and_the_report_is_honest() {
+    let desk = Desk::new();
+    let (report, rows) = desk.measured(&["-r", "8", "--seed", "1", "sleep 0.001", "sleep 0.05"]);
+    assert_eq!(report["head"]["versions"], serde_json::json!(["sleep-0.001", "sleep-0.05"]));
+    assert_eq!(report["suites"][0]["verdict"], "slower", "{report}");
+    assert!(codes(&report).contains(&"independence_not_provided"), "{:?}", codes(&report));
+    assert_eq!(rows.len(), 16);
+    let mut in_order = rows.clone();
+    in_order.sort_by_key(|row| row["run"].as_u64());
+    let order: Vec<&str> = in_order.iter().filter_map(|row| row["version"].as_str()).collect();
+    let changes = order.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    assert!(changes > 1, "not first the one and then the other: {order:?}");
+    for row in &rows {
+        assert_eq!(row["outcome"], "measured", "{row}");
+        let least = if row["version"] == "sleep-0.05" { 50_000_000 } else { 1_000_000 };
+        assert!(row["wall_ns"].as_u64().expect("a time") >= least, "never shorter than the truth: {row}");
+    }
+}
+
+#[test]
+fn a_person_reads_the_verdict_and_what_it_is_worth_without_colours() {
+    let desk = Desk::new();
+    let shown = desk.command(&["-r", "3", "true", "sleep 0.01"]).env("NO_COLOR", "1").output();
+    let shown = shown.expect("the command");
+    assert!(shown.status.success(), "{}", stderr(&shown));
+    let (said, talk) = (stdout(&shown), stderr(&shown));
+    assert!(!said.contains('\u{1b}') && !talk.contains('\u{1b}'), "no colours: {said}{talk}");
+    for part in
+        ["Verdict\n", "Benchmarks: sleep-0.01 against true", "Independence was not provided", "Caveats\n"]
+    {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains("Method\n") && !said.contains("In short"), "what fits a screen: {said}");
+    let again =
+        talk.lines().find(|line| line.contains("shows all of the report")).expect("where all of it is");
+    let words: Vec<&str> = again.split('`').nth(1).expect("a command").split(' ').skip(1).collect();
+    let whole = Command::new(SPEEDUP).args(words).output().expect("the command");
+    assert!(stdout(&whole).contains("Method\n"), "{again}: {}", stderr(&whole));
+}
+
+#[test]
+fn quotes_braces_and_dollars_reach_the_shell_as_they_are() {
+    let desk = Desk::new();
+    let line =
+        r#"X='a {b} "c"'; test "$X" = "a {b} \"c\"" && printf '{%s}\n' "${X}" | awk '{ exit $1 != "{a" }'"#;
+    desk.measured(&["-r", "2", line, "echo {} > /dev/null", "-p", "awk 'BEGIN { exit 0 }'"]);
+}
+
+#[test]
+fn without_a_shell_words_are_split_as_a_shell_would_and_nothing_more() {
+    let desk = Desk::new();
+    let (_, rows) =
+        desk.measured(&["-N", "-r", "2", "test 'a b' = \"a b\"", "test '$HOME' != ''", "test {x} = {x}"]);
+    assert_eq!(rows.len(), 6);
+    let open = desk.bench(&["-N", "true", "echo 'open"]);
+    assert_eq!(open.status.code(), Some(2), "{}", stderr(&open));
+    assert!(stderr(&open).contains("a quote that is not closed"), "{}", stderr(&open));
+    let missing = desk.bench(&["-N", "-r", "2", "true", "speedup-no-such-program"]);
+    assert_eq!(missing.status.code(), Some(4), "{}", stderr(&missing));
+    assert!(stderr(&missing).contains("there is no such program"), "{}", stderr(&missing));
+}
+
+#[test]
+fn every_combination_of_parameters_is_filled_in_everywhere() {
+    let desk = Desk::new();
+    let arguments = [
+        "-r",
+        "2",
+        "-w",
+        "1",
+        "-L",
+        "word",
+        r"a\,b,c",
+        "-P",
+        "number",
+        "1",
+        "2",
+        "-s",
+        "echo setup {word} {number} >> log; echo loud",
+        "-p",
+        "echo {word} {number} > {number}.in",
+        "-C",
+        "echo {word} >> concluded",
+        "-c",
+        "echo cleanup {word} {number} >> log",
+        "test \"$(cat {number}.in)\" = '{word} {number}'",
+    ];
+    let (report, rows) = desk.measured(&arguments);
+    assert_eq!((rows.len(), report["suites"].as_array().expect("suites").len()), (8, 3));
+    assert!(rows.iter().all(|row| row["outcome"] == "measured"), "{rows:?}");
+    let log = desk.read("log");
+    for (at, step) in ["setup", "cleanup"].into_iter().enumerate() {
+        let lines: Vec<&str> = log.lines().skip(4 * at).take(4).collect();
+        let expected = ["a,b 1", "c 1", "a,b 2", "c 2"].map(|values| format!("{step} {values}"));
+        assert_eq!(lines, expected, "once for each combination: {log}");
+    }
+    assert_eq!(desk.read("concluded").lines().count(), 4 * (2 + 1), "after each run and each warm-up");
+}
+
+#[test]
+fn a_step_that_fails_says_which_and_what_was_set_up_is_cleaned_up() {
+    let desk = Desk::new();
+    for (flags, code, named) in [
+        (&["-s", "exit 3"][..], 2, "the setup ended with exit status: 3"),
+        (&["-p", "exit 3", "-w", "1"], 2, "that of --prepare"),
+        (&["-p", "echo why >&2; exit 3"], 4, "the preparation ended with exit code 3: why"),
+        (&["-c", "exit 3"], 2, "the cleanup ended with exit status: 3"),
+    ] {
+        let output = desk.bench(&[flags, &["-r", "2", "true", "false || true"]].concat());
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{flags:?}: {said}");
+        assert!(said.contains(named), "{flags:?}: {said}");
+    }
+    let output = desk.bench(&["-p", "exit 3", "-w", "1", "-c", "touch cleaned", "true", "true"]);
+    assert!(desk.path().join("cleaned").exists(), "{}", stderr(&output));
+}
+
+#[test]
+fn a_command_that_fails_is_told_unless_failure_is_ignored() {
+    let desk = Desk::new();
+    let commands = ["-r", "3", "true", "echo the reason >&2; exit 7"];
+    let failed = desk.bench(&commands);
+    assert_eq!(failed.status.code(), Some(1), "{}", stderr(&failed));
+    let said = stdout(&failed) + &stderr(&failed);
+    assert!(said.contains('7') && said.contains("the reason") && said.contains("hint: -i"), "{said}");
+    assert!(said.contains("3 runs failed and are in no sample"), "{said}");
+    for flag in ["-i", "--ignore-failure=7", "-i=1,7", "--ignore-failure=all-non-zero"] {
+        let (_, rows) = desk.measured(&[&[flag], &commands[..]].concat());
+        assert!(rows.iter().all(|row| row["outcome"] == "measured"), "{flag}: {rows:?}");
+    }
+    assert_eq!(desk.bench(&[&["-i=8"], &commands[..]].concat()).status.code(), Some(1), "another code");
+    let unknown = desk.bench(&["-r", "2", "true", "speedup-no-such-program"]);
+    assert_eq!(unknown.status.code(), Some(1), "the shell ends with 127: {}", stderr(&unknown));
+    assert!((stdout(&unknown) + &stderr(&unknown)).contains("not found"), "{}", stderr(&unknown));
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_a_hint_before_anything_is_executed() {
+    let desk = Desk::new();
+    for (arguments, named) in [
+        (&["touch ran"][..], "nothing to compare it with"),
+        (&["-L", "n", "1", "touch ran{n}"], "nothing to compare it with"),
+        (&["-L", "N!", "1,2", "touch ran"], "no name for a parameter"),
+        (&["-P", "n", "2", "1", "touch ran"], "there is no number"),
+        (&["-r", "0", "touch ran", "true"], "runs"),
+        (&["--confidence", "1.5", "touch ran", "true"], "confidence"),
+        (
+            &["--export-json", "no/such/directory/file", "touch ran", "true"],
+            "cannot write no/such/directory/file",
+        ),
+        (&["--env", "SPEEDUP_NO_SUCH_VARIABLE", "touch ran", "true"], "no variable"),
+        (&["-i=300", "touch ran", "true"], "exit codes from 0 to 255"),
+    ] {
+        let output = desk.bench(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(named), "{arguments:?}: {}", stderr(&output));
+    }
+    let made: Vec<_> = std::fs::read_dir(desk.path()).expect("a directory").flatten().collect();
+    assert!(made.is_empty(), "nothing was executed: {made:?}");
+}
+
+#[test]
+fn hyperfines_export_is_read_back_and_has_the_shape_that_its_scripts_read() {
+    let desk = Desk::new();
+    let commands = [
+        "-r",
+        "4",
+        "--export-json",
+        "times.json",
+        "-L",
+        "n",
+        "0.001,0.002",
+        "sleep {n}",
+        "-i",
+        "sleep {n}; exit 3",
+    ];
+    let (report, rows) = desk.measured(&commands);
+    let exported: Value = serde_json::from_str(&desk.read("times.json")).expect("JSON");
+    let results = exported["results"].as_array().expect("results");
+    assert_eq!(results.len(), 4, "{exported}");
+    for (result, of) in
+        results.iter().zip(["sleep 0.001", "sleep 0.002", "sleep 0.001; exit 3", "sleep 0.002; exit 3"])
+    {
+        assert_eq!(result["command"], of);
+        // What hyperfine's scripts (`plot_whisker.py`, `advanced_statistics.py`) read.
+        for field in ["mean", "stddev", "median", "user", "system", "min", "max"] {
+            assert!(result[field].as_f64().is_some_and(|value| value >= 0.0), "{field}: {result}");
+        }
+        let times: Vec<f64> =
+            result["times"].as_array().expect("times").iter().filter_map(Value::as_f64).collect();
+        assert_eq!(times.len(), 4);
+        assert!(times.iter().all(|seconds| *seconds >= 0.001), "{result}");
+        assert!(result["parameters"]["n"].is_string(), "{result}");
+    }
+    let mut exported: Vec<u64> = results
+        .iter()
+        .flat_map(|result| result["times"].as_array().into_iter().flatten())
+        .map(|seconds| (seconds.as_f64().expect("a number") * 1e9).round() as u64)
+        .collect();
+    let mut kept: Vec<u64> = rows.iter().filter_map(|row| row["wall_ns"].as_u64()).collect();
+    exported.sort_unstable();
+    kept.sort_unstable();
+    assert_eq!(exported, kept, "each time to the nanosecond");
+    assert!(report["suites"].is_array());
+    let bytes = desk.read("times.json").into_bytes();
+    let read =
+        speedup_formats::read(&bytes, Format::Hyperfine1, &Options::default()).expect("hyperfine's format");
+    let wall = read.series.iter().filter(|series| series.name.metric.as_str() == WALL);
+    assert_eq!(wall.map(|series| series.runs.values().len()).collect::<Vec<_>>(), [4; 4]);
+    assert!(read.warnings.is_empty(), "{:?}", read.warnings);
+}
+
+#[test]
+fn ctrl_c_ends_after_the_run_under_way_and_cleans_up() {
+    let desk = Desk::new();
+    let mut command =
+        desk.command(&["-r", "500", "-c", "touch cleaned", "echo >> ran; sleep 0.05", "sleep 0.05"]);
+    // A terminal's Ctrl-C reaches the whole foreground group.
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command");
+    eventually("runs are under way", || (desk.read("ran").lines().count() >= 3).then_some(()));
+    kill_process_group(Pid::from_child(&child), Signal::INT).expect("a signal");
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert!(stdout(&output).contains("Verdict"), "what is known is reported: {}", stdout(&output));
+    assert!(desk.path().join("cleaned").exists());
+    let rows = desk.rows();
+    let measured = rows.iter().filter(|row| row["outcome"] == "measured").count();
+    assert!(measured >= 3, "{measured}");
+    // The next comparison is not hindered by the last one.
+    desk.measured(&["-r", "2", "true", "true"]);
+}
