@@ -252,7 +252,6 @@ fn unmet_step(failed: &FailedStep) -> Unmet {
         | Step::User
         | Step::Leash
         | Step::Group
-        | Step::Signals
         | Step::Mark
         | Step::Privileges
         | Step::Directory
