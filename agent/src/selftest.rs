@@ -24,7 +24,7 @@ pub use verdict::{Quality, Verdict};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use rustix::time::{ClockId, clock_getres, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,7 @@ use speedup_core::timer::{TimerError, TimerTest};
 use thiserror::Error;
 
 use crate::launch::{Command, End, Execution, LaunchError, Launcher, Preparation, Sink, Switches};
+use crate::wall_clock::unix_ns;
 use neighbour::Neighbours;
 
 /// How long the busy program is busy.
@@ -338,9 +339,4 @@ fn command(argv: Vec<std::ffi::OsString>) -> Command {
         metrics: Vec::new(),
         preparation: Preparation::default(),
     }
-}
-
-fn unix_ns() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }
