@@ -74,7 +74,7 @@ const LIMITED: [Case; 3] = [
     case("without_memory", "dd if=/dev/zero of=/dev/null bs=300M count=1", Failed("exit", "exit code 1"), 0),
     case(
         "without_descriptors",
-        "exec 8< /dev/null; exec 9< /dev/null; true",
+        "exec 3< /dev/null 4< /dev/null 5< /dev/null; exec 6< /dev/null; true",
         Failed("exit", "exit code 2"),
         0,
     ),
@@ -147,7 +147,7 @@ fn each_program_is_recorded_as_what_it_was_and_nothing_of_it_is_left() {
 #[test]
 fn who_runs_out_of_memory_or_descriptors_fails_and_the_agent_does_not() {
     let mut pool = Pool::start(SPEEDUP, 1);
-    let limits = "[environment]\nlimits = { memory = \"128MiB\", open_files = 9, core = \"0B\" }\n";
+    let limits = "[environment]\nlimits = { memory = \"128MiB\", open_files = 6, core = \"0B\" }\n";
     let rows = recorded(&mut pool, &LIMITED, limits);
     assert!(rows.values().flatten().all(|row| row["unmet"] == ""), "{rows:?}");
     // The agent itself has what it had.
