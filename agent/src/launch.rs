@@ -41,6 +41,7 @@ mod user;
 mod watch;
 
 pub use affinity::{CpuMask, allowed};
+pub(crate) use clock::{nanoseconds, now_ns};
 pub use command::{Command, Sink};
 pub use execution::{End, Execution, Output, Readings, Switches, Usage};
 pub use failure::{LaunchError, Step};
