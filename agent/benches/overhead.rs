@@ -2,8 +2,8 @@
 //!
 //! The floor is clone as vfork does it, `execve`, `wait4` and nothing else (`speedup_agent::selftest::Floor`). In turn
 //! with it, in blocks whose order is drawn anew each round: the launcher with its output captured, with its output
-//! to `/dev/null`, with counters of the scheduler, in control groups of the run's own, std's `Command` (which is `posix_spawn` here) timed around the call, and hyperfine, where it is
-//! installed, by what it reports itself. A block is some runs in a row, because a process that was started for each run
+//! to `/dev/null`, with counters of the scheduler, in control groups of the run's own, std's `Command` (which is
+//! `posix_spawn` here) timed around the call, and hyperfine, where it is installed, by what it reports itself. A block is some runs in a row, because a process that was started for each run
 //! would find the caches that the others left.
 //!
 //!     cargo bench -p speedup-agent --bench overhead

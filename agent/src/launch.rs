@@ -9,7 +9,7 @@
 //! handed), `preparation` with `affinity`, `user` and `huge_pages` (how it is to execute), `child` (from clone
 //! to `execve`), `watch` (the wait), `output`, `quota` and `namespace` (where output goes), `survivors` and
 //! `mark` (nothing outlives its run), `meters` with `counters`, `energy` and `cgroup` (what the host can tell of
-//! a run beside its time), and below them `stack`, `signals`, `usage`, `clock`.
+//! a run beside its time), and below them `stack`, `signals`, `usage`, `clock`, `errno`.
 //!
 //! The clock is `CLOCK_MONOTONIC_RAW`: a freshly booted host is when NTP slews the plain monotonic clock most
 //! (chrony by up to 8 %), and a rate that drifts within a sample looks like a slower program. The raw clock's
@@ -22,6 +22,7 @@ mod clock;
 mod command;
 mod counters;
 mod energy;
+mod errno;
 mod execution;
 mod failure;
 mod huge_pages;
@@ -40,6 +41,7 @@ mod user;
 mod watch;
 
 pub use affinity::{CpuMask, allowed};
+pub(crate) use clock::{nanoseconds, now_ns};
 pub use command::{Command, Sink};
 pub use execution::{End, Execution, Output, Readings, Switches, Usage};
 pub use failure::{LaunchError, Step};

@@ -7,8 +7,9 @@
 //! In reading order: `service` (what starts, and the loop), `link` (the connection), `outbox` (reports on disk),
 //! `runner` (a work order into a record) with `series` (what the output says) on `workplace` (its directories), in
 //! `surroundings` (the environment that the plan wants, and how the host was) with [`launch`] (the instrument),
-//! [`selftest`] (what the instrument is worth), `probe` (what the host is).
+//! [`selftest`] (what the instrument is worth), `probe` (what the host is), and below them `causes` and `wall_clock`.
 
+mod causes;
 pub mod launch;
 mod link;
 mod outbox;
@@ -19,6 +20,7 @@ mod series;
 mod service;
 mod stop;
 mod surroundings;
+mod wall_clock;
 mod workplace;
 
 pub use probe::{ProbeError, boot_id};

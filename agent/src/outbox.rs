@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use speedup_core::id::{AgentEpoch, AgentId, LeaseEpoch};
 use speedup_core::message::Report;
@@ -13,6 +12,8 @@ use speedup_proto::outbox_payload;
 use speedup_proto::payload::PayloadError;
 use thiserror::Error;
 use uuid::Uuid;
+
+use crate::wall_clock::unix_ns;
 
 /// Entries after which an outbox without unacknowledged reports begins anew.
 const ENTRIES_KEPT: u64 = 4_096;
@@ -76,10 +77,8 @@ impl Outbox {
             is_due: false,
         };
         outbox.replay()?;
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let wall = u64::try_from(wall).unwrap_or(0);
         // The wall clock keeps starts growing when a state directory is lost, the count when the clock is wrong.
-        outbox.remember(AgentEpoch(wall.max(outbox.epoch.0.saturating_add(1))))?;
+        outbox.remember(AgentEpoch(unix_ns().max(outbox.epoch.0.saturating_add(1))))?;
         Ok(outbox)
     }
 

@@ -2,38 +2,45 @@
 //! order: the setup, once on a host; the environment of the host; warm-ups; a new working directory; the preparation;
 //! the page cache; the time to settle; a reading of the host; **the program**; another reading; the cleanup; judging the
 //! output. Warm-ups have their own working directory, preparation and cleanup, so that they are like the run.
+//!
+//! In reading order: [`Runner`], `variables` (what a command finds in its environment), `judgement` (whether the benchmark
+//! did what is expected), `record` (what is reported).
+
+mod judgement;
+mod record;
+mod variables;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use speedup_core::conditions::{Conditions, Unmet};
 use speedup_core::disturbance::Disturbance;
-use speedup_core::environment::{EnvSize, PADDING, PageCache, Setting};
-use speedup_core::experiment::KeepOutput;
+use speedup_core::environment::PageCache;
 use speedup_core::host::HostFacts;
 use speedup_core::id::BootId;
 use speedup_core::message::Grant;
-use speedup_core::metric::{Absence, Metric, Stream};
-use speedup_core::record::{Failure, MAX_REASON_BYTES, Outcome, Output, Record};
+use speedup_core::metric::Stream;
+use speedup_core::record::{Failure, MAX_REASON_BYTES, Outcome, Record};
 use speedup_core::template::TemplateError;
 use speedup_core::time::Span;
 use speedup_core::timer::TimerError;
 use speedup_core::work::{Resolved, WorkOrder};
 
-use crate::launch::{
-    Command, End, Execution, LaunchError, Launcher, Preparation, Readings, Sink, Usage, forget_peak,
-};
+use self::judgement::judge;
+use self::record::record;
+use self::variables::{pad, size_of_variables, variables};
+use crate::causes::with_causes;
+use crate::launch::{Command, End, Execution, LaunchError, Launcher, Preparation, Sink, forget_peak};
 use crate::series;
 use crate::surroundings::{Established, Surroundings};
+use crate::wall_clock::unix_ns;
 use crate::workplace::Workplace;
 
 /// What a program may do after it was asked to end, before it is killed.
 const KILL_GRACE: Duration = Duration::from_secs(1);
-/// Where programs are looked for, unless the plan says otherwise: the same on every host.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// What is kept of the output of a command outside the clock, to say why it failed.
 const OUTSIDE_KEEP: usize = 4_096;
 /// What such a command may write to each stream.
@@ -77,8 +84,7 @@ impl Runner {
 
     /// Executes a work order. When `stop` is raised the run is given up.
     pub(crate) fn execute(&mut self, grant: &Grant, stop: &AtomicBool) -> Record {
-        let started_unix_ns = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let started_unix_ns = u64::try_from(started_unix_ns).unwrap_or(0);
+        let started_unix_ns = unix_ns();
         let done = self.attempt(grant, stop).unwrap_or_else(|NotExecuted(reason)| Record {
             started_unix_ns,
             ..Record::bare(Outcome::NotExecuted { reason: cut(reason) })
@@ -326,42 +332,6 @@ fn insist(order: &WorkOrder, unmet: &[Unmet]) -> Result<(), NotExecuted> {
     )))
 }
 
-/// The environment variables of a command. Those of the plan are stronger.
-fn variables(resolved: &Resolved, work: &Path) -> BTreeMap<String, String> {
-    let mut env = BTreeMap::from([
-        ("HOME".to_owned(), work.to_string_lossy().into_owned()),
-        ("PATH".to_owned(), PATH.to_owned()),
-        ("TMPDIR".to_owned(), work.to_string_lossy().into_owned()),
-    ]);
-    env.extend(resolved.env.clone());
-    env
-}
-
-/// Their size as `execve` counts them: names, values, and for each `=` and a final zero.
-fn size_of_variables(variables: &BTreeMap<String, String>) -> u64 {
-    variables.iter().map(|(name, value)| (name.len() + value.len() + 2) as u64).sum()
-}
-
-/// Adds the variable that gives them the size that the plan wants.
-fn pad(variables: &mut BTreeMap<String, String>, size: EnvSize, drawn: Option<u32>) -> Result<(), Unmet> {
-    let own = size_of_variables(variables);
-    let bytes = match size {
-        EnvSize::AsIs => return Ok(()),
-        EnvSize::Random(_) => u64::from(drawn.unwrap_or(0)),
-        EnvSize::Total(total) if u64::from(total) == own => return Ok(()),
-        EnvSize::Total(total) => {
-            let frame = PADDING.len() as u64 + 2;
-            u64::from(total).checked_sub(own + frame).ok_or_else(|| Unmet {
-                setting: Setting::EnvSize,
-                reason: format!("the variables have {own} bytes, and a padding at least {frame} more"),
-            })?
-        }
-    };
-    let value = "x".repeat(usize::try_from(bytes).unwrap_or(0));
-    variables.insert(PADDING.to_owned(), value);
-    Ok(())
-}
-
 fn command(
     resolved: &Resolved,
     variables: BTreeMap<String, String>,
@@ -399,112 +369,8 @@ fn timed(order: &WorkOrder, command: Command) -> Command {
     }
 }
 
-/// How the benchmark failed, if it did.
-fn judge(order: &WorkOrder, execution: &Execution) -> Option<Failure> {
-    let streams = [&execution.stdout, &execution.stderr];
-    if streams.into_iter().flatten().any(|output| output.over_limit) {
-        return Some(Failure::TooMuchOutput { limit: order.output.limit });
-    }
-    match execution.end {
-        End::TimedOut { .. } => return Some(Failure::TimedOut { limit: order.timeout }),
-        End::Signaled { signal, .. } => {
-            return Some(Failure::Signal { signal: u8::try_from(signal).unwrap_or(u8::MAX) });
-        }
-        End::Exited(code) => {
-            let code = u8::try_from(code & 0xFF).unwrap_or(u8::MAX);
-            if !order.expect.accepts(code) {
-                return Some(Failure::Exit { code, expected: order.expect.exit });
-            }
-        }
-        End::Interrupted { .. } => {}
-    }
-    let blake3 = execution.stdout.as_ref().map(|output| *output.blake3.as_bytes())?;
-    let expected = order.expect.stdout_blake3?;
-    (blake3 != expected).then_some(Failure::WrongOutput { blake3, expected })
-}
-
-fn record(
-    order: &WorkOrder,
-    execution: Execution,
-    outcome: Outcome,
-    series: BTreeMap<String, Vec<f64>>,
-    conditions: Option<Box<Conditions>>,
-) -> Record {
-    let mut readings = execution.readings;
-    read_usage(&order.metrics, execution.wall_ns, &execution.usage, &mut readings);
-    let ended = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let ended = u64::try_from(ended.as_nanos()).unwrap_or(0);
-    let keep = match order.output.keep_of {
-        KeepOutput::All => order.output.keep,
-        KeepOutput::Failed if outcome != Outcome::Measured => order.output.keep,
-        KeepOutput::Failed => 0,
-    };
-    Record {
-        outcome,
-        started_unix_ns: ended.saturating_sub(execution.wall_ns),
-        metrics: readings.values,
-        user_only: readings.user_only,
-        absent: readings.absent,
-        series,
-        stdout: output(execution.stdout, keep),
-        stderr: output(execution.stderr, keep),
-        survivors: execution.survivors_killed,
-        agent_switches: execution.agent_switches.voluntary + execution.agent_switches.involuntary,
-        timer: None,
-        conditions,
-    }
-}
-
-/// Adds what the clock and `wait4` say of the wanted metrics.
-fn read_usage(wanted: &[Metric], wall_ns: u64, usage: &Usage, readings: &mut Readings) {
-    for &metric in wanted {
-        let value = match metric {
-            Metric::Wall => wall_ns,
-            Metric::User => usage.user_ns,
-            Metric::System => usage.system_ns,
-            // Linux counts the agent's own memory as the program's until it has more: up to there its peak is not known.
-            Metric::MaxRss if usage.max_rss_bytes <= usage.max_rss_floor_bytes => {
-                readings.absent.insert(metric, Absence::BelowFloor);
-                continue;
-            }
-            Metric::MaxRss => usage.max_rss_bytes,
-            Metric::MinorFaults => usage.minor_faults,
-            Metric::MajorFaults => usage.major_faults,
-            Metric::VoluntarySwitches => usage.switches.voluntary,
-            Metric::InvoluntarySwitches => usage.switches.involuntary,
-            Metric::BlockReads => usage.block_in,
-            Metric::BlockWrites => usage.block_out,
-            Metric::Instructions
-            | Metric::Cycles
-            | Metric::CacheReferences
-            | Metric::CacheMisses
-            | Metric::Branches
-            | Metric::BranchMisses
-            | Metric::TaskClock
-            | Metric::CpuMigrations
-            | Metric::EnergyPackage
-            | Metric::EnergyDram
-            | Metric::MemoryPeak
-            | Metric::TreeCpu
-            | Metric::TreeUser
-            | Metric::TreeSystem => continue,
-        };
-        readings.values.insert(metric, value);
-    }
-}
-
-/// The stream as it is reported, with the first `keep` of its bytes: it may have been captured whole.
-fn output(captured: Option<crate::launch::Output>, keep: u64) -> Output {
-    captured.map_or_else(Output::default, |mut output| {
-        output.head.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
-        output.head.shrink_to_fit();
-        Output { bytes: output.bytes, blake3: *output.blake3.as_bytes(), kept: output.head }
-    })
-}
-
 fn not_launched(what: &str, error: &LaunchError) -> NotExecuted {
-    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-    let text = causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"));
+    let text = with_causes(error);
     match error.hint() {
         Some(hint) => NotExecuted(format!("{what} was not executed: {text} ({hint})")),
         None => NotExecuted(format!("{what} was not executed: {text}")),

@@ -24,15 +24,18 @@ pub use verdict::{Quality, Verdict};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use rustix::time::{ClockId, clock_getres, clock_gettime};
+use rustix::time::{ClockId, clock_getres};
 use serde::{Deserialize, Serialize};
 use speedup_core::seed::Seed;
 use speedup_core::timer::{TimerError, TimerTest};
 use thiserror::Error;
 
-use crate::launch::{Command, End, Execution, LaunchError, Launcher, Preparation, Sink, Switches};
+use crate::launch::{
+    Command, End, Execution, LaunchError, Launcher, Preparation, Sink, Switches, nanoseconds, now_ns,
+};
+use crate::wall_clock::unix_ns;
 use neighbour::Neighbours;
 
 /// How long the busy program is busy.
@@ -236,11 +239,7 @@ impl Selftest {
 
 impl ClockSteps {
     fn seen() -> Self {
-        let nanoseconds = |time: rustix::time::Timespec| {
-            time.tv_sec.cast_unsigned().wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec.cast_unsigned())
-        };
-        let readings: Vec<u64> =
-            (0..READINGS).map(|_| nanoseconds(clock_gettime(ClockId::MonotonicRaw))).collect();
+        let readings: Vec<u64> = (0..READINGS).map(|_| now_ns()).collect();
         let steps = readings.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).filter(|step| *step > 0);
         let resolution_ns = nanoseconds(clock_getres(ClockId::MonotonicRaw));
         Self { resolution_ns, step_ns: steps.min().unwrap_or(resolution_ns) }
@@ -338,9 +337,4 @@ fn command(argv: Vec<std::ffi::OsString>) -> Command {
         metrics: Vec::new(),
         preparation: Preparation::default(),
     }
-}
-
-fn unix_ns() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -11,6 +11,7 @@ use speedup_core::seed::Seed;
 use speedup_core::timer::TimerTest;
 use thiserror::Error;
 
+use crate::causes::with_causes;
 use crate::launch::{LaunchError, User, UserError};
 use crate::link::{Address, Link, LinkError};
 use crate::outbox::{Outbox, OutboxError};
@@ -309,9 +310,7 @@ impl Service {
     }
 
     fn complain(&mut self, error: &LinkError) {
-        let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-        let text = causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"));
-        self.say_once(format!("{text}; trying again"));
+        self.say_once(format!("{}; trying again", with_causes(error)));
     }
 
     /// The same trouble is told once, not at each attempt.
@@ -333,9 +332,7 @@ fn timer_test(state: &Path, boot: &BootId, wanted: TimerTesting) -> Option<Timer
     let found = match Selftest::measure(Depth::GLANCE, Seed(0)) {
         Ok(found) => found,
         Err(error) => {
-            let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
-            let text = causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"));
-            tracing::warn!("this host's timer was not tested: {text}");
+            tracing::warn!("this host's timer was not tested: {}", with_causes(&error));
             return None;
         }
     };

@@ -28,7 +28,9 @@ use self::host_settings::{HostSettings, Wanted};
 use self::instruments::Instruments;
 use self::placement::place;
 use self::topology::Topology;
-use crate::launch::{CpuMask, Execution, FailedStep, NoHugePages, Preparation, Step, User, allowed};
+use crate::launch::{
+    CpuMask, Execution, FailedStep, NoHugePages, Preparation, Step, User, allowed, nanoseconds,
+};
 
 /// What sees to the surroundings of runs on this host.
 #[derive(Debug)]
@@ -252,7 +254,6 @@ fn unmet_step(failed: &FailedStep) -> Unmet {
         | Step::User
         | Step::Leash
         | Step::Group
-        | Step::Signals
         | Step::Mark
         | Step::Privileges
         | Step::Directory
@@ -265,7 +266,5 @@ fn unmet_step(failed: &FailedStep) -> Unmet {
 
 /// CPU time of this process so far.
 fn own_cpu_ns() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(time.tv_nsec).unwrap_or(0))
+    nanoseconds(rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime))
 }

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+use crate::process::Process;
+
 /// How long a condition may take to come true before a test fails. Generous: machines of tests are shared and slow.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 /// How often a condition is looked at.
@@ -137,7 +139,7 @@ impl Pool {
 
     /// Starts an agent that was killed.
     pub fn start_agent(&mut self, number: usize) {
-        let child = self.spawn_agent(number, &format!("agent-{number}"));
+        let child = self.spawn_agent(number, &agent_name(number));
         self.agents[number] = Some(child);
     }
 
@@ -148,11 +150,26 @@ impl Pool {
         self.agents.len() - 1
     }
 
-    /// Starts one more agent, which executes programs as this user.
-    pub fn add_agent_for(&mut self, user: &str) {
+    /// Starts one more agent, with these flags.
+    pub fn add_agent_with(&mut self, flags: &[&str]) {
         let number = self.agents.len();
-        let child = self.agent_command(number, &format!("agent-{number}")).args(["--user", user]).spawn();
+        let child = self.agent_command(number, &agent_name(number)).args(flags).spawn();
         self.agents.push(Some(child.expect("an agent")));
+    }
+
+    /// The process of an agent.
+    ///
+    /// # Panics
+    /// When it has ended.
+    pub fn agent_process(&mut self, number: usize) -> Process {
+        let child = self.agents[number].as_mut().expect("an agent that was started");
+        assert_eq!(child.try_wait().expect("a state"), None, "the agent has ended");
+        Process::of(child)
+    }
+
+    /// The state directory of an agent.
+    pub fn agent_state(&self, number: usize) -> PathBuf {
+        self.path().join(agent_name(number))
     }
 
     /// Starts one more agent, without privilege also where this process has some.
@@ -173,7 +190,7 @@ impl Pool {
 
     /// Starts an agent of [`Pool::add_agent_on`] that was killed.
     pub fn start_agent_on(&mut self, number: usize, system: &Path) {
-        let mut command = self.agent_command(number, &format!("agent-{number}"));
+        let mut command = self.agent_command(number, &agent_name(number));
         let child = command.arg("--system-root").arg(system).spawn().expect("an agent");
         self.agents[number] = Some(child);
     }
@@ -285,6 +302,10 @@ impl Drop for Pool {
         let agents = self.agents.iter_mut().filter_map(Option::take);
         agents.chain(self.coordinator.take()).for_each(kill);
     }
+}
+
+fn agent_name(number: usize) -> String {
+    format!("agent-{number}")
 }
 
 /// The id of a host of the pool.

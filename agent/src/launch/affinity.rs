@@ -4,8 +4,9 @@
 use std::io;
 use std::mem::size_of;
 
-use rustix::io::Errno;
 use speedup_core::cpu_set::{CpuSet, MAX_CPUS};
+
+use super::errno;
 
 const WORD_BITS: u32 = u64::BITS;
 const WORDS: usize = (MAX_CPUS / WORD_BITS) as usize;
@@ -30,12 +31,7 @@ impl CpuMask {
     pub fn confine_this_thread(&self) -> rustix::io::Result<()> {
         let bytes = self.0.len() * size_of::<u64>();
         // SAFETY: reads the mask of our own, of the length told, about this thread.
-        let set = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, bytes, self.0.as_ptr()) };
-        if set == 0 {
-            return Ok(());
-        }
-        let errno = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
-        Err(Errno::from_raw_os_error(errno))
+        errno::check(unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, bytes, self.0.as_ptr()) })
     }
 }
 

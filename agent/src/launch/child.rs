@@ -146,8 +146,11 @@ extern "C" fn become_program(argument: *mut c_void) -> c_int {
 
 fn prepare(orders: &Orders<'_>) -> Result<(), (Step, rustix::io::Errno)> {
     let at = |step| move |errno| (step, errno);
-    // Before the leash, which a change of user would undo.
     orders.preparation.apply_in_child(&orders.report.trials)?;
+    // Kernels before 5.16 ask whether the one who writes may, not whether the one who opened might.
+    orders.groups.join_in_child(orders.report);
+    orders.preparation.become_user_in_child()?;
+    // Not before the change of user, which would undo it.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(Step::Leash))?;
     if rustix::process::getppid() != Some(orders.agent) {
         return Err((Step::Leash, rustix::io::Errno::SRCH));
@@ -155,7 +158,6 @@ fn prepare(orders: &Orders<'_>) -> Result<(), (Step, rustix::io::Errno)> {
     rustix::process::setpgid(None, None).map_err(at(Step::Group))?;
     signals::reset_in_child();
     orders.mark.set_in_child().map_err(at(Step::Mark))?;
-    orders.groups.join_in_child(orders.report);
     rustix::thread::set_no_new_privs(true).map_err(at(Step::Privileges))?;
     rustix::process::chdir(orders.image.directory_c()).map_err(at(Step::Directory))?;
     rustix::stdio::dup2_stdin(orders.stdin).map_err(at(Step::Streams))?;

@@ -9,13 +9,13 @@
 //! distributions), only user mode is counted, and the reading says so. See `perf_event_open(2)`.
 #![expect(unsafe_code, reason = "perf_event_open has no safe interface")]
 
-use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::ptr;
 
 use rustix::io::Errno;
 use speedup_core::metric::{Absence, Metric};
 
+use super::errno;
 use super::execution::Readings;
 use super::meters::absence_of;
 
@@ -200,7 +200,7 @@ fn perf_event_open((kind, config): (u32, u64), flags: u64) -> Result<OwnedFd, Er
     match i32::try_from(fd) {
         // SAFETY: the kernel has just made this descriptor for us.
         Ok(fd @ 0..) => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
-        _ => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)),
+        _ => Err(errno::last()),
     }
 }
 

@@ -97,7 +97,7 @@ impl LaunchError {
             }
             Self::Format { .. } => Some("build it for this machine, or begin the script with #!"),
             Self::Directory { .. } => {
-                Some("the directory must exist on every host and be open to the agent's user")
+                Some("the directory must exist on every host and be open to the user of the programs")
             }
             Self::Host { .. } => {
                 Some("the launcher needs Linux 5.4 or newer, a mounted /proc and free descriptors")
@@ -126,8 +126,6 @@ pub enum Step {
     Leash,
     /// A process group of its own.
     Group,
-    /// Default actions for all signals.
-    Signals,
     /// The limit that marks it and its descendants.
     Mark,
     /// No new privileges.
@@ -151,7 +149,6 @@ impl Step {
             Self::User,
             Self::Leash,
             Self::Group,
-            Self::Signals,
             Self::Mark,
             Self::Privileges,
             Self::Directory,
@@ -186,7 +183,6 @@ pub(super) fn classify(step: Step, errno: i32, command: &Command, image: &Image)
         | Step::User
         | Step::Leash
         | Step::Group
-        | Step::Signals
         | Step::Mark
         | Step::Privileges
         | Step::Streams => LaunchError::Step { program, step, source },

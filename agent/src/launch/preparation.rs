@@ -7,7 +7,6 @@
     reason = "scheduling, personality and limits of the child, without the C library's threads"
 )]
 
-use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -15,6 +14,7 @@ use rustix::io::Errno;
 use speedup_core::environment::{ResourceLimits, Scheduler};
 
 use super::affinity::CpuMask;
+use super::errno;
 use super::failure::Step;
 use super::user::User;
 
@@ -63,7 +63,7 @@ impl Trials {
 }
 
 impl Preparation {
-    /// Safe to call between clone and `execve`: it neither allocates nor locks.
+    /// All but the user. Safe to call between clone and `execve`: it neither allocates nor locks.
     pub(super) fn apply_in_child(&self, trials: &Trials) -> Result<(), (Step, Errno)> {
         let results = [
             self.cpus.as_ref().map(CpuMask::confine_this_thread),
@@ -79,7 +79,12 @@ impl Preparation {
                 Some(Ok(())) | None => {}
             }
         }
-        // Last, for the settings may need the privilege that goes with it.
+        Ok(())
+    }
+
+    /// Becomes the user. To be called when all is done that may need the privilege that goes with it. Safe to call
+    /// between clone and `execve`.
+    pub(super) fn become_user_in_child(&self) -> Result<(), (Step, Errno)> {
         self.user.as_ref().map_or(Ok(()), User::become_in_child).map_err(|errno| (Step::User, errno))
     }
 }
@@ -94,12 +99,12 @@ fn set_scheduler(scheduler: Scheduler) -> rustix::io::Result<()> {
     };
     // The kernel's parameter is this one number; those of some C libraries have more.
     // SAFETY: reads the number of our own, about this thread.
-    result(unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, class, &raw const priority) })
+    errno::check(unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, class, &raw const priority) })
 }
 
 fn set_nice(nice: i8) -> rustix::io::Result<()> {
     // SAFETY: takes numbers only.
-    result(unsafe { libc::syscall(libc::SYS_setpriority, libc::PRIO_PROCESS, 0, i32::from(nice)) })
+    errno::check(unsafe { libc::syscall(libc::SYS_setpriority, libc::PRIO_PROCESS, 0, i32::from(nice)) })
 }
 
 fn set_aslr(randomised: bool) -> rustix::io::Result<()> {
@@ -108,13 +113,13 @@ fn set_aslr(randomised: bool) -> rustix::io::Result<()> {
     let flag = libc::ADDR_NO_RANDOMIZE as libc::c_ulong;
     // SAFETY: takes a number only, and changes nothing but this process.
     let before = unsafe { libc::syscall(libc::SYS_personality, ASK) };
-    let before = libc::c_ulong::try_from(before).map_err(|_| last_errno())?;
+    let before = libc::c_ulong::try_from(before).map_err(|_| errno::last())?;
     let wanted = if randomised { before & !flag } else { before | flag };
     if wanted == before {
         return Ok(());
     }
     // SAFETY: as above.
-    result(unsafe { libc::syscall(libc::SYS_personality, wanted) })
+    errno::check(unsafe { libc::syscall(libc::SYS_personality, wanted) })
 }
 
 /// Soft and hard alike, so that the program cannot raise them again.
@@ -131,7 +136,7 @@ fn set_limits(limits: &ResourceLimits) -> rustix::io::Result<()> {
         let Some(limit) = limit else { continue };
         let limit = libc::rlimit64 { rlim_cur: limit, rlim_max: limit };
         // SAFETY: reads the limit of our own, about this process.
-        let set = result(unsafe {
+        let set = errno::check(unsafe {
             libc::syscall(
                 libc::SYS_prlimit64,
                 0,
@@ -143,13 +148,4 @@ fn set_limits(limits: &ResourceLimits) -> rustix::io::Result<()> {
         outcome = outcome.and(set);
     }
     outcome
-}
-
-fn result(returned: libc::c_long) -> rustix::io::Result<()> {
-    if returned == -1 { Err(last_errno()) } else { Ok(()) }
-}
-
-/// The child shares the agent's errno; `child` says why that is right.
-fn last_errno() -> Errno {
-    Errno::from_raw_os_error(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
 }

@@ -12,8 +12,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
 
-use rustix::io::Errno;
 use thiserror::Error;
+
+use super::errno;
 
 /// Room for an entry of the user database: names, home and shell of one user.
 const ENTRY_BYTES: usize = 64 << 10;
@@ -102,18 +103,11 @@ impl User {
         // SAFETY: reads the groups of our own, so many as told; otherwise numbers only. Straight to the kernel, which
         // changes this thread, the only one of the child.
         unsafe {
-            result(libc::syscall(libc::SYS_setgroups, self.groups.len(), self.groups.as_ptr()))?;
-            result(libc::syscall(libc::SYS_setresgid, gid, gid, gid))?;
-            result(libc::syscall(libc::SYS_setresuid, uid, uid, uid))
+            errno::check(libc::syscall(libc::SYS_setgroups, self.groups.len(), self.groups.as_ptr()))?;
+            errno::check(libc::syscall(libc::SYS_setresgid, gid, gid, gid))?;
+            errno::check(libc::syscall(libc::SYS_setresuid, uid, uid, uid))
         }
     }
-}
-
-fn result(returned: libc::c_long) -> rustix::io::Result<()> {
-    if returned == 0 {
-        return Ok(());
-    }
-    Err(Errno::from_raw_os_error(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)))
 }
 
 /// A user without its groups, and its login name.

@@ -56,7 +56,10 @@ impl Selftest {
                 .to_owned(),
         }];
         sentences.extend(tested.iter().map(|(name, found)| found.sentence(name)));
-        sentences.extend(self.no_op_beside.map(|found| found.sentence("the former beside busy neighbours")));
+        sentences.extend(
+            self.no_op_beside
+                .map(|found| found.sentence("a program that only exits, beside busy neighbours")),
+        );
         sentences.extend(self.busy.map(|busy| busy.sentence("alone")));
         sentences.extend(self.busy_beside.map(|busy| busy.sentence("beside busy neighbours")));
         sentences.extend(self.asleep.map(|run| match (run.voluntary, run.involuntary) {
@@ -102,8 +105,8 @@ impl BusyRuns {
     fn sentence(&self, how: &str) -> String {
         let over_ns = self.timer.median_ns.cast_signed() - self.wanted_ns.cast_signed();
         format!(
-            "A program busy for {}, {how}: reported shorter {} times in {}, {} by the median.",
-            microseconds(self.wanted_ns.cast_signed()),
+            "A program busy for {} ms, {how}: reported shorter {} times in {}, {} by the median.",
+            self.wanted_ns as f64 / 1e6,
             self.short,
             self.runs,
             signed_microseconds(over_ns),
@@ -112,9 +115,9 @@ impl BusyRuns {
 }
 
 fn microseconds(ns: i64) -> String {
-    format!("{:.1} µs", ns as f64 / 1e3)
+    format!("{:.1} µs", ns as f64 / 1e3).replace('-', "−")
 }
 
 fn signed_microseconds(ns: i64) -> String {
-    format!("{:+.1} µs", ns as f64 / 1e3)
+    format!("{:+.1} µs", ns as f64 / 1e3).replace('-', "−")
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 
-use speedup_agent::launch::{Command, End, Execution, Launcher, Usage, forget_peak};
+use speedup_agent::launch::{Command, End, Execution, Launcher, Preparation, Usage, User, forget_peak};
 use speedup_core::metric::{Absence, Meter, Metric};
 
 use super::{command, run, shell, text};
@@ -306,4 +306,24 @@ fn an_agent_without_permission_measures_what_it_may() {
     let output = nobody.uid(65_534).gid(65_534).current_dir("/").output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+#[test]
+fn another_users_program_is_metered_like_the_agents_own() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let metrics = vec![Metric::TaskClock, Metric::MemoryPeak, Metric::TreeCpu, Metric::TreeUser];
+    let told = |user: Option<User>| {
+        let preparation = Preparation { user, ..Preparation::default() };
+        let execution =
+            run(&Command { metrics: metrics.clone(), preparation, ..shell(&format!("id -u; {WORK}")) });
+        assert_eq!(execution.end, End::Exited(0), "{execution:?}");
+        let told: Vec<Metric> = execution.readings.values.keys().copied().collect();
+        (text(&execution).trim().to_owned(), told)
+    };
+    let (own, other) = (told(None), told(Some(User::named("65534").unwrap())));
+    assert_eq!((own.0.as_str(), other.0.as_str()), ("0", "65534"));
+    // It joined its groups while it could, and the counters went with it.
+    assert_eq!(own.1, other.1);
 }

@@ -302,3 +302,25 @@ fn ctrl_c_ends_after_the_run_under_way_and_cleans_up() {
     // The next comparison is not hindered by the last one.
     desk.measured(&["-r", "2", "true", "true"]);
 }
+
+#[test]
+fn the_commands_of_the_documentation_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+    let text = std::fs::read_to_string(root.join("docs/agent.md")).expect("the documentation");
+    let desk = Desk::new();
+    std::os::unix::fs::symlink(root.join("examples"), desk.path().join("examples")).expect("a link");
+    let blocks = text.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
+    let commands: Vec<&str> = blocks.flat_map(str::lines).collect();
+    // The selftest has a test of its own, with fewer rounds.
+    let commands = commands.into_iter().filter(|line| *line != "speedup agent selftest");
+    let mut benches = 0;
+    for line in commands {
+        let rest = line.strip_prefix("speedup ").unwrap_or_else(|| panic!("{line} is no command of ours"));
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("\"$SPEEDUP\" {rest}")]).env("SPEEDUP", SPEEDUP).current_dir(desk.path());
+        let output = shell.env("XDG_STATE_HOME", desk.path().join("state")).output().expect("a shell");
+        assert!(output.status.success(), "{line}: {}", stderr(&output));
+        benches += u32::from(rest.starts_with("bench "));
+    }
+    assert!(benches >= 4, "{benches}");
+}

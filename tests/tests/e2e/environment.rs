@@ -123,7 +123,7 @@ fn programs_execute_as_the_user_that_the_owner_named() {
         return;
     }
     let mut pool = Pool::without_agents(SPEEDUP);
-    pool.add_agent_for("nobody");
+    pool.add_agent_with(&["--user", "nobody"]);
     pool.wait_for_hosts(1);
     let plan = format!(
         "{HEAD}[setup]\nshell = \"id -u > setup\"\n[prepare]\nshell = \"id -u > prepared\"\n\

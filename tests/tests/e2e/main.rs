@@ -6,7 +6,10 @@ mod environment;
 mod fault;
 mod journey;
 mod metrics;
+mod misbehaviour;
 mod rebuild;
+mod selftest;
+mod silence;
 mod stranger;
 
 /// The command under test.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use speedup_analysis::study::{MetricReport, MetricRow, Report};
 use speedup_core::metric::Better;
 
-use super::rendered;
+use super::{Extent, brief, rendered};
 use crate::console::{Color, Console, Paint};
 
 fn path(parts: &[&str]) -> PathBuf {
@@ -156,6 +156,21 @@ fn disturbed_runs_are_told_with_the_verdict() {
 }
 
 #[test]
+fn a_brief_report_has_sections_of_the_whole_one_word_for_word() {
+    let report = serde_json::from_str::<Report>(&json("finished")).unwrap();
+    let paint = Console::plain().out;
+    let (short, whole) = (brief(&report, paint, 100), rendered(&report, paint, 100));
+    let sections: Vec<&str> = short.split("\n\n").map(str::trim_end).collect();
+    assert!(sections.len() > 2 && sections.iter().all(|section| whole.contains(section)), "{short}");
+    for heading in ["Verdict\n", "Benchmarks: ", "Caveats\n"] {
+        assert!(short.contains(heading), "{heading}: {short}");
+    }
+    for heading in ["Method\n", "In short\n", "Proportion of benchmarks"] {
+        assert!(whole.contains(heading) && !short.contains(heading), "{heading}: {short}");
+    }
+}
+
+#[test]
 fn colour_only_repeats_the_words() {
     let text = rendering("finished", coloured(), 120);
     let trimmed: Vec<_> = plain(&text).lines().map(|line| line.trim_end().to_owned() + "\n").collect();
@@ -169,6 +184,6 @@ fn colour_only_repeats_the_words() {
 #[test]
 fn a_newer_shape_is_shown_as_it_came() {
     let newer = r#"{"schema_version":2,"news":true}"#;
-    assert!(super::report(newer, Console::plain().out).unwrap().contains("\"news\": true"));
-    assert!(super::report("{}", Console::plain().out).is_err());
+    assert!(super::report(newer, Extent::Brief, Console::plain().out).unwrap().contains("\"news\": true"));
+    assert!(super::report("{}", Extent::Whole, Console::plain().out).is_err());
 }

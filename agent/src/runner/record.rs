@@ -1,0 +1,90 @@
+//! The record of an execution: its readings, and what is kept of its output.
+
+use std::collections::BTreeMap;
+
+use speedup_core::conditions::Conditions;
+use speedup_core::experiment::KeepOutput;
+use speedup_core::metric::{Absence, Metric};
+use speedup_core::record::{Outcome, Output, Record};
+use speedup_core::work::WorkOrder;
+
+use crate::launch::{Execution, Readings, Usage};
+use crate::wall_clock::unix_ns;
+
+/// The record of an execution.
+pub(super) fn record(
+    order: &WorkOrder,
+    execution: Execution,
+    outcome: Outcome,
+    series: BTreeMap<String, Vec<f64>>,
+    conditions: Option<Box<Conditions>>,
+) -> Record {
+    let mut readings = execution.readings;
+    read_usage(&order.metrics, execution.wall_ns, &execution.usage, &mut readings);
+    let keep = match order.output.keep_of {
+        KeepOutput::All => order.output.keep,
+        KeepOutput::Failed if outcome != Outcome::Measured => order.output.keep,
+        KeepOutput::Failed => 0,
+    };
+    Record {
+        outcome,
+        started_unix_ns: unix_ns().saturating_sub(execution.wall_ns),
+        metrics: readings.values,
+        user_only: readings.user_only,
+        absent: readings.absent,
+        series,
+        stdout: output(execution.stdout, keep),
+        stderr: output(execution.stderr, keep),
+        survivors: execution.survivors_killed,
+        agent_switches: execution.agent_switches.voluntary + execution.agent_switches.involuntary,
+        timer: None,
+        conditions,
+    }
+}
+
+/// Adds what the clock and `wait4` say of the wanted metrics.
+fn read_usage(wanted: &[Metric], wall_ns: u64, usage: &Usage, readings: &mut Readings) {
+    for &metric in wanted {
+        let value = match metric {
+            Metric::Wall => wall_ns,
+            Metric::User => usage.user_ns,
+            Metric::System => usage.system_ns,
+            // Linux counts the agent's own memory as the program's until it has more: up to there its peak is not known.
+            Metric::MaxRss if usage.max_rss_bytes <= usage.max_rss_floor_bytes => {
+                readings.absent.insert(metric, Absence::BelowFloor);
+                continue;
+            }
+            Metric::MaxRss => usage.max_rss_bytes,
+            Metric::MinorFaults => usage.minor_faults,
+            Metric::MajorFaults => usage.major_faults,
+            Metric::VoluntarySwitches => usage.switches.voluntary,
+            Metric::InvoluntarySwitches => usage.switches.involuntary,
+            Metric::BlockReads => usage.block_in,
+            Metric::BlockWrites => usage.block_out,
+            Metric::Instructions
+            | Metric::Cycles
+            | Metric::CacheReferences
+            | Metric::CacheMisses
+            | Metric::Branches
+            | Metric::BranchMisses
+            | Metric::TaskClock
+            | Metric::CpuMigrations
+            | Metric::EnergyPackage
+            | Metric::EnergyDram
+            | Metric::MemoryPeak
+            | Metric::TreeCpu
+            | Metric::TreeUser
+            | Metric::TreeSystem => continue,
+        };
+        readings.values.insert(metric, value);
+    }
+}
+
+/// The stream as it is reported, with the first `keep` of its bytes: it may have been captured whole.
+fn output(captured: Option<crate::launch::Output>, keep: u64) -> Output {
+    captured.map_or_else(Output::default, |mut output| {
+        output.head.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
+        output.head.shrink_to_fit();
+        Output { bytes: output.bytes, blake3: *output.blake3.as_bytes(), kept: output.head }
+    })
+}

@@ -1,0 +1,79 @@
+//! The environment variables of a command, and the padding that gives them a size.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use speedup_core::conditions::Unmet;
+use speedup_core::environment::{EnvSize, PADDING, Setting};
+use speedup_core::work::Resolved;
+
+/// Where programs are looked for, unless the plan says otherwise: the same on every host.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The environment variables of a command. Those of the plan are stronger.
+pub(super) fn variables(resolved: &Resolved, work: &Path) -> BTreeMap<String, String> {
+    let mut env = BTreeMap::from([
+        ("HOME".to_owned(), work.to_string_lossy().into_owned()),
+        ("PATH".to_owned(), PATH.to_owned()),
+        ("TMPDIR".to_owned(), work.to_string_lossy().into_owned()),
+    ]);
+    env.extend(resolved.env.clone());
+    env
+}
+
+/// Their size as `execve` counts them: names, values, and for each `=` and a final zero.
+pub(super) fn size_of_variables(variables: &BTreeMap<String, String>) -> u64 {
+    variables.iter().map(|(name, value)| (name.len() + value.len() + 2) as u64).sum()
+}
+
+/// Adds the variable that gives them the size that the plan wants.
+pub(super) fn pad(
+    variables: &mut BTreeMap<String, String>,
+    size: EnvSize,
+    drawn: Option<u32>,
+) -> Result<(), Unmet> {
+    let own = size_of_variables(variables);
+    let bytes = match size {
+        EnvSize::AsIs => return Ok(()),
+        EnvSize::Random(_) => u64::from(drawn.unwrap_or(0)),
+        EnvSize::Total(total) if u64::from(total) == own => return Ok(()),
+        EnvSize::Total(total) => {
+            let frame = PADDING.len() as u64 + 2;
+            u64::from(total).checked_sub(own + frame).ok_or_else(|| Unmet {
+                setting: Setting::EnvSize,
+                reason: format!("the variables have {own} bytes, and a padding at least {frame} more"),
+            })?
+        }
+    };
+    let value = "x".repeat(usize::try_from(bytes).unwrap_or(0));
+    variables.insert(PADDING.to_owned(), value);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn padded(size: EnvSize, drawn: Option<u32>) -> (u64, Result<(), Unmet>) {
+        let mut variables = BTreeMap::from([("A".to_owned(), "12345".to_owned())]);
+        let padded = pad(&mut variables, size, drawn);
+        (size_of_variables(&variables), padded)
+    }
+
+    #[test]
+    fn the_padding_fills_up_to_the_byte_or_says_why_not() {
+        assert_eq!(padded(EnvSize::AsIs, None), (8, Ok(())));
+        assert_eq!(padded(EnvSize::Total(8), None), (8, Ok(())), "it has that size already");
+        let frame = PADDING.len() as u64 + 2;
+        for total in [8 + frame, 9 + frame, 4_096] {
+            let size = EnvSize::Total(u32::try_from(total).unwrap());
+            assert_eq!(padded(size, None), (total, Ok(())));
+        }
+        for total in [0, 7, 9, 7 + frame] {
+            let (size, refused) = padded(EnvSize::Total(u32::try_from(total).unwrap()), None);
+            assert_eq!((size, refused.unwrap_err().setting), (8, Setting::EnvSize), "{total}");
+        }
+        assert_eq!(padded(EnvSize::Random(100), Some(17)), (8 + frame + 17, Ok(())));
+        assert_eq!(padded(EnvSize::Random(100), Some(0)), (8 + frame, Ok(())));
+    }
+}

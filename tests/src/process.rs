@@ -1,0 +1,51 @@
+//! A process as the kernel shows it from outside.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Child;
+
+/// A process that is not yet waited for.
+#[derive(Clone, Debug)]
+pub struct Process(PathBuf);
+
+impl Process {
+    /// That of a child.
+    pub fn of(child: &Child) -> Self {
+        Self(PathBuf::from(format!("/proc/{}", child.id())))
+    }
+
+    /// The context switches of each thread so far, voluntary and not; nothing while one of them is not asleep.
+    ///
+    /// # Panics
+    /// When it has ended.
+    pub fn switches_asleep(&self) -> Option<BTreeMap<String, [String; 2]>> {
+        let of_thread = |(id, status): (String, String)| {
+            let field = |name: &str| {
+                let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+                value.map(|value| value.trim().to_owned())
+            };
+            let switches = [field("voluntary_ctxt_switches")?, field("nonvoluntary_ctxt_switches")?];
+            field("State")?.starts_with('S').then_some((id, switches))
+        };
+        self.of_threads("status").into_iter().map(of_thread).collect()
+    }
+
+    /// The ids of its children, also of those that it adopted and of those that have ended and are not reaped.
+    ///
+    /// # Panics
+    /// When it has ended.
+    pub fn children(&self) -> Vec<String> {
+        let texts = self.of_threads("children");
+        texts.iter().flat_map(|(_, text)| text.split_whitespace()).map(str::to_owned).collect()
+    }
+
+    /// A file of each thread, with the thread's id. Threads that end meanwhile are left out.
+    fn of_threads(&self, file: &str) -> Vec<(String, String)> {
+        let threads = std::fs::read_dir(self.0.join("task")).expect("a process that is there");
+        let of_thread = |entry: std::fs::DirEntry| {
+            let text = std::fs::read_to_string(entry.path().join(file)).ok()?;
+            Some((entry.file_name().to_string_lossy().into_owned(), text))
+        };
+        threads.flatten().filter_map(of_thread).collect()
+    }
+}
