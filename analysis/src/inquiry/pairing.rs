@@ -5,6 +5,9 @@ use super::{Better, Inquiry, InquiryError, Method, Remark, Unmatched};
 use crate::{Sample, SuiteMember, Weights};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A range of fewer than a few thousand steps of the floating-point grid is mostly rounding.
+const ROUNDING: f64 = 4096.0 * f64::EPSILON;
+
 /// The samples, checked, by version and benchmark.
 pub(super) struct Pairing<'a> {
     /// The versions, the baseline first.
@@ -111,6 +114,23 @@ impl<'a> Pairing<'a> {
                 "run_means",
                 "Several values of one run depend on each other, so the mean of each run is one observation: the effect \
                  method keeps runs and values apart.",
+            ));
+        }
+        let samples = || self.samples.iter().flatten().map(|one| &one.sample);
+        if samples().any(|sample| sample.len() > 1 && sample.is_constant()) {
+            remarks.push(Remark::new(
+                "all_equal",
+                "All values of some sample are equal, so it says nothing of how much they vary: use a finer clock or a \
+                 longer run.",
+            ));
+        }
+        let is_rounding =
+            |sample: &Sample| !sample.is_constant() && sample.max() - sample.min() <= ROUNDING * sample.max();
+        if samples().any(is_rounding) {
+            remarks.push(Remark::new(
+                "spread_of_rounding",
+                "The values of some sample differ in their last digits only, so what is said of them is said of rounding: \
+                 subtract what is common before recording.",
             ));
         }
         if !self.unmatched.is_empty() {

@@ -63,6 +63,23 @@ impl Suite {
 }
 
 impl NamedSample {
+    /// The observations for methods that know one level: the values of runs with one each, or of the only run; else the
+    /// means of the runs, since values of one run depend on each other.
+    ///
+    /// # Errors
+    /// [`InquiryError`] for values that are not positive or out of range, or none at all.
+    pub fn sample(&self) -> Result<Sample, InquiryError> {
+        self.observed("the pilot").map(|observed| observed.sample)
+    }
+
+    /// The values with runs as a level above them; one level where each run has one value, or there is one run.
+    ///
+    /// # Errors
+    /// [`InquiryError`] for values that are not positive or out of range, or none at all.
+    pub fn levels(&self) -> Result<Levels, InquiryError> {
+        self.observed("the pilot")?.levels()
+    }
+
     pub(super) fn values(&self) -> impl Iterator<Item = f64> + '_ {
         self.runs.iter().flatten().copied()
     }
