@@ -182,7 +182,7 @@ fn options_that_cannot_be_meant_are_refused() {
         (&["--weights", "fraction", "--higher-is-better"], "larger values are better"),
         (&["--threshold", "1%"], "belongs to --method effect"),
         (&["--method", "effect", "--threshold", "100%"], "share"),
-        (&["--method", "effect", "--threshold", "-1%"], "share"),
+        (&["--method", "effect", "--threshold=-1%"], "share"),
         (&["--method", "effect", "--bootstrap", "0"], "draws"),
         (&["--method", "hpt", "--speedup-under-test", "0"], "speedup under test"),
         (&["--method", "hpt", "--speedup-under-test", "NaN"], "speedup under test"),

@@ -217,7 +217,8 @@ fn weights(inquiry: &Inquiry, benchmarks: &[&str]) -> Result<Weights, InquiryErr
                 let benchmark = own[index].benchmark.clone();
                 return Err(InquiryError::Weight { benchmark, weight: given[index] });
             }
-            let kept = own.iter().zip(given).filter(|(one, _)| benchmarks.contains(&one.benchmark.as_str()));
+            let matched: BTreeSet<&str> = benchmarks.iter().copied().collect();
+            let kept = own.iter().zip(given).filter(|(one, _)| matched.contains(one.benchmark.as_str()));
             Ok(Weights::Custom(kept.map(|(_, weight)| *weight).collect()))
         }
     }

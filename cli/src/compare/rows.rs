@@ -119,35 +119,38 @@ fn performance_test(of: &[PerformanceFinding]) -> Sheet {
         words("verdict", "verdict"),
         words("candidate", "candidate"),
         words("benchmark", "benchmark"),
-        words("winner", "winner"),
         number("candidate_median", "candidate's score"),
         number("baseline_median", "baseline's score"),
         number("difference", "difference"),
         number("rank", "rank"),
+        hidden("suite_verdict"),
         hidden("confidence"),
         hidden("speedup_under_test"),
         hidden("reliable_speedup"),
-        hidden("reason"),
+        words("reason", "reason"),
     ];
     let mut rows = Vec::new();
     for finding in of {
         let of_all = || {
             [
+                verdict(finding.verdict),
                 Cell::of(finding.confidence),
                 Cell::Number(finding.speedup_under_test),
                 Cell::of(reliable(finding)),
                 reason(finding.reason.as_ref()),
             ]
         };
-        let opening = || vec![verdict(finding.verdict), Cell::text(&finding.candidate)];
         for one in &finding.benchmarks {
-            let winner = match one.verdict.winner {
-                Winner::Baseline => "baseline",
-                Winner::Tie => "tie",
-                Winner::Candidate => "candidate",
+            let is_plain = finding.speedup_under_test == 1.0;
+            // Whoever is not more than γ times faster may still be faster.
+            let said = match one.verdict.winner {
+                Winner::Baseline if is_plain => "slower",
+                Winner::Baseline => "below γ",
+                Winner::Tie => "no difference shown",
+                Winner::Candidate if is_plain => "faster",
+                Winner::Candidate => "above γ",
             };
-            let mut row = opening();
-            row.extend([Cell::text(&one.benchmark), Cell::text(winner)]);
+            let mut row = vec![Cell::text(said), Cell::text(&finding.candidate), Cell::text(&one.benchmark)];
             let own = &one.verdict;
             row.extend(
                 [own.candidate_median, own.baseline_median, own.difference, own.rank].map(Cell::Number),
@@ -156,8 +159,8 @@ fn performance_test(of: &[PerformanceFinding]) -> Sheet {
             rows.push(row);
         }
         if finding.benchmarks.is_empty() {
-            let mut row = opening();
-            row.extend(std::iter::repeat_n(Cell::Absent, 6));
+            let mut row = vec![verdict(finding.verdict), Cell::text(&finding.candidate)];
+            row.extend(std::iter::repeat_n(Cell::Absent, 5));
             row.extend(of_all());
             rows.push(row);
         }

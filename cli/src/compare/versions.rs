@@ -3,7 +3,7 @@
 //! Of several files each is a version. One file is the versions that it holds: those of its tool, of its version column, or
 //! the commands of hyperfine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use speedup_analysis::inquiry::{NamedSample, Suite};
 use speedup_formats::{Format, Series, Unit, WALL};
@@ -189,16 +189,18 @@ fn one_unit(placed: &[Placed<'_>]) -> Result<Unit, VersionsError> {
 
 fn suites(placed: Vec<Placed<'_>>) -> Result<Vec<Suite>, VersionsError> {
     let mut suites: Vec<Suite> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut known: BTreeSet<(usize, String)> = BTreeSet::new();
     for Placed { version, benchmark, series } in placed {
-        let at = suites.iter().position(|suite| suite.version == version).unwrap_or_else(|| {
+        let at = *places.entry(version.clone()).or_insert_with(|| {
             suites.push(Suite { version: version.clone(), benchmarks: Vec::new() });
             suites.len() - 1
         });
-        let benchmarks = &mut suites[at].benchmarks;
-        if benchmarks.iter().any(|known| known.benchmark == benchmark) {
+        if !known.insert((at, benchmark.clone())) {
             return Err(VersionsError::BenchmarkTwice { version, benchmark });
         }
-        benchmarks.push(NamedSample { benchmark, runs: series.runs.iter().map(<[f64]>::to_vec).collect() });
+        let runs = series.runs.iter().map(<[f64]>::to_vec).collect();
+        suites[at].benchmarks.push(NamedSample { benchmark, runs });
     }
     Ok(suites)
 }
