@@ -1,4 +1,7 @@
 //! False alarms and coverage by simulation, seeded: the bounds are four standard errors of the simulation.
+//!
+//! `SPEEDUP_CALIBRATION_SCALE` multiplies the number of simulations.
+#![expect(clippy::print_stdout, reason = "the figures found are printed, for --nocapture")]
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -11,6 +14,11 @@ use speedup_analysis::{
 
 const SIMULATIONS: u32 = 2000;
 
+#[expect(clippy::disallowed_methods, reason = "a test program may read its environment")]
+fn scale() -> u32 {
+    std::env::var("SPEEDUP_CALIBRATION_SCALE").ok().and_then(|text| text.parse().ok()).unwrap_or(1).max(1)
+}
+
 /// Normal times of mean 10 and standard deviation 1, scaled.
 fn times(random: &mut ChaCha8Rng, runs: usize, scale: f64) -> Sample {
     let time = |_| scale * (10.0 + normal::quantile(Tails::from_lower(random.random_range(1e-12..1.0))));
@@ -20,9 +28,17 @@ fn times(random: &mut ChaCha8Rng, runs: usize, scale: f64) -> Sample {
 /// How often `event` happens, in standard errors from `probability`.
 fn deviation(seed: u64, probability: f64, mut event: impl FnMut(&mut ChaCha8Rng) -> bool) -> f64 {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let happened = (0..SIMULATIONS).filter(|_| event(&mut random)).count() as f64;
-    let simulations = f64::from(SIMULATIONS);
-    (happened / simulations - probability) / (probability * (1.0 - probability) / simulations).sqrt()
+    let simulations = SIMULATIONS * scale();
+    let happened = (0..simulations).filter(|_| event(&mut random)).count() as f64;
+    let simulations = f64::from(simulations);
+    let off =
+        (happened / simulations - probability) / (probability * (1.0 - probability) / simulations).sqrt();
+    let test = std::thread::current();
+    let (test, share) = (test.name().unwrap_or("a test"), happened / simulations);
+    println!(
+        "{test}, seed {seed}: {share:.4} of {simulations}, {off:+.1} standard errors from {probability:.4}"
+    );
+    off
 }
 
 fn covers(interval: &RatioInterval, ratio: f64) -> bool {

@@ -1,6 +1,7 @@
 //! Coverage by levels, by seeded simulation: the bounds are four standard errors of the simulation.
 //!
 //! `SPEEDUP_CALIBRATION_SCALE` multiplies the number of simulations.
+#![expect(clippy::print_stdout, reason = "the figures found are printed, for --nocapture")]
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -55,7 +56,14 @@ fn deviation(
     let simulations = simulations * scale();
     let happened = (0..simulations).filter(|_| event(&mut random)).count() as f64;
     let simulations = f64::from(simulations);
-    (happened / simulations - probability) / (probability * (1.0 - probability) / simulations).sqrt()
+    let off =
+        (happened / simulations - probability) / (probability * (1.0 - probability) / simulations).sqrt();
+    let test = std::thread::current();
+    let (test, share) = (test.name().unwrap_or("a test"), happened / simulations);
+    println!(
+        "{test}, seed {seed}: {share:.4} of {simulations}, {off:+.1} standard errors from {probability:.4}"
+    );
+    off
 }
 
 fn level() -> ConfidenceLevel {

@@ -1,6 +1,7 @@
 //! False alarms of the diagnostics, coverage of Stein's interval, the risk of several looks, and planned powers, by
 //! seeded simulation; bounds are four and a half standard errors. `SPEEDUP_CALIBRATION_SCALE` multiplies the
 //! number of simulations.
+#![expect(clippy::print_stdout, reason = "the figures found are printed, for --nocapture")]
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -40,7 +41,14 @@ fn deviation(seed: u64, quick: u32, probability: f64, mut event: impl FnMut(&mut
     let simulations = quick * scale();
     let happened = (0..simulations).filter(|_| event(&mut random)).count() as f64;
     let simulations = f64::from(simulations);
-    (happened / simulations - probability) / (probability * (1.0 - probability) / simulations).sqrt()
+    let off =
+        (happened / simulations - probability) / (probability * (1.0 - probability) / simulations).sqrt();
+    let test = std::thread::current();
+    let (test, share) = (test.name().unwrap_or("a test"), happened / simulations);
+    println!(
+        "{test}, seed {seed}: {share:.4} of {simulations}, {off:+.1} standard errors from {probability:.4}"
+    );
+    off
 }
 
 fn risk() -> Risk {

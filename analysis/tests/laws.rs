@@ -4,10 +4,10 @@
 use proptest::prelude::*;
 use speedup_analysis::speedup_test::{Outcome, Question, published};
 use speedup_analysis::{
-    Alternative, ConfidenceLevel, Continuity, ExactRankSum, FTest, KolmogorovSmirnovStatistic, MeanRatio,
-    MedianRatio, NormalRankSum, OneSampleTTest, Overall, PairedTTest, PermutationRankSum, Proportion,
-    ProportionMethod, RankSum, RankSumStatistic, Sample, Selection, ShapiroWilk, SpeedupTest, StudentTTest,
-    SuiteMember, Summary, Ties, Weights, WelchTTest, benchmarks_by_wald, benchmarks_by_wilson,
+    Alternative, Caveat, ConfidenceLevel, Continuity, ExactRankSum, FTest, KolmogorovSmirnovStatistic,
+    MeanRatio, MedianRatio, NormalRankSum, OneSampleTTest, Overall, PairedTTest, PermutationRankSum,
+    Proportion, ProportionMethod, RankSum, RankSumStatistic, Sample, Selection, ShapiroWilk, SpeedupTest,
+    StudentTTest, SuiteMember, Summary, Ties, Weights, WelchTTest, benchmarks_by_wald, benchmarks_by_wilson,
 };
 
 const ALTERNATIVES: [Alternative; 3] = [Alternative::TwoSided, Alternative::Greater, Alternative::Less];
@@ -316,4 +316,15 @@ proptest! {
         let ratio = MedianRatio::new(&x, &y).unwrap();
         let _ = (ratio.estimate(), ratio.interval(level));
     }
+}
+
+#[test]
+fn the_interval_of_a_proportion_says_what_it_lacks() {
+    let caveats = |accelerated, benchmarks, selection| {
+        let proportion = Proportion::new(accelerated, benchmarks, selection).unwrap();
+        proportion.interval(ProportionMethod::WilsonCorrected, ConfidenceLevel::USUAL).caveats
+    };
+    assert_eq!(caveats(17, 30, Selection::Drawn), []);
+    let condition = Caveat::ProportionCondition { accelerated: 3, benchmarks: 4 };
+    assert_eq!(caveats(3, 4, Selection::Chosen), [condition, Caveat::BenchmarksChosen]);
 }

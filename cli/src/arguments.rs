@@ -5,7 +5,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::command::{
     agent, bench, cancel, compare, coordinator, explain, export, extend, hosts, list, pause, plan, report,
-    resume, run, samples, submit, test, wait, watch,
+    resume, run, samples, study, submit, test, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -59,6 +59,8 @@ pub(crate) enum Verb {
     Compare(Box<compare::Arguments>),
     #[command(subcommand)]
     Samples(samples::Verb),
+    #[command(subcommand)]
+    Study(study::Verb),
 }
 
 /// How data is printed.

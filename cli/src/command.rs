@@ -16,6 +16,7 @@ pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod samples;
+pub(crate) mod study;
 pub(crate) mod submit;
 pub(crate) mod test;
 pub(crate) mod wait;
@@ -47,6 +48,7 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Bench(arguments) => block_on(bench::execute(arguments, console)),
         Verb::Samples(verb) => samples::execute(&verb, console),
         Verb::Compare(arguments) => compare::execute(&arguments, console),
+        Verb::Study(verb) => study::execute(verb, console),
         Verb::Test(arguments) => test::execute(&arguments, console),
         Verb::Run(arguments) => block_on(run::execute(arguments, console)),
         Verb::Coordinator(verb) => block_on(coordinator::execute(verb, console)),

@@ -1,0 +1,32 @@
+//! `speedup study`: the papers' simulation studies, again.
+
+mod answer;
+mod coverage;
+mod estimators;
+mod false_alarms;
+mod options;
+mod power;
+
+use clap::Subcommand;
+
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// How the methods do where the truth is known: the papers' simulation studies
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Coverage(coverage::Arguments),
+    FalseAlarms(false_alarms::Arguments),
+    Estimators(estimators::Arguments),
+    Power(power::Arguments),
+}
+
+pub(super) fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
+    match verb {
+        Verb::Coverage(arguments) => coverage::execute(arguments, console),
+        Verb::FalseAlarms(arguments) => false_alarms::execute(arguments, console),
+        Verb::Estimators(arguments) => estimators::execute(arguments, console),
+        Verb::Power(arguments) => power::execute(arguments, console),
+    }
+}

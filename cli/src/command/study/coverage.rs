@@ -1,0 +1,95 @@
+//! `speedup study coverage`: how often the intervals contain the truth.
+
+use clap::Args;
+use speedup_analysis::simulation::{Coverage, CoverageSection, Shape};
+
+use super::answer::{Heading, show};
+use super::options::{ByLevels, Replicating, named, or_all, shape};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// How often the intervals contain the truth (paper 004 §8.4, and all other intervals that are printed)
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  speedup study coverage --section levels --levels rijndael-opt --binaries 3,10,50\n\n\
+    What it reproduces of the papers, and the meaning of the methods' names: docs/studies.md."
+)]
+pub(crate) struct Arguments {
+    /// Which parts to simulate: levels, one_binary, samples, proportions; all without it
+    #[arg(long, value_name = "SECTION,…", value_delimiter = ',', value_parser = section)]
+    section: Vec<CoverageSection>,
+    /// The shapes of the laws: normal, lognormal, gamma, bimodal
+    #[arg(long, value_name = "SHAPE,…", value_delimiter = ',', default_value = "normal", value_parser = shape)]
+    distribution: Vec<Shape>,
+    #[command(flatten)]
+    by_levels: ByLevels,
+    /// The true effect size of experiments by levels, new mean over old
+    #[arg(long, value_name = "RATIO", default_value_t = 0.95)]
+    effect: f64,
+    /// The runs of each version, for two samples
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [5, 10, 20, 50])]
+    runs: Vec<u64>,
+    /// The standard deviation of a run there, as a share of the mean
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    variation: f64,
+    /// The numbers of benchmarks, for proportions
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [10, 30, 100])]
+    benchmarks: Vec<u64>,
+    /// The true proportions of accelerated benchmarks
+    #[arg(long, value_name = "C,C,…", value_delimiter = ',', default_values_t = [0.5, 0.7, 0.9])]
+    proportion: Vec<f64>,
+    #[command(flatten)]
+    replicating: Replicating<1000>,
+}
+
+const HEADINGS: [Heading; 4] = [
+    Heading {
+        section: "levels",
+        sentence: "Share of intervals that contain the truth, three levels",
+        size: "binaries",
+        parameter: "",
+    },
+    Heading {
+        section: "one_binary",
+        sentence: "The same where compilation varies and one binary is measured",
+        size: "executions",
+        parameter: "",
+    },
+    Heading {
+        section: "samples",
+        sentence: "Share of intervals that contain the truth, two samples",
+        size: "runs",
+        parameter: "",
+    },
+    Heading {
+        section: "proportions",
+        sentence: "Share of intervals that contain the proportion",
+        size: "benchmarks",
+        parameter: "proportion",
+    },
+];
+
+fn section(text: &str) -> Result<CoverageSection, String> {
+    named(text, &CoverageSection::ALL, CoverageSection::code)
+}
+
+pub(super) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let form = arguments.replicating.form();
+    let study = Coverage {
+        replication: arguments.replicating.replication(),
+        sections: or_all(arguments.section, &CoverageSection::ALL),
+        distributions: arguments.distribution,
+        levels: arguments.by_levels.model(),
+        effect: arguments.effect,
+        binaries: arguments.by_levels.binaries,
+        executions: arguments.by_levels.one_binary,
+        draws: arguments.by_levels.draws,
+        runs: arguments.runs,
+        variation: arguments.variation,
+        benchmarks: arguments.benchmarks,
+        proportions: arguments.proportion,
+    };
+    let rows = study.run().map_err(Failure::usage)?;
+    show("coverage", &study, &rows, &HEADINGS, form, console)
+}

@@ -1,0 +1,91 @@
+//! `speedup study estimators`: the metrics of variability from observations and from fitted mixtures.
+
+use clap::{Args, ValueEnum};
+use speedup_analysis::Mixture;
+use speedup_analysis::mixture::{Component, Method};
+use speedup_analysis::simulation::{Estimators, Framework, Metric};
+
+use super::answer::show_estimators;
+use super::options::{Replicating, named, or_all};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Whether the metrics of variability are better estimated from observations or from fitted mixtures (paper 001 §6.5)
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  speedup study estimators --metric mean_difference --runs 30 --frameworks 40 --replicates 1000\n  \
+    speedup study estimators --mixture 0.6:10:1,0.4:20:1.5 --mixture 1:12:2\n\n\
+    What it reproduces of the paper: docs/studies.md."
+)]
+pub(crate) struct Arguments {
+    /// The metrics: mean_difference (I1), probability_below (I2), probability_shortest (I3); all without it
+    #[arg(long, value_name = "METRIC,…", value_delimiter = ',', value_parser = metric)]
+    metric: Vec<Metric>,
+    /// The runs of each version
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [30, 100])]
+    runs: Vec<u64>,
+    /// The versions that I3 compares
+    #[arg(long, value_name = "R,R,…", value_delimiter = ',', default_values_t = [3])]
+    versions: Vec<u64>,
+    /// How many random frameworks: a mixture for each version, drawn as in the paper
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    frameworks: u64,
+    /// Instead of random ones the mixture of a version, as WEIGHT:MEAN:SD,…; once for each version
+    #[arg(long, value_name = "W:M:S,…", value_parser = mixture, conflicts_with = "frameworks")]
+    mixture: Vec<Mixture>,
+    /// How mixtures are fitted
+    #[arg(long, value_enum, default_value_t, value_name = "FIT")]
+    fit: Fit,
+    #[command(flatten)]
+    replicating: Replicating<100>,
+}
+
+/// How mixtures are fitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Fit {
+    /// By the schedule of mclust, as in the paper.
+    #[default]
+    Mclust,
+    /// From more starts, to convergence.
+    Converged,
+}
+
+fn metric(text: &str) -> Result<Metric, String> {
+    named(text, &Metric::ALL, Metric::code)
+}
+
+fn mixture(text: &str) -> Result<Mixture, String> {
+    let component = |text: &str| {
+        let numbers: Vec<f64> = text.split(':').filter_map(|number| number.trim().parse().ok()).collect();
+        match numbers[..] {
+            [weight, mean, sd] => Ok(Component { weight, mean, sd }),
+            _ => Err(format!("{text:?} is no component, which is written WEIGHT:MEAN:SD")),
+        }
+    };
+    let components: Result<Vec<Component>, String> = text.split(',').map(component).collect();
+    Mixture::new(components?).map_err(|error| error.to_string())
+}
+
+pub(super) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let form = arguments.replicating.form();
+    let framework = if arguments.mixture.is_empty() {
+        Framework::Random { frameworks: arguments.frameworks }
+    } else {
+        Framework::Given { mixtures: arguments.mixture }
+    };
+    let method = match arguments.fit {
+        Fit::Mclust => Method::Mclust,
+        Fit::Converged => Method::Converged,
+    };
+    let study = Estimators {
+        replication: arguments.replicating.replication(),
+        metrics: or_all(arguments.metric, &Metric::ALL),
+        runs: arguments.runs,
+        versions: arguments.versions,
+        framework,
+        method,
+    };
+    let rows = study.run().map_err(Failure::usage)?;
+    show_estimators(&study, &rows, form, console)
+}

@@ -1,0 +1,101 @@
+//! `speedup study false-alarms`: how often equal versions are called different.
+
+use clap::Args;
+use speedup_analysis::Threshold;
+use speedup_analysis::simulation::{AlarmSection, FalseAlarms, Shape, SuiteModel};
+
+use super::answer::{Heading, show};
+use super::options::{ByLevels, Replicating, named, or_all, shape};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// How often equal versions are called different (papers 000 §4 and 004 §8.3)
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  speedup study false-alarms --section samples --distribution normal,lognormal --runs 5,31\n\n\
+    What it reproduces of the papers, and the meaning of the methods' names: docs/studies.md."
+)]
+pub(crate) struct Arguments {
+    /// Which parts to simulate: samples, levels, one_binary, suites; all without it
+    #[arg(long, value_name = "SECTION,…", value_delimiter = ',', value_parser = section)]
+    section: Vec<AlarmSection>,
+    /// The shapes of the laws: normal, lognormal, gamma, bimodal
+    #[arg(long, value_name = "SHAPE,…", value_delimiter = ',', default_value = "normal", value_parser = shape)]
+    distribution: Vec<Shape>,
+    /// The runs of each version, for two samples and for the benchmarks of a suite
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [5, 10, 20, 31, 50])]
+    runs: Vec<u64>,
+    /// The standard deviation of a run there, as a share of the mean
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    variation: f64,
+    /// The thresholds below which a difference does not matter, for the effect size
+    #[arg(long, value_name = "DELTA,…", value_delimiter = ',', default_value = "0,0.01,0.02,0.05", value_parser = threshold)]
+    threshold: Vec<Threshold>,
+    #[command(flatten)]
+    by_levels: ByLevels,
+    /// The benchmarks of a suite
+    #[arg(long, value_name = "N", default_value_t = 14)]
+    suite: u64,
+    /// The standard deviation of the logarithm of a benchmark's own speedup around the suite's
+    #[arg(long, value_name = "SD", default_value_t = 0.0)]
+    spread: f64,
+    #[command(flatten)]
+    replicating: Replicating<1000>,
+}
+
+const HEADINGS: [Heading; 4] = [
+    Heading {
+        section: "samples",
+        sentence: "Share of comparisons of equal versions that are called different",
+        size: "runs",
+        parameter: "threshold",
+    },
+    Heading {
+        section: "levels",
+        sentence: "The same with three levels",
+        size: "binaries",
+        parameter: "threshold",
+    },
+    Heading {
+        section: "one_binary",
+        sentence: "The same where compilation varies and one binary is measured",
+        size: "executions",
+        parameter: "threshold",
+    },
+    Heading {
+        section: "suites",
+        sentence: "Share of suites on equal machines for which one is called the faster",
+        size: "runs",
+        parameter: "",
+    },
+];
+
+fn section(text: &str) -> Result<AlarmSection, String> {
+    named(text, &AlarmSection::ALL, AlarmSection::code)
+}
+
+fn threshold(text: &str) -> Result<Threshold, String> {
+    let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
+    Threshold::new(number).map_err(|error| error.to_string())
+}
+
+pub(super) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let form = arguments.replicating.form();
+    let Arguments { variation, spread, .. } = arguments;
+    let study = FalseAlarms {
+        replication: arguments.replicating.replication(),
+        sections: or_all(arguments.section, &AlarmSection::ALL),
+        distributions: arguments.distribution,
+        runs: arguments.runs,
+        variation,
+        thresholds: arguments.threshold,
+        levels: arguments.by_levels.model(),
+        binaries: arguments.by_levels.binaries,
+        executions: arguments.by_levels.one_binary,
+        draws: arguments.by_levels.draws,
+        suite: SuiteModel { benchmarks: arguments.suite, variation, spread },
+    };
+    let rows = study.run().map_err(Failure::usage)?;
+    show("false_alarms", &study, &rows, &HEADINGS, form, console)
+}

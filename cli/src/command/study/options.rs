@@ -1,0 +1,116 @@
+//! The options that the studies share.
+
+use clap::{Args, ValueEnum};
+use speedup_analysis::ConfidenceLevel;
+use speedup_analysis::simulation::{LevelModel, Replication, Shape, Variation};
+use speedup_core::seed::Seed;
+
+use crate::fraction;
+
+/// How often, whence, at which level, and in which form.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct Replicating<const REPLICATES: u32> {
+    /// How many experiments are drawn for each line of the answer
+    #[arg(long, value_name = "N", default_value_t = REPLICATES, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    replicates: u32,
+    /// What the random numbers follow from: the same seed gives the same answer, on any number of threads
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    seed: u64,
+    /// The confidence level of intervals and tests
+    #[arg(long, value_name = "LEVEL", default_value = "0.95", value_parser = fraction::confidence_level)]
+    confidence: ConfidenceLevel,
+    /// How to print the answer
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    output: Form,
+}
+
+/// How a study is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Form {
+    /// For people.
+    #[default]
+    Table,
+    /// One JSON value: options and rows.
+    Json,
+    /// The rows alone, with a heading.
+    Csv,
+}
+
+impl<const REPLICATES: u32> Replicating<REPLICATES> {
+    pub(super) fn replication(&self) -> Replication {
+        let Self { replicates, seed, confidence, output: _ } = *self;
+        Replication { replicates, seed: Seed(seed), confidence }
+    }
+
+    /// The form, and the seed that it shows.
+    pub(super) fn form(&self) -> (Form, Seed) {
+        (self.output, Seed(self.seed))
+    }
+}
+
+/// Experiments by levels.
+#[derive(Clone, Debug, Args)]
+pub(super) struct ByLevels {
+    /// How much compilation, execution and measurement vary, in percent of the mean, as 3.4,8.2,1.4; or a benchmark of
+    /// paper 004, Table VII: fft, fft-opt, fft-na, fft-na-opt, http, http-opt, rijndael, rijndael-opt, tcp, tcp-opt
+    #[arg(long, value_name = "VARIATION", default_value = "fft-na-opt", value_parser = variation)]
+    levels: Variation,
+    /// Measurements of an execution
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    measurements: u64,
+    /// Executions of a binary, where binaries are repeated
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    executions: u64,
+    /// The numbers of binaries
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [3, 5, 10, 20, 50])]
+    pub(super) binaries: Vec<u64>,
+    /// The numbers of executions of one binary, where compilation varies and is not repeated
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [3, 5, 10, 20, 50, 100])]
+    pub(super) one_binary: Vec<u64>,
+    /// The draws of each bootstrap; 0 leaves the bootstrap out
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub(super) draws: u32,
+}
+
+impl ByLevels {
+    pub(super) fn model(&self) -> LevelModel {
+        let Self { levels, measurements, executions, .. } = *self;
+        LevelModel { variation: levels, measurements, executions }
+    }
+}
+
+fn variation(text: &str) -> Result<Variation, String> {
+    if let Some((_, variation)) = Variation::TABLE_VII.iter().find(|(name, _)| *name == text) {
+        return Ok(*variation);
+    }
+    let percents: Vec<f64> = text.split(',').filter_map(|part| part.trim().parse().ok()).collect();
+    match percents[..] {
+        [compilation, execution, measurement]
+            if percents.iter().all(|percent| (0.0..100.0).contains(percent)) =>
+        {
+            let [compilation, execution, measurement] =
+                [compilation, execution, measurement].map(|percent| percent / 100.0);
+            Ok(Variation { compilation, execution, measurement })
+        }
+        _ => Err("it is neither a benchmark of Table VII nor three percentages, as 3.4,8.2,1.4".to_owned()),
+    }
+}
+
+/// The shape of a law.
+pub(super) fn shape(text: &str) -> Result<Shape, String> {
+    named(text, &Shape::ALL, Shape::code)
+}
+
+/// The one of `all` whose code is `text`; hyphens do for its underscores.
+pub(super) fn named<T: Copy>(text: &str, all: &[T], code: fn(T) -> &'static str) -> Result<T, String> {
+    let wanted = text.replace('-', "_");
+    all.iter().copied().find(|one| code(*one) == wanted).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|one| code(*one)).collect();
+        format!("it is none of {}", names.join(", "))
+    })
+}
+
+/// `given`, or all where nothing is given.
+pub(super) fn or_all<T: Copy>(given: Vec<T>, all: &[T]) -> Vec<T> {
+    if given.is_empty() { all.to_vec() } else { given }
+}

@@ -1,0 +1,123 @@
+//! `speedup study` as a user has it: the real binary.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn study(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_speedup"));
+    command.arg("study").args(arguments).output().expect("the command")
+}
+
+fn said(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+/// Each study with few and small experiments.
+const STUDIES: [&[&str]; 4] = [
+    &[
+        "coverage",
+        "--binaries",
+        "3",
+        "--one-binary",
+        "4",
+        "--draws",
+        "20",
+        "--runs",
+        "6",
+        "--benchmarks",
+        "5",
+    ],
+    &["false-alarms", "--binaries", "3", "--one-binary", "4", "--draws", "20", "--runs", "6", "--suite", "6"],
+    &["estimators", "--frameworks", "2", "--runs", "15"],
+    &[
+        "power",
+        "--runs",
+        "6",
+        "--suite-runs",
+        "3",
+        "--mean-runs",
+        "50",
+        "--claim",
+        "1.76",
+        "--speedup",
+        "1.1",
+    ],
+];
+
+fn with<'a>(study: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [study, &["--replicates", "8"], more].concat()
+}
+
+#[test]
+fn every_study_answers_in_three_forms() {
+    for arguments in STUDIES {
+        let json: Value =
+            serde_json::from_str(&said(&study(&with(arguments, &["--output", "json"])))).unwrap();
+        assert_eq!(json["schema_version"], 1);
+        assert_eq!(json["study"], arguments[0].replace('-', "_"));
+        assert_eq!(json["options"]["replication"]["seed"], 1, "the seed is said");
+        let rows = json["rows"].as_array().expect("rows");
+        assert!(rows.iter().all(|row| row["standard_error"].is_number()), "{rows:?}");
+        let csv = said(&study(&with(arguments, &["--output", "csv"])));
+        assert_eq!(csv.lines().count(), rows.len() + 1, "{csv}");
+        let table = said(&study(&with(arguments, &[])));
+        assert!(table.contains("std error") && table.contains("seed 1"), "{table}");
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_no_byte() {
+    for arguments in STUDIES {
+        let on = |threads: &str| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_speedup"));
+            command.arg("study").args(with(arguments, &["--output", "json"]));
+            said(&command.env("RAYON_NUM_THREADS", threads).output().expect("the command"))
+        };
+        assert_eq!(on("1"), on("3"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_seed_gives_its_own_answer() {
+    let of = |seed| said(&study(&with(STUDIES[0], &["--output", "csv", "--seed", seed])));
+    assert_eq!(of("5"), of("5"));
+    assert_ne!(of("5"), of("6"));
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused_by_name() {
+    for (arguments, named) in [
+        (["coverage", "--replicates", "0"], "--replicates"),
+        (["coverage", "--confidence", "95"], "--confidence"),
+        (["coverage", "--distribution", "cauchy"], "none of normal, lognormal, gamma, bimodal"),
+        (["coverage", "--section", "everything"], "none of levels, one_binary, samples, proportions"),
+        (["coverage", "--levels", "1,2"], "--levels"),
+        (["coverage", "--levels", "quake"], "Table VII"),
+        (["coverage", "--levels", "0,0,0"], "variations of the levels"),
+        (["coverage", "--binaries", "1"], "binaries are 2 to 10000"),
+        (["coverage", "--variation", "0.5"], "relative standard deviation"),
+        (["coverage", "--effect", "NaN"], "effect size lies strictly between 0 and 10"),
+        (["coverage", "--proportion", "1"], "proportion lies strictly between 0 and 1"),
+        (["coverage", "--draws", "1000001"], "--draws"),
+        (["false-alarms", "--threshold", "3"], "3 % is written 0.03"),
+        (["false-alarms", "--runs", "1"], "runs are 2 to 10000"),
+        (["false-alarms", "--suite", "1"], "benchmarks of a suite"),
+        (["estimators", "--metric", "modes"], "none of mean_difference"),
+        (["estimators", "--mixture", "0.5:1:1"], "add up to 0.5"),
+        (["estimators", "--mixture", "1:10"], "WEIGHT:MEAN:SD"),
+        (["estimators", "--mixture", "1:10:1"], "given mixtures are 2"),
+        (["estimators", "--frameworks", "0"], "frameworks are 1"),
+        (["power", "--speedup", "0"], "true speedup lies strictly between"),
+        (["power", "--claim", "0"], "speedup under test lies strictly between"),
+        (["power", "--spread", "inf"], "spread"),
+        (["power", "--mean-runs", "0"], "runs of a mean"),
+    ] {
+        let output = study(&arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.starts_with("error: ") && said.contains(named), "{arguments:?}: {said}");
+        assert!(!said.contains("panicked"), "{said}");
+    }
+}
