@@ -142,3 +142,65 @@ pub(super) fn standardised(sample: &Sample, hosts: &[u32]) -> Result<Vec<f64>, H
     }
     Ok(sample.in_run_order().iter().map(|value| (value - sample.mean()) / sd).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::RngExt as _;
+    use speedup_core::seed::Seed;
+
+    fn cell(values: &[f64]) -> Sample {
+        Sample::new(values.to_vec()).unwrap()
+    }
+
+    /// Each host once in each cell: F of the two-way analysis of variance, from its textbook sums.
+    #[test]
+    fn in_a_balanced_design_it_is_the_two_way_analysis() {
+        let samples =
+            [cell(&[5.0, 7.0, 6.5, 9.0]), cell(&[50.0, 64.0, 61.0, 70.0]), cell(&[1.0, 1.1, 1.6, 1.3])];
+        let hosts = [0, 1, 2, 3];
+        let cells: Vec<(&Sample, &[u32])> = samples.iter().map(|sample| (sample, &hosts[..])).collect();
+        let found = CellsAndHosts::new(&cells).unwrap();
+        let z: Vec<Vec<f64>> = samples.iter().map(|sample| standardised(sample, &hosts).unwrap()).collect();
+        let of_host: Vec<f64> = (0..4).map(|h| z.iter().map(|cell| cell[h]).sum::<f64>() / 3.0).collect();
+        let between = of_host.iter().map(|mean| 3.0 * mean * mean).sum::<f64>() / 3.0;
+        let error = z.iter().flat_map(|cell| cell.iter().zip(&of_host)).map(|(z, mean)| (z - mean).powi(2));
+        let error = error.sum::<f64>() / 6.0;
+        assert!((found.f() - between / error).abs() < 1e-10, "{} {}", found.f(), between / error);
+        let (df1, df2) = found.degrees_of_freedom();
+        assert!((df1 - 3.0).abs() < 1e-12 && (df2 - 6.0).abs() < 1e-12);
+        // (MSB − MSE)/3 over itself and MSE.
+        let of_hosts = (between - error) / 3.0;
+        assert!((found.estimate() - of_hosts / (of_hosts + error)).abs() < 1e-10);
+    }
+
+    #[test]
+    fn hosts_that_served_once_or_one_cell_alone_are_refused() {
+        let sample = cell(&[1.0, 2.0, 4.0]);
+        assert_eq!(CellsAndHosts::new(&[(&sample, &[0, 1, 2])]), Err(HostEffectError::Unrepeated));
+        let other = cell(&[1.0, 3.0, 4.0]);
+        let nested: [(&Sample, &[u32]); 2] = [(&sample, &[0, 0, 0]), (&other, &[1, 1, 1])];
+        assert_eq!(CellsAndHosts::new(&nested), Err(HostEffectError::Unrepeated));
+        let one = CellsAndHosts::new(&[(&sample, &[7, 7, 7])]);
+        assert_eq!(one, Err(HostEffectError::FewHosts { hosts: 1, needed: 2 }));
+        assert!(matches!(CellsAndHosts::new(&[(&sample, &[7])]), Err(HostEffectError::Unmatched { .. })));
+    }
+
+    /// Small cells, in which a part of what hosts add is in the mean of the cell, and hosts with different numbers of runs.
+    #[test]
+    fn without_an_effect_one_in_twenty_rejects() {
+        let mut random = Seed(3).child("cells and hosts");
+        let mut rejected = 0;
+        for _ in 0..2_000 {
+            let mut values =
+                || -> Vec<f64> { (0..5).map(|_| (0..12).map(|_| random.random::<f64>()).sum()).collect() };
+            let samples: Vec<Sample> = (0..8).map(|_| Sample::new(values()).unwrap()).collect();
+            let hosts: Vec<Vec<u32>> = (0..8).map(|c| (0..5).map(|r| (r * (c + 1)) % 3).collect()).collect();
+            let cells: Vec<(&Sample, &[u32])> =
+                samples.iter().zip(&hosts).map(|(sample, hosts)| (sample, &hosts[..])).collect();
+            rejected += u32::from(CellsAndHosts::new(&cells).unwrap().p_value().get() <= 0.05);
+        }
+        // 100 are expected; three standard deviations are 29.
+        assert!((65..=130).contains(&rejected), "{rejected}");
+    }
+}

@@ -159,7 +159,7 @@ impl<'a> Session<'a> {
     }
 
     async fn report(&self, experiment: ExperimentId, output: Output) -> Result<(), Failure> {
-        let json = report::ask(&self.connection, experiment, None).await?;
+        let json = report::ask(&self.connection, experiment, None, false).await?;
         report::show(&json, output, self.console)
     }
 
