@@ -1,0 +1,9 @@
+//! The door against a coordinator that only exports.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where something is missing")]
+
+mod advise;
+mod coordinator;
+mod hostile;
+mod report;
+mod watch;
