@@ -91,6 +91,14 @@ pub enum Caveat {
 }
 
 impl Side {
+    /// The other of the two.
+    pub fn other(self) -> Self {
+        match self {
+            Self::Baseline => Self::Candidate,
+            Self::Candidate => Self::Baseline,
+        }
+    }
+
     /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
@@ -101,6 +109,31 @@ impl Side {
 }
 
 impl Caveat {
+    /// The same of two samples that were given in the other order.
+    pub(crate) fn exchanged(self) -> Self {
+        match self {
+            Self::NotNormalLarge { side, n } => Self::NotNormalLarge { side: side.other(), n },
+            Self::NormalityUntested { side, n } => Self::NormalityUntested { side: side.other(), n },
+            Self::MeanNotPositive { side } => Self::MeanNotPositive { side: side.other() },
+            Self::UnequalUnits { n, m } => Self::UnequalUnits { n: m, m: n },
+            Self::NoLocationShift
+            | Self::Ties
+            | Self::NoLevelAboveHalf
+            | Self::LevelFromData
+            | Self::AssumesScaleShift
+            | Self::NormalApproximation
+            | Self::ProportionCondition { .. }
+            | Self::BenchmarksChosen
+            | Self::TooFewRunsToWin { .. }
+            | Self::UnequalRuns
+            | Self::NoBenchmarkDiffers
+            | Self::Unbalanced
+            | Self::FewDraws { .. }
+            | Self::ByDraws { .. }
+            | Self::OnePool => self,
+        }
+    }
+
     /// A short name that stays the same between releases.
     pub fn code(&self) -> &'static str {
         match self {

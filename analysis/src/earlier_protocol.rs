@@ -14,7 +14,7 @@ use crate::{
     Alternative, ConfidenceLevel, Interval, PValue, RatioError, Sample, ShapiroWilk, ShapiroWilkError, Side,
     TTestError, WelchTTest,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// From this many runs on a sample needs no test of normality (003 §2.1).
@@ -29,7 +29,7 @@ pub struct EarlierProtocol<'a> {
 }
 
 /// How a small sample is found normal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NormalityReading {
     /// Shapiro–Wilk does not reject: p above the risk.

@@ -8,7 +8,7 @@ use crate::mixture::{Method, Mixture, MixtureFitError, Refit, Refits, distance, 
 use crate::{PValue, Risk, Sample};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use speedup_core::seed::Seed;
 use thiserror::Error;
 
@@ -23,7 +23,7 @@ pub const MOST_RESAMPLES: u32 = 1_000_000;
 const VERIFIED_TAIL: f64 = 0.1;
 
 /// How many observations a resample has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResampleSize {
     /// As many as the sample.

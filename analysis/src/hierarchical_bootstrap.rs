@@ -23,7 +23,7 @@ pub use replicates::{RatioReplicates, Replicates};
 
 use crate::unit_means::Units;
 use crate::{Caveat, Levels, Sample};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use speedup_core::seed::Seed;
 use thiserror::Error;
 
@@ -58,7 +58,7 @@ pub enum Resampling {
 }
 
 /// What is computed from each replicate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
     /// The mean: of all observations if the experiment is balanced, else of the units' means.

@@ -21,6 +21,7 @@
 //! * [`run_order`], [`host_effect`], [`aa`], [`Granularity`], [`block_pairs`]: whether the runs are what the methods
 //!   take them for;
 //! * [`MixtureFit`], [`GoodnessOfFit`], [`variability`]: run times that cluster, and what users feel of them;
+//! * [`inquiry`]: any of these on plain samples, asked and answered as data;
 //! * [`study`]: from the attempts of an experiment to its report;
 //! * [`distribution`]: the functions under all of these.
 //!
@@ -64,6 +65,7 @@ pub mod group_sequential;
 mod hierarchical_bootstrap;
 pub mod hierarchical_performance_test;
 pub mod host_effect;
+pub mod inquiry;
 mod interval;
 mod kolmogorov_smirnov;
 mod levels;

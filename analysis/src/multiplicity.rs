@@ -5,10 +5,10 @@
 //! is not counted among the tests.
 
 use crate::PValue;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How p-values are adjusted for their number n; p₍ᵢ₎ is the i-th smallest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Adjustment {
     /// n·p.

@@ -9,7 +9,7 @@ mod benchmarks_needed;
 use crate::distribution::{Tails, beta, binomial, normal};
 use crate::{Caveat, ConfidenceLevel, Continuity, Interval, PValue};
 pub use benchmarks_needed::{PrecisionError, benchmarks_by_wald, benchmarks_by_wilson};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// a accelerated benchmarks among b.
@@ -21,7 +21,7 @@ pub struct Proportion {
 }
 
 /// How the benchmarks came to be measured, which decides what the interval is worth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Selection {
     /// Drawn at random from a population that is practically infinite.

@@ -30,13 +30,13 @@ mod mishap;
 mod mixture;
 mod multiplicity;
 mod proportion;
-mod protocol;
+pub(crate) mod protocol;
 mod report;
 mod standing;
 mod suite;
 #[cfg(test)]
 mod tests;
-mod verdict;
+pub(crate) mod verdict;
 mod warning;
 
 pub use self::advice::{

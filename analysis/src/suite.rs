@@ -7,7 +7,7 @@
 use crate::compensated_sum::CompensatedSum;
 use crate::mean_ratio::require_positive;
 use crate::{RatioError, Sample};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// What stands for the times of a benchmark.
@@ -23,7 +23,7 @@ pub enum Summary {
 }
 
 /// What each benchmark counts.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "weights", rename_all = "snake_case")]
 pub enum Weights {
     /// The same.

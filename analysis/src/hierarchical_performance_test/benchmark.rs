@@ -6,7 +6,7 @@ use crate::{
     Alternative, PValue, PermutationRankSum, RankSum, RankSumError, RankSumLaw, RankSumStatistic, Risk,
     Sample, SampleError,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Below this many runs of either side the exact law is used; 002's bound.
 const EXACT_BELOW: usize = 12;
@@ -16,7 +16,7 @@ const USUAL_RISK_FROM: usize = 5;
 pub(super) const SCORE_NOISE: f64 = 8.0 * f64::EPSILON;
 
 /// By which rank-sum test a benchmark has a winner.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankSumRule {
     /// The paper's: critical values of the law without ties below 12 runs, where a rank sum half-way between two

@@ -1,7 +1,7 @@
 //! Scores of a set of benchmarks: larger is better.
 
 use crate::{Sample, SampleError, Side, SuiteMember};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The largest score, whose inverse is the smallest: the ratio of any two is still a double.
@@ -26,7 +26,7 @@ pub struct ScoreSuite {
 }
 
 /// What a time is divided into to give a score.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScoreReference {
     /// The time of the baseline's first run (002 §4.3).

@@ -5,11 +5,11 @@ use super::search::{Best, Search};
 use super::state::VarianceModel;
 use super::{MOST_COMPONENTS, Mixture};
 use crate::Sample;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// How far the likelihood is climbed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// The starts, steps and stopping rule of mclust 6 (001's program): its numbers to 1e-7. It stops while the

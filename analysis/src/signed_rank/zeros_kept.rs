@@ -3,7 +3,7 @@
 use super::SignedRankLaw;
 use crate::distribution::normal;
 use crate::{Alternative, PValue, Sample};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Below this many differences the exact law is used; 002's bound.
 const EXACT_BELOW: usize = 25;
@@ -13,7 +13,7 @@ const EXACT_BELOW: usize = 25;
 /// The law has whole sums only; a tie or a split zero can put the observed one half-way between two. The paper
 /// does not say what then: its confidence of 0.64 (002 §5.1) needs the first reading, its 0.95-Speedup of 1.76
 /// the second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HalfIntegers {
     /// The loser's sum R is rounded down: `P[W ≤ ⌊R⌋]`.

@@ -213,6 +213,27 @@ impl Conclusion {
         self.outcome == Outcome::Significant
     }
 
+    /// The same of two samples that were given in the other order, as it is done where larger is better; the question
+    /// stays, since who is faster was exchanged with them.
+    pub(crate) fn exchanged(mut self) -> Self {
+        if let Outcome::CannotConclude {
+            reason: Reason::SmallNotNormal { sides } | Reason::SmallNoLocationShift { sides },
+        } = &mut self.outcome
+        {
+            sides.iter_mut().for_each(|side| *side = side.other());
+            sides.sort_unstable();
+        }
+        for check in &mut self.assumptions {
+            check.assumption = match check.assumption {
+                Assumption::NormalBaseline => Assumption::NormalCandidate,
+                Assumption::NormalCandidate => Assumption::NormalBaseline,
+                same @ (Assumption::EqualVariances | Assumption::LocationShift) => same,
+            };
+        }
+        self.caveats = self.caveats.into_iter().map(Caveat::exchanged).collect();
+        self
+    }
+
     /// The answer of a search that found this risk, or found that nothing can be concluded at it.
     pub(super) fn found(mut self) -> Self {
         if self.is_significant() {

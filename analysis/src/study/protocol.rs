@@ -99,21 +99,17 @@ pub struct AssumptionReport {
 }
 
 /// A protocol's report, and the caveats of its answer and interval for the report's list.
-pub(super) struct Judged {
-    pub(super) report: ProtocolReport,
+pub(crate) struct Judged {
+    pub(crate) report: ProtocolReport,
     /// The p-values of both questions; `None` where the main test could not be made.
-    pub(super) one_sided: Option<OneSidedReport>,
-    pub(super) caveats: Vec<Caveat>,
-    pub(super) interval_caveats: Vec<Caveat>,
+    pub(crate) one_sided: Option<OneSidedReport>,
+    pub(crate) caveats: Vec<Caveat>,
+    pub(crate) interval_caveats: Vec<Caveat>,
 }
 
 /// The protocol of the mean.
 pub(super) fn mean(test: &MeanTest, baseline: &Sample, candidate: &Sample, level: ConfidenceLevel) -> Judged {
-    let speedup = baseline.mean() / candidate.mean();
-    let interval = MeanRatio::new(baseline, candidate).map(|ratio| ratio.interval(level));
-    let [faster, slower] =
-        [Question::CandidateFaster, Question::CandidateSlower].map(|question| test.at(question, level));
-    judge(Protocol::Mean, speedup, &interval, [faster, slower], |question| test.best(question))
+    mean_seen(test, baseline, candidate, level, |conclusion| conclusion)
 }
 
 /// The protocol of the median.
@@ -123,13 +119,39 @@ pub(super) fn median(
     candidate: &Sample,
     level: ConfidenceLevel,
 ) -> Judged {
+    median_seen(test, baseline, candidate, level, |conclusion| conclusion)
+}
+
+/// The protocol of the mean, each of its conclusions as `seen`: with the sides exchanged, where larger is better.
+pub(crate) fn mean_seen(
+    test: &MeanTest,
+    baseline: &Sample,
+    candidate: &Sample,
+    level: ConfidenceLevel,
+    seen: impl Fn(Conclusion) -> Conclusion,
+) -> Judged {
+    let speedup = baseline.mean() / candidate.mean();
+    let interval = MeanRatio::new(baseline, candidate).map(|ratio| ratio.interval(level));
+    let [faster, slower] =
+        [Question::CandidateFaster, Question::CandidateSlower].map(|question| seen(test.at(question, level)));
+    judge(Protocol::Mean, speedup, &interval, [faster, slower], |question| seen(test.best(question)))
+}
+
+/// The protocol of the median, each of its conclusions as `seen`.
+pub(crate) fn median_seen(
+    test: &MedianTest,
+    baseline: &Sample,
+    candidate: &Sample,
+    level: ConfidenceLevel,
+    seen: impl Fn(Conclusion) -> Conclusion,
+) -> Judged {
     let ratio = MedianRatio::new(baseline, candidate);
     let speedup = ratio.map_or(baseline.median() / candidate.median(), |ratio| ratio.estimate());
     let interval = ratio.map(|ratio| ratio.interval(level));
     let [faster, slower] =
-        [Question::CandidateFaster, Question::CandidateSlower].map(|question| test.at(question, level));
-    let mut judged =
-        judge(Protocol::Median, speedup, &interval, [faster, slower], |question| test.best(question));
+        [Question::CandidateFaster, Question::CandidateSlower].map(|question| seen(test.at(question, level)));
+    let best = |question| seen(test.best(question));
+    let mut judged = judge(Protocol::Median, speedup, &interval, [faster, slower], best);
     let (n, m) = (baseline.len(), candidate.len());
     if judged.report.verdict == Verdict::NoDifferenceShown && least_p_value(n, m) > level.risk().get() {
         judged.report.verdict = Verdict::NotEnoughData;

@@ -110,7 +110,7 @@ impl Direction {
 }
 
 impl Reason {
-    pub(super) fn new(code: &str, sentence: impl fmt::Display) -> Self {
+    pub(crate) fn new(code: &str, sentence: impl fmt::Display) -> Self {
         Self { code: code.to_owned(), sentence: one_sentence(&sentence.to_string()) }
     }
 }
@@ -125,7 +125,7 @@ fn one_sentence(text: &str) -> String {
 }
 
 /// Which protocol speaks for the benchmark. `mean_is_sound` says that no assumption of the mean was doubted.
-pub(super) fn headline(mean: Verdict, mean_is_sound: bool, median: Verdict) -> Protocol {
+pub(crate) fn headline(mean: Verdict, mean_is_sound: bool, median: Verdict) -> Protocol {
     let concludes = |verdict: Verdict| verdict != Verdict::NotEnoughData;
     match (concludes(mean), concludes(median)) {
         (true, _) if mean_is_sound => Protocol::Mean,

@@ -1,0 +1,156 @@
+//! Any of the methods on plain samples: what is asked and what is answered, as data.
+//!
+//! An [`Inquiry`] holds the samples of two or more versions, each with its benchmarks, and the [`Method`]; [`Inquiry::answer`]
+//! gives an [`Answer`] or a named refusal. Whoever has samples from anywhere asks here: no plan, no hosts, no files. All
+//! randomness comes from the inquiry's seed.
+//!
+//! In reading order:
+//! * `suite`: versions and benchmarks, checked; `pairing`: the benchmarks that all versions have;
+//! * `method`: the methods and their options; `refusal`: why there is no answer;
+//! * `answer`, `remark`: what every answer has; then one file a method.
+//!
+//! ```
+//! use speedup_analysis::inquiry::{Findings, Inquiry, Method, Suite};
+//! use speedup_analysis::study::Verdict;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let before = Suite::of_one("before", "sort", vec![2.799, 2.046, 1.259, 1.877, 2.244]);
+//! let after = Suite::of_one("after", "sort", vec![1.046, 0.259, 0.877, 1.244, 1.799]);
+//! let answer = Inquiry::new(vec![before, after], Method::speedup_test()).answer()?;
+//! let Findings::SpeedupTest(candidates) = &answer.findings else { return Err("another method answered".into()) };
+//! assert_eq!(candidates[0].benchmarks[0].verdict, Verdict::Faster);
+//! # Ok(())
+//! # }
+//! ```
+
+mod answer;
+mod diagnostics;
+mod earlier;
+mod effect;
+mod method;
+mod mixture;
+mod pairing;
+mod performance_test;
+mod refusal;
+mod remark;
+mod signed_rank;
+mod speedup_test;
+mod suite;
+#[cfg(test)]
+mod tests;
+
+pub use answer::{Answer, Findings, MethodFacts, SCHEMA_VERSION, SampleFacts, Unmatched};
+pub use diagnostics::{Diagnostic, DiagnosticsFinding};
+pub use earlier::{EarlierFinding, EarlierSuite};
+pub use effect::{BootstrapFinding, EffectFinding, LevelsFinding};
+pub use method::{
+    EarlierOptions, EffectOptions, Method, MixtureOptions, PerformanceTestOptions, SpeedupTestMode,
+    SpeedupTestOptions,
+};
+pub use mixture::{MetricFinding, MixtureFinding, MixtureFindings, ShortestFinding};
+pub use performance_test::{PerformanceBenchmark, PerformanceFinding};
+pub use refusal::InquiryError;
+pub use remark::{IntervalAnswer, Remark};
+pub use signed_rank::SignedRankFinding;
+pub use speedup_test::{
+    Adjusted, OverallFinding, ProportionFinding, ProtocolFinding, PublishedFinding, SpeedupTestFinding,
+    SpeedupTestSuite,
+};
+pub use suite::{MOST_VALUES, MOST_VERSIONS, NamedSample, Suite};
+
+use crate::{ConfidenceLevel, Selection, Weights};
+use pairing::Pairing;
+use serde::{Deserialize, Serialize};
+use speedup_core::seed::Seed;
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inquiry {
+    /// The versions, the baseline first.
+    pub suites: Vec<Suite>,
+    /// What is to be done with them.
+    pub method: Method,
+    /// The confidence level of tests and intervals; 0.95 without it. The published mode of the Speedup-Test
+    /// searches for the best level without it.
+    #[serde(default)]
+    pub confidence: Option<f64>,
+    /// Which values are the better.
+    #[serde(default)]
+    pub better: Better,
+    /// What each benchmark of the baseline counts in overall numbers, in their order there.
+    #[serde(default = "equal_weights")]
+    pub weights: Weights,
+    /// How the benchmarks were selected, which says whether a proportion of them is one of other programs too.
+    #[serde(default = "chosen")]
+    pub selection: Selection,
+    /// All randomness comes from here.
+    #[serde(default = "seed_of_none")]
+    pub seed: Seed,
+}
+
+/// Which values are the better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Better {
+    /// The smaller ones: times, bytes. A speedup is baseline over candidate.
+    #[default]
+    Lower,
+    /// The larger ones: rates, scores. A speedup is candidate over baseline.
+    Higher,
+}
+
+impl Inquiry {
+    /// An inquiry with the usual choices: 0.95, smaller is better, equal weights, chosen benchmarks, seed 0.
+    pub fn new(suites: Vec<Suite>, method: Method) -> Self {
+        Self {
+            suites,
+            method,
+            confidence: None,
+            better: Better::Lower,
+            weights: equal_weights(),
+            selection: chosen(),
+            seed: seed_of_none(),
+        }
+    }
+
+    /// The answer.
+    ///
+    /// # Errors
+    /// [`InquiryError`] for samples, options or weights that cannot be meant. What one benchmark does not allow is said
+    /// with that benchmark instead.
+    pub fn answer(&self) -> Result<Answer, InquiryError> {
+        let level = match self.confidence {
+            Some(level) => ConfidenceLevel::new(level).map_err(InquiryError::Confidence)?,
+            None => ConfidenceLevel::USUAL,
+        };
+        self.method.check()?;
+        let pairing = Pairing::new(self)?;
+        let findings = match &self.method {
+            Method::SpeedupTest(options) => {
+                Findings::SpeedupTest(speedup_test::find(self, &pairing, options, level)?)
+            }
+            Method::PerformanceTest(options) => {
+                Findings::PerformanceTest(performance_test::find(self, &pairing, options, level)?)
+            }
+            Method::Effect(options) => Findings::Effect(effect::find(self, &pairing, options, level)?),
+            Method::Mixture(options) => Findings::Mixture(mixture::find(self, &pairing, options, level)?),
+            Method::SignedRank => Findings::SignedRank(signed_rank::find(self, &pairing, level)),
+            Method::Earlier(options) => Findings::Earlier(earlier::find(self, &pairing, options, level)),
+            Method::Diagnostics => Findings::Diagnostics(diagnostics::find(&pairing, level)),
+        };
+        Ok(Answer::new(self, &pairing, level, findings))
+    }
+}
+
+fn equal_weights() -> Weights {
+    Weights::Equal
+}
+
+fn chosen() -> Selection {
+    Selection::Chosen
+}
+
+fn seed_of_none() -> Seed {
+    Seed(0)
+}

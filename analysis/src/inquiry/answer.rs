@@ -1,0 +1,136 @@
+//! The answer: plain data with stable names.
+
+use super::pairing::Pairing;
+use super::{
+    Better, DiagnosticsFinding, EarlierSuite, EffectFinding, Inquiry, Method, MixtureFindings,
+    PerformanceFinding, Remark, SignedRankFinding, SpeedupTestSuite,
+};
+use crate::ConfidenceLevel;
+use serde::Serialize;
+
+/// The version of the answer's shape; it changes when a field changes its name or meaning.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// What an inquiry found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// What was done.
+    pub method: MethodFacts,
+    /// The confidence level of tests and intervals.
+    pub confidence: ConfidenceLevel,
+    /// Which values are the better.
+    pub better: Better,
+    /// Where all randomness came from; absent where there was none.
+    pub seed: Option<u64>,
+    /// The versions, the baseline first.
+    pub versions: Vec<String>,
+    /// The samples that were analysed.
+    pub samples: Vec<SampleFacts>,
+    /// The benchmarks that some version lacks, which are not compared.
+    pub unmatched: Vec<Unmatched>,
+    /// What the method found.
+    pub findings: Findings,
+    /// What must be known of all of it.
+    pub caveats: Vec<Remark>,
+}
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MethodFacts {
+    /// The method's full name.
+    pub name: &'static str,
+    /// The method and its options.
+    pub options: Method,
+    /// Where it is from.
+    pub sources: Vec<String>,
+}
+
+/// A sample in a few numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SampleFacts {
+    /// The version.
+    pub version: String,
+    /// The benchmark.
+    pub benchmark: String,
+    /// Its runs.
+    pub runs: usize,
+    /// Its values, of all runs.
+    pub values: usize,
+    /// The observations: the runs' values or means.
+    pub n: usize,
+    /// The least observation.
+    pub min: f64,
+    /// Their mean.
+    pub mean: f64,
+    /// Their median.
+    pub median: f64,
+    /// Their standard deviation; absent for one observation.
+    pub standard_deviation: Option<f64>,
+}
+
+/// A benchmark that some version lacks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unmatched {
+    /// The benchmark.
+    pub benchmark: String,
+    /// The versions without it.
+    pub missing_in: Vec<String>,
+}
+
+/// What a method found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", content = "of", rename_all = "snake_case")]
+pub enum Findings {
+    /// Of each candidate.
+    SpeedupTest(Vec<SpeedupTestSuite>),
+    /// Of each candidate.
+    PerformanceTest(Vec<PerformanceFinding>),
+    /// Of each candidate and benchmark.
+    Effect(Vec<EffectFinding>),
+    /// Of each sample, and of versions beside each other.
+    Mixture(MixtureFindings),
+    /// Of each candidate and benchmark.
+    SignedRank(Vec<SignedRankFinding>),
+    /// Of each candidate.
+    Earlier(Vec<EarlierSuite>),
+    /// Of each sample.
+    Diagnostics(Vec<DiagnosticsFinding>),
+}
+
+impl Answer {
+    pub(super) fn new(
+        inquiry: &Inquiry,
+        pairing: &Pairing<'_>,
+        level: ConfidenceLevel,
+        findings: Findings,
+    ) -> Self {
+        let method = &inquiry.method;
+        let samples = pairing.versions.iter().zip(&pairing.samples).flat_map(|(version, samples)| {
+            samples.iter().map(|one| SampleFacts {
+                version: (*version).to_owned(),
+                benchmark: one.named.benchmark.clone(),
+                runs: one.named.runs.len(),
+                values: one.named.values().count(),
+                n: one.sample.len(),
+                min: one.sample.min(),
+                mean: one.sample.mean(),
+                median: one.sample.median(),
+                standard_deviation: one.sample.standard_deviation(),
+            })
+        });
+        Self {
+            schema_version: SCHEMA_VERSION,
+            method: MethodFacts { name: method.name(), options: method.clone(), sources: method.sources() },
+            confidence: level,
+            better: inquiry.better,
+            seed: method.is_random().then_some(inquiry.seed.0),
+            versions: pairing.versions.iter().map(|&version| version.to_owned()).collect(),
+            samples: samples.collect(),
+            unmatched: pairing.unmatched.clone(),
+            findings,
+            caveats: pairing.remarks(method),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Whether the runs are what the methods take them for: independent, without drift, of a continuous metric.
+
+use super::Remark;
+use super::pairing::Pairing;
+use super::suite::Observed;
+use crate::run_order::{Autocorrelation, Drift, FirstRunEffect, RunOrderError, RunsTest};
+use crate::study::Reason;
+use crate::{Alternative, ConfidenceLevel, Granularity, MetricKind, PValue};
+use serde::Serialize;
+
+/// What the order and the values of one sample say.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DiagnosticsFinding {
+    /// The version.
+    pub version: String,
+    /// The benchmark.
+    pub benchmark: String,
+    /// The codes of the diagnostics that reject at the level, without adjustment.
+    pub signs: Vec<&'static str>,
+    /// In the order of [`crate::run_order`].
+    pub diagnostics: Vec<Diagnostic>,
+    /// The slope of the runs, in the unit of the values a run, by Theil and Sen.
+    pub slope: Option<f64>,
+    /// The share of runs whose value another run has as well.
+    pub tied_share: f64,
+    /// The estimated probability that two runs are equal.
+    pub tie_probability: f64,
+    /// The step of the grid on which all values lie, if there is one.
+    pub grid: Option<f64>,
+    /// Whether the metric is continuous enough.
+    pub metric_kind: MetricKind,
+    /// What must be known.
+    pub caveats: Vec<Remark>,
+}
+
+/// One diagnostic of run order.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diagnostic {
+    /// `autocorrelation`, `runs_test`, `drift` or `first_run`.
+    pub code: &'static str,
+    /// The full name of the method.
+    pub method: &'static str,
+    /// The coefficient, the number of series, Kendall's S, or the difference of the first run.
+    pub statistic: Option<f64>,
+    /// Its two-sided p-value of random order.
+    pub p_value: Option<f64>,
+    /// Why it was not made.
+    pub reason: Option<Reason>,
+}
+
+pub(super) fn find(pairing: &Pairing<'_>, level: ConfidenceLevel) -> Vec<DiagnosticsFinding> {
+    let versions = pairing.versions.iter().zip(&pairing.samples);
+    versions.flat_map(|(version, samples)| samples.iter().map(|one| of(version, one, level))).collect()
+}
+
+fn of(version: &str, observed: &Observed<'_>, level: ConfidenceLevel) -> DiagnosticsFinding {
+    let sample = &observed.sample;
+    let two_sided = Alternative::TwoSided;
+    let drift = Drift::new(sample);
+    let made = |statistic: f64, p_value: PValue| (statistic, p_value.get());
+    let diagnostics = vec![
+        Diagnostic::new(
+            "autocorrelation",
+            Autocorrelation::NAME,
+            Autocorrelation::new(sample).map(|test| made(test.coefficient(), test.p_value(two_sided))),
+        ),
+        Diagnostic::new(
+            "runs_test",
+            RunsTest::NAME,
+            RunsTest::new(sample).map(|test| made(test.series() as f64, test.p_value(two_sided))),
+        ),
+        Diagnostic::new(
+            "drift",
+            drift.as_ref().map_or(Drift::NAME_NORMAL, Drift::name),
+            drift.as_ref().map(|test| made(test.s() as f64, test.p_value(two_sided))).map_err(|error| *error),
+        ),
+        Diagnostic::new(
+            "first_run",
+            FirstRunEffect::NAME,
+            FirstRunEffect::new(&observed.groups())
+                .map(|test| made(test.difference(), test.p_value(two_sided))),
+        ),
+    ];
+    let rejects = |one: &&Diagnostic| one.p_value.is_some_and(|p| p <= level.risk().get());
+    let granularity = Granularity::new(sample);
+    DiagnosticsFinding {
+        version: version.to_owned(),
+        benchmark: observed.named.benchmark.clone(),
+        signs: diagnostics.iter().filter(rejects).map(|one| one.code).collect(),
+        diagnostics,
+        slope: drift.ok().map(|drift| drift.slope()),
+        tied_share: granularity.tied_share(),
+        tie_probability: granularity.tie_probability(),
+        grid: granularity.grid(),
+        metric_kind: granularity.kind(),
+        caveats: Remark::all(&granularity.caveats(), super::Better::Lower),
+    }
+}
+
+impl Diagnostic {
+    fn new(code: &'static str, method: &'static str, made: Result<(f64, f64), RunOrderError>) -> Self {
+        let (statistic, p_value, reason) = match made {
+            Ok((statistic, p_value)) => (Some(statistic), Some(p_value), None),
+            Err(error) => {
+                let cause = match error {
+                    RunOrderError::TooFew { .. } => "too_few_runs",
+                    RunOrderError::Constant => "constant",
+                };
+                (None, None, Some(Reason::new(cause, error)))
+            }
+        };
+        Self { code, method, statistic, p_value, reason }
+    }
+}

@@ -1,0 +1,116 @@
+//! The authors' earlier protocol (003).
+
+use super::pairing::{Pair, Pairing};
+use super::{Better, EarlierOptions, Inquiry, IntervalAnswer, Remark};
+use crate::study::{Reason, Verdict};
+use crate::{Alternative, ConfidenceLevel, EarlierError, EarlierProtocol, WelchTTest};
+use serde::Serialize;
+
+/// A candidate over all benchmarks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EarlierSuite {
+    /// The candidate.
+    pub candidate: String,
+    /// The accelerated benchmarks.
+    pub accelerated: u64,
+    /// The best levels of the accelerated benchmarks, of which the suite has the lowest (003 §3); absent where none is.
+    pub confidence: Option<f64>,
+    /// Each benchmark.
+    pub benchmarks: Vec<EarlierFinding>,
+    /// What must be known.
+    pub caveats: Vec<Remark>,
+}
+
+/// One benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EarlierFinding {
+    /// The benchmark.
+    pub benchmark: String,
+    /// Faster, no difference shown, or not enough data: the protocol knows no slowdown.
+    pub verdict: Verdict,
+    /// Why there is not enough data.
+    pub reason: Option<Reason>,
+    /// The one-sided interval of the difference of the means, in the unit of the values.
+    pub difference: IntervalAnswer,
+    /// The best level at which it is accelerated, 1 − p of Welch's test.
+    pub best_confidence: Option<f64>,
+    /// The ratio of the means.
+    pub mean_speedup: f64,
+    /// The ratio of the medians, which the paper prefers.
+    pub median_speedup: f64,
+}
+
+pub(super) fn find(
+    inquiry: &Inquiry,
+    pairing: &Pairing<'_>,
+    options: &EarlierOptions,
+    level: ConfidenceLevel,
+) -> Vec<EarlierSuite> {
+    let of = |(number, candidate): (usize, &str)| {
+        let pairs = pairing.pairs(number, inquiry.better);
+        let benchmarks: Vec<_> = pairs.iter().map(|pair| one(pair, inquiry.better, options, level)).collect();
+        let accelerated = || benchmarks.iter().filter(|one| one.verdict == Verdict::Faster);
+        let levels = accelerated().filter_map(|one| one.best_confidence);
+        EarlierSuite {
+            candidate: candidate.to_owned(),
+            accelerated: accelerated().count() as u64,
+            confidence: levels.min_by(f64::total_cmp),
+            benchmarks,
+            caveats: vec![Remark::new(
+                "superseded",
+                "The authors' later protocol has superseded this one, whose verdict on small samples rests on a test of \
+                 normality alone: take the Speedup-Test, unless old results are to be compared.",
+            )],
+        }
+    };
+    pairing.candidates().map(of).collect()
+}
+
+fn one(pair: &Pair<'_>, better: Better, options: &EarlierOptions, level: ConfidenceLevel) -> EarlierFinding {
+    let (first, second) = pair.samples();
+    let finding = |verdict, reason, difference, best_confidence| EarlierFinding {
+        benchmark: pair.benchmark.to_owned(),
+        verdict,
+        reason,
+        difference,
+        best_confidence,
+        mean_speedup: first.mean() / second.mean(),
+        median_speedup: first.median() / second.median(),
+    };
+    let protocol = EarlierProtocol::new(first, second).and_then(|protocol| {
+        protocol.check_normality(level, options.normality)?;
+        Ok(protocol)
+    });
+    match protocol {
+        Ok(protocol) => {
+            let found = protocol.at(level);
+            let verdict = if found.accelerated { Verdict::Faster } else { Verdict::NoDifferenceShown };
+            let p_value = WelchTTest::new(first, second).map(|test| test.p_value(Alternative::Greater).get());
+            let best = p_value.ok().map(|p| 1.0 - p).filter(|_| found.accelerated);
+            finding(verdict, None, IntervalAnswer::new(&found.difference, better), best)
+        }
+        Err(error) => {
+            let reason = refusal(error, better);
+            let missing = IntervalAnswer::Missing { reason: reason.clone() };
+            finding(Verdict::NotEnoughData, Some(reason), missing, None)
+        }
+    }
+}
+
+fn refusal(error: EarlierError, better: Better) -> Reason {
+    let seen = |side: crate::Side| match better {
+        Better::Lower => side,
+        Better::Higher => side.other(),
+    };
+    match error {
+        EarlierError::Means(source) => Reason::new("means", source),
+        EarlierError::Ratio(source) => Reason::from(&source),
+        EarlierError::Untested { side, source } => Reason::new(
+            "normality_untested",
+            format!("the normality of the {} cannot be tested: {source}", seen(side).name()),
+        ),
+        EarlierError::NotNormal { side, p_value } => {
+            Reason::new("small_not_normal", EarlierError::NotNormal { side: seen(side), p_value })
+        }
+    }
+}

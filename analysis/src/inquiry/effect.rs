@@ -1,0 +1,226 @@
+//! Effect sizes with runs as a level (004): the ratio of mean times, its interval, and the decision against a threshold.
+
+use super::pairing::{Pair, Pairing};
+use super::{Better, EffectOptions, Inquiry, InquiryError, IntervalAnswer, Remark};
+use crate::study::Reason;
+use crate::{
+    BootstrapError, ConfidenceLevel, Critical, Decision, EffectSize, EffectSizeError, HierarchicalBootstrap,
+    LevelVariance, Levels, RandomEffects, Resampling, Reshaped, Side, Statistic, Threshold,
+};
+use rand_chacha::rand_core::Rng as _;
+use serde::Serialize;
+use speedup_core::seed::Seed;
+
+/// One benchmark of one candidate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EffectFinding {
+    /// The candidate.
+    pub candidate: String,
+    /// The benchmark.
+    pub benchmark: String,
+    /// What the interval says against the threshold.
+    pub decision: Decision,
+    /// Why there is no interval by levels.
+    pub reason: Option<Reason>,
+    /// The speedup: the ratio of the means, above 1 where the candidate is the better.
+    pub speedup: f64,
+    /// Its Fieller interval.
+    pub interval: IntervalAnswer,
+    /// The effect size of 004: candidate over baseline, or baseline over candidate where larger is better.
+    pub time_ratio: f64,
+    /// Its Fieller interval.
+    pub time_ratio_interval: IntervalAnswer,
+    /// The speedup by the hierarchical bootstrap, where it was asked for.
+    pub bootstrap: Option<BootstrapFinding>,
+    /// The baseline's levels.
+    pub baseline_levels: LevelsFinding,
+    /// The candidate's levels.
+    pub candidate_levels: LevelsFinding,
+}
+
+/// The hierarchical bootstrap of the speedup.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BootstrapFinding {
+    /// Of which statistic.
+    pub statistic: Statistic,
+    /// How many replicates were drawn.
+    pub draws: u32,
+    /// The observed ratio of the statistic.
+    pub speedup: Option<f64>,
+    /// Its percentile interval.
+    pub interval: IntervalAnswer,
+    /// What that interval says against the threshold.
+    pub decision: Decision,
+}
+
+/// How one version varies.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LevelsFinding {
+    /// The mean: of all values if all runs have as many, else of the runs' means.
+    pub mean: f64,
+    /// Its interval.
+    pub interval: IntervalAnswer,
+    /// S² and T² of each level, the lowest first: values within runs, then runs; or observations alone.
+    pub levels: Vec<LevelVariance>,
+    /// The levels that vary and those that do not, after 004 §6.1.
+    pub reshaped: Reshaped,
+}
+
+pub(super) fn find(
+    inquiry: &Inquiry,
+    pairing: &Pairing<'_>,
+    options: &EffectOptions,
+    level: ConfidenceLevel,
+) -> Result<Vec<EffectFinding>, InquiryError> {
+    let threshold = Threshold::new(options.threshold)?;
+    let asked = Asked { inquiry, options, threshold, level };
+    let mut found = Vec::new();
+    for (number, candidate) in pairing.candidates() {
+        for pair in pairing.pairs(number, inquiry.better) {
+            found.push(asked.of(candidate, &pair)?);
+        }
+    }
+    Ok(found)
+}
+
+struct Asked<'a> {
+    inquiry: &'a Inquiry,
+    options: &'a EffectOptions,
+    threshold: Threshold,
+    level: ConfidenceLevel,
+}
+
+impl Asked<'_> {
+    fn of(&self, candidate: &str, pair: &Pair<'_>) -> Result<EffectFinding, InquiryError> {
+        let better = self.inquiry.better;
+        let (first, second) = (pair.first.levels()?, pair.second.levels()?);
+        let (of_first, of_second) = (RandomEffects::new(&first), RandomEffects::new(&second));
+        let speedup = of_first.mean() / of_second.mean();
+        let size = EffectSize::new(of_first.clone(), of_second.clone());
+        let both = size.and_then(|size| size.exchanged().map(|speedup| (size, speedup)));
+        let (decision, reason, interval, time_ratio_interval) = match both {
+            Ok((size, speedup)) => {
+                let ratio = size.interval(self.level, Critical::Student);
+                let decision = Decision::of_time_ratio(&ratio, self.threshold);
+                let speedup = speedup.interval(self.level, Critical::Student);
+                // A speedup is the effect size of the versions exchanged, and its caveats name them so.
+                let exchanged = match better {
+                    Better::Lower => Better::Higher,
+                    Better::Higher => Better::Lower,
+                };
+                let speedup = IntervalAnswer::of_ratio(&speedup, exchanged);
+                (decision, None, speedup, IntervalAnswer::of_ratio(&ratio, better))
+            }
+            Err(error) => {
+                let reason = refusal(error, better);
+                let missing = IntervalAnswer::Missing { reason: reason.clone() };
+                (Decision::NotEnoughData, Some(reason), missing.clone(), missing)
+            }
+        };
+        let bootstrap =
+            self.options.bootstrap.map(|draws| self.bootstrap(candidate, pair, draws, &first, &second));
+        let [of_first, of_second] =
+            [(&first, of_first), (&second, of_second)].map(|(levels, effects)| self.levels(levels, &effects));
+        let (baseline_levels, candidate_levels) = match better {
+            Better::Lower => (of_first, of_second),
+            Better::Higher => (of_second, of_first),
+        };
+        Ok(EffectFinding {
+            candidate: candidate.to_owned(),
+            benchmark: pair.benchmark.to_owned(),
+            decision,
+            reason,
+            speedup,
+            interval,
+            time_ratio: 1.0 / speedup,
+            time_ratio_interval,
+            bootstrap,
+            baseline_levels,
+            candidate_levels,
+        })
+    }
+
+    fn levels(&self, levels: &Levels, effects: &RandomEffects) -> LevelsFinding {
+        let interval = match effects.interval(self.level, Critical::Student) {
+            Ok(interval) => IntervalAnswer::new(&interval, Better::Lower),
+            Err(error) => IntervalAnswer::missing("no_error", error),
+        };
+        LevelsFinding {
+            mean: effects.mean(),
+            interval,
+            levels: effects.levels().to_vec(),
+            reshaped: Reshaped::new(levels),
+        }
+    }
+
+    /// The ratio of first to second, each pair of samples with random numbers of its own.
+    fn bootstrap(
+        &self,
+        candidate: &str,
+        pair: &Pair<'_>,
+        draws: u32,
+        first: &Levels,
+        second: &Levels,
+    ) -> BootstrapFinding {
+        let statistic = self.options.statistic;
+        let purpose = format!("inquiry bootstrap {:?} of {:?}", pair.benchmark, candidate);
+        let seed = Seed(self.inquiry.seed.child(&purpose).next_u64());
+        let bootstrap = HierarchicalBootstrap { resampling: Resampling::EveryLevel, statistic, draws, seed };
+        match bootstrap.ratio(second, first) {
+            Ok(replicates) => {
+                let interval = replicates.interval(self.level);
+                BootstrapFinding {
+                    statistic,
+                    draws,
+                    speedup: Some(replicates.estimate()),
+                    decision: Decision::of_speedup(&interval, self.threshold),
+                    interval: IntervalAnswer::of_ratio(&interval, self.inquiry.better),
+                }
+            }
+            Err(error) => {
+                let code = match error {
+                    BootstrapError::Draws(_) => "draws",
+                    BootstrapError::BaselineZero => "baseline_zero",
+                    BootstrapError::RatioTooLarge(_) => "ratio_too_large",
+                };
+                let interval = IntervalAnswer::missing(code, error);
+                BootstrapFinding {
+                    statistic,
+                    draws,
+                    speedup: None,
+                    interval,
+                    decision: Decision::NotEnoughData,
+                }
+            }
+        }
+    }
+}
+
+fn refusal(error: EffectSizeError, better: Better) -> Reason {
+    match error {
+        EffectSizeError::NoError { side, source } => {
+            let side: Side = match better {
+                Better::Lower => side,
+                Better::Higher => side.other(),
+            };
+            Reason::new("no_error", format!("the mean of the {} has no error, since {source}", side.name()))
+        }
+        EffectSizeError::Constant => Reason::new("constant", error),
+        EffectSizeError::BaselineZero => Reason::new("baseline_zero", error),
+    }
+}
+
+impl EffectFinding {
+    /// The caveats of its intervals, each once.
+    pub fn caveats(&self) -> Vec<Remark> {
+        let mut caveats: Vec<Remark> = Vec::new();
+        let of_bootstrap = self.bootstrap.iter().map(|bootstrap| &bootstrap.interval);
+        for interval in [&self.time_ratio_interval].into_iter().chain(of_bootstrap) {
+            if let IntervalAnswer::Bounded { caveats: own, .. } = interval {
+                caveats.extend(own.iter().cloned());
+            }
+        }
+        caveats.dedup();
+        caveats
+    }
+}

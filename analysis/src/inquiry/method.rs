@@ -1,0 +1,283 @@
+//! The methods and their options.
+
+use super::InquiryError;
+use crate::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES, ResampleSize, USUAL_RESAMPLES};
+use crate::hierarchical_performance_test::{RankSumRule, ScoreReference};
+use crate::{
+    Adjustment, EarlierProtocol, HalfIntegers, HierarchicalPerformanceTest, MOST_DRAWS, NormalityReading,
+    PrecisionError, Statistic, Threshold,
+};
+use serde::{Deserialize, Serialize};
+
+/// A method with its options.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Method {
+    /// The Speedup-Test (000).
+    SpeedupTest(SpeedupTestOptions),
+    /// The hierarchical performance test (002).
+    PerformanceTest(PerformanceTestOptions),
+    /// Effect sizes of experiments with levels (004).
+    Effect(EffectOptions),
+    /// Gaussian mixtures and the metrics of variability (001).
+    Mixture(MixtureOptions),
+    /// Wilcoxon's signed-rank test of pairs that the design made.
+    SignedRank,
+    /// The authors' earlier protocol (003).
+    Earlier(EarlierOptions),
+    /// Whether the runs are what the methods take them for.
+    Diagnostics,
+}
+
+/// Whose verdicts of the Speedup-Test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpeedupTestMode {
+    /// Those of the published program, bit for bit.
+    Published,
+    /// Ours: best levels in closed form, caveats where the program is silent.
+    #[default]
+    Exact,
+}
+
+/// Options of the Speedup-Test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SpeedupTestOptions {
+    /// Whose verdicts.
+    pub mode: SpeedupTestMode,
+    /// How p-values are adjusted for the number of benchmarks and candidates, beside those that are not.
+    pub adjust: Option<Adjustment>,
+    /// The half-width to which the proportion of accelerated benchmarks is to be known.
+    pub precision: f64,
+}
+
+/// Options of the hierarchical performance test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PerformanceTestOptions {
+    /// γ: is the candidate more than so many times faster?
+    pub speedup_under_test: f64,
+    /// By which rank-sum test a benchmark has a winner.
+    pub rank_sum: RankSumRule,
+    /// What becomes of half ranks over the benchmarks.
+    pub half_integers: HalfIntegers,
+    /// What times are divided into to give scores.
+    pub reference: ScoreReference,
+}
+
+/// Options of effect sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EffectOptions {
+    /// The least relative difference of the times that matters.
+    pub threshold: f64,
+    /// Draws of the hierarchical bootstrap; none is made without it.
+    pub bootstrap: Option<u32>,
+    /// What is computed from each draw.
+    pub statistic: Statistic,
+}
+
+/// Options of mixtures.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MixtureOptions {
+    /// How far the likelihood is climbed.
+    pub fit: crate::mixture::Method,
+    /// Resamples of the test of fit; 0 leaves it out.
+    pub resamples: u32,
+    /// Their size.
+    pub resample_size: ResampleSize,
+    /// Δ of I₂: by how much a run may be slower and still count, in the unit of the values.
+    pub delta: f64,
+}
+
+/// Options of the earlier protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EarlierOptions {
+    /// How a small sample is found normal.
+    pub normality: NormalityReading,
+}
+
+impl Default for SpeedupTestOptions {
+    fn default() -> Self {
+        Self { mode: SpeedupTestMode::Exact, adjust: None, precision: 0.05 }
+    }
+}
+
+impl Default for PerformanceTestOptions {
+    fn default() -> Self {
+        Self {
+            speedup_under_test: 1.0,
+            rank_sum: RankSumRule::default(),
+            half_integers: HalfIntegers::default(),
+            reference: ScoreReference::default(),
+        }
+    }
+}
+
+impl Default for EffectOptions {
+    fn default() -> Self {
+        Self { threshold: 0.0, bootstrap: None, statistic: Statistic::Mean }
+    }
+}
+
+impl Default for MixtureOptions {
+    fn default() -> Self {
+        Self {
+            fit: crate::mixture::Method::default(),
+            resamples: USUAL_RESAMPLES,
+            resample_size: ResampleSize::default(),
+            delta: 0.0,
+        }
+    }
+}
+
+impl Default for EarlierOptions {
+    fn default() -> Self {
+        Self { normality: NormalityReading::NotRejected }
+    }
+}
+
+/// The speedups that may be put under test: far beyond any that is claimed, near enough that scores stay scores.
+const SPEEDUPS_UNDER_TEST: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
+
+/// The least precision: what is finer asks for more benchmarks than can be counted.
+const LEAST_PRECISION: f64 = 1e-6;
+
+impl Method {
+    /// The Speedup-Test with the usual options.
+    pub fn speedup_test() -> Self {
+        Self::SpeedupTest(SpeedupTestOptions::default())
+    }
+
+    /// A short name that stays the same between releases.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::SpeedupTest(_) => "speedup_test",
+            Self::PerformanceTest(_) => "performance_test",
+            Self::Effect(_) => "effect",
+            Self::Mixture(_) => "mixture",
+            Self::SignedRank => "signed_rank",
+            Self::Earlier(_) => "earlier",
+            Self::Diagnostics => "diagnostics",
+        }
+    }
+
+    /// The full name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::SpeedupTest(options) => match options.mode {
+                SpeedupTestMode::Published => "Speedup-Test (Touati, Worms, Briais 2010), as published",
+                SpeedupTestMode::Exact => "Speedup-Test (Touati, Worms, Briais 2010), exact levels",
+            },
+            Self::PerformanceTest(_) => HierarchicalPerformanceTest::NAME,
+            Self::Effect(_) => "ratio of mean times by levels of repetition (Kalibera and Jones 2012)",
+            Self::Mixture(options) => options.fit.name(),
+            Self::SignedRank => "Wilcoxon signed-rank test of paired log ratios",
+            Self::Earlier(_) => EarlierProtocol::NAME,
+            Self::Diagnostics => "diagnostics of run order and granularity",
+        }
+    }
+
+    /// Where it is from.
+    pub fn sources(&self) -> Vec<String> {
+        const SPEEDUP_TEST: &str = "Touati, Worms, Briais: The Speedup-Test, 2010";
+        const EFFECT: &str =
+            "Kalibera, Jones: Quantifying Performance Changes with Effect Size Confidence Intervals, 2012";
+        let sources: &[&str] = match self {
+            Self::SpeedupTest(_) => &[
+                SPEEDUP_TEST,
+                EFFECT,
+                "Hodges, Lehmann: Estimates of Location Based on Rank Tests, 1963",
+                "Brown, Cai, DasGupta: Interval Estimation for a Binomial Proportion, 2001",
+            ],
+            Self::PerformanceTest(_) => {
+                &["Chen et al.: Statistical Performance Comparisons of Computers, 2012"]
+            }
+            Self::Effect(_) => &[EFFECT],
+            Self::Mixture(_) => &[
+                "Worms, Touati: Modelling Program's Performance with Gaussian Mixtures for Parametric Statistics, 2016",
+            ],
+            Self::SignedRank => &["Hollander, Wolfe: Nonparametric Statistical Methods, §3.1–3.3"],
+            Self::Earlier(_) => &[
+                "Touati: Towards a Statistical Methodology to Evaluate Program Speedups and their Optimisation Techniques, 2009",
+            ],
+            Self::Diagnostics => &[
+                "Wald, Wolfowitz: On a Test Whether Two Samples Are from the Same Population, 1940",
+                "Mann: Nonparametric Tests Against Trend, 1945",
+                "Sen: Estimates of the Regression Coefficient Based on Kendall's Tau, 1968",
+            ],
+        };
+        sources.iter().map(|&source| source.to_owned()).collect()
+    }
+
+    /// Whether it needs two versions.
+    pub fn compares(&self) -> bool {
+        match self {
+            Self::SpeedupTest(_)
+            | Self::PerformanceTest(_)
+            | Self::Effect(_)
+            | Self::SignedRank
+            | Self::Earlier(_) => true,
+            Self::Mixture(_) | Self::Diagnostics => false,
+        }
+    }
+
+    /// Whether it sets benchmarks of one name beside each other.
+    pub(super) fn pairs(&self) -> bool {
+        self.compares() || matches!(self, Self::Mixture(_))
+    }
+
+    /// Whether it keeps runs apart from the values in them.
+    pub(super) fn knows_levels(&self) -> bool {
+        matches!(self, Self::Effect(_))
+    }
+
+    /// Whether it draws random numbers.
+    pub fn is_random(&self) -> bool {
+        match self {
+            Self::Effect(options) => options.bootstrap.is_some(),
+            Self::Mixture(options) => options.resamples > 0,
+            Self::SpeedupTest(_)
+            | Self::PerformanceTest(_)
+            | Self::SignedRank
+            | Self::Earlier(_)
+            | Self::Diagnostics => false,
+        }
+    }
+
+    /// Refuses options out of range.
+    pub(super) fn check(&self) -> Result<(), InquiryError> {
+        match self {
+            Self::SpeedupTest(options) => {
+                if !(LEAST_PRECISION..1.0).contains(&options.precision) {
+                    return Err(InquiryError::Precision(PrecisionError::Precision(options.precision)));
+                }
+            }
+            Self::PerformanceTest(options) => {
+                if !SPEEDUPS_UNDER_TEST.contains(&options.speedup_under_test) {
+                    return Err(InquiryError::SpeedupUnderTest(options.speedup_under_test));
+                }
+            }
+            Self::Effect(options) => {
+                Threshold::new(options.threshold)?;
+                if let Some(draws) = options.bootstrap.filter(|draws| !(1..=MOST_DRAWS).contains(draws)) {
+                    return Err(InquiryError::Draws(draws));
+                }
+            }
+            Self::Mixture(options) => {
+                let resamples = options.resamples;
+                if resamples != 0 && !(FEWEST_RESAMPLES..=MOST_RESAMPLES).contains(&resamples) {
+                    return Err(InquiryError::Resamples(resamples));
+                }
+                if !(options.delta.abs() <= super::suite::LARGEST_VALUE) {
+                    return Err(InquiryError::Delta(options.delta));
+                }
+            }
+            Self::SignedRank | Self::Earlier(_) | Self::Diagnostics => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,280 @@
+//! Gaussian mixtures of each sample, their test of fit, and the metrics of variability (001).
+
+use super::pairing::Pairing;
+use super::suite::Observed;
+use super::{Better, Inquiry, InquiryError, MixtureOptions, Remark};
+use crate::goodness_of_fit::{GoodnessOfFitError, GoodnessOfFitOptions};
+use crate::mixture::{Component, MixtureFitError, Refits};
+use crate::study::Reason;
+use crate::variability::{ProbabilityBelow, ProbabilityShortest, empirical, modelled};
+use crate::{ConfidenceLevel, GoodnessOfFit, Mixture, MixtureFit, Sample};
+use rand_chacha::rand_core::Rng as _;
+use serde::Serialize;
+use speedup_core::seed::Seed;
+
+/// The mixtures, and versions beside each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MixtureFindings {
+    /// Each sample.
+    pub samples: Vec<MixtureFinding>,
+    /// Baseline and candidate of each benchmark: I₁ and I₂.
+    pub metrics: Vec<MetricFinding>,
+    /// All versions of each benchmark: I₃.
+    pub shortest: Vec<ShortestFinding>,
+}
+
+/// The mixture of one sample.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MixtureFinding {
+    /// The version.
+    pub version: String,
+    /// The benchmark.
+    pub benchmark: String,
+    /// Why there is none.
+    pub reason: Option<Reason>,
+    /// K, the number of its components.
+    pub components_count: Option<usize>,
+    /// E for equal variances, V for varying ones.
+    pub model: Option<char>,
+    /// Its components in ascending order of their means.
+    pub components: Vec<Component>,
+    /// 2L − p ln n; larger is better.
+    pub bic: Option<f64>,
+    /// L, the log-likelihood.
+    pub log_likelihood: Option<f64>,
+    /// The modes of its density.
+    pub modes: Vec<f64>,
+    /// I₄, the number of modes.
+    pub variability_level: Option<usize>,
+    /// The distance of the sample to the mixture that the test of fit made.
+    pub fit_distance: Option<f64>,
+    /// The distance above which it does not fit at the level.
+    pub fit_critical_distance: Option<f64>,
+    /// The p-value of the test of fit; 0 is below the resolution, 1/resamples.
+    pub fit_p_value: Option<f64>,
+    /// Why the test of fit was not made.
+    pub fit_reason: Option<Reason>,
+    /// What must be known.
+    pub caveats: Vec<Remark>,
+}
+
+/// Baseline and candidate of one benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MetricFinding {
+    /// The candidate.
+    pub candidate: String,
+    /// The benchmark.
+    pub benchmark: String,
+    /// I₁ from the observations, in their unit.
+    pub mean_difference: f64,
+    /// I₁ from the mixtures; absent where a version has none.
+    pub mean_difference_modelled: Option<f64>,
+    /// I₂: how probably a run of the candidate is better than one of the baseline, or worse by less than Δ.
+    pub probability_better: ProbabilityBelow,
+    /// I₂ from the mixtures.
+    pub probability_better_modelled: Option<f64>,
+}
+
+/// All versions of one benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShortestFinding {
+    /// The benchmark.
+    pub benchmark: String,
+    /// I₃: how probably a run of each version is the best of one run of each, in the order of the versions.
+    pub observed: ProbabilityShortest,
+    /// The same from the mixtures; absent where a version has none.
+    pub modelled: Option<Vec<f64>>,
+}
+
+struct Fitted<'p> {
+    benchmark: &'p str,
+    observed: &'p Observed<'p>,
+    mixture: Option<Mixture>,
+}
+
+pub(super) fn find(
+    inquiry: &Inquiry,
+    pairing: &Pairing<'_>,
+    options: &MixtureOptions,
+    level: ConfidenceLevel,
+) -> Result<MixtureFindings, InquiryError> {
+    let mut samples = Vec::new();
+    let mut fitted: Vec<Vec<Fitted<'_>>> = Vec::new();
+    for (version, of_version) in pairing.versions.iter().zip(&pairing.samples) {
+        let mut own = Vec::new();
+        for observed in of_version {
+            let (finding, mixture) = sample(version, observed, inquiry.seed, options, level);
+            samples.push(finding);
+            own.push(Fitted { benchmark: &observed.named.benchmark, observed, mixture });
+        }
+        fitted.push(own);
+    }
+    let named = |version: usize, name: &str| fitted[version].iter().find(|one| one.benchmark == name);
+    let mut metrics = Vec::new();
+    let mut shortest = Vec::new();
+    for name in &pairing.benchmarks {
+        let all: Vec<&Fitted<'_>> = (0..fitted.len()).filter_map(|version| named(version, name)).collect();
+        if all.len() < 2 {
+            continue;
+        }
+        for (candidate, of_candidate) in pairing.versions.iter().zip(&all).skip(1) {
+            metrics.push(metric(candidate, name, all[0], of_candidate, options.delta, inquiry.better));
+        }
+        shortest.push(shortest_of(name, &all, inquiry.better)?);
+    }
+    Ok(MixtureFindings { samples, metrics, shortest })
+}
+
+fn sample(
+    version: &str,
+    observed: &Observed<'_>,
+    seed: Seed,
+    options: &MixtureOptions,
+    level: ConfidenceLevel,
+) -> (MixtureFinding, Option<Mixture>) {
+    let benchmark = &observed.named.benchmark;
+    let mut finding = MixtureFinding::empty(version, benchmark);
+    let fit = match MixtureFit::with_method(&observed.sample, options.fit) {
+        Ok(fit) => fit,
+        Err(error) => {
+            finding.reason = Some(refusal(error));
+            return (finding, None);
+        }
+    };
+    let modes = fit.mixture.modes();
+    finding.components_count = Some(fit.mixture.components().len());
+    finding.model = Some(fit.model.letter());
+    finding.components = fit.mixture.components().to_vec();
+    finding.bic = Some(fit.bic);
+    finding.log_likelihood = Some(fit.log_likelihood);
+    finding.variability_level = Some(modes.len());
+    finding.modes = modes;
+    finding.caveats = fit.caveats.iter().map(Remark::from).collect();
+    if options.resamples > 0 {
+        let purpose = format!("inquiry test of fit {benchmark:?} of {version:?}");
+        let options = GoodnessOfFitOptions {
+            resamples: options.resamples,
+            size: options.resample_size,
+            method: crate::mixture::Method::Mclust,
+            refits: Refits::Pruned,
+            seed: Seed(seed.child(&purpose).next_u64()),
+        };
+        finding.test_fit(&observed.sample, options, level);
+    }
+    (finding, Some(fit.mixture))
+}
+
+fn refusal(error: MixtureFitError) -> Reason {
+    let code = match error {
+        MixtureFitError::TooFew { .. } => "too_few_runs",
+        MixtureFitError::AllEqual { .. } => "constant",
+        MixtureFitError::NoFit { .. } => "no_fit",
+    };
+    Reason::new(code, error)
+}
+
+fn metric(
+    candidate: &str,
+    benchmark: &str,
+    baseline: &Fitted<'_>,
+    of_candidate: &Fitted<'_>,
+    delta: f64,
+    better: Better,
+) -> MetricFinding {
+    // The smaller is the better: where larger is, the roles are exchanged.
+    let (good, other) = match better {
+        Better::Lower => (of_candidate, baseline),
+        Better::Higher => (baseline, of_candidate),
+    };
+    let mixtures = good.mixture.as_ref().zip(other.mixture.as_ref());
+    MetricFinding {
+        candidate: candidate.to_owned(),
+        benchmark: benchmark.to_owned(),
+        mean_difference: empirical::mean_difference(&good.observed.sample, &other.observed.sample),
+        mean_difference_modelled: mixtures.map(|(x, y)| modelled::mean_difference(x, y)),
+        probability_better: empirical::probability_below(
+            &good.observed.sample,
+            &other.observed.sample,
+            delta,
+        ),
+        probability_better_modelled: mixtures.map(|(x, y)| modelled::probability_below(x, y, delta).below),
+    }
+}
+
+fn shortest_of(
+    benchmark: &str,
+    all: &[&Fitted<'_>],
+    better: Better,
+) -> Result<ShortestFinding, InquiryError> {
+    // The greatest value is the least of the negatives.
+    let seen = |sample: &Sample| match better {
+        Better::Lower => Ok(sample.clone()),
+        Better::Higher => Sample::new(sample.in_run_order().iter().map(|x| -x).collect()),
+    };
+    let samples: Result<Vec<Sample>, _> = all.iter().map(|one| seen(&one.observed.sample)).collect();
+    let samples = samples.map_err(InquiryError::Sample)?;
+    let mirrored = |mixture: &Mixture| match better {
+        Better::Lower => Some(mixture.clone()),
+        Better::Higher => {
+            let negative = mixture.components().iter().map(|c| Component { mean: -c.mean, ..*c });
+            Mixture::new(negative.collect()).ok()
+        }
+    };
+    let mixtures: Option<Vec<Mixture>> =
+        all.iter().map(|one| one.mixture.as_ref().and_then(mirrored)).collect();
+    Ok(ShortestFinding {
+        benchmark: benchmark.to_owned(),
+        observed: empirical::probability_shortest(&samples.iter().collect::<Vec<_>>()),
+        modelled: mixtures
+            .map(|mixtures| modelled::probability_shortest(&mixtures.iter().collect::<Vec<_>>()).shares),
+    })
+}
+
+impl MixtureFinding {
+    fn empty(version: &str, benchmark: &str) -> Self {
+        Self {
+            version: version.to_owned(),
+            benchmark: benchmark.to_owned(),
+            reason: None,
+            components_count: None,
+            model: None,
+            components: Vec::new(),
+            bic: None,
+            log_likelihood: None,
+            modes: Vec::new(),
+            variability_level: None,
+            fit_distance: None,
+            fit_critical_distance: None,
+            fit_p_value: None,
+            fit_reason: None,
+            caveats: Vec::new(),
+        }
+    }
+
+    fn test_fit(&mut self, sample: &Sample, options: GoodnessOfFitOptions, level: ConfidenceLevel) {
+        match GoodnessOfFit::new(sample, options) {
+            Ok(test) => {
+                self.fit_distance = Some(test.distance);
+                self.fit_critical_distance = test.critical_distance(level.risk());
+                self.fit_p_value = Some(test.p_value().get());
+                for caveat in test.caveats.iter().map(Remark::from) {
+                    if self.caveats.iter().all(|known| known.code != caveat.code) {
+                        self.caveats.push(caveat);
+                    }
+                }
+            }
+            Err(error) => {
+                self.fit_reason = Some(match error {
+                    GoodnessOfFitError::Mixture(error) => refusal(error),
+                    GoodnessOfFitError::Resamples(_) => Reason::new("resamples", error),
+                    GoodnessOfFitError::Rounding => Reason::new("rounding", error),
+                });
+            }
+        }
+    }
+
+    /// Whether the test of fit rejects at the level.
+    pub fn fits(&self) -> Option<bool> {
+        Some(self.fit_distance? <= self.fit_critical_distance?)
+    }
+}

@@ -1,0 +1,204 @@
+//! The benchmarks that all versions have, by name.
+
+use super::suite::{Grouping, MOST_VALUES, MOST_VERSIONS, NamedSample, Observed};
+use super::{Better, Inquiry, InquiryError, Method, Remark, Unmatched};
+use crate::{Sample, SuiteMember, Weights};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The samples, checked, by version and benchmark.
+pub(super) struct Pairing<'a> {
+    /// The versions, the baseline first.
+    pub(super) versions: Vec<&'a str>,
+    /// The benchmarks that all versions have, in the baseline's order.
+    pub(super) benchmarks: Vec<&'a str>,
+    /// The samples, of each version those of the benchmarks above, in their order.
+    pub(super) samples: Vec<Vec<Observed<'a>>>,
+    /// The benchmarks that a version lacks.
+    pub(super) unmatched: Vec<Unmatched>,
+    /// What each of the benchmarks counts.
+    pub(super) weights: Weights,
+}
+
+/// A baseline and a candidate of one benchmark, the one to be divided by first: so that a speedup is first over second
+/// and the second is faster, whichever values are the better.
+pub(super) struct Pair<'p> {
+    pub(super) benchmark: &'p str,
+    pub(super) first: &'p Observed<'p>,
+    pub(super) second: &'p Observed<'p>,
+}
+
+impl<'a> Pairing<'a> {
+    pub(super) fn new(inquiry: &'a Inquiry) -> Result<Self, InquiryError> {
+        let suites = &inquiry.suites;
+        if suites.is_empty() || (suites.len() < 2 && inquiry.method.compares()) {
+            return Err(InquiryError::TooFewVersions { versions: suites.len() });
+        }
+        if suites.len() > MOST_VERSIONS {
+            return Err(InquiryError::TooManyVersions { versions: suites.len() });
+        }
+        if suites
+            .iter()
+            .flat_map(|suite| &suite.benchmarks)
+            .flat_map(|one| &one.runs)
+            .map(Vec::len)
+            .sum::<usize>()
+            > MOST_VALUES
+        {
+            return Err(InquiryError::TooManyValues);
+        }
+        let mut versions: Vec<&str> = Vec::new();
+        let mut by_name: Vec<BTreeMap<&str, &NamedSample>> = Vec::new();
+        for suite in suites {
+            if versions.contains(&suite.version.as_str()) {
+                return Err(InquiryError::VersionTwice { version: suite.version.clone() });
+            }
+            versions.push(&suite.version);
+            by_name.push(named(suite)?);
+        }
+        let unmatched = unmatched(suites, &by_name, inquiry.method.pairs());
+        let all_have = |name: &str| by_name.iter().all(|samples| samples.contains_key(name));
+        let of_baseline = suites[0].benchmarks.iter().map(|one| one.benchmark.as_str());
+        let benchmarks: Vec<&str> = of_baseline.filter(|name| all_have(name)).collect();
+        if benchmarks.is_empty() && inquiry.method.compares() {
+            return Err(nothing_in_common(suites));
+        }
+        let samples = if inquiry.method.compares() {
+            let of = |(samples, version): (&BTreeMap<&str, &'a NamedSample>, &&str)| {
+                benchmarks.iter().map(|name| samples[name].observed(version)).collect()
+            };
+            by_name.iter().zip(&versions).map(of).collect::<Result<Vec<Vec<_>>, _>>()?
+        } else {
+            let of = |suite: &'a super::Suite| {
+                suite.benchmarks.iter().map(|one| one.observed(&suite.version)).collect()
+            };
+            suites.iter().map(of).collect::<Result<Vec<Vec<_>>, _>>()?
+        };
+        let weights = weights(inquiry, &benchmarks)?;
+        Ok(Self { versions, benchmarks, samples, unmatched, weights })
+    }
+
+    /// The candidates: their names and what they are numbered among the versions.
+    pub(super) fn candidates(&self) -> impl Iterator<Item = (usize, &'a str)> {
+        self.versions.iter().copied().enumerate().skip(1)
+    }
+
+    /// The baseline beside the version numbered `candidate`, benchmark by benchmark.
+    pub(super) fn pairs(&self, candidate: usize, better: Better) -> Vec<Pair<'_>> {
+        let both = self.samples[0].iter().zip(&self.samples[candidate]);
+        self.benchmarks
+            .iter()
+            .zip(both)
+            .map(|(benchmark, (baseline, candidate))| match better {
+                Better::Lower => Pair { benchmark, first: baseline, second: candidate },
+                Better::Higher => Pair { benchmark, first: candidate, second: baseline },
+            })
+            .collect()
+    }
+
+    /// What must be known of how observations came about.
+    pub(super) fn remarks(&self, method: &Method) -> Vec<Remark> {
+        let has = |grouping| self.samples.iter().flatten().any(|one| one.grouping == grouping);
+        let mut remarks = Vec::new();
+        if has(Grouping::OneRun) {
+            remarks.push(Remark::new(
+                "one_run",
+                "Some samples are of a single run, whose values depend on each other as those of other runs would not: \
+                 start the program anew for each value, or several times.",
+            ));
+        }
+        if has(Grouping::RunMeans) && !method.knows_levels() {
+            remarks.push(Remark::new(
+                "run_means",
+                "Several values of one run depend on each other, so the mean of each run is one observation: the effect \
+                 method keeps runs and values apart.",
+            ));
+        }
+        if !self.unmatched.is_empty() {
+            let names: Vec<&str> = self.unmatched.iter().map(|one| one.benchmark.as_str()).collect();
+            remarks.push(Remark::new(
+                "unmatched_benchmarks",
+                format!(
+                    "Not every version has these benchmarks, so they are not compared: {}.",
+                    names.join(", ")
+                ),
+            ));
+        }
+        remarks
+    }
+}
+
+impl Pair<'_> {
+    pub(super) fn samples(&self) -> (&Sample, &Sample) {
+        (&self.first.sample, &self.second.sample)
+    }
+
+    pub(super) fn member(&self) -> SuiteMember<'_> {
+        SuiteMember { baseline: &self.first.sample, candidate: &self.second.sample }
+    }
+}
+
+fn named(suite: &super::Suite) -> Result<BTreeMap<&str, &NamedSample>, InquiryError> {
+    let mut samples = BTreeMap::new();
+    for one in &suite.benchmarks {
+        if samples.insert(one.benchmark.as_str(), one).is_some() {
+            let (version, benchmark) = (suite.version.clone(), one.benchmark.clone());
+            return Err(InquiryError::BenchmarkTwice { version, benchmark });
+        }
+    }
+    if samples.is_empty() {
+        return Err(InquiryError::NoBenchmarks { version: suite.version.clone() });
+    }
+    Ok(samples)
+}
+
+fn unmatched(
+    suites: &[super::Suite],
+    by_name: &[BTreeMap<&str, &NamedSample>],
+    pairs: bool,
+) -> Vec<Unmatched> {
+    if !pairs {
+        return Vec::new();
+    }
+    let mut seen = BTreeSet::new();
+    let names = suites.iter().flat_map(|suite| &suite.benchmarks).map(|one| one.benchmark.as_str());
+    let mut unmatched = Vec::new();
+    for name in names.filter(|name| seen.insert(*name)) {
+        let lacking = suites.iter().zip(by_name).filter(|(_, samples)| !samples.contains_key(name));
+        let missing_in: Vec<String> = lacking.map(|(suite, _)| suite.version.clone()).collect();
+        if !missing_in.is_empty() {
+            unmatched.push(Unmatched { benchmark: name.to_owned(), missing_in });
+        }
+    }
+    unmatched
+}
+
+fn nothing_in_common(suites: &[super::Suite]) -> InquiryError {
+    let first = |suite: &super::Suite| {
+        let name = suite.benchmarks.first().map_or("", |one| one.benchmark.as_str());
+        format!("{} has {name:?}", suite.version)
+    };
+    let examples: Vec<String> = suites.iter().take(2).map(first).collect();
+    InquiryError::NothingInCommon { examples: examples.join(", ") }
+}
+
+/// The weights of the baseline's benchmarks as those of the matched ones.
+fn weights(inquiry: &Inquiry, benchmarks: &[&str]) -> Result<Weights, InquiryError> {
+    match &inquiry.weights {
+        Weights::Equal => Ok(Weights::Equal),
+        Weights::Fraction if inquiry.better == Better::Higher => Err(InquiryError::FractionOfScores),
+        Weights::Fraction => Ok(Weights::Fraction),
+        Weights::Custom(given) => {
+            let own = &inquiry.suites[0].benchmarks;
+            if given.len() != own.len() {
+                return Err(InquiryError::WeightCount { weights: given.len(), benchmarks: own.len() });
+            }
+            // Of at most 1e100 each, weighted values stay doubles.
+            if let Some(index) = given.iter().position(|w| !(1e-100..=1e100).contains(w)) {
+                let benchmark = own[index].benchmark.clone();
+                return Err(InquiryError::Weight { benchmark, weight: given[index] });
+            }
+            let kept = own.iter().zip(given).filter(|(one, _)| benchmarks.contains(&one.benchmark.as_str()));
+            Ok(Weights::Custom(kept.map(|(_, weight)| *weight).collect()))
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The hierarchical performance test (002): over all benchmarks, is a candidate faster, and how much for sure?
+
+use super::pairing::{Pair, Pairing};
+use super::suite::Observed;
+use super::{Better, Inquiry, InquiryError, PerformanceTestOptions, Remark};
+use crate::hierarchical_performance_test::{
+    BenchmarkRisk, BenchmarkVerdict, PerformanceComparison, PerformanceRules, PerformanceTestError,
+    ReliableSpeedup, ScoreError, ScoreReference, ScoreSuite,
+};
+use crate::study::{Reason, Verdict};
+use crate::{ConfidenceLevel, HierarchicalPerformanceTest, Sample, Side, SuiteMember};
+use serde::Serialize;
+use std::error::Error;
+
+/// A candidate over all benchmarks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PerformanceFinding {
+    /// The candidate.
+    pub candidate: String,
+    /// Faster: more than γ times faster. Slower only where γ is 1: a speedup that was not shown is no slowdown.
+    pub verdict: Verdict,
+    /// Why there is not enough data.
+    pub reason: Option<Reason>,
+    /// γ.
+    pub speedup_under_test: f64,
+    /// The confidence that the candidate is more than γ times faster, 1 − p.
+    pub confidence: Option<f64>,
+    /// The confidence of the opposite.
+    pub confidence_of_opposite: Option<f64>,
+    /// The p-value of the former.
+    pub p_value: Option<f64>,
+    /// The greatest speedup that the test confirms at the level: the r-Speedup.
+    pub reliable_speedup: Option<ReliableSpeedup>,
+    /// Why that was not found.
+    pub reliable_speedup_reason: Option<Reason>,
+    /// The geometric mean of the speedups, which is commonly reported and has no confidence.
+    pub geometric_mean_speedup: Option<f64>,
+    /// The test over the benchmarks.
+    pub signed_rank: Option<&'static str>,
+    /// Each benchmark.
+    pub benchmarks: Vec<PerformanceBenchmark>,
+    /// What must be known.
+    pub caveats: Vec<Remark>,
+}
+
+/// One benchmark; scores are larger for the faster.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PerformanceBenchmark {
+    /// The benchmark.
+    pub benchmark: String,
+    /// Its winner, medians, difference and rank.
+    #[serde(flatten)]
+    pub verdict: BenchmarkVerdict,
+}
+
+pub(super) fn find(
+    inquiry: &Inquiry,
+    pairing: &Pairing<'_>,
+    options: &PerformanceTestOptions,
+    level: ConfidenceLevel,
+) -> Result<Vec<PerformanceFinding>, InquiryError> {
+    let of = |(number, candidate): (usize, &str)| {
+        let pairs = pairing.pairs(number, inquiry.better);
+        match scores(&pairs, inquiry.better, options.reference) {
+            Ok(suite) => candidate_of(candidate, &pairs, &suite, options, level),
+            Err(error) => PerformanceFinding::refused(candidate, options, Reason::new("no_scores", error)),
+        }
+    };
+    Ok(pairing.candidates().map(of).collect())
+}
+
+fn scores(pairs: &[Pair<'_>], better: Better, reference: ScoreReference) -> Result<ScoreSuite, ScoreError> {
+    match better {
+        Better::Lower => {
+            let members: Vec<SuiteMember<'_>> = pairs.iter().map(Pair::member).collect();
+            ScoreSuite::of_times(&members, reference)
+        }
+        Better::Higher => {
+            let mut candidates = Vec::with_capacity(pairs.len());
+            let mut baselines = Vec::with_capacity(pairs.len());
+            for (benchmark, pair) in pairs.iter().enumerate() {
+                // Where larger is better, the candidate comes first.
+                let (candidate, baseline) = (pair.first, pair.second);
+                let reference = match reference {
+                    ScoreReference::FirstBaselineRun => baseline.sample.in_run_order()[0],
+                    ScoreReference::BaselineMedian => baseline.sample.median(),
+                };
+                let relative = |observed: &Observed<'_>| {
+                    let scores = observed.sample.in_run_order().iter().map(|score| score / reference);
+                    Sample::new(scores.collect())
+                        .map_err(|source| ScoreError::NotASample { benchmark, source })
+                };
+                candidates.push(relative(candidate)?);
+                baselines.push(relative(baseline)?);
+            }
+            ScoreSuite::of_matrices(candidates, baselines)
+        }
+    }
+}
+
+fn candidate_of(
+    candidate: &str,
+    pairs: &[Pair<'_>],
+    suite: &ScoreSuite,
+    options: &PerformanceTestOptions,
+    level: ConfidenceLevel,
+) -> PerformanceFinding {
+    let rules = PerformanceRules {
+        rank_sum: options.rank_sum,
+        risk: BenchmarkRisk::ByRuns,
+        half_integers: options.half_integers,
+    };
+    let test = HierarchicalPerformanceTest::new(suite, rules);
+    let comparison = match test.at(options.speedup_under_test) {
+        Ok(comparison) => comparison,
+        Err(error) => {
+            return PerformanceFinding::refused(
+                candidate,
+                options,
+                Reason::new(code(&error), innermost(&error)),
+            );
+        }
+    };
+    let (reliable_speedup, reliable_speedup_reason) = match test.reliable_speedup(level) {
+        Ok(speedup) => (Some(speedup), None),
+        Err(error) => (None, Some(Reason::new(code(&error), innermost(&error)))),
+    };
+    let (verdict, reason) = verdict(&comparison, options.speedup_under_test, level);
+    let benchmarks = pairs.iter().zip(&comparison.benchmarks).map(|(pair, verdict)| PerformanceBenchmark {
+        benchmark: pair.benchmark.to_owned(),
+        verdict: verdict.clone(),
+    });
+    PerformanceFinding {
+        candidate: candidate.to_owned(),
+        verdict,
+        reason,
+        speedup_under_test: options.speedup_under_test,
+        confidence: Some(comparison.confidence(Side::Candidate)),
+        confidence_of_opposite: Some(comparison.confidence(Side::Baseline)),
+        p_value: Some(comparison.p_value(Side::Candidate).get()),
+        reliable_speedup,
+        reliable_speedup_reason,
+        geometric_mean_speedup: Some(suite.geometric_mean_speedup()),
+        signed_rank: Some(comparison.signed_rank.name()),
+        benchmarks: benchmarks.collect(),
+        caveats: comparison.caveats.iter().map(Remark::from).collect(),
+    }
+}
+
+fn verdict(
+    comparison: &PerformanceComparison,
+    speedup_under_test: f64,
+    level: ConfidenceLevel,
+) -> (Verdict, Option<Reason>) {
+    let rejects = |side| comparison.p_value(side).rejects_at(level.risk());
+    if rejects(Side::Candidate) {
+        return (Verdict::Faster, None);
+    }
+    if speedup_under_test == 1.0 && rejects(Side::Baseline) {
+        return (Verdict::Slower, None);
+    }
+    // Of b benchmarks each sign is as likely as not, so the least p-value is one of 2 to the b.
+    let benchmarks = comparison.benchmarks.len();
+    if 0.5_f64.powi(i32::try_from(benchmarks).unwrap_or(i32::MAX)) > level.risk().get() {
+        let sentence = format!(
+            "With {benchmarks} benchmarks no outcome is significant at {level}: take more benchmarks."
+        );
+        return (Verdict::NotEnoughData, Some(Reason::new("too_few_benchmarks", sentence)));
+    }
+    (Verdict::NoDifferenceShown, None)
+}
+
+fn code(error: &PerformanceTestError) -> &'static str {
+    match error {
+        PerformanceTestError::SpeedupUnderTest(_) => "speedup_under_test",
+        PerformanceTestError::Divided { .. } => "scores_out_of_range",
+        PerformanceTestError::RankSum { .. } => "rank_sum",
+        PerformanceTestError::TooManyPairs { .. } => "too_many_pairs",
+        PerformanceTestError::TooManySpeedups { .. } => "too_many_speedups",
+    }
+}
+
+/// The innermost cause, which says what to do.
+fn innermost(error: &PerformanceTestError) -> String {
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+impl PerformanceFinding {
+    fn refused(candidate: &str, options: &PerformanceTestOptions, reason: Reason) -> Self {
+        Self {
+            candidate: candidate.to_owned(),
+            verdict: Verdict::NotEnoughData,
+            reason: Some(reason),
+            speedup_under_test: options.speedup_under_test,
+            confidence: None,
+            confidence_of_opposite: None,
+            p_value: None,
+            reliable_speedup: None,
+            reliable_speedup_reason: None,
+            geometric_mean_speedup: None,
+            signed_rank: None,
+            benchmarks: Vec::new(),
+            caveats: Vec::new(),
+        }
+    }
+}

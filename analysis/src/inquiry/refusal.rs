@@ -1,0 +1,202 @@
+//! Why an inquiry has no answer.
+
+use super::suite::{LARGEST_VALUE, LEAST_VALUE, MOST_VALUES, MOST_VERSIONS};
+use crate::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES};
+use crate::{
+    LevelError, LevelsError, MOST_DRAWS, PrecisionError, ProportionError, SampleError, SuiteError,
+    ThresholdError,
+};
+use thiserror::Error;
+
+/// Why an inquiry has no answer: input that cannot be meant.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum InquiryError {
+    /// Nothing to compare.
+    #[error(
+        "a comparison needs two versions, and there is {versions}\nhint: give a second file, or one that holds several versions"
+    )]
+    TooFewVersions {
+        /// How many there are.
+        versions: usize,
+    },
+    /// More than [`MOST_VERSIONS`].
+    #[error("an inquiry has at most {MOST_VERSIONS} versions, and this one {versions}")]
+    TooManyVersions {
+        /// How many there are.
+        versions: usize,
+    },
+    /// More than [`MOST_VALUES`].
+    #[error("an inquiry has at most {MOST_VALUES} values\nhint: ask for fewer benchmarks at a time")]
+    TooManyValues,
+    /// Two versions of one name.
+    #[error("two versions are called {version:?}")]
+    VersionTwice {
+        /// The name.
+        version: String,
+    },
+    /// A version without benchmarks.
+    #[error("{version} has no benchmarks")]
+    NoBenchmarks {
+        /// The version.
+        version: String,
+    },
+    /// Two benchmarks of one name.
+    #[error("{version} has the benchmark {benchmark:?} twice")]
+    BenchmarkTwice {
+        /// The version.
+        version: String,
+        /// The name.
+        benchmark: String,
+    },
+    /// No benchmark is in all versions.
+    #[error("no benchmark is in all versions: {examples}\nhint: benchmarks are matched by name")]
+    NothingInCommon {
+        /// The first benchmark of the first two versions.
+        examples: String,
+    },
+    /// A sample or a run without values.
+    #[error("{benchmark} of {version} has no values, or a run without any")]
+    NoValues {
+        /// The version.
+        version: String,
+        /// The benchmark.
+        benchmark: String,
+    },
+    /// A value that is not a number, or infinite.
+    #[error(
+        "value {at} of {benchmark} of {version} is {value}, which is not a finite number\nhint: leave out the runs that have no value, and say so where you publish"
+    )]
+    NotFinite {
+        /// The version.
+        version: String,
+        /// The benchmark.
+        benchmark: String,
+        /// Its position, from 1.
+        at: usize,
+        /// The value.
+        value: f64,
+    },
+    /// A value that is not positive.
+    #[error(
+        "value {at} of {benchmark} of {version} is {value}, which is not positive\nhint: a speedup is a ratio of positive numbers"
+    )]
+    NotPositive {
+        /// The version.
+        version: String,
+        /// The benchmark.
+        benchmark: String,
+        /// Its position, from 1.
+        at: usize,
+        /// The value.
+        value: f64,
+    },
+    /// A value whose squares or ratios would not be doubles.
+    #[error(
+        "value {at} of {benchmark} of {version} is {value:e}, outside {LEAST_VALUE:e} to {LARGEST_VALUE:e}\nhint: give the values in another unit"
+    )]
+    OutOfRange {
+        /// The version.
+        version: String,
+        /// The benchmark.
+        benchmark: String,
+        /// Its position, from 1.
+        at: usize,
+        /// The value.
+        value: f64,
+    },
+    /// Values that are no sample.
+    #[error("the values are no sample")]
+    Sample(#[source] SampleError),
+    /// Runs and values that are no levels.
+    #[error("the runs and their values are no levels")]
+    Levels(#[source] LevelsError),
+    /// A level outside (0, 1).
+    #[error(transparent)]
+    Confidence(LevelError),
+    /// A threshold out of range.
+    #[error(transparent)]
+    Threshold(#[from] ThresholdError),
+    /// A speedup under test that is no positive number.
+    #[error(
+        "a speedup under test lies between 1e-6 and 1e6, and {0} does not\nhint: 5 % faster is written 1.05"
+    )]
+    SpeedupUnderTest(f64),
+    /// Draws out of range.
+    #[error("a bootstrap makes 1 to {MOST_DRAWS} draws, and {0} were asked for\nhint: 1000 are usual")]
+    Draws(u32),
+    /// Resamples out of range.
+    #[error(
+        "a test of fit takes {FEWEST_RESAMPLES} to {MOST_RESAMPLES} resamples, or 0 to leave it out, and {0} were asked for"
+    )]
+    Resamples(u32),
+    /// A Δ that is no number in range.
+    #[error("a difference between runs is a number of the size of the values, and {0} is not")]
+    Delta(f64),
+    /// The precision of the proportion is none.
+    #[error(transparent)]
+    Precision(#[from] PrecisionError),
+    /// Fewer benchmarks in the population than there are.
+    #[error(transparent)]
+    Proportion(#[from] ProportionError),
+    /// Not one weight a benchmark.
+    #[error(
+        "there are {weights} weights for {benchmarks} benchmarks of the baseline\nhint: give one weight a benchmark, in the baseline's order"
+    )]
+    WeightCount {
+        /// Weights given.
+        weights: usize,
+        /// The baseline's benchmarks.
+        benchmarks: usize,
+    },
+    /// A weight that is not positive, or out of range.
+    #[error(
+        "the weight of {benchmark} is {weight}, which is not a positive number between 1e-100 and 1e100\nhint: leave out a benchmark that is not to count"
+    )]
+    Weight {
+        /// The benchmark.
+        benchmark: String,
+        /// The weight.
+        weight: f64,
+    },
+    /// A share of the baseline's time, where values are not times.
+    #[error(
+        "weights by the share of the baseline's time need times, and larger values are better here\nhint: take equal weights"
+    )]
+    FractionOfScores,
+    /// The benchmarks have no overall speedup.
+    #[error("the benchmarks have no overall speedup")]
+    Suite(#[from] SuiteError),
+}
+
+impl InquiryError {
+    /// A short name that stays the same between releases.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::TooFewVersions { .. } => "too_few_versions",
+            Self::TooManyVersions { .. } => "too_many_versions",
+            Self::TooManyValues => "too_many_values",
+            Self::VersionTwice { .. } => "version_twice",
+            Self::NoBenchmarks { .. } => "no_benchmarks",
+            Self::BenchmarkTwice { .. } => "benchmark_twice",
+            Self::NothingInCommon { .. } => "nothing_in_common",
+            Self::NoValues { .. } => "no_values",
+            Self::NotFinite { .. } => "not_finite",
+            Self::NotPositive { .. } => "not_positive",
+            Self::OutOfRange { .. } => "out_of_range",
+            Self::Sample(_) => "no_sample",
+            Self::Levels(_) => "no_levels",
+            Self::Confidence(_) => "confidence",
+            Self::Threshold(_) => "threshold",
+            Self::SpeedupUnderTest(_) => "speedup_under_test",
+            Self::Draws(_) => "draws",
+            Self::Resamples(_) => "resamples",
+            Self::Delta(_) => "delta",
+            Self::Precision(_) => "precision",
+            Self::Proportion(_) => "proportion",
+            Self::WeightCount { .. } => "weight_count",
+            Self::Weight { .. } => "weight",
+            Self::FractionOfScores => "fraction_of_scores",
+            Self::Suite(_) => "no_overall_speedup",
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Wilcoxon's signed-rank test of pairs: the i-th runs of both versions, where the design made them pairs.
+//!
+//! Tested are the logarithms of the ratios, so that test, estimate and interval speak of one thing: the speedup of a
+//! pair, whose Hodges–Lehmann pseudo-median is the antilogarithm.
+
+use super::pairing::{Pair, Pairing};
+use super::{Inquiry, IntervalAnswer, Remark};
+use crate::study::{Reason, Verdict};
+use crate::{Alternative, ConfidenceLevel, PseudoMedian, Sample, SignedRank, SignedRankError};
+use serde::Serialize;
+
+/// One benchmark of one candidate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SignedRankFinding {
+    /// The candidate.
+    pub candidate: String,
+    /// The benchmark.
+    pub benchmark: String,
+    /// The verdict, each direction one-sided at the level.
+    pub verdict: Verdict,
+    /// Why there is not enough data.
+    pub reason: Option<Reason>,
+    /// The pairs.
+    pub pairs: usize,
+    /// The full name of the test that suits the pairs.
+    pub test: Option<String>,
+    /// V, the sum of the ranks of pairs in which the candidate is the better.
+    pub statistic: Option<f64>,
+    /// The p-value of the candidate being faster.
+    pub p_value_faster: Option<f64>,
+    /// The p-value of its being slower.
+    pub p_value_slower: Option<f64>,
+    /// The typical speedup of a pair.
+    pub speedup: Option<f64>,
+    /// Its interval.
+    pub interval: IntervalAnswer,
+    /// What must be known.
+    pub caveats: Vec<Remark>,
+}
+
+pub(super) fn find(
+    inquiry: &Inquiry,
+    pairing: &Pairing<'_>,
+    level: ConfidenceLevel,
+) -> Vec<SignedRankFinding> {
+    let of = |(number, candidate)| {
+        let pairs = pairing.pairs(number, inquiry.better);
+        pairs.iter().map(|pair| one(candidate, pair, inquiry, level)).collect::<Vec<_>>()
+    };
+    pairing.candidates().flat_map(of).collect()
+}
+
+fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLevel) -> SignedRankFinding {
+    let (first, second) = pair.samples();
+    let mut finding = SignedRankFinding::empty(candidate, pair.benchmark, first.len().min(second.len()));
+    let refused = |error: SignedRankError| Reason::new(code(&error), error);
+    if first.len() != second.len() {
+        return finding.refused(refused(SignedRankError::Unpaired { x: first.len(), y: second.len() }));
+    }
+    let both = first.in_run_order().iter().zip(second.in_run_order());
+    let logs = match Sample::new(both.map(|(x, y)| (x / y).ln()).collect()) {
+        Ok(logs) => logs,
+        Err(error) => return finding.refused(refused(SignedRankError::Difference(error))),
+    };
+    let test = match SignedRank::choose(&logs) {
+        Ok(test) => test,
+        Err(error) => return finding.refused(refused(error)),
+    };
+    let typical = PseudoMedian::new(&logs);
+    let [faster, slower] = [Alternative::Greater, Alternative::Less].map(|side| test.p_value(side));
+    finding.verdict = if faster.rejects_at(level.risk()) {
+        Verdict::Faster
+    } else if slower.rejects_at(level.risk()) {
+        Verdict::Slower
+    } else {
+        Verdict::NoDifferenceShown
+    };
+    if finding.verdict == Verdict::NoDifferenceShown && no_outcome_rejects(logs.len(), level) {
+        finding.verdict = Verdict::NotEnoughData;
+        let sentence =
+            format!("With {} pairs no outcome is significant at {level}: plan more pairs.", logs.len());
+        finding.reason = Some(Reason::new("too_few_pairs", sentence));
+    }
+    finding.test = Some(test.name().to_owned());
+    finding.statistic = Some(test.statistic().v());
+    finding.p_value_faster = Some(faster.get());
+    finding.p_value_slower = Some(slower.get());
+    finding.speedup = Some(typical.estimate().exp());
+    finding.interval = match typical.interval(level) {
+        Ok(mut interval) => {
+            (interval.lower, interval.upper) = (interval.lower.exp(), interval.upper.exp());
+            IntervalAnswer::new(&interval, inquiry.better)
+        }
+        Err(error) => IntervalAnswer::missing(code(&error), error),
+    };
+    finding
+}
+
+/// Each sign is as likely as not, so the least p-value is one of 2 to the number of pairs.
+fn no_outcome_rejects(pairs: usize, level: ConfidenceLevel) -> bool {
+    0.5_f64.powi(i32::try_from(pairs).unwrap_or(i32::MAX)) > level.risk().get()
+}
+
+fn code(error: &SignedRankError) -> &'static str {
+    match error {
+        SignedRankError::Unpaired { .. } => "unpaired",
+        SignedRankError::Difference(_) => "no_differences",
+        SignedRankError::AllZero => "all_zero",
+        SignedRankError::TiesOrZeros => "ties_or_zeros",
+        SignedRankError::TooFew { .. } => "too_few_pairs",
+        SignedRankError::TooMany { .. } => "too_many_pairs",
+    }
+}
+
+impl SignedRankFinding {
+    fn empty(candidate: &str, benchmark: &str, pairs: usize) -> Self {
+        Self {
+            candidate: candidate.to_owned(),
+            benchmark: benchmark.to_owned(),
+            verdict: Verdict::NotEnoughData,
+            reason: None,
+            pairs,
+            test: None,
+            statistic: None,
+            p_value_faster: None,
+            p_value_slower: None,
+            speedup: None,
+            interval: IntervalAnswer::missing("not_enough_data", "there is no test"),
+            caveats: vec![Remark::new(
+                "pairs_by_order",
+                "The runs of both versions are paired by their order, which is valid only where the design made these pairs, \
+                 as blocks of one host each do: for independent samples take the Speedup-Test.",
+            )],
+        }
+    }
+
+    fn refused(mut self, reason: Reason) -> Self {
+        self.interval = IntervalAnswer::Missing { reason: reason.clone() };
+        self.reason = Some(reason);
+        self
+    }
+}

@@ -1,0 +1,418 @@
+//! The Speedup-Test (000): each benchmark by mean and median, and what all of them say together.
+
+use super::pairing::{Pair, Pairing};
+use super::{Better, Inquiry, InquiryError, IntervalAnswer, Remark, SpeedupTestMode, SpeedupTestOptions};
+use crate::speedup_test::{
+    Conclusion, ObservedSpeedups, Outcome, Question, Rules,
+    published::{self, PublishedVerdict},
+};
+use crate::study::protocol::{Judged, mean_seen, median_seen};
+use crate::study::verdict::headline;
+use crate::study::{Direction, Protocol, ProtocolReport, Reason, Verdict};
+use crate::{
+    Caveat, ConfidenceLevel, Overall, PValue, Proportion, ProportionMethod, Risk, Selection, SpeedupTest,
+    SuiteMember, SuiteRatio, SuiteRatioError, Summary, benchmarks_by_wald, benchmarks_by_wilson,
+};
+use serde::Serialize;
+
+/// A candidate over all benchmarks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SpeedupTestSuite {
+    /// The candidate.
+    pub candidate: String,
+    /// The verdict by the overall speedup of the mean, one-sided; of one benchmark its own.
+    pub verdict: Verdict,
+    /// The overall speedup of the mean.
+    pub speedup: Option<f64>,
+    /// Its interval.
+    pub interval: IntervalAnswer,
+    /// The overall gain and speedup by minimum, mean and median.
+    pub overall: Vec<OverallFinding>,
+    /// The proportion of accelerated benchmarks, by the mean and by the median.
+    pub proportions: Vec<ProportionFinding>,
+    /// Each benchmark.
+    pub benchmarks: Vec<SpeedupTestFinding>,
+}
+
+/// Overall gain and speedup by one summary (000 §3.2).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OverallFinding {
+    /// What stands for the times.
+    pub summary: Summary,
+    /// G, the share of the weighted baseline time that is saved.
+    pub gain: f64,
+    /// S = 1/(1 − G).
+    pub speedup: f64,
+    /// The weights, summing to 1, in the order of the benchmarks.
+    pub weights: Vec<f64>,
+}
+
+/// The proportion of accelerated benchmarks (000 §5).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProportionFinding {
+    /// By which protocol.
+    pub by: Protocol,
+    /// The accelerated benchmarks.
+    pub accelerated: u64,
+    /// All benchmarks.
+    pub benchmarks: u64,
+    /// Their share.
+    pub estimate: f64,
+    /// The published interval.
+    pub interval: IntervalAnswer,
+    /// The interval recommended for so many benchmarks (Brown, Cai, DasGupta 2001).
+    pub recommended: IntervalAnswer,
+    /// Whether a(1 − a/b) > 5.
+    pub condition_holds: bool,
+    /// The half-width to which the proportion is to be known.
+    pub precision: f64,
+    /// Benchmarks to draw for it by the published formula; absent at proportions 0 and 1, of which it knows nothing.
+    pub benchmarks_needed: Option<u64>,
+    /// The same by Wilson's interval.
+    pub benchmarks_needed_by_wilson: u64,
+}
+
+/// One benchmark of one candidate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SpeedupTestFinding {
+    /// The benchmark.
+    pub benchmark: String,
+    /// The verdict of the protocol that speaks for it: the mean's where its assumptions were not rejected, else the
+    /// median's.
+    pub verdict: Verdict,
+    /// Which that is.
+    pub by: Protocol,
+    /// The observed speedups of minimum, mean and median.
+    pub speedups: ObservedSpeedups,
+    /// The estimated probability that a run of the candidate is the better; ties count one half.
+    pub probability_faster: f64,
+    /// By the mean.
+    pub mean: ProtocolFinding,
+    /// By the median.
+    pub median: ProtocolFinding,
+}
+
+/// What one protocol says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProtocolFinding {
+    /// Verdict, speedup, interval, tests, best level.
+    #[serde(flatten)]
+    pub report: ProtocolReport,
+    /// What the published program says, in that mode.
+    pub published: Option<PublishedFinding>,
+    /// The verdict after adjustment for the number of tests, where that was asked for.
+    pub adjusted: Option<Adjusted>,
+    /// What must be known.
+    pub caveats: Vec<Remark>,
+    /// The p-values of faster and of slower, absent where the protocol stops.
+    #[serde(skip)]
+    p_values: [Option<PValue>; 2],
+}
+
+/// A verdict of the published program.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PublishedFinding {
+    /// Whether the speedup is significant; absent where nothing can be concluded.
+    pub significant: Option<bool>,
+    /// The confidence level that it prints.
+    pub confidence: Option<f64>,
+}
+
+/// A verdict after adjustment.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Adjusted {
+    /// The adjusted p-value of the verdict's question, among those of all benchmarks and candidates that the protocol
+    /// could test.
+    pub p_value: f64,
+    /// What follows at the level.
+    pub verdict: Verdict,
+}
+
+const QUESTIONS: [Question; 2] = [Question::CandidateFaster, Question::CandidateSlower];
+
+pub(super) fn find(
+    inquiry: &Inquiry,
+    pairing: &Pairing<'_>,
+    options: &SpeedupTestOptions,
+    level: ConfidenceLevel,
+) -> Result<Vec<SpeedupTestSuite>, InquiryError> {
+    let mut found = Vec::new();
+    for (number, candidate) in pairing.candidates() {
+        let pairs = pairing.pairs(number, inquiry.better);
+        let benchmarks: Result<Vec<_>, _> =
+            pairs.iter().map(|pair| benchmark(pair, inquiry, options, level)).collect();
+        found.push((candidate, pairs, benchmarks?));
+    }
+    if options.adjust.is_some() {
+        let mut all: Vec<_> = found.iter_mut().flat_map(|(_, _, benchmarks)| benchmarks).collect();
+        adjust(&mut all, options, level);
+    }
+    found
+        .into_iter()
+        .map(|(candidate, pairs, benchmarks)| {
+            suite(candidate, &pairs, benchmarks, inquiry, pairing, options, level)
+        })
+        .collect()
+}
+
+fn benchmark(
+    pair: &Pair<'_>,
+    inquiry: &Inquiry,
+    options: &SpeedupTestOptions,
+    level: ConfidenceLevel,
+) -> Result<SpeedupTestFinding, InquiryError> {
+    let (first, second) = pair.samples();
+    let rules = match options.mode {
+        SpeedupTestMode::Published => Rules::PUBLISHED,
+        SpeedupTestMode::Exact => Rules::OURS,
+    };
+    // All values are positive, so the only refusal of the ratios cannot be.
+    let test = SpeedupTest::with_rules(first, second, rules)
+        .map_err(|source| InquiryError::Suite(crate::SuiteError::Ratio { index: 0, source }))?;
+    let seen = |conclusion: Conclusion| match inquiry.better {
+        Better::Lower => conclusion,
+        Better::Higher => conclusion.exchanged(),
+    };
+    let judged = [
+        mean_seen(&test.mean, first, second, level, seen),
+        median_seen(&test.median, first, second, level, seen),
+    ];
+    let sound = judged[0].caveats.is_empty();
+    let at_risk: [&dyn Fn(Question, Risk) -> Conclusion; 2] =
+        [&|question, risk| seen(test.mean.at_risk(question, risk)), &|question, risk| {
+            seen(test.median.at_risk(question, risk))
+        }];
+    let [mean, median] = std::array::from_fn(|at| {
+        let published = match options.mode {
+            SpeedupTestMode::Exact => None,
+            SpeedupTestMode::Published => {
+                let faster = |risk| at_risk[at](Question::CandidateFaster, risk);
+                Some(match inquiry.confidence {
+                    Some(_) => published::at(level, faster),
+                    None => published::search(faster),
+                })
+            }
+        };
+        let p_values = QUESTIONS.map(|question| concluded(&at_risk[at](question, level.risk())));
+        protocol(&judged[at], published, p_values, inquiry.better)
+    });
+    let by = headline(mean.report.verdict, sound, median.report.verdict);
+    let verdict = match by {
+        Protocol::Mean => mean.report.verdict,
+        Protocol::Median => median.report.verdict,
+    };
+    let probability_faster = test.median.probability_faster();
+    let benchmark = pair.benchmark.to_owned();
+    Ok(SpeedupTestFinding {
+        benchmark,
+        verdict,
+        by,
+        speedups: test.speedups,
+        probability_faster,
+        mean,
+        median,
+    })
+}
+
+fn concluded(conclusion: &Conclusion) -> Option<PValue> {
+    match conclusion.outcome {
+        Outcome::Significant | Outcome::NotSignificant => conclusion.main_test.p_value(),
+        Outcome::CannotConclude { .. } => None,
+    }
+}
+
+fn protocol(
+    judged: &Judged,
+    published: Option<PublishedVerdict>,
+    p_values: [Option<PValue>; 2],
+    better: Better,
+) -> ProtocolFinding {
+    let mut report = judged.report.clone();
+    if better == Better::Higher {
+        report.change_percent = 100.0 * (report.speedup - 1.0);
+    }
+    // The conclusions, and so their caveats, are exchanged already; what stands at an interval names no side.
+    let mut caveats: Vec<Remark> =
+        judged.caveats.iter().chain(&judged.interval_caveats).map(Remark::from).collect();
+    let published = published.map(|published| {
+        if published.no_level_above_half {
+            caveats.push(Remark::from(&Caveat::NoLevelAboveHalf));
+        }
+        let PublishedVerdict { significant, confidence, conclusion, .. } = published;
+        (report.verdict, report.reason) = match (significant, &conclusion.outcome) {
+            (Some(true), _) => (Verdict::Faster, None),
+            (Some(false), _) => (Verdict::NoDifferenceShown, None),
+            (None, Outcome::CannotConclude { reason }) => {
+                (Verdict::NotEnoughData, Some(Reason::new(reason.code(), reason.sentence())))
+            }
+            (None, Outcome::Significant | Outcome::NotSignificant) => (Verdict::NotEnoughData, None),
+        };
+        report.at_level = (&conclusion).into();
+        PublishedFinding { significant, confidence }
+    });
+    ProtocolFinding { report, published, adjusted: None, caveats, p_values }
+}
+
+/// Adjusts the p-values of faster and those of slower, as families of their own: each verdict is at the level for its
+/// question, as it is without adjustment.
+fn adjust(all: &mut [&mut SpeedupTestFinding], options: &SpeedupTestOptions, level: ConfidenceLevel) {
+    let Some(adjustment) = options.adjust else { return };
+    for protocol in [Protocol::Mean, Protocol::Median] {
+        for (at, verdict) in [(0, Verdict::Faster), (1, Verdict::Slower)] {
+            let p_values: Vec<_> = all.iter_mut().map(|one| one.of_mut(protocol).p_values[at]).collect();
+            for (one, adjusted) in all.iter_mut().zip(adjustment.adjust(&p_values)) {
+                let finding = one.of_mut(protocol);
+                let asked = if finding.report.at_level.question == "candidate_slower" { 1 } else { 0 };
+                if let Some(p_value) = adjusted.filter(|_| asked == at) {
+                    let verdict =
+                        if p_value.rejects_at(level.risk()) { verdict } else { Verdict::NoDifferenceShown };
+                    finding.adjusted = Some(Adjusted { p_value: p_value.get(), verdict });
+                }
+            }
+        }
+    }
+}
+
+impl SpeedupTestFinding {
+    /// What a protocol says.
+    pub fn of(&self, protocol: Protocol) -> &ProtocolFinding {
+        match protocol {
+            Protocol::Mean => &self.mean,
+            Protocol::Median => &self.median,
+        }
+    }
+
+    fn of_mut(&mut self, protocol: Protocol) -> &mut ProtocolFinding {
+        match protocol {
+            Protocol::Mean => &mut self.mean,
+            Protocol::Median => &mut self.median,
+        }
+    }
+}
+
+fn suite(
+    candidate: &str,
+    pairs: &[Pair<'_>],
+    benchmarks: Vec<SpeedupTestFinding>,
+    inquiry: &Inquiry,
+    pairing: &Pairing<'_>,
+    options: &SpeedupTestOptions,
+    level: ConfidenceLevel,
+) -> Result<SpeedupTestSuite, InquiryError> {
+    let members: Vec<SuiteMember<'_>> = pairs.iter().map(Pair::member).collect();
+    let mut overall = Vec::new();
+    for summary in Summary::ALL {
+        let Overall { gain, speedup, weights, .. } = Overall::new(&members, summary, &pairing.weights)?;
+        overall.push(OverallFinding { summary, gain, speedup, weights });
+    }
+    let by = [Protocol::Mean, Protocol::Median];
+    let proportions: Result<Vec<_>, _> =
+        by.into_iter().map(|by| proportion(&benchmarks, by, inquiry, options, level)).collect();
+    let (verdict, speedup, interval) = match benchmarks.as_slice() {
+        [only] => {
+            let own = &only.of(only.by).report;
+            let interval = match (only.by, SuiteRatio::new(&members, &pairing.weights)) {
+                (Protocol::Mean, Ok(ratio)) => {
+                    IntervalAnswer::of_ratio(&ratio.interval(level), inquiry.better)
+                }
+                (Protocol::Mean, Err(error)) => IntervalAnswer::missing("no_interval", first_cause(&error)),
+                (Protocol::Median, _) => of_median(&members, level, inquiry.better),
+            };
+            (only.verdict, Some(own.speedup), interval)
+        }
+        _ => of_many(&members, pairing, inquiry, level),
+    };
+    Ok(SpeedupTestSuite {
+        candidate: candidate.to_owned(),
+        verdict,
+        speedup,
+        interval,
+        overall,
+        proportions: proportions?,
+        benchmarks,
+    })
+}
+
+fn of_median(members: &[SuiteMember<'_>], level: ConfidenceLevel, better: Better) -> IntervalAnswer {
+    let ratio = members.first().map(|one| crate::MedianRatio::new(one.baseline, one.candidate));
+    match ratio {
+        Some(Ok(ratio)) => IntervalAnswer::of_ratio(&ratio.interval(level), better),
+        Some(Err(error)) => IntervalAnswer::missing("no_interval", error),
+        None => IntervalAnswer::missing("no_interval", "there is no benchmark"),
+    }
+}
+
+fn of_many(
+    members: &[SuiteMember<'_>],
+    pairing: &Pairing<'_>,
+    inquiry: &Inquiry,
+    level: ConfidenceLevel,
+) -> (Verdict, Option<f64>, IntervalAnswer) {
+    let ratio = match SuiteRatio::new(members, &pairing.weights) {
+        Ok(ratio) => ratio,
+        Err(error) => {
+            return (
+                Verdict::NotEnoughData,
+                None,
+                IntervalAnswer::missing("no_interval", first_cause(&error)),
+            );
+        }
+    };
+    let estimate = ratio.estimate();
+    let (verdict, alternative) = if estimate < 1.0 {
+        (Verdict::Slower, crate::Alternative::Less)
+    } else {
+        (Verdict::Faster, crate::Alternative::Greater)
+    };
+    let significant = ratio.p_value(1.0, alternative).rejects_at(level.risk());
+    let verdict = if significant { verdict } else { Verdict::NoDifferenceShown };
+    (verdict, Some(estimate), IntervalAnswer::of_ratio(&ratio.interval(level), inquiry.better))
+}
+
+/// The innermost cause, which says what to do.
+fn first_cause(error: &SuiteRatioError) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
+fn proportion(
+    benchmarks: &[SpeedupTestFinding],
+    by: Protocol,
+    inquiry: &Inquiry,
+    options: &SpeedupTestOptions,
+    level: ConfidenceLevel,
+) -> Result<ProportionFinding, InquiryError> {
+    let faster = benchmarks.iter().filter(|one| one.of(by).report.verdict == Verdict::Faster).count() as u64;
+    let all = benchmarks.len() as u64;
+    let proportion = Proportion::new(faster, all, inquiry.selection)?;
+    let (estimate, precision) = (proportion.estimate(), options.precision);
+    let interval = |method| IntervalAnswer::new(&proportion.interval(method, level), inquiry.better);
+    // Benchmarks that were chosen say nothing of others; how many to draw is a question for drawn ones.
+    let drawn = match inquiry.selection {
+        Selection::Chosen => Selection::Drawn,
+        drawn @ (Selection::Drawn | Selection::DrawnFromFinite { .. }) => drawn,
+    };
+    let needed = benchmarks_by_wald(estimate, precision, level, drawn)?;
+    Ok(ProportionFinding {
+        by,
+        accelerated: faster,
+        benchmarks: all,
+        estimate,
+        interval: interval(ProportionMethod::WilsonCorrected),
+        recommended: interval(ProportionMethod::recommended(all)),
+        condition_holds: proportion.satisfies_condition(),
+        precision,
+        benchmarks_needed: (needed > 0).then_some(needed),
+        benchmarks_needed_by_wilson: benchmarks_by_wilson(estimate, precision, level, drawn)?,
+    })
+}
+
+impl ProtocolFinding {
+    /// Whether the observed values favour the candidate.
+    pub fn direction(&self) -> Direction {
+        self.report.direction
+    }
+}

@@ -1,0 +1,128 @@
+//! Versions, and what was measured of them.
+
+use super::InquiryError;
+use crate::{Levels, Sample};
+use serde::{Deserialize, Serialize};
+
+/// The most versions of an inquiry: more than anybody compares, few enough to compare each with the baseline.
+pub const MOST_VERSIONS: usize = 256;
+/// The most values of all samples together: 128 MiB of them, held a few times over.
+pub const MOST_VALUES: usize = 16 << 20;
+/// The least value: far below any measurement, and squares of differences in its last digits are still doubles.
+pub(super) const LEAST_VALUE: f64 = 1e-100;
+/// The largest value, likewise: the ratio of any two is a double.
+pub(super) const LARGEST_VALUE: f64 = 1e100;
+
+/// A version with its benchmarks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suite {
+    /// What the version is called.
+    pub version: String,
+    /// Its benchmarks, in the order in which they are to be shown.
+    pub benchmarks: Vec<NamedSample>,
+}
+
+/// The positive values of one benchmark in one version.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedSample {
+    /// What the benchmark is called.
+    pub benchmark: String,
+    /// The values of each run, in order. A run is one execution of the program; several values of one were measured
+    /// inside it.
+    pub runs: Vec<Vec<f64>>,
+}
+
+/// How values became observations that count as independent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Grouping {
+    /// Every run has one value.
+    OneEach,
+    /// The mean of every run.
+    RunMeans,
+    /// The values of the only run.
+    OneRun,
+}
+
+/// A sample that was checked.
+#[derive(Clone, Debug)]
+pub(super) struct Observed<'a> {
+    pub(super) named: &'a NamedSample,
+    /// The observations for methods that know one level.
+    pub(super) sample: Sample,
+    pub(super) grouping: Grouping,
+}
+
+impl Suite {
+    /// A version with one benchmark whose runs gave one value each.
+    pub fn of_one(version: impl Into<String>, benchmark: impl Into<String>, values: Vec<f64>) -> Self {
+        let runs = values.into_iter().map(|value| vec![value]).collect();
+        Self { version: version.into(), benchmarks: vec![NamedSample { benchmark: benchmark.into(), runs }] }
+    }
+}
+
+impl NamedSample {
+    pub(super) fn values(&self) -> impl Iterator<Item = f64> + '_ {
+        self.runs.iter().flatten().copied()
+    }
+
+    /// The observations, if every value is a positive number in range.
+    pub(super) fn observed<'a>(&'a self, version: &str) -> Result<Observed<'a>, InquiryError> {
+        let place = || (version.to_owned(), self.benchmark.clone());
+        if self.runs.is_empty() || self.runs.iter().any(Vec::is_empty) {
+            let (version, benchmark) = place();
+            return Err(InquiryError::NoValues { version, benchmark });
+        }
+        for (index, value) in self.values().enumerate() {
+            let at = index + 1;
+            let (version, benchmark) = place();
+            if !value.is_finite() {
+                return Err(InquiryError::NotFinite { version, benchmark, at, value });
+            }
+            if value <= 0.0 {
+                return Err(InquiryError::NotPositive { version, benchmark, at, value });
+            }
+            if !(LEAST_VALUE..=LARGEST_VALUE).contains(&value) {
+                return Err(InquiryError::OutOfRange { version, benchmark, at, value });
+            }
+        }
+        let (grouping, values) = if self.runs.iter().all(|run| run.len() == 1) {
+            (Grouping::OneEach, self.values().collect())
+        } else if let [only] = self.runs.as_slice() {
+            (Grouping::OneRun, only.clone())
+        } else {
+            let mean = |run: &Vec<f64>| Sample::new(run.clone()).map(|run| run.mean());
+            let means: Result<Vec<f64>, _> = self.runs.iter().map(mean).collect();
+            (Grouping::RunMeans, means.map_err(InquiryError::Sample)?)
+        };
+        let sample = Sample::new(values).map_err(InquiryError::Sample)?;
+        Ok(Observed { named: self, sample, grouping })
+    }
+}
+
+impl Observed<'_> {
+    /// Runs as a level above their values, where there are several of each; else one level.
+    pub(super) fn levels(&self) -> Result<Levels, InquiryError> {
+        let levels = match self.grouping {
+            Grouping::OneEach | Grouping::OneRun => {
+                Levels::balanced(self.sample.in_run_order().to_vec(), &[self.sample.len()])
+            }
+            Grouping::RunMeans => {
+                let counts = self.named.runs.iter().map(Vec::len).collect();
+                Levels::of_counts(self.named.values().collect(), &[counts, vec![self.named.runs.len()]])
+            }
+        };
+        levels.map_err(InquiryError::Levels)
+    }
+
+    /// The samples within which there is a first: the runs' own values, or all runs where each has one.
+    pub(super) fn groups(&self) -> Vec<Sample> {
+        match self.grouping {
+            Grouping::OneEach | Grouping::OneRun => vec![self.sample.clone()],
+            Grouping::RunMeans => {
+                self.named.runs.iter().filter_map(|run| Sample::new(run.clone()).ok()).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Laws of inquiries.
+
+use super::*;
+use crate::study::Verdict;
+use crate::{Adjustment, Decision};
+use proptest::prelude::*;
+
+const BEFORE: [f64; 12] = [2.1, 2.3, 2.2, 2.4, 2.15, 2.25, 2.35, 2.05, 2.28, 2.19, 2.31, 2.11];
+const AFTER: [f64; 12] = [1.1, 1.3, 1.2, 1.4, 1.15, 1.25, 1.35, 1.05, 1.28, 1.19, 1.31, 1.12];
+
+fn methods() -> Vec<Method> {
+    let adjusted = SpeedupTestOptions { adjust: Some(Adjustment::Holm), ..Default::default() };
+    let published = SpeedupTestOptions { mode: SpeedupTestMode::Published, ..Default::default() };
+    let effect = EffectOptions { threshold: 0.01, bootstrap: Some(50), ..Default::default() };
+    vec![
+        Method::SpeedupTest(adjusted),
+        Method::SpeedupTest(published),
+        Method::PerformanceTest(PerformanceTestOptions::default()),
+        Method::Effect(effect),
+        Method::Mixture(MixtureOptions { resamples: 0, ..Default::default() }),
+        Method::SignedRank,
+        Method::Earlier(EarlierOptions::default()),
+        Method::Diagnostics,
+    ]
+}
+
+fn scaled(values: &[f64], factor: f64) -> Vec<f64> {
+    values.iter().map(|value| value * factor).collect()
+}
+
+fn two(before: Vec<f64>, after: Vec<f64>) -> Vec<Suite> {
+    vec![Suite::of_one("before", "sort", before), Suite::of_one("after", "sort", after)]
+}
+
+/// The words that the method ends in.
+fn verdict(answer: &Answer) -> String {
+    match &answer.findings {
+        Findings::SpeedupTest(of) => of[0].verdict.words().to_owned(),
+        Findings::PerformanceTest(of) => of[0].verdict.words().to_owned(),
+        Findings::Effect(of) => of[0].decision.code().to_owned(),
+        Findings::Mixture(of) => format!("{:.6}", of.metrics[0].probability_better.below),
+        Findings::SignedRank(of) => of[0].verdict.words().to_owned(),
+        Findings::Earlier(of) => of[0].benchmarks[0].verdict.words().to_owned(),
+        Findings::Diagnostics(of) => format!("{:?}", of[0].signs),
+    }
+}
+
+#[test]
+fn every_method_says_which_is_faster() {
+    let words: Vec<String> = methods()
+        .into_iter()
+        .map(|method| verdict(&Inquiry::new(two(BEFORE.to_vec(), AFTER.to_vec()), method).answer().unwrap()))
+        .collect();
+    assert_eq!(
+        words,
+        ["faster", "faster", "not enough data", "faster", "1.000000", "faster", "faster", "[]"]
+    );
+}
+
+#[test]
+fn larger_is_better_where_it_is_said() {
+    for method in methods() {
+        let times = Inquiry::new(two(BEFORE.to_vec(), AFTER.to_vec()), method.clone()).answer().unwrap();
+        let rates = two(AFTER.to_vec(), BEFORE.to_vec());
+        let rates = Inquiry { better: Better::Higher, ..Inquiry::new(rates, method) }.answer().unwrap();
+        if !matches!(rates.method.options, Method::Diagnostics) {
+            assert_eq!(verdict(&times), verdict(&rates), "{}", rates.method.name);
+        }
+    }
+}
+
+#[test]
+fn a_unit_changes_no_verdict() {
+    for method in methods() {
+        let answer = |factor: f64| {
+            let suites = two(scaled(&BEFORE, factor), scaled(&AFTER, factor));
+            verdict(&Inquiry::new(suites, method.clone()).answer().unwrap())
+        };
+        for factor in [2_f64.powi(-320), 2_f64.powi(-30), 2_f64.powi(320)] {
+            assert_eq!(answer(factor), answer(1.0), "{} at {factor:e}", method.code());
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_by_name() {
+    let code = |suites: Vec<Suite>| {
+        Inquiry::new(suites, Method::speedup_test()).answer().map_err(|error| error.code()).unwrap_err()
+    };
+    let bad = |value: f64| code(two(BEFORE.to_vec(), vec![1.0, value]));
+    assert_eq!(bad(f64::NAN), "not_finite");
+    assert_eq!(bad(f64::INFINITY), "not_finite");
+    assert_eq!((bad(0.0), bad(-1.0)), ("not_positive", "not_positive"));
+    assert_eq!((bad(1e-300), bad(1e300)), ("out_of_range", "out_of_range"));
+    assert_eq!(code(two(BEFORE.to_vec(), Vec::new())), "no_values");
+    assert_eq!(code(vec![Suite::of_one("a", "x", vec![1.0])]), "too_few_versions");
+    let apart = vec![Suite::of_one("a", "x", vec![1.0]), Suite::of_one("b", "y", vec![1.0])];
+    assert_eq!(code(apart), "nothing_in_common");
+    let twins = vec![Suite::of_one("a", "x", vec![1.0]), Suite::of_one("a", "x", vec![1.0])];
+    assert_eq!(code(twins), "version_twice");
+    let asked = Inquiry::new(two(BEFORE.to_vec(), AFTER.to_vec()), Method::speedup_test());
+    let with = |inquiry: Inquiry| inquiry.answer().unwrap_err().code();
+    assert_eq!(with(Inquiry { confidence: Some(1.0), ..asked.clone() }), "confidence");
+    assert_eq!(with(Inquiry { weights: crate::Weights::Custom(vec![0.0]), ..asked.clone() }), "weight");
+    assert_eq!(with(Inquiry { weights: crate::Weights::Custom(vec![1.0; 2]), ..asked }), "weight_count");
+}
+
+#[test]
+fn a_benchmark_that_a_version_lacks_is_named() {
+    let mut suites = two(BEFORE.to_vec(), AFTER.to_vec());
+    suites[0].benchmarks.push(NamedSample { benchmark: "gzip".to_owned(), runs: vec![vec![1.0]] });
+    let answer = Inquiry::new(suites, Method::speedup_test()).answer().unwrap();
+    assert_eq!(
+        answer.unmatched,
+        [Unmatched { benchmark: "gzip".to_owned(), missing_in: vec!["after".to_owned()] }]
+    );
+    assert!(answer.caveats.iter().any(|caveat| caveat.code == "unmatched_benchmarks"));
+}
+
+#[test]
+fn holm_over_benchmarks_is_never_more_certain() {
+    let suite = |version: &str, values: [&[f64]; 3]| Suite {
+        version: version.to_owned(),
+        benchmarks: values
+            .iter()
+            .enumerate()
+            .map(|(number, values)| NamedSample {
+                benchmark: format!("b{number}"),
+                runs: values.iter().map(|value| vec![*value]).collect(),
+            })
+            .collect(),
+    };
+    let near = scaled(&BEFORE, 0.97);
+    let suites = vec![suite("a", [&BEFORE, &BEFORE, &BEFORE]), suite("b", [&near, &AFTER, &BEFORE])];
+    let options = SpeedupTestOptions { adjust: Some(Adjustment::Holm), ..Default::default() };
+    let answer = Inquiry::new(suites, Method::SpeedupTest(options)).answer().unwrap();
+    let Findings::SpeedupTest(of) = answer.findings else { panic!("another method") };
+    let p = |at: usize| {
+        let mean = &of[0].benchmarks[at].mean;
+        (mean.report.at_level.main_test.p_value.unwrap(), mean.adjusted.unwrap())
+    };
+    let (plain, adjusted) = p(0);
+    // The second of three in order is doubled.
+    assert!((adjusted.p_value - 2.0 * plain).abs() < 1e-15 && plain < 0.06);
+    assert_eq!(p(1).1.verdict, Verdict::Faster);
+}
+
+#[test]
+fn runs_are_a_level_of_the_effect() {
+    let runs =
+        |shift: f64| (0..6).map(|run| scaled(&AFTER[..4], 1.0 + shift + 0.1 * f64::from(run))).collect();
+    let suite = |version: &str, shift: f64| Suite {
+        version: version.to_owned(),
+        benchmarks: vec![NamedSample { benchmark: "sort".to_owned(), runs: runs(shift) }],
+    };
+    let suites = vec![suite("a", 1.0), suite("b", 0.0)];
+    let answer = Inquiry::new(suites.clone(), Method::Effect(EffectOptions::default())).answer().unwrap();
+    let Findings::Effect(of) = answer.findings else { panic!("another method") };
+    assert_eq!(of[0].baseline_levels.levels.len(), 2);
+    assert_eq!(of[0].decision, Decision::Faster);
+    let (lower, upper) = of[0].interval.ends().unwrap();
+    let (below, above) = of[0].time_ratio_interval.ends().unwrap();
+    assert!((lower * above - 1.0).abs() < 1e-12 && (upper * below - 1.0).abs() < 1e-12);
+    let pooled = Inquiry::new(suites, Method::speedup_test()).answer().unwrap();
+    assert!(pooled.caveats.iter().any(|caveat| caveat.code == "run_means"));
+    assert_eq!(pooled.samples[0].n, 6);
+}
+
+#[test]
+fn an_inquiry_is_read_as_it_was_written() {
+    for method in methods() {
+        let inquiry = Inquiry::new(two(BEFORE.to_vec(), AFTER.to_vec()), method);
+        let text = serde_json::to_string(&inquiry).unwrap();
+        assert_eq!(serde_json::from_str::<Inquiry>(&text).unwrap(), inquiry);
+    }
+    let short = r#"{"suites": [], "method": {"kind": "signed_rank"}}"#;
+    assert_eq!(serde_json::from_str::<Inquiry>(short).unwrap(), Inquiry::new(Vec::new(), Method::SignedRank));
+}
+
+/// Samples as they come: few or many runs, ties, constants, any scale, spreads near rounding.
+fn values() -> impl Strategy<Value = Vec<f64>> {
+    let scale = prop::sample::select(vec![1e-300, 1e-100, 1e-60, 1e-9, 1.0, 1e9, 1e60, 1e99, 1e300]);
+    let spread = prop::sample::select(vec![0.0, 1e-15, 1e-9, 0.01, 1.0]);
+    let grid = prop::sample::select(vec![1e-9, 0.25, 1.0]);
+    (scale, spread, grid, prop::collection::vec(0.0..1.0_f64, 1..40)).prop_map(
+        |(scale, spread, grid, units)| {
+            units.iter().map(|unit| scale * (1.0 + spread * (unit / grid).round() * grid)).collect()
+        },
+    )
+}
+
+fn any_value() -> impl Strategy<Value = Vec<f64>> {
+    prop::collection::vec(any::<f64>(), 0..5)
+}
+
+fn finite_numbers(value: &serde_json::Value, at: &str) -> Result<(), String> {
+    match value {
+        serde_json::Value::Object(fields) => {
+            fields.iter().try_for_each(|(name, value)| finite_numbers(value, name))
+        }
+        serde_json::Value::Array(items) => items.iter().try_for_each(|item| finite_numbers(item, at)),
+        // NaN and infinities become null in JSON; these fields have no other reason to be so.
+        serde_json::Value::Null
+            if ["speedup", "mean", "gain", "p_value_faster", "confidence"].contains(&at) =>
+        {
+            Err(at.to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_samples_have_an_answer_or_a_named_refusal(
+        before in values(),
+        after in values(),
+        strange in any_value(),
+        higher: bool,
+        confidence in prop::sample::select(vec![None, Some(1e-9), Some(0.5), Some(0.999_999)]),
+    ) {
+        for method in methods() {
+            let better = if higher { Better::Higher } else { Better::Lower };
+            for suites in [two(before.clone(), after.clone()), two(before.clone(), strange.clone())] {
+                let inquiry = Inquiry { better, confidence, ..Inquiry::new(suites, method.clone()) };
+                match inquiry.answer() {
+                    Ok(answer) => {
+                        for sample in &answer.samples {
+                            prop_assert!(sample.min <= sample.mean * (1.0 + 1e-9), "{sample:?}");
+                        }
+                        let json = serde_json::to_value(&answer).unwrap();
+                        if matches!(method, Method::Effect(_)) {
+                            prop_assert_eq!(finite_numbers(&json["findings"]["of"][0]["time_ratio"], "mean"), Ok(()));
+                        }
+                    }
+                    Err(error) => prop_assert!(!error.code().is_empty() && !error.to_string().is_empty()),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_of_the_versions_turns_every_verdict(
+        before in prop::collection::vec(0.5..1.5_f64, 5..20),
+        after in prop::collection::vec(0.5..1.5_f64, 5..20),
+    ) {
+        let verdict = |suites| {
+            let answer = Inquiry::new(suites, Method::speedup_test()).answer().unwrap();
+            let Findings::SpeedupTest(of) = answer.findings else { panic!("another method") };
+            of[0].verdict
+        };
+        let turned = match verdict(two(after.clone(), before.clone())) {
+            Verdict::Faster => Verdict::Slower,
+            Verdict::Slower => Verdict::Faster,
+            same @ (Verdict::NoDifferenceShown | Verdict::NotEnoughData) => same,
+        };
+        prop_assert_eq!(verdict(two(before, after)), turned);
+    }
+}
