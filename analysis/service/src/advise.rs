@@ -58,17 +58,14 @@ pub(crate) enum Advice {
     },
 }
 
-impl TryFrom<v1::AdviseRequest> for Advice {
-    type Error = Status;
-
-    fn try_from(request: v1::AdviseRequest) -> Result<Self, Status> {
-        let confidence = level(request.confidence)?.unwrap_or(ConfidenceLevel::USUAL);
-        match request.question {
-            None => Err(Status::invalid_argument("question: nothing is asked")),
-            Some(asked::Question::Benchmarks(question)) => benchmarks(&question, confidence),
-            Some(asked::Question::Repetitions(question)) => repetitions(question, confidence),
-            Some(asked::Question::Levels(question)) => levels(question, confidence),
-        }
+/// The advice to a request, made when its turn comes.
+pub(crate) fn advice(request: v1::AdviseRequest) -> Result<Advice, Status> {
+    let confidence = level(request.confidence)?.unwrap_or(ConfidenceLevel::USUAL);
+    match request.question {
+        None => Err(Status::invalid_argument("question: nothing is asked")),
+        Some(asked::Question::Benchmarks(question)) => benchmarks(&question, confidence),
+        Some(asked::Question::Repetitions(question)) => repetitions(question, confidence),
+        Some(asked::Question::Levels(question)) => levels(question, confidence),
     }
 }
 

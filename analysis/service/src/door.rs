@@ -16,6 +16,7 @@ use tonic::transport::Channel;
 use tonic::{Code, Request, Response, Status};
 
 use crate::advise;
+use crate::compare;
 use crate::intake::Intake;
 use crate::turns::Turns;
 use crate::watch;
@@ -51,13 +52,15 @@ impl AnalysisDoor {
         Self { reporter: Reporter { coordinator, turns }, watches: Arc::new(Semaphore::new(MOST_WATCHES)) }
     }
 
-    async fn answer<R, T>(&self, what: &'static str, request: R) -> Result<String, Status>
-    where
-        R: Send + 'static,
-        T: Serialize + TryFrom<R, Error = Status>,
-    {
+    /// An answer to what the request itself brings, as JSON.
+    async fn answer<R: Send + 'static, T: Serialize>(
+        &self,
+        what: &'static str,
+        request: R,
+        answer: fn(R) -> Result<T, Status>,
+    ) -> Result<String, Status> {
         let turn = self.reporter.turns.next().await?;
-        turn.compute(what, move || json(what, &T::try_from(request)?)).await
+        turn.compute(what, move || json(what, &answer(request)?)).await
     }
 }
 
@@ -131,8 +134,16 @@ impl Analysis for AnalysisDoor {
         &self,
         request: Request<v1::AdviseRequest>,
     ) -> Result<Response<v1::AdviseResponse>, Status> {
-        let json = self.answer::<_, advise::Advice>("the advice", request.into_inner()).await?;
+        let json = self.answer("the advice", request.into_inner(), advise::advice).await?;
         Ok(Response::new(v1::AdviseResponse { json }))
+    }
+
+    async fn compare(
+        &self,
+        request: Request<v1::CompareRequest>,
+    ) -> Result<Response<v1::CompareResponse>, Status> {
+        let json = self.answer("the comparison", request.into_inner(), compare::answer).await?;
+        Ok(Response::new(v1::CompareResponse { json }))
     }
 }
 

@@ -5,9 +5,10 @@
 //! ([`start`]). It computes nothing itself: [`speedup_analysis`] does, apart from the event loop and a few at once.
 //!
 //! In reading order: [`routes`] and [`Service`]; `door` (requests and statuses), `intake` (an export becomes a study),
-//! `watch` (reports as observations arrive), `advise`, `turns` (how many compute at once).
+//! `watch` (reports as observations arrive), `compare`, `advise`, `turns` (how many compute at once).
 
 mod advise;
+mod compare;
 mod door;
 mod intake;
 mod service;

@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use speedup_proto::v1::AdviseRequest;
 use speedup_proto::v1::advise_request::{Benchmarks, Levels, Question, Repetitions, repetitions::Goal};
+use speedup_proto::v1::{AdviseRequest, CompareRequest, SampledBenchmark, SampledVersion};
 use tonic::Code;
 
 use crate::coordinator::{Served, serve};
@@ -54,6 +54,48 @@ fn advice() -> impl Strategy<Value = AdviseRequest> {
         .prop_map(|(confidence, question)| AdviseRequest { confidence, question })
 }
 
+fn version() -> impl Strategy<Value = SampledVersion> {
+    let counts = prop_oneof![Just(Vec::new()), vec(any::<u32>(), 0..4), vec(1..3_u32, 0..6)];
+    let benchmark = ("[ab]?", values(), counts);
+    let benchmark = benchmark.prop_map(|(name, values, values_of_runs)| SampledBenchmark {
+        name,
+        values,
+        values_of_runs,
+    });
+    ("[xyz]?", vec(benchmark, 0..3)).prop_map(|(name, benchmarks)| SampledVersion { name, benchmarks })
+}
+
+fn comparison() -> impl Strategy<Value = CompareRequest> {
+    let kinds = ["speedup_test", "performance_test", "effect", "signed_rank", "earlier", "diagnostics"];
+    let method = prop_oneof![
+        4 => prop::sample::select(&kinds[..]).prop_map(|kind| format!("{{\"kind\":\"{kind}\"}}")),
+        1 => Just("{\"kind\":\"mixture\",\"resamples\":0}".to_owned()),
+        1 => ".{0,20}",
+    ];
+    let numbers = (option::of(number()), vec(number(), 0..3), 0..5_i32);
+    let flags = (any::<bool>(), any::<bool>(), prop_oneof![Just(0), any::<u64>()], any::<u64>());
+    (vec(version(), 0..4), method, numbers, flags).prop_map(
+        |(
+            versions,
+            method,
+            (confidence, weights, weighting),
+            (higher_is_better, drawn, population, seed),
+        )| {
+            CompareRequest {
+                versions,
+                method,
+                confidence,
+                higher_is_better,
+                weighting,
+                weights,
+                drawn,
+                population,
+                seed,
+            }
+        },
+    )
+}
+
 fn served() -> (tokio::runtime::Runtime, Served) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let served = runtime.block_on(serve(Vec::new(), None));
@@ -68,6 +110,20 @@ fn any_question_for_advice_is_answered_or_refused() {
             Ok(answer) => {
                 let json: serde_json::Value = serde_json::from_str(&answer.into_inner().json).unwrap();
                 prop_assert!(json["kind"].is_string());
+            }
+            Err(status) => prop_assert_eq!(status.code(), Code::InvalidArgument, "{}", status),
+        }
+    });
+}
+
+#[test]
+fn any_samples_are_compared_or_refused() {
+    let (runtime, served) = served();
+    proptest!(ProptestConfig::with_cases(1_000), |(request in comparison())| {
+        match runtime.block_on(served.client.clone().compare(request)) {
+            Ok(answer) => {
+                let json: serde_json::Value = serde_json::from_str(&answer.into_inner().json).unwrap();
+                prop_assert!(json["findings"]["kind"].is_string());
             }
             Err(status) => prop_assert_eq!(status.code(), Code::InvalidArgument, "{}", status),
         }

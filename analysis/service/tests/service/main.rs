@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something is missing")]
 
 mod advise;
+mod compare;
 mod coordinator;
 mod hostile;
 mod report;
