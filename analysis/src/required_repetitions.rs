@@ -73,6 +73,8 @@ pub enum Assumption {
         /// Runs of the pilot.
         runs: u64,
     },
+    /// The true spread is the one that was given.
+    SpreadGiven,
     /// Runs are independent and identically distributed, those of the pilot and those to come.
     IndependentRuns,
     /// Means are normal.
@@ -106,6 +108,16 @@ pub enum RequiredError {
     /// A pilot without spread says nothing of the spread to come.
     #[error("the pilot's runs do not vary, so nothing can be planned from them\nhint: use a finer clock")]
     ConstantPilot,
+    /// A standard deviation that is none of such a mean.
+    #[error(
+        "a standard deviation of {sd} beside a mean of {mean} is no spread to plan with\nhint: both are in the unit of the values"
+    )]
+    Spread {
+        /// The mean.
+        mean: f64,
+        /// The standard deviation.
+        sd: f64,
+    },
     /// A relative half-width is of positive quantities.
     #[error("a relative precision needs positive observations, and the pilot's least is {0}")]
     NotPositive(f64),
@@ -142,10 +154,16 @@ impl Reach {
 }
 
 impl Assumption {
+    /// Of the spread of a pilot with so many runs; of a spread given without one, if there are none.
+    fn spread(pilot: usize) -> Self {
+        if pilot == 0 { Self::SpreadGiven } else { Self::SpreadOfPilot { runs: pilot as u64 } }
+    }
+
     /// A short name that stays the same between releases.
     pub fn code(self) -> &'static str {
         match self {
             Self::SpreadOfPilot { .. } => "spread_of_pilot",
+            Self::SpreadGiven => "spread_given",
             Self::IndependentRuns => "independent_runs",
             Self::NormalMeans => "normal_means",
             Self::EqualRuns => "equal_runs",
@@ -161,6 +179,7 @@ impl Assumption {
             Self::SpreadOfPilot { runs } => {
                 format!("The true spread is taken to be that of the pilot's {runs} runs.")
             }
+            Self::SpreadGiven => "The true spread is taken to be the one given.".to_owned(),
             Self::IndependentRuns => {
                 "The runs to come are independent and like those of the pilot.".to_owned()
             }
@@ -183,6 +202,20 @@ fn checked_half_width(relative_half_width: f64) -> Result<f64, RequiredError> {
         Ok(relative_half_width)
     } else {
         Err(RequiredError::HalfWidth(relative_half_width))
+    }
+}
+
+/// The spread `sd` as a share of `mean`, both given.
+fn given_spread(mean: f64, sd: f64) -> Result<f64, RequiredError> {
+    if !(mean > 0.0 && mean.is_finite()) {
+        return Err(RequiredError::NotPositive(mean));
+    }
+    let spread = sd / mean;
+    // A spread below rounding, or one that no half-width reaches within the runs that can be counted.
+    if (10.0 * f64::EPSILON..=1e6).contains(&spread) {
+        Ok(spread)
+    } else {
+        Err(RequiredError::Spread { mean, sd })
     }
 }
 

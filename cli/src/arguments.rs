@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::command::{
-    agent, analysis, bench, cancel, coordinator, explain, export, extend, hosts, list, pause, plan, report,
-    resume, run, samples, submit, test, wait, watch,
+    agent, analysis, bench, cancel, compare, coordinator, explain, export, extend, hosts, list, pause, plan,
+    report, resume, run, samples, submit, test, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -58,6 +58,7 @@ pub(crate) enum Verb {
     Report(report::Arguments),
     Export(export::Arguments),
     Test(test::Arguments),
+    Compare(Box<compare::Arguments>),
     #[command(subcommand)]
     Samples(samples::Verb),
 }
@@ -78,6 +79,26 @@ pub(crate) struct OutputArgument {
     /// How to print the answer
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     pub(crate) output: Output,
+}
+
+/// How data is printed that is rows as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// For people.
+    #[default]
+    Table,
+    /// For machines: one JSON value on standard output.
+    Json,
+    /// For spreadsheets: comma-separated values with a header line.
+    Csv,
+}
+
+/// The choice between them.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct FormArgument {
+    /// How to print the answer
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    pub(crate) output: Form,
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ pub(crate) mod agent;
 pub(crate) mod analysis;
 pub(crate) mod bench;
 pub(crate) mod cancel;
+pub(crate) mod compare;
 pub(crate) mod coordinator;
 pub(crate) mod explain;
 pub(crate) mod export;
@@ -50,6 +51,7 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Plan(verb) => plan::execute(verb, console),
         Verb::Bench(arguments) => block_on(bench::execute(arguments, console)),
         Verb::Samples(verb) => samples::execute(&verb, console),
+        Verb::Compare(arguments) => compare::execute(&arguments, console),
         Verb::Test(arguments) => test::execute(&arguments, console),
         Verb::Run(arguments) => block_on(run::execute(arguments, console)),
         Verb::Coordinator(verb) => block_on(coordinator::execute(verb, console)),

@@ -65,3 +65,118 @@ fn what_is_no_fraction_is_refused() {
         assert!(said.starts_with("error: ") && !said.contains("panicked"), "{said}");
     }
 }
+
+/// `speedup samples` with any of its verbs.
+fn samples(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_speedup"));
+    command.arg("samples").args(arguments).current_dir(examples()).output().expect("the command")
+}
+
+fn examples() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples")
+}
+
+fn answer(arguments: &[&str]) -> Value {
+    let output = samples(&[arguments, &["--output", "json"]].concat());
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("one JSON value")
+}
+
+#[test]
+fn runs_from_a_mean_and_its_spread_are_those_of_the_formulas() {
+    let given = ["repetitions", "--mean", "2.1", "--sd", "0.08", "--speedup", "1.02", "--power", "0.9"];
+    let answer = answer(&[&given[..], &["--run-time", "36", "--hosts", "10"]].concat());
+    let plans = answer["plans"].as_array().expect("plans");
+    let runs: Vec<(&str, &Value)> =
+        plans.iter().map(|plan| (plan["goal"].as_str().expect("a goal"), &plan["runs_each"])).collect();
+    // t₅₈(0.975)·0.0381/√59 = 0.00993 and t₅₇(0.975)·0.0381/√58 = 0.01002.
+    assert_eq!(runs[0], ("precision of the mean", &59.into()));
+    assert_eq!(runs.len(), 3);
+    // 59 runs on ten hosts are six rounds of 36 seconds.
+    assert_eq!(plans[0]["effort"]["hours"], 0.06);
+    assert_eq!(plans[1]["effort"]["runs"].as_u64(), plans[1]["runs_each"].as_u64().map(|each| 2 * each));
+    assert!(answer["caveats"].as_array().expect("caveats").iter().any(|one| one["code"] == "spread_given"));
+}
+
+#[test]
+fn runs_from_a_pilot_are_for_every_goal() {
+    let pilot = ["repetitions", "compare/before.csv", "compare/after.csv", "--benchmark", "sort"];
+    let given = answer(&[&pilot[..], &["--speedup", "1.05"]].concat());
+    let plans = given["plans"].as_array().expect("plans");
+    assert_eq!(plans.len(), 5);
+    for plan in plans {
+        assert!(plan["runs_each"].is_u64() != plan["reason"].is_object(), "{plan}");
+        assert!(plan["method"].as_str().is_some_and(|method| method.starts_with("runs for ")), "{plan}");
+    }
+    // A wider interval takes no more runs.
+    let wider = answer(&[&pilot[..], &["--half-width", "5%"]].concat());
+    assert!(wider["plans"][0]["runs_each"].as_u64() <= plans[0]["runs_each"].as_u64());
+    let csv = samples(&[&pilot[..], &["--output", "csv"]].concat()).stdout;
+    assert!(String::from_utf8_lossy(&csv).starts_with("goal,runs_each,pilot_runs,runs,reason,method\n"));
+}
+
+#[test]
+fn levels_are_repeated_as_the_formula_has_it() {
+    let given = ["levels", "--mean", "10", "--variances", "4,1,0.25", "--costs", "2,30", "--budget", "500"];
+    let answer_of_budget = answer(&given);
+    let repetitions: Vec<u64> = answer_of_budget["levels"]
+        .as_array()
+        .expect("levels")
+        .iter()
+        .map(|level| level["repetitions"].as_u64().expect("a count"))
+        .collect();
+    // √(2·4/1) and √(30/2·1/0.25), rounded up; 3·8 + 2·8 + 30 = 70 measurements a unit of the highest level.
+    assert_eq!(repetitions, [3, 8, 7]);
+    assert_eq!(answer_of_budget["within_budget"]["cost"], 490.0);
+    assert_eq!(answer_of_budget["within_budget"]["one_level"]["repetitions"], 15);
+    // The same budget in hours.
+    let timed = [&given[..7], &["--hours", "1", "--measurement-time", "7.2"]].concat();
+    let timed = answer(&timed);
+    assert_eq!(timed["within_budget"], answer_of_budget["within_budget"]);
+    assert_eq!(timed["hours"], 490.0 * 7.2 / 3600.0);
+    let pilot = answer(&["levels", "compare/before.csv", "--benchmark", "sort", "--costs", "5"]);
+    assert_eq!(pilot["levels"][0]["repetitions"], 3);
+    assert_eq!(pilot["levels"][1]["repetitions"], Value::Null);
+}
+
+#[test]
+fn what_cannot_be_planned_is_refused() {
+    let moments = ["repetitions", "--mean", "2", "--sd", "0.1"];
+    let with = |more: &[&'static str]| [&moments[..], more].concat();
+    let levels = ["levels", "--mean", "2", "--variances", "1,1"];
+    let of_levels = |more: &[&'static str]| [&levels[..], more].concat();
+    for arguments in [
+        vec!["repetitions"],
+        vec!["repetitions", "--mean", "2"],
+        vec!["repetitions", "--mean", "0", "--sd", "1"],
+        vec!["repetitions", "--mean", "NaN", "--sd", "1"],
+        vec!["repetitions", "--mean", "2", "--sd", "0"],
+        vec!["repetitions", "--mean", "2", "--sd", "inf"],
+        vec!["repetitions", "--mean", "1e-300", "--sd", "1e300"],
+        vec!["repetitions", "missing.txt"],
+        vec!["repetitions", "compare/before.csv"],
+        vec!["repetitions", "compare/before.csv", "--benchmark", "nothing"],
+        with(&["--half-width", "0"]),
+        with(&["--half-width", "NaN"]),
+        with(&["--speedup", "1"]),
+        with(&["--speedup", "NaN"]),
+        with(&["--speedup", "1.1", "--power", "1"]),
+        with(&["--confidence", "1"]),
+        with(&["--run-time", "0"]),
+        with(&["--hosts", "0"]),
+        vec!["levels", "--costs", "1"],
+        of_levels(&["--costs", "-1"]),
+        of_levels(&["--costs", "1,2,3"]),
+        of_levels(&["--costs", "NaN"]),
+        of_levels(&["--costs", "1", "--budget", "1"]),
+        of_levels(&["--costs", "1", "--budget", "NaN"]),
+        of_levels(&["--costs", "1", "--hours", "1", "--measurement-time", "0"]),
+        vec!["levels", "--mean", "2", "--variances", "0,0", "--costs", "1"],
+        vec!["levels", "--mean", "NaN", "--variances", "1,1", "--costs", "1"],
+    ] {
+        let output = samples(&arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.starts_with("error: ") && !said.contains("panicked"), "{arguments:?}: {said}");
+    }
+}

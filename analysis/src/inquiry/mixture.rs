@@ -11,6 +11,7 @@ use crate::{ConfidenceLevel, GoodnessOfFit, Mixture, MixtureFit, Sample};
 use rand_chacha::rand_core::Rng as _;
 use serde::Serialize;
 use speedup_core::seed::Seed;
+use std::collections::BTreeMap;
 
 /// The mixtures, and versions beside each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -109,11 +110,12 @@ pub(super) fn find(
         }
         fitted.push(own);
     }
-    let named = |version: usize, name: &str| fitted[version].iter().find(|one| one.benchmark == name);
+    let by_name: Vec<BTreeMap<&str, &Fitted<'_>>> =
+        fitted.iter().map(|own| own.iter().map(|one| (one.benchmark, one)).collect()).collect();
     let mut metrics = Vec::new();
     let mut shortest = Vec::new();
     for name in &pairing.benchmarks {
-        let all: Vec<&Fitted<'_>> = (0..fitted.len()).filter_map(|version| named(version, name)).collect();
+        let all: Vec<&Fitted<'_>> = by_name.iter().filter_map(|own| own.get(name).copied()).collect();
         if all.len() < 2 {
             continue;
         }

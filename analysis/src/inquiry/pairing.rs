@@ -5,6 +5,9 @@ use super::{Better, Inquiry, InquiryError, Method, Remark, Unmatched};
 use crate::{Sample, SuiteMember, Weights};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A range of fewer than a few thousand steps of the floating-point grid is mostly rounding.
+const ROUNDING: f64 = 4096.0 * f64::EPSILON;
+
 /// The samples, checked, by version and benchmark.
 pub(super) struct Pairing<'a> {
     /// The versions, the baseline first.
@@ -113,6 +116,23 @@ impl<'a> Pairing<'a> {
                  method keeps runs and values apart.",
             ));
         }
+        let samples = || self.samples.iter().flatten().map(|one| &one.sample);
+        if samples().any(|sample| sample.len() > 1 && sample.is_constant()) {
+            remarks.push(Remark::new(
+                "all_equal",
+                "All values of some sample are equal, so it says nothing of how much they vary: use a finer clock or a \
+                 longer run.",
+            ));
+        }
+        let is_rounding =
+            |sample: &Sample| !sample.is_constant() && sample.max() - sample.min() <= ROUNDING * sample.max();
+        if samples().any(is_rounding) {
+            remarks.push(Remark::new(
+                "spread_of_rounding",
+                "The values of some sample differ in their last digits only, so what is said of them is said of rounding: \
+                 subtract what is common before recording.",
+            ));
+        }
         if !self.unmatched.is_empty() {
             let names: Vec<&str> = self.unmatched.iter().map(|one| one.benchmark.as_str()).collect();
             remarks.push(Remark::new(
@@ -197,7 +217,8 @@ fn weights(inquiry: &Inquiry, benchmarks: &[&str]) -> Result<Weights, InquiryErr
                 let benchmark = own[index].benchmark.clone();
                 return Err(InquiryError::Weight { benchmark, weight: given[index] });
             }
-            let kept = own.iter().zip(given).filter(|(one, _)| benchmarks.contains(&one.benchmark.as_str()));
+            let matched: BTreeSet<&str> = benchmarks.iter().copied().collect();
+            let kept = own.iter().zip(given).filter(|(one, _)| matched.contains(one.benchmark.as_str()));
             Ok(Weights::Custom(kept.map(|(_, weight)| *weight).collect()))
         }
     }

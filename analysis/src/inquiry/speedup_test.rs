@@ -264,8 +264,13 @@ fn adjust(all: &mut [&mut SpeedupTestFinding], options: &SpeedupTestOptions, lev
                 let finding = one.of_mut(protocol);
                 let asked = if finding.report.at_level.question == "candidate_slower" { 1 } else { 0 };
                 if let Some(p_value) = adjusted.filter(|_| asked == at) {
-                    let verdict =
-                        if p_value.rejects_at(level.risk()) { verdict } else { Verdict::NoDifferenceShown };
+                    let verdict = match finding.report.verdict {
+                        _ if p_value.rejects_at(level.risk()) => verdict,
+                        Verdict::NotEnoughData => Verdict::NotEnoughData,
+                        Verdict::Faster | Verdict::Slower | Verdict::NoDifferenceShown => {
+                            Verdict::NoDifferenceShown
+                        }
+                    };
                     finding.adjusted = Some(Adjusted { p_value: p_value.get(), verdict });
                 }
             }

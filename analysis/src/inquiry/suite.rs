@@ -34,6 +34,10 @@ pub struct NamedSample {
     pub runs: Vec<Vec<f64>>,
 }
 
+fn is_in_range(value: f64) -> bool {
+    (LEAST_VALUE..=LARGEST_VALUE).contains(&value)
+}
+
 /// How values became observations that count as independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Grouping {
@@ -63,6 +67,23 @@ impl Suite {
 }
 
 impl NamedSample {
+    /// The observations for methods that know one level: the values of runs with one each, or of the only run; else the
+    /// means of the runs, since values of one run depend on each other.
+    ///
+    /// # Errors
+    /// [`InquiryError`] for values that are not positive or out of range, or none at all.
+    pub fn sample(&self) -> Result<Sample, InquiryError> {
+        self.observed("the pilot").map(|observed| observed.sample)
+    }
+
+    /// The values with runs as a level above them; one level where each run has one value, or there is one run.
+    ///
+    /// # Errors
+    /// [`InquiryError`] for values that are not positive or out of range, or none at all.
+    pub fn levels(&self) -> Result<Levels, InquiryError> {
+        self.observed("the pilot")?.levels()
+    }
+
     pub(super) fn values(&self) -> impl Iterator<Item = f64> + '_ {
         self.runs.iter().flatten().copied()
     }
@@ -74,18 +95,15 @@ impl NamedSample {
             let (version, benchmark) = place();
             return Err(InquiryError::NoValues { version, benchmark });
         }
-        for (index, value) in self.values().enumerate() {
-            let at = index + 1;
+        if let Some((at, value)) = (1..).zip(self.values()).find(|(_, value)| !is_in_range(*value)) {
             let (version, benchmark) = place();
-            if !value.is_finite() {
-                return Err(InquiryError::NotFinite { version, benchmark, at, value });
-            }
-            if value <= 0.0 {
-                return Err(InquiryError::NotPositive { version, benchmark, at, value });
-            }
-            if !(LEAST_VALUE..=LARGEST_VALUE).contains(&value) {
-                return Err(InquiryError::OutOfRange { version, benchmark, at, value });
-            }
+            return Err(if !value.is_finite() {
+                InquiryError::NotFinite { version, benchmark, at, value }
+            } else if value <= 0.0 {
+                InquiryError::NotPositive { version, benchmark, at, value }
+            } else {
+                InquiryError::OutOfRange { version, benchmark, at, value }
+            });
         }
         let (grouping, values) = if self.runs.iter().all(|run| run.len() == 1) {
             (Grouping::OneEach, self.values().collect())

@@ -1,6 +1,6 @@
 //! Runs to find a speedup.
 
-use super::{Assumption, Reach, RequiredError, RequiredRuns, relative_spread};
+use super::{Assumption, Reach, RequiredError, RequiredRuns, given_spread, relative_spread};
 use crate::distribution::{Tails, normal};
 use crate::mean_ratio::require_positive;
 use crate::power::{Group, PowerError, Rejections, WelchPower};
@@ -79,6 +79,14 @@ impl WelchDetection {
         })
     }
 
+    /// A mean and a standard deviation of the baseline that are known from elsewhere, in one unit.
+    ///
+    /// # Errors
+    /// [`RequiredError`] for a mean that is not positive, or a standard deviation that is none of it.
+    pub fn of_moments(mean: f64, sd: f64) -> Result<Self, RequiredError> {
+        Ok(Self { baseline_spread: given_spread(mean, sd)?, candidate_spread: None, pilot: 0 })
+    }
+
     /// The power of `runs` ≥ 2 runs of each version.
     ///
     /// # Errors
@@ -112,7 +120,7 @@ impl WelchDetection {
         let enough = |n| self.power_of(n, goal).is_ok_and(|power| power >= goal.power);
         let needed = monotone_root::least_whole(2, limit, enough);
         let mut assumptions = vec![
-            Assumption::SpreadOfPilot { runs: self.pilot as u64 },
+            Assumption::spread(self.pilot),
             Assumption::IndependentRuns,
             Assumption::NormalMeans,
             Assumption::EqualRuns,

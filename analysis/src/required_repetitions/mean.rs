@@ -1,6 +1,8 @@
 //! Runs for an interval of the mean.
 
-use super::{Assumption, Reach, RequiredError, RequiredRuns, checked_half_width, relative_spread};
+use super::{
+    Assumption, Reach, RequiredError, RequiredRuns, checked_half_width, given_spread, relative_spread,
+};
 use crate::distribution::student_t;
 use crate::{ConfidenceLevel, Sample, monotone_root};
 use serde::Serialize;
@@ -22,6 +24,14 @@ impl MeanPrecision {
     /// [`RequiredError`] for pilots of one run, without spread, or with observations that are not positive.
     pub fn new(pilot: &Sample) -> Result<Self, RequiredError> {
         Ok(Self { relative_spread: relative_spread(pilot)?, pilot: pilot.len() })
+    }
+
+    /// A mean and a standard deviation that are known from elsewhere, in one unit.
+    ///
+    /// # Errors
+    /// [`RequiredError`] for a mean that is not positive, or a standard deviation that is none of it.
+    pub fn of_moments(mean: f64, sd: f64) -> Result<Self, RequiredError> {
+        Ok(Self { relative_spread: given_spread(mean, sd)?, pilot: 0 })
     }
 
     /// The half-width, as a share of the mean, of the t interval from `runs` ≥ 2 runs with this spread.
@@ -50,7 +60,7 @@ impl MeanPrecision {
             level,
             power: None,
             assumptions: vec![
-                Assumption::SpreadOfPilot { runs: self.pilot as u64 },
+                Assumption::spread(self.pilot),
                 Assumption::IndependentRuns,
                 Assumption::NormalMeans,
             ],

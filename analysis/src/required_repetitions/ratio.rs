@@ -1,6 +1,8 @@
 //! Runs for an interval of the speedup of the mean.
 
-use super::{Assumption, Reach, RequiredError, RequiredRuns, checked_half_width, relative_spread};
+use super::{
+    Assumption, Reach, RequiredError, RequiredRuns, checked_half_width, given_spread, relative_spread,
+};
 use crate::distribution::student_t;
 use crate::mean_ratio::require_positive;
 use crate::{ConfidenceLevel, Sample, monotone_root};
@@ -35,6 +37,15 @@ impl RatioPrecision {
         Ok(Self { baseline_spread, candidate_spread, pilot: baseline.len().min(candidate.len()) })
     }
 
+    /// A mean and a standard deviation that are known from elsewhere, the relative spread of both versions.
+    ///
+    /// # Errors
+    /// [`RequiredError`] for a mean that is not positive, or a standard deviation that is none of it.
+    pub fn of_moments(mean: f64, sd: f64) -> Result<Self, RequiredError> {
+        let spread = given_spread(mean, sd)?;
+        Ok(Self { baseline_spread: spread, candidate_spread: spread, pilot: 0 })
+    }
+
     /// Half the width of [`crate::MeanRatio`]'s interval from `runs` ≥ 2 runs of each version, as a share of the
     /// ratio: t√(a + b − t²ab)/(1 − t²b), a and b the squared relative errors; infinite while it has no ends.
     pub fn relative_half_width(&self, runs: u64, level: ConfidenceLevel) -> f64 {
@@ -67,7 +78,7 @@ impl RatioPrecision {
             level,
             power: None,
             assumptions: vec![
-                Assumption::SpreadOfPilot { runs: self.pilot as u64 },
+                Assumption::spread(self.pilot),
                 Assumption::IndependentRuns,
                 Assumption::NormalMeans,
                 Assumption::EqualRuns,

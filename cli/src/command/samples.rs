@@ -1,6 +1,9 @@
 //! `speedup samples`: how many observations a question takes, before anything runs.
 
 mod benchmarks;
+mod levels;
+mod pilot;
+mod repetitions;
 
 use clap::Subcommand;
 
@@ -12,10 +15,14 @@ use crate::failure::Failure;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Benchmarks(benchmarks::Arguments),
+    Repetitions(repetitions::Arguments),
+    Levels(levels::Arguments),
 }
 
 pub(super) fn execute(verb: &Verb, console: &Console) -> Result<Exit, Failure> {
     match verb {
         Verb::Benchmarks(arguments) => benchmarks::execute(arguments, console),
+        Verb::Repetitions(arguments) => repetitions::execute(arguments, console),
+        Verb::Levels(arguments) => levels::execute(arguments, console),
     }
 }

@@ -1,0 +1,187 @@
+//! `speedup compare`: any of the methods on sample files, whatever tool wrote them.
+//!
+//! In reading order: [`Arguments`]; `method` (the choice of the method and the options that belong to it).
+
+mod method;
+
+use std::path::PathBuf;
+
+use anyhow::{Error, anyhow};
+use clap::Args;
+use serde::Serialize;
+use speedup_analysis::inquiry::{Answer, Better, Inquiry, InquiryError};
+use speedup_analysis::{ConfidenceLevel, Selection, Weights};
+use speedup_core::seed::Seed;
+use speedup_formats::{Columns, Format};
+
+use super::{print, print_json};
+use crate::arguments::{Form, FormArgument};
+use crate::compare::rows;
+use crate::compare::shown::shown;
+use crate::compare::source::{Reading, Source};
+use crate::compare::versions::Versions;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::fraction;
+use crate::plan_source::drawn_seed;
+
+/// Compares samples in files by any method: numbers one a line, tables, and what other benchmark tools write
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  speedup compare before.txt after.txt\n  \
+    speedup compare hyperfine.json --baseline 'sort words' --method mixture --seed 1\n  \
+    speedup compare before.json after.json --method effect --threshold 1% --bootstrap 1000\n  \
+    speedup compare table.csv --column seconds --version-column build --benchmark-column name --adjust holm\n\n\
+    Each file is a version, the first the baseline; of one file the versions inside are compared: hyperfine's commands, \
+    ReBench's executors, criterion's baselines, or those of a version column. Benchmarks are matched by name. Methods and \
+    their JSON are described in docs/compare.md.")]
+pub(crate) struct Arguments {
+    /// The files, the baseline first; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    method: method::Choice,
+    /// The confidence level of tests and intervals, as 0.95; the published mode searches for the best one without it
+    #[arg(long, value_name = "LEVEL", value_parser = fraction::confidence_level)]
+    confidence: Option<ConfidenceLevel>,
+    /// All randomness comes from here; drawn, and printed, when absent
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Larger values are better, as of rates and scores
+    #[arg(long)]
+    higher_is_better: bool,
+    /// What each benchmark counts in overall numbers: equal, fraction (its share of the baseline's time), or one weight for
+    /// each benchmark of the baseline, as 2,1,0.5
+    #[arg(long, value_name = "WEIGHTS", default_value = "equal", value_parser = weights)]
+    weights: Weights,
+    /// The benchmarks were drawn at random, so that a proportion of them speaks of other programs too
+    #[arg(long)]
+    drawn: bool,
+    /// From how many benchmarks they were drawn, without replacement
+    #[arg(long, value_name = "N", requires = "drawn", value_parser = clap::value_parser!(u64).range(1..))]
+    population: Option<u64>,
+    /// The metric, where files have several; wall without it
+    #[arg(long, value_name = "NAME")]
+    metric: Option<String>,
+    /// The version that the others are compared with; the first without it
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
+    /// The format of the files, if it cannot be told from their contents
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// The column of the values in tables and JSON lines; value without it
+    #[arg(long, value_name = "NAME")]
+    column: Option<String>,
+    /// The column of the benchmark; benchmark without it
+    #[arg(long, value_name = "NAME")]
+    benchmark_column: Option<String>,
+    /// The column of the version; version without it
+    #[arg(long, value_name = "NAME")]
+    version_column: Option<String>,
+    /// The column of what the values of one run have in common; run without it
+    #[arg(long, value_name = "NAME")]
+    run_column: Option<String>,
+    #[command(flatten)]
+    output: FormArgument,
+}
+
+/// The answer with what only the files tell.
+#[derive(Serialize)]
+struct Printed<'a> {
+    #[serde(flatten)]
+    answer: &'a Answer,
+    metric: &'a str,
+    /// Empty for numbers alone.
+    unit: String,
+    files: Vec<&'a str>,
+}
+
+/// `equal`, `fraction`, or numbers.
+fn weights(text: &str) -> Result<Weights, String> {
+    match text {
+        "equal" => Ok(Weights::Equal),
+        "fraction" => Ok(Weights::Fraction),
+        list => {
+            let weights: Result<Vec<f64>, _> = list.split(',').map(|weight| weight.trim().parse()).collect();
+            weights
+                .map(Weights::Custom)
+                .map_err(|_| "weights are equal, fraction, or numbers separated by commas".to_owned())
+        }
+    }
+}
+
+pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
+    let method = arguments.method.method()?;
+    let sources = arguments.sources(console)?;
+    let versions = Versions::new(&sources, arguments.metric.as_deref(), arguments.baseline.as_deref());
+    let mut versions = versions.map_err(|error| {
+        let hint = error.hint();
+        Failure::usage(Error::new(error).context("cannot compare the files")).hint_if(hint)
+    })?;
+    let better = if arguments.higher_is_better { Better::Higher } else { Better::Lower };
+    let inquiry = Inquiry {
+        suites: std::mem::take(&mut versions.suites),
+        method,
+        confidence: arguments.confidence.map(ConfidenceLevel::get),
+        better,
+        weights: arguments.weights.clone(),
+        selection: arguments.selection(),
+        seed: arguments.seed.map_or_else(drawn_seed, Seed),
+    };
+    let answer = inquiry.answer().map_err(|error| refused(&error, &inquiry))?;
+    match arguments.output.output {
+        Form::Table => print(console, &shown(&answer, &versions, console.out))?,
+        Form::Json => print_json(console, &arguments.printed(&answer, &versions, &sources))?,
+        Form::Csv => {
+            // Rows have no place for it, and without it nobody makes them again.
+            if let Some(seed) = answer.seed {
+                console.talk(format_args!("seed {seed}"));
+            }
+            print(console, &rows::sheet(&answer.findings).csv()?)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn refused(error: &InquiryError, inquiry: &Inquiry) -> Failure {
+    let text = error.to_string();
+    let (said, hint) = match text.split_once("\nhint: ") {
+        Some((said, hint)) => (said.to_owned(), Some(hint.to_owned())),
+        None => (text, None),
+    };
+    let cause = std::error::Error::source(error).map_or(said.clone(), |source| format!("{said}: {source}"));
+    Failure::usage(anyhow!(cause).context(format!("cannot answer by {}", inquiry.method.name())))
+        .hint_if(hint)
+}
+
+impl Arguments {
+    fn sources(&self, console: &Console) -> Result<Vec<Source>, Failure> {
+        let usual = Columns::default();
+        let columns = Columns {
+            benchmark: self.benchmark_column.as_deref().unwrap_or(usual.benchmark),
+            version: self.version_column.as_deref().unwrap_or(usual.version),
+            run: self.run_column.as_deref().unwrap_or(usual.run),
+            values: self.column.as_deref().map_or(usual.values, |column| vec![column]),
+            ..Columns::default()
+        };
+        let reading = Reading { format: self.format, columns };
+        self.files.iter().map(|path| Source::read(path, &reading, console)).collect()
+    }
+
+    fn selection(&self) -> Selection {
+        match (self.drawn, self.population) {
+            (true, Some(size)) => Selection::DrawnFromFinite { size },
+            (true, None) => Selection::Drawn,
+            (false, _) => Selection::Chosen,
+        }
+    }
+
+    fn printed<'a>(&self, answer: &'a Answer, versions: &'a Versions, sources: &'a [Source]) -> Printed<'a> {
+        Printed {
+            answer,
+            metric: &versions.metric,
+            unit: versions.unit.to_string(),
+            files: sources.iter().map(|source| source.name.as_str()).collect(),
+        }
+    }
+}

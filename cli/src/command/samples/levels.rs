@@ -1,0 +1,240 @@
+//! `speedup samples levels`: how often to repeat each level of an experiment, so that a given time buys the most precise
+//! mean.
+
+use anyhow::{Error, anyhow};
+use clap::Args;
+use serde::Serialize;
+use speedup_analysis::study::count::percent;
+use speedup_analysis::{
+    BudgetedPlan, ConfidenceLevel, Costs, OneLevelDesign, PlanError, RandomEffects, RepetitionPlan, Reshaped,
+    VarianceComponents,
+};
+
+use super::pilot::PilotArguments;
+use crate::arguments::{Form, FormArgument};
+use crate::command::{print, print_json};
+use crate::compare::sheet::{Cell, Sheet, number, significant};
+use crate::console::{Console, Paint};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::fraction;
+
+/// The version of the JSON value; it changes when a field changes its name or meaning.
+const SCHEMA_VERSION: u32 = 1;
+/// Seconds of an hour.
+const HOUR_S: f64 = 3600.0;
+
+/// How often to repeat each level: values in a run, runs, and what is above them
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  speedup samples levels --mean 10 --variances 4,1,0.25 --costs 2,30 --budget 500\n  \
+    speedup samples levels pilot.json --costs 5 --hours 2 --measurement-time 0.4\n\n\
+    Levels are given the lowest first: values within a run, then runs. Costs are counted in measurements, one fewer than \
+    there are levels: what one more unit above a level takes besides its members, as the warm-up of one more run."
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pilot: PilotArguments,
+    /// The mean, instead of a pilot; 1 makes the half-width relative to nothing else
+    #[arg(long, value_name = "MEAN", requires = "variances", conflicts_with = "files")]
+    mean: Option<f64>,
+    /// The variance T² of each level, instead of a pilot, the lowest first, separated by commas
+    #[arg(
+        long,
+        value_name = "T2",
+        value_delimiter = ',',
+        requires = "mean",
+        conflicts_with = "files",
+        allow_negative_numbers = true
+    )]
+    variances: Vec<f64>,
+    /// What one more unit above each level but the highest costs, in measurements, separated by commas
+    #[arg(long, value_name = "COSTS", value_delimiter = ',', required = true, allow_negative_numbers = true)]
+    costs: Vec<f64>,
+    /// How many measurements there is time for
+    #[arg(long, value_name = "MEASUREMENTS", conflicts_with = "hours")]
+    budget: Option<f64>,
+    /// How many hours there are
+    #[arg(long, value_name = "HOURS", requires = "measurement_time")]
+    hours: Option<f64>,
+    /// How long a measurement takes, in seconds
+    #[arg(long, value_name = "SECONDS")]
+    measurement_time: Option<f64>,
+    /// The confidence level of the interval
+    #[arg(long, value_name = "LEVEL", default_value = "0.95", value_parser = fraction::confidence_level)]
+    confidence: ConfidenceLevel,
+    #[command(flatten)]
+    output: FormArgument,
+}
+
+#[derive(Debug, Serialize)]
+struct Answer {
+    schema_version: u32,
+    method: &'static str,
+    confidence: ConfidenceLevel,
+    mean: f64,
+    levels: Vec<Level>,
+    /// The level that is repeated as often as time allows.
+    highest: usize,
+    /// Measurements that there is time for.
+    budget: Option<f64>,
+    within_budget: Option<BudgetedPlan>,
+    /// Hours that the two designs take, where the time of a measurement is known.
+    hours: Option<f64>,
+    one_level_hours: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Level {
+    level: usize,
+    /// T², not below 0.
+    variance: f64,
+    cost: Option<f64>,
+    /// By 004's eq. 14, before rounding; absent where the level is executed once, or as often as time allows.
+    unrounded: Option<f64>,
+    /// Absent for the highest level, unless there is a budget.
+    repetitions: Option<u64>,
+}
+
+const METHOD: &str = "optimal repetitions of each level (Kalibera and Jones 2012, eq. 14)";
+
+pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
+    let answer = arguments.answer(console)?;
+    match arguments.output.output {
+        Form::Table => print(console, &shown(&answer, console.out))?,
+        Form::Json => print_json(console, &answer)?,
+        Form::Csv => print(console, &sheet(&answer).csv()?)?,
+    }
+    Ok(Exit::Done)
+}
+
+impl Arguments {
+    fn answer(&self, console: &Console) -> Result<Answer, Failure> {
+        let refused = |error: PlanError| Failure::usage(Error::new(error).context("cannot plan repetitions"));
+        let (mean, variances) = self.components(console)?;
+        let components = VarianceComponents::new(mean, variances.clone()).map_err(refused)?;
+        let costs = Costs::new(self.costs.clone()).map_err(refused)?;
+        let plan = RepetitionPlan::new(components, costs).map_err(refused)?;
+        let budget = self.budget_in_measurements()?;
+        let within =
+            budget.map(|budget| plan.within(budget, self.confidence)).transpose().map_err(refused)?;
+        let hours = |cost: f64| self.measurement_time.map(|seconds| cost * seconds / HOUR_S);
+        let levels = variances.iter().enumerate().map(|(at, variance)| Level {
+            level: at + 1,
+            variance: variance.max(0.0),
+            cost: self.costs.get(at).copied(),
+            unrounded: plan.unrounded().get(at).copied().flatten(),
+            repetitions: match &within {
+                Some(within) => within.repetitions.get(at).copied(),
+                None if at + 1 > plan.highest() => Some(1),
+                None => plan.repetitions().get(at).copied(),
+            },
+        });
+        Ok(Answer {
+            schema_version: SCHEMA_VERSION,
+            method: METHOD,
+            confidence: self.confidence,
+            mean,
+            levels: levels.collect(),
+            highest: plan.highest(),
+            budget,
+            hours: within.as_ref().and_then(|within| hours(within.cost)),
+            one_level_hours: within
+                .as_ref()
+                .and_then(|within| within.one_level)
+                .and_then(|one_level| hours(one_level.cost)),
+            within_budget: within,
+        })
+    }
+
+    /// The mean and T² of each level.
+    fn components(&self, console: &Console) -> Result<(f64, Vec<f64>), Failure> {
+        if let Some(mean) = self.mean {
+            if !(mean != 0.0 && mean.abs() <= 1e100 && self.variances.iter().all(|v| v.abs() <= 1e200)) {
+                return Err(Failure::usage(anyhow!(
+                    "a mean is a number other than 0, and variances are numbers"
+                ))
+                .hint("give both in another unit"));
+            }
+            return Ok((mean, self.variances.clone()));
+        }
+        if !self.pilot.is_given() {
+            return Err(Failure::usage(anyhow!("there is neither a pilot nor the variance of each level"))
+                .hint("give a file of samples with runs, or --mean and --variances"));
+        }
+        let pilot = self.pilot.read(console)?;
+        if pilot.candidate.is_some() {
+            return Err(Failure::usage(anyhow!(
+                "levels are planned from one version's pilot, and there are two"
+            )));
+        }
+        let levels = pilot.baseline.levels().map_err(Failure::usage)?;
+        let effects = RandomEffects::new(&levels);
+        let reshaped = Reshaped::new(&levels);
+        let mut variances = vec![0.0; effects.levels().len()];
+        for kept in &reshaped.kept {
+            variances[kept.level - 1] = kept.unbiased.unwrap_or(0.0);
+        }
+        Ok((effects.mean(), variances))
+    }
+
+    fn budget_in_measurements(&self) -> Result<Option<f64>, Failure> {
+        let Some(hours) = self.hours else { return Ok(self.budget) };
+        let seconds = self.measurement_time.filter(|seconds| *seconds > 0.0 && seconds.is_finite());
+        let Some(seconds) = seconds else {
+            return Err(Failure::usage(anyhow!("a measurement takes a positive number of seconds")));
+        };
+        Ok(Some(hours * HOUR_S / seconds))
+    }
+}
+
+fn sheet(answer: &Answer) -> Sheet {
+    let headings = vec![
+        number("level", "level"),
+        number("variance", "T²"),
+        number("cost", "cost above"),
+        number("unrounded", "by formula"),
+        number("repetitions", "repetitions"),
+    ];
+    let row = |level: &Level| {
+        vec![
+            Cell::Count(level.level as u64),
+            Cell::Number(level.variance),
+            Cell::of(level.cost),
+            Cell::of(level.unrounded),
+            level.repetitions.map_or(Cell::Absent, Cell::Count),
+        ]
+    };
+    Sheet { headings, rows: answer.levels.iter().map(row).collect() }
+}
+
+fn shown(answer: &Answer, paint: Paint) -> String {
+    let table = sheet(answer).table(paint);
+    let method = answer.method;
+    let Some(plan) = &answer.within_budget else {
+        return format!(
+            "{method}\n\n{table}\n\nLevel {} is repeated as often as time allows.",
+            answer.highest
+        );
+    };
+    let design = |name: &str, units: u64, cost: f64, half: f64, relative: f64, hours: Option<f64>| {
+        let hours = hours.map_or_else(String::new, |hours| format!(", {} h", significant(hours, 3)));
+        let half = significant(half, 3);
+        format!(
+            "{name}: {units} units, {} measurements{hours}, ±{half} (±{})",
+            significant(cost, 4),
+            percent(relative)
+        )
+    };
+    let highest = plan.repetitions.get(answer.highest - 1).copied().unwrap_or(1);
+    let optimal =
+        design("by levels", highest, plan.cost, plan.half_width, plan.relative_half_width, answer.hours);
+    let one_level = match plan.one_level {
+        Some(OneLevelDesign { repetitions, cost, half_width, relative_half_width }) => {
+            design("one level", repetitions, cost, half_width, relative_half_width, answer.one_level_hours)
+        }
+        None => "one level: the time does not suffice for two units".to_owned(),
+    };
+    let level = percent(answer.confidence.get());
+    format!("{method}, interval at confidence level {level}\n\n{table}\n\n{optimal}\n{one_level}")
+}

@@ -1,0 +1,92 @@
+//! A pilot: samples of one benchmark that were measured already, from which more is planned.
+
+use std::path::PathBuf;
+
+use anyhow::{Error, anyhow};
+use clap::Args;
+use speedup_analysis::inquiry::NamedSample;
+use speedup_formats::{Columns, Format};
+
+use crate::compare::source::{Reading, Source};
+use crate::compare::versions::Versions;
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Where the pilot is.
+#[derive(Debug, Args)]
+pub(super) struct PilotArguments {
+    /// The pilot of the baseline, and that of the candidate if there is one; - is standard input
+    #[arg(value_name = "PILOT")]
+    files: Vec<PathBuf>,
+    /// The benchmark, where the pilot has several
+    #[arg(long, value_name = "NAME")]
+    benchmark: Option<String>,
+    /// The metric, where the pilot has several; wall without it
+    #[arg(long, value_name = "NAME")]
+    metric: Option<String>,
+    /// The format of the files, if it cannot be told from their contents
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// The column of the values in tables and JSON lines; value without it
+    #[arg(long, value_name = "NAME")]
+    column: Option<String>,
+    /// The column of what the values of one run have in common; run without it
+    #[arg(long, value_name = "NAME")]
+    run_column: Option<String>,
+}
+
+/// The baseline's sample, and the candidate's.
+#[derive(Debug)]
+pub(super) struct Pilot {
+    pub(super) benchmark: String,
+    pub(super) baseline: NamedSample,
+    pub(super) candidate: Option<NamedSample>,
+}
+
+impl PilotArguments {
+    /// Whether there is one.
+    pub(super) fn is_given(&self) -> bool {
+        !self.files.is_empty()
+    }
+
+    /// Reads it.
+    pub(super) fn read(&self, console: &Console) -> Result<Pilot, Failure> {
+        let usual = Columns::default();
+        let columns = Columns {
+            run: self.run_column.as_deref().unwrap_or(usual.run),
+            values: self.column.as_deref().map_or(usual.values, |column| vec![column]),
+            ..Columns::default()
+        };
+        let reading = Reading { format: self.format, columns };
+        let sources: Result<Vec<Source>, _> =
+            self.files.iter().map(|path| Source::read(path, &reading, console)).collect();
+        let versions = Versions::new(&sources?, self.metric.as_deref(), None).map_err(|error| {
+            let hint = error.hint();
+            Failure::usage(Error::new(error).context("cannot plan from the pilot")).hint_if(hint)
+        })?;
+        if versions.suites.len() > 2 {
+            return Err(Failure::usage(anyhow!("the pilot has {} versions", versions.suites.len()))
+                .hint("give a baseline, or a baseline and a candidate"));
+        }
+        let mut suites = versions.suites.into_iter();
+        let Some(baseline) = suites.next() else {
+            return Err(Failure::usage(anyhow!("the pilot has no values")));
+        };
+        let names: Vec<&str> = baseline.benchmarks.iter().map(|one| one.benchmark.as_str()).collect();
+        let benchmark = match (&self.benchmark, names.as_slice()) {
+            (Some(asked), names) if names.contains(&asked.as_str()) => asked.clone(),
+            (None, [only]) => (*only).to_owned(),
+            (Some(_) | None, names) => {
+                return Err(Failure::usage(anyhow!("the pilot has the benchmarks {}", names.join(", ")))
+                    .hint("choose one with --benchmark"));
+            }
+        };
+        let find = |suite: speedup_analysis::inquiry::Suite| {
+            suite.benchmarks.into_iter().find(|one| one.benchmark == benchmark)
+        };
+        let missing = || Failure::usage(anyhow!("the candidate's pilot has no benchmark {benchmark:?}"));
+        let candidate = suites.next().map(|suite| find(suite).ok_or_else(missing)).transpose()?;
+        let baseline = find(baseline).ok_or_else(missing)?;
+        Ok(Pilot { benchmark, baseline, candidate })
+    }
+}

@@ -1,0 +1,326 @@
+//! `speedup samples repetitions`: how many runs a precision or a power takes, from a pilot or from a mean and a spread.
+
+use anyhow::{Error, anyhow};
+use clap::Args;
+use serde::Serialize;
+use speedup_analysis::required_repetitions::{
+    Assumption, Effort, MeanPrecision, MedianPrecision, RankSumDetection, RatioPrecision, Reach,
+    RequiredError, RequiredRuns, SpeedupGoal, WelchDetection,
+};
+use speedup_analysis::study::count::percent;
+use speedup_analysis::{Alternative, ConfidenceLevel, Sample};
+
+use super::pilot::PilotArguments;
+use crate::arguments::{Form, FormArgument};
+use crate::command::{print, print_json};
+use crate::compare::sheet::{Cell, Sheet, hidden, number, words};
+use crate::console::{Console, Paint};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::fraction;
+
+/// The version of the JSON value; it changes when a field changes its name or meaning.
+const SCHEMA_VERSION: u32 = 1;
+
+/// How many runs of each version a precision takes, and how many it takes to find a speedup
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  speedup samples repetitions pilot.txt --half-width 1% --speedup 1.05 --run-time 12 --hosts 30\n  \
+    speedup samples repetitions --mean 2.1 --sd 0.08 --speedup 1.02 --power 0.9\n\n\
+    From a pilot of the baseline, or of baseline and candidate, or from a mean and a standard deviation. A pilot's spread is \
+    itself an estimate: take more runs than the least."
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pilot: PilotArguments,
+    /// The mean of a run, instead of a pilot
+    #[arg(long, value_name = "MEAN", requires = "sd", conflicts_with = "files")]
+    mean: Option<f64>,
+    /// Its standard deviation, in the same unit
+    #[arg(long, value_name = "SD", requires = "mean", conflicts_with = "files")]
+    sd: Option<f64>,
+    /// The half-width of the interval, as a share of mean, median or speedup: 0.01 or 1%
+    #[arg(long, value_name = "R", default_value = "0.01", value_parser = fraction::share)]
+    half_width: f64,
+    /// The true speedup to be found, 1.05 for 5 % faster; no power is planned without it
+    #[arg(long, value_name = "DELTA")]
+    speedup: Option<f64>,
+    /// How probably it is to be found
+    #[arg(long, value_name = "POWER", default_value_t = 0.8)]
+    power: f64,
+    /// Look for a difference in either direction, not only in that of the speedup
+    #[arg(long)]
+    two_sided: bool,
+    /// The confidence level of interval and test
+    #[arg(long, value_name = "LEVEL", default_value = "0.95", value_parser = fraction::confidence_level)]
+    confidence: ConfidenceLevel,
+    /// The most runs of each version that are thought of
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
+    maximum: u64,
+    /// How long a run takes a host, in seconds, for the hours
+    #[arg(long, value_name = "SECONDS")]
+    run_time: Option<f64>,
+    /// How many hosts work at once
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    hosts: u64,
+    #[command(flatten)]
+    output: FormArgument,
+}
+
+#[derive(Debug, Serialize)]
+struct Answer {
+    schema_version: u32,
+    benchmark: Option<String>,
+    confidence: ConfidenceLevel,
+    half_width: f64,
+    speedup: Option<f64>,
+    power: f64,
+    plans: Vec<Plan>,
+    caveats: Vec<Note>,
+}
+
+/// What one goal takes.
+#[derive(Debug, Serialize)]
+struct Plan {
+    goal: &'static str,
+    method: &'static str,
+    /// Runs of each version; absent where the goal is not reached.
+    runs_each: Option<u64>,
+    /// Of them those of the pilot.
+    pilot_runs: Option<u64>,
+    versions: u64,
+    effort: Option<Effort>,
+    /// Why there is no number.
+    reason: Option<Note>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Note {
+    code: &'static str,
+    sentence: String,
+}
+
+/// What the plans are made from.
+enum Spread {
+    Pilot { benchmark: String, baseline: Sample, candidate: Option<Sample> },
+    Given { mean: f64, sd: f64 },
+}
+
+type Required = Result<RequiredRuns, RequiredError>;
+
+pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
+    let spread = arguments.spread(console)?;
+    let answer = arguments.answer(&spread)?;
+    match arguments.output.output {
+        Form::Table => print(console, &shown(&answer, console.out))?,
+        Form::Json => print_json(console, &answer)?,
+        Form::Csv => print(console, &sheet(&answer).csv()?)?,
+    }
+    Ok(Exit::Done)
+}
+
+impl Arguments {
+    fn spread(&self, console: &Console) -> Result<Spread, Failure> {
+        if let (Some(mean), Some(sd)) = (self.mean, self.sd) {
+            return Ok(Spread::Given { mean, sd });
+        }
+        if !self.pilot.is_given() {
+            return Err(Failure::usage(anyhow!(
+                "there is neither a pilot nor a mean with its standard deviation"
+            ))
+            .hint("give a file of samples, or --mean and --sd"));
+        }
+        let pilot = self.pilot.read(console)?;
+        let sample = |named: &speedup_analysis::inquiry::NamedSample| named.sample().map_err(Failure::usage);
+        Ok(Spread::Pilot {
+            baseline: sample(&pilot.baseline)?,
+            candidate: pilot.candidate.as_ref().map(sample).transpose()?,
+            benchmark: pilot.benchmark,
+        })
+    }
+
+    fn answer(&self, spread: &Spread) -> Result<Answer, Failure> {
+        let mut caveats = Vec::new();
+        let mut plans = Vec::new();
+        for (goal, method, versions, required) in self.goals(spread) {
+            let plan = match required {
+                Ok(required) => {
+                    note(&mut caveats, &required.assumptions);
+                    self.plan(goal, versions, &required)?
+                }
+                Err(
+                    error @ (RequiredError::HalfWidth(_)
+                    | RequiredError::Speedup(_)
+                    | RequiredError::Power(_)),
+                ) => {
+                    return Err(Failure::usage(Error::new(error).context("cannot plan runs")));
+                }
+                Err(error) if matches!(spread, Spread::Given { .. }) => {
+                    return Err(Failure::usage(Error::new(error).context("cannot plan runs")));
+                }
+                Err(error) => Plan { reason: Some(refusal(&error)), ..Plan::nothing(goal, method, versions) },
+            };
+            plans.push(plan);
+        }
+        if plans.iter().all(|plan| plan.reason.is_some()) {
+            let sentence =
+                plans.into_iter().find_map(|plan| plan.reason).map_or_else(String::new, |note| note.sentence);
+            return Err(Failure::usage(anyhow!(sentence).context("nothing can be planned from the pilot")));
+        }
+        Ok(Answer {
+            schema_version: SCHEMA_VERSION,
+            benchmark: match spread {
+                Spread::Pilot { benchmark, .. } => Some(benchmark.clone()),
+                Spread::Given { .. } => None,
+            },
+            confidence: self.confidence,
+            half_width: self.half_width,
+            speedup: self.speedup,
+            power: self.power,
+            plans,
+            caveats,
+        })
+    }
+
+    /// Each goal with its method, the versions it is about, and what it takes.
+    fn goals(&self, spread: &Spread) -> Vec<(&'static str, &'static str, u64, Required)> {
+        let (r, level, maximum) = (self.half_width, self.confidence, self.maximum);
+        let mut goals = Vec::new();
+        let mean = match spread {
+            Spread::Pilot { baseline, .. } => MeanPrecision::new(baseline),
+            Spread::Given { mean, sd } => MeanPrecision::of_moments(*mean, *sd),
+        };
+        let mean = mean.and_then(|mean| mean.required(r, level, maximum));
+        goals.push(("precision of the mean", MeanPrecision::NAME, 1, mean));
+        let ratio = match spread {
+            Spread::Pilot { candidate: None, .. } => None,
+            Spread::Pilot { baseline, candidate: Some(candidate), .. } => {
+                Some(RatioPrecision::new(baseline, candidate))
+            }
+            Spread::Given { mean, sd } => Some(RatioPrecision::of_moments(*mean, *sd)),
+        };
+        if let Some(ratio) = ratio {
+            let ratio = ratio.and_then(|ratio| ratio.required(r, level, maximum));
+            goals.push(("precision of the speedup", RatioPrecision::NAME, 2, ratio));
+        }
+        if let Spread::Pilot { baseline, .. } = spread {
+            let median = MedianPrecision::new(baseline).and_then(|median| median.required(r, level, maximum));
+            goals.push(("precision of the median", MedianPrecision::NAME, 1, median));
+        }
+        let Some(goal) = self.goal() else { return goals };
+        let welch = match spread {
+            Spread::Pilot { baseline, candidate, .. } => WelchDetection::new(baseline, candidate.as_ref()),
+            Spread::Given { mean, sd } => WelchDetection::of_moments(*mean, *sd),
+        };
+        let welch = welch.and_then(|welch| welch.required(&goal));
+        goals.push(("finding the speedup by the mean", WelchDetection::NAME, 2, welch));
+        if let Spread::Pilot { baseline, candidate, .. } = spread {
+            let rank_sum = RankSumDetection::new(baseline, candidate.as_ref());
+            let rank_sum = rank_sum.and_then(|rank_sum| rank_sum.required(&goal));
+            goals.push(("finding the speedup by the median", RankSumDetection::NAME, 2, rank_sum));
+        }
+        goals
+    }
+
+    fn goal(&self) -> Option<SpeedupGoal> {
+        let speedup = self.speedup?;
+        let alternative = match self.two_sided {
+            true => Alternative::TwoSided,
+            false if speedup < 1.0 => Alternative::Less,
+            false => Alternative::Greater,
+        };
+        let (power, level, maximum) = (self.power, self.confidence, self.maximum);
+        Some(SpeedupGoal { speedup, alternative, level, power, maximum })
+    }
+
+    fn plan(&self, goal: &'static str, versions: u64, required: &RequiredRuns) -> Result<Plan, Failure> {
+        let nothing = Plan::nothing(goal, required.method, versions);
+        let (needed, pilot) = match required.reach {
+            Reach::PilotSuffices { needed, pilot } | Reach::MoreRuns { needed, pilot } => (needed, pilot),
+            Reach::Unreachable { maximum } => {
+                let sentence =
+                    format!("Not within {maximum} runs of each version: ask for less, or allow more.");
+                return Ok(Plan { reason: Some(Note { code: "unreachable", sentence }), ..nothing });
+            }
+        };
+        let effort = self.run_time.map(|seconds| Effort::new(needed, versions, seconds, self.hosts));
+        let effort = effort.transpose().map_err(Failure::usage)?;
+        Ok(Plan { runs_each: Some(needed), pilot_runs: (pilot > 0).then_some(pilot), effort, ..nothing })
+    }
+}
+
+impl Plan {
+    fn nothing(goal: &'static str, method: &'static str, versions: u64) -> Self {
+        Self { goal, method, runs_each: None, pilot_runs: None, versions, effort: None, reason: None }
+    }
+}
+
+fn refusal(error: &RequiredError) -> Note {
+    let code = match error {
+        RequiredError::HalfWidth(_) => "half_width",
+        RequiredError::SmallPilot { .. } => "small_pilot",
+        RequiredError::ConstantPilot => "constant_pilot",
+        RequiredError::NotPositive(_) => "not_positive",
+        RequiredError::Spread { .. } => "spread",
+        RequiredError::Speedup(_) => "speedup",
+        RequiredError::Ratio(_) => "no_ratio",
+        RequiredError::Power(_) => "power",
+    };
+    Note { code, sentence: error.to_string().replace("\nhint: ", ": ") }
+}
+
+fn note(caveats: &mut Vec<Note>, assumptions: &[Assumption]) {
+    for assumption in assumptions {
+        let note = Note { code: assumption.code(), sentence: assumption.sentence() };
+        if !caveats.contains(&note) {
+            caveats.push(note);
+        }
+    }
+}
+
+fn sheet(answer: &Answer) -> Sheet {
+    let timed = answer.plans.iter().any(|plan| plan.effort.is_some());
+    let mut headings = vec![
+        words("goal", "goal"),
+        number("runs_each", "runs of each"),
+        number("pilot_runs", "pilot"),
+        number("runs", "runs in all"),
+    ];
+    if timed {
+        headings.extend([number("hosts", "hosts"), number("hours", "hours")]);
+    }
+    headings.extend([words("reason", "reason"), hidden("method")]);
+    let count = |count: Option<u64>| count.map_or(Cell::Absent, Cell::Count);
+    let row = |plan: &Plan| {
+        let mut row = vec![
+            Cell::text(plan.goal),
+            count(plan.runs_each),
+            count(plan.pilot_runs),
+            count(plan.runs_each.map(|each| each.saturating_mul(plan.versions))),
+        ];
+        if timed {
+            row.push(count(plan.effort.map(|effort| effort.hosts)));
+            row.push(Cell::of(plan.effort.map(|effort| effort.hours)));
+        }
+        row.push(plan.reason.as_ref().map_or(Cell::Absent, |reason| Cell::text(reason.code)));
+        row.push(Cell::text(plan.method));
+        row
+    };
+    Sheet { headings, rows: answer.plans.iter().map(row).collect() }
+}
+
+fn shown(answer: &Answer, paint: Paint) -> String {
+    let to_find = answer.speedup.map_or_else(String::new, |speedup| {
+        format!(", a true speedup of {speedup} found with probability {}", percent(answer.power))
+    });
+    let opening = format!(
+        "For intervals of ±{} at confidence level {}{to_find}:",
+        percent(answer.half_width),
+        percent(answer.confidence.get())
+    );
+    let reasons = answer.plans.iter().filter_map(|plan| plan.reason.as_ref());
+    let notes = reasons.chain(&answer.caveats).map(|note| format!("{}: {}", note.code, note.sentence));
+    let methods = answer.plans.iter().map(|plan| format!("{}: {}", plan.goal, plan.method));
+    let notes: Vec<String> = methods.chain(notes).collect();
+    format!("{opening}\n\n{}\n\n{}", sheet(answer).table(paint), notes.join("\n"))
+}

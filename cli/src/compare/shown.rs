@@ -1,0 +1,211 @@
+//! An answer for people: what each candidate is in a sentence, the table, and what must be known of it.
+
+use std::collections::BTreeSet;
+
+use speedup_analysis::hierarchical_performance_test::ReliableSpeedup;
+use speedup_analysis::inquiry::{
+    Answer, Findings, IntervalAnswer, PerformanceFinding, Remark, SpeedupTestSuite,
+};
+use speedup_analysis::study::{Protocol, Reason, Verdict, count};
+
+use super::rows;
+use super::sheet::level;
+use super::versions::Versions;
+use crate::console::Paint;
+use crate::render::counted;
+
+/// The answer as text.
+pub(crate) fn shown(answer: &Answer, versions: &Versions, paint: Paint) -> String {
+    let mut parts = vec![opening(answer, versions)];
+    parts.extend(sentences(answer));
+    parts.push(rows::sheet(&answer.findings).table(paint));
+    if let Findings::Mixture(of) = &answer.findings {
+        let metrics = rows::metrics(of, &answer.versions);
+        if !metrics.rows.is_empty() {
+            parts.push(metrics.table(paint));
+        }
+    }
+    let notes = notes(answer);
+    if !notes.is_empty() {
+        parts.push(notes.join("\n"));
+    }
+    parts.push(format!("Sources: {}.", answer.method.sources.join("; ")));
+    parts.join("\n\n")
+}
+
+fn opening(answer: &Answer, versions: &Versions) -> String {
+    let baseline = answer.versions.first().map_or("", String::as_str);
+    let unit = versions.unit.to_string();
+    let unit = if unit.is_empty() { String::new() } else { format!(" in {unit}") };
+    let seed = answer.seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
+    let level = count::percent(answer.confidence.get());
+    let against = if answer.versions.len() > 1 { format!(", baseline {baseline}") } else { String::new() };
+    format!("{}\nconfidence level {level}, {}{unit}{against}{seed}", answer.method.name, versions.metric)
+}
+
+fn sentences(answer: &Answer) -> Option<String> {
+    let lines: Vec<String> = match &answer.findings {
+        Findings::SpeedupTest(of) => of.iter().map(of_suite).collect(),
+        Findings::PerformanceTest(of) => of.iter().map(of_performance).collect(),
+        Findings::Earlier(of) => of
+            .iter()
+            .map(|suite| {
+                let sure = suite.confidence.map_or_else(String::new, |share| {
+                    format!(", all of them at a level of {}", level(share))
+                });
+                let all = counted(suite.benchmarks.len() as u64, "benchmark");
+                format!("{}: faster on {} of {all}{sure}.", suite.candidate, suite.accelerated)
+            })
+            .collect(),
+        Findings::Effect(_) | Findings::Mixture(_) | Findings::SignedRank(_) | Findings::Diagnostics(_) => {
+            Vec::new()
+        }
+    };
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+fn of_suite(suite: &SpeedupTestSuite) -> String {
+    let how_much = suite.speedup.map_or_else(String::new, |speedup| {
+        let change = count::change(100.0 * (1.0 / speedup - 1.0), suite.interval.ends());
+        format!(", {} ({change})", count::ratio(speedup, suite.interval.ends()))
+    });
+    let over = counted(suite.benchmarks.len() as u64, "benchmark");
+    let mut text = format!("{}: {}{how_much}, over {over}.", suite.candidate, suite.verdict.words());
+    if suite.benchmarks.len() < 2 {
+        return text;
+    }
+    for overall in &suite.overall {
+        let summary = match overall.summary {
+            speedup_analysis::Summary::Min => "minimum",
+            speedup_analysis::Summary::Mean => "mean",
+            speedup_analysis::Summary::Median => "median",
+        };
+        let gain = count::change(100.0 * overall.gain, None);
+        text.push_str(&format!("\n  by the {summary}: speedup {:.4}, gain {gain}", overall.speedup));
+    }
+    for proportion in &suite.proportions {
+        let ends = proportion.interval.ends();
+        let interval = ends.map_or_else(String::new, |(lower, upper)| {
+            format!(" [{}, {}]", count::percent(lower), count::percent(upper))
+        });
+        let needed = proportion.benchmarks_needed.unwrap_or(proportion.benchmarks_needed_by_wilson);
+        text.push_str(&format!(
+            "\n  accelerated by the {}: {} of {}, {}{interval}; for ±{} draw {}",
+            proportion.by.name(),
+            proportion.accelerated,
+            proportion.benchmarks,
+            count::percent(proportion.estimate),
+            count::percent(proportion.precision),
+            count::counted(needed, "benchmark"),
+        ));
+    }
+    text
+}
+
+fn of_performance(finding: &PerformanceFinding) -> String {
+    let under_test = finding.speedup_under_test;
+    let what = if under_test == 1.0 {
+        finding.verdict.words().to_owned()
+    } else if finding.verdict == Verdict::Faster {
+        format!("more than {under_test}× faster")
+    } else {
+        format!("not shown to be more than {under_test}× faster")
+    };
+    let confidence =
+        finding.confidence.map_or_else(String::new, |share| format!(", confidence {}", level(share)));
+    let geometric = finding.geometric_mean_speedup.map_or_else(String::new, |speedup| {
+        format!("; the geometric mean, which has no confidence, is {speedup:.4}")
+    });
+    let reliable = match finding.reliable_speedup {
+        Some(ReliableSpeedup::Supremum { speedup, .. }) => {
+            format!("; r-Speedup at the level {speedup:.4}")
+        }
+        Some(ReliableSpeedup::NotFaster) => "; no speedup is confirmed at the level".to_owned(),
+        Some(ReliableSpeedup::Unbounded) => "; any speedup is confirmed at so low a level".to_owned(),
+        None => String::new(),
+    };
+    format!("{}: {what}{confidence}{reliable}{geometric}.", finding.candidate)
+}
+
+/// Caveats and reasons, each code once, as sentences.
+fn notes(answer: &Answer) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut notes = Vec::new();
+    let mut note = |code: &str, sentence: &str| {
+        if seen.insert(format!("{code} {sentence}")) {
+            notes.push(format!("{code}: {sentence}"));
+        }
+    };
+    for Reason { code, sentence } in reasons(answer) {
+        note(&code, &sentence);
+    }
+    for Remark { code, sentence } in answer.caveats.iter().cloned().chain(caveats(&answer.findings)) {
+        note(&code, &sentence);
+    }
+    notes
+}
+
+fn of_interval(interval: &IntervalAnswer) -> Vec<Remark> {
+    match interval {
+        IntervalAnswer::Bounded { caveats, .. } => caveats.clone(),
+        IntervalAnswer::Missing { .. } => Vec::new(),
+    }
+}
+
+/// The caveats of all findings.
+pub(crate) fn caveats(findings: &Findings) -> Vec<Remark> {
+    match findings {
+        Findings::SpeedupTest(of) => {
+            of.iter()
+                .flat_map(|suite| {
+                    let of_benchmarks = suite.benchmarks.iter().flat_map(|one| {
+                        [Protocol::Mean, Protocol::Median].map(|by| one.of(by).caveats.clone())
+                    });
+                    let of_suite = suite.proportions.iter().map(|one| of_interval(&one.interval));
+                    let of_suite: Vec<_> =
+                        if suite.benchmarks.len() > 1 { of_suite.collect() } else { Vec::new() };
+                    of_benchmarks.chain(of_suite).flatten().collect::<Vec<_>>()
+                })
+                .collect()
+        }
+        Findings::PerformanceTest(of) => of.iter().flat_map(|one| one.caveats.clone()).collect(),
+        Findings::Effect(of) => of.iter().flat_map(|one| one.caveats()).collect(),
+        Findings::Mixture(of) => of.samples.iter().flat_map(|one| one.caveats.clone()).collect(),
+        Findings::SignedRank(of) => of
+            .iter()
+            .flat_map(|one| one.caveats.iter().cloned().chain(of_interval(&one.interval)).collect::<Vec<_>>())
+            .collect(),
+        Findings::Earlier(of) => of.iter().flat_map(|one| one.caveats.clone()).collect(),
+        Findings::Diagnostics(of) => of.iter().flat_map(|one| one.caveats.clone()).collect(),
+    }
+}
+
+/// Why there is not enough data, where there is not.
+fn reasons(answer: &Answer) -> Vec<Reason> {
+    match &answer.findings {
+        Findings::SpeedupTest(of) => of
+            .iter()
+            .flat_map(|suite| &suite.benchmarks)
+            .flat_map(|one| [Protocol::Mean, Protocol::Median].map(|by| one.of(by).report.reason.clone()))
+            .flatten()
+            .collect(),
+        Findings::PerformanceTest(of) => of
+            .iter()
+            .flat_map(|one| [one.reason.clone(), one.reliable_speedup_reason.clone()])
+            .flatten()
+            .collect(),
+        Findings::Effect(of) => of.iter().filter_map(|one| one.reason.clone()).collect(),
+        Findings::Mixture(of) => {
+            of.samples.iter().flat_map(|one| [one.reason.clone(), one.fit_reason.clone()]).flatten().collect()
+        }
+        Findings::SignedRank(of) => of.iter().filter_map(|one| one.reason.clone()).collect(),
+        Findings::Earlier(of) => {
+            of.iter().flat_map(|suite| &suite.benchmarks).filter_map(|one| one.reason.clone()).collect()
+        }
+        Findings::Diagnostics(of) => of
+            .iter()
+            .flat_map(|one| &one.diagnostics)
+            .filter_map(|diagnostic| diagnostic.reason.clone())
+            .collect(),
+    }
+}
