@@ -53,7 +53,7 @@ impl AnalysisDoor {
     }
 
     /// An answer to what the request itself brings, as JSON.
-    async fn answer<R: Send + 'static, T: Serialize>(
+    async fn answer<R: Send + 'static, T: Serialize + 'static>(
         &self,
         what: &'static str,
         request: R,

@@ -141,10 +141,11 @@ impl From<&RequiredError> for Reason {
     fn from(error: &RequiredError) -> Self {
         let code = match error {
             RequiredError::HalfWidth(_) => "half_width",
-            RequiredError::SmallPilot { .. } => "too_few_runs",
-            RequiredError::ConstantPilot => "constant",
+            RequiredError::SmallPilot { .. } => "small_pilot",
+            RequiredError::ConstantPilot => "constant_pilot",
+            RequiredError::Spread { .. } => "spread",
             RequiredError::NotPositive(_) => "not_positive",
-            RequiredError::Speedup(_) => "no_difference_observed",
+            RequiredError::Speedup(_) => "speedup",
             RequiredError::Ratio(_) => "no_ratio",
             RequiredError::Power(_) => "power",
         };
