@@ -1,14 +1,17 @@
 //! Whether it matters on which host a run was made.
 //!
 //! * [`VarianceShare`]: the share of the variance that lies between hosts, with its test and interval;
+//! * [`CellsAndHosts`]: the same seen over many cells at once;
 //! * [`OutlyingHosts`]: hosts whose runs are unlike those of the others;
 //! * [`ClusterHosts`]: whether the clusters of a mixture are hosts.
 
+mod cells_and_hosts;
 mod cluster_hosts;
 mod outlying_hosts;
 mod variance_share;
 
 use crate::Sample;
+pub use cells_and_hosts::CellsAndHosts;
 pub use cluster_hosts::{ClusterHosts, ClusterHostsError, MOST_DRAWS};
 pub use outlying_hosts::{HostVerdict, OutlyingHosts};
 use serde::Serialize;
@@ -19,7 +22,7 @@ pub use variance_share::VarianceShare;
 /// The runs of a cell by the hosts that made them.
 #[derive(Clone, Debug)]
 pub struct ByHost {
-    /// In ascending order of the host; never empty.
+    /// In ascending order of the host.
     groups: Vec<HostRuns>,
     runs: usize,
     /// The largest distance from the mean of all runs, in the unit of the observations.
@@ -85,6 +88,38 @@ impl ByHost {
         let group = |(host, values)| Sample::new(values).ok().map(|deviations| HostRuns { host, deviations });
         let groups = by_host.into_iter().filter_map(group).collect();
         Ok(Self { groups, runs: sample.len(), scale })
+    }
+
+    /// The runs of many cells, each less its cell's mean and in its cell's standard deviations; cells that do not vary are
+    /// left out.
+    ///
+    /// # Errors
+    /// [`HostEffectError`] for a run without host, or when no cell varies.
+    pub fn over_cells(cells: &[(&Sample, &[u32])]) -> Result<Self, HostEffectError> {
+        let (mut values, mut of_values) = (Vec::new(), Vec::new());
+        for (sample, hosts) in cells {
+            let standardised = cells_and_hosts::standardised(sample, hosts)?;
+            if !standardised.is_empty() {
+                values.extend(standardised);
+                of_values.extend_from_slice(hosts);
+            }
+        }
+        let values = Sample::new(values).map_err(|_| HostEffectError::Constant)?;
+        Self::new(&values, &of_values)
+    }
+
+    /// Only the hosts with at least `runs` runs.
+    #[must_use]
+    pub fn with_at_least(self, runs: usize) -> Self {
+        let groups: Vec<HostRuns> =
+            self.groups.into_iter().filter(|group| group.deviations.len() >= runs).collect();
+        let runs = groups.iter().map(|group| group.deviations.len()).sum();
+        Self { groups, runs, scale: self.scale }
+    }
+
+    /// The most runs of a host.
+    pub fn most_runs(&self) -> usize {
+        self.groups.iter().map(|group| group.deviations.len()).max().unwrap_or(0)
     }
 
     /// The number of hosts.

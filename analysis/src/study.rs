@@ -11,18 +11,25 @@
 //!   [`ProtocolReport`] and [`Verdict`];
 //! * [`IndependenceReport`], [`ProportionReport`], [`Mishaps`], [`Warning`], [`MethodReport`]: what a verdict
 //!   is worth;
+//! * [`MultiplicityReport`], [`DiagnosticsSummary`], [`HostEffectReport`], [`AdviceReport`], [`MixtureReport`]: the
+//!   verdicts in the light of their number, of the order of the runs and of the hosts, and what to plan next;
 //! * [`count`]: numbers as sentences show them.
 
+mod advice;
 mod assembly;
 mod cell;
 mod comparison;
 mod condition;
 pub mod count;
+mod diagnostics;
+mod host_effect;
 mod independence;
 mod lacking;
 mod method;
 mod metric;
 mod mishap;
+mod mixture;
+mod multiplicity;
 mod proportion;
 pub(crate) mod protocol;
 mod report;
@@ -33,13 +40,22 @@ mod tests;
 pub(crate) mod verdict;
 mod warning;
 
+pub use self::advice::{
+    AdviceReport, MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH, ReachReport, RequiredRunsReport,
+};
 use self::cell::CellRecords;
 pub use self::comparison::{BenchmarkReport, CellReport, ComparisonReport, ObservedReport, SampleReport};
 pub use self::condition::ConditionCounts;
+pub use self::diagnostics::{
+    DiagnosticReport, DiagnosticsReport, DiagnosticsSummary, GranularityKind, GranularityReport,
+};
+pub use self::host_effect::{HostEffectReport, OutlyingHost, OutlyingReport};
 pub use self::independence::{IndependenceKind, IndependenceReport, policy_name, scope_name};
 pub use self::method::{MethodNote, MethodReport};
 pub use self::metric::{MetricReport, MetricRow};
 pub use self::mishap::{FailureCount, FailureExample, LossCount, LossExample, Mishaps};
+pub use self::mixture::{ComponentReport, FEWEST_RUNS_OF_A_MIXTURE, MixtureReport};
+pub use self::multiplicity::{AdjustedReport, MultiplicityReport, OneSidedReport};
 pub use self::proportion::{ProportionReport, RequiredReport};
 pub use self::protocol::{Answer, AssumptionReport, IntervalReport, ProtocolReport, TestReport};
 pub use self::report::{Head, MishapTotals, Report, SCHEMA_VERSION, State};
@@ -67,6 +83,25 @@ pub struct Study {
     /// Whether a run was reported, by its index.
     reported: Vec<bool>,
     beyond_plan: u64,
+}
+
+/// What a report is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ReportOptions {
+    /// Another confidence level than the plan's.
+    pub confidence: Option<ConfidenceLevel>,
+    /// Whether the clusters of every cell are described.
+    pub mixtures: Mixtures,
+}
+
+/// Whether the clusters of every cell are described, which takes longer than all the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mixtures {
+    /// They are not.
+    #[default]
+    LeftOut,
+    /// They are, with the bootstrap of their fit.
+    Fitted,
 }
 
 /// An attempt that is none of the experiment's: the records are not what the coordinator writes.
@@ -160,8 +195,16 @@ impl Study {
     /// # Errors
     /// [`LevelError`] when the plan's level is none.
     pub fn report(&self, confidence: Option<ConfidenceLevel>) -> Result<Report, LevelError> {
+        self.report_with(ReportOptions { confidence, mixtures: Mixtures::LeftOut })
+    }
+
+    /// The report as asked for. The same bytes whatever the number of threads and the order in which attempts came.
+    ///
+    /// # Errors
+    /// [`LevelError`] when the plan's level is none.
+    pub fn report_with(&self, options: ReportOptions) -> Result<Report, LevelError> {
         let planned = self.plan.experiment.analysis.confidence;
-        let level = confidence.map_or_else(|| ConfidenceLevel::new(planned), Ok)?;
-        Ok(assembly::report(self, level))
+        let level = options.confidence.map_or_else(|| ConfidenceLevel::new(planned), Ok)?;
+        Ok(assembly::report(self, level, options.mixtures))
     }
 }

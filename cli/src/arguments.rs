@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::command::{
-    agent, bench, cancel, compare, coordinator, explain, export, extend, hosts, list, pause, plan, report,
-    resume, run, samples, study, submit, test, wait, watch,
+    agent, analysis, bench, cancel, compare, coordinator, explain, export, extend, hosts, list, pause, plan,
+    report, resume, run, samples, study, submit, test, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -40,6 +40,8 @@ pub(crate) enum Verb {
     Coordinator(coordinator::Verb),
     #[command(subcommand)]
     Agent(agent::Verb),
+    #[command(subcommand)]
+    Analysis(analysis::Verb),
     #[command(subcommand)]
     Hosts(hosts::Verb),
     #[command(subcommand)]

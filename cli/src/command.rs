@@ -1,6 +1,7 @@
 //! One file a verb. Each takes its arguments and the console, and ends in an exit code or a failure.
 
 pub(crate) mod agent;
+pub(crate) mod analysis;
 pub(crate) mod bench;
 pub(crate) mod cancel;
 pub(crate) mod compare;
@@ -24,6 +25,8 @@ pub(crate) mod watch;
 
 mod change;
 
+use std::time::Duration;
+
 use anyhow::{Context as _, Error};
 use tracing_subscriber::EnvFilter;
 
@@ -34,11 +37,13 @@ use crate::failure::Failure;
 
 /// Threads of the event loop: a client needs one, an embedded coordinator is content with another.
 const THREADS: usize = 2;
+/// How long the end waits for threads that still write or compute.
+const STRAGGLERS: Duration = Duration::from_secs(2);
 
 /// Does what the arguments ask.
 pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let Arguments { verb, log, color: _ } = arguments;
-    let service = matches!(verb, Verb::Coordinator(_) | Verb::Agent(_));
+    let service = matches!(verb, Verb::Coordinator(_) | Verb::Agent(_) | Verb::Analysis(_));
     let filter = log.unwrap_or_else(|| if service { "info" } else { "warn" }.to_owned());
     log_to_stderr(&filter, console);
     match verb {
@@ -52,6 +57,7 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Test(arguments) => test::execute(&arguments, console),
         Verb::Run(arguments) => block_on(run::execute(arguments, console)),
         Verb::Coordinator(verb) => block_on(coordinator::execute(verb, console)),
+        Verb::Analysis(verb) => block_on(analysis::execute(verb, console)),
         Verb::Hosts(verb) => block_on(hosts::execute(verb, console)),
         Verb::Submit(arguments) => block_on(submit::execute(arguments, console)),
         Verb::Watch(arguments) => block_on(watch::execute(arguments, console)),
@@ -71,7 +77,10 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
 pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
     let runtime = runtime.context("cannot start the event loop").map_err(Failure::infrastructure)?;
-    runtime.block_on(work)
+    let done = runtime.block_on(work);
+    // What had to be kept was waited for in `work`; a computation that nobody waits for must not keep the process.
+    runtime.shutdown_timeout(STRAGGLERS);
+    done
 }
 
 fn log_to_stderr(filter: &str, console: &Console) {

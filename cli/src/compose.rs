@@ -12,6 +12,7 @@ use speedup_core::seed::Seed;
 use crate::failure::Failure;
 
 pub(crate) use speedup_agent::{Options as AgentOptions, TimerTesting, selftest};
+pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis};
 use speedup_coordinator::StartError;
 pub(crate) use speedup_coordinator::{Coordinator, Options as CoordinatorOptions};
 
@@ -27,6 +28,19 @@ pub(crate) async fn coordinator(options: CoordinatorOptions) -> Result<Coordinat
             error => Failure::infrastructure(error),
         };
         failure.context("cannot start the coordinator").hint_if(hint)
+    })
+}
+
+/// Starts the analysis on its own.
+pub(crate) async fn analysis(options: AnalysisOptions) -> Result<Analysis, Failure> {
+    use speedup_analysis_service::StartError;
+    speedup_analysis_service::start(options).await.map_err(|error| {
+        let hint = error.hint();
+        let failure = match error {
+            StartError::NotLoopback(_) | StartError::Coordinator { .. } => Failure::usage(error),
+            StartError::Bind { .. } => Failure::infrastructure(error),
+        };
+        failure.context("cannot start the analysis").hint(hint)
     })
 }
 

@@ -278,7 +278,8 @@ impl Pool {
         std::fs::read_to_string(self.path().join(format!("{name}.log"))).unwrap_or_default()
     }
 
-    fn command(&self) -> Command {
+    /// The command under test, which knows the pool's coordinator.
+    pub fn command(&self) -> Command {
         let mut command = Command::new(&self.binary);
         self.surround(&mut command);
         command

@@ -1,32 +1,90 @@
-//! The door: one request, one report.
+//! The door: requests, and what they are answered with.
 
+use std::sync::Arc;
+
+use serde::Serialize;
 use speedup_analysis::ConfidenceLevel;
-use speedup_analysis::study::Study;
+use speedup_analysis::study::{Mixtures, ReportOptions, Study};
 use speedup_core::id::ExperimentId;
 use speedup_proto::convert::experiment_id;
 use speedup_proto::v1::analysis_server::Analysis;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_proto::{limits, v1};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Response, Status};
 
+use crate::advise;
+use crate::compare;
 use crate::intake::Intake;
+use crate::turns::Turns;
+use crate::watch;
 
-/// Reports made at once: each may hold the values of millions of runs; the others wait.
-const REPORTS_AT_ONCE: usize = 2;
 /// What the answer around the JSON takes.
 const ENVELOPE_BYTES: usize = 1 << 10;
+/// Experiments watched at once: each holds a stream of the coordinator's.
+const MOST_WATCHES: usize = 64;
 
 /// The door to the analysis.
 pub(crate) struct AnalysisDoor {
+    reporter: Reporter,
+    watches: Arc<Semaphore>,
+}
+
+/// Makes reports of what the coordinator has.
+#[derive(Clone)]
+pub(crate) struct Reporter {
     coordinator: ExperimentsClient<Channel>,
-    turns: Semaphore,
+    turns: Arc<Turns>,
+}
+
+/// What is asked of a report.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) experiment: ExperimentId,
+    options: ReportOptions,
 }
 
 impl AnalysisDoor {
     pub(crate) fn new(coordinator: ExperimentsClient<Channel>) -> Self {
-        Self { coordinator, turns: Semaphore::new(REPORTS_AT_ONCE) }
+        let turns = Arc::new(Turns::new());
+        Self { reporter: Reporter { coordinator, turns }, watches: Arc::new(Semaphore::new(MOST_WATCHES)) }
+    }
+
+    /// An answer to what the request itself brings, as JSON.
+    async fn answer<R: Send + 'static, T: Serialize + 'static>(
+        &self,
+        what: &'static str,
+        request: R,
+        answer: fn(R) -> Result<T, Status>,
+    ) -> Result<String, Status> {
+        let turn = self.reporter.turns.next().await?;
+        turn.compute(what, move || json(what, &answer(request)?)).await
+    }
+}
+
+impl Reporter {
+    /// The report as JSON.
+    pub(crate) async fn report(&self, asked: Asked) -> Result<String, Status> {
+        // The turn is taken before the export: it is the values of the runs that fill the memory.
+        let turn = self.turns.next().await?;
+        let study = self.study(asked.experiment).await?;
+        let made = move || {
+            let report = study.report_with(asked.options);
+            json("the report", &report.map_err(|error| Status::failed_precondition(error.to_string()))?)
+        };
+        turn.compute("the report", made).await
+    }
+
+    /// The statuses of an experiment, as the coordinator streams them.
+    pub(crate) async fn statuses(
+        &self,
+        id: ExperimentId,
+    ) -> Result<tonic::Streaming<v1::ExperimentStatus>, Status> {
+        let request = v1::GetRequest { experiment: id.0.as_bytes().to_vec() };
+        let statuses = self.coordinator.clone().watch(request).await;
+        Ok(statuses.map_err(|status| from_coordinator(&status))?.into_inner())
     }
 
     async fn study(&self, id: ExperimentId) -> Result<Study, Status> {
@@ -47,30 +105,84 @@ impl Analysis for AnalysisDoor {
         &self,
         request: Request<v1::ReportRequest>,
     ) -> Result<Response<v1::ReportResponse>, Status> {
-        let v1::ReportRequest { experiment, confidence } = request.into_inner();
-        let id = experiment_id(&experiment, "experiment")?;
-        let level = confidence.map(ConfidenceLevel::new).transpose();
-        let level = level.map_err(|error| Status::invalid_argument(error.to_string()))?;
-        let turn = self.turns.acquire().await;
-        let _turn = turn.map_err(|_| Status::unavailable("the analysis is stopping"))?;
-        let study = self.study(id).await?;
-        let made = tokio::task::spawn_blocking(move || json(&study, level)).await;
-        let json = made.map_err(|error| {
-            tracing::error!(experiment = %id, %error, "a report failed: this is a bug");
-            Status::internal("the report failed; the log of the analysis says why")
-        })??;
+        let json = self.reporter.report(Asked::try_from(request.into_inner())?).await?;
         Ok(Response::new(v1::ReportResponse { json }))
+    }
+
+    type WatchStream = ReceiverStream<Result<v1::ReportResponse, Status>>;
+
+    async fn watch(
+        &self,
+        request: Request<v1::ReportRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        let asked = Asked::try_from(request.into_inner())?;
+        let place = Arc::clone(&self.watches).try_acquire_owned().map_err(|_| {
+            Status::resource_exhausted(format!("{MOST_WATCHES} experiments are watched already"))
+        })?;
+        let statuses = self.reporter.statuses(asked.experiment).await?;
+        // One report waits at most: who reads slowly gets fewer of them, not older ones.
+        let (sender, receiver) = mpsc::channel(1);
+        let reporter = self.reporter.clone();
+        tokio::spawn(async move {
+            watch::watch(&reporter, asked, statuses, &sender).await;
+            drop(place);
+        });
+        Ok(Response::new(ReceiverStream::new(receiver)))
+    }
+
+    async fn advise(
+        &self,
+        request: Request<v1::AdviseRequest>,
+    ) -> Result<Response<v1::AdviseResponse>, Status> {
+        let json = self.answer("the advice", request.into_inner(), advise::advice).await?;
+        Ok(Response::new(v1::AdviseResponse { json }))
+    }
+
+    async fn compare(
+        &self,
+        request: Request<v1::CompareRequest>,
+    ) -> Result<Response<v1::CompareResponse>, Status> {
+        let json = self.answer("the comparison", request.into_inner(), compare::answer).await?;
+        Ok(Response::new(v1::CompareResponse { json }))
     }
 }
 
-fn json(study: &Study, level: Option<ConfidenceLevel>) -> Result<String, Status> {
-    let report = study.report(level).map_err(|error| Status::failed_precondition(error.to_string()))?;
-    let json = serde_json::to_string(&report).map_err(|error| Status::internal(error.to_string()))?;
+impl TryFrom<v1::ReportRequest> for Asked {
+    type Error = Status;
+
+    fn try_from(request: v1::ReportRequest) -> Result<Self, Status> {
+        let v1::ReportRequest { experiment, confidence, mixtures } = request;
+        let mixtures = if mixtures { Mixtures::Fitted } else { Mixtures::LeftOut };
+        Ok(Self {
+            experiment: experiment_id(&experiment, "experiment")?,
+            options: ReportOptions { confidence: level(confidence)?, mixtures },
+        })
+    }
+}
+
+/// A confidence level that was given.
+pub(crate) fn level(confidence: Option<f64>) -> Result<Option<ConfidenceLevel>, Status> {
+    confidence.map(ConfidenceLevel::new).transpose().map_err(|error| invalid(&error))
+}
+
+/// What was asked for cannot be meant; hints are in the errors' own words.
+pub(crate) fn invalid(error: &dyn std::error::Error) -> Status {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        text = format!("{text}: {next}");
+        cause = next.source();
+    }
+    Status::invalid_argument(text)
+}
+
+fn json(what: &str, answer: &impl Serialize) -> Result<String, Status> {
+    let json = serde_json::to_string(answer).map_err(|error| Status::internal(error.to_string()))?;
     let most = limits::MAX_ANSWER_BYTES - ENVELOPE_BYTES;
     if json.len() > most {
         return Err(Status::resource_exhausted(format!(
-            "the report takes {} bytes, more than the {most} of an answer\nhint: split the experiment, or \
-             analyse its export",
+            "{what} takes {} bytes, more than the {most} of an answer\nhint: split the experiment, or analyse its \
+             export",
             json.len()
         )));
     }
@@ -78,7 +190,7 @@ fn json(study: &Study, level: Option<ConfidenceLevel>) -> Result<String, Status>
 }
 
 /// What the coordinator answered, said from here: its refusals pass, its absence is told.
-fn from_coordinator(status: &Status) -> Status {
+pub(crate) fn from_coordinator(status: &Status) -> Status {
     match status.code() {
         Code::Unavailable | Code::Unknown => Status::unavailable(format!(
             "the analysis cannot reach the coordinator: {}\nhint: is it running?",

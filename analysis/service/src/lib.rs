@@ -1,12 +1,21 @@
-//! The gRPC door of the analysis: answers a request for a report with what the coordinator's export says.
+//! The gRPC door of the analysis: reports of what the coordinator's export says, once or as observations arrive; any of
+//! the methods on samples that a request brings; advice on how many runs to plan.
 //!
-//! It is a client of the coordinator and keeps nothing, so it runs in the coordinator's process or on its own.
-//! It computes nothing itself: [`speedup_analysis::study`] does.
+//! It is a client of the coordinator and keeps nothing, so it runs in the coordinator's process ([`routes`]) or on its own
+//! ([`start`]). It computes nothing itself: [`speedup_analysis`] does, apart from the event loop and a few at once.
 //!
-//! In reading order: [`routes`], `door` (requests and statuses), `intake` (an export becomes a study).
+//! In reading order: [`routes`] and [`Service`]; `door` (requests and statuses), `intake` (an export becomes a study),
+//! `watch` (reports as observations arrive), `compare`, `advise`, `turns` (how many compute at once).
 
+mod advise;
+mod compare;
 mod door;
 mod intake;
+mod service;
+mod turns;
+mod watch;
+
+pub use service::{Options, Service, StartError, start};
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -23,14 +32,18 @@ use tonic::transport::Endpoint;
 /// Outside a tokio runtime, which the connection needs.
 pub fn routes(address: SocketAddr, routes: Routes) -> Routes {
     let uri = format!("http://{}", reachable(address));
-    let endpoint = Endpoint::from_shared(uri).expect("a socket address makes a URI").tcp_nodelay(true);
-    let coordinator = ExperimentsClient::new(endpoint.connect_lazy())
+    let endpoint = Endpoint::from_shared(uri).expect("a socket address makes a URI");
+    routes.add_service(service_of(endpoint))
+}
+
+/// The service, which asks the coordinator at `endpoint`.
+fn service_of(endpoint: Endpoint) -> AnalysisServer<door::AnalysisDoor> {
+    let coordinator = ExperimentsClient::new(endpoint.tcp_nodelay(true).connect_lazy())
         .max_encoding_message_size(limits::MAX_REQUEST_BYTES)
         .max_decoding_message_size(limits::MAX_ANSWER_BYTES);
-    let door = AnalysisServer::new(door::AnalysisDoor::new(coordinator))
+    AnalysisServer::new(door::AnalysisDoor::new(coordinator))
         .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
-        .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
-    routes.add_service(door)
+        .max_encoding_message_size(limits::MAX_ANSWER_BYTES)
 }
 
 /// Where a server that listens on `address` can be reached from its own machine.

@@ -4,14 +4,18 @@ use super::cell::CellRecords;
 use super::comparison::{BenchmarkReport, CellReport, Pair};
 use super::condition::ConditionCounts;
 use super::count::{counted, grouped};
+use super::diagnostics::{self, DiagnosedCell, DiagnosticsReport, DiagnosticsSummary};
 use super::independence::{IndependenceKind, IndependenceReport};
 use super::method::MethodReport;
 use super::metric::MetricReport;
+use super::mixture::MixtureReport;
+use super::multiplicity;
 use super::report::{Head, MishapTotals, Report, SCHEMA_VERSION, State};
 use super::suite::{Suite, SuiteReport};
 use super::warning::Warnings;
-use super::{Phase, Standing, Study, lacking, proportion};
+use super::{Mixtures, Phase, Standing, Study, lacking, proportion};
 use crate::{ConfidenceLevel, FisherExact, Sample, Selection, SuiteMember, Weights};
+use rayon::prelude::*;
 use speedup_core::experiment::{self, Experiment};
 use speedup_core::metric::Metric;
 use speedup_core::time::Timestamp;
@@ -23,10 +27,12 @@ struct Sampled<'a> {
     weight: Option<f64>,
     records: &'a [CellRecords],
     samples: Vec<Option<Sample>>,
+    /// The host of each run of each sample, by the order of the hosts' names.
+    hosts: Vec<Vec<u32>>,
 }
 
 /// The report of `study` at `level`.
-pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Report {
+pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) -> Report {
     let experiment = &study.plan.experiment;
     let versions = experiment.versions.len().max(1);
     let sampled: Vec<Sampled<'_>> = sample(study, versions);
@@ -40,12 +46,15 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Report {
     warn_of_conditions(&sampled, experiment, level, &mut warnings);
     let records: Vec<_> = sampled.iter().map(|sampled| (sampled.name, sampled.records)).collect();
     lacking::warn(&records, &experiment.own_metrics, &mut warnings);
-    let benchmarks: Vec<BenchmarkReport> =
-        sampled.iter().map(|sampled| benchmark(sampled, study, level, &mut warnings)).collect();
+    let mut benchmarks = benchmarks(&sampled, study, level, mixtures, &mut warnings);
+    let multiplicity: Vec<_> =
+        (1..experiment.versions.len()).map(|version| adjust(&mut benchmarks, version, level)).collect();
+    let diagnostics = diagnose(&sampled, &mut benchmarks, study, level, &mut warnings);
     let selection = selection(study);
     let suites = (1..experiment.versions.len())
         .map(|version| suite(study, &sampled, &benchmarks, version, level, selection, &mut warnings));
-    let suites = suites.collect();
+    let suites = suites.zip(multiplicity);
+    let suites = suites.map(|(suite, multiplicity)| SuiteReport { multiplicity, ..suite }).collect();
     let others = experiment.metrics.iter().filter(|metric| **metric != Metric::Wall);
     let rows = || records.iter().copied();
     let own = experiment.own_metrics.iter().enumerate();
@@ -55,6 +64,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Report {
         schema_version: SCHEMA_VERSION,
         suites,
         independence,
+        diagnostics,
         metrics: others.map(|metric| MetricReport::new(*metric, rows())).chain(own).collect(),
         mishaps: totals,
         warnings: warnings.into_list(),
@@ -65,6 +75,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Report {
 }
 
 fn sample(study: &Study, versions: usize) -> Vec<Sampled<'_>> {
+    let by_name = numbers_by_name(study);
     let taking_part = study.plan.benchmarks.iter().zip(study.cells.chunks(versions));
     let named =
         taking_part.filter_map(|(index, records)| Some((study.plan.experiment.benchmark(*index)?, records)));
@@ -74,23 +85,102 @@ fn sample(study: &Study, versions: usize) -> Vec<Sampled<'_>> {
             weight: benchmark.weight,
             records,
             samples: records.iter().map(|cell| cell.sample(Metric::Wall).ok()).collect(),
+            hosts: records
+                .iter()
+                .map(|cell| {
+                    cell.hosts_in_run_order(Metric::Wall).iter().map(|host| by_name[*host as usize]).collect()
+                })
+                .collect(),
         })
         .collect()
+}
+
+/// The place of each host among their sorted names, by its number in the study: that number is by the order in which
+/// attempts came, which must not reach a report.
+fn numbers_by_name(study: &Study) -> Vec<u32> {
+    let mut by_name = vec![0; study.hosts.len()];
+    for (place, number) in (0..).zip(study.hosts.values()) {
+        by_name[*number as usize] = place;
+    }
+    by_name
+}
+
+/// All benchmarks, in parallel; their caveats in plan order.
+fn benchmarks(
+    sampled: &[Sampled<'_>],
+    study: &Study,
+    level: ConfidenceLevel,
+    mixtures: Mixtures,
+    warnings: &mut Warnings,
+) -> Vec<BenchmarkReport> {
+    let one = |sampled: &Sampled<'_>| {
+        let mut warnings = Warnings::default();
+        (benchmark(sampled, study, level, mixtures, &mut warnings), warnings)
+    };
+    let reported: Vec<_> = sampled.par_iter().map(one).collect();
+    let keep = |(report, raised)| {
+        warnings.append(raised);
+        report
+    };
+    reported.into_iter().map(keep).collect()
+}
+
+/// Adjusts the verdicts on one candidate for the number of benchmarks.
+fn adjust(
+    benchmarks: &mut [BenchmarkReport],
+    version: usize,
+    level: ConfidenceLevel,
+) -> Vec<multiplicity::MultiplicityReport> {
+    let mut comparisons: Vec<_> =
+        benchmarks.iter_mut().map(|benchmark| &mut benchmark.comparisons[version - 1]).collect();
+    multiplicity::adjust(&mut comparisons, level)
+}
+
+/// Concludes the diagnostics of all cells as one family.
+fn diagnose(
+    sampled: &[Sampled<'_>],
+    benchmarks: &mut [BenchmarkReport],
+    study: &Study,
+    level: ConfidenceLevel,
+    warnings: &mut Warnings,
+) -> Option<DiagnosticsSummary> {
+    let (mut cells, mut reports) = (Vec::new(), Vec::new());
+    for (sampled, benchmark) in sampled.iter().zip(benchmarks) {
+        for ((sample, hosts), cell) in sampled.samples.iter().zip(&sampled.hosts).zip(&mut benchmark.cells) {
+            if let Some(sample) = sample {
+                cells.push(DiagnosedCell { about: sampled.name, sample, hosts });
+                reports.push(cell.diagnostics.as_mut());
+            }
+        }
+    }
+    let names: Vec<String> = study.hosts.keys().map(ToString::to_string).collect();
+    (!cells.is_empty()).then(|| diagnostics::conclude(&cells, &mut reports, &names, level, warnings))
 }
 
 fn benchmark(
     sampled: &Sampled<'_>,
     study: &Study,
     level: ConfidenceLevel,
+    mixtures: Mixtures,
     warnings: &mut Warnings,
 ) -> BenchmarkReport {
     let versions = &study.plan.experiment.versions;
-    let cells: Vec<CellReport> = versions
-        .iter()
-        .zip(&sampled.samples)
-        .zip(sampled.records)
-        .map(|((version, sample), records)| CellReport::new(&version.name, sample.as_ref(), records))
-        .collect();
+    let seed = study.plan.experiment.seed;
+    let cell = |version: usize| {
+        let (name, sample) = (&versions[version].name, sampled.samples[version].as_ref());
+        let diagnosed =
+            |sample| DiagnosedCell { about: sampled.name, sample, hosts: &sampled.hosts[version] };
+        let mixture = match mixtures {
+            Mixtures::LeftOut => None,
+            Mixtures::Fitted => sample.map(|sample| MixtureReport::new(sample, sampled.name, name, seed)),
+        };
+        CellReport {
+            diagnostics: sample.and_then(|sample| DiagnosticsReport::new(&diagnosed(sample))),
+            mixture,
+            ..CellReport::new(name, sample, &sampled.records[version])
+        }
+    };
+    let cells: Vec<CellReport> = (0..sampled.samples.len()).map(cell).collect();
     let comparisons = (1..versions.len())
         .map(|version| {
             let samples = [0, version].map(|version| sampled.samples[version].as_ref());

@@ -45,6 +45,7 @@ pub(super) struct Absent {
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     run: RunIndex,
+    host: u32,
     value: u64,
 }
 
@@ -78,7 +79,7 @@ impl CellRecords {
         let size = |timer: &TimerError| (timer.near_ns(), timer.bias_ns);
         self.timer = self.timer.into_iter().chain(record.timer).max_by_key(size);
         for (metric, &value) in &record.metrics {
-            self.readings.entry(*metric).or_default().push(Reading { run, value });
+            self.readings.entry(*metric).or_default().push(Reading { run, host, value });
         }
         for (place, metric) in own.iter().enumerate() {
             let iterations = record.series.get(&metric.name).cloned().unwrap_or_default();
@@ -115,8 +116,17 @@ impl CellRecords {
 
     /// The sample of a metric, in run order.
     pub(super) fn sample(&self, metric: Metric) -> Result<Sample, SampleError> {
+        Sample::new(self.in_run_order(metric).iter().map(|reading| reading.value as f64).collect())
+    }
+
+    /// The host of each observation of a metric, in run order, by its number in the study.
+    pub(super) fn hosts_in_run_order(&self, metric: Metric) -> Vec<u32> {
+        self.in_run_order(metric).iter().map(|reading| reading.host).collect()
+    }
+
+    fn in_run_order(&self, metric: Metric) -> Vec<Reading> {
         let mut readings = self.readings.get(&metric).cloned().unwrap_or_default();
         readings.sort_unstable_by_key(|reading| reading.run);
-        Sample::new(readings.iter().map(|reading| reading.value as f64).collect())
+        readings
     }
 }

@@ -1,9 +1,13 @@
 //! One benchmark: its cells, and each candidate against the baseline.
 
+use super::advice::AdviceReport;
 use super::cell::CellRecords;
 use super::condition::ConditionCounts;
 use super::count::counted;
+use super::diagnostics::DiagnosticsReport;
 use super::mishap::Mishaps;
+use super::mixture::MixtureReport;
+use super::multiplicity::{AdjustedReport, OneSidedReport};
 use super::protocol::{self, IntervalReport, Judged, ProtocolReport};
 use super::verdict::{Direction, Protocol, Reason, Verdict, headline};
 use super::warning::Warnings;
@@ -38,6 +42,12 @@ pub struct CellReport {
     pub conditions: ConditionCounts,
     /// What was not measured.
     pub mishaps: Mishaps,
+    /// Whether its runs are what the methods take them for; `None` below five runs.
+    #[serde(default)]
+    pub diagnostics: Option<DiagnosticsReport>,
+    /// The clusters of its times, where they were asked for.
+    #[serde(default)]
+    pub mixture: Option<MixtureReport>,
 }
 
 /// A sample in a few numbers, in the unit of its observations.
@@ -82,6 +92,15 @@ pub struct ComparisonReport {
     pub median: Option<ProtocolReport>,
     /// The estimated probability that a run of the candidate is faster than one of the baseline.
     pub probability_faster: Option<f64>,
+    /// The p-values of both questions, by the protocol of the headline.
+    #[serde(default)]
+    pub one_sided: Option<OneSidedReport>,
+    /// The headline with its p-values adjusted for the number of benchmarks; empty for one benchmark.
+    #[serde(default)]
+    pub adjusted: Vec<AdjustedReport>,
+    /// How many runs it would take, where no difference was shown.
+    #[serde(default)]
+    pub advice: Option<AdviceReport>,
 }
 
 /// The observed speedups (000 §3.1).
@@ -124,6 +143,8 @@ impl CellReport {
             timer: records.timer,
             conditions: records.conditions.clone(),
             mishaps: records.mishaps.clone(),
+            diagnostics: None,
+            mixture: None,
         }
     }
 }
@@ -178,23 +199,25 @@ impl Pair<'_> {
         let median = protocol::median(&test.median, baseline, candidate, level);
         let by = headline(mean.report.verdict, mean.caveats.is_empty(), median.report.verdict);
         warn(by, &mean, &median, about, warnings);
-        let (chosen, difference_ns) = match by {
-            Protocol::Mean => (&mean.report, baseline.mean() - candidate.mean()),
-            Protocol::Median => (&median.report, baseline.median() - candidate.median()),
+        let (chosen, one_sided, difference_ns) = match by {
+            Protocol::Mean => (&mean.report, mean.one_sided, baseline.mean() - candidate.mean()),
+            Protocol::Median => (&median.report, median.one_sided, baseline.median() - candidate.median()),
         };
         if chosen.verdict.is_effect() && self.is_near_the_timer(difference_ns) {
             warnings.concern("near_timer", about, near_timer);
         }
-        ComparisonReport {
+        let report = ComparisonReport {
             verdict: chosen.verdict,
             by: Some(by),
             reason: chosen.reason.clone(),
             observed: Some(observed),
             probability_faster: Some(test.median.probability_faster()),
+            one_sided,
             mean: Some(mean.report),
             median: Some(median.report),
             ..self.without(Reason::new("", ""))
-        }
+        };
+        ComparisonReport { advice: AdviceReport::new(&report, baseline, candidate, level), ..report }
     }
 
     /// Whether a difference of two times is within what the timers themselves may be off.
@@ -216,6 +239,9 @@ impl Pair<'_> {
             mean: None,
             median: None,
             probability_faster: None,
+            one_sided: None,
+            adjusted: Vec::new(),
+            advice: None,
         }
     }
 }

@@ -65,6 +65,16 @@ pub fn percent(share: f64) -> String {
     format!("{}\u{a0}%", (share * 1e4).round() / 1e2)
 }
 
+/// A p-value with two digits, and by its size where it is smaller than anyone reads: "0.031", "< 0.0001".
+pub fn p_value(p: f64) -> String {
+    const LEAST_SHOWN: f64 = 1e-4;
+    if p < LEAST_SHOWN {
+        return format!("< {LEAST_SHOWN}");
+    }
+    let digits = decimals(p, 4).saturating_add(1).min(4);
+    format!("{p:.digits$}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,5 +98,9 @@ mod tests {
         assert_eq!(change(-18.69, Some((1.19, 1.27))), "−18.7\u{a0}%");
         assert_eq!(change(-0.001, Some((0.99, 1.01))), "0.0\u{a0}%");
         assert_eq!(percent(0.95), "95\u{a0}%");
+        assert_eq!(
+            [1e-9, 0.00012, 0.031, 0.5, 1.0].map(p_value),
+            ["< 0.0001", "0.0001", "0.031", "0.50", "1.0"]
+        );
     }
 }

@@ -1,6 +1,10 @@
 //! How the report was made: names, sources, and everything pinned, so that another can make it again.
 
+use super::advice::{MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH};
 use super::count;
+use crate::host_effect::{CellsAndHosts, OutlyingHosts};
+use crate::required_repetitions::{RankSumDetection, RatioPrecision, WelchDetection};
+use crate::run_order::{Autocorrelation, FirstRunEffect, RunsTest};
 use crate::speedup_test::Rules;
 use crate::{ConfidenceLevel, ExactRule, MeanRatio, MedianRatio, ProportionMethod, SuiteRatio};
 use serde::{Deserialize, Serialize};
@@ -103,7 +107,7 @@ fn notes(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
             format!(
                 "Speedup-Test, one-sided, faster and slower each at {}; by the mean where its assumptions are not \
                  rejected, else by the median. Not adjusted for the number of benchmarks: without any difference, \
-                 up to {wrong:.1} of {benchmarks} would be called faster or slower by chance.",
+                 up to {wrong:.1} of {benchmarks} would be called faster or slower by chance; the adjusted counts stand beside.",
                 count::percent(level.get())
             ),
             "000 §4, Figs. 1 and 2",
@@ -152,6 +156,41 @@ fn notes(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
             "required benchmarks",
             "z²C(1−C)/r² ≤ b (Wald), and the least b with Wilson's half-width at most r.".to_owned(),
             "000 §5",
+        ),
+        note(
+            "adjusted",
+            "Holm's and Benjamini–Hochberg's p-values over the benchmarks, each question a family; a benchmark on which no \
+             protocol concludes counts with p = 1."
+                .to_owned(),
+            "Holm 1979; Benjamini and Hochberg 1995",
+        ),
+        note(
+            "diagnostics",
+            format!(
+                "{}, {}, Mann–Kendall, {}; hosts by {} and {}. All of them are one family under Holm's bound, so that \
+                 without any disturbance the report raises one of their caveats with a probability of at most {}.",
+                Autocorrelation::NAME,
+                RunsTest::NAME,
+                FirstRunEffect::NAME,
+                CellsAndHosts::NAME,
+                OutlyingHosts::NAME,
+                count::percent(level.risk().get())
+            ),
+            "Moran 1948; Wald and Wolfowitz 1940; Mann 1945; Holm 1979",
+        ),
+        note(
+            "advice",
+            format!(
+                "Where no difference was shown: runs of each version to show the observed one with probability {} ({} or \
+                 {}), and for an interval of ±{} ({}), at most {}.",
+                count::percent(POWER),
+                WelchDetection::NAME,
+                RankSumDetection::NAME,
+                count::percent(RELATIVE_HALF_WIDTH),
+                RatioPrecision::NAME,
+                count::grouped(MOST_RUNS_ADVISED)
+            ),
+            "Noether 1987",
         ),
         note(
             "sources",

@@ -1,5 +1,6 @@
 //! One protocol's answers for one benchmark and candidate, as plain data.
 
+use super::multiplicity::OneSidedReport;
 use super::verdict::{Direction, Protocol, Reason, Verdict};
 use crate::speedup_test::{
     Assumption, AssumptionCheck, Conclusion, Finding, MeanTest, MedianTest, Outcome, Question, SubTest,
@@ -100,6 +101,8 @@ pub struct AssumptionReport {
 /// A protocol's report, and the caveats of its answer and interval for the report's list.
 pub(crate) struct Judged {
     pub(crate) report: ProtocolReport,
+    /// The p-values of both questions; `None` where the main test could not be made.
+    pub(crate) one_sided: Option<OneSidedReport>,
     pub(crate) caveats: Vec<Caveat>,
     pub(crate) interval_caveats: Vec<Caveat>,
 }
@@ -175,7 +178,10 @@ fn judge(
     [faster, slower]: [Conclusion; 2],
     best: impl FnOnce(Question) -> Conclusion,
 ) -> Judged {
-    let p_value = |conclusion: &Conclusion| conclusion.main_test.p_value().map_or(1.0, crate::PValue::get);
+    let made = |conclusion: &Conclusion| conclusion.main_test.p_value().map(crate::PValue::get);
+    let one_sided =
+        made(&faster).zip(made(&slower)).map(|(faster, slower)| OneSidedReport { faster, slower });
+    let p_value = |conclusion: &Conclusion| made(conclusion).unwrap_or(1.0);
     let at_level = if p_value(&slower) < p_value(&faster) { slower } else { faster };
     let (verdict, reason) = match (&at_level.outcome, at_level.question) {
         (Outcome::Significant, Question::CandidateFaster) => (Verdict::Faster, None),
@@ -199,7 +205,7 @@ fn judge(
     };
     let bounded = interval.as_ref().ok().and_then(RatioInterval::bounded);
     let interval_caveats = bounded.map_or_else(Vec::new, |interval| interval.caveats.clone());
-    Judged { report, caveats: at_level.caveats, interval_caveats }
+    Judged { report, one_sided, caveats: at_level.caveats, interval_caveats }
 }
 
 impl IntervalReport {

@@ -1,6 +1,7 @@
 //! The report: plain data with stable names, the same bytes for the same attempts.
 
 use super::comparison::BenchmarkReport;
+use super::diagnostics::DiagnosticsSummary;
 use super::independence::IndependenceReport;
 use super::method::MethodReport;
 use super::metric::MetricReport;
@@ -25,6 +26,9 @@ pub struct Report {
     pub independence: IndependenceReport,
     /// Each benchmark, in plan order.
     pub benchmarks: Vec<BenchmarkReport>,
+    /// Whether the runs were what the methods take them for, over all cells.
+    #[serde(default)]
+    pub diagnostics: Option<DiagnosticsSummary>,
     /// The other metrics.
     pub metrics: Vec<MetricReport>,
     /// What was not measured, over all cells.

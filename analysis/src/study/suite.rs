@@ -5,6 +5,7 @@
 
 use super::comparison::{BenchmarkReport, ComparisonReport};
 use super::count;
+use super::multiplicity::MultiplicityReport;
 use super::proportion::{ProportionReport, RequiredReport};
 use super::protocol::IntervalReport;
 use super::verdict::{Direction, Protocol, Reason, Verdict};
@@ -44,6 +45,9 @@ pub struct SuiteReport {
     pub proportions: Vec<ProportionReport>,
     /// How many benchmarks it takes to know the proportion to the plan's precision.
     pub required: Option<RequiredReport>,
+    /// What is left of the verdicts on the benchmarks when their p-values are adjusted for their number.
+    #[serde(default)]
+    pub multiplicity: Vec<MultiplicityReport>,
 }
 
 /// How many benchmarks have which headline verdict.
@@ -140,6 +144,7 @@ impl Suite<'_> {
             overall: Summary::ALL.into_iter().filter_map(overall).collect(),
             proportions: Vec::new(),
             required: None,
+            multiplicity: Vec::new(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Known answers on synthetic attempts.
 
+mod companions;
 mod golden;
 mod metrics;
 mod synthetic;

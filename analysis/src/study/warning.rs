@@ -43,6 +43,18 @@ impl Warnings {
         self.concern(&reason.code, about, || general_reason(reason));
     }
 
+    /// Raises the caveats of another list, in its order.
+    pub(super) fn append(&mut self, other: Self) {
+        for Warning { code, sentence, concerns } in other.0 {
+            let here = &mut self.entry(&code, || sentence).concerns;
+            for about in concerns {
+                if here.last() != Some(&about) {
+                    here.push(about);
+                }
+            }
+        }
+    }
+
     pub(super) fn into_list(self) -> Vec<Warning> {
         self.0
     }

@@ -31,6 +31,9 @@ pub(crate) struct Arguments {
     /// Another confidence level than the plan's, as 0.99
     #[arg(long, value_name = "LEVEL", value_parser = confidence)]
     confidence: Option<f64>,
+    /// Describes the clusters of every cell's times as well; of thousands of cells this takes minutes
+    #[arg(long)]
+    mixtures: bool,
     #[command(flatten)]
     output: OutputArgument,
 }
@@ -44,7 +47,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let connection = arguments.source.connect().await?;
     let asked = async {
         let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
-        ask(&connection, experiment, arguments.confidence).await
+        ask(&connection, experiment, arguments.confidence, arguments.mixtures).await
     };
     let asked = asked.await;
     connection.close().await;
@@ -57,8 +60,9 @@ pub(super) async fn ask(
     connection: &Connection,
     experiment: ExperimentId,
     confidence: Option<f64>,
+    mixtures: bool,
 ) -> Result<String, Failure> {
-    let request = v1::ReportRequest { experiment: id_bytes(experiment.0), confidence };
+    let request = v1::ReportRequest { experiment: id_bytes(experiment.0), confidence, mixtures };
     let answer = connection.analysis().report(request).await;
     let answer = answer.map_err(|status| Failure::status("cannot make the report", &status))?;
     Ok(answer.into_inner().json)

@@ -4,6 +4,7 @@
 mod benchmarks;
 mod caveats;
 mod closing;
+mod companions;
 mod duration;
 mod layout;
 mod mishaps;
@@ -58,11 +59,15 @@ pub(crate) fn rendered(report: &Report, paint: Paint, width: usize) -> String {
     opening::write(&mut page, report);
     for at in 0..report.suites.len() {
         benchmarks::write(&mut page, report, at);
+        companions::write_advice(&mut page, report, at);
     }
     for of in &report.suites {
         suite::write(&mut page, report, of);
+        companions::write_multiplicity(&mut page, of);
     }
+    companions::write_mixtures(&mut page, report);
     benchmarks::write_metrics(&mut page, report);
+    companions::write_diagnostics(&mut page, report);
     mishaps::write(&mut page, report);
     caveats::write(&mut page, report);
     closing::write(&mut page, report);

@@ -1,5 +1,6 @@
 //! Whole-system tests with real processes on loopback.
 
+mod analysis;
 mod bench;
 mod crash;
 mod environment;

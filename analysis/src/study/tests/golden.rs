@@ -6,7 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "a golden file is a file")]
 
 use super::synthetic::{Synthetic, Times};
-use crate::study::Report;
+use crate::study::{Mixtures, Report, ReportOptions};
 use serde_json::Value;
 use speedup_core::id::Attempt;
 use speedup_core::record::Failure;
@@ -58,6 +58,21 @@ fn drawn() -> Synthetic {
     drawn
 }
 
+/// Everything that stands beside the verdicts: mixtures, a slow host, a drift.
+fn mixed() -> Report {
+    let clusters = Times::TwoClusters { means: [90e6, 110e6], deviation: 1e6, share: 0.6 };
+    let synthetic = Synthetic::named("sort grep", "old new", 40, "")
+        .hosts(8)
+        .slow_host(3, 1.2)
+        .times(0, 0, clusters)
+        .times(0, 1, clusters)
+        .times(1, 1, Times::normal(99.8e6, 1e6));
+    let mut study = synthetic.study();
+    synthetic.attempts().iter().for_each(|attempt| study.add(attempt).unwrap());
+    let asked = ReportOptions { confidence: None, mixtures: Mixtures::Fitted };
+    study.report_with(asked).unwrap()
+}
+
 /// Nothing measured yet.
 fn empty() -> Synthetic {
     Synthetic::named("sort", "utf8 c", 30, "").take(0).running()
@@ -65,10 +80,15 @@ fn empty() -> Synthetic {
 
 #[test]
 fn reports_of_version_1_are_as_they_were() {
-    for (name, synthetic) in [("finished", finished()), ("drawn", drawn()), ("empty", empty())] {
+    let reports = [
+        ("finished", finished().report()),
+        ("drawn", drawn().report()),
+        ("empty", empty().report()),
+        ("mixed", mixed()),
+    ];
+    for (name, report) in reports {
         let path: PathBuf =
             [env!("CARGO_MANIFEST_DIR"), "tests/golden", &format!("report_v1_{name}.json")].iter().collect();
-        let report = synthetic.report();
         if std::env::var_os("SPEEDUP_UPDATE_GOLDEN").is_some() {
             std::fs::write(&path, serde_json::to_string_pretty(&report).unwrap() + "\n").unwrap();
         }
@@ -78,6 +98,18 @@ fn reports_of_version_1_are_as_they_were() {
         let (now, then) = (serde_json::to_value(&report).unwrap(), serde_json::to_value(&read).unwrap());
         assert_close(&now, &then, name);
     }
+}
+
+/// The first files of this version knew nothing of what was added since.
+#[test]
+fn the_first_report_of_version_1_is_still_read() {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests/golden/report_v1_first.json"].iter().collect();
+    let kept = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let read: Report = serde_json::from_str(&kept).unwrap();
+    assert_eq!((read.benchmarks.len(), read.diagnostics), (6, None));
+    assert!(read.suites[0].multiplicity.is_empty());
+    let cells = read.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
+    assert!(cells.clone().count() == 12 && cells.clone().all(|cell| cell.diagnostics.is_none()));
 }
 
 /// Equal but for the last digits of numbers: the logarithm of another C library may round another way.

@@ -11,7 +11,7 @@ use speedup_core::plan::{Cell, Plan};
 use speedup_core::plan_file;
 use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason};
-use speedup_core::seed::{Seed, below};
+use speedup_core::seed::{Seed, below, shuffle};
 use speedup_core::time::Timestamp;
 use speedup_core::timer::TimerError;
 use std::collections::BTreeMap;
@@ -19,9 +19,21 @@ use std::collections::BTreeMap;
 /// The law of a cell's times, in nanoseconds.
 #[derive(Clone, Copy)]
 pub(super) enum Times {
-    Normal { mean: f64, deviation: f64 },
-    Skewed { least: f64, scale: f64 },
+    Normal {
+        mean: f64,
+        deviation: f64,
+    },
+    Skewed {
+        least: f64,
+        scale: f64,
+    },
     Constant(f64),
+    /// Two normal laws of one deviation, the first with the share.
+    TwoClusters {
+        means: [f64; 2],
+        deviation: f64,
+        share: f64,
+    },
 }
 
 impl Times {
@@ -32,6 +44,12 @@ impl Times {
     /// The value at `probability`.
     fn at(self, probability: f64) -> f64 {
         match self {
+            Self::TwoClusters { means, deviation, share } if probability < share => {
+                Self::normal(means[0], deviation).at(probability / share)
+            }
+            Self::TwoClusters { means, deviation, share } => {
+                Self::normal(means[1], deviation).at((probability - share) / (1.0 - share))
+            }
             Self::Normal { mean, deviation } => {
                 let z = normal::two_sided_critical(2.0 * probability.min(1.0 - probability));
                 mean + deviation * if probability < 0.5 { -z } else { z }
@@ -61,6 +79,12 @@ pub(super) struct Synthetic {
     /// By cell and repetition.
     mishaps: BTreeMap<(u32, u32), Mishap>,
     hosts: Hosts,
+    /// Whether each run of a cell is slower than the one before it.
+    in_order: bool,
+    /// A host, by its number among few, and by how much its runs take longer.
+    slow_host: Option<(u32, f64)>,
+    /// By how much the first run of each cell takes longer.
+    slow_first: f64,
     late: bool,
     take: usize,
     finished: bool,
@@ -105,6 +129,9 @@ impl Synthetic {
             times: BTreeMap::new(),
             mishaps: BTreeMap::new(),
             hosts: Hosts::Fresh,
+            in_order: false,
+            slow_host: None,
+            slow_first: 1.0,
             late: false,
             take: usize::MAX,
             finished: true,
@@ -162,6 +189,18 @@ impl Synthetic {
 
     pub(super) fn hosts(self, count: u32) -> Self {
         Self { hosts: Hosts::Few(count), ..self }
+    }
+
+    pub(super) fn in_order(self) -> Self {
+        Self { in_order: true, ..self }
+    }
+
+    pub(super) fn slow_host(self, host: u32, factor: f64) -> Self {
+        Self { slow_host: Some((host, factor)), ..self }
+    }
+
+    pub(super) fn slow_first(self, factor: f64) -> Self {
+        Self { slow_first: factor, ..self }
     }
 
     pub(super) fn shared_between_versions(self) -> Self {
@@ -230,20 +269,41 @@ impl Synthetic {
     pub(super) fn attempts(&self) -> Vec<EndedAttempt> {
         let mut random = Seed(7).child("synthetic");
         let mut repetitions: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut places: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         let mut attempts = Vec::new();
         for run in 0..self.plan.runs() {
             let cell = self.plan.cell_number(RunIndex(run));
             let repetition = repetitions.entry(cell).or_default();
+            let of_cell = self.plan.runs() / self.plan.cells();
+            let place =
+                places.entry(cell).or_insert_with(|| self.places(cell, of_cell))[*repetition as usize];
             // A quantile of its own for each run, so that small samples have the law's shape.
             let jitter = below(1_000, &mut random) as f64 / 1_000.0;
-            let probability = (f64::from(*repetition) + 0.1 + 0.8 * jitter)
-                / f64::from(self.plan.runs() / self.plan.cells());
+            let probability = (f64::from(place) + 0.1 + 0.8 * jitter) / f64::from(of_cell);
             let mishap = self.mishaps.get(&(cell, *repetition));
             attempts.extend(self.ended(run, *repetition, probability, mishap));
             *repetition += 1;
         }
         attempts.truncate(self.take);
         attempts
+    }
+
+    /// Which of the quantiles of its cell each repetition has: in random order, as independent runs are.
+    fn places(&self, cell: u32, runs: u32) -> Vec<u32> {
+        let mut places: Vec<u32> = (0..runs).collect();
+        if !self.in_order {
+            shuffle(&mut places, &mut Seed(7).child(&format!("synthetic order {cell}")));
+        }
+        places
+    }
+
+    /// By how much a run takes longer than its law says.
+    fn factor(&self, run: u32, repetition: u32) -> f64 {
+        let of_host = match (&self.hosts, self.slow_host) {
+            (Hosts::Few(count), Some((host, factor))) if run % count == host => factor,
+            _ => 1.0,
+        };
+        of_host * if repetition == 0 { self.slow_first } else { 1.0 }
     }
 
     fn ended(
@@ -256,7 +316,7 @@ impl Synthetic {
         let cell = self.plan.cell_number(RunIndex(run));
         let times = self.times.get(&cell).copied().unwrap_or(Times::normal(100e6, 1e6));
         let measured = || {
-            let record = record(Outcome::Measured, times.at(probability), "");
+            let record = record(Outcome::Measured, times.at(probability) * self.factor(run, repetition), "");
             let version = cell % self.plan.experiment.versions.len() as u32;
             let odd = self.conditions.get(&version).filter(|(first, _)| repetition < *first);
             let conditions = odd.map_or_else(Conditions::default, |(_, conditions)| conditions.clone());

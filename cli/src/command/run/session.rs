@@ -170,7 +170,7 @@ impl<'a> Session<'a> {
     }
 
     async fn report(&self, experiment: ExperimentId, extent: Extent, output: Output) -> Result<(), Failure> {
-        let json = report::ask(&self.connection, experiment, None).await?;
+        let json = report::ask(&self.connection, experiment, None, false).await?;
         report::show(&json, extent, output, self.console)
     }
 

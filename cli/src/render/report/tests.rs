@@ -39,7 +39,7 @@ fn plain(text: &str) -> String {
 #[test]
 fn golden_renderings() {
     for (name, width) in
-        [("finished", 80), ("finished", 120), ("finished", 160), ("drawn", 100), ("empty", 80)]
+        [("finished", 80), ("finished", 120), ("finished", 160), ("drawn", 100), ("empty", 80), ("mixed", 80)]
     {
         let text = rendering(name, Console::plain().out, width);
         let golden = path(&["tests", "golden", &format!("report_{name}_{width}.txt")]);
@@ -52,7 +52,7 @@ fn golden_renderings() {
 
 #[test]
 fn lines_keep_within_the_page() {
-    for name in ["finished", "drawn", "empty"] {
+    for name in ["finished", "drawn", "empty", "mixed", "first"] {
         for width in [60, 80, 100, 130, 160] {
             for line in rendering(name, Console::plain().out, width).lines() {
                 assert!(line.chars().count() <= width, "{name} at {width}: {line}");

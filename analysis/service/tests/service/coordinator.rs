@@ -1,8 +1,7 @@
-//! The door against a coordinator that only exports.
+//! A coordinator that exports what it is given, and streams the statuses it is given.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where something is missing")]
+use std::sync::Arc;
 
-use speedup_analysis::study::{Report, State, Verdict};
 use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::experiment::Metric;
 use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
@@ -12,18 +11,25 @@ use speedup_core::plan_file;
 use speedup_core::record::{Outcome, Record};
 use speedup_core::seed::Seed;
 use speedup_core::time::Timestamp;
-use speedup_proto::convert::{ExperimentStatus, ExportPart, StatusPhase, experiment_id, id_bytes};
+use speedup_proto::convert::{ExperimentStatus, ExportPart, StatusPhase, experiment_id};
 use speedup_proto::v1;
 use speedup_proto::v1::analysis_client::AnalysisClient;
 use speedup_proto::v1::experiments_server::{Experiments, ExperimentsServer};
+use tokio::sync::{Mutex, mpsc};
+use tokio::task::JoinHandle;
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::service::Routes;
-use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
-use tonic::{Code, Request, Response, Status};
+use tonic::transport::{Channel, Server};
+use tonic::{Request, Response, Status};
 
-/// A coordinator that only exports.
+/// What a watcher is sent, one after the other.
+pub(crate) type Statuses = mpsc::Receiver<Result<v1::ExperimentStatus, Status>>;
+
+/// A coordinator that only exports, and may be watched once.
 struct Exporter {
     pieces: Vec<v1::ExportChunk>,
+    statuses: Arc<Mutex<Option<Statuses>>>,
 }
 
 type Answer<T> = Result<Response<T>, Status>;
@@ -37,10 +43,12 @@ macro_rules! not_asked {
                 Err(Status::unimplemented("only exports"))
             })*
 
-            type WatchStream = tokio_stream::Empty<Result<v1::ExperimentStatus, Status>>;
+            type WatchStream = ReceiverStream<Result<v1::ExperimentStatus, Status>>;
 
             async fn watch(&self, _: Request<v1::GetRequest>) -> Answer<Self::WatchStream> {
-                Err(Status::unimplemented("only exports"))
+                let statuses = self.statuses.lock().await.take();
+                let statuses = statuses.ok_or_else(|| Status::not_found("there is no such experiment"))?;
+                Ok(Response::new(ReceiverStream::new(statuses)))
             }
 
             type ExportStream = Pieces;
@@ -69,11 +77,11 @@ not_asked! {
     explain(ExplainRequest) -> Explanation;
 }
 
-fn experiment() -> ExperimentId {
+pub(crate) fn experiment() -> ExperimentId {
     "00000000-0000-7000-8000-00000000002a".parse().unwrap()
 }
 
-fn plan() -> Plan {
+pub(crate) fn plan() -> Plan {
     let text = "
         [experiment]
         name = \"door\"
@@ -115,18 +123,9 @@ fn attempt(plan: &Plan, run: u32) -> EndedAttempt {
     EndedAttempt { lease, cell, ended: Timestamp(2), end: AttemptEnd::Reported(record) }
 }
 
-fn pieces() -> Vec<v1::ExportChunk> {
+pub(crate) fn pieces() -> Vec<v1::ExportChunk> {
     let plan = plan();
-    let status = ExperimentStatus {
-        experiment: experiment(),
-        name: "door".to_owned(),
-        submitted: Timestamp(1),
-        submitted_by: "tester".to_owned(),
-        phase: StatusPhase::Finished { at: Timestamp(9), cancelled: false },
-        tally: Tally { measured: plan.runs(), ..Tally::default() },
-        cells: plan.cells(),
-        hosts_here: 0,
-    };
+    let status = status(StatusPhase::Finished { at: Timestamp(9), cancelled: false }, plan.runs());
     let attempts: Vec<_> = (0..plan.runs()).map(|run| attempt(&plan, run)).collect();
     let (early, later) = attempts.split_at(13);
     let (first, second) = plan.order().split_at(7);
@@ -144,68 +143,40 @@ fn pieces() -> Vec<v1::ExportChunk> {
     parts.iter().map(Into::into).collect()
 }
 
-/// Serves a coordinator with these pieces and the analysis beside it; the answer to one request.
-async fn ask(pieces: Vec<v1::ExportChunk>, request: v1::ReportRequest) -> Result<Report, Status> {
+/// A status with so many measured runs.
+pub(crate) fn status(phase: StatusPhase, measured: u32) -> ExperimentStatus {
+    ExperimentStatus {
+        experiment: experiment(),
+        name: "door".to_owned(),
+        submitted: Timestamp(1),
+        submitted_by: "tester".to_owned(),
+        phase,
+        tally: Tally { measured, ..Tally::default() },
+        cells: plan().cells(),
+        hosts_here: 0,
+    }
+}
+
+/// A coordinator with the analysis beside it, until it is dropped.
+pub(crate) struct Served {
+    pub(crate) client: AnalysisClient<Channel>,
+    server: JoinHandle<Result<(), tonic::transport::Error>>,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+/// Serves a coordinator with these pieces and the analysis beside it.
+pub(crate) async fn serve(pieces: Vec<v1::ExportChunk>, statuses: Option<Statuses>) -> Served {
     let incoming = TcpIncoming::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = incoming.local_addr().unwrap();
-    let exporter = Routes::new(ExperimentsServer::new(Exporter { pieces }));
-    let routes = speedup_analysis_service::routes(address, exporter);
+    let exporter = Exporter { pieces, statuses: Arc::new(Mutex::new(statuses)) };
+    let routes = speedup_analysis_service::routes(address, Routes::new(ExperimentsServer::new(exporter)));
     let server = tokio::spawn(Server::builder().add_routes(routes).serve_with_incoming(incoming));
-    let mut client = AnalysisClient::connect(format!("http://{address}")).await.unwrap();
-    let answer = client.report(request).await;
-    server.abort();
-    answer.map(|answer| serde_json::from_str(&answer.into_inner().json).unwrap())
-}
-
-fn request(confidence: Option<f64>) -> v1::ReportRequest {
-    v1::ReportRequest { experiment: id_bytes(experiment().0), confidence }
-}
-
-#[tokio::test]
-async fn an_export_becomes_a_report() {
-    let report = ask(pieces(), request(None)).await.unwrap();
-    assert_eq!((report.head.state, report.head.measured_runs), (State::Complete, 40));
-    assert_eq!((report.head.confidence, report.suites[0].verdict), (0.95, Verdict::Faster));
-    let other = ask(pieces(), request(Some(0.999))).await.unwrap();
-    assert_eq!(other.head.confidence, 0.999);
-}
-
-#[tokio::test]
-async fn what_cannot_be_asked_is_refused() {
-    let refused = async |request| ask(pieces(), request).await.unwrap_err();
-    let level = refused(request(Some(95.0))).await;
-    assert_eq!(level.code(), Code::InvalidArgument);
-    assert!(level.message().contains("0.95"), "{level}");
-    let malformed = v1::ReportRequest { experiment: vec![1, 2], confidence: None };
-    assert_eq!(refused(malformed).await.code(), Code::InvalidArgument);
-    let unknown = v1::ReportRequest { experiment: vec![7; 16], confidence: None };
-    assert_eq!(refused(unknown).await.code(), Code::NotFound);
-}
-
-#[tokio::test]
-async fn a_broken_export_is_told_from_a_wrong_request() {
-    let mut headless = pieces();
-    headless.remove(0);
-    assert_eq!(ask(headless, request(None)).await.unwrap_err().code(), Code::DataLoss);
-    let mut twice = pieces();
-    let last = twice.last().cloned();
-    twice.extend(last);
-    let error = ask(twice, request(None)).await.unwrap_err();
-    assert!(error.message().contains("reported twice"), "{error}");
-    let empty = ask(pieces()[..1].to_vec(), request(None)).await.unwrap();
-    assert_eq!(empty.head.state, State::Empty);
-}
-
-#[tokio::test]
-async fn an_absent_coordinator_is_told() {
-    let incoming = TcpIncoming::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let address = incoming.local_addr().unwrap();
-    let nobody = "127.0.0.1:1".parse().unwrap();
-    let routes = speedup_analysis_service::routes(nobody, Routes::builder().routes());
-    let server = tokio::spawn(Server::builder().add_routes(routes).serve_with_incoming(incoming));
-    let mut client = AnalysisClient::connect(format!("http://{address}")).await.unwrap();
-    let error = client.report(request(None)).await.unwrap_err();
-    server.abort();
-    assert_eq!(error.code(), Code::Unavailable);
-    assert!(error.message().contains("cannot reach the coordinator"), "{error}");
+    let client = AnalysisClient::connect(format!("http://{address}")).await.unwrap();
+    let most = speedup_proto::limits::MAX_REQUEST_BYTES;
+    Served { client: client.max_encoding_message_size(most).max_decoding_message_size(most), server }
 }

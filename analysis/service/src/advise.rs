@@ -1,0 +1,172 @@
+//! How many benchmarks, or how often to repeat: questions become those of the planning methods.
+
+use serde::Serialize;
+use speedup_analysis::required_repetitions::{
+    MeanPrecision, MedianPrecision, RankSumDetection, RatioPrecision, RequiredError, RequiredRuns,
+    SpeedupGoal, WelchDetection,
+};
+use speedup_analysis::{
+    Alternative, BudgetedPlan, ConfidenceLevel, Costs, LevelVariance, Levels, RandomEffects, RepetitionPlan,
+    Reshaped, Sample, Selection, VarianceComponents, benchmarks_by_wald, benchmarks_by_wilson,
+};
+use speedup_proto::v1::{self, advise_request as asked};
+use tonic::Status;
+
+use crate::door::{invalid, level};
+
+/// The power where none is asked for.
+const USUAL_POWER: f64 = 0.8;
+/// The most runs of each version where no number is given: nobody makes more of a benchmark.
+const USUAL_MAXIMUM: u64 = 10_000;
+/// Values of a pilot: more would need no plan.
+const MOST_PILOT_VALUES: usize = 1 << 20;
+
+/// The advice.
+#[derive(Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum Advice {
+    /// How many benchmarks to take.
+    Benchmarks {
+        /// The confidence level.
+        confidence: ConfidenceLevel,
+        /// By the formula of 000 §5; 0 at a proportion of 0 or 1, where it knows nothing.
+        wald: u64,
+        /// By the half-width of Wilson's interval.
+        wilson: u64,
+    },
+    /// How often to repeat each version, by each method that the pilot allows.
+    Repetitions {
+        /// The numbers of runs.
+        required: Vec<RequiredRuns>,
+        /// Why other methods gave none.
+        refused: Vec<String>,
+    },
+    /// How often to repeat each level.
+    Levels {
+        /// The mean of the pilot.
+        mean: f64,
+        /// The variances of its levels, the lowest first.
+        levels: Vec<LevelVariance>,
+        /// The repetitions of the levels below the highest that varies, the lowest first.
+        repetitions: Vec<u64>,
+        /// The same before rounding, for every level.
+        unrounded: Vec<Option<f64>>,
+        /// The highest level that varies, which is repeated as often as time allows.
+        highest: usize,
+        /// What the budget buys.
+        within: Option<BudgetedPlan>,
+    },
+}
+
+/// The advice to a request, made when its turn comes.
+pub(crate) fn advice(request: v1::AdviseRequest) -> Result<Advice, Status> {
+    let confidence = level(request.confidence)?.unwrap_or(ConfidenceLevel::USUAL);
+    match request.question {
+        None => Err(Status::invalid_argument("question: nothing is asked")),
+        Some(asked::Question::Benchmarks(question)) => benchmarks(&question, confidence),
+        Some(asked::Question::Repetitions(question)) => repetitions(question, confidence),
+        Some(asked::Question::Levels(question)) => levels(question, confidence),
+    }
+}
+
+fn benchmarks(question: &asked::Benchmarks, confidence: ConfidenceLevel) -> Result<Advice, Status> {
+    let asked::Benchmarks { proportion, precision, population } = *question;
+    let selection = match population {
+        0 => Selection::Drawn,
+        size => Selection::DrawnFromFinite { size },
+    };
+    let refused = |error| invalid(&error);
+    Ok(Advice::Benchmarks {
+        confidence,
+        wald: benchmarks_by_wald(proportion, precision, confidence, selection).map_err(refused)?,
+        wilson: benchmarks_by_wilson(proportion, precision, confidence, selection).map_err(refused)?,
+    })
+}
+
+fn repetitions(question: asked::Repetitions, confidence: ConfidenceLevel) -> Result<Advice, Status> {
+    let asked::Repetitions { baseline, candidate, goal, power, maximum } = question;
+    let pilot = |values: Vec<f64>, field: &str| sample(values, &format!("repetitions.{field}"));
+    let candidate = if candidate.is_empty() { None } else { Some(pilot(candidate, "candidate")?) };
+    let baseline = pilot(baseline, "baseline")?;
+    let maximum = maximum.unwrap_or(USUAL_MAXIMUM);
+    let by_method = match goal {
+        None => return Err(Status::invalid_argument("repetitions.goal: nothing is asked")),
+        Some(asked::repetitions::Goal::RelativeHalfWidth(goal)) => match &candidate {
+            Some(candidate) => vec![
+                RatioPrecision::new(&baseline, candidate)
+                    .and_then(|pilot| pilot.required(goal, confidence, maximum)),
+            ],
+            None => vec![
+                MeanPrecision::new(&baseline).and_then(|pilot| pilot.required(goal, confidence, maximum)),
+                MedianPrecision::new(&baseline).and_then(|pilot| pilot.required(goal, confidence, maximum)),
+            ],
+        },
+        Some(asked::repetitions::Goal::Speedup(speedup)) => {
+            let goal = SpeedupGoal {
+                speedup,
+                alternative: if speedup > 1.0 { Alternative::Greater } else { Alternative::Less },
+                level: confidence,
+                power: power.unwrap_or(USUAL_POWER),
+                maximum,
+            };
+            let candidate = candidate.as_ref();
+            vec![
+                WelchDetection::new(&baseline, candidate).and_then(|pilot| pilot.required(&goal)),
+                RankSumDetection::new(&baseline, candidate).and_then(|pilot| pilot.required(&goal)),
+            ]
+        }
+    };
+    by_each(by_method)
+}
+
+/// What the methods gave; the first refusal when none gave anything.
+fn by_each(by_method: Vec<Result<RequiredRuns, RequiredError>>) -> Result<Advice, Status> {
+    let (mut required, mut refused) = (Vec::new(), Vec::new());
+    for answer in by_method {
+        match answer {
+            Ok(runs) => required.push(runs),
+            Err(error) => refused.push(invalid(&error)),
+        }
+    }
+    match refused.first() {
+        Some(first) if required.is_empty() => Err(first.clone()),
+        Some(_) | None => {
+            let refused = refused.iter().map(|status| status.message().to_owned()).collect();
+            Ok(Advice::Repetitions { required, refused })
+        }
+    }
+}
+
+fn levels(question: asked::Levels, confidence: ConfidenceLevel) -> Result<Advice, Status> {
+    let asked::Levels { values, counts, costs, budget } = question;
+    at_most_values(values.len(), "levels.values")?;
+    let counts: Vec<usize> = counts.into_iter().map(|count| count as usize).collect();
+    let pilot = Levels::balanced(values, &counts).map_err(|error| invalid(&error))?;
+    let effects = RandomEffects::new(&pilot);
+    let components = VarianceComponents::of_pilot(&effects, &Reshaped::new(&pilot));
+    let refused = |error| invalid(&error);
+    let costs = Costs::new(costs).map_err(refused)?;
+    let plan = RepetitionPlan::new(components, costs).map_err(refused)?;
+    Ok(Advice::Levels {
+        mean: effects.mean(),
+        levels: effects.levels().to_vec(),
+        repetitions: plan.repetitions().to_vec(),
+        unrounded: plan.unrounded().to_vec(),
+        highest: plan.highest(),
+        within: budget.map(|budget| plan.within(budget, confidence)).transpose().map_err(refused)?,
+    })
+}
+
+fn sample(values: Vec<f64>, field: &str) -> Result<Sample, Status> {
+    at_most_values(values.len(), field)?;
+    Sample::new(values).map_err(|error| Status::invalid_argument(format!("{field}: {error}")))
+}
+
+fn at_most_values(values: usize, field: &str) -> Result<(), Status> {
+    if values > MOST_PILOT_VALUES {
+        return Err(Status::invalid_argument(format!(
+            "{field}: {values} values of a pilot are more than the {MOST_PILOT_VALUES} that are taken"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! The analysis on its own: a server with this one door, for a coordinator elsewhere.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::task::JoinHandle;
+use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Endpoint, Server};
+
+/// After how long without a word the kernel asks whether the coordinator's machine is still there.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
+/// How the analysis is started.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The coordinator, as http://127.0.0.1:7077.
+    pub coordinator: String,
+    /// Where the door is; port 0 takes a free one.
+    pub bind: SocketAddr,
+}
+
+/// Why the analysis does not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// Without TLS only this machine may connect.
+    #[error("{0} can be reached from other machines, which needs TLS, and this release has none")]
+    NotLoopback(SocketAddr),
+    /// The coordinator's address is none.
+    #[error("{url} is no address of a coordinator")]
+    Coordinator {
+        /// What was given.
+        url: String,
+        /// Why it is none.
+        source: tonic::transport::Error,
+    },
+    /// The address cannot be bound.
+    #[error("cannot listen on {address}")]
+    Bind {
+        /// Which.
+        address: SocketAddr,
+        /// Why not.
+        source: std::io::Error,
+    },
+}
+
+impl StartError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NotLoopback(_) => {
+                "bind 127.0.0.1 or [::1], and reach it from elsewhere through an ssh tunnel"
+            }
+            Self::Coordinator { .. } => "write it as http://127.0.0.1:7077",
+            Self::Bind { .. } => "another program may listen there; choose another port with --bind",
+        }
+    }
+}
+
+/// A running analysis.
+#[derive(Debug)]
+pub struct Service {
+    address: SocketAddr,
+    server: JoinHandle<Result<(), tonic::transport::Error>>,
+}
+
+/// Starts the analysis. The coordinator is not asked before the first request: it may start later.
+///
+/// # Errors
+/// [`StartError`] when the coordinator's address is none, or its own cannot be listened on.
+pub async fn start(options: Options) -> Result<Service, StartError> {
+    let Options { coordinator, bind } = options;
+    if !bind.ip().is_loopback() {
+        return Err(StartError::NotLoopback(bind));
+    }
+    let endpoint = Endpoint::from_shared(coordinator.clone())
+        .map_err(|source| StartError::Coordinator { url: coordinator, source })?;
+    let bound = |source| StartError::Bind { address: bind, source };
+    let listener = tokio::net::TcpListener::bind(bind).await.map_err(bound)?;
+    let address = listener.local_addr().map_err(bound)?;
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true)).with_keepalive(Some(KEEPALIVE));
+    let door = crate::service_of(endpoint.tcp_keepalive(Some(KEEPALIVE)));
+    let server = tokio::spawn(Server::builder().add_service(door).serve_with_incoming(incoming));
+    tracing::info!(%address, "the analysis listens");
+    Ok(Service { address, server })
+}
+
+impl Service {
+    /// Where the door is.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops. Whoever waits for an answer is told that it is gone; nothing is kept that could be lost.
+    pub async fn stop(self) {
+        self.server.abort();
+        // The only error is that it was aborted.
+        let _ = self.server.await;
+    }
+}

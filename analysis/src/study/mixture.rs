@@ -1,0 +1,90 @@
+//! The clusters of a cell's times: the mixture that describes them, and whether it does (001).
+//!
+//! Made only when asked for: the bootstrap behind each p-value refits hundreds of mixtures.
+
+use super::verdict::Reason;
+use crate::goodness_of_fit::{FEWEST_RESAMPLES, GoodnessOfFitOptions, ResampleSize};
+use crate::mixture::{Method, Refits};
+use crate::{GoodnessOfFit, Sample};
+use rand_chacha::rand_core::Rng as _;
+use serde::{Deserialize, Serialize};
+use speedup_core::seed::Seed;
+
+/// 001 §4.3 fitted samples of 30 runs and more.
+pub const FEWEST_RUNS_OF_A_MIXTURE: usize = 30;
+/// Resamples of each test: the fewest with which its p-value is no noise (001 §5.1.3).
+const RESAMPLES: u32 = FEWEST_RESAMPLES;
+
+/// The mixture of one cell's wall times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum MixtureReport {
+    /// It was fitted.
+    Fitted {
+        /// Its components, the fastest first.
+        components: Vec<ComponentReport>,
+        /// The modes of its density, in nanoseconds: the paper's variability level I₄ is their number.
+        modes_ns: Vec<f64>,
+        /// sup |F̃ − F̂|.
+        distance: f64,
+        /// The share of resamples that are farther from their own mixture (KSfit).
+        p_value: f64,
+        /// How many resamples: a p-value of 0 is below their reciprocal.
+        resamples: u32,
+        /// How it was fitted.
+        method: String,
+    },
+    /// There is none.
+    NotFitted {
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// One cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComponentReport {
+    /// Its share of the runs.
+    pub weight: f64,
+    /// Its mean, in nanoseconds.
+    pub mean_ns: f64,
+    /// Its standard deviation, in nanoseconds.
+    pub sd_ns: f64,
+}
+
+impl MixtureReport {
+    /// Of a cell, from a child of the experiment's seed with its name.
+    pub(super) fn new(sample: &Sample, benchmark: &str, version: &str, seed: Seed) -> Self {
+        let runs = sample.len();
+        if runs < FEWEST_RUNS_OF_A_MIXTURE {
+            let sentence =
+                format!("A mixture takes at least {FEWEST_RUNS_OF_A_MIXTURE} runs, and there are {runs}");
+            return Self::NotFitted { reason: Reason::new("too_few_runs", sentence) };
+        }
+        // Names are lengths first, so that no two pairs of names make one child.
+        let child = format!("mixture {} {benchmark} {version}", benchmark.len());
+        let options = GoodnessOfFitOptions {
+            resamples: RESAMPLES,
+            size: ResampleSize::Same,
+            method: Method::Mclust,
+            refits: Refits::Pruned,
+            seed: Seed(seed.child(&child).next_u64()),
+        };
+        match GoodnessOfFit::new(sample, options) {
+            Err(error) => Self::NotFitted { reason: Reason::new("no_mixture", error) },
+            Ok(test) => Self::Fitted {
+                components: test
+                    .mixture
+                    .components()
+                    .iter()
+                    .map(|one| ComponentReport { weight: one.weight, mean_ns: one.mean, sd_ns: one.sd })
+                    .collect(),
+                modes_ns: test.mixture.modes(),
+                distance: test.distance,
+                p_value: test.p_value().get(),
+                resamples: RESAMPLES,
+                method: format!("{}; {}", Method::Mclust.name(), GoodnessOfFit::NAME),
+            },
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What stands beside the verdicts: adjusted ones, diagnostics, hosts, advice, mixtures.
+
+use super::synthetic::{Synthetic, Times};
+use super::{codes, only, sentence, two};
+use crate::distribution::{Tails, normal};
+use crate::study::diagnostics::{DiagnosedCell, conclude};
+use crate::study::warning::Warnings;
+use crate::study::*;
+use crate::{ConfidenceLevel, Sample};
+use rand::RngExt as _;
+use speedup_core::seed::Seed;
+
+const OF_DIAGNOSTICS: [&str; 6] =
+    ["autocorrelation", "runs_in_series", "drift", "first_run", "host_effect", "outlying_hosts"];
+
+fn raised(report: &Report) -> Vec<&str> {
+    codes(report).into_iter().filter(|code| OF_DIAGNOSTICS.contains(code)).collect()
+}
+
+#[test]
+fn adjusted_verdicts_are_among_the_plain_ones() {
+    let mut many = two(20, 10);
+    for benchmark in 0..20 {
+        // From a clear difference to none.
+        let candidate = 100e6 - 2e6 * f64::from(20 - benchmark) / 20.0;
+        many = many.times(benchmark, 1, Times::normal(candidate, 1e6));
+    }
+    let report = many.report();
+    let suite = &report.suites[0];
+    let [holm, discovery] = &suite.multiplicity[..] else { panic!("two adjustments") };
+    assert_eq!((holm.tests, discovery.tests, holm.benchmarks.total()), (20, 20, 20));
+    let counts = [holm.benchmarks.faster, discovery.benchmarks.faster, suite.benchmarks.faster];
+    assert!(0 < counts[0] && counts.is_sorted() && counts[0] < counts[2], "{counts:?}");
+    for comparison in report.benchmarks.iter().map(|benchmark| &benchmark.comparisons[0]) {
+        let plain = comparison.one_sided.unwrap();
+        for adjusted in &comparison.adjusted {
+            assert!(adjusted.p_value >= plain.faster.min(plain.slower));
+            assert!(adjusted.verdict == comparison.verdict || !adjusted.verdict.is_conclusive());
+        }
+    }
+    assert!(holm.sentence.starts_with("Holm, adjusted for 20 benchmarks: faster on "), "{}", holm.sentence);
+}
+
+#[test]
+fn one_benchmark_is_not_adjusted_and_one_without_runs_is_not_counted() {
+    let one = two(1, 20).times(0, 1, Times::normal(80e6, 1e6)).report();
+    assert!(only(&one).adjusted.is_empty() && one.suites[0].multiplicity.is_empty());
+    let exit = speedup_core::record::Failure::Exit { code: 1, expected: 0 };
+    let three = two(3, 10).fail(2, 1, 10, &exit, "").report();
+    assert_eq!(three.suites[0].multiplicity[0].tests, 2);
+    assert_eq!(three.suites[0].multiplicity[0].benchmarks.not_enough_data, 1);
+    assert!(three.benchmarks[2].comparisons[0].adjusted.is_empty());
+}
+
+#[test]
+fn a_drift_is_named_and_random_order_is_not() {
+    let drifting = two(3, 30).in_order().report();
+    // A host that serves one repetition of all benchmarks is, in this order, fast or slow throughout.
+    assert_eq!(raised(&drifting), ["autocorrelation", "runs_in_series", "drift", "host_effect"]);
+    let cell = drifting.benchmarks[0].cells[0].diagnostics.as_ref().unwrap();
+    assert!(cell.drift.unwrap().statistic == 1.0 && cell.slope_ns.unwrap() > 1e4, "{cell:?}");
+    let concerned = &drifting.warnings.iter().find(|warning| warning.code == "drift").unwrap().concerns;
+    assert_eq!(concerned, &["b0", "b1", "b2"]);
+    let summary = drifting.diagnostics.as_ref().unwrap();
+    assert_eq!((summary.tests, summary.significant["drift"]), (3 * 2 * 3 + 2, 6));
+    let quiet = two(3, 30).report();
+    assert_eq!(raised(&quiet), Vec::<&str>::new());
+    assert_eq!(quiet.benchmarks[0].cells[0].diagnostics.as_ref().unwrap().slope_ns, None);
+}
+
+#[test]
+fn slow_first_runs_are_seen_over_many_cells() {
+    let report = two(12, 8).hosts(1).slow_first(1.2).report();
+    assert_eq!(raised(&report), ["first_run"]);
+    let pooled = report.diagnostics.as_ref().unwrap().first_run.unwrap();
+    assert!(pooled.statistic > 1.0 && pooled.adjusted < 1e-6, "{pooled:?}");
+}
+
+/// The promise of the module, for a law with heavy tails, whose autocorrelation is farthest from its normal law.
+#[test]
+fn undisturbed_experiments_raise_nothing_in_all_but_a_twentieth() {
+    let mut random = Seed(11).child("undisturbed");
+    let level = ConfidenceLevel::USUAL;
+    let mut alarms = [0; 2];
+    for _ in 0..300 {
+        for (sigma, alarms) in [0.02, 1.5].into_iter().zip(&mut alarms) {
+            let samples: Vec<Sample> = (0..20)
+                .map(|_| {
+                    let mut time = || {
+                        let z = normal::quantile(Tails::from_lower(random.random_range(1e-12..1.0)));
+                        1e8 * (sigma * z).exp()
+                    };
+                    Sample::new((0..30).map(|_| time()).collect()).unwrap()
+                })
+                .collect();
+            let hosts: Vec<u32> = (0..30).map(|run| run % 6).collect();
+            let cells: Vec<_> =
+                samples.iter().map(|sample| DiagnosedCell { about: "b", sample, hosts: &hosts }).collect();
+            let mut reports: Vec<_> = cells.iter().map(DiagnosticsReport::new).collect();
+            let mut reports: Vec<_> = reports.iter_mut().map(Option::as_mut).collect();
+            let names: Vec<String> = (0..6).map(|host| format!("host-{host}")).collect();
+            let mut warnings = Warnings::default();
+            let summary = conclude(&cells, &mut reports, &names, level, &mut warnings);
+            assert_eq!(summary.tests, 20 * 4 + 1 + 2);
+            *alarms += u32::from(!warnings.into_list().is_empty());
+        }
+    }
+    // Of 300 at 5 %, at most 29 with a probability of 99.9 %.
+    assert!(alarms.iter().all(|alarms| *alarms <= 29), "{alarms:?}");
+}
+
+#[test]
+fn coarse_times_are_named() {
+    let steps = Times::TwoClusters { means: [40e6, 50e6], deviation: 0.0, share: 0.5 };
+    let report = two(1, 20).times(0, 0, steps).times(0, 1, steps).report();
+    assert!(sentence(&report, "coarse_times").contains("finer clock"));
+    let granularity = report.benchmarks[0].cells[0].diagnostics.as_ref().unwrap().granularity;
+    assert_eq!(granularity.kind, GranularityKind::Discrete);
+    assert!(!codes(&two(1, 20).report()).contains(&"coarse_times"));
+}
+
+#[test]
+fn a_slow_host_is_found_and_named() {
+    let report = two(6, 24).hosts(8).slow_host(3, 1.05).report();
+    let HostEffectReport::Tested { hosts, runs, share, test, outlying, .. } =
+        &report.diagnostics.as_ref().unwrap().hosts
+    else {
+        panic!("hosts served several runs")
+    };
+    assert_eq!((*hosts, *runs), (8, 288));
+    assert!(*share > 0.2 && test.adjusted < 1e-9, "{share} {test:?}");
+    let outlying = outlying.as_ref().unwrap();
+    assert_eq!(outlying.hosts.iter().map(|host| host.host.as_str()).collect::<Vec<_>>(), ["host-3"]);
+    assert!(outlying.hosts[0].difference > 1.0);
+    assert!(raised(&report).ends_with(&["host_effect", "outlying_hosts"]), "{:?}", raised(&report));
+    assert!(sentence(&report, "outlying_hosts").contains("host-3; look into it"));
+    assert_eq!(raised(&two(6, 24).hosts(8).report()), Vec::<&str>::new());
+}
+
+#[test]
+fn where_hosts_served_once_nothing_is_said_of_them() {
+    let reason = |report: &Report| match &report.diagnostics.as_ref().unwrap().hosts {
+        HostEffectReport::NotTested { reason } => reason.clone(),
+        HostEffectReport::Tested { .. } => panic!("a host effect without repetition"),
+    };
+    let once = two(1, 20).report();
+    assert_eq!(reason(&once).code, "host_served_once");
+    assert!(reason(&once).sentence.contains("cannot be tested"));
+    assert_eq!(reason(&two(2, 20).hosts(1).report()).code, "one_host");
+    // A host that serves many benchmarks once each can be told from its runs.
+    let shared = two(5, 20).report();
+    assert!(matches!(shared.diagnostics.unwrap().hosts, HostEffectReport::Tested { .. }));
+}
+
+#[test]
+fn undecided_benchmarks_have_advice() {
+    let report = two(3, 12)
+        .times(0, 1, Times::normal(99.6e6, 1e6))
+        .times(1, 1, Times::normal(80e6, 1e6))
+        .times(2, 0, Times::normal(100e6, 3e7))
+        .times(2, 1, Times::normal(99.99e6, 3e7))
+        .report();
+    let advice = |at: usize| report.benchmarks[at].comparisons[0].advice.as_ref();
+    let close = advice(0).unwrap();
+    let ReachReport::MoreRuns { needed } = close.detection.reach else { panic!("{close:?}") };
+    assert!((13..2_000).contains(&needed), "{needed}");
+    assert_eq!((close.detection.power, close.precision.goal), (Some(POWER), RELATIVE_HALF_WIDTH));
+    assert_eq!(advice(1), None, "what is decided needs no advice");
+    let hopeless = advice(2).unwrap();
+    assert_eq!(hopeless.detection.reach, ReachReport::Unreachable { within: MOST_RUNS_ADVISED });
+    let constant = two(1, 10).times(0, 0, Times::Constant(5e6)).times(0, 1, Times::Constant(5e6)).report();
+    assert!(matches!(only(&constant).advice.as_ref().unwrap().detection.reach, ReachReport::Unknown { .. }));
+}
+
+#[test]
+fn mixtures_are_fitted_when_asked_for_whatever_the_threads() {
+    let clusters = Times::TwoClusters { means: [90e6, 110e6], deviation: 1e6, share: 0.6 };
+    let synthetic = two(3, 40).times(0, 0, clusters);
+    let mut study = synthetic.study();
+    synthetic.attempts().iter().for_each(|attempt| study.add(attempt).unwrap());
+    let asked = ReportOptions { confidence: None, mixtures: Mixtures::Fitted };
+    let with = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| study.report_with(asked).unwrap())
+    };
+    let report = with(1);
+    assert_eq!(serde_json::to_string(&report).unwrap(), serde_json::to_string(&with(3)).unwrap());
+    let Some(MixtureReport::Fitted { components, modes_ns, p_value, .. }) =
+        &report.benchmarks[0].cells[0].mixture
+    else {
+        panic!("a mixture of 40 runs")
+    };
+    assert_eq!((components.len(), modes_ns.len()), (2, 2));
+    assert!((components[0].weight - 0.6).abs() < 0.05 && (components[1].mean_ns - 110e6).abs() < 1e6);
+    assert!(*p_value > 0.05, "{p_value}");
+    assert_eq!(study.report(None).unwrap().benchmarks[0].cells[0].mixture, None);
+}
+
+#[test]
+fn the_order_of_feeding_does_not_reach_the_hosts() {
+    let synthetic = Synthetic::new(3, 2, 12, "").hosts(5).slow_host(2, 1.1);
+    let json = |attempts: &[speedup_core::event::EndedAttempt]| {
+        let mut study = synthetic.study();
+        attempts.iter().for_each(|attempt| study.add(attempt).unwrap());
+        serde_json::to_string(&study.report(None).unwrap()).unwrap()
+    };
+    let mut attempts = synthetic.attempts();
+    let expected = json(&attempts);
+    assert!(expected.contains("host-2"));
+    attempts.reverse();
+    assert_eq!(json(&attempts), expected);
+}

@@ -1,0 +1,63 @@
+//! `speedup analysis`: the analysis on its own, beside a coordinator elsewhere.
+
+use std::net::SocketAddr;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::print;
+use crate::arguments::{Output, OutputArgument};
+use crate::compose::{self, AnalysisOptions};
+use crate::connection::CoordinatorArguments;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::interrupt::Interrupts;
+
+/// Reports, comparisons and advice over gRPC, in a process of their own
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Start(StartArguments),
+}
+
+/// Starts the analysis; it serves until SIGTERM or Ctrl-C
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  speedup analysis start --coordinator http://127.0.0.1:7077 --bind 127.0.0.1:7078\n\n\
+    Every coordinator has the same service at its own address; this one keeps long computations away from it. It asks \
+    the coordinator when it is asked itself, and keeps nothing."
+)]
+pub(crate) struct StartArguments {
+    #[command(flatten)]
+    coordinator: CoordinatorArguments,
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7078")]
+    bind: SocketAddr,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
+    match verb {
+        Verb::Start(arguments) => start(arguments, console).await,
+    }
+}
+
+async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Failure> {
+    let StartArguments { coordinator, bind, output } = arguments;
+    let mut interrupts = Interrupts::listen()?;
+    let coordinator = coordinator.required_url()?;
+    let service = compose::analysis(AnalysisOptions { coordinator: coordinator.clone(), bind }).await?;
+    let url = compose::url(service.address());
+    console.talk(format_args!("listening on {url}, asking the coordinator at {coordinator}"));
+    let printed = match output.output {
+        Output::Json => print(console, &json!({ "url": url, "coordinator": coordinator }).to_string()),
+        Output::Table => Ok(()),
+    };
+    if printed.is_ok() {
+        interrupts.next().await;
+    }
+    service.stop().await;
+    printed?;
+    Ok(Exit::Done)
+}

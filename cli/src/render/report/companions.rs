@@ -1,0 +1,212 @@
+//! What stands beside the verdicts: the adjusted ones, what undecided benchmarks would take, the diagnostics, and the
+//! mixtures if they were asked for.
+
+use speedup_analysis::study::count::{counted, grouped, p_value, percent};
+use speedup_analysis::study::{
+    AdviceReport, BenchmarkReport, DiagnosticsSummary, HostEffectReport, MixtureReport, POWER, Protocol,
+    RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport,
+};
+
+use super::benchmarks::{NOTHING, name_width};
+use super::duration::Unit;
+use super::layout::{Align, Column, Field, Page, Tone, shortened};
+
+/// Rows of a table that could have one for every benchmark.
+const MOST_ROWS: usize = 12;
+
+/// The verdicts adjusted for the number of benchmarks.
+pub(super) fn write_multiplicity(page: &mut Page, suite: &SuiteReport) {
+    if suite.multiplicity.is_empty() {
+        return;
+    }
+    page.heading(&format!("Verdicts adjusted for their number: {}", suite.candidate));
+    for adjusted in &suite.multiplicity {
+        page.hanging("- ", &adjusted.sentence, Tone::Plain);
+    }
+}
+
+/// What it would take where no difference was shown, the least first.
+pub(super) fn write_advice(page: &mut Page, report: &Report, at: usize) {
+    let undecided = report.benchmarks.iter().filter_map(|benchmark| {
+        let comparison = &benchmark.comparisons[at];
+        Some((benchmark, comparison.by?, comparison.advice.as_ref()?))
+    });
+    let mut undecided: Vec<(&BenchmarkReport, Protocol, &AdviceReport)> = undecided.collect();
+    if undecided.is_empty() {
+        return;
+    }
+    undecided.sort_by_key(|(_, _, advice)| needed(&advice.detection.reach).unwrap_or(u64::MAX));
+    page.heading(&format!(
+        "Runs of each version that undecided benchmarks take: {}",
+        report.suites[at].candidate
+    ));
+    let columns = [
+        Column::new("benchmark", Align::Left, 0),
+        Column::new("now", Align::Right, 1),
+        Column::new("observed", Align::Right, 2),
+        Column::new("to show it", Align::Right, 0),
+        Column::new(format!("to ±{}", percent(RELATIVE_HALF_WIDTH)), Align::Right, 0),
+        Column::new("by", Align::Left, 3),
+    ];
+    let most = name_width(page);
+    let row = |(benchmark, by, advice): &(&BenchmarkReport, Protocol, &AdviceReport)| -> Vec<Field> {
+        let comparison = &benchmark.comparisons[at];
+        vec![
+            shortened(&benchmark.name, most).into(),
+            grouped(comparison.baseline_n.min(comparison.candidate_n)).into(),
+            format!("{:.4}×", advice.detection.goal).into(),
+            reach(&advice.detection.reach).into(),
+            reach(&advice.precision.reach).into(),
+            by.name().into(),
+        ]
+    };
+    let rows: Vec<_> = undecided.iter().take(MOST_ROWS).map(row).collect();
+    page.table(&columns, &rows);
+    let more = match undecided.len().saturating_sub(MOST_ROWS) {
+        0 => String::new(),
+        more => format!("{} more are in the JSON. ", counted(more as u64, "benchmark")),
+    };
+    page.paragraph(
+        &format!(
+            "{more}To show it: the observed speedup, if it is the true one, with a probability of {}. For the next \
+             experiment: to extend this one until it shows a difference has no confidence level.",
+            percent(POWER)
+        ),
+        Tone::Plain,
+    );
+}
+
+fn needed(reach: &ReachReport) -> Option<u64> {
+    match reach {
+        ReachReport::Reached { needed } | ReachReport::MoreRuns { needed } => Some(*needed),
+        ReachReport::Unreachable { .. } | ReachReport::Unknown { .. } => None,
+    }
+}
+
+fn reach(reach: &ReachReport) -> String {
+    match reach {
+        ReachReport::Reached { needed } | ReachReport::MoreRuns { needed } => grouped(*needed),
+        ReachReport::Unreachable { within } => format!(">\u{a0}{}", grouped(*within)),
+        ReachReport::Unknown { .. } => NOTHING.to_owned(),
+    }
+}
+
+/// What the diagnostics say, in a few lines: those that matter are among the caveats.
+pub(super) fn write_diagnostics(page: &mut Page, report: &Report) {
+    let Some(diagnostics) = &report.diagnostics else { return };
+    page.heading("Diagnostics");
+    page.paragraph(&order(diagnostics), Tone::Plain);
+    page.paragraph(&hosts(&diagnostics.hosts), Tone::Plain);
+}
+
+fn order(diagnostics: &DiagnosticsSummary) -> String {
+    let tests = counted(diagnostics.tests, "test");
+    let adjusted = format!("after {}'s adjustment for all of them", diagnostics.adjustment);
+    if diagnostics.significant.is_empty() {
+        return format!("Order of the runs and hosts: none of {tests} is significant {adjusted}.");
+    }
+    let each = diagnostics.significant.iter().map(|(code, number)| format!("{code} {}", grouped(*number)));
+    let each: Vec<String> = each.collect();
+    format!("Order of the runs and hosts: significant {adjusted}, of {tests}: {}.", each.join(", "))
+}
+
+fn hosts(effect: &HostEffectReport) -> String {
+    match effect {
+        HostEffectReport::NotTested { reason } => format!("Hosts: {}", reason.sentence),
+        HostEffectReport::Tested { hosts, runs, share, test, outlying, .. } => {
+            let outlying = match outlying {
+                Some(found) if !found.hosts.is_empty() => {
+                    let names: Vec<&str> = found.hosts.iter().map(|host| host.host.as_str()).collect();
+                    let more = match found.more {
+                        0 => String::new(),
+                        more => format!(" and {} more", grouped(more)),
+                    };
+                    format!(" Unlike the others: {}{more}.", names.join(", "))
+                }
+                Some(_) | None => String::new(),
+            };
+            format!(
+                "Hosts: {} of the variance within cells is theirs ({}, {}; F test, p-value {}).{outlying}",
+                percent((share * 1e3).round() / 1e3),
+                counted(*hosts, "host"),
+                counted(*runs, "run"),
+                p_value(test.p_value)
+            )
+        }
+    }
+}
+
+/// The mixtures with several components, and those that do not fit.
+pub(super) fn write_mixtures(page: &mut Page, report: &Report) {
+    let cells = report.benchmarks.iter().flat_map(|benchmark| {
+        benchmark.cells.iter().filter_map(move |cell| Some((benchmark, cell, cell.mixture.as_ref()?)))
+    });
+    let (mut rows, mut fitted, mut without) = (Vec::new(), 0, 0);
+    let medians = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
+    let unit = Unit::of(medians.filter_map(|cell| cell.wall_ns.as_ref().map(|wall| wall.median)));
+    let most = name_width(page);
+    for (benchmark, cell, mixture) in cells {
+        match mixture {
+            MixtureReport::NotFitted { .. } => without += 1,
+            MixtureReport::Fitted { components, modes_ns, p_value: fit, resamples, .. } => {
+                fitted += 1;
+                if components.len() > 1 {
+                    let clusters: Vec<String> = components
+                        .iter()
+                        .map(|one| {
+                            format!(
+                                "{} {}",
+                                percent((one.weight * 1e2).round() / 1e2),
+                                unit.plain(one.mean_ns)
+                            )
+                        })
+                        .collect();
+                    rows.push(vec![
+                        Field::from(shortened(&benchmark.name, most)),
+                        shortened(&cell.version, most).into(),
+                        components.len().to_string().into(),
+                        modes_ns.len().to_string().into(),
+                        shown_fit(*fit, *resamples).into(),
+                        clusters.join(", ").into(),
+                    ]);
+                }
+            }
+        }
+    }
+    if fitted + without == 0 {
+        return;
+    }
+    page.heading(&format!("Mixtures of more than one component, means in {}", unit.name));
+    let columns = [
+        Column::new("benchmark", Align::Left, 0),
+        Column::new("version", Align::Left, 0),
+        Column::new("components", Align::Right, 0),
+        Column::new("modes", Align::Right, 0),
+        Column::new("fit", Align::Right, 0),
+        Column::new("clusters", Align::Left, 1),
+    ];
+    let several = rows.len();
+    rows.truncate(MOST_ROWS);
+    if several > 0 {
+        page.table(&columns, &rows);
+    }
+    let shown = match several.saturating_sub(MOST_ROWS) {
+        0 => String::new(),
+        more => format!("{} more are in the JSON. ", counted(more as u64, "cell")),
+    };
+    page.paragraph(
+        &format!(
+            "{shown}{} of {} have more than one component; {} have too few runs for a mixture, or none. Fit: the p-value of \
+             KSfit, small where no mixture describes the times.",
+            grouped(several as u64),
+            counted(fitted, "cell"),
+            grouped(without)
+        ),
+        Tone::Plain,
+    );
+}
+
+/// A p-value of resamples, never finer than they are.
+fn shown_fit(p: f64, resamples: u32) -> String {
+    if p == 0.0 { format!("<\u{a0}1/{resamples}") } else { format!("{p:.2}") }
+}
