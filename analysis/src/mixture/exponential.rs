@@ -83,15 +83,21 @@ pub(super) fn exp2_single(x: f32) -> f32 {
 /// log₂ x for a positive normal number in single precision, within 3e-7 of max(1, |log₂ x|).
 #[inline(always)]
 pub(super) fn log2_single(x: f32) -> f32 {
-    const SQRT_HALF_BITS: u32 = 0x3F35_04F3;
-    const MANTISSA: u32 = 0x007F_FFFF;
-    let offset = x.to_bits().wrapping_sub(SQRT_HALF_BITS);
-    let exponent = (offset.cast_signed() >> 23) as f32;
-    let m = f32::from_bits((offset & MANTISSA).wrapping_add(SQRT_HALF_BITS));
+    let (exponent, m) = split_single(x);
     let s = (m - 1.0) / (m + 1.0);
     let z = s * s;
     let a = (0.961_796_7 + z * 0.577_078_04) + (z * z) * (0.412_198_57 + z * 0.320_598_9);
-    exponent + s * (2.885_39 + z * a)
+    exponent as f32 + s * (2.885_39 + z * a)
+}
+
+/// The exponent of 2 and the factor in [√½, √2) that make a positive normal number.
+#[inline(always)]
+pub(super) fn split_single(x: f32) -> (i32, f32) {
+    const SQRT_HALF_BITS: u32 = 0x3F35_04F3;
+    const MANTISSA: u32 = 0x007F_FFFF;
+    let offset = x.to_bits().wrapping_sub(SQRT_HALF_BITS);
+    let factor = f32::from_bits((offset & MANTISSA).wrapping_add(SQRT_HALF_BITS));
+    (offset.cast_signed() >> 23, factor)
 }
 
 #[cfg(test)]

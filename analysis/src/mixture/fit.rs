@@ -126,7 +126,9 @@ impl Method {
     pub fn name(self) -> &'static str {
         match self {
             Self::Mclust => "Gaussian mixture, E and V, BIC, by the schedule of mclust",
-            Self::Drafted => "Gaussian mixture, E and V, BIC, by the schedule of mclust drafted in single precision",
+            Self::Drafted => {
+                "Gaussian mixture, E and V, BIC, by the schedule of mclust drafted in single precision"
+            }
             Self::Converged => "Gaussian mixture, E and V, BIC, by maximum likelihood run to convergence",
         }
     }

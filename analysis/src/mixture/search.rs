@@ -2,7 +2,7 @@
 
 use super::converge::{Settled, converge};
 use super::criterion::{Criterion, Entry};
-use super::draft::{Draft, Ending};
+use super::draft::{Draft, Ending, Start};
 use super::kernel::Kernel;
 use super::points::Points;
 use super::schedule::{NoFit, Rule, Run, last_step, mclust};
@@ -140,17 +140,24 @@ impl Search {
             if let Ok(draft) = outcome
                 && draft.bic >= largest - CLOSE * (1.0 + largest.abs())
             {
-                let further = self.schedule(draft.state, *model);
-                if let Ok(Run { state, log_likelihood }) = further {
-                    draft.bic = self.bic(log_likelihood, *model, *components);
-                    let (model, bic) = (*model, draft.bic);
-                    keep(&mut best, Best { model, state, log_likelihood, bic, converged: false });
-                }
+                let Run { state, log_likelihood } = self.finished(draft.state, *model);
+                draft.bic = self.bic(log_likelihood, *model, *components);
+                let (model, bic) = (*model, draft.bic);
+                keep(&mut best, Best { model, state, log_likelihood, bic, converged: false });
             }
             let outcome = outcome.as_ref().map(|draft| draft.bic).map_err(|reason| *reason);
             criterion.add(Entry { model: *model, components: *components, outcome });
         }
-        if best.is_none() { self.as_mclust(sorted) } else { (criterion, best) }
+        (criterion, best)
+    }
+
+    /// Further steps from where a draft ended: until mclust would stop, and again, since a draft may have ended a step
+    /// before mclust. Where a component vanishes on the way, the draft as it is.
+    fn finished(&mut self, state: State, model: VarianceModel) -> Run {
+        let Ok(first) = self.schedule(state, model) else {
+            return last_step(&self.points, &mut self.kernel, state, model);
+        };
+        self.schedule(first.state, model).unwrap_or(first)
     }
 
     /// mclust's choice alone, where it stops: the state of the draft with the largest criterion, after the M-step with which
@@ -162,35 +169,46 @@ impl Search {
             outcome.as_ref().ok().filter(|draft| draft.bic >= largest).map(|draft| (draft, *model))
         });
         chosen.map(|(draft, model)| {
-            if draft.is_final { draft.state } else { last_step(&self.points, &mut self.kernel, draft.state, model).state }
+            if draft.is_final {
+                draft.state
+            } else {
+                last_step(&self.points, &mut self.kernel, draft.state, model).state
+            }
         })
     }
 
     fn drafts(&mut self, sorted: &[f64]) -> Vec<Drafted> {
-        self.draft.refill(&self.points);
-        let mut drafts = Vec::with_capacity(2 * MOST_COMPONENTS);
+        let (mut starts, mut numbers) = (Vec::with_capacity(2 * MOST_COMPONENTS), Vec::new());
         let mut classes = None;
         for (components, model) in self.models() {
             if model == VarianceModel::Equal {
                 classes = quantile_classes(sorted, &self.distinct, components);
             }
-            let start = classes.ok_or(NoFit::NoStart).map(|classes| classes.state(&self.points, model));
-            let outcome = start.and_then(|start| self.draft(&start, model));
-            drafts.push(Drafted { components, model, outcome });
+            numbers.push((components, model, classes.map(|_| starts.len())));
+            if let Some(classes) = classes {
+                starts.push(Start { state: classes.state(&self.points, model), model });
+            }
         }
-        drafts
+        self.draft.refill(&self.points);
+        let endings = self.draft.run(&starts, self.log_parity_unit);
+        let drafted = |(components, model, number): (usize, VarianceModel, Option<usize>)| {
+            let outcome =
+                number.ok_or(NoFit::NoStart).and_then(|number| self.outcome(endings[number], model));
+            Drafted { components, model, outcome }
+        };
+        numbers.into_iter().map(drafted).collect()
     }
 
-    /// The draft from `start`, or where single precision does not suffice the schedule.
-    fn draft(&mut self, start: &State, model: VarianceModel) -> Result<DraftEnd, NoFit> {
-        let (state, log_likelihood, is_final) = match self.draft.run(start, &self.rule(model)) {
+    /// The draft's end, or where single precision did not suffice the schedule's.
+    fn outcome(&mut self, ending: Ending, model: VarianceModel) -> Result<DraftEnd, NoFit> {
+        let (state, log_likelihood, is_final) = match ending {
             Ending::Settled(state, log_likelihood) => (state, log_likelihood, false),
             Ending::HandedOver(state) => {
                 let run = self.schedule(state, model)?;
                 (run.state, run.log_likelihood, true)
             }
         };
-        let bic = self.bic(log_likelihood, model, start.components);
+        let bic = self.bic(log_likelihood, model, state.components);
         Ok(DraftEnd { state, bic, is_final })
     }
 
