@@ -19,9 +19,6 @@ pub const USUAL_RESAMPLES: u32 = 500;
 /// The most resamples: at a millisecond each a quarter of an hour.
 pub const MOST_RESAMPLES: u32 = 1_000_000;
 
-/// The share of the largest distances that no pruned refit decides: twice the usual risk.
-const VERIFIED_TAIL: f64 = 0.1;
-
 /// How many observations a resample has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -43,7 +40,7 @@ pub struct GoodnessOfFitOptions {
     /// How the sample and every resample is fitted. The test is of the family of mixtures, and holds for either; mclust's
     /// schedule is many times faster.
     pub method: Method,
-    /// Whether the refits by mclust's schedule give up models that will not be chosen; the fit of the sample never does.
+    /// The precision of the resamples' refits by mclust's schedule; the fit of the sample has double precision.
     pub refits: Refits,
     /// Resample i draws from stream i of this seed's child `ksfit`, whatever thread it runs on.
     pub seed: Seed,
@@ -107,13 +104,13 @@ pub enum GoodnessOfFitCaveat {
 }
 
 impl GoodnessOfFitOptions {
-    /// 500 resamples of the sample's size, by mclust's schedule as in the paper, pruned.
+    /// 500 resamples of the sample's size, by mclust's schedule as in the paper.
     pub fn usual(seed: Seed) -> Self {
         Self {
             resamples: USUAL_RESAMPLES,
             size: ResampleSize::Same,
             method: Method::Mclust,
-            refits: Refits::Pruned,
+            refits: Refits::default(),
             seed,
         }
     }
@@ -151,7 +148,9 @@ impl GoodnessOfFit {
             ResampleSize::Same => n,
             ResampleSize::NineTenths => (n * 9 / 10).max(2),
         };
-        let distances = resampled_distances(&mixture, resample_size, options);
+        let streams = options.seed.child("ksfit");
+        let resamples = Resamples { mixture: &mixture, size: resample_size, options, streams };
+        let distances = resamples.distances();
         if distances.is_empty() {
             return Err(GoodnessOfFitError::Rounding);
         }
@@ -224,52 +223,24 @@ impl GoodnessOfFitCaveat {
     }
 }
 
-/// The distances of the resamples. After pruned refits those in the upper tail, which decide, are done again to the end of every
-/// model: a refit that missed its best model fits worse, so it is there that such a one is found.
-fn resampled_distances(mixture: &Mixture, size: usize, options: GoodnessOfFitOptions) -> Vec<f64> {
-    let resamples = Resamples { mixture, size, method: options.method, streams: options.seed.child("ksfit") };
-    let everything: Vec<u32> = (0..options.resamples).collect();
-    let mut distances = resamples.distances(&everything, options.refits);
-    if options.method == Method::Mclust && options.refits == Refits::Pruned {
-        let tail = (distances.len() as f64 * VERIFIED_TAIL).ceil() as usize;
-        let mut is_final = vec![false; distances.len()];
-        loop {
-            let mut order = everything.clone();
-            // Equal distances stand in the order of their numbers, so that every run verifies the same ones.
-            order.sort_by(|a, b| {
-                let of = |number: &u32| distances[*number as usize].unwrap_or(f64::NEG_INFINITY);
-                of(b).total_cmp(&of(a))
-            });
-            order.truncate(tail);
-            order.retain(|number| !is_final[*number as usize]);
-            if order.is_empty() {
-                break;
-            }
-            for (number, distance) in order.iter().zip(resamples.distances(&order, Refits::Exhaustive)) {
-                distances[*number as usize] = distance;
-                is_final[*number as usize] = true;
-            }
-        }
-    }
-    let mut distances: Vec<f64> = distances.into_iter().flatten().collect();
-    distances.sort_unstable_by(f64::total_cmp);
-    distances
-}
-
 /// The samples of the fitted mixture, by number.
 struct Resamples<'a> {
     mixture: &'a Mixture,
     size: usize,
-    method: Method,
+    options: GoodnessOfFitOptions,
     streams: ChaCha8Rng,
 }
 
 impl Resamples<'_> {
-    /// The distances of the resamples of these `numbers`, in their order; `None` for one without a mixture.
-    fn distances(&self, numbers: &[u32], refits: Refits) -> Vec<Option<f64>> {
-        let worker =
-            || Worker { refit: Refit::new(self.method, refits), values: Vec::with_capacity(self.size) };
-        numbers.par_iter().map_init(worker, |worker, number| self.distance(*number, worker)).collect()
+    /// The distances of the resamples that have a mixture, ascending.
+    fn distances(&self) -> Vec<f64> {
+        let refit = || Refit::new(self.options.method, self.options.refits);
+        let worker = || Worker { refit: refit(), values: Vec::with_capacity(self.size) };
+        let numbers = (0..self.options.resamples).into_par_iter();
+        let distances = numbers.map_init(worker, |worker, number| self.distance(number, worker));
+        let mut distances: Vec<f64> = distances.flatten().collect();
+        distances.sort_unstable_by(f64::total_cmp);
+        distances
     }
 
     fn distance(&self, number: u32, Worker { refit, values }: &mut Worker) -> Option<f64> {

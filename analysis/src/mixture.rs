@@ -8,6 +8,7 @@
 
 mod converge;
 mod criterion;
+mod draft;
 mod draw;
 mod exponential;
 mod fit;

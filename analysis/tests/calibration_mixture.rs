@@ -1,16 +1,18 @@
-//! The false-alarm rate of KSfit on samples that are mixtures (001 §5.2.1), seeded.
+//! The false-alarm rate of KSfit on samples that are mixtures (001 §5.2.1), and the criterion of drafted fits, seeded.
 //!
 //! `SPEEDUP_CALIBRATION_SCALE=20 cargo test --release -p speedup-analysis --test calibration_mixture -- --nocapture`
 //! simulates twenty times as many.
 #![expect(clippy::print_stdout, reason = "the rates are the purpose of the larger runs")]
 
 use speedup_analysis::goodness_of_fit::{GoodnessOfFitOptions, ResampleSize};
-use speedup_analysis::mixture::Component;
-use speedup_analysis::{GoodnessOfFit, Mixture, Sample};
+use speedup_analysis::mixture::{Component, Method};
+use speedup_analysis::{GoodnessOfFit, Mixture, MixtureFit, Sample};
 use speedup_core::seed::Seed;
 
 /// Simulated samples at scale 1.
 const SIMULATIONS: u64 = 120;
+/// Samples that are fitted by a draft and by mclust's schedule, at scale 1.
+const DRAFTS: u64 = 10_000;
 
 #[expect(clippy::disallowed_methods, reason = "the size of a simulation is no input of the analysis")]
 fn simulations() -> u64 {
@@ -72,4 +74,54 @@ fn a_sample_that_is_no_mixture_of_few_components_is_seen() {
         rejected += u32::from(test.p_value().get() <= 0.05);
     }
     assert!(rejected > total / 2, "{rejected} of {total} rounded exponential samples are seen");
+}
+
+/// A sample of one of ten shapes: mixtures of one to four laws, skewed, flat, heavy-tailed, with outliers, rounded.
+fn diverse(number: u64) -> Vec<f64> {
+    let n = [12, 30, 60, 100, 250][number as usize % 5];
+    let mut random = Seed(number).child("diverse");
+    let unit = Mixture::new(vec![Component { weight: 1.0, mean: 0.0, sd: 1.0 }]).expect("a mixture");
+    let (mut z, mut y) = (Vec::new(), Vec::new());
+    unit.draw(n, &mut random, &mut z);
+    unit.draw(n, &mut random, &mut y);
+    let gap = 1.0 + (number / 50 % 8) as f64;
+    let clusters = |count: usize| -> Vec<f64> {
+        let place =
+            |(i, z): (usize, &f64)| 50.0 + gap * (i % count) as f64 + z * (1.0 + 0.4 * (i % count) as f64);
+        z.iter().enumerate().map(place).collect()
+    };
+    let of = |f: &dyn Fn(f64) -> f64| -> Vec<f64> { z.iter().map(|z| f(*z)).collect() };
+    match number / 5 % 10 {
+        shape @ 0..=3 => clusters(shape as usize + 1),
+        4 => of(&|z| (0.2 * gap * z).exp()),
+        5 => of(&|z| 10.0 + unit.cdf(z)),
+        6 => of(&|z| 10.0 - unit.sf(z).ln()),
+        7 => z.iter().zip(&y).map(|(z, y)| 100.0 + z / (0.05 * gap + y.abs())).collect(),
+        8 => clusters(2)
+            .iter()
+            .enumerate()
+            .map(|(i, x)| x + if i % 29 == 0 { 100.0 * gap } else { 0.0 })
+            .collect(),
+        _ => clusters(2).iter().map(|x| (x * 4.0).round() / 4.0).collect(),
+    }
+}
+
+#[test]
+fn a_draft_never_chooses_a_smaller_criterion_than_mclust() {
+    let mut missed = Vec::new();
+    let mut total = 0;
+    for number in 0..DRAFTS * simulations() / SIMULATIONS {
+        let sample = Sample::new(diverse(number)).expect("a sample");
+        if sample.is_constant() {
+            continue;
+        }
+        let [drafted, as_mclust] = [Method::Drafted, Method::Mclust]
+            .map(|method| MixtureFit::with_method(&sample, method).expect("a fit").bic);
+        total += 1;
+        if drafted < as_mclust - 1e-9 * (1.0 + as_mclust.abs()) {
+            missed.push((number, drafted, as_mclust));
+        }
+    }
+    println!("{total} samples, a smaller criterion in {}", missed.len());
+    assert!(missed.is_empty(), "number, drafted, by mclust: {missed:?}");
 }

@@ -210,7 +210,7 @@ fn three_clusters() -> Sample {
 #[test]
 fn the_number_of_threads_changes_no_bit() {
     let sample = three_clusters();
-    for refits in [Refits::Pruned, Refits::Exhaustive] {
+    for refits in [Refits::Drafted, Refits::Exhaustive] {
         let size = ResampleSize::NineTenths;
         let options =
             GoodnessOfFitOptions { resamples: 200, size, refits, ..GoodnessOfFitOptions::usual(Seed(7)) };
@@ -228,7 +228,7 @@ fn the_number_of_threads_changes_no_bit() {
 
 #[test]
 fn pruned_refits_leave_the_tail_nearly_as_it_is() {
-    let [pruned, exhaustive] = [Refits::Pruned, Refits::Exhaustive].map(|refits| {
+    let [pruned, exhaustive] = [Refits::Drafted, Refits::Exhaustive].map(|refits| {
         let options = GoodnessOfFitOptions { refits, ..GoodnessOfFitOptions::usual(Seed(3)) };
         GoodnessOfFit::new(&three_clusters(), options).unwrap()
     });

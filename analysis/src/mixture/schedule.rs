@@ -6,7 +6,7 @@ use super::state::{MOST_COMPONENTS, State, VarianceModel};
 use serde::Serialize;
 
 /// mclust's relative change of the log-likelihood at which it stops (`emControl(tol)`).
-const TOLERANCE: f64 = 1e-5;
+pub(super) const TOLERANCE: f64 = 1e-5;
 /// mclust's least variance, in the unit of the data squared (`emControl(eps)`).
 const LEAST_VARIANCE: f64 = f64::EPSILON;
 /// mclust's least number of observations in a component: the square root of its `eps`.
@@ -79,8 +79,7 @@ pub(super) fn mclust(points: &Points, kernel: &mut Kernel, start: State, rule: R
         state = maximised(points, &before, &sums, rule.model);
         let gain = log_likelihood - last;
         if gain.abs() <= TOLERANCE * (1.0 + log_likelihood.abs()) {
-            let state = if drift(&before, &state) > LEAST_DRIFT { state } else { before };
-            return Ok(Run { state, log_likelihood: sums.log_likelihood });
+            return Ok(Run { state: ended(&before, &state), log_likelihood: sums.log_likelihood });
         }
         if step >= FIRST_STEPS && sums.log_likelihood + PATIENCE * gain.max(last_gain) < rule.goal {
             return Err(NoFit::Outdone);
@@ -88,6 +87,18 @@ pub(super) fn mclust(points: &Points, kernel: &mut Kernel, start: State, rule: R
         (last, last_gain) = (log_likelihood, gain);
     }
     Err(NoFit::StepLimit)
+}
+
+/// How mclust ends a run that would stop at `state`.
+pub(super) fn last_step(points: &Points, kernel: &mut Kernel, state: State, model: VarianceModel) -> Run {
+    let sums = kernel.pass(points, &state);
+    let next = maximised(points, &state, &sums, model);
+    Run { state: ended(&state, &next), log_likelihood: sums.log_likelihood }
+}
+
+/// The parameters after one more M-step, if that moves the weights.
+fn ended(before: &State, after: &State) -> State {
+    if drift(before, after) > LEAST_DRIFT { *after } else { *before }
 }
 
 /// The sum of squares of the changes of the weights.

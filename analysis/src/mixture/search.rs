@@ -2,9 +2,10 @@
 
 use super::converge::{Settled, converge};
 use super::criterion::{Criterion, Entry};
+use super::draft::{Draft, Ending, Start};
 use super::kernel::Kernel;
 use super::points::Points;
-use super::schedule::{NoFit, Rule, Run, mclust};
+use super::schedule::{NoFit, Rule, Run, last_step, mclust};
 use super::start::{gap_classes, quantile_classes};
 use super::state::{MOST_COMPONENTS, State, VarianceModel};
 use super::{Component, Method, Mixture};
@@ -19,12 +20,17 @@ const PLAIN_SPREADS: RangeInclusive<f64> = 1e-6..=1e12;
 /// the schedule add a few units of log-likelihood where it stopped on a plateau.
 const REACH: f64 = 12.0;
 
+/// Drafts whose criteria are less than this share below the largest are finished: ten times what single precision and the
+/// few steps of a finish move them.
+const CLOSE: f64 = 1e-4;
+
 /// A sample in standard units and the memory for its fits; used again for each resample.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Search {
     points: Points,
     distinct: Vec<f64>,
     kernel: Kernel,
+    draft: Draft,
     /// The logarithm of the standard unit, in the unit of the observations.
     log_unit: f64,
     /// The same in the unit in which mclust's tolerances are taken.
@@ -40,6 +46,23 @@ pub(super) struct Best {
     pub(super) log_likelihood: f64,
     pub(super) bic: f64,
     pub(super) converged: bool,
+}
+
+/// What the draft of a model led to.
+#[derive(Clone, Debug)]
+struct Drafted {
+    components: usize,
+    model: VarianceModel,
+    outcome: Result<DraftEnd, NoFit>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct DraftEnd {
+    state: State,
+    /// In the unit of the observations, to single precision unless `is_final`.
+    bic: f64,
+    /// Whether the schedule ended it in double precision.
+    is_final: bool,
 }
 
 impl Search {
@@ -107,21 +130,96 @@ impl Search {
         (criterion, best)
     }
 
-    /// mclust's choice alone: models that will not win are given up early.
-    pub(super) fn winner(&mut self, sorted: &[f64]) -> Option<Best> {
-        let mut best: Option<Best> = None;
-        for (components, model) in self.models() {
-            if components == 1 && model == VarianceModel::Varying {
-                continue;
-            }
-            let goal =
-                best.as_ref().map_or(f64::NEG_INFINITY, |best| self.needed(best.bic, model, components));
-            if let Ok(Run { state, log_likelihood }) = self.run(sorted, components, model, goal) {
-                let bic = self.bic(log_likelihood, model, components);
+    /// mclust's table and choice from drafts. The models whose criteria are within [`CLOSE`] of the largest go on in double
+    /// precision by the same rule, so the chosen criterion is no smaller than mclust's; the others stay as drafted.
+    pub(super) fn drafted(&mut self, sorted: &[f64]) -> (Criterion, Option<Best>) {
+        let mut models = self.drafts(sorted);
+        let largest = largest_bic(&models);
+        let (mut criterion, mut best) = (Criterion::default(), None);
+        for Drafted { components, model, outcome } in &mut models {
+            if let Ok(draft) = outcome
+                && draft.bic >= largest - CLOSE * (1.0 + largest.abs())
+            {
+                let Run { state, log_likelihood } = self.finished(draft.state, *model);
+                draft.bic = self.bic(log_likelihood, *model, *components);
+                let (model, bic) = (*model, draft.bic);
                 keep(&mut best, Best { model, state, log_likelihood, bic, converged: false });
             }
+            let outcome = outcome.as_ref().map(|draft| draft.bic).map_err(|reason| *reason);
+            criterion.add(Entry { model: *model, components: *components, outcome });
         }
-        best
+        (criterion, best)
+    }
+
+    /// Further steps from where a draft ended: until mclust would stop, and again, since a draft may have ended a step
+    /// before mclust. Where a component vanishes on the way, the draft as it is.
+    fn finished(&mut self, state: State, model: VarianceModel) -> Run {
+        let Ok(first) = self.schedule(state, model) else {
+            return last_step(&self.points, &mut self.kernel, state, model);
+        };
+        self.schedule(first.state, model).unwrap_or(first)
+    }
+
+    /// mclust's choice alone, where it stops: the state of the draft with the largest criterion, after the M-step with which
+    /// mclust may end.
+    fn drafted_choice(&mut self, sorted: &[f64]) -> Option<State> {
+        let models = self.drafts(sorted);
+        let largest = largest_bic(&models);
+        let chosen = models.iter().find_map(|Drafted { model, outcome, .. }| {
+            outcome.as_ref().ok().filter(|draft| draft.bic >= largest).map(|draft| (draft, *model))
+        });
+        chosen.map(|(draft, model)| {
+            if draft.is_final {
+                draft.state
+            } else {
+                last_step(&self.points, &mut self.kernel, draft.state, model).state
+            }
+        })
+    }
+
+    fn drafts(&mut self, sorted: &[f64]) -> Vec<Drafted> {
+        let (mut starts, mut numbers) = (Vec::with_capacity(2 * MOST_COMPONENTS), Vec::new());
+        let mut classes = None;
+        for (components, model) in self.models() {
+            if model == VarianceModel::Equal {
+                classes = quantile_classes(sorted, &self.distinct, components);
+            }
+            numbers.push((components, model, classes.map(|_| starts.len())));
+            if let Some(classes) = classes {
+                starts.push(Start { state: classes.state(&self.points, model), model });
+            }
+        }
+        self.draft.refill(&self.points);
+        let endings = self.draft.run(&starts, self.log_parity_unit);
+        let drafted = |(components, model, number): (usize, VarianceModel, Option<usize>)| {
+            let outcome =
+                number.ok_or(NoFit::NoStart).and_then(|number| self.outcome(endings[number], model));
+            Drafted { components, model, outcome }
+        };
+        numbers.into_iter().map(drafted).collect()
+    }
+
+    /// The draft's end, or where single precision did not suffice the schedule's.
+    fn outcome(&mut self, ending: Ending, model: VarianceModel) -> Result<DraftEnd, NoFit> {
+        let (state, log_likelihood, is_final) = match ending {
+            Ending::Settled(state, log_likelihood) => (state, log_likelihood, false),
+            Ending::HandedOver(state) => {
+                let run = self.schedule(state, model)?;
+                (run.state, run.log_likelihood, true)
+            }
+        };
+        let bic = self.bic(log_likelihood, model, state.components);
+        Ok(DraftEnd { state, bic, is_final })
+    }
+
+    /// mclust's steps in double precision.
+    fn schedule(&mut self, start: State, model: VarianceModel) -> Result<Run, NoFit> {
+        let rule = self.rule(model);
+        mclust(&self.points, &mut self.kernel, start, rule)
+    }
+
+    fn rule(&self, model: VarianceModel) -> Rule {
+        Rule { model, log_unit: self.log_parity_unit, goal: f64::NEG_INFINITY }
     }
 
     /// The table after mclust's schedule, gone on to convergence from there and from the classes between the largest gaps
@@ -197,6 +295,11 @@ impl Search {
     }
 }
 
+fn largest_bic(drafts: &[Drafted]) -> f64 {
+    let bics = drafts.iter().filter_map(|model| model.outcome.as_ref().ok()).map(|draft| draft.bic);
+    bics.fold(f64::NEG_INFINITY, f64::max)
+}
+
 /// A larger criterion replaces, so of equal ones the model with fewer parameters stays.
 fn keep(best: &mut Option<Best>, candidate: Best) {
     if best.as_ref().is_none_or(|best| candidate.bic > best.bic) {
@@ -222,12 +325,10 @@ fn log_of_readable_unit(largest: f64, spread: f64) -> f64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refits {
-    /// A model is given up when its likelihood rises too slowly to reach the best criterion so far. A few refits in a hundred
-    /// then miss the model that [`Refits::Exhaustive`] chooses and fit worse; the tenth of the resamples that are
-    /// farthest from their fit is therefore done again exhaustively, so the tail that decides is the exhaustive one.
+    /// mclust's steps in single precision, the chosen model ended in double.
     #[default]
-    Pruned,
-    /// Every model to its end.
+    Drafted,
+    /// mclust's steps in double precision.
     Exhaustive,
 }
 
@@ -247,12 +348,13 @@ impl Refit {
     /// The mixture with the largest criterion for `sorted`, which are not all equal.
     pub(crate) fn mixture(&mut self, sorted: &[f64]) -> Option<Mixture> {
         self.search.load(sorted);
-        let best = match (self.method, self.refits) {
-            (Method::Converged, _) => self.search.converged(sorted).1,
-            (Method::Mclust, Refits::Exhaustive) => self.search.as_mclust(sorted).1,
-            (Method::Mclust, Refits::Pruned) => self.search.winner(sorted),
+        let state = match (self.method, self.refits) {
+            (Method::Converged, _) => self.search.converged(sorted).1?.state,
+            (Method::Drafted, _) => self.search.drafted(sorted).1?.state,
+            (Method::Mclust, Refits::Exhaustive) => self.search.as_mclust(sorted).1?.state,
+            (Method::Mclust, Refits::Drafted) => self.search.drafted_choice(sorted)?,
         };
-        best.map(|best| self.search.mixture(&best.state))
+        Some(self.search.mixture(&state))
     }
 }
 
