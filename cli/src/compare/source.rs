@@ -40,11 +40,7 @@ impl Source {
         let is_stdin = path == Path::new(STDIN);
         let name = if is_stdin { "standard input".to_owned() } else { shown(path) };
         let tried = || format!("cannot read {name}");
-        let bytes = if is_stdin {
-            bounded(io::stdin().lock())
-        } else {
-            File::open(path).and_then(|file| bounded(file))
-        };
+        let bytes = if is_stdin { bounded(io::stdin().lock()) } else { File::open(path).and_then(bounded) };
         let bytes = bytes.with_context(tried).map_err(Failure::usage)?;
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(Failure::usage(anyhow!("it is empty").context(tried()))
