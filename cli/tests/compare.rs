@@ -268,6 +268,48 @@ fn one_file_is_the_versions_that_it_holds() {
 }
 
 #[test]
+fn runs_of_pyperf_are_a_level_and_metrics_of_go_are_chosen() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let pyperf = |mean: f64| {
+        let run = |factor: f64| {
+            let values: Vec<String> = varied(4, mean * factor, 0.1).map(|value| value.to_string()).collect();
+            format!(r#"{{"values": [{}]}}"#, values.join(","))
+        };
+        let runs: Vec<String> = varied(6, 1.0, 0.2).map(run).collect();
+        let runs = runs.join(",");
+        format!(
+            r#"{{"version": "1.0", "benchmarks": [{{"metadata": {{"name": "sort", "unit": "second"}}, "runs": [{runs}]}}]}}"#
+        )
+    };
+    let write = |name: &str, text: String| fs::write(directory.path().join(name), text).expect("a file");
+    write("before.json", pyperf(2.0));
+    write("after.json", pyperf(1.0));
+    let files = ["before.json", "after.json"];
+    let answer = json(directory.path(), &[&files[..], &["--method", "effect"]].concat());
+    let found = &answer["findings"]["of"][0];
+    assert_eq!(found["baseline_levels"]["levels"].as_array().map(Vec::len), Some(2));
+    assert_eq!((&found["decision"], &found["benchmark"]), (&"faster".into(), &"sort".into()));
+    let tested = json(directory.path(), &files);
+    let sample = &tested["samples"][0];
+    assert_eq!((&sample["runs"], &sample["values"], &sample["n"]), (&6.into(), &24.into(), &6.into()));
+
+    let go = |ns: f64, bytes: f64| {
+        let line = |(time, size): (f64, f64)| format!("BenchmarkSort-8 100 {time} ns/op {size} B/op\n");
+        varied(9, ns, 0.1).zip(varied(9, bytes, 0.1)).map(line).collect::<String>()
+    };
+    write("before.txt", go(2e6, 100.0));
+    write("after.txt", go(1e6, 200.0));
+    let files = ["before.txt", "after.txt"];
+    let verdict = |more: &[&str]| {
+        json(directory.path(), &[&files[..], more].concat())["findings"]["of"][0]["verdict"].clone()
+    };
+    assert_eq!((verdict(&[]), verdict(&["--metric", "B/op"])), ("faster".into(), "slower".into()));
+    assert_eq!(verdict(&["--metric", "B/op", "--higher-is-better"]), "faster");
+    let said = refused(directory.path(), &["before.txt", "before.json"]);
+    assert!(said.contains("no benchmark is in all versions"), "{said}");
+}
+
+#[test]
 fn the_speedup_test_is_that_of_speedup_test() {
     let examples = examples();
     let directory = tempfile::tempdir().expect("a directory");

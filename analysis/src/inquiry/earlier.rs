@@ -90,27 +90,27 @@ fn one(pair: &Pair<'_>, better: Better, options: &EarlierOptions, level: Confide
             finding(verdict, None, IntervalAnswer::new(&found.difference, better), best)
         }
         Err(error) => {
-            let reason = refusal(error, better);
+            let reason = refusal(&error, better);
             let missing = IntervalAnswer::Missing { reason: reason.clone() };
             finding(Verdict::NotEnoughData, Some(reason), missing, None)
         }
     }
 }
 
-fn refusal(error: EarlierError, better: Better) -> Reason {
+fn refusal(error: &EarlierError, better: Better) -> Reason {
     let seen = |side: crate::Side| match better {
         Better::Lower => side,
         Better::Higher => side.other(),
     };
     match error {
         EarlierError::Means(source) => Reason::new("means", source),
-        EarlierError::Ratio(source) => Reason::from(&source),
+        EarlierError::Ratio(source) => Reason::from(source),
         EarlierError::Untested { side, source } => Reason::new(
             "normality_untested",
-            format!("the normality of the {} cannot be tested: {source}", seen(side).name()),
+            format!("the normality of the {} cannot be tested: {source}", seen(*side).name()),
         ),
         EarlierError::NotNormal { side, p_value } => {
-            Reason::new("small_not_normal", EarlierError::NotNormal { side: seen(side), p_value })
+            Reason::new("small_not_normal", EarlierError::NotNormal { side: seen(*side), p_value: *p_value })
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The methods and their options.
 
 use super::InquiryError;
+use super::suite::LARGEST_VALUE;
 use crate::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES, ResampleSize, USUAL_RESAMPLES};
 use crate::hierarchical_performance_test::{RankSumRule, ScoreReference};
 use crate::{
@@ -272,7 +273,7 @@ impl Method {
                 if resamples != 0 && !(FEWEST_RESAMPLES..=MOST_RESAMPLES).contains(&resamples) {
                     return Err(InquiryError::Resamples(resamples));
                 }
-                if !(options.delta.abs() <= super::suite::LARGEST_VALUE) {
+                if !options.delta.is_finite() || options.delta.abs() > LARGEST_VALUE {
                     return Err(InquiryError::Delta(options.delta));
                 }
             }

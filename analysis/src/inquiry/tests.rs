@@ -71,6 +71,34 @@ fn larger_is_better_where_it_is_said() {
 }
 
 #[test]
+fn sides_keep_their_names_where_larger_is_better() {
+    let skewed = vec![1.0, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07, 1.08, 9.0];
+    for better in [Better::Lower, Better::Higher] {
+        let suites = two(BEFORE.to_vec(), skewed.clone());
+        let answer = Inquiry { better, ..Inquiry::new(suites, Method::speedup_test()) }.answer().unwrap();
+        let Findings::SpeedupTest(of) = answer.findings else { panic!("another method") };
+        let mean = &of[0].benchmarks[0].mean.report;
+        let reason = mean.reason.as_ref().unwrap();
+        assert_eq!(reason.code, "small_not_normal");
+        assert!(reason.sentence.contains("of the candidate are not"), "{better:?}: {}", reason.sentence);
+        let rejected = mean.assumptions.iter().filter(|one| one.finding == "rejected");
+        let names: Vec<&str> = rejected.map(|one| one.assumption.as_str()).collect();
+        assert!(
+            names.contains(&"normal_candidate") && !names.contains(&"normal_baseline"),
+            "{better:?}: {names:?}"
+        );
+    }
+    let one_run = two(BEFORE.to_vec(), vec![1.0]);
+    for better in [Better::Lower, Better::Higher] {
+        let asked = Inquiry::new(one_run.clone(), Method::Effect(EffectOptions::default()));
+        let Findings::Effect(of) = (Inquiry { better, ..asked }).answer().unwrap().findings else {
+            panic!("another method")
+        };
+        assert!(of[0].reason.as_ref().unwrap().sentence.contains("mean of the candidate"), "{better:?}");
+    }
+}
+
+#[test]
 fn a_unit_changes_no_verdict() {
     for method in methods() {
         let answer = |factor: f64| {

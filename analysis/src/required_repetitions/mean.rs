@@ -67,3 +67,32 @@ impl MeanPrecision {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn moments_say_what_their_pilot_says(times in prop::collection::vec(1.0..2.0_f64, 3..40), goal in 0.001..0.2_f64) {
+            let pilot = Sample::new(times).unwrap();
+            let of_pilot = MeanPrecision::new(&pilot).unwrap();
+            let of_moments =
+                MeanPrecision::of_moments(pilot.mean(), pilot.standard_deviation().unwrap()).unwrap();
+            let needed = |precision: MeanPrecision| {
+                precision.required(goal, ConfidenceLevel::USUAL, 10_000_000).unwrap().reach.needed()
+            };
+            prop_assert_eq!(needed(of_pilot), needed(of_moments));
+        }
+    }
+
+    #[test]
+    fn moments_that_are_none_are_refused() {
+        let refused = |mean, sd| MeanPrecision::of_moments(mean, sd).is_err();
+        assert!(
+            refused(0.0, 1.0) && refused(-1.0, 1.0) && refused(f64::NAN, 1.0) && refused(f64::INFINITY, 1.0)
+        );
+        assert!(refused(1.0, 0.0) && refused(1.0, -1.0) && refused(1.0, f64::NAN) && refused(1e-300, 1e300));
+    }
+}

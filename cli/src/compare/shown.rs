@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use speedup_analysis::hierarchical_performance_test::ReliableSpeedup;
 use speedup_analysis::inquiry::{
-    Answer, Findings, IntervalAnswer, PerformanceFinding, Remark, SpeedupTestSuite,
+    Answer, EffectFinding, Findings, IntervalAnswer, PerformanceFinding, Remark, SpeedupTestSuite,
 };
 use speedup_analysis::study::{Protocol, Reason, Verdict, count};
 
@@ -169,7 +169,7 @@ pub(crate) fn caveats(findings: &Findings) -> Vec<Remark> {
                 .collect()
         }
         Findings::PerformanceTest(of) => of.iter().flat_map(|one| one.caveats.clone()).collect(),
-        Findings::Effect(of) => of.iter().flat_map(|one| one.caveats()).collect(),
+        Findings::Effect(of) => of.iter().flat_map(EffectFinding::caveats).collect(),
         Findings::Mixture(of) => of.samples.iter().flat_map(|one| one.caveats.clone()).collect(),
         Findings::SignedRank(of) => of
             .iter()

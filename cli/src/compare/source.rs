@@ -38,13 +38,9 @@ impl Source {
     /// The file at `path`; what its reader must know is told on standard error.
     pub(crate) fn read(path: &Path, reading: &Reading<'_>, console: &Console) -> Result<Self, Failure> {
         let is_stdin = path == Path::new(STDIN);
-        let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
+        let name = if is_stdin { "standard input".to_owned() } else { shown(path) };
         let tried = || format!("cannot read {name}");
-        let bytes = if is_stdin {
-            bounded(io::stdin().lock())
-        } else {
-            File::open(path).and_then(|file| bounded(file))
-        };
+        let bytes = if is_stdin { bounded(io::stdin().lock()) } else { File::open(path).and_then(bounded) };
         let bytes = bytes.with_context(tried).map_err(Failure::usage)?;
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(Failure::usage(anyhow!("it is empty").context(tried()))
@@ -83,6 +79,11 @@ impl Source {
             console.warn(format_args!("{}: {} has no result{message}", self.name, failure.benchmark));
         }
     }
+}
+
+/// What others called a file must not move the cursor.
+fn shown(path: &Path) -> String {
+    path.display().to_string().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// Columns that are named are those of a table, whatever else the file looks like.
