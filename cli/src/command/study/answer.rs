@@ -105,7 +105,7 @@ fn section(heading: &Heading, rows: &[Row], seed: Seed, console: &Console) -> Op
     }
     columns.push(Column::Words("method"));
     columns.extend(["share", "std error", "expected", "no answer"].map(Column::Number));
-    let number = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.4}"));
+    let number = |value: Option<f64>| value.map_or_else(String::new, shown);
     let lines = rows.iter().map(|row| {
         let mut line = vec![row.distribution.map_or("—", Shape::code).to_owned(), row.size.to_string()];
         if !heading.parameter.is_empty() {
@@ -118,6 +118,11 @@ fn section(heading: &Heading, rows: &[Row], seed: Seed, console: &Console) -> Op
     });
     let lines = table(&columns, lines, console.out);
     Some(format!("{} ({}; {drawn})\n\n{lines}", heading.sentence, heading.section))
+}
+
+/// A share to four digits; where no replicate had an answer there is none.
+fn shown(share: f64) -> String {
+    if share.is_nan() { "—".to_owned() } else { format!("{share:.4}") }
 }
 
 /// Prints the rows of the estimators.

@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "METRIC,…", value_delimiter = ',', value_parser = metric)]
     metric: Vec<Metric>,
     /// The runs of each version
-    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [30, 100])]
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [30])]
     runs: Vec<u64>,
     /// The versions that I3 compares
     #[arg(long, value_name = "R,R,…", value_delimiter = ',', default_values_t = [3])]

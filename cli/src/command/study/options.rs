@@ -56,13 +56,13 @@ pub(super) struct ByLevels {
     #[arg(long, value_name = "VARIATION", default_value = "fft-na-opt", value_parser = variation)]
     levels: Variation,
     /// Measurements of an execution
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 5)]
     measurements: u64,
     /// Executions of a binary, where binaries are repeated
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 5)]
     executions: u64,
     /// The numbers of binaries
-    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [3, 5, 10, 20, 50])]
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [3, 5, 10, 20])]
     pub(super) binaries: Vec<u64>,
     /// The numbers of executions of one binary, where compilation varies and is not repeated
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [3, 5, 10, 20, 50, 100])]
