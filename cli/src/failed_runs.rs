@@ -219,7 +219,7 @@ mod tests {
         let plan = Plan::draw(plan_file::parse(PLAN, Seed(1)).unwrap());
         let mut failed = FailedRuns::default();
         for signal in 0..=255 {
-            failed.note_failed(0, &BenchmarkFailure::Signal { signal }, &record(b""));
+            failed.note_failed(0, &BenchmarkFailure::Signal { signal, core_dumped: false }, &record(b""));
         }
         let told = failed.told(&plan).failed;
         assert_eq!((told.len(), told.last().unwrap().as_str()), (LISTED + 1, "and 246 more"));

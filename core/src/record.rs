@@ -90,6 +90,9 @@ pub enum Failure {
     Signal {
         /// The signal's number.
         signal: u8,
+        /// Whether the kernel dumped the program's memory, which was part of the time.
+        #[serde(default)]
+        core_dumped: bool,
     },
     /// It did not end in time.
     TimedOut {
@@ -129,7 +132,8 @@ impl Failure {
     pub fn words(&self) -> String {
         match self {
             Self::Exit { code, expected } => format!("exit code {code} instead of {expected}"),
-            Self::Signal { signal } => format!("ended by signal {signal}"),
+            Self::Signal { signal, core_dumped: false } => format!("ended by signal {signal}"),
+            Self::Signal { signal, core_dumped: true } => format!("ended by signal {signal}, core dumped"),
             Self::TimedOut { limit } => format!("did not end within {limit}"),
             Self::WrongOutput { .. } => "standard output differs from what the plan expects".to_owned(),
             Self::TooMuchOutput { limit } => format!("wrote more than the {limit} bytes the plan allows"),

@@ -13,8 +13,8 @@ pub(super) fn judge(order: &WorkOrder, execution: &Execution) -> Option<Failure>
     }
     match execution.end {
         End::TimedOut { .. } => return Some(Failure::TimedOut { limit: order.timeout }),
-        End::Signaled { signal, .. } => {
-            return Some(Failure::Signal { signal: u8::try_from(signal).unwrap_or(u8::MAX) });
+        End::Signaled { signal, core_dumped } => {
+            return Some(Failure::Signal { signal: u8::try_from(signal).unwrap_or(u8::MAX), core_dumped });
         }
         End::Exited(code) => {
             let code = u8::try_from(code & 0xFF).unwrap_or(u8::MAX);

@@ -89,11 +89,12 @@ impl TryFrom<WireOutcome> for Outcome {
 
 impl From<&Failure> for v1::Failure {
     fn from(failure: &Failure) -> Self {
+        let core_dumped = matches!(failure, Failure::Signal { core_dumped: true, .. });
         let failure = match failure {
             Failure::Exit { code, expected } => {
                 WireFailure::Exit(Exit { code: u32::from(*code), expected: u32::from(*expected) })
             }
-            Failure::Signal { signal } => WireFailure::Signal(u32::from(*signal)),
+            Failure::Signal { signal, core_dumped: _ } => WireFailure::Signal(u32::from(*signal)),
             Failure::TimedOut { limit } => WireFailure::TimedOutLimitNs(limit.0),
             Failure::WrongOutput { blake3, expected } => {
                 WireFailure::WrongOutput(WrongOutput { blake3: blake3.to_vec(), expected: expected.to_vec() })
@@ -106,7 +107,7 @@ impl From<&Failure> for v1::Failure {
                 WireFailure::Warmup(Warmup { number: *number, failure: failure.clone() })
             }
         };
-        Self { failure: Some(failure) }
+        Self { failure: Some(failure), core_dumped }
     }
 }
 
@@ -118,7 +119,9 @@ impl TryFrom<v1::Failure> for Failure {
             WireFailure::Exit(Exit { code, expected }) => {
                 Self::Exit { code: small(code, "exit.code")?, expected: small(expected, "exit.expected")? }
             }
-            WireFailure::Signal(signal) => Self::Signal { signal: small(signal, "signal")? },
+            WireFailure::Signal(signal) => {
+                Self::Signal { signal: small(signal, "signal")?, core_dumped: wire.core_dumped }
+            }
             WireFailure::TimedOutLimitNs(limit) => Self::TimedOut { limit: Span(limit) },
             WireFailure::WrongOutput(WrongOutput { blake3, expected }) => Self::WrongOutput {
                 blake3: exactly(&blake3, "wrong_output.blake3")?,

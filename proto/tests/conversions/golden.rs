@@ -305,7 +305,7 @@ fn record(outcome: Outcome) -> Record {
 fn outcomes() -> Vec<Outcome> {
     let failures = [
         Failure::Exit { code: 2, expected: 1 },
-        Failure::Signal { signal: 9 },
+        Failure::Signal { signal: 9, core_dumped: false },
         Failure::TimedOut { limit: Span(1_000_000_000) },
         Failure::WrongOutput { blake3: [0xBA; 32], expected: [0xB3; 32] },
         Failure::TooMuchOutput { limit: 1 << 20 },

@@ -125,7 +125,7 @@ fn a_record_of_the_wrong_shape_is_refused() {
     assert!(Record::try_from(record()).is_ok());
     refused(Record::try_from(v1::Record { outcome: None, ..record() }), "outcome", Why::Unset);
     let failed = |failure| {
-        let outcome = v1::record::Outcome::Failed(v1::Failure { failure });
+        let outcome = v1::record::Outcome::Failed(v1::Failure { failure, core_dumped: false });
         Record::try_from(v1::Record { outcome: Some(outcome), ..record() })
     };
     refused(failed(None), "failed.failure", Why::Unset);

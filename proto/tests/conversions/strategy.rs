@@ -117,7 +117,7 @@ pub(crate) fn lease() -> BoxedStrategy<Lease> {
 fn failure() -> impl Strategy<Value = Failure> {
     prop_oneof![
         any::<(u8, u8)>().prop_map(|(code, expected)| Failure::Exit { code, expected }),
-        any::<u8>().prop_map(|signal| Failure::Signal { signal }),
+        any::<(u8, bool)>().prop_map(|(signal, core_dumped)| Failure::Signal { signal, core_dumped }),
         any::<u64>().prop_map(|limit| Failure::TimedOut { limit: Span(limit) }),
         any::<([u8; 32], [u8; 32])>()
             .prop_map(|(blake3, expected)| Failure::WrongOutput { blake3, expected }),

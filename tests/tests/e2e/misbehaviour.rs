@@ -123,6 +123,13 @@ fn compare(case: &Case, row: &Value) {
     assert!(wall_ns >= case.least_ms * 1_000_000, "never shorter than the truth: {row}");
 }
 
+/// Whether this host dumps cores of any size into the working directory.
+fn dumps_to_files() -> bool {
+    let pattern = std::fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap_or_default();
+    let is_unlimited = rustix::process::getrlimit(rustix::process::Resource::Core).maximum.is_none();
+    is_unlimited && pattern.trim() == "core"
+}
+
 #[test]
 fn each_program_is_recorded_as_what_it_was_and_nothing_of_it_is_left() {
     let mut pool = Pool::start(SPEEDUP, 1);
@@ -136,6 +143,14 @@ fn each_program_is_recorded_as_what_it_was_and_nothing_of_it_is_left() {
     for row in &rows["prints_binary"] {
         assert_eq!(row["stdout_blake3"], speedup_tests::blake3_hex(binary), "{row}");
         assert_eq!(row["stdout_kept"], String::from_utf8_lossy(binary).as_ref(), "{row}");
+    }
+    if dumps_to_files() {
+        let words = rows["dumps_core"].iter().map(|row| &row["failure_words"]);
+        assert!(
+            words.into_iter().all(|words| words == "ended by signal 3, core dumped"),
+            "{:?}",
+            rows["dumps_core"]
+        );
     }
     let epochs: BTreeSet<Option<u64>> =
         rows.values().flatten().map(|row| row["agent_epoch"].as_u64()).collect();
