@@ -66,9 +66,10 @@ fn version() -> impl Strategy<Value = SampledVersion> {
 }
 
 fn comparison() -> impl Strategy<Value = CompareRequest> {
-    let kinds = ["speedup_test", "performance_test", "effect", "signed_rank", "earlier", "diagnostics"];
+    const KINDS: [&str; 6] =
+        ["speedup_test", "performance_test", "effect", "signed_rank", "earlier", "diagnostics"];
     let method = prop_oneof![
-        4 => prop::sample::select(&kinds[..]).prop_map(|kind| format!("{{\"kind\":\"{kind}\"}}")),
+        4 => prop::sample::select(&KINDS[..]).prop_map(|kind| format!("{{\"kind\":\"{kind}\"}}")),
         1 => Just("{\"kind\":\"mixture\",\"resamples\":0}".to_owned()),
         1 => ".{0,20}",
     ];
