@@ -6,6 +6,8 @@
 //! single precision cannot carry hands over where it stands. As in `kernel`, sums run in fixed lanes and nothing is
 //! fused: every width of vector gives the same bits.
 
+#![expect(clippy::needless_range_loop, reason = "a lane has the same place in several vectors")]
+
 use super::exponential::{exp2_single, log2_single, split_single};
 use super::points::Points;
 use super::schedule::TOLERANCE;
