@@ -2,11 +2,7 @@
 //! to three clusters. The clock of the processor, not of the wall, is compared, so that a shared machine disturbs less.
 //!
 //! `cargo bench -p speedup-analysis --bench mixture`
-#![expect(
-    clippy::print_stdout,
-    clippy::disallowed_methods,
-    reason = "a program that prints figures of the clock"
-)]
+#![expect(clippy::print_stdout, reason = "a program that prints figures")]
 
 use rustix::time::{ClockId, clock_gettime};
 use speedup_analysis::goodness_of_fit::GoodnessOfFitOptions;
