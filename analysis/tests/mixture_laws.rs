@@ -7,7 +7,7 @@ use speedup_analysis::variability::{empirical, modelled};
 use speedup_analysis::{GoodnessOfFit, Mixture, MixtureFit, Sample};
 use speedup_core::seed::Seed;
 
-const METHODS: [Method; 2] = [Method::Mclust, Method::Converged];
+const METHODS: [Method; 3] = [Method::Mclust, Method::Drafted, Method::Converged];
 
 fn sample(values: &[f64]) -> Sample {
     Sample::new(values.to_vec()).expect("finite numbers")
@@ -227,16 +227,16 @@ fn the_number_of_threads_changes_no_bit() {
 }
 
 #[test]
-fn pruned_refits_leave_the_tail_nearly_as_it_is() {
-    let [pruned, exhaustive] = [Refits::Drafted, Refits::Exhaustive].map(|refits| {
+fn drafted_refits_are_those_of_double_precision() {
+    let [drafted, exhaustive] = [Refits::Drafted, Refits::Exhaustive].map(|refits| {
         let options = GoodnessOfFitOptions { refits, ..GoodnessOfFitOptions::usual(Seed(3)) };
         GoodnessOfFit::new(&three_clusters(), options).unwrap()
     });
-    // A refit that missed its best model may also be nearer than it should, and so be missing from the tail.
+    // A draft may stop a step earlier or later, which moves its distance a little; another model is rare.
     let risk = speedup_analysis::Risk::new(0.05).unwrap();
     let critical = |test: &GoodnessOfFit| test.critical_distance(risk).unwrap();
-    assert!((critical(&pruned) / critical(&exhaustive) - 1.0).abs() < 0.02);
-    assert!((pruned.p_value().get() - exhaustive.p_value().get()).abs() < 0.03);
+    assert!((critical(&drafted) / critical(&exhaustive) - 1.0).abs() < 0.005);
+    assert!((drafted.p_value().get() - exhaustive.p_value().get()).abs() < 0.01);
 }
 
 #[test]

@@ -1,10 +1,12 @@
-//! The schedule of mclust in single precision: where it ends, at a quarter of the price.
+//! The schedule of mclust in single precision: where it ends, at less than half of the price.
 //!
 //! Sixteen observations share a vector in the expectation, and all components share one in the maximisation. Single
 //! precision disturbs a log-likelihood by about 1e-7 of the sum of its terms, a hundredth of the change at which mclust
 //! stops, so a draft ends beside the place where the schedule ends; it is finished in double precision. A draft that
 //! single precision cannot carry hands over where it stands. As in `kernel`, sums run in fixed lanes and nothing is
 //! fused: every width of vector gives the same bits.
+
+#![expect(clippy::needless_range_loop, reason = "a lane has the same place in several vectors")]
 
 use super::exponential::{exp2_single, log2_single, split_single};
 use super::points::Points;
@@ -64,13 +66,13 @@ pub(super) enum Ending {
 /// The observations in single precision and the memory of a pass.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Draft {
-    points: Points32,
+    points: SinglePoints,
     memory: Memory,
 }
 
 /// Distinct values in ascending order with their multiplicities, padded to whole tiles with weight zero.
 #[derive(Clone, Debug, Default)]
-struct Points32 {
+struct SinglePoints {
     values: Vec<Vector>,
     weights: Vec<Vector>,
     total: f64,
@@ -171,7 +173,7 @@ impl Course {
 /// All starts, [`ABREAST`] at a time: while one waits for its last division the other's densities are computed.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx512bw", "x86_64+avx2"))]
 fn run_abreast<const TILE: usize>(
-    points: &Points32,
+    points: &SinglePoints,
     offset: f64,
     memory: &mut Memory,
     starts: &[Start],
@@ -311,7 +313,7 @@ impl Laws {
 }
 
 #[inline(always)]
-fn accumulate<const TILE: usize>(points: &Points32, laws: &Laws, memory: &mut Memory) -> Sums {
+fn accumulate<const TILE: usize>(points: &SinglePoints, laws: &Laws, memory: &mut Memory) -> Sums {
     let Memory { density, moments } = memory;
     let ratio = &mut [Vector::ZERO; TILE];
     let mut log2_likelihood = [0.0_f64; LANES];

@@ -74,7 +74,7 @@ pub(super) fn exp2_single(x: f32) -> f32 {
     let shifted = x + ROUNDER;
     let r = x - (shifted - ROUNDER);
     let r2 = r * r;
-    let a = 0.693_147_2 + r * 0.240_223_5;
+    let a = std::f32::consts::LN_2 + r * 0.240_223_5;
     let b = (0.055_503_81 + r * 0.009_666_368) + r2 * 0.001_338_130_2;
     let mantissa = 1.0 + r * (a + r2 * b);
     f32::from_bits(mantissa.to_bits().wrapping_add(shifted.to_bits() << 23))

@@ -43,7 +43,7 @@ pub enum NoFit {
     ComponentVanished,
     /// The step limit was reached.
     StepLimit,
-    /// It was given up, since it would not have had the largest criterion; in the resamples of a bootstrap only.
+    /// It was given up, since it would not have had the largest criterion; in further starts of a converged fit only.
     Outdone,
 }
 
