@@ -158,7 +158,7 @@ fn sample(
             resamples: options.resamples,
             size: options.resample_size,
             method: crate::mixture::Method::Mclust,
-            refits: Refits::Pruned,
+            refits: Refits::Drafted,
             seed: Seed(seed.child(&purpose).next_u64()),
         };
         finding.test_fit(&observed.sample, options, level);

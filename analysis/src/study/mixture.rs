@@ -67,7 +67,7 @@ impl MixtureReport {
             resamples: RESAMPLES,
             size: ResampleSize::Same,
             method: Method::Mclust,
-            refits: Refits::Pruned,
+            refits: Refits::Drafted,
             seed: Seed(seed.child(&child).next_u64()),
         };
         match GoodnessOfFit::new(sample, options) {
