@@ -139,7 +139,7 @@ fn hosts(effect: &HostEffectReport) -> String {
 /// The mixtures with several components, and those that do not fit.
 pub(super) fn write_mixtures(page: &mut Page, report: &Report) {
     let cells = report.benchmarks.iter().flat_map(|benchmark| {
-        benchmark.cells.iter().filter_map(|cell| Some((benchmark, cell, cell.mixture.as_ref()?)))
+        benchmark.cells.iter().filter_map(move |cell| Some((benchmark, cell, cell.mixture.as_ref()?)))
     });
     let (mut rows, mut fitted, mut without) = (Vec::new(), 0, 0);
     let medians = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
