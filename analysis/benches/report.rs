@@ -16,7 +16,7 @@ use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use speedup_core::lease::{Evidence, Lease};
 use speedup_core::plan::Plan;
 use speedup_core::plan_file;
-use speedup_core::record::{Failure, Outcome, Output, Record};
+use speedup_core::record::{Failure, Outcome, Record};
 use speedup_core::seed::Seed;
 use speedup_core::time::{Span, Timestamp};
 use std::error::Error;
@@ -138,15 +138,8 @@ fn attempt(run: u32, cell: u32, wall_ns: Option<u64>) -> Result<EndedAttempt, Bo
         None => Outcome::Failed(Failure::TimedOut { limit: Span::from_secs(1) }),
     };
     let record = Record {
-        outcome,
-        started_unix_ns: 0,
         metrics: wall_ns.map(|ns| (Metric::Wall, ns)).into_iter().collect(),
-        stdout: Output::default(),
-        stderr: Output::default(),
-        survivors: 0,
-        agent_switches: 0,
-        timer: None,
-        conditions: None,
+        ..Record::bare(outcome)
     };
     Ok(EndedAttempt { lease, cell, ended: Timestamp(1), end: AttemptEnd::Reported(record) })
 }

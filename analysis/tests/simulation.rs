@@ -1,5 +1,6 @@
 //! The simulation studies: the same numbers on any number of threads, the numbers that theory knows to four standard
 //! errors, and refusals by name.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use speedup_analysis::distribution::{normal, student_t};
 use speedup_analysis::mixture::{Component, Method};

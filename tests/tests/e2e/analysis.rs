@@ -83,9 +83,9 @@ fn reports_come_as_runs_are_measured_and_end_with_the_experiment() {
     let pool = Pool::start(SPEEDUP, 1);
     let experiment = pool.submit(PLAN, &[]);
     let standalone = Standalone::start(&pool);
-    let (own, other) = block_on(async {
-        tokio::join!(watch(&pool.url(), &experiment), watch(&standalone.url, &experiment))
-    });
+    let url = pool.url();
+    let (own, other) =
+        block_on(async { tokio::join!(watch(&url, &experiment), watch(&standalone.url, &experiment)) });
     for (measured, last) in [own, other] {
         // 80 runs of 20 ms and more take longer than the pause between two reports.
         assert!(measured.len() > 1 && measured.is_sorted(), "{measured:?}");
