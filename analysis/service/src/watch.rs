@@ -48,11 +48,10 @@ pub(crate) async fn watch(
 ) {
     tokio::select! {
         () = reports.closed() => {}
-        Err(status) = tell(reporter, asked, statuses, reports) => {
+        told = tell(reporter, asked, statuses, reports) => if let Err(status) = told {
             // An error that nobody hears is nobody's.
             let _ = reports.send(Err(status)).await;
         }
-        else => {}
     }
 }
 
