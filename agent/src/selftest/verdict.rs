@@ -83,7 +83,8 @@ impl AgainstFloor {
     /// Whether bias and spread are those of the floor.
     pub fn is_good(&self) -> bool {
         let allowed_ns = self.floor.interquartile_range_ns() + GOOD_EXCESS_NS;
-        self.bias_ns.unsigned_abs() <= GOOD_BIAS_NS.max(self.floor.interquartile_range_ns())
+        // Below the floor is not above it: the floor's parent wakes once more than the launcher.
+        self.bias_ns <= GOOD_BIAS_NS.max(self.floor.interquartile_range_ns()).cast_signed()
             && self.timer.interquartile_range_ns() <= allowed_ns
     }
 
