@@ -50,7 +50,7 @@ pub use self::diagnostics::{
     DiagnosticReport, DiagnosticsReport, DiagnosticsSummary, GranularityKind, GranularityReport,
 };
 pub use self::host_effect::{HostEffectReport, OutlyingHost, OutlyingReport};
-pub use self::independence::{IndependenceKind, IndependenceReport, policy_name, scope_name};
+pub use self::independence::{IndependenceKind, IndependenceReport, scope_name};
 pub use self::method::{MethodNote, MethodReport};
 pub use self::metric::{MetricReport, MetricRow};
 pub use self::mishap::{FailureCount, FailureExample, LossCount, LossExample, Mishaps};

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use speedup_core::event::EndedAttempt;
 use speedup_core::experiment::Experiment;
 use speedup_core::id::{BenchmarkIndex, ExperimentId};
-use speedup_core::plan::Plan;
+use speedup_core::plan::{Plan, Stage};
 use speedup_proto::convert::{ExperimentStatus, ExportPart};
 use speedup_proto::v1;
 use tonic::Streaming;
@@ -32,8 +32,10 @@ impl Attempts {
     pub(crate) async fn open(connection: &Connection, experiment: ExperimentId) -> Result<Self, Failure> {
         let answer = connection.experiments().export(get(experiment)).await;
         let mut stream = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
-        let (status, experiment, benchmarks) = match receive(&mut stream).await? {
-            Some(ExportPart::Head { status, experiment, benchmarks }) => (status, *experiment, benchmarks),
+        let (status, experiment, benchmarks, stages) = match receive(&mut stream).await? {
+            Some(ExportPart::Head { status, experiment, benchmarks, stages }) => {
+                (status, *experiment, benchmarks, stages)
+            }
             Some(ExportPart::Order(_) | ExportPart::Attempts(_)) | None => return Err(out_of_order()),
         };
         let mut order = Vec::new();
@@ -45,7 +47,7 @@ impl Attempts {
                 None => break None,
             }
         };
-        Ok(Self { status, plan: restored(experiment, benchmarks, order)?, stream, first })
+        Ok(Self { status, plan: restored(experiment, benchmarks, order, &stages)?, stream, first })
     }
 
     /// The next page; nothing after the last.
@@ -71,8 +73,9 @@ fn restored(
     experiment: Experiment,
     benchmarks: Vec<BenchmarkIndex>,
     order: Vec<u32>,
+    stages: &[Stage],
 ) -> Result<Plan, Failure> {
-    Plan::restore(experiment, benchmarks, order)
+    Plan::restore(experiment, benchmarks, order, stages)
         .map_err(|error| Failure::infrastructure(error).context(TRIED))
 }
 

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use prost::Message as _;
 use speedup_core::event::{Change, EndedAttempt, Event, Tally};
 use speedup_core::id::ExperimentId;
+use speedup_core::plan::Extension;
 use speedup_core::record::Record;
 use speedup_core::time::Timestamp;
 use speedup_journal::{JournalId, Position};
@@ -96,7 +97,7 @@ pub(crate) struct Writes {
     puts: [BTreeMap<Vec<u8>, Vec<u8>>; 4],
     late: Vec<(Vec<u8>, Record)>,
     finished: Vec<(ExperimentId, Timestamp, Tally, bool)>,
-    extended: Vec<(ExperimentId, u32, Vec<u32>)>,
+    extended: Vec<(ExperimentId, u32, Extension)>,
     bytes: usize,
 }
 
@@ -273,8 +274,7 @@ impl Store {
         for (experiment, from, appended) in std::mem::take(&mut writes.extended) {
             let key = experiment.0.as_bytes().to_vec();
             let Some(mut plan) = self.get::<v1::Plan>(Tree::Plans, &key, writes)? else { continue };
-            plan.order.truncate(from as usize);
-            plan.order.extend(appended);
+            plan.append(from, appended);
             writes.put(Tree::Plans, key, plan.encode_to_vec());
         }
         Ok(())

@@ -15,7 +15,7 @@ use std::time::Instant;
 use speedup_core::environment::Environment;
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
-    Limits, Metric, OutputChoice, Policy, Scope, Version, Weights,
+    Levels, Limits, Metric, Order, OutputChoice, Policy, Rule, Scope, Version, Weights,
 };
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId};
@@ -63,7 +63,7 @@ fn decisions_per_second(policy: Policy, hosts: u32, runs: u32) -> f64 {
     // Under `distinct` a host serves each benchmark once: as many benchmarks as it takes for that many runs.
     let benchmarks = match policy {
         Policy::Any => 30,
-        Policy::Distinct => runs.div_ceil(hosts),
+        Policy::Distinct | Policy::Rebooted | Policy::Reallocated | Policy::Rested => runs.div_ceil(hosts),
     };
     let plan = Arc::new(Plan::draw(experiment(policy, benchmarks, (runs / benchmarks / 2).max(1))));
     let total = u64::from(plan.runs());
@@ -145,20 +145,25 @@ fn experiment(policy: Policy, benchmarks: u32, runs: u32) -> Experiment {
     Experiment {
         name: "bench".to_owned(),
         description: String::new(),
+        priority: 0,
         seed: Seed(1),
         versions: vec![version("old"), version("new")],
         benchmarks: (0..benchmarks).map(benchmark).collect(),
         drawn: None,
+        levels: Levels::default(),
+        order: Order::Randomized,
+        rule: Rule::Fixed,
         runs,
         metrics: vec![Metric::Wall],
         own_metrics: Vec::new(),
-        independence: Independence { policy, scope: Scope::Benchmark },
+        independence: Independence::unchecked(policy, Scope::Benchmark),
         analysis: AnalysisChoice { confidence: 0.95, weights: Weights::Equal, precision: 0.05 },
         setup: None,
         prepare: None,
         cleanup: None,
+        canary: None,
         environment: Environment::default(),
-        limits: Limits { attempts: 3 },
+        limits: Limits::of_attempts(3),
         output: OutputChoice { limit: 1 << 20, keep: 1 << 10, keep_of: KeepOutput::Failed },
     }
 }

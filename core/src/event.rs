@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::host::HostFacts;
 use crate::id::{AgentEpoch, AgentId, Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
 use crate::lease::Lease;
-use crate::plan::Plan;
+use crate::plan::{Extension, Plan};
 use crate::record::Record;
 use crate::run::{AfterLoss, LossReason, Settlement};
 use crate::time::Timestamp;
@@ -63,8 +63,8 @@ pub enum Change {
         experiment: ExperimentId,
         /// The first of them: as many as there were before.
         from: u32,
-        /// The cell of each appended run.
-        appended: Vec<u32>,
+        /// Every appended run.
+        appended: Extension,
         /// Who.
         by: String,
     },

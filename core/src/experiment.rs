@@ -16,7 +16,9 @@ use crate::id::{BenchmarkIndex, VersionIndex};
 use crate::seed::Seed;
 use crate::time::Span;
 
+pub use crate::independence::{Independence, Policy, Rest, Sameness, Scope};
 pub use crate::metric::{Metric, OwnMetric};
+pub use crate::repetition::{Levels, Order, Rule, Spending};
 pub use problem::{ExperimentError, Fault, MAX_PROBLEMS, Place, Problem};
 pub(crate) use problem::{excerpt, quoted};
 
@@ -28,6 +30,8 @@ pub const MAX_BENCHMARKS: usize = 100_000;
 pub const MAX_VERSIONS: usize = 64;
 /// Most attempts a run may be given.
 pub const MAX_ATTEMPTS: u32 = 100;
+/// Highest priority of an experiment; the lowest is as far below 0.
+pub const MAX_PRIORITY: i32 = 100;
 /// Most bytes of one stream of output a plan may have kept with an observation.
 pub const MAX_OUTPUT_KEPT: u64 = 1 << 20;
 /// Most bytes of one stream of output a plan may allow: it is held in memory until it is hashed.
@@ -63,14 +67,22 @@ pub struct Experiment {
     pub description: String,
     /// All randomness comes from here.
     pub seed: Seed,
+    /// Where hosts are scarce, experiments of a higher priority go first.
+    pub priority: i32,
     /// The versions under comparison; the baseline is the first.
     pub versions: Vec<Version>,
     /// The benchmarks of the population, in the plan's order.
     pub benchmarks: Vec<Benchmark>,
     /// How many benchmarks are drawn at random from the population; all are taken when absent.
     pub drawn: Option<u32>,
-    /// Runs of each cell.
+    /// Runs of each cell, on each boot of each host where levels are nested; before the rule asks for more.
     pub runs: u32,
+    /// The levels above the run.
+    pub levels: Levels,
+    /// The order of the runs.
+    pub order: Order,
+    /// How the number of runs is found.
+    pub rule: Rule,
     /// What is measured.
     pub metrics: Vec<Metric>,
     /// What is read from the output, in the plan's order.
@@ -85,6 +97,8 @@ pub struct Experiment {
     pub prepare: Option<Setup>,
     /// Done after each execution, outside the clock.
     pub cleanup: Option<Setup>,
+    /// Timed after each run as it is, to watch the host over time.
+    pub canary: Option<Setup>,
     /// The environment of the timed runs.
     pub environment: Environment,
     /// Bounds.
@@ -171,37 +185,6 @@ impl Expectation {
     }
 }
 
-/// What "fresh" means, and within what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Independence {
-    /// When a host may take a run.
-    pub policy: Policy,
-    /// Within what a host counts as used.
-    pub scope: Scope,
-}
-
-/// When a host may take a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Policy {
-    /// It has served no run in the scope before.
-    Distinct,
-    /// Always; the report says that independence was not provided.
-    Any,
-}
-
-/// Within what a host counts as used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Scope {
-    /// A host serves one run of a benchmark, in one version.
-    Benchmark,
-    /// A host serves one run.
-    Experiment,
-    /// A host serves one run of a cell, so both versions may meet on it.
-    Cell,
-}
-
 /// The comparison to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnalysisChoice {
@@ -240,6 +223,17 @@ pub struct Setup {
 pub struct Limits {
     /// Attempts a run may have before it is abandoned.
     pub attempts: u32,
+    /// Attempts that all runs may have together.
+    pub all_attempts: Option<u64>,
+    /// Time on hosts that all attempts may take together.
+    pub host_time: Option<Span>,
+}
+
+impl Limits {
+    /// So many attempts a run, and no other bound.
+    pub const fn of_attempts(attempts: u32) -> Self {
+        Self { attempts, all_attempts: None, host_time: None }
+    }
 }
 
 /// What becomes of the output of a run.
@@ -264,6 +258,12 @@ pub enum KeepOutput {
 }
 
 impl Experiment {
+    /// Runs of each cell before the rule asks for more, over all its levels.
+    pub fn runs_of_a_cell(&self) -> u64 {
+        let visits = u64::from(self.levels.hosts()).saturating_mul(u64::from(self.levels.boots()));
+        visits.saturating_mul(u64::from(self.runs))
+    }
+
     /// The version all others are compared with.
     pub const BASELINE: VersionIndex = VersionIndex(0);
 

@@ -1,9 +1,13 @@
 //! A plan: every run of an experiment, in its order. Drawn once from the experiment's seed, recorded whole, and never
 //! derived again: a later release with another shuffle reads the same plan.
+//!
+//! Runs come in groups: a group is what one host serves in one visit. Where the plan neither nests levels nor blocks, a
+//! group is one run.
+
+mod draw;
 
 use crate::experiment::Experiment;
 use crate::id::{BenchmarkIndex, RunIndex, VersionIndex};
-use crate::seed::shuffle;
 
 /// One benchmark in one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +27,56 @@ pub struct Plan {
     pub benchmarks: Vec<BenchmarkIndex>,
     /// The cell of each run, by run index: the order in which runs are given out.
     order: Vec<u32>,
+    /// The stages, ascending; the first begins with the first run.
+    stages: Vec<Stage>,
+}
+
+/// Runs that were planned together: all from `from` to the next stage, in groups of one shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// Its first run.
+    pub from: u32,
+    /// The shape of its groups.
+    pub shape: Shape,
+}
+
+/// The shape of a group: its runs follow each other in the order, those of one boot together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Boots of a group.
+    pub boots: u32,
+    /// Runs of each boot, all versions together.
+    pub runs: u32,
+}
+
+impl Shape {
+    /// A group of a single run.
+    pub const SINGLE: Self = Self { boots: 1, runs: 1 };
+
+    /// Runs of a group.
+    pub const fn size(self) -> u32 {
+        self.boots.saturating_mul(self.runs)
+    }
+}
+
+/// Runs to be appended to a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extension {
+    /// The cell of each run, whole groups one after another.
+    pub order: Vec<u32>,
+    /// The shape of its groups.
+    pub shape: Shape,
+}
+
+/// Where a run stands in its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The group's first run, which is also its name.
+    pub group: RunIndex,
+    /// How many runs the group has.
+    pub size: u32,
+    /// The boot of the visit, from 0.
+    pub boot: u32,
 }
 
 /// Why recorded runs are no plan for their experiment.
@@ -41,52 +95,70 @@ pub enum PlanError {
     /// A benchmark that takes part and does not exist.
     #[error("benchmark {0} takes part, but the experiment does not have it")]
     UnknownBenchmark(u32),
+    /// Runs that are no whole number of groups, or more than a plan can number.
+    #[error("{runs} runs are not groups of {boots} boots with {of_a_boot} runs each")]
+    TornGroup {
+        /// How many runs.
+        runs: usize,
+        /// Boots of a group.
+        boots: u32,
+        /// Runs of a boot.
+        of_a_boot: u32,
+    },
+    /// Stages that do not follow each other.
+    #[error("stage {0} does not begin where runs of the plan begin")]
+    Stages(usize),
 }
 
 impl Plan {
-    /// Draws the plan of an experiment: first the benchmarks, if it draws from a population, then the order of the runs.
-    pub fn draw(experiment: Experiment) -> Self {
-        let mut benchmarks: Vec<u32> = (0..experiment.benchmarks.len() as u32).collect();
-        if let Some(size) = experiment.drawn {
-            shuffle(&mut benchmarks, &mut experiment.seed.child("population"));
-            benchmarks.truncate(size as usize);
-            benchmarks.sort_unstable();
-        }
-        let mut plan = Self {
-            benchmarks: benchmarks.into_iter().map(BenchmarkIndex).collect(),
-            order: Vec::new(),
-            experiment,
-        };
-        plan.order = plan.draw_runs(0, plan.experiment.runs);
-        plan
-    }
-
     /// Puts a recorded plan together again.
+    ///
+    /// # Errors
+    /// [`PlanError`] when the parts do not fit each other.
     pub fn restore(
         experiment: Experiment,
         benchmarks: Vec<BenchmarkIndex>,
-        order: Vec<u32>,
+        mut order: Vec<u32>,
+        stages: &[Stage],
     ) -> Result<Self, PlanError> {
         if let Some(unknown) = benchmarks.iter().find(|b| experiment.benchmark(**b).is_none()) {
             return Err(PlanError::UnknownBenchmark(unknown.0));
         }
-        let plan = Self { experiment, benchmarks, order: Vec::new() };
-        plan.extended(order)
-    }
-
-    /// The runs that `more` further repetitions of each cell would append, in their order.
-    pub fn draw_extension(&self, more: u32) -> Vec<u32> {
-        self.draw_runs(self.order.len() / self.cells().max(1) as usize, more)
-    }
-
-    /// The plan with further runs appended.
-    pub fn extended(mut self, appended: Vec<u32>) -> Result<Self, PlanError> {
-        let cells = self.cells();
-        let from = self.order.len() as u32;
-        if let Some(at) = appended.iter().position(|cell| *cell >= cells) {
-            return Err(PlanError::UnknownCell { run: from + at as u32, cell: appended[at], cells });
+        let mut plan = Self { experiment, benchmarks, order: Vec::new(), stages: Vec::new() };
+        let whole = [Stage { from: 0, shape: Shape::SINGLE }];
+        let stages = if stages.is_empty() { &whole } else { stages };
+        let mut rest = order.split_off(0);
+        for (number, stage) in stages.iter().enumerate() {
+            let end = stages.get(number + 1).map_or(plan.order.len() + rest.len(), |next| next.from as usize);
+            let length = end.checked_sub(plan.order.len()).filter(|length| *length <= rest.len());
+            let begins_here = stage.from as usize == plan.order.len();
+            let Some(length) = length.filter(|_| begins_here) else { return Err(PlanError::Stages(number)) };
+            let later = rest.split_off(length);
+            let order = std::mem::replace(&mut rest, later);
+            plan = plan.extended(Extension { order, shape: stage.shape })?;
         }
-        self.order.extend(appended);
+        Ok(plan)
+    }
+
+    /// The plan with further runs appended, as a stage of its own.
+    ///
+    /// # Errors
+    /// [`PlanError`] when they do not fit it.
+    pub fn extended(mut self, Extension { order, shape }: Extension) -> Result<Self, PlanError> {
+        let (cells, from) = (self.cells(), self.order.len() as u32);
+        let size = shape.size();
+        if size == 0 || size == u32::MAX || !order.len().is_multiple_of(size as usize) {
+            let (runs, Shape { boots, runs: of_a_boot }) = (order.len(), shape);
+            return Err(PlanError::TornGroup { runs, boots, of_a_boot });
+        }
+        if let Some(at) = order.iter().position(|cell| *cell >= cells) {
+            return Err(PlanError::UnknownCell { run: from + at as u32, cell: order[at], cells });
+        }
+        // Stages of one shape are one: what a group is does not change where they meet.
+        if self.stages.last().is_none_or(|last| last.shape != shape) {
+            self.stages.push(Stage { from, shape });
+        }
+        self.order.extend(order);
         Ok(self)
     }
 
@@ -127,9 +199,18 @@ impl Plan {
         &self.order
     }
 
-    fn draw_runs(&self, done: usize, more: u32) -> Vec<u32> {
-        let mut order: Vec<u32> = (0..self.cells()).flat_map(|cell| (0..more).map(move |_| cell)).collect();
-        shuffle(&mut order, &mut self.experiment.seed.child(&format!("order from {done}")));
-        order
+    /// The stages, in order.
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages
+    }
+
+    /// Where a run stands in its group.
+    pub fn place(&self, run: RunIndex) -> Place {
+        let at = self.stages.partition_point(|stage| stage.from <= run.0);
+        let Some(stage) = at.checked_sub(1).and_then(|at| self.stages.get(at)) else {
+            return Place { group: run, size: 1, boot: 0 };
+        };
+        let (size, within) = (stage.shape.size(), run.0 - stage.from);
+        Place { group: RunIndex(run.0 - within % size), size, boot: within % size / stage.shape.runs }
     }
 }

@@ -4,7 +4,7 @@
 //! What comes in is checked for its shape: what has to be there is there, numbers fit, lists and texts keep the heart's
 //! limits. Whether it makes sense (an experiment without versions, a lease nobody gave) is asked elsewhere.
 //!
-//! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `metric`, `experiment`, `plan`,
+//! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `metric`, `experiment`, `sampling`, `plan`,
 //! `environment`, `host`, `timer`, `lease`, `record`, `conditions`, `loss`, `ended_attempt`; `message` and `work_order`
 //! between agent and coordinator;
 //! `request`, `tally`, `status`, `explanation`, `export` between user and coordinator; `event`, `outbox_entry`
@@ -29,6 +29,7 @@ mod outbox_entry;
 mod plan;
 mod record;
 mod request;
+mod sampling;
 mod status;
 mod tally;
 mod timer;

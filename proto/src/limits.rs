@@ -6,6 +6,8 @@ pub const MAX_REQUEST_BYTES: usize = 64 << 20;
 /// Most bytes of a message from an agent: a report with both streams of output kept whole, and as many values of
 /// own metrics as a run may have.
 pub const MAX_AGENT_MESSAGE_BYTES: usize = 4 << 20;
+/// Most stages of a plan: each is an extension of another shape.
+pub const MAX_STAGES: usize = 1_000;
 /// Most bytes of a list of CPUs: every second of 8,192 by its own number.
 pub const MAX_CPU_LIST_BYTES: usize = 20 << 10;
 /// Most bytes of a message to an agent: a work order.

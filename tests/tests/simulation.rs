@@ -11,7 +11,7 @@ use speedup_core::environment::Environment;
 use speedup_core::event::{Change, Event};
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
-    Limits, Metric, OutputChoice, Policy, Scope, Version, Weights as SuiteWeights,
+    Levels, Limits, Metric, Order, OutputChoice, Policy, Rule, Scope, Version, Weights as SuiteWeights,
 };
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch, RunIndex};
@@ -166,20 +166,25 @@ fn experiment(
     Experiment {
         name: "simulated".to_owned(),
         description: String::new(),
+        priority: 0,
         seed: Seed(below(1 << 40, random)),
         versions: vec![version("old"), version("new")],
         benchmarks: (0..benchmarks).map(benchmark).collect(),
         drawn: None,
+        levels: Levels::default(),
+        order: Order::Randomized,
+        rule: Rule::Fixed,
         runs: 1 + below(3, random) as u32,
         metrics: vec![Metric::Wall],
         own_metrics: Vec::new(),
-        independence: Independence { policy, scope },
+        independence: Independence::unchecked(policy, scope),
         analysis: AnalysisChoice { confidence: 0.95, weights: SuiteWeights::Equal, precision: 0.05 },
         setup: None,
         prepare: None,
         cleanup: None,
+        canary: None,
         environment: Environment::default(),
-        limits: Limits { attempts: 1 + below(3, random) as u32 },
+        limits: Limits::of_attempts(1 + below(3, random) as u32),
         output: OutputChoice { limit: 1 << 20, keep: 1 << 10, keep_of: KeepOutput::Failed },
     }
 }

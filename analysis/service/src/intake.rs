@@ -3,7 +3,7 @@
 use speedup_analysis::study::{AttemptError, Phase, Standing, Study};
 use speedup_core::experiment::{Experiment, MAX_RUNS};
 use speedup_core::id::{BenchmarkIndex, ExperimentId};
-use speedup_core::plan::{Plan, PlanError};
+use speedup_core::plan::{Plan, PlanError, Stage as PlanStage};
 use speedup_proto::convert::{ExperimentStatus, ExportPart, Malformed, StatusPhase};
 use speedup_proto::v1;
 use thiserror::Error;
@@ -28,6 +28,7 @@ struct Head {
     standing: Standing,
     experiment: Experiment,
     benchmarks: Vec<BenchmarkIndex>,
+    stages: Vec<PlanStage>,
     order: Vec<u32>,
 }
 
@@ -72,14 +73,14 @@ impl Intake {
         let part = ExportPart::try_from(piece)?;
         let stage = std::mem::replace(&mut self.stage, Stage::Nothing);
         self.stage = match (stage, part) {
-            (Stage::Nothing, ExportPart::Head { status, experiment, benchmarks }) => {
+            (Stage::Nothing, ExportPart::Head { status, experiment, benchmarks, stages }) => {
                 let standing = standing(status);
                 if standing.experiment != self.experiment {
                     let (found, expected) = (standing.experiment, self.experiment);
                     return Err(IntakeError::Experiment { found, expected });
                 }
                 let experiment = *experiment;
-                Stage::Head(Box::new(Head { standing, experiment, benchmarks, order: Vec::new() }))
+                Stage::Head(Box::new(Head { standing, experiment, benchmarks, stages, order: Vec::new() }))
             }
             (Stage::Head(mut head), ExportPart::Order(order)) => {
                 if (head.order.len() + order.len()) as u64 > MAX_RUNS {
@@ -118,8 +119,8 @@ fn study(stage: Stage) -> Result<Box<Study>, IntakeError> {
     match stage {
         Stage::Nothing => Err(IntakeError::OutOfOrder("it ended before its head")),
         Stage::Head(head) => {
-            let Head { standing, experiment, benchmarks, order } = *head;
-            Ok(Box::new(Study::new(Plan::restore(experiment, benchmarks, order)?, standing)))
+            let Head { standing, experiment, benchmarks, stages, order } = *head;
+            Ok(Box::new(Study::new(Plan::restore(experiment, benchmarks, order, &stages)?, standing)))
         }
         Stage::Attempts(study) => Ok(study),
     }

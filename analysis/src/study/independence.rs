@@ -88,7 +88,9 @@ impl IndependenceReport {
             (_, true) if self.most_runs_of_a_benchmark_on_one_host > 1 => IndependenceKind::WithinCells,
             (_, true) => IndependenceKind::Provided,
             (Policy::Any, false) => IndependenceKind::NotProvided,
-            (Policy::Distinct, false) => IndependenceKind::Broken,
+            (Policy::Distinct | Policy::Rebooted | Policy::Reallocated | Policy::Rested, false) => {
+                IndependenceKind::Broken
+            }
         }
     }
 
@@ -147,14 +149,6 @@ pub fn scope_name(scope: Scope) -> &'static str {
         Scope::Benchmark => "benchmark",
         Scope::Experiment => "experiment",
         Scope::Cell => "cell",
-    }
-}
-
-/// The policy's name in plans.
-pub fn policy_name(policy: Policy) -> &'static str {
-    match policy {
-        Policy::Distinct => "distinct",
-        Policy::Any => "any",
     }
 }
 

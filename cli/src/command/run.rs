@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
-use speedup_core::experiment::{Experiment, Policy};
+use speedup_core::experiment::Experiment;
 use speedup_core::machine::hosts_needed;
 use speedup_core::plan::Plan;
 
@@ -53,10 +53,7 @@ fn require_one_host(experiment: Experiment) -> Result<Experiment, Failure> {
     if needed <= 1 {
         return Ok(plan.experiment);
     }
-    let policy = match plan.experiment.independence.policy {
-        Policy::Any => "any",
-        Policy::Distinct => "distinct",
-    };
+    let policy = plan.experiment.independence.policy.name();
     Err(Failure::usage(anyhow!("the policy {policy} of the plan needs {needed} fresh hosts, and this machine is one"))
         .hint(
             "set policy = \"any\" in [independence] to run all on this machine, which gives up independence; or submit \

@@ -300,9 +300,9 @@ fn export(
         sent.map_err(|_| Status::cancelled("the reader is gone"))
     };
     let plan = store.plan(id).map_err(|error| store_failed(&error))?;
-    let v1::Plan { experiment, benchmarks, order } =
+    let v1::Plan { experiment, benchmarks, order, stages } =
         plan.ok_or_else(|| Status::not_found(format!("there is no experiment {id}")))?;
-    send(Part::Head(v1::ExportHead { status: Some(status), experiment, benchmarks }))?;
+    send(Part::Head(v1::ExportHead { status: Some(status), experiment, benchmarks, stages }))?;
     for piece in order.chunks(ORDER_PIECE) {
         send(Part::Order(v1::ExportOrder { order: piece.to_vec() }))?;
     }

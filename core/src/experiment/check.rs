@@ -1,15 +1,17 @@
 //! The door every experiment passes, from a plan file or over the wire: names, bounds, and that every placeholder has a
 //! value. It finds all problems in one pass, because a plan is mended by a person who wants to see them together.
 
+mod sampling;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 
 use super::problem::{ExperimentError, Fault, Place, Problems};
 use super::{
-    ASSUMED_INPUT_BYTES, Benchmark, CommandLine, Experiment, MAX_ARGV_BYTES, MAX_ATTEMPTS, MAX_BENCHMARKS,
+    ASSUMED_INPUT_BYTES, Benchmark, CommandLine, Experiment, MAX_ARGV_BYTES, MAX_BENCHMARKS,
     MAX_DESCRIPTION_BYTES, MAX_DIRECTORY_BYTES, MAX_ENV_BYTES, MAX_NAME_BYTES, MAX_OUTPUT_KEPT,
-    MAX_OUTPUT_LIMIT, MAX_RUNS, MAX_TIMEOUT, MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP, MIN_TIMEOUT, Setup,
-    Version, Weights,
+    MAX_OUTPUT_LIMIT, MAX_TIMEOUT, MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP, MIN_TIMEOUT, Setup, Version,
+    Weights,
 };
 use crate::environment::OutOfBounds;
 use crate::metric::{MAX_OWN_METRICS, MAX_OWN_UNIT_BYTES, MAX_READ_BYTES, Metric, OwnMetric};
@@ -23,6 +25,8 @@ impl Experiment {
         let mut problems = Problems::default();
         self.check_head(&mut problems);
         self.check_size(&mut problems);
+        self.check_repetitions(&mut problems);
+        self.check_independence(&mut problems);
         self.check_analysis(&mut problems);
         self.check_own_metrics(&mut problems);
         self.check_bounds(&mut problems);
@@ -36,6 +40,7 @@ impl Experiment {
         check_outside(self.setup.as_ref(), "setup", &Names::of_host(), &mut problems);
         check_outside(self.prepare.as_ref(), "prepare", &names, &mut problems);
         check_outside(self.cleanup.as_ref(), "cleanup", &names, &mut problems);
+        check_outside(self.canary.as_ref(), "canary", &Names::of_host(), &mut problems);
         self.check_environment(&mut problems);
         problems.into_result()
     }
@@ -75,13 +80,6 @@ impl Experiment {
             if drawn as usize > benchmarks {
                 problems.refuse(place(), Fault::DrawnTooMany { drawn, benchmarks });
             }
-        }
-        let place = || Place::from(["repetitions", "runs"]);
-        check_range(u64::from(self.runs), 1, MAX_RUNS, place, problems);
-        let taking_part = self.drawn.map_or(benchmarks, |drawn| benchmarks.min(drawn as usize)) as u64;
-        let runs = taking_part.saturating_mul(versions as u64).saturating_mul(u64::from(self.runs));
-        if runs > MAX_RUNS && u64::from(self.runs) <= MAX_RUNS {
-            problems.refuse(place(), Fault::TooManyRuns(runs));
         }
     }
 
@@ -134,8 +132,7 @@ impl Experiment {
     }
 
     fn check_bounds(&self, problems: &mut Problems) {
-        let attempts = u64::from(self.limits.attempts);
-        check_range(attempts, 1, u64::from(MAX_ATTEMPTS), || ["limits", "attempts"].into(), problems);
+        self.check_limits(problems);
         check_range(self.output.limit, 1, MAX_OUTPUT_LIMIT, || ["output", "limit"].into(), problems);
         check_range(self.output.keep, 0, MAX_OUTPUT_KEPT, || ["output", "keep"].into(), problems);
     }

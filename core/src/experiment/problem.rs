@@ -163,6 +163,12 @@ pub enum Fault {
     /// More than [`MAX_RUNS`].
     #[error("the experiment has {0} runs, but at most {MAX_RUNS} are possible")]
     TooManyRuns(u64),
+    /// A host that serves several runs by design cannot be in a new allocation for each.
+    #[error("a host that serves several runs by design cannot be reallocated between them")]
+    SharedReallocated,
+    /// Looks are taken at independent runs.
+    #[error("looks cannot be taken at nested levels: their boundaries suppose independent runs")]
+    LooksAtLevels,
     /// Nothing is executed.
     #[error("the command is empty")]
     EmptyCommand,
@@ -244,6 +250,10 @@ impl Fault {
             Self::TooManyRuns(_) => {
                 "runs = benchmarks × versions × [repetitions] runs: lower one of them".to_owned()
             }
+            Self::SharedReallocated => {
+                "an engine gives whichever host is free: take policy \"distinct\" or \"rebooted\"".to_owned()
+            }
+            Self::LooksAtLevels => "remove `hosts` and `boots`, or take a pilot with `precision`".to_owned(),
             Self::EmptyCommand => {
                 "write the program and its arguments: command = [\"sort\", \"{input}/words.txt\"]".to_owned()
             }

@@ -82,11 +82,12 @@ impl Machine {
 
     fn extend(&self, Request { experiment, by }: Request, more: u32) -> Result<Vec<Change>, Refusal> {
         let plan = &self.changeable(experiment)?.plan;
-        let runs = u64::from(plan.runs()) + u64::from(plan.cells()) * u64::from(more);
+        let more_runs = u64::from(plan.visit().size()) * u64::from(more);
+        let runs = u64::from(plan.runs()) + u64::from(plan.cells()) * more_runs;
         if runs > MAX_RUNS {
             return Err(Refusal::TooManyRuns { runs, max: MAX_RUNS });
         }
-        let (from, appended) = (plan.runs(), plan.draw_extension(more));
+        let (from, appended) = (plan.runs(), plan.draw_extension(&plan.singly(more), plan.visit()));
         Ok(vec![Change::Extended { experiment, from, appended, by }])
     }
 

@@ -11,7 +11,7 @@ use crate::experiment::Policy;
 use crate::host::{Asking, Host, HostFacts, Presence};
 use crate::id::{AgentEpoch, AgentId, Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
 use crate::lease::Lease;
-use crate::plan::Plan;
+use crate::plan::{Extension, Plan};
 use crate::record::{Outcome, Record};
 use crate::run::{AfterLoss, HostNumber, LossReason, RunState, Settlement};
 use crate::time::Timestamp;
@@ -96,11 +96,11 @@ impl Machine {
         active.queue.clear();
     }
 
-    fn extended(&mut self, experiment: ExperimentId, from: u32, appended: Vec<u32>) {
+    fn extended(&mut self, experiment: ExperimentId, from: u32, appended: Extension) {
         let Some(active) = self.experiments.get_mut(&experiment).filter(|a| a.plan.runs() == from) else {
             return;
         };
-        let more = appended.len();
+        let more = appended.order.len();
         let Ok(plan) = Plan::clone(&active.plan).extended(appended) else { return };
         active.plan = Arc::new(plan);
         active.states.extend(std::iter::repeat_n(RunState::Waiting { attempt: Attempt(1) }, more));

@@ -57,7 +57,9 @@ impl Machine {
             let policy = active.plan.experiment.independence.policy;
             let lane_is_free = |lane| match policy {
                 Policy::Any => true,
-                Policy::Distinct => host.uses(*id, lane) == 0,
+                Policy::Distinct | Policy::Rebooted | Policy::Reallocated | Policy::Rested => {
+                    host.uses(*id, lane) == 0
+                }
             };
             let run = active.queue.first(lane_is_free, |run| self.may_retry(active, number, run))?;
             Some((*id, active, run))

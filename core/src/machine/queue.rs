@@ -38,18 +38,18 @@ impl Lane {
 pub(super) fn lane_of(plan: &Plan, run: RunIndex) -> u32 {
     let independence = plan.experiment.independence;
     match (independence.policy, independence.scope) {
-        (Policy::Any, _) | (Policy::Distinct, Scope::Experiment) => 0,
-        (Policy::Distinct, Scope::Benchmark) => plan.cell_number(run) / plan.experiment.versions.len() as u32,
-        (Policy::Distinct, Scope::Cell) => plan.cell_number(run),
+        (Policy::Any, _) | (_, Scope::Experiment) => 0,
+        (_, Scope::Benchmark) => plan.cell_number(run) / plan.experiment.versions.len() as u32,
+        (_, Scope::Cell) => plan.cell_number(run),
     }
 }
 
 fn lanes(plan: &Plan) -> usize {
     let independence = plan.experiment.independence;
     match (independence.policy, independence.scope) {
-        (Policy::Any, _) | (Policy::Distinct, Scope::Experiment) => 1,
-        (Policy::Distinct, Scope::Benchmark) => plan.benchmarks.len(),
-        (Policy::Distinct, Scope::Cell) => plan.cells() as usize,
+        (Policy::Any, _) | (_, Scope::Experiment) => 1,
+        (_, Scope::Benchmark) => plan.benchmarks.len(),
+        (_, Scope::Cell) => plan.cells() as usize,
     }
 }
 
@@ -57,7 +57,7 @@ fn lanes(plan: &Plan) -> usize {
 pub fn hosts_needed(plan: &Plan) -> u32 {
     match plan.experiment.independence.policy {
         Policy::Any => 1,
-        Policy::Distinct => {
+        Policy::Distinct | Policy::Rebooted | Policy::Reallocated | Policy::Rested => {
             let mut runs = vec![0_u32; lanes(plan)];
             (0..plan.runs()).for_each(|run| runs[lane_of(plan, RunIndex(run)) as usize] += 1);
             runs.into_iter().max().unwrap_or(0)

@@ -2,16 +2,18 @@
 //! descriptions in the published JSON Schema and the hints of error messages, so they speak to the author of a plan.
 
 mod environment;
+mod sampling;
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{KeepOutput, Policy, Scope, Weights};
+use crate::experiment::{KeepOutput, Weights};
 use crate::metric::{Better, Metric, Stream};
 
 pub(super) use environment::{EnvironmentForm, ResourceLimitsForm};
+pub(super) use sampling::{DesignForm, IndependenceForm, LimitsForm, RepetitionsForm, RestForm};
 
 /// An experiment for Speedup: which code versions are compared, on which benchmarks, how often, and how independent
 /// the runs are.
@@ -34,6 +36,9 @@ pub(super) struct Form {
     /// What is measured.
     #[serde(default)]
     pub(super) metrics: MetricsForm,
+    /// The order of the runs.
+    #[serde(default)]
+    pub(super) design: DesignForm,
     /// When a host may take a run.
     #[serde(default)]
     pub(super) independence: IndependenceForm,
@@ -49,6 +54,9 @@ pub(super) struct Form {
     /// Done after each execution, warm-ups included, in its working directory and outside the clock; where it fails the
     /// run is marked. Exactly one of command and shell.
     pub(super) cleanup: Option<AroundForm>,
+    /// Timed after each run, as it is, to watch each host over time: a short program that does the same everywhere. Exactly
+    /// one of command and shell.
+    pub(super) canary: Option<SetupForm>,
     /// Where and how the timed program executes; everything left out stays as the host is.
     #[serde(default)]
     pub(super) environment: EnvironmentForm,
@@ -71,6 +79,9 @@ pub(super) struct ExperimentForm {
     pub(super) description: String,
     /// All randomness comes from here, a whole number from 0; drawn and recorded when absent.
     pub(super) seed: Option<u64>,
+    /// Where hosts are scarce, experiments of a higher priority go first; -100 to 100.
+    #[serde(default)]
+    pub(super) priority: i32,
 }
 
 /// One code version.
@@ -142,14 +153,6 @@ pub(super) struct PopulationForm {
     pub(super) sample: Option<u32>,
 }
 
-/// How often.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct RepetitionsForm {
-    /// Runs of each benchmark in each version.
-    pub(super) runs: u32,
-}
-
 /// What is measured.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -186,16 +189,6 @@ pub(super) struct OwnMetricForm {
     /// Which values are good: "lower" or "higher".
     #[serde(default)]
     pub(super) better: Better,
-}
-
-/// When a host may take a run.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct IndependenceForm {
-    /// When a host may take a run: "distinct", when it has served none in the scope before, or "any", always.
-    pub(super) policy: Policy,
-    /// Within what a host counts as used: "benchmark", "experiment" or "cell".
-    pub(super) scope: Scope,
 }
 
 /// The comparison to be made.
@@ -236,14 +229,6 @@ pub(super) struct AroundForm {
     pub(super) timeout: String,
 }
 
-/// Bounds of the experiment.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct LimitsForm {
-    /// Attempts a run may have before it is abandoned.
-    pub(super) attempts: u32,
-}
-
 /// What becomes of the output of a run.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -261,13 +246,6 @@ pub(super) fn ten_minutes() -> String {
     "10m".to_owned()
 }
 
-impl Default for RepetitionsForm {
-    /// More than thirty: what the papers take for large enough that the mean's distribution is near normal.
-    fn default() -> Self {
-        Self { runs: 31 }
-    }
-}
-
 impl Default for MetricsForm {
     fn default() -> Self {
         let collect = vec![Metric::Wall, Metric::User, Metric::System, Metric::MaxRss];
@@ -275,21 +253,9 @@ impl Default for MetricsForm {
     }
 }
 
-impl Default for IndependenceForm {
-    fn default() -> Self {
-        Self { policy: Policy::Distinct, scope: Scope::Benchmark }
-    }
-}
-
 impl Default for AnalysisForm {
     fn default() -> Self {
         Self { confidence: 0.95, weights: Weights::Equal, precision: 0.05 }
-    }
-}
-
-impl Default for LimitsForm {
-    fn default() -> Self {
-        Self { attempts: 3 }
     }
 }
 

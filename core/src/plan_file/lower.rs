@@ -2,6 +2,7 @@
 //! read is noted and replaced by its default, so that the rest can still be checked in the same pass.
 
 mod environment;
+mod sampling;
 
 use std::collections::BTreeMap;
 
@@ -10,12 +11,13 @@ use toml::de::DeTable;
 use super::document::{names_in_order, span_of};
 use super::finding::Flaws;
 use super::form::{
-    AroundForm, BenchmarkForm, ExpectForm, Form, OutputForm, OwnMetricForm, VersionForm, ten_minutes,
+    AroundForm, BenchmarkForm, ExpectForm, Form, OutputForm, OwnMetricForm, SetupForm, VersionForm,
+    ten_minutes,
 };
 use super::quantity::{SIZE_HINT, SPAN_HINT, size, span};
 use crate::experiment::{
-    AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, Limits,
-    OutputChoice, Place, Setup, Version, quoted,
+    AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Levels, OutputChoice,
+    Place, Setup, Version, quoted,
 };
 use crate::metric::{Metric, OwnMetric, Pattern};
 use crate::seed::Seed;
@@ -28,22 +30,23 @@ pub(super) fn lower(form: Form, document: &DeTable<'_>, fallback: Seed, flaws: &
     metrics.push(Metric::Wall);
     metrics.sort_unstable();
     metrics.dedup();
-    let setup = form.setup.map(|setup| {
-        let place = Place::from(["setup"]);
-        let command = lowering.command(&place, setup.command, setup.shell);
-        Setup { command, timeout: lowering.timeout(&place, &setup.timeout) }
-    });
+    let setup = form.setup.map(|setup| lowering.once("setup", setup));
+    let (runs, rule) = lowering.repetitions(&form.repetitions);
     Experiment {
         name: form.experiment.name,
         description: form.experiment.description,
         seed: form.experiment.seed.map_or(fallback, Seed),
+        priority: form.experiment.priority,
         versions: lowering.versions(form.versions),
         benchmarks: lowering.benchmarks(form.benchmarks),
         drawn: form.population.sample,
-        runs: form.repetitions.runs,
+        runs,
+        levels: Levels { hosts: form.repetitions.hosts, boots: form.repetitions.boots },
+        order: form.design.order,
+        rule,
         metrics,
         own_metrics: lowering.own_metrics(form.metrics.output),
-        independence: Independence { policy: form.independence.policy, scope: form.independence.scope },
+        independence: lowering.independence(&form.independence),
         analysis: AnalysisChoice {
             confidence: form.analysis.confidence,
             weights: form.analysis.weights,
@@ -52,8 +55,9 @@ pub(super) fn lower(form: Form, document: &DeTable<'_>, fallback: Seed, flaws: &
         setup,
         prepare: form.prepare.map(|around| lowering.around("prepare", around)),
         cleanup: form.cleanup.map(|around| lowering.around("cleanup", around)),
+        canary: form.canary.map(|canary| lowering.once("canary", canary)),
         environment: lowering.environment(form.environment),
-        limits: Limits { attempts: form.limits.attempts },
+        limits: lowering.limits(&form.limits),
         output: lowering.output(&form.output),
     }
 }
@@ -189,6 +193,12 @@ impl Lowering<'_> {
             (false, codes) => AcceptedExits::These(codes.iter().copied().collect()),
         };
         Expectation { exit: form.exit, accept, stdout_blake3 }
+    }
+
+    fn once(&mut self, key: &str, form: SetupForm) -> Setup {
+        let place = Place::from([key]);
+        let command = self.command(&place, form.command, form.shell);
+        Setup { command, timeout: self.timeout(&place, &form.timeout) }
     }
 
     fn around(&mut self, key: &str, form: AroundForm) -> Setup {

@@ -35,6 +35,16 @@ pub(super) fn size(text: &str) -> Option<u64> {
     Some(digits.parse().unwrap_or(u64::MAX).saturating_mul(factor))
 }
 
+/// How shares are written.
+pub(super) const PERCENT_HINT: &str = "write a percentage: \"1%\" or \"0.5%\"";
+
+/// A share written as a percentage; its bounds are checked elsewhere.
+pub(super) fn percent(text: &str) -> Option<f64> {
+    let number = text.trim().strip_suffix('%')?.trim_end();
+    let is_plain = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '.');
+    is_plain.then(|| number.parse::<f64>().ok()).flatten().map(|percent| percent / 100.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +57,15 @@ mod tests {
         assert_eq!(span("9000000000000s"), Some(Span(u64::MAX)));
         for bad in ["", "60", "-1s", "1 day", "1mo", "s", "60 seconds of fame"] {
             assert_eq!(span(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn percentages_have_their_sign() {
+        assert_eq!(percent("1%"), Some(0.01));
+        assert_eq!(percent(" 0.5 % "), Some(0.005));
+        for bad in ["1", "%", "-1%", "1e1%", "nan%", "1%%", "1.2.3%"] {
+            assert_eq!(percent(bad), None, "{bad:?}");
         }
     }
 

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use speedup_core::event::{Change, Event, Superseded, Tally};
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
-use speedup_core::plan::Plan;
+use speedup_core::plan::{Extension, Plan, Shape};
 use speedup_core::record::Record;
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::time::Timestamp;
 use thiserror::Error;
 
-use super::field::{chosen, id, required};
+use super::field::{chosen, id, optional, required};
 use super::id::{agent_id, experiment_id, id_bytes};
 use super::malformed::{Malformed, Within};
 use super::plan::order;
@@ -128,9 +128,11 @@ fn changed(experiment: ExperimentId, by: &str) -> journal::Changed {
     journal::Changed { experiment: id_bytes(experiment.0), by: by.to_owned() }
 }
 
-fn extended(experiment: ExperimentId, from: u32, appended: &[u32], by: &str) -> Kept {
+fn extended(experiment: ExperimentId, from: u32, appended: &Extension, by: &str) -> Kept {
     let (experiment, by) = (id_bytes(experiment.0), by.to_owned());
-    Kept::Extended(journal::Extended { experiment, from, appended: appended.to_vec(), by })
+    let Extension { order: appended, shape } = appended.clone();
+    let shape = (shape != Shape::SINGLE).then(|| shape.into());
+    Kept::Extended(journal::Extended { experiment, from, appended, by, shape })
 }
 
 impl TryFrom<journal::Extended> for Change {
@@ -138,7 +140,9 @@ impl TryFrom<journal::Extended> for Change {
 
     fn try_from(wire: journal::Extended) -> Result<Self, Malformed> {
         let experiment = experiment_id(&wire.experiment, "experiment")?;
-        let appended = order(wire.appended, "appended")?;
+        let order = order(wire.appended, "appended")?;
+        let shape = optional(wire.shape, "shape")?.unwrap_or(Shape::SINGLE);
+        let appended = Extension { order, shape };
         Ok(Self::Extended { experiment, from: wire.from, appended, by: wire.by })
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
-    Limits, MAX_BENCHMARKS, MAX_VERSIONS, OutputChoice, Policy, Scope, Setup, Version, Weights,
+    Limits, MAX_BENCHMARKS, MAX_VERSIONS, OutputChoice, Rest, Setup, Version, Weights,
 };
 use speedup_core::metric::{MAX_OWN_METRICS, Metric};
 use speedup_core::seed::Seed;
@@ -13,17 +13,16 @@ use speedup_core::time::Span;
 use super::environment::wire_environment;
 use super::field::{at_most, chosen, each, enumerated, enumeration, exactly, optional, required, small};
 use super::malformed::{Malformed, Within};
+use super::sampling::{run_order, sameness, wire_rule};
 use crate::v1;
 use v1::command_line::Line;
 
-enumeration!(Policy, v1::Policy, [Distinct, Any]);
-enumeration!(Scope, v1::Scope, [Benchmark, Experiment, Cell]);
 enumeration!(Weights, v1::Weights, [Equal, Custom, Fraction]);
 enumeration!(KeepOutput, v1::KeepOutput, [Failed, All]);
 
 impl From<&Experiment> for v1::Experiment {
     fn from(experiment: &Experiment) -> Self {
-        let Independence { policy, scope } = experiment.independence;
+        let Independence { policy, scope, hosts, rest } = experiment.independence;
         let AnalysisChoice { confidence, weights, precision } = experiment.analysis;
         Self {
             name: experiment.name.clone(),
@@ -42,6 +41,15 @@ impl From<&Experiment> for v1::Experiment {
             precision,
             setup: experiment.setup.as_ref().map(Into::into),
             attempts: experiment.limits.attempts,
+            all_attempts: experiment.limits.all_attempts,
+            host_time_ns: experiment.limits.host_time.map(|time| time.0),
+            hosts: v1::Sameness::from(hosts).into(),
+            rest: (rest != Rest::default()).then(|| rest.into()),
+            run_order: v1::RunOrder::from(experiment.order).into(),
+            levels: experiment.levels.are_nested().then(|| experiment.levels.into()),
+            rule: wire_rule(experiment.rule),
+            priority: experiment.priority,
+            canary: experiment.canary.as_ref().map(Into::into),
             output: Some(experiment.output.into()),
             environment: wire_environment(&experiment.environment),
             prepare: experiment.prepare.as_ref().map(Into::into),
@@ -57,12 +65,16 @@ impl TryFrom<v1::Experiment> for Experiment {
         let independence = Independence {
             policy: enumerated::<v1::Policy, _>(wire.policy, "policy")?,
             scope: enumerated::<v1::Scope, _>(wire.scope, "scope")?,
+            hosts: sameness(wire.hosts)?,
+            rest: optional(wire.rest, "rest")?.unwrap_or_default(),
         };
         let analysis = AnalysisChoice {
             confidence: wire.confidence,
             weights: enumerated::<v1::Weights, _>(wire.weights, "weights")?,
             precision: wire.precision,
         };
+        let host_time = wire.host_time_ns.map(Span);
+        let limits = Limits { attempts: wire.attempts, all_attempts: wire.all_attempts, host_time };
         Ok(Self {
             name: wire.name,
             description: wire.description,
@@ -79,7 +91,12 @@ impl TryFrom<v1::Experiment> for Experiment {
             prepare: optional(wire.prepare, "prepare")?,
             cleanup: optional(wire.cleanup, "cleanup")?,
             environment: optional(wire.environment, "environment")?.unwrap_or_default(),
-            limits: Limits { attempts: wire.attempts },
+            limits,
+            levels: optional(wire.levels, "levels")?.unwrap_or_default(),
+            order: run_order(wire.run_order)?,
+            rule: optional(wire.rule, "rule")?.unwrap_or_default(),
+            priority: wire.priority,
+            canary: optional(wire.canary, "canary")?,
             output: required(wire.output, "output")?,
         })
     }

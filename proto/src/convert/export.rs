@@ -3,10 +3,11 @@
 use speedup_core::event::EndedAttempt;
 use speedup_core::experiment::Experiment;
 use speedup_core::id::BenchmarkIndex;
+use speedup_core::plan::Stage;
 
 use super::field::{chosen, each, required};
 use super::malformed::{Malformed, Within};
-use super::plan::{benchmarks, order};
+use super::plan::{benchmarks, order, stages, wire_stages};
 use super::status::ExperimentStatus;
 use crate::v1;
 use v1::export_chunk::Part;
@@ -22,6 +23,8 @@ pub enum ExportPart {
         experiment: Box<Experiment>,
         /// The benchmarks that take part.
         benchmarks: Vec<BenchmarkIndex>,
+        /// The stages of its plan.
+        stages: Vec<Stage>,
     },
     /// A piece of the plan's order; all come before any attempt.
     Order(Vec<u32>),
@@ -32,10 +35,11 @@ pub enum ExportPart {
 impl From<&ExportPart> for v1::ExportChunk {
     fn from(part: &ExportPart) -> Self {
         let part = match part {
-            ExportPart::Head { status, experiment, benchmarks } => Part::Head(v1::ExportHead {
+            ExportPart::Head { status, experiment, benchmarks, stages } => Part::Head(v1::ExportHead {
                 status: Some(status.into()),
                 experiment: Some(experiment.as_ref().into()),
                 benchmarks: benchmarks.iter().map(|benchmark| benchmark.0).collect(),
+                stages: wire_stages(stages),
             }),
             ExportPart::Order(order) => Part::Order(v1::ExportOrder { order: order.clone() }),
             ExportPart::Attempts(attempts) => {
@@ -71,6 +75,7 @@ impl TryFrom<v1::ExportHead> for ExportPart {
             status: required(wire.status, "status")?,
             experiment: Box::new(required(wire.experiment, "experiment")?),
             benchmarks: benchmarks(wire.benchmarks)?,
+            stages: stages(wire.stages)?,
         })
     }
 }

@@ -2,10 +2,11 @@
 
 use speedup_core::experiment::{Experiment, MAX_BENCHMARKS, MAX_RUNS};
 use speedup_core::id::BenchmarkIndex;
-use speedup_core::plan::{Plan, PlanError};
+use speedup_core::plan::{Extension, Plan, PlanError, Shape, Stage};
 
-use super::field::{at_most, required};
+use super::field::{at_most, each, required};
 use super::malformed::{Malformed, Why};
+use crate::limits::MAX_STAGES;
 use crate::v1;
 
 impl From<&Plan> for v1::Plan {
@@ -14,6 +15,7 @@ impl From<&Plan> for v1::Plan {
             experiment: Some((&plan.experiment).into()),
             benchmarks: plan.benchmarks.iter().map(|benchmark| benchmark.0).collect(),
             order: plan.order().to_vec(),
+            stages: wire_stages(plan.stages()),
         }
     }
 }
@@ -25,13 +27,68 @@ impl TryFrom<v1::Plan> for Plan {
         let experiment: Experiment = required(wire.experiment, "experiment")?;
         let benchmarks = benchmarks(wire.benchmarks)?;
         let order = order(wire.order, "order")?;
-        Self::restore(experiment, benchmarks, order).map_err(|error| {
+        let stages = stages(wire.stages)?;
+        Self::restore(experiment, benchmarks, order, &stages).map_err(|error| {
             let field = match error {
                 PlanError::UnknownBenchmark(_) => "benchmarks",
                 PlanError::UnknownCell { .. } => "order",
+                PlanError::TornGroup { .. } | PlanError::Stages(_) => "stages",
             };
             Malformed::new(field, error)
         })
+    }
+}
+
+impl v1::Plan {
+    /// Appends runs after the first `from`; twice the same changes nothing more.
+    pub fn append(&mut self, from: u32, Extension { order, shape }: Extension) {
+        let shape = v1::Shape::from(shape);
+        self.order.truncate(from as usize);
+        self.order.extend(order);
+        self.stages.retain(|stage| stage.from < from);
+        let single = v1::Stage { from: 0, shape: Some(Shape::SINGLE.into()) };
+        let last = self.stages.last().unwrap_or(&single);
+        if last.shape != Some(shape) {
+            let first = self.stages.is_empty() && from > 0;
+            self.stages.extend(first.then_some(single));
+            self.stages.push(v1::Stage { from, shape: Some(shape) });
+        }
+    }
+}
+
+/// The stages, unless all runs are single.
+pub(super) fn wire_stages(stages: &[Stage]) -> Vec<v1::Stage> {
+    let single = [Stage { from: 0, shape: Shape::SINGLE }];
+    let stages = if stages == single { &[] } else { stages };
+    let wire = |stage: &Stage| v1::Stage { from: stage.from, shape: Some(stage.shape.into()) };
+    stages.iter().map(wire).collect()
+}
+
+/// The stages of a plan.
+pub(super) fn stages(wire: Vec<v1::Stage>) -> Result<Vec<Stage>, Malformed> {
+    each(wire, MAX_STAGES, "stages")
+}
+
+impl TryFrom<v1::Stage> for Stage {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Stage) -> Result<Self, Malformed> {
+        Ok(Self { from: wire.from, shape: required(wire.shape, "shape")? })
+    }
+}
+
+impl From<Shape> for v1::Shape {
+    fn from(Shape { boots, runs }: Shape) -> Self {
+        Self { boots, runs }
+    }
+}
+
+impl TryFrom<v1::Shape> for Shape {
+    type Error = Malformed;
+
+    /// What makes no group is refused with the runs that it belongs to.
+    fn try_from(v1::Shape { boots, runs }: v1::Shape) -> Result<Self, Malformed> {
+        Ok(Self { boots, runs })
     }
 }
 

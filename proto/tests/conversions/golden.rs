@@ -16,7 +16,7 @@ use speedup_core::id::*;
 use speedup_core::lease::{Evidence, Lease};
 use speedup_core::message::Report;
 use speedup_core::metric::{Absence, Better, OwnMetric, Pattern, Stream};
-use speedup_core::plan::Plan;
+use speedup_core::plan::{Extension, Plan, Shape};
 use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::seed::Seed;
@@ -132,7 +132,12 @@ fn events() -> Vec<Event> {
         Change::Paused { experiment, by: by.clone(), reason: "lunch".to_owned() },
         Change::Resumed { experiment, by: by.clone() },
         Change::Cancelled { experiment, by: by.clone() },
-        Change::Extended { experiment, from: 40, appended: vec![3, 0, 1, 2], by },
+        Change::Extended {
+            experiment,
+            from: 40,
+            appended: Extension { order: vec![3, 0, 1, 2], shape: Shape::SINGLE },
+            by,
+        },
         Change::Finished { experiment, tally: tally(), cancelled: true },
         Change::HostJoined { facts: facts(), agent: AGENT, epoch: AgentEpoch(3) },
         Change::HostLeft { host: host.clone(), give_up: Timestamp(9_000) },
@@ -172,7 +177,7 @@ fn events_of_metrics() -> Vec<Event> {
         own("bm", Pattern::GoogleBenchmark("BM_x".to_owned()), Stream::Stdout, Better::Lower),
         own("go", Pattern::Go("BenchmarkX".to_owned()), Stream::Stdout, Better::Lower),
     ];
-    let plan = Plan::restore(experiment, plan().benchmarks, vec![0]).unwrap();
+    let plan = Plan::restore(experiment, plan().benchmarks, vec![0], &[]).unwrap();
     let (host, lease): (HostId, _) = ("machine-1".parse().unwrap(), LeaseEpoch(7));
     let reasons = [
         Absence::Unsupported,
@@ -219,23 +224,28 @@ fn plan() -> Plan {
     let experiment = Experiment {
         name: "sort".to_owned(),
         description: "Größe zählt".to_owned(),
+        priority: 0,
         seed: Seed(42),
         versions: vec![version("old"), version("new")],
         benchmarks,
         drawn: Some(2),
+        levels: Levels::default(),
+        order: Order::Randomized,
+        rule: Rule::Fixed,
         runs: 1,
         metrics: Metric::ALL[..FIRST].to_vec(),
         own_metrics: Vec::new(),
-        independence: Independence { policy: Policy::Distinct, scope: Scope::Experiment },
+        independence: Independence::unchecked(Policy::Distinct, Scope::Experiment),
         analysis: AnalysisChoice { confidence: 0.95, weights: Weights::Custom, precision: 0.01 },
         setup: Some(Setup { command: CommandLine::Shell("make".to_owned()), timeout: Span(60_000) }),
         prepare: None,
         cleanup: None,
+        canary: None,
         environment: Environment::default(),
-        limits: Limits { attempts: 3 },
+        limits: Limits::of_attempts(3),
         output: OutputChoice { limit: 1 << 20, keep: 64, keep_of: KeepOutput::All },
     };
-    Plan::restore(experiment, vec![BenchmarkIndex(0), BenchmarkIndex(2)], vec![1, 3, 0, 2]).unwrap()
+    Plan::restore(experiment, vec![BenchmarkIndex(0), BenchmarkIndex(2)], vec![1, 3, 0, 2], &[]).unwrap()
 }
 
 fn version(name: &str) -> Version {

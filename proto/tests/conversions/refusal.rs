@@ -93,7 +93,7 @@ fn an_experiment_of_the_wrong_shape_is_refused() {
 #[test]
 fn a_plan_of_other_runs_is_refused() {
     let plan = |benchmarks: Vec<u32>, order| {
-        Plan::try_from(v1::Plan { experiment: Some(experiment()), benchmarks, order })
+        Plan::try_from(v1::Plan { experiment: Some(experiment()), benchmarks, order, stages: Vec::new() })
     };
     assert_eq!(plan(vec![0, 3], vec![3, 0]).unwrap().cells(), 4);
     refused(plan(vec![3, 0], vec![]), "benchmarks", Why::Unordered);

@@ -19,6 +19,7 @@ use speedup_core::lease::{Evidence, Lease};
 use speedup_core::machine::{Explanation, WaitingFor};
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant, Report};
 use speedup_core::metric::{Absence, Metric};
+use speedup_core::plan::{Extension, Shape};
 use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason, Settlement};
 use speedup_core::time::{Span, Timestamp};
@@ -292,6 +293,11 @@ pub(crate) fn tally() -> impl Strategy<Value = Tally> {
     })
 }
 
+fn extension() -> impl Strategy<Value = Extension> {
+    (vec(any::<u32>(), 0..9), any::<(u32, u32)>())
+        .prop_map(|(order, (boots, runs))| Extension { order, shape: Shape { boots, runs } })
+}
+
 fn of_experiment() -> BoxedStrategy<Change> {
     let asked = || (experiment_id(), text());
     prop_oneof![
@@ -303,7 +309,7 @@ fn of_experiment() -> BoxedStrategy<Change> {
         (asked(), text()).prop_map(|((experiment, by), reason)| Change::Paused { experiment, by, reason }),
         asked().prop_map(|(experiment, by)| Change::Resumed { experiment, by }),
         asked().prop_map(|(experiment, by)| Change::Cancelled { experiment, by }),
-        (asked(), any::<u32>(), vec(any::<u32>(), 0..9)).prop_map(|((experiment, by), from, appended)| {
+        (asked(), any::<u32>(), extension()).prop_map(|((experiment, by), from, appended)| {
             Change::Extended { experiment, from, appended, by }
         }),
         (experiment_id(), tally(), any::<bool>())
@@ -395,6 +401,7 @@ pub(crate) fn explanation() -> BoxedStrategy<Explanation> {
 pub(crate) fn export_part() -> BoxedStrategy<ExportPart> {
     let head = (status(), plan()).prop_map(|(status, plan)| ExportPart::Head {
         status,
+        stages: plan.stages().to_vec(),
         experiment: Box::new(plan.experiment),
         benchmarks: plan.benchmarks,
     });

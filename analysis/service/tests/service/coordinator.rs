@@ -134,6 +134,7 @@ pub(crate) fn pieces() -> Vec<v1::ExportChunk> {
             status,
             experiment: Box::new(plan.experiment.clone()),
             benchmarks: plan.benchmarks.clone(),
+            stages: plan.stages().to_vec(),
         },
         ExportPart::Order(first.to_vec()),
         ExportPart::Order(second.to_vec()),

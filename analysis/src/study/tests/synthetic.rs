@@ -221,7 +221,7 @@ impl Synthetic {
 
     /// Appends `more` runs of each cell, as if after the submission.
     pub(super) fn extended(mut self, more: u32) -> Self {
-        let appended = self.plan.draw_extension(more);
+        let appended = self.plan.draw_extension(&self.plan.singly(more), self.plan.visit());
         self.plan = self.plan.extended(appended).unwrap();
         self
     }

@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use speedup_core::environment::Environment;
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
-    Limits, Metric, OutputChoice, Policy, Scope, Setup, Version, Weights,
+    Levels, Limits, Metric, Order, OutputChoice, Policy, Rule, Scope, Setup, Version, Weights,
 };
 use speedup_core::seed::Seed;
 use speedup_core::time::Span;
@@ -95,13 +95,17 @@ pub(super) fn build(
         name: "bench".to_owned(),
         description: String::new(),
         seed: arguments.seed.map_or_else(drawn_seed, Seed),
+        priority: 0,
         versions,
         benchmarks: vec![benchmark],
         drawn: None,
         runs: arguments.runs,
+        levels: Levels::default(),
+        order: Order::Randomized,
+        rule: Rule::Fixed,
         metrics: vec![Metric::Wall, Metric::User, Metric::System, Metric::MaxRss],
         own_metrics: Vec::new(),
-        independence: Independence { policy: Policy::Any, scope: Scope::Benchmark },
+        independence: Independence::unchecked(Policy::Any, Scope::Benchmark),
         analysis: AnalysisChoice {
             confidence: arguments.confidence,
             weights: Weights::Equal,
@@ -110,8 +114,9 @@ pub(super) fn build(
         setup: None,
         prepare: arguments.prepare.as_ref().map(|_| around(PREPARE)),
         cleanup: arguments.conclude.as_ref().map(|_| around(CONCLUDE)),
+        canary: None,
         environment: Environment::default(),
-        limits: Limits { attempts: 1 },
+        limits: Limits::of_attempts(1),
         output: OutputChoice { limit: OUTPUT_LIMIT, keep: OUTPUT_KEPT, keep_of: KeepOutput::Failed },
     };
     experiment.check().map_err(|error| Failure::usage(error).context("these commands cannot be compared"))?;

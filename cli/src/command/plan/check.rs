@@ -198,7 +198,9 @@ fn metrics(checked: &Checked<'_>) -> String {
 fn hosts(checked: &Checked<'_>) -> String {
     let needed = match checked.independence.policy {
         Policy::Any => "1 is enough, because the policy is any: the runs will not be independent".to_owned(),
-        Policy::Distinct => format!("{} fresh ones needed under the policy distinct", checked.hosts_needed),
+        policy @ (Policy::Distinct | Policy::Rebooted | Policy::Reallocated | Policy::Rested) => {
+            format!("{} fresh ones needed under the policy {}", checked.hosts_needed, policy.name())
+        }
     };
     match checked.hosts_here {
         None => format!("{needed}; the pool is not known, as no coordinator answers"),

@@ -1,7 +1,7 @@
 //! How the report was made.
 
 use speedup_analysis::study::count::percent;
-use speedup_analysis::study::{Report, policy_name, scope_name};
+use speedup_analysis::study::{Report, scope_name};
 
 use super::layout::{Page, Tone};
 
@@ -17,7 +17,7 @@ pub(super) fn write(page: &mut Page, report: &Report) {
             method.confidence_from,
             method.weights,
             percent(method.precision),
-            policy_name(independence.policy),
+            independence.policy.name(),
             scope_name(independence.scope),
             report.schema_version
         ),

@@ -79,21 +79,39 @@ fn unknown_keys() {
 
 #[test]
 fn keys_of_a_later_release() {
-    for key in ["pilot", "maximum", "iterations", "precision"] {
-        let text = and(&format!("[repetitions]\n{key} = 1\n"));
-        expect_one(&text, (9, 1), &format!("unknown key `{key}`"), "is not in this release");
-    }
+    let text = and("[repetitions]\niterations = 1\n");
+    expect_one(&text, (9, 1), "unknown key `iterations`", "is not in this release");
     let text = with("[versions.after]", "[versions.after]\nbuild = [\"make\"]");
     expect_one(&text, (6, 1), "unknown key `build`", "`build` is not in this release");
-    for policy in ["rebooted", "reallocated", "rested"] {
-        let text = and(&format!("[independence]\npolicy = \"{policy}\"\n"));
-        expect_one(
-            &text,
-            (9, 10),
-            "is not possible for `policy`",
-            "is not in this release; possible here: distinct, any",
-        );
+}
+
+#[test]
+fn rules_of_repetition() {
+    let cases = [
+        ("pilot = 10\n", (9, 9), "`pilot` says nothing without", "add `precision` or `budget`"),
+        ("maximum = 10\n", (9, 11), "`maximum` says nothing without", "or remove `maximum`"),
+        ("pilot = 10\nprecision = \"1%\"\n", (10, 13), "`precision` has no `maximum`", "maximum = 200"),
+        ("precision = \"1\"\nmaximum = 20\npilot = 2\n", (9, 13), "is no percentage", "\"1%\""),
+        ("looks = 4\nmaximum = 30\n", (10, 11), "cannot be split over 4 looks", "maximum = 28"),
+        ("looks = 4\nmaximum = 40\nhosts = 2\n", (9, 9), "looks cannot be taken at nested levels", "`hosts`"),
+        ("pilot = 1\nbudget = \"1h\"\nmaximum = 9\n", (9, 9), "1 is out of range", "at least 2"),
+        (
+            "pilot = 9\nruns = 3\nbudget = \"1h\"\nmaximum = 9\n",
+            (10, 8),
+            "both `pilot` and `runs`",
+            "remove `runs`",
+        ),
+    ];
+    for (keys, place, cause, hint) in cases {
+        expect_one(&and(&format!("[repetitions]\n{keys}")), place, cause, hint);
     }
+    let both = "pilot = 9\nprecision = \"1%\"\nbudget = \"1h\"\nmaximum = 9\n";
+    expect_one(
+        &and(&format!("[repetitions]\n{both}")),
+        (11, 10),
+        "both `precision` and `budget`",
+        "keep one",
+    );
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn with(plan: &Plan, environment: Environment) -> Plan {
     let shell = |line: &str| Some(Setup { command: CommandLine::Shell(line.to_owned()), timeout: Span(9) });
     (experiment.prepare, experiment.cleanup) = (shell("cp {input}/words ."), shell("rm words"));
     experiment.environment = environment;
-    Plan::restore(experiment, plan.benchmarks.clone(), plan.order().to_vec()).unwrap()
+    Plan::restore(experiment, plan.benchmarks.clone(), plan.order().to_vec(), &[]).unwrap()
 }
 
 fn environments() -> [Environment; 4] {

@@ -3,6 +3,7 @@
 use proptest::collection::{btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
+use proptest::sample::select;
 use speedup_core::experiment::*;
 use speedup_core::id::BenchmarkIndex;
 use speedup_core::metric::{Better, Pattern, Stream};
@@ -90,9 +91,48 @@ pub(crate) fn measured() -> impl Strategy<Value = (Vec<Metric>, Vec<OwnMetric>)>
 }
 
 fn independence() -> impl Strategy<Value = Independence> {
-    let policy = prop_oneof![Just(Policy::Distinct), Just(Policy::Any)];
-    let scope = prop_oneof![Just(Scope::Benchmark), Just(Scope::Experiment), Just(Scope::Cell)];
-    (policy, scope).prop_map(|(policy, scope)| Independence { policy, scope })
+    use Policy::{Any, Distinct, Reallocated, Rebooted, Rested};
+    let policy = select(&[Distinct, Rebooted, Reallocated, Rested, Any][..]);
+    let scope = select(&[Scope::Benchmark, Scope::Experiment, Scope::Cell][..]);
+    let hosts = select(&[Sameness::Identical, Sameness::Classes, Sameness::Unchecked][..]);
+    let rest = any::<(u64, Option<u32>, Option<i32>, Option<u32>, u64)>();
+    let rest = rest.prop_map(|(idle, load_percent, temperature_mc, frequency_percent, patience)| {
+        let (idle, patience) = (Span(idle), Span(patience));
+        Rest { idle, load_percent, temperature_mc, frequency_percent, patience }
+    });
+    (policy, scope, hosts, rest).prop_map(|(policy, scope, hosts, rest)| Independence {
+        policy,
+        scope,
+        hosts,
+        rest,
+    })
+}
+
+fn rule() -> impl Strategy<Value = Rule> {
+    let spending = select(&[Spending::ObrienFleming, Spending::Pocock][..]);
+    prop_oneof![
+        Just(Rule::Fixed),
+        (number(), any::<u32>()).prop_map(|(precision, maximum)| Rule::Pilot { precision, maximum }),
+        (any::<u64>(), any::<u32>()).prop_map(|(time, maximum)| Rule::Budget { time: Span(time), maximum }),
+        (any::<(u32, u32)>(), spending).prop_map(|((looks, maximum), spending)| Rule::Sequential {
+            looks,
+            maximum,
+            spending
+        }),
+    ]
+}
+
+/// What says how often and in which order.
+fn repetitions() -> impl Strategy<Value = (Levels, Order, Rule, Limits, i32)> {
+    let levels = any::<(Option<u32>, Option<u32>)>().prop_map(|(hosts, boots)| Levels { hosts, boots });
+    let order = select(&[Order::Randomized, Order::Interleaved, Order::Blocked][..]);
+    let limits = any::<(u32, Option<u64>, Option<u64>)>();
+    let limits = limits.prop_map(|(attempts, all_attempts, host_time)| Limits {
+        attempts,
+        all_attempts,
+        host_time: host_time.map(Span),
+    });
+    (levels, order, rule(), limits, any::<i32>())
 }
 
 fn analysis() -> impl Strategy<Value = AnalysisChoice> {
@@ -103,23 +143,29 @@ fn analysis() -> impl Strategy<Value = AnalysisChoice> {
 
 pub(crate) fn experiment() -> BoxedStrategy<Experiment> {
     let compared = (vec(version(), 0..4), vec(benchmark(), 0..5), measured());
-    let outside = (option::of(setup()), option::of(setup()), option::of(setup()));
+    let outside =
+        (option::of(setup()), option::of(setup()), option::of(setup()), option::of(setup()), repetitions());
     let choices = (independence(), analysis(), outside, output_choice(), environment());
-    let numbers = any::<(u64, Option<u32>, u32, u32)>();
+    let numbers = any::<(u64, Option<u32>, u32)>();
     let parts = (text(), text(), compared, choices, numbers);
     parts
         .prop_map(|(name, description, (versions, benchmarks, (metrics, own_metrics)), choices, numbers)| {
-            let (independence, analysis, (setup, prepare, cleanup), output, environment) = choices;
-            let (seed, drawn, runs, attempts) = numbers;
-            let (seed, limits) = (Seed(seed), Limits { attempts });
+            let (independence, analysis, outside, output, environment) = choices;
+            let (setup, prepare, cleanup, canary, (levels, order, rule, limits, priority)) = outside;
+            let (seed, drawn, runs) = numbers;
+            let seed = Seed(seed);
             Experiment {
                 name,
                 description,
                 seed,
+                priority,
                 versions,
                 benchmarks,
                 drawn,
                 runs,
+                levels,
+                order,
+                rule,
                 metrics,
                 own_metrics,
                 independence,
@@ -127,6 +173,7 @@ pub(crate) fn experiment() -> BoxedStrategy<Experiment> {
                 setup,
                 prepare,
                 cleanup,
+                canary,
                 environment,
                 limits,
                 output,
@@ -144,7 +191,7 @@ pub(crate) fn plan() -> BoxedStrategy<Plan> {
             let cells = (benchmarks.len() * experiment.versions.len()) as u32;
             let order =
                 if cells == 0 { Vec::new() } else { order.into_iter().map(|cell| cell % cells).collect() };
-            Plan::restore(experiment, benchmarks, order).unwrap()
+            Plan::restore(experiment, benchmarks, order, &[]).unwrap()
         })
         .boxed()
 }

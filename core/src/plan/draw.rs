@@ -1,0 +1,94 @@
+//! Drawing a plan from its seed.
+
+use rand_chacha::ChaCha8Rng;
+
+use super::{Extension, Plan, Shape};
+use crate::experiment::{Experiment, Order};
+use crate::id::BenchmarkIndex;
+use crate::seed::shuffle;
+
+impl Plan {
+    /// Draws the plan of an experiment: first the benchmarks, if it draws from a population, then the order of the runs.
+    pub fn draw(experiment: Experiment) -> Self {
+        let mut benchmarks: Vec<u32> = (0..experiment.benchmarks.len() as u32).collect();
+        if let Some(size) = experiment.drawn {
+            shuffle(&mut benchmarks, &mut experiment.seed.child("population"));
+            benchmarks.truncate(size as usize);
+            benchmarks.sort_unstable();
+        }
+        let benchmarks = benchmarks.into_iter().map(BenchmarkIndex).collect();
+        let mut plan = Self { experiment, benchmarks, order: Vec::new(), stages: Vec::new() };
+        let more = vec![plan.experiment.levels.hosts(); plan.cells() as usize];
+        let visits =
+            if plan.experiment.levels.are_nested() { more } else { plan.singly(plan.experiment.runs) };
+        let Extension { order, shape } = plan.draw_extension(&visits, plan.visit());
+        plan.stages = vec![super::Stage { from: 0, shape }];
+        plan.order = order;
+        plan
+    }
+
+    /// The same number for each cell.
+    pub fn singly(&self, more: u32) -> Vec<u32> {
+        vec![more; self.cells() as usize]
+    }
+
+    /// Boots and runs of a cell in one visit, as the plan says.
+    pub fn visit(&self) -> Shape {
+        let levels = self.experiment.levels;
+        if levels.are_nested() {
+            Shape { boots: levels.boots(), runs: self.experiment.runs }
+        } else {
+            Shape::SINGLE
+        }
+    }
+
+    /// The runs that further visits of each cell would append, in their order; a visit of a cell has this shape.
+    ///
+    /// In the blocked order a visit serves all versions of a benchmark, as often as the cell of it that asks for most.
+    pub fn draw_extension(&self, visits: &[u32], visit: Shape) -> Extension {
+        let random = &mut self.experiment.seed.child(&self.draw_name());
+        let versions = self.experiment.versions.len();
+        let members = if self.experiment.order == Order::Blocked { versions } else { 1 };
+        let counted = visits.chunks(members.max(1)).map(|of_one| of_one.iter().copied().max().unwrap_or(0));
+        // Each visit is named by its first cell.
+        let mut groups: Vec<(u32, u32)> = Vec::new();
+        for (number, count) in (0..).zip(counted) {
+            groups.extend((0..count).map(|round| (round, number * members as u32)));
+        }
+        match self.experiment.order {
+            Order::Randomized | Order::Blocked => shuffle(&mut groups, random),
+            Order::Interleaved => {
+                groups.sort_unstable();
+                groups.chunk_by_mut(|one, other| one.0 == other.0).for_each(|round| shuffle(round, random));
+            }
+        }
+        let shape = Shape { boots: visit.boots, runs: visit.runs.saturating_mul(members as u32) };
+        let order =
+            groups.iter().flat_map(|(_, cell)| in_a_visit(*cell, members as u32, visit, random)).collect();
+        Extension { order, shape }
+    }
+
+    /// What tells the draws of one plan apart: how many runs of each cell there are, or of all.
+    fn draw_name(&self) -> String {
+        let (runs, cells) = (self.order.len(), self.cells().max(1) as usize);
+        match (runs / cells, runs % cells) {
+            (of_each, 0) => format!("order from {of_each}"),
+            _ => format!("order from run {runs}"),
+        }
+    }
+}
+
+/// The cells of one visit in their order: in each boot all members as often as the visit says, in random order.
+fn in_a_visit(first: u32, members: u32, visit: Shape, random: &mut ChaCha8Rng) -> Vec<u32> {
+    let mut cells = Vec::with_capacity((visit.size() * members) as usize);
+    for _ in 0..visit.boots {
+        let mut boot: Vec<u32> = (first..first + members)
+            .flat_map(|cell| std::iter::repeat_n(cell, visit.runs as usize))
+            .collect();
+        if members > 1 {
+            shuffle(&mut boot, random);
+        }
+        cells.append(&mut boot);
+    }
+    cells
+}

@@ -1,0 +1,94 @@
+//! How often: the levels at which an experiment repeats, the order of its runs, and the rule by which their number is
+//! found.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::time::Span;
+
+/// Most units of one level: more is a mistake.
+pub const MAX_OF_A_LEVEL: u32 = 100_000;
+/// Most looks of a group-sequential experiment: what more looks could save is nothing (Jennison & Turnbull 2000, §2.3).
+pub const MAX_LOOKS: u32 = 50;
+
+/// The order in which runs are given out, always drawn from the seed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// All runs in one random order.
+    #[default]
+    Randomized,
+    /// In rounds: each has every benchmark in every version once, in a random order of its own.
+    Interleaved,
+    /// Each host serves every version of a benchmark, in random order; analysed as pairs.
+    Blocked,
+}
+
+/// The levels above the run at which an experiment repeats. Without hosts and boots each run is a visit of its own: the
+/// policy alone says which host serves it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Levels {
+    /// Hosts that visit each cell.
+    pub hosts: Option<u32>,
+    /// Boots of each of these hosts.
+    pub boots: Option<u32>,
+}
+
+impl Levels {
+    /// Hosts that visit each cell, 1 where the plan does not say.
+    pub fn hosts(self) -> u32 {
+        self.hosts.unwrap_or(1)
+    }
+
+    /// Boots of a visit, 1 where the plan does not say.
+    pub fn boots(self) -> u32 {
+        self.boots.unwrap_or(1)
+    }
+
+    /// Whether several runs share a host by design.
+    pub fn are_nested(self) -> bool {
+        self.hosts.is_some() || self.boots.is_some()
+    }
+}
+
+/// The rule by which the number of runs is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum Rule {
+    /// The plan says it.
+    #[default]
+    Fixed,
+    /// From a pilot (Stein, Annals of Mathematical Statistics 16, 1945): as many runs as its spread asks for.
+    Pilot {
+        /// Half the width of the interval of the difference to the baseline, as a share of the baseline's mean.
+        precision: f64,
+        /// Most runs of each cell.
+        maximum: u32,
+    },
+    /// As many as it takes to conclude, looked at in groups with one stated risk (Lan & DeMets, Biometrika 70, 1983).
+    Sequential {
+        /// How often is looked, the last time included.
+        looks: u32,
+        /// Runs of each cell at the last look.
+        maximum: u32,
+        /// How the risk is spent over the looks.
+        spending: Spending,
+    },
+    /// As many as fit a time on hosts, split over the levels (Kalibera & Jones, TR 4-12 §9, 2012).
+    Budget {
+        /// The time on hosts, summed over them.
+        time: Span,
+        /// Most runs of each cell.
+        maximum: u32,
+    },
+}
+
+/// How a group-sequential experiment spends its risk over its looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Spending {
+    /// Little early, nearly all at the end.
+    #[default]
+    ObrienFleming,
+    /// Nearly alike at each look.
+    Pocock,
+}
