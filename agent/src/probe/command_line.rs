@@ -58,16 +58,15 @@ fn is_per_machine(word: &str) -> bool {
 
 /// Whether it holds a UUID or the address of a network card, whatever the parameter: no two machines share these.
 fn names_one_thing(value: &str) -> bool {
-    let is_hex =
-        |part: &str, digits: usize| part.len() == digits && part.chars().all(|c| c.is_ascii_hexdigit());
-    let mut pieces = value.split(|c: char| !(c.is_ascii_hexdigit() || c == '-' || c == ':'));
+    holds(value, '-', &[8, 4, 4, 4, 12]) || holds(value, ':', &[2; 6])
+}
+
+/// Whether it holds so many hexadecimal numbers with so many digits each in a row.
+fn holds(value: &str, between: char, digits: &[usize]) -> bool {
+    let mut pieces = value.split(|c: char| !(c.is_ascii_hexdigit() || c == between));
     pieces.any(|piece| {
-        let by_dash: Vec<&str> = piece.split('-').collect();
-        let has_uuid = by_dash
-            .windows(5)
-            .any(|parts| parts.iter().zip([8, 4, 4, 4, 12]).all(|(part, digits)| is_hex(part, digits)));
-        let by_colon: Vec<&str> = piece.split(':').collect();
-        has_uuid || by_colon.windows(6).any(|parts| parts.iter().all(|part| is_hex(part, 2)))
+        let lengths: Vec<usize> = piece.split(between).map(str::len).collect();
+        lengths.windows(digits.len()).any(|window| window == digits)
     })
 }
 

@@ -34,7 +34,7 @@ fn a_host_without_files_has_nothing() {
 
 #[test]
 fn what_is_empty_is_absent() {
-    let tree = Tree::of("xeon");
+    let tree = Tree::empty();
     for nothing in ["", "\n", "  \n"] {
         tree.write(RELEASE, nothing);
         assert_eq!(release(&tree), Fact::Absent);
@@ -45,7 +45,7 @@ fn what_is_empty_is_absent() {
 
 #[test]
 fn what_is_no_file_is_unreadable() {
-    let tree = Tree::of("xeon");
+    let tree = Tree::empty();
     let path = tree.made(RELEASE);
     fs::create_dir(&path).unwrap();
     assert_eq!(why(release(&tree)), "/proc/sys/kernel/osrelease: is no file but a directory");
@@ -75,7 +75,7 @@ fn what_is_forbidden_is_unreadable() {
 
 #[test]
 fn what_is_no_text_is_unreadable() {
-    let tree = Tree::of("xeon");
+    let tree = Tree::empty();
     for garbage in [&b"\xff\xfe6.1"[..], b"6.1\x1b[2J", b"6.1\0"] {
         tree.write(RELEASE, garbage);
         assert_eq!(why(release(&tree)), "/proc/sys/kernel/osrelease: is not text", "{garbage:?}");
@@ -84,7 +84,7 @@ fn what_is_no_text_is_unreadable() {
 
 #[test]
 fn what_is_too_large_is_unreadable() {
-    let tree = Tree::of("xeon");
+    let tree = Tree::empty();
     tree.write(RELEASE, vec![b'6'; (64 << 10) + 1]);
     assert_eq!(why(release(&tree)), "/proc/sys/kernel/osrelease: is longer than 65536 bytes");
     let table = fs::File::create(tree.made("proc/cpuinfo")).unwrap();
@@ -111,6 +111,7 @@ fn one_cpu_that_cannot_be_read_is_not_left_out() {
 
 #[test]
 fn what_no_kernel_writes_is_unreadable() {
+    let tree = Tree::of("xeon");
     let cpus = "sys/devices/system/cpu";
     for (file, text, fact) in [
         (format!("{cpus}/online"), "all", "cpu.online"),
@@ -122,9 +123,8 @@ fn what_no_kernel_writes_is_unreadable() {
         ("proc/meminfo".to_owned(), "MemTotal: much", "memory.total"),
         ("usr/lib64/libc.so.6".to_owned(), "GNU C Library is free", "os.libc"),
     ] {
-        let tree = Tree::of("xeon");
-        tree.write(&file, text);
-        let why = why(probed(&tree).fingerprint.get(fact).clone());
+        let found = tree.changed(&file, text, || probed(&tree).fingerprint);
+        let why = why(found.get(fact).clone());
         assert!(why.starts_with(&format!("/{file}: ")) || file.starts_with("usr"), "{why}");
     }
 }

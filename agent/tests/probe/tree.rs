@@ -58,6 +58,18 @@ impl Tree {
         fs::write(self.made(file), bytes).unwrap();
     }
 
+    /// What is seen while a file holds something else.
+    pub(crate) fn changed<T>(&self, file: &str, bytes: impl AsRef<[u8]>, look: impl FnOnce() -> T) -> T {
+        let before = fs::read(self.path(file)).ok();
+        self.write(file, bytes);
+        let seen = look();
+        match before {
+            Some(before) => self.write(file, before),
+            None => fs::remove_file(self.path(file)).unwrap(),
+        }
+        seen
+    }
+
     /// The path of a file whose folders are there and which is not.
     pub(crate) fn made(&self, file: &str) -> PathBuf {
         let path = self.path(file);
