@@ -65,7 +65,8 @@ fn what_is_forbidden_is_unreadable() {
         return;
     }
     let tree = Tree::of("xeon");
-    let locked = |file: &str| fs::set_permissions(tree.path(file), fs::Permissions::from_mode(0)).unwrap();
+    let locked =
+        |file: &str| fs::set_permissions(tree.path(file), fs::Permissions::from_mode(0o000)).unwrap();
     locked(RELEASE);
     locked("sys/devices/virtual/dmi/id/product_uuid");
     assert_eq!(why(release(&tree)), "/proc/sys/kernel/osrelease: Permission denied (os error 13)");

@@ -1,5 +1,7 @@
 //! The probe on the files of other machines, whole ones and broken ones.
 
+#![expect(clippy::unwrap_used, reason = "all of it is tests")]
+
 mod broken;
 mod tree;
 
