@@ -38,8 +38,19 @@ pub struct Options {
     pub data: PathBuf,
     /// Where the doors are; port 0 takes a free one.
     pub bind: SocketAddr,
+    /// Who may reach them.
+    pub network: Network,
     /// How the machine behaves where plans are silent.
     pub settings: Settings,
+}
+
+/// Who may reach the doors, which have neither TLS nor passwords: whoever does may have programs executed on every host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// This machine alone.
+    Loopback,
+    /// Every machine that has a way to the address; the user says that all of them are trusted.
+    Trusted,
 }
 
 /// Why a coordinator does not start.
@@ -77,7 +88,10 @@ impl StartError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotLoopback(_) => {
-                Some("bind 127.0.0.1 or [::1], and reach it from elsewhere through an ssh tunnel")
+                Some(
+                    "bind 127.0.0.1 or [::1], and reach it from elsewhere through an ssh tunnel; in a network where you \
+                     trust every machine and every user, --insecure-network does without",
+                )
             }
             Self::Bind { .. } => Some("another program may listen there; choose another port with --bind"),
             Self::Recovery { source, .. } => source.hint(),
@@ -113,10 +127,16 @@ pub async fn start(
     options: Options,
     extend: impl FnOnce(SocketAddr, Routes) -> Routes,
 ) -> Result<Coordinator, StartError> {
-    if !options.bind.ip().is_loopback() {
-        return Err(StartError::NotLoopback(options.bind));
+    let Options { data, bind, network, settings } = options;
+    if !bind.ip().is_loopback() {
+        if network == Network::Loopback {
+            return Err(StartError::NotLoopback(bind));
+        }
+        tracing::warn!(
+            "whoever reaches {bind} may have programs executed on every host: nothing there is encrypted and nobody is \
+             asked who they are"
+        );
     }
-    let Options { data, bind, settings } = options;
     let recovered = recover_apart(&data, settings).await?;
     let bound = |source| StartError::Bind { address: bind, source };
     let listener = listen(bind).map_err(bound)?;
