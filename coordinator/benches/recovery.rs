@@ -49,8 +49,12 @@ fn main() -> Result<(), Failure> {
 fn recover(data: &Path) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let begin = Instant::now();
-    let options =
-        Options { data: data.to_owned(), bind: ([127, 0, 0, 1], 0).into(), network: Network::Loopback, settings: Settings::default() };
+    let options = Options {
+        data: data.to_owned(),
+        bind: ([127, 0, 0, 1], 0).into(),
+        network: Network::Loopback,
+        settings: Settings::default(),
+    };
     let coordinator = runtime.block_on(start(options, |_, routes| routes))?;
     let seconds = begin.elapsed().as_secs_f64();
     let status = std::fs::read_to_string("/proc/self/status")?;

@@ -48,7 +48,8 @@ fn main() -> Result<(), Failure> {
 
 async fn open(data: &Path) -> Result<Coordinator, Failure> {
     let bind = ([127, 0, 0, 1], 0).into();
-    let options = Options { data: data.to_owned(), bind, network: Network::Loopback, settings: Settings::default() };
+    let options =
+        Options { data: data.to_owned(), bind, network: Network::Loopback, settings: Settings::default() };
     Ok(start(options, |_, routes| routes).await?)
 }
 

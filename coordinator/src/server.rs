@@ -87,12 +87,10 @@ impl StartError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NotLoopback(_) => {
-                Some(
-                    "bind 127.0.0.1 or [::1], and reach it from elsewhere through an ssh tunnel; in a network where you \
+            Self::NotLoopback(_) => Some(
+                "bind 127.0.0.1 or [::1], and reach it from elsewhere through an ssh tunnel; in a network where you \
                      trust every machine and every user, --insecure-network does without",
-                )
-            }
+            ),
             Self::Bind { .. } => Some("another program may listen there; choose another port with --bind"),
             Self::Recovery { source, .. } => source.hint(),
             Self::Thread(_) | Self::Reflection(_) => None,
