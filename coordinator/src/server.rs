@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rustix::net::sockopt::set_tcp_user_timeout;
 use speedup_core::machine::Settings;
 use speedup_journal::{JournalId, WriteError};
 use speedup_proto::{limits, v1};
@@ -27,6 +28,11 @@ use crate::timeline::TimeLine;
 /// After how long without a word the kernel asks whether the other end is still there, how often, and how many times:
 /// a host that is gone is noticed after half a minute, without a message that would wake its agent.
 const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(10), Duration::from_secs(5), 4);
+
+/// How long what was sent may stay without an acknowledgement until the connection counts as broken. While the kernel waits
+/// for one it asks nothing, and by itself it waits for a quarter of an hour: a grant to a host that has just lost its
+/// power would stay there as long. As long as the questions take.
+const UNACKNOWLEDGED_MS: u32 = 30_000;
 
 /// Connections that may wait to be accepted: after a restart all agents connect at once.
 const WAITING_CONNECTIONS: u32 = 16_384;
@@ -196,6 +202,8 @@ fn listen(bind: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if bind.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // A coordinator that was killed is started again on its port at once.
     socket.set_reuseaddr(true)?;
+    // Connections have it from the socket that accepts them.
+    set_tcp_user_timeout(&socket, UNACKNOWLEDGED_MS)?;
     socket.bind(bind)?;
     socket.listen(WAITING_CONNECTIONS)
 }
