@@ -266,3 +266,27 @@ async fn doors(handle: &Handle) -> Result<Routes, StartError> {
     routes.add_service(experiments).add_service(hosts).add_service(agents);
     Ok(routes.routes())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn started(network: Network) -> Result<Coordinator, StartError> {
+        let data = tempfile::tempdir().expect("a directory");
+        let options = Options {
+            data: data.path().to_owned(),
+            bind: ([0, 0, 0, 0], 0).into(),
+            network,
+            settings: Settings::default(),
+        };
+        start(options, |_, routes| routes).await
+    }
+
+    #[tokio::test]
+    async fn others_reach_it_only_where_the_user_says_so() {
+        let refused = started(Network::Loopback).await.expect_err("a refusal");
+        assert!(matches!(refused, StartError::NotLoopback(_)), "{refused}");
+        assert!(refused.hint().is_some_and(|hint| hint.contains("--insecure-network")));
+        started(Network::Trusted).await.expect("a coordinator").stop().await;
+    }
+}

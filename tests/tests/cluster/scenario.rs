@@ -1,5 +1,7 @@
 //! The scenarios, each for any policy.
 
+use std::collections::BTreeSet;
+
 use speedup_tests::checker::{Row, Verdict};
 use speedup_tests::cluster::{Cut, Gate, Host, Plan, Site};
 use speedup_tests::pool::eventually;
@@ -43,7 +45,7 @@ pub(crate) fn power_cuts(site: &mut Site) {
 pub(crate) fn hung_hosts(site: &mut Site) {
     let [idle, busy, ..] = &site.hosts[..] else { panic!("two hosts") };
     idle.freeze();
-    let experiment = site.submit(Plan { timeout: "10s", ..HELD });
+    let experiment = site.submit(Plan { timeout: "15s", ..HELD });
     site.wait_for_begin(busy);
     busy.freeze();
     site.open_gate();
@@ -110,7 +112,6 @@ pub(crate) fn the_coordinator_dies_amid_faults(site: &mut Site) {
         site.wait_for_begin(host);
     }
     let [crashed, hung, cut, rebooted, lossy, ..] = &site.hosts[..] else { panic!("five hosts") };
-    site.forget_begin(rebooted);
     lossy.lose(30);
     hung.freeze();
     cut.cut(Cut::Both);
@@ -120,9 +121,9 @@ pub(crate) fn the_coordinator_dies_amid_faults(site: &mut Site) {
     site.open_gate();
     site.wait_for_end(cut);
     site.pool.start_coordinator();
-    let [crashed, hung, cut, rebooted, ..] = &site.hosts[..] else { panic!("four hosts") };
+    let [crashed, hung, cut, ..] = &site.hosts[..] else { panic!("three hosts") };
     crashed.boot();
-    site.wait_for_begin(rebooted);
+    site.pool.wait_for_hosts(3);
     cut.heal();
     hung.thaw();
     site.pool.kill_coordinator();
@@ -149,7 +150,7 @@ pub(crate) fn a_reboot_in_mid_run(site: &mut Site) {
     let verdict = site.finish(&experiment);
     assert_lost_to_others(&verdict, host, "agent_restarted");
     let id = host.id();
-    let boots: std::collections::BTreeSet<&str> =
+    let boots: BTreeSet<&str> =
         verdict.rows.iter().filter(|row| row.is_attempt() && row.host() == id).map(Row::boot).collect();
     assert_eq!(boots.len(), 2, "it served in two boots: {boots:?}");
 }
