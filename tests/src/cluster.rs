@@ -130,6 +130,11 @@ impl Host {
         Path::new(DIRECTORY).join("own")
     }
 
+    /// A program that reboots the host that executes it.
+    pub fn reboot_program() -> PathBuf {
+        Path::new(DIRECTORY).join("reboot")
+    }
+
     /// What is executed at each boot: a shell script.
     pub fn set_service(&self, script: &str) {
         let path = self.directory().join("service");
@@ -155,11 +160,7 @@ impl Host {
 
     /// It reboots by itself.
     pub fn reboot(&self) {
-        let program = format!("{DIRECTORY}/reboot");
-        // The command that reboots its host ends with it.
-        let output = command(&["enter", &self.number(), &program]).output().expect("a command inside");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!said.contains("reboot: "), "{} does not reboot: {said}", self.name());
+        hosts(&["enter", &self.number(), &Self::reboot_program().display().to_string()]);
     }
 
     /// It hangs: its kernel answers, no program runs.

@@ -151,15 +151,17 @@ impl Site {
         self.check(experiment)
     }
 
-    /// Checks the export of an experiment that has finished.
+    /// Checks the export of an experiment that has finished. No fault of hosts is an error of the coordinator.
     ///
     /// # Panics
-    /// When something is wrong with it, or a run was not measured.
+    /// When something is wrong with it, a run was not measured, or the coordinator complains.
     pub fn check(&self, experiment: &Experiment) -> Verdict {
         let export = self.pool.export_as("jsonl", &experiment.id);
         let verdict = checker::check(&experiment.plan, &export);
         verdict.assert_ok();
         assert_eq!(verdict.counting(), experiment.runs, "every run is measured:\n{export}");
+        let log = self.pool.logged("coordinator");
+        assert!(!log.contains("ERROR") && !log.contains("panicked"), "the coordinator complains:\n{log}");
         verdict
     }
 
