@@ -6,7 +6,7 @@ use crate::host_effect::{CellsAndHosts, OutlyingHosts};
 use crate::required_repetitions::{RankSumDetection, RatioPrecision, WelchDetection};
 use crate::run_order::{Autocorrelation, FirstRunEffect, RunsTest};
 use crate::speedup_test::Rules;
-use crate::{ConfidenceLevel, ExactRule, MeanRatio, MedianRatio, ProportionMethod, SpeedupMeans, SuiteRatio};
+use crate::{ConfidenceLevel, ExactRule, MeanRatio, MedianRatio, ProportionMethod, SuiteRatio};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::Experiment;
 
@@ -138,11 +138,6 @@ fn notes(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
             "Hodges and Lehmann 1963",
         ),
         note("overall", "G = Σw(x − y)/Σw x and S = 1/(1 − G).".to_owned(), "000 §3.2"),
-        note(
-            "means of speedups",
-            format!("Arithmetic, geometric and harmonic, in JSON alone. {}", SpeedupMeans::CAVEAT.sentence()),
-            "000 §3.2, example 3.1",
-        ),
         note(
             "suite",
             format!("{}, weights taken as fixed. Of one benchmark: its own verdict.", SuiteRatio::NAME),

@@ -89,8 +89,8 @@ pub struct SpeedupMeansReport {
     pub geometric: f64,
     /// b/Σ(1/s).
     pub harmonic: f64,
-    /// The codes of what must be known: that none of them is an overall speedup.
-    pub caveats: Vec<String>,
+    /// What must be known: that none of them is an overall speedup.
+    pub caveats: Vec<Reason>,
 }
 
 impl VerdictCounts {
@@ -286,7 +286,8 @@ impl Suite<'_> {
 impl SpeedupMeansReport {
     fn new(members: &[SuiteMember<'_>], summary: Summary) -> Option<Self> {
         let SpeedupMeans { arithmetic, geometric, harmonic } = SpeedupMeans::new(members, summary).ok()?;
-        let caveats = vec![SpeedupMeans::CAVEAT.code().to_owned()];
+        let caveat = SpeedupMeans::CAVEAT;
+        let caveats = vec![Reason { code: caveat.code().to_owned(), sentence: caveat.sentence() }];
         Some(Self { summary: summary.name().to_owned(), arithmetic, geometric, harmonic, caveats })
     }
 }
