@@ -81,7 +81,8 @@ impl Committer {
         group.answers.into_iter().for_each(|answer| answer());
         if !group.events.is_empty() {
             // The indexer is gone only when the server has stopped, or when it has said why it could not go on.
-            let _ = self.index.send(Batch { events: group.events, ended: group.ended, end });
+            let closed = self.journal.closed_end();
+            let _ = self.index.send(Batch { events: group.events, ended: group.ended, end, closed });
         }
     }
 }

@@ -5,9 +5,10 @@
 //! run, an experiment is complete). The shell makes the events durable before it performs the effects.
 //!
 //! In reading order: [`command`](self) below, `queue` (which run is next for a host), `decide`, `follow_up`, `evolve`,
-//! `check` (every invariant, re-derived), `explain`.
+//! `check` (every invariant, re-derived), `checkpoint` (taken apart and put together again), `explain`.
 
 mod check;
+mod checkpoint;
 mod decide;
 mod evolve;
 mod explain;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+pub use checkpoint::{ActivePiece, Misfit, Piece, RunPiece};
 pub use explain::{Explanation, WaitingFor};
 pub use queue::hosts_needed;
 
