@@ -14,7 +14,7 @@ use crate::failure::Failure;
 pub(crate) use speedup_agent::{Options as AgentOptions, TimerTesting, selftest};
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis};
 use speedup_coordinator::StartError;
-pub(crate) use speedup_coordinator::{Coordinator, Options as CoordinatorOptions};
+pub(crate) use speedup_coordinator::{Coordinator, Options as CoordinatorOptions, raise_open_files};
 
 /// Any free port of this machine.
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);

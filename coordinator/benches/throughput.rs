@@ -5,26 +5,19 @@
 //! `SPEEDUP_BENCH_DIR` where the journal lies (a real disk, not memory).
 #![expect(clippy::print_stdout, reason = "a program that prints figures")]
 
+mod simulated;
 mod workload;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
+use simulated::serve;
 use speedup_coordinator::{Coordinator, Options, start};
-use speedup_core::agent::{Action, Agent, Input};
-use speedup_core::host::HostFacts;
-use speedup_core::id::{AgentEpoch, AgentId};
 use speedup_core::machine::Settings;
-use speedup_core::message::CoordinatorMessage;
 use speedup_proto::v1;
-use speedup_proto::v1::agents_client::AgentsClient;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::{Channel, Endpoint};
-use uuid::Uuid;
-use workload::{experiment, record};
+use workload::experiment;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -84,53 +77,5 @@ async fn measure(data: &Path, agents: u32, runs: u32) -> Result<f64, Failure> {
 async fn wait(client: &mut ExperimentsClient<Channel>, experiment: Vec<u8>) -> Result<(), Failure> {
     let mut statuses = client.watch(v1::GetRequest { experiment }).await?.into_inner();
     while statuses.message().await?.is_some() {}
-    Ok(())
-}
-
-/// A simulated agent: the real machine on a real connection, which executes in no time and keeps nothing.
-async fn serve(
-    address: String,
-    number: u32,
-    joined: tokio::sync::oneshot::Sender<()>,
-) -> Result<(), Failure> {
-    let channel = Endpoint::from_shared(address)?.tcp_nodelay(true).connect().await?;
-    let facts = HostFacts {
-        host: format!("4d2c7c1e5f0b4f0c9d3e{number:012}").parse()?,
-        boot: format!("8b6e1a52-3f5f-4b53-9c0e-{number:012}").parse()?,
-        allocation: None,
-        fingerprint: BTreeMap::new(),
-        timer: None,
-    };
-    let mut agent =
-        Agent::new(facts, AgentId(Uuid::from_u128(u128::from(number))), AgentEpoch(1), Vec::new());
-    let (up, messages) = mpsc::channel(64);
-    let mut joined = Some(joined);
-    act(&mut agent, Input::LinkUp, &up).await?;
-    let mut down = AgentsClient::new(channel).session(ReceiverStream::new(messages)).await?.into_inner();
-    while let Some(message) = down.message().await? {
-        let message = CoordinatorMessage::try_from(message)?;
-        if matches!(message, CoordinatorMessage::Welcome { .. }) {
-            joined.take().map(|joined| joined.send(()));
-        }
-        act(&mut agent, Input::Heard(message), &up).await?;
-    }
-    Ok(())
-}
-
-async fn act(agent: &mut Agent, input: Input, up: &mpsc::Sender<v1::AgentMessage>) -> Result<(), Failure> {
-    let mut next = Some(input);
-    while let Some(input) = next.take() {
-        for action in agent.handle(input) {
-            match action {
-                Action::Send(message) => up.send(message.into()).await?,
-                Action::Execute(_) => next = Some(Input::Executed(record())),
-                Action::Keep(_)
-                | Action::Forget(_)
-                | Action::Remember(_)
-                | Action::Complain { .. }
-                | Action::Withdraw { .. } => {}
-            }
-        }
-    }
     Ok(())
 }

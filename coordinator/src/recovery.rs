@@ -43,6 +43,19 @@ pub enum RecoveryError {
         /// Why not.
         source: PayloadError,
     },
+    /// What the journal made of its records knows of more than it has: they had been acknowledged.
+    #[error("the journal in {} ends at position {next}, but {witness} has seen it up to position {seen}: what \
+             was acknowledged is missing", path.display())]
+    Short {
+        /// Whose.
+        path: PathBuf,
+        /// The position after its last record.
+        next: Position,
+        /// Who has seen more.
+        witness: &'static str,
+        /// Up to where.
+        seen: Position,
+    },
     /// The store cannot be written.
     #[error("cannot bring the store up to date")]
     Store(#[from] StoreError),
@@ -56,6 +69,10 @@ impl RecoveryError {
             Self::Read(error) => error.hint(),
             Self::Record { source, .. } => source.hint(),
             Self::Directory { .. } => Some("choose another with --data"),
+            Self::Short { .. } => Some(
+                "nothing was changed: restore the journal's last segments from a backup, or remove the directory `store` \
+                 and the file `journal/checkpoint` to go on without the missing records; and check the disk",
+            ),
             Self::Store(_) => Some("the journal has everything; the store's directory may be deleted"),
         }
     }
@@ -85,53 +102,61 @@ pub(crate) fn recover(
         tracing::warn!(file = %cut.file.display(), at_byte = cut.at_byte, bytes = cut.bytes,
             "cut off the torn tail of the journal; nothing of it had been acknowledged");
     }
-    let (store, applied) = open_store(&data.join("store"), &journal)?;
-    let (from, machine) =
-        begin(&journal, settings, applied).unwrap_or_else(|| (journal.first(), Machine::new(settings)));
-    let replaying = Replaying { journal: &journal, path: &directory, store: &store, applied, from };
-    let machine = replaying.run(machine)?;
-    let unread = from;
-    Ok(Recovered { journal, machine, store, unread })
-}
-
-/// Opens the store, and says where its replay begins.
-fn open_store(path: &Path, journal: &Journal) -> Result<(Store, Position), RecoveryError> {
-    let Opened { store, applied, rebuilt } = Store::open(path, journal.id())?;
+    let Opened { store, applied, rebuilt } = Store::open(&data.join("store"), journal.id())?;
     if let Some(reason) = rebuilt {
         tracing::warn!("the store is built anew from the journal: {reason}");
     }
+    let short = |witness, seen| {
+        let (path, next) = (directory.clone(), journal.next());
+        RecoveryError::Short { path, next, witness, seen }
+    };
     if applied > journal.next() {
-        tracing::warn!("the store is ahead of the journal and is built anew");
-        store.mark_for_rebuilding();
-        drop(store);
-        let Opened { store, .. } = Store::open(path, journal.id())?;
-        return Ok((store, Position::START));
+        return Err(short("the store", applied));
     }
-    Ok((store, if applied < journal.first() { Position::START } else { applied }))
+    let applied = if applied < journal.first() { Position::START } else { applied };
+    let checkpoint = checkpoint_of(&journal, settings);
+    if let Some((seen, _)) = &checkpoint
+        && *seen > journal.next()
+    {
+        return Err(short("its checkpoint", *seen));
+    }
+    let (from, machine) = checkpoint
+        .filter(|(position, _)| is_usable(&journal, *position, applied))
+        .unwrap_or_else(|| (journal.first(), Machine::new(settings)));
+    let replaying = Replaying { journal: &journal, path: &directory, store: &store, applied, from };
+    let machine = replaying.run(machine)?;
+    Ok(Recovered { machine, store, unread: from, journal })
 }
 
-/// The checkpoint, if it can be believed and spares nothing that the store lacks.
-fn begin(journal: &Journal, settings: Settings, applied: Position) -> Option<(Position, Machine)> {
-    let checkpoints = journal.checkpoints();
-    let reason = match checkpoint::read(&checkpoints, settings) {
-        Ok(None) => return None,
-        Ok(Some((position, machine))) if journal.is_boundary(position) => {
-            if position <= applied {
-                return Some((position, machine));
-            }
-            tracing::info!(
-                "the whole journal is replayed, because the store lacks what the checkpoint spares"
-            );
-            return None;
-        }
-        Ok(Some((position, _))) => format!("no segment of this journal begins at its position, {position}"),
-        Err(error) => chain(&error),
+/// The checkpoint, if there is one that can be read.
+fn checkpoint_of(journal: &Journal, settings: Settings) -> Option<(Position, Machine)> {
+    let error = match checkpoint::read(&journal.checkpoints(), settings) {
+        Ok(checkpoint) => return checkpoint,
+        Err(error) => error,
     };
-    tracing::warn!("the whole journal is replayed, because its checkpoint is not believed: {reason}");
-    if let Err(error) = checkpoints.remove() {
+    tracing::warn!(
+        "the whole journal is replayed, because its checkpoint is not believed: {}",
+        chain(&error)
+    );
+    if let Err(error) = journal.checkpoints().remove() {
         tracing::warn!("{}", chain(&error));
     }
     None
+}
+
+/// Whether the checkpoint belongs to these segments and spares nothing that the store lacks.
+fn is_usable(journal: &Journal, position: Position, applied: Position) -> bool {
+    if !journal.is_boundary(position) {
+        tracing::warn!(
+            "the whole journal is replayed: no segment begins at its checkpoint's position, {position}"
+        );
+        return false;
+    }
+    if position > applied {
+        tracing::info!("the whole journal is replayed, because the store lacks what its checkpoint spares");
+        return false;
+    }
+    true
 }
 
 /// The replay of the journal.

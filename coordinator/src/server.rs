@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use speedup_core::machine::Settings;
 use speedup_journal::{JournalId, WriteError};
 use speedup_proto::{limits, v1};
@@ -21,6 +22,7 @@ use crate::committer::{Committer, WAITING_GROUPS};
 use crate::door::{AgentsDoor, ExperimentsDoor, HostsDoor};
 use crate::handle::{Handle, Progress};
 use crate::indexer::{Indexer, WAITING_BATCHES};
+use crate::open_files::paced;
 use crate::owner::{Owner, Request, WAITING_REQUESTS};
 use crate::recovery::{Recovered, RecoveryError, recover};
 use crate::timeline::TimeLine;
@@ -130,7 +132,8 @@ pub async fn start(
         .with_nodelay(Some(true))
         .with_keepalive(Some(time))
         .with_keepalive_interval(Some(interval))
-        .with_keepalive_retries(Some(retries));
+        .with_keepalive_retries(Some(retries))
+        .then(paced);
     let server = Server::builder().add_routes(routes).serve_with_incoming_shutdown(incoming, async {
         // An error means that the coordinator was dropped, which stops it as well.
         let _ = stopped.await;

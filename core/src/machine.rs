@@ -16,6 +16,7 @@ mod follow_up;
 mod queue;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -395,6 +396,12 @@ impl Machine {
     /// All hosts ever joined.
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
+    }
+
+    /// All hosts ever joined, by id, those after the given one.
+    pub fn hosts_after(&self, after: Option<&HostId>) -> impl Iterator<Item = &Host> {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        self.numbers.range((from, Bound::Unbounded)).map(|(_, number)| self.host_at(*number))
     }
 
     /// A host by its id.

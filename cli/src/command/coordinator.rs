@@ -69,6 +69,7 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
     let data = directories::or_state(data.as_deref(), "coordinator")?;
     let access_file = access::path(access_file.as_deref())?;
     let settings = Settings { host_grace };
+    compose::raise_open_files();
     let coordinator = compose::coordinator(CoordinatorOptions { data: data.clone(), bind, settings }).await?;
     let url = compose::url(coordinator.address());
     let access = match access::write(&access_file, url.clone()) {
