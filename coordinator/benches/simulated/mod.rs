@@ -1,6 +1,7 @@
 //! Simulated agents: real connections and the real machine of an agent, but nothing is executed and nothing kept.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::host::HostFacts;
@@ -8,7 +9,7 @@ use speedup_core::id::{AgentEpoch, AgentId};
 use speedup_core::message::CoordinatorMessage;
 use speedup_proto::v1;
 use speedup_proto::v1::agents_client::AgentsClient;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Endpoint;
 use uuid::Uuid;
@@ -17,8 +18,34 @@ use crate::workload::record;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
+/// Agents that connect at once.
+const CONNECTING: usize = 256;
+
+/// Lets agents join; they serve from then on.
+pub(crate) async fn join(address: &str, agents: u32) -> Result<(), Failure> {
+    let places = Arc::new(Semaphore::new(CONNECTING));
+    for number in 0..agents {
+        let place = places.clone().acquire_owned().await?;
+        let (tell, joined) = oneshot::channel();
+        let served = serve(address.to_owned(), number, tell);
+        tokio::spawn(async move {
+            if let Err(error) = served.await {
+                println!("agent {number}: {error}");
+            }
+        });
+        tokio::spawn(async move {
+            // An agent that did not join has said why.
+            let _ = joined.await;
+            drop(place);
+        });
+    }
+    let all = u32::try_from(CONNECTING)?;
+    drop(places.acquire_many(all).await?);
+    Ok(())
+}
+
 /// A simulated agent: the real machine on a real connection, which executes in no time and keeps nothing.
-pub(crate) async fn serve(address: String, number: u32, joined: oneshot::Sender<()>) -> Result<(), Failure> {
+async fn serve(address: String, number: u32, joined: oneshot::Sender<()>) -> Result<(), Failure> {
     let channel = Endpoint::from_shared(address)?.tcp_nodelay(true).connect().await?;
     let facts = HostFacts {
         host: format!("4d2c7c1e5f0b4f0c9d3e{number:012}").parse()?,
