@@ -92,3 +92,6 @@ fn says_only_that_runs_began(group: &Group) -> bool {
     let began = |event: &Event| matches!(event.change, Change::RunStarted { .. });
     group.sends.is_empty() && group.answers.is_empty() && group.events.iter().all(began)
 }
+
+#[cfg(test)]
+mod tests;
