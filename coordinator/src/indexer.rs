@@ -43,7 +43,7 @@ impl Indexer {
     /// Applies batches until the committer is gone.
     pub(crate) fn run(mut self, batches: &Receiver<Batch>) {
         while let Ok(first) = batches.recv() {
-            if let Err(error) = self.apply(first, batches) {
+            if let Err(error) = self.apply(&first, batches) {
                 tracing::error!(
                     "the store cannot be written and is built anew at the next start: {}",
                     chain(&error)
@@ -58,10 +58,10 @@ impl Indexer {
     }
 
     /// Applies a batch, and what comes within a while.
-    fn apply(&mut self, first: Batch, batches: &Receiver<Batch>) -> Result<(), StoreError> {
+    fn apply(&mut self, first: &Batch, batches: &Receiver<Batch>) -> Result<(), StoreError> {
         let mut writes = Writes::default();
         let (mut end, mut closed) = (first.end, first.closed);
-        gather(&mut writes, &first);
+        gather(&mut writes, first);
         let until = Instant::now() + GATHERING;
         while writes.len() < GATHERED
             && let Ok(next) = batches.recv_timeout(until.saturating_duration_since(Instant::now()))

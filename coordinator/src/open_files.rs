@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// What the process starts later inherits this: so it is for a process that serves, not for one that measures.
 pub fn raise_open_files() {
     let before = getrlimit(Resource::Nofile);
-    let mut raised = before.clone();
+    let mut raised = before;
     raised.current = before.maximum;
     let shown =
         |limit: Option<u64>| limit.map_or_else(|| "any number of".to_owned(), |limit| limit.to_string());
