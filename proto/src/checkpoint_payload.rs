@@ -12,7 +12,7 @@ use journal::checkpoint_piece::Piece as Wire;
 use prost::Message as _;
 
 /// The version of what is written, and the only one that is read.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// The release that writes and reads them.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
@@ -55,6 +55,9 @@ pub fn encode<E>(piece: &Piece, mut append: impl FnMut(&[u8]) -> Result<(), E>) 
             latest_ns: latest.0,
             next_lease: next_lease.0,
         })),
+        Piece::Class(class, kept) => {
+            record(Wire::Class(journal::CheckpointClass::new(*class, kept.as_deref())))
+        }
         Piece::Host(host) => record(Wire::Host(host.as_ref().into())),
         Piece::Superseded(superseded) => record(Wire::Superseded(superseded.into())),
         Piece::Experiment(active) => {
@@ -91,6 +94,7 @@ impl Decoder {
                 let (latest, next_lease) = (Timestamp(latest_ns), LeaseEpoch(next_lease));
                 Ok(Some(Piece::Progress { latest, next_lease }))
             }
+            (Some(Wire::Class(class)), None) if !is_first => class.piece().map(Some).map_err(malformed),
             (Some(Wire::Host(host)), None) if !is_first => {
                 let host = host.try_into().map_err(malformed)?;
                 Ok(Some(Piece::Host(Box::new(host))))

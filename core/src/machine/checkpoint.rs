@@ -5,19 +5,20 @@
 //! deadlines and numbers are derived here as [`super::check`] derives them. Whether a connected host has asked is not kept:
 //! the journal does not keep it either.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use thiserror::Error;
 
 use super::queue::Queue;
-use super::{Active, Machine, Phase, Settings};
+use super::{Active, Class, Machine, Phase, Settings};
 use crate::event::{Superseded, Tally};
+use crate::fingerprint::{ClassId, Fingerprint};
 use crate::host::{Asking, Host, Presence};
 use crate::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use crate::plan::Plan;
 use crate::run::{HostNumber, RunState, Settlement};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// A piece of a machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +30,8 @@ pub enum Piece {
         /// The next lease that will be given.
         next_lease: LeaseEpoch,
     },
+    /// A class of hosts, before all hosts; with what they have in common, for the first of them.
+    Class(ClassId, Option<Box<Fingerprint>>),
     /// A host; in the order in which hosts first joined.
     Host(Box<Host>),
     /// An attempt that was given up and may still be reported.
@@ -58,6 +61,14 @@ pub struct ActivePiece {
     pub tried: BTreeMap<u32, Vec<HostNumber>>,
     /// Runs abandoned since one was executed.
     pub abandoned_in_a_row: u32,
+    /// The latest words of its rule, or why it was cancelled.
+    pub words: String,
+    /// Attempts given out.
+    pub attempts: u64,
+    /// Time on hosts of the attempts that ended.
+    pub host_time: Span,
+    /// Classes whose hosts may take part.
+    pub classes: BTreeSet<ClassId>,
 }
 
 /// The state of a run, without what the lease at its host says.
@@ -99,6 +110,9 @@ pub enum Misfit {
     /// A host that is not there was tried.
     #[error("experiment {0} was tried on a host that is not there")]
     UnknownHost(ExperimentId),
+    /// A host of a class that is not there.
+    #[error("host {0} is of a class that is not there")]
+    UnknownClass(String),
     /// A host served an experiment that is not active.
     #[error("a host served experiment {0}, which is not active")]
     NotActive(ExperimentId),
@@ -112,21 +126,30 @@ impl Machine {
             settings: _,
             latest,
             experiments,
+            turns: _,
+            touched: _,
             hosts,
             numbers: _,
+            boots: _,
+            classes,
             deadlines: _,
             asking: _,
             in_vain: _,
             here: _,
+            available: _,
             superseded,
             next_lease,
         } = self;
         let progress = Piece::Progress { latest: *latest, next_lease: LeaseEpoch(*next_lease) };
+        let classes = classes.iter().map(|(id, class)| {
+            let Class { fingerprint, available: _ } = class;
+            Piece::Class(*id, fingerprint.clone().map(Box::new))
+        });
         let hosts = hosts.iter().map(|host| Piece::Host(Box::new(without_asking(host))));
         let superseded = superseded.values().cloned().map(Piece::Superseded);
         let experiments =
             experiments.iter().map(|(id, active)| Piece::Experiment(Box::new(active.piece(*id))));
-        std::iter::once(progress).chain(hosts).chain(superseded).chain(experiments)
+        std::iter::once(progress).chain(classes).chain(hosts).chain(superseded).chain(experiments)
     }
 
     /// Puts a machine together.
@@ -136,6 +159,9 @@ impl Machine {
             machine.add(piece)?;
         }
         machine.hand_out_leases()?;
+        machine.reserve()?;
+        machine.fill_queues();
+        machine.touched = machine.experiments.keys().copied().collect();
         Ok(machine)
     }
 
@@ -150,8 +176,19 @@ impl Machine {
                     return Err(Misfit::HostTwice(host.facts.host.as_str().to_owned()));
                 }
                 self.here += u32::from(host.is_here());
+                self.available += u32::from(host.is_available());
+                let unknown = || Misfit::UnknownClass(host.facts.host.as_str().to_owned());
+                let class = self.classes.get_mut(&host.class).ok_or_else(unknown)?;
+                class.available += u32::from(host.is_available());
+                if !host.facts.named_by_owner {
+                    self.boots.insert(host.facts.boot.clone(), number);
+                }
                 host.deadline().map(|deadline| self.deadlines.insert((deadline, number)));
                 self.hosts.push(*host);
+            }
+            Piece::Class(id, fingerprint) => {
+                let fingerprint = fingerprint.map(|fingerprint| *fingerprint);
+                self.classes.insert(id, Class { fingerprint, available: 0 });
             }
             Piece::Superseded(superseded) => {
                 self.superseded.insert(superseded.lease, superseded);
@@ -174,7 +211,8 @@ impl Machine {
     /// Gives the runs that are held the leases of the hosts that hold them.
     fn hand_out_leases(&mut self) -> Result<(), Misfit> {
         for (number, host) in (0..).map(HostNumber).zip(&self.hosts) {
-            if let Some(unknown) = host.used.keys().find(|id| !self.experiments.contains_key(id)) {
+            let named = host.used.keys().chain(host.visits.keys()).chain(&host.reserves);
+            if let Some(unknown) = named.into_iter().find(|id| !self.experiments.contains_key(id)) {
                 return Err(Misfit::NotActive(*unknown));
             }
             let Some(lease) = &host.lease else { continue };
@@ -201,6 +239,27 @@ impl Machine {
             None => Ok(()),
         }
     }
+
+    /// Counts the hosts that boot for an experiment.
+    fn reserve(&mut self) -> Result<(), Misfit> {
+        for experiment in self.hosts.iter().filter_map(|host| host.reserves) {
+            let active = self.experiments.get_mut(&experiment).ok_or(Misfit::NotActive(experiment))?;
+            active.reserved += 1;
+        }
+        Ok(())
+    }
+
+    /// What waits and is not the rest of a visit that a host has begun waits in the queue, and has its turn.
+    fn fill_queues(&mut self) {
+        let mut begun: BTreeMap<ExperimentId, BTreeSet<RunIndex>> = BTreeMap::new();
+        for (experiment, visit) in self.hosts.iter().flat_map(|host| &host.visits) {
+            begun.entry(*experiment).or_default().insert(visit.next);
+        }
+        for (id, active) in &mut self.experiments {
+            active.fill_queue(begun.get(id).unwrap_or(&BTreeSet::new()));
+            active.turn().map(|turn| self.turns.insert((turn, *id)));
+        }
+    }
 }
 
 /// Stands for a held run until its lease is found; no lease has this number while one is put together.
@@ -216,7 +275,22 @@ fn without_asking(host: &Host) -> Host {
 
 impl Active {
     fn piece(&self, experiment: ExperimentId) -> ActivePiece {
-        let Self { plan, submitted, by, phase, states, queue: _, tally, tried, abandoned_in_a_row } = self;
+        let Self {
+            plan,
+            submitted,
+            by,
+            phase,
+            words,
+            states,
+            queue: _,
+            tally,
+            tried,
+            abandoned_in_a_row,
+            attempts,
+            host_time,
+            classes,
+            reserved: _,
+        } = self;
         let mut runs: Vec<(RunPiece, u32)> = Vec::new();
         for state in states {
             let piece = match *state {
@@ -239,6 +313,10 @@ impl Active {
             lost_attempts: tally.lost_attempts,
             tried: tried.clone(),
             abandoned_in_a_row: *abandoned_in_a_row,
+            words: words.clone(),
+            attempts: *attempts,
+            host_time: *host_time,
+            classes: classes.clone(),
         }
     }
 
@@ -254,6 +332,10 @@ impl Active {
             lost_attempts,
             tried,
             abandoned_in_a_row,
+            words,
+            attempts,
+            host_time,
+            classes,
         } = piece;
         let number = runs.iter().map(|(_, count)| u64::from(*count)).sum();
         if number != u64::from(plan.runs()) {
@@ -275,11 +357,39 @@ impl Active {
             };
             states.extend(std::iter::repeat_n(state, count as usize));
         }
-        let waiting = (0..).map(RunIndex).zip(&states).filter_map(|(run, state)| match *state {
-            RunState::Waiting { attempt } => Some((run, attempt)),
+        // Its hosts say later which waiting runs they keep.
+        let queue = Queue::of_waiting(&plan, std::iter::empty());
+        Ok(Self {
+            plan,
+            submitted,
+            by,
+            phase,
+            words,
+            states,
+            queue,
+            tally,
+            tried,
+            abandoned_in_a_row,
+            attempts,
+            host_time,
+            classes,
+            reserved: 0,
+        })
+    }
+
+    fn fill_queue(&mut self, begun: &BTreeSet<RunIndex>) {
+        let plan = &self.plan;
+        let waits = |run: u32| match self.states[run as usize] {
+            RunState::Waiting { attempt } => Some(attempt),
             RunState::Leased { .. } | RunState::Running { .. } | RunState::Settled(_) => None,
+        };
+        let visits = (0..plan.runs()).filter_map(|run| {
+            let attempt = waits(run)?;
+            let group = plan.place(RunIndex(run)).group;
+            let is_first = run == group.0 || waits(run - 1).is_none();
+            let is_new = run == group.0 && attempt.0 <= 1;
+            (is_first && !begun.contains(&RunIndex(run))).then_some((RunIndex(run), !is_new))
         });
-        let queue = Queue::of_waiting(&plan, waiting);
-        Ok(Self { plan, submitted, by, phase, states, queue, tally, tried, abandoned_in_a_row })
+        self.queue = Queue::of_waiting(plan, visits);
     }
 }

@@ -1,19 +1,19 @@
 //! The pieces of a machine, as a checkpoint keeps them.
 
-use std::collections::BTreeMap;
+mod host;
+
 use std::sync::Arc;
 
 use speedup_core::event::Superseded;
 use speedup_core::experiment::MAX_RUNS;
-use speedup_core::host::{Asking, Host, Presence};
-use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use speedup_core::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
 use speedup_core::machine::{ActivePiece, Phase, RunPiece};
 use speedup_core::plan::{Plan, Stage};
 use speedup_core::run::{HostNumber, Settlement};
-use speedup_core::time::Timestamp;
+use speedup_core::time::{Span, Timestamp};
 
-use super::field::{at_most, id, optional, required};
-use super::id::{agent_id, experiment_id, id_bytes};
+use super::field::{at_most, class, id, required};
+use super::id::{experiment_id, id_bytes};
 use super::malformed::{Malformed, Why};
 use super::plan::{stages, wire_stages};
 use crate::journal::v1 as journal;
@@ -21,63 +21,6 @@ use crate::v1;
 
 /// Runs in one record: their cells take at most three bytes each, and so may their states.
 const RUNS_A_RECORD: usize = 1 << 20;
-
-impl From<&Host> for journal::CheckpointHost {
-    fn from(host: &Host) -> Self {
-        let Host { facts, agent, epoch, presence, lease, served, previous, used } = host;
-        let (away_since_ns, give_up_ns) = match presence {
-            Presence::Here { asking: _ } => (None, None),
-            Presence::Away { since, give_up } => (Some(since.0), give_up.map(|at| at.0)),
-        };
-        let uses = |(experiment, lanes): (&ExperimentId, &BTreeMap<u32, u32>)| journal::CheckpointUse {
-            experiment: id_bytes(experiment.0),
-            lanes: lanes.keys().copied().collect(),
-            times: lanes.values().copied().collect(),
-        };
-        Self {
-            facts: Some(facts.into()),
-            agent: id_bytes(agent.0),
-            agent_epoch: epoch.0,
-            away_since_ns,
-            give_up_ns,
-            lease: lease.as_ref().map(Into::into),
-            served: *served,
-            previous: previous
-                .map(|(experiment, run)| v1::PreviousRun { experiment: id_bytes(experiment.0), run: run.0 }),
-            uses: used.iter().map(uses).collect(),
-        }
-    }
-}
-
-impl TryFrom<journal::CheckpointHost> for Host {
-    type Error = Malformed;
-
-    fn try_from(wire: journal::CheckpointHost) -> Result<Self, Malformed> {
-        let previous = |previous: v1::PreviousRun| {
-            Ok((experiment_id(&previous.experiment, "previous.experiment")?, RunIndex(previous.run)))
-        };
-        let uses = |wire: journal::CheckpointUse| {
-            same_length(&wire.lanes, &wire.times, "uses")?;
-            let experiment = experiment_id(&wire.experiment, "uses.experiment")?;
-            Ok((experiment, wire.lanes.into_iter().zip(wire.times).collect()))
-        };
-        Ok(Self {
-            facts: required(wire.facts, "facts")?,
-            agent: agent_id(&wire.agent, "agent")?,
-            epoch: AgentEpoch(wire.agent_epoch),
-            presence: match wire.away_since_ns {
-                None => Presence::Here { asking: Asking::No },
-                Some(since) => {
-                    Presence::Away { since: Timestamp(since), give_up: wire.give_up_ns.map(Timestamp) }
-                }
-            },
-            lease: optional(wire.lease, "lease")?,
-            served: wire.served,
-            previous: wire.previous.map(previous).transpose()?,
-            used: wire.uses.into_iter().map(uses).collect::<Result<_, Malformed>>()?,
-        })
-    }
-}
 
 impl From<&Superseded> for journal::CheckpointSuperseded {
     fn from(superseded: &Superseded) -> Self {
@@ -111,7 +54,7 @@ impl From<&ActivePiece> for journal::CheckpointExperiment {
     /// Without its runs: they follow.
     fn from(active: &ActivePiece) -> Self {
         let (paused, cancelled) = match &active.phase {
-            Phase::Running => (None, false),
+            Phase::Running | Phase::Deciding | Phase::Decided => (None, false),
             Phase::Paused { reason } => (Some(reason.clone()), false),
             Phase::Cancelled => (None, true),
         };
@@ -136,6 +79,12 @@ impl From<&ActivePiece> for journal::CheckpointExperiment {
             tried: active.tried.iter().map(tried).collect(),
             abandoned_in_a_row: active.abandoned_in_a_row,
             runs: plan.runs(),
+            deciding: active.phase == Phase::Deciding,
+            decided: active.phase == Phase::Decided,
+            words: active.words.clone(),
+            attempts: active.attempts,
+            host_time_ns: active.host_time.0,
+            classes: active.classes.iter().map(ToString::to_string).collect(),
         }
     }
 }
@@ -155,12 +104,15 @@ impl TryFrom<journal::CheckpointExperiment> for ActiveInParts {
     fn try_from(wire: journal::CheckpointExperiment) -> Result<Self, Malformed> {
         let runs = wire.runs as usize;
         at_most(runs, usize::try_from(MAX_RUNS).unwrap_or(usize::MAX), "runs")?;
-        let phase = match (wire.paused, wire.cancelled) {
-            (None, false) => Phase::Running,
-            (Some(reason), false) => Phase::Paused { reason },
-            (None, true) => Phase::Cancelled,
-            (Some(_), true) => return Err(Malformed::new("cancelled", Why::Twice)),
+        let phase = match (wire.paused, wire.cancelled, wire.deciding, wire.decided) {
+            (None, false, false, false) => Phase::Running,
+            (Some(reason), false, false, false) => Phase::Paused { reason },
+            (None, true, false, false) => Phase::Cancelled,
+            (None, false, true, false) => Phase::Deciding,
+            (None, false, false, true) => Phase::Decided,
+            (_, _, _, _) => return Err(Malformed::new("cancelled", Why::Twice)),
         };
+        let classes = wire.classes.iter().map(|text| class(text, "classes")).collect::<Result<_, _>>()?;
         let tried =
             |tried: journal::CheckpointTried| (tried.run, tried.hosts.into_iter().map(HostNumber).collect());
         // They suppose the order, which follows.
@@ -177,6 +129,10 @@ impl TryFrom<journal::CheckpointExperiment> for ActiveInParts {
             lost_attempts: wire.lost_attempts,
             tried: wire.tried.into_iter().map(tried).collect(),
             abandoned_in_a_row: wire.abandoned_in_a_row,
+            words: wire.words,
+            attempts: wire.attempts,
+            host_time: Span(wire.host_time_ns),
+            classes,
         };
         Ok(Self { active, order: Vec::new(), stages, runs })
     }
