@@ -19,12 +19,17 @@ pub enum Input {
     LinkUp,
     /// The connection broke.
     LinkDown,
+    /// The host was looked at again: its settings may have changed since.
+    Probed(HostFacts),
     /// The coordinator said something.
     Heard(CoordinatorMessage),
     /// The execution of the granted work is over.
     Executed(Record),
     /// The agent is to end: it asks for no more work.
     Retire,
+    /// The host has not booted anew, though it was to. The agent takes this for a later start of its own, so that the
+    /// coordinator sees a start in the same boot and does not wait for another.
+    NotRebooted,
     /// Nothing was heard for a while although nothing is executed: what was said may have been lost.
     Quiet,
 }
@@ -46,6 +51,11 @@ pub enum Action {
     Complain {
         /// Whose report.
         lease: LeaseEpoch,
+        /// Why.
+        reason: String,
+    },
+    /// Boot the host anew. The coordinator may ask several times.
+    Reboot {
         /// Why.
         reason: String,
     },
@@ -103,7 +113,15 @@ impl Agent {
                 self.link = Link::Down;
                 Vec::new()
             }
+            Input::Probed(facts) => {
+                self.facts = facts;
+                Vec::new()
+            }
             Input::Heard(message) => self.heard(message),
+            Input::NotRebooted => {
+                self.epoch = AgentEpoch(self.epoch.0.saturating_add(1));
+                vec![Action::Remember(self.epoch)]
+            }
             Input::Executed(record) => self.executed(record),
             Input::Retire => {
                 self.is_retiring = true;
@@ -123,6 +141,10 @@ impl Agent {
             CoordinatorMessage::Welcome { next_lease } => self.welcome(next_lease),
             CoordinatorMessage::TurnedAway { reason, known_epoch } => self.turned_away(reason, known_epoch),
             CoordinatorMessage::Grant(grant) => self.granted(grant),
+            CoordinatorMessage::Reboot { reason } => {
+                let may = self.link == Link::Joined && self.executing.is_none() && self.facts.can_reboot;
+                may.then_some(Action::Reboot { reason }).into_iter().collect()
+            }
             CoordinatorMessage::Acknowledged { lease } => self.forget(lease).into_iter().collect(),
             CoordinatorMessage::Refused { lease, reason } => {
                 let forgotten = self.forget(lease);

@@ -158,6 +158,7 @@ impl World {
             Action::Complain { lease, reason } => {
                 panic!("a true report of lease {lease} was refused: {reason}")
             }
+            Action::Reboot { .. } => panic!("no policy of the simulation has hosts reboot"),
             Action::Withdraw { .. } => self.disconnect(at),
         }
     }
