@@ -12,7 +12,7 @@ use speedup_core::seed::Seed;
 use crate::failure::Failure;
 
 pub(crate) use speedup_agent::probe::{Hardware, Probed};
-pub(crate) use speedup_agent::{Options as AgentOptions, TimerTesting, selftest};
+pub(crate) use speedup_agent::{Options as AgentOptions, Reboot, TimerTesting, selftest};
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis};
 use speedup_coordinator::StartError;
 pub(crate) use speedup_coordinator::{Coordinator, Network, Options as CoordinatorOptions, raise_open_files};

@@ -228,6 +228,14 @@ impl Pool {
         }
     }
 
+    /// Asks an agent to end, and waits until it has.
+    pub fn stop_agent(&mut self, number: usize) {
+        if let Some(mut child) = self.agents[number].take() {
+            kill_process(pid(&child), Signal::TERM).expect("a signal");
+            child.wait().expect("an end");
+        }
+    }
+
     /// How many agents there were.
     pub fn agents(&self) -> usize {
         self.agents.len()

@@ -67,12 +67,13 @@ pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failu
 }
 
 async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Failure> {
-    let StartArguments { data, bind, insecure_network, host_grace, access_file, output } = arguments;
+    let StartArguments { data, bind, insecure_network, host_grace, reboot_limit, access_file, output } =
+        arguments;
     // Asked for first: a signal that comes while the journal is recovered is obeyed after.
     let interrupts = Interrupts::listen()?;
     let data = directories::or_state(data.as_deref(), "coordinator")?;
     let access_file = access::path(access_file.as_deref())?;
-    let settings = Settings { host_grace };
+    let settings = Settings { host_grace, reboot_limit };
     let network = if insecure_network { Network::Trusted } else { Network::Loopback };
     let options = CoordinatorOptions { data: data.clone(), bind, network, settings };
     compose::raise_open_files();

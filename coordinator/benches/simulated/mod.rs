@@ -75,6 +75,7 @@ async fn act(agent: &mut Agent, input: Input, up: &mpsc::Sender<v1::AgentMessage
                 | Action::Forget(_)
                 | Action::Remember(_)
                 | Action::Complain { .. }
+                | Action::Reboot { .. }
                 | Action::Withdraw { .. } => {}
             }
         }

@@ -100,13 +100,7 @@ pub(crate) fn plan() -> Plan {
 fn attempt(plan: &Plan, run: u32) -> EndedAttempt {
     let cell = plan.cell_number(RunIndex(run));
     let wall_ns = 100_000_000 - u64::from(cell) * 20_000_000 + u64::from(run * run % 97) * 10_000;
-    let evidence = Evidence {
-        boot: "boot".parse().unwrap(),
-        allocation: None,
-        served_in_scope: 0,
-        served_in_all: 0,
-        previous: None,
-    };
+    let evidence = Evidence::first("boot".parse().unwrap());
     let lease = Lease {
         epoch: LeaseEpoch(u64::from(run)),
         experiment: experiment(),

@@ -352,11 +352,9 @@ impl Synthetic {
         };
         assert!(matches!(self.plan.experiment.independence.policy, Policy::Any | Policy::Distinct));
         let evidence = Evidence {
-            boot: "boot".parse().unwrap(),
-            allocation: None,
             served_in_scope: served,
             served_in_all: u64::from(served),
-            previous: None,
+            ..Evidence::first("boot".parse().unwrap())
         };
         let lease = Lease {
             epoch: LeaseEpoch(u64::from(run) + 1),
