@@ -46,9 +46,6 @@ pub(crate) struct StartArguments {
     /// How long a host may be away before the attempt it holds is given up
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = span)]
     host_grace: Span,
-    /// How long a host may take to boot anew, where a plan wants that, before it is quarantined
-    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = span)]
-    reboot_limit: Span,
     /// Where to write how the coordinator is found [default: $XDG_STATE_HOME/speedup/access.toml]
     #[arg(long, value_name = "FILE")]
     access_file: Option<PathBuf>,
@@ -79,6 +76,7 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
     let settings = Settings { host_grace, reboot_limit };
     let network = if insecure_network { Network::Trusted } else { Network::Loopback };
     let options = CoordinatorOptions { data: data.clone(), bind, network, settings };
+    compose::raise_open_files();
     let coordinator = compose::coordinator(options).await?;
     let url = compose::url(coordinator.address());
     let access = match access::write(&access_file, url.clone()) {
