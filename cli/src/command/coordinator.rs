@@ -46,6 +46,9 @@ pub(crate) struct StartArguments {
     /// How long a host may be away before the attempt it holds is given up
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = span)]
     host_grace: Span,
+    /// How long a host may take to boot anew, where a plan wants that, before it is quarantined
+    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = span)]
+    reboot_limit: Span,
     /// Where to write how the coordinator is found [default: $XDG_STATE_HOME/speedup/access.toml]
     #[arg(long, value_name = "FILE")]
     access_file: Option<PathBuf>,
@@ -67,12 +70,13 @@ pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failu
 }
 
 async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Failure> {
-    let StartArguments { data, bind, insecure_network, host_grace, access_file, output } = arguments;
+    let StartArguments { data, bind, insecure_network, host_grace, reboot_limit, access_file, output } =
+        arguments;
     // Asked for first: a signal that comes while the journal is recovered is obeyed after.
     let interrupts = Interrupts::listen()?;
     let data = directories::or_state(data.as_deref(), "coordinator")?;
     let access_file = access::path(access_file.as_deref())?;
-    let settings = Settings { host_grace };
+    let settings = Settings { host_grace, reboot_limit };
     let network = if insecure_network { Network::Trusted } else { Network::Loopback };
     let options = CoordinatorOptions { data: data.clone(), bind, network, settings };
     let coordinator = compose::coordinator(options).await?;

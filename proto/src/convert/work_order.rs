@@ -50,12 +50,12 @@ impl TryFrom<v1::WorkOrder> for WorkOrder {
             setup: optional(wire.setup, "setup")?,
             prepare: optional(wire.prepare, "prepare")?,
             cleanup: optional(wire.cleanup, "cleanup")?,
-            rest: optional(wire.rest, "rest")?,
             canary: optional(wire.canary, "canary")?,
             directory_padding: wire.directory_padding,
             environment: optional(wire.environment, "environment")?.unwrap_or_default(),
             env_padding: wire.env_padding,
             output: required(wire.output, "output")?,
+            rest: optional(wire.rest, "rest")?,
             metrics: metrics(&wire.metrics)?,
             own_metrics: each(wire.own_metrics, MAX_OWN_METRICS, "own_metrics")?,
         })
