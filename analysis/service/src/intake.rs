@@ -128,7 +128,7 @@ fn study(stage: Stage) -> Result<Box<Study>, IntakeError> {
 
 fn standing(status: ExperimentStatus) -> Standing {
     let phase = match status.phase {
-        StatusPhase::Running => Phase::Running,
+        StatusPhase::Running | StatusPhase::Deciding => Phase::Running,
         StatusPhase::Paused { reason } => Phase::Paused { reason },
         StatusPhase::Cancelling => Phase::Cancelling,
         StatusPhase::Finished { at, cancelled } => Phase::Finished { at, cancelled },

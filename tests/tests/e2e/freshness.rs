@@ -185,6 +185,44 @@ fn a_length_that_the_host_cannot_give_is_recorded() {
     }
 }
 
+/// Whether the host of the only agent is connected, by this start of it.
+fn has_epoch(pool: &Pool, epoch: u64) -> bool {
+    let listed = pool.json(&["hosts", "list"]).unwrap_or_default();
+    listed.as_array().is_some_and(|hosts| {
+        hosts.iter().any(|host| host["agent_epoch"] == epoch && host["connected"] == true)
+    })
+}
+
+#[test]
+fn a_reboot_that_fails_is_told_and_the_host_is_not_waited_for() {
+    let mut pool = Pool::without_agents(SPEEDUP);
+    let marks = pool.path().join("asked");
+    let command = format!("sh -c 'echo asked >> {}; exit 3'", marks.display());
+    pool.add_agent_with(&["--reboot-command", &command]);
+    pool.wait_for_hosts(1);
+    let experiment = pool.submit(&plan("rebooted", 2, "[benchmarks.true]\ncommand = [\"true\"]"), &[]);
+    eventually("it joins as a later start in the same boot", || has_epoch(&pool, 2).then_some(()));
+    let asked = std::fs::read_to_string(&marks).expect("the command was executed");
+    assert_eq!(asked, "asked\n", "once");
+    let log = pool.logged("agent-0");
+    assert!(log.contains("this host boots anew") && log.contains("did not boot anew"), "{log}");
+    assert!(log.contains("failed: exit status: 3"), "{log}");
+    let ledger = Ledger::read(&pool.export(&experiment));
+    assert_eq!(ledger.rows.iter().filter(|row| row["outcome"] == "measured").count(), 1, "before the reboot");
+}
+
+#[test]
+fn a_host_that_stays_up_has_the_time_its_owner_gives_it() {
+    let mut pool = Pool::without_agents(SPEEDUP);
+    pool.add_agent_with(&["--reboot-command", "true", "--reboot-patience", "200ms"]);
+    pool.wait_for_hosts(1);
+    pool.submit(&plan("rebooted", 2, "[benchmarks.true]\ncommand = [\"true\"]"), &[]);
+    eventually("the agent tells it", || {
+        pool.logged("agent-0").contains("still up 200ms after \"true\" was started").then_some(())
+    });
+    eventually("it joins as a later start in the same boot", || has_epoch(&pool, 2).then_some(()));
+}
+
 #[test]
 fn facts_are_read_again_when_the_connection_was_lost() {
     let machine = tempfile::tempdir().expect("a machine");
@@ -195,7 +233,7 @@ fn facts_are_read_again_when_the_connection_was_lost() {
     let fact = |pool: &Pool| {
         let listed = pool.json(&["hosts", "list"])?;
         let host = listed.as_array()?.iter().find(|host| host["host"] == host_id(0))?.clone();
-        (host["connected"] == true).then(|| host["facts"]["kernel.aslr"].clone())
+        (host["connected"] == true).then(|| host["fingerprint"]["kernel.aslr"].clone())
     };
     assert_eq!(fact(&pool), Some("2".into()));
     pool.kill_coordinator();
