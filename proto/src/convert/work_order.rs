@@ -50,7 +50,6 @@ impl TryFrom<v1::WorkOrder> for WorkOrder {
             setup: optional(wire.setup, "setup")?,
             prepare: optional(wire.prepare, "prepare")?,
             cleanup: optional(wire.cleanup, "cleanup")?,
-            rest: optional(wire.rest, "rest")?,
             canary: optional(wire.canary, "canary")?,
             directory_padding: wire.directory_padding,
             environment: optional(wire.environment, "environment")?.unwrap_or_default(),
