@@ -6,8 +6,9 @@
 //! goes to the `indexer`, which keeps the `store` in step; the store can always be rebuilt from the journal.
 //!
 //! In reading order: `server` (what starts and stops), `recovery`, `timeline`, `owner` and `handle`,
-//! `committer`, `indexer`, `store`, `status`, `door`.
+//! `committer`, `indexer`, `store`, `status`, `blobs` (the content of files), `door`.
 
+mod blobs;
 mod committer;
 mod door;
 mod handle;

@@ -1,16 +1,17 @@
 //! A work order: all that an agent needs to execute one run. The agent chooses nothing; it only knows where its own
 //! input directory lies, so [`WorkOrder::resolve`] fills the placeholders there, with the rules of [`crate::template`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::environment::{EnvSize, Environment};
 use crate::experiment::{
     Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, OwnMetric, Setup,
 };
+use crate::files::{PREFIX, StagedFile};
 use crate::id::RunIndex;
 use crate::plan::Cell;
 use crate::seed::below;
-use crate::template::{TemplateError, expand};
+use crate::template::{TemplateError, expand, placeholders};
 use crate::time::Span;
 
 /// All that an agent needs to execute one run.
@@ -46,6 +47,8 @@ pub struct WorkOrder {
     pub own_metrics: Vec<OwnMetric>,
     /// What becomes of the output.
     pub output: OutputChoice,
+    /// The files that its commands name: they are on the host, and the right ones, before anything is executed.
+    pub files: Vec<StagedFile>,
 }
 
 /// A command with nothing left to fill in.
@@ -78,8 +81,13 @@ impl WorkOrder {
         vars.insert(VERSION.to_owned(), version.name.clone());
         vars.insert(BENCHMARK.to_owned(), benchmark.name.clone());
         let Benchmark { command, expect, timeout, warmup, directory, .. } = benchmark.clone();
+        let command = version.command.clone().unwrap_or(command);
+        let texts = [&command].into_iter().chain(outside(experiment)).flat_map(texts_of);
+        let texts = texts.chain(env.values().map(String::as_str)).chain(directory.as_deref());
+        let files = files_named_in(texts, &experiment.files);
         Self {
-            command: version.command.clone().unwrap_or(command),
+            command,
+            files,
             env,
             vars,
             expect,
@@ -111,7 +119,7 @@ impl WorkOrder {
     pub fn resolve_setup(&self, input: &str) -> Result<Option<Resolved>, TemplateError> {
         self.setup
             .as_ref()
-            .map(|setup| resolve(&setup.command, &BTreeMap::new(), &BTreeMap::new(), input))
+            .map(|setup| resolve(&setup.command, &BTreeMap::new(), &self.vars_of_host(), input))
             .transpose()
     }
 
@@ -125,9 +133,43 @@ impl WorkOrder {
         self.cleanup.as_ref().map(|cleanup| self.resolve_line(&cleanup.command, input)).transpose()
     }
 
+    /// Says where a staged file lies on this host: the value of its placeholder.
+    pub fn place(&mut self, file: &StagedFile, path: String) {
+        self.vars.insert(file.placeholder(), path);
+    }
+
+    /// The values of placeholders that are the same for all versions and benchmarks: where staged files lie.
+    pub fn vars_of_host(&self) -> BTreeMap<String, String> {
+        let files = self.vars.iter().filter(|(name, _)| name.starts_with(PREFIX));
+        files.map(|(name, path)| (name.clone(), path.clone())).collect()
+    }
+
     fn resolve_line(&self, line: &CommandLine, input: &str) -> Result<Resolved, TemplateError> {
         resolve(line, &self.env, &self.vars, input)
     }
+}
+
+/// The commands that are executed beside the run itself.
+fn outside(experiment: &Experiment) -> impl Iterator<Item = &CommandLine> {
+    let all = [&experiment.setup, &experiment.prepare, &experiment.cleanup, &experiment.canary];
+    all.into_iter().flatten().map(|setup| &setup.command)
+}
+
+fn texts_of(command: &CommandLine) -> impl Iterator<Item = &str> {
+    let words = match command {
+        CommandLine::Exact(argv) => argv.as_slice(),
+        CommandLine::Shell(line) => std::slice::from_ref(line),
+    };
+    words.iter().map(String::as_str)
+}
+
+fn files_named_in<'t>(texts: impl Iterator<Item = &'t str>, files: &[StagedFile]) -> Vec<StagedFile> {
+    if files.is_empty() {
+        return Vec::new();
+    }
+    let named: BTreeSet<&str> =
+        texts.flat_map(placeholders).filter_map(|name| name.strip_prefix(PREFIX)).collect();
+    files.iter().filter(|file| named.contains(file.name.as_str())).cloned().collect()
 }
 
 /// The padding of a run's environment, each size from 0 to the plan's most equally likely.

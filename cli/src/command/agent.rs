@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use speedup_core::id::{AllocationId, BootId, HostId};
+use speedup_core::plan_file;
 
 use crate::compose::{self, AgentOptions, TimerTesting};
 use crate::connection::CoordinatorArguments;
@@ -42,6 +43,9 @@ pub(crate) struct StartArguments {
     /// Which allocation of a cluster's engine this is [default: what the engine's environment says]
     #[arg(long, value_name = "ID")]
     allocation_id: Option<AllocationId>,
+    /// Most bytes of files of plans that are kept for runs to come; what was used longest ago goes first
+    #[arg(long, value_name = "SIZE", default_value = "10GiB", value_parser = plan_file::size)]
+    file_cache: u64,
     /// Join without having tested this host's timer; the result of an earlier test is used
     #[arg(long)]
     no_selftest: bool,
@@ -73,6 +77,7 @@ fn start(arguments: StartArguments) -> Result<Exit, Failure> {
         host: arguments.host_id,
         boot: arguments.boot_id,
         allocation: arguments.allocation_id,
+        file_cache: arguments.file_cache,
         timer_test: if arguments.no_selftest { TimerTesting::Never } else { TimerTesting::WhenUntested },
         exit_with_parent: arguments.exit_with_parent,
         user: arguments.user,

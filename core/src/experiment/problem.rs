@@ -5,6 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 use super::{MAX_NAME_BYTES, MAX_RUNS};
+use crate::files::MAX_SHARED_PATH_BYTES;
 use crate::metric::OwnMetricError;
 use crate::template::doubling_hint;
 
@@ -213,6 +214,22 @@ pub enum Fault {
     /// A directory that would be another one on each host.
     #[error("{} is no absolute path", quoted(.0))]
     RelativeDirectory(String),
+    /// A staged file whose name cannot stand in a placeholder.
+    #[error("{} is no name for a file", quoted(.0))]
+    FileName(String),
+    /// A path of a shared file that would be another one on each host, or that no host takes.
+    #[error("{} is no path of a shared file", quoted(.0))]
+    SharedPath(String),
+    /// A file, or all of them, hold more than hosts and coordinator are asked to.
+    #[error("{what} {bytes} bytes, but at most {most} are possible")]
+    TooManyBytes {
+        /// Of what.
+        what: &'static str,
+        /// How many there are.
+        bytes: u64,
+        /// How many there may be.
+        most: u64,
+    },
     /// Weights are the plan's, and one is not given.
     #[error("a weight is missing")]
     WeightMissing,
@@ -276,6 +293,18 @@ impl Fault {
             }
             Self::RelativeDirectory(_) => {
                 "begin it with / for a directory of every host, or with {input} for what [setup] made"
+                    .to_owned()
+            }
+            Self::FileName(_) => {
+                "use lower-case letters, digits and _, beginning with a letter or _: commands say {file.NAME}"
+                    .to_owned()
+            }
+            Self::SharedPath(_) => format!(
+                "write the absolute path that the file has on every host, at most {MAX_SHARED_PATH_BYTES} bytes; for a file \
+                 of this machine alone write `path`"
+            ),
+            Self::TooManyBytes { .. } => {
+                "put large files on a file system that all hosts share, and name them with `shared`"
                     .to_owned()
             }
             Self::WeightMissing => {

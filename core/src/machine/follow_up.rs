@@ -5,6 +5,7 @@ use super::queue::lane_of;
 use super::{ABANDONED_IN_A_ROW, Active, Effect, Machine, Phase};
 use crate::event::{Change, Event};
 use crate::experiment::{Policy, Setup};
+use crate::files::staging_time;
 use crate::host::Host;
 use crate::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use crate::lease::{Evidence, LEASE_MARGIN, Lease};
@@ -123,5 +124,8 @@ fn longest(active: &Active, run: RunIndex) -> Span {
     let benchmark = &experiment.benchmarks[active.plan.cell(run).benchmark.0 as usize];
     let most = |setup: &Option<Setup>| setup.as_ref().map_or(Span(0), |setup| setup.timeout);
     let execution = most(&experiment.prepare) + benchmark.timeout + most(&experiment.cleanup);
-    most(&experiment.setup) + experiment.environment.settle + execution.times(u64::from(benchmark.warmup) + 1)
+    most(&experiment.setup)
+        + staging_time(&experiment.files)
+        + experiment.environment.settle
+        + execution.times(u64::from(benchmark.warmup) + 1)
 }

@@ -31,7 +31,7 @@ use uuid::Uuid;
 
 use conditions::conditions;
 use environment::environment;
-use experiment::{command, expectation, measured, metric, output_choice, setup};
+use experiment::{command, expectation, files, measured, metric, output_choice, setup};
 pub(crate) use experiment::{experiment, plan};
 
 fn text() -> impl Strategy<Value = String> {
@@ -231,29 +231,33 @@ fn work_order() -> BoxedStrategy<WorkOrder> {
     let numbers = (any::<(u64, u32, Option<u32>)>(), option::of(text()));
     let program = (command(), texts(), texts());
     let outside = (option::of(setup()), option::of(setup()), option::of(setup()));
-    let parts = (program, expectation(), numbers, outside, environment(), (measured(), output_choice()));
+    let parts =
+        (program, expectation(), numbers, outside, environment(), (measured(), output_choice(), files()));
     parts
-        .prop_map(|((command, env, vars), expect, numbers, outside, environment, (measured, output))| {
-            let ((timeout, warmup, env_padding), directory) = numbers;
-            let (setup, prepare, cleanup) = outside;
-            WorkOrder {
-                command,
-                env,
-                vars,
-                expect,
-                timeout: Span(timeout),
-                warmup,
-                directory,
-                setup,
-                prepare,
-                cleanup,
-                environment,
-                env_padding,
-                metrics: measured.0,
-                own_metrics: measured.1,
-                output,
-            }
-        })
+        .prop_map(
+            |((command, env, vars), expect, numbers, outside, environment, (measured, output, files))| {
+                let ((timeout, warmup, env_padding), directory) = numbers;
+                let (setup, prepare, cleanup) = outside;
+                WorkOrder {
+                    command,
+                    env,
+                    vars,
+                    expect,
+                    timeout: Span(timeout),
+                    warmup,
+                    directory,
+                    setup,
+                    prepare,
+                    cleanup,
+                    environment,
+                    env_padding,
+                    metrics: measured.0,
+                    own_metrics: measured.1,
+                    files,
+                    output,
+                }
+            },
+        )
         .boxed()
 }
 
