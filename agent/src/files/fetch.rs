@@ -60,6 +60,10 @@ impl<'a> Fetching<'a> {
     ) -> Result<std::path::PathBuf, StagingError> {
         let failed = |reason| StagingError::Fetch { name: name.to_owned(), reason };
         let mut draft = cache.draft(content, self.stop.flag())?;
+        if draft.is_resumed() {
+            let (file, had) = (content.blake3, draft.had());
+            tracing::info!(%file, had, "the fetching of a file goes on where it was interrupted");
+        }
         let mut deadline = Instant::now() + PATIENCE;
         loop {
             let had = draft.had();
