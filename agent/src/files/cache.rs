@@ -128,7 +128,10 @@ impl Cache {
             let last_use = LastUse::Before(seen.modified().map_err(reading())?);
             entries.insert(key, Entry { bytes: seen.len(), verified: None, last_use });
         }
-        Ok(Self { root: root.to_owned(), bound, entries, uses: 0 })
+        let mut cache = Self { root: root.to_owned(), bound, entries, uses: 0 };
+        // The bound may have been a larger one before.
+        cache.shrink(0, &BTreeSet::new())?;
+        Ok(cache)
     }
 
     /// Where a content is, if it is here and has been seen to be right. What is here and wrong is removed.
@@ -171,9 +174,14 @@ impl Cache {
             wanted.iter().map(|one| Key::of(*one)).chain([Key::part(content)]).collect();
         // What is there of the content counts as a part of it.
         let part = self.entries.get(&Key::part(content)).map_or(0, |part| part.bytes);
-        while self.held().saturating_sub(part).saturating_add(content.bytes) > bound {
-            let oldest = self.entries.iter().filter(|(key, _)| !needed.contains(key));
-            let Some((oldest, _)) = oldest.min_by_key(|(_, entry)| entry.last_use) else { break };
+        self.shrink(content.bytes.saturating_sub(part), &needed)
+    }
+
+    /// Removes what was used longest ago, as far as it takes for so many bytes more to fit; nothing of what is needed.
+    fn shrink(&mut self, more: u64, needed: &BTreeSet<Key>) -> Result<(), StagingError> {
+        while self.held().saturating_add(more) > self.bound {
+            let others = self.entries.iter().filter(|(key, _)| !needed.contains(key));
+            let Some((oldest, _)) = others.min_by_key(|(_, entry)| entry.last_use) else { break };
             let oldest = *oldest;
             self.remove(oldest)?;
         }
@@ -184,6 +192,8 @@ impl Cache {
     pub(super) fn draft(&mut self, content: Content, stop: &AtomicBool) -> Result<Draft, StagingError> {
         let key = Key::part(content);
         let path = self.root.join(key.name());
+        // A kill may have come after it was made read-only and before it had its name.
+        let _ = fs::set_permissions(&path, Permissions::from_mode(0o644));
         let options = File::options().read(true).append(true).create(true).clone();
         let file = options.open(&path).map_err(disk("write", &path))?;
         let mut had = file.metadata().map_err(disk("look at", &path))?.len();

@@ -84,7 +84,13 @@ impl<'a> Fetching<'a> {
                 Err(trouble) => trouble,
             };
             match trouble {
-                Trouble::Here(error) => return Err(error),
+                Trouble::Here(error) => {
+                    if matches!(error, StagingError::Disk { .. }) {
+                        // A disk that is full is not kept full; the first error is the one to tell.
+                        let _ = cache.discard(&draft);
+                    }
+                    return Err(error);
+                }
                 Trouble::Lasting(reason) => return Err(failed(reason)),
                 Trouble::Wrong(reason) => {
                     cache.discard(&draft)?;

@@ -86,6 +86,8 @@ fn a_content_that_was_interrupted_goes_on_where_it_was() {
     let mut draft = first.draft(content(b"words"), &GO).unwrap();
     assert!(draft.write(b"wor").is_ok() && !draft.is_resumed());
     drop(draft);
+    let part = state.path().join(format!("{}.part", content(b"words").blake3));
+    fs::set_permissions(part, fs::Permissions::from_mode(0o444)).unwrap();
     let mut second = cache(state.path(), 100);
     let mut draft = second.draft(content(b"words"), &GO).unwrap();
     assert_eq!((draft.had(), draft.is_resumed(), draft.is_complete()), (3, true, false));
@@ -132,6 +134,8 @@ fn what_was_used_longest_ago_goes_first_and_never_what_is_wanted() {
     let refused = cache.make_room(large, &BTreeSet::from([large])).unwrap_err();
     assert!(matches!(refused, StagingError::TooLarge { wanted: 13, bound: 10 }), "{refused}");
     assert_eq!(names(state.path()).len(), 2, "nothing goes for what will not fit");
+    self::cache(state.path(), 7);
+    assert_eq!(names(state.path()).len(), 1, "a lower bound is kept from the start");
 }
 
 #[test]

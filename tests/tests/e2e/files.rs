@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, Command, Stdio};
 
 use speedup_core::files::{Content, ContentHash, FileSource, StagedFile};
 use speedup_core::plan_file;
@@ -90,7 +90,7 @@ fn a_file_that_is_not_there_is_told_with_its_line() {
         let output = pool.speedup(&[verb, &[path.to_str().expect("UTF-8")]].concat());
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("line 7, column 8") && said.contains("words.txt"), "{said}");
+        assert!(said.contains("line 8, column 8") && said.contains("words.txt"), "{said}");
     }
 }
 
@@ -207,7 +207,7 @@ impl Standing {
         let mut command = pool.command();
         command.args(["agent", "start", "--no-selftest", "--host-id", name, "--boot-id", name, "--state"]);
         command.arg(pool.path().join(name)).current_dir(directory);
-        Self(command.spawn().expect("an agent"))
+        Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("an agent"))
     }
 }
 
@@ -304,10 +304,14 @@ async fn what_was_not_put_is_refused_by_name_and_what_is_put_has_to_be_right() {
 fn the_example_runs_as_it_stands() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
     let data = tempfile::tempdir().expect("a directory");
-    let mut command = std::process::Command::new(SPEEDUP);
+    let mut command = Command::new(SPEEDUP);
     command.args(["run", "examples/files.toml", "-r", "3", "--output", "json"]);
     let output = command.current_dir(root).env("XDG_STATE_HOME", data.path()).output().expect("the command");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON value");
     assert_eq!(report["head"]["state"], "complete", "{report}");
+    let checked =
+        Command::new(SPEEDUP).args(["plan", "check", "examples/files.toml"]).current_dir(root).output();
+    let shown = String::from_utf8(checked.expect("the command").stdout).expect("UTF-8");
+    assert!(shown.contains("text (content, "), "{shown}");
 }
