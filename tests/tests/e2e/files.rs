@@ -1,4 +1,5 @@
 //! Staged files, from the plan to the hosts: fetched, verified, kept within a bound; what is wrong never runs.
+#![expect(clippy::print_stderr, reason = "a test that cannot be made says so")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -245,6 +246,36 @@ fn a_shared_file_that_differs_on_a_host_is_refused_there() {
             "{words}"
         );
     }
+}
+
+#[test]
+fn a_host_whose_disk_is_full_says_so_and_serves_on() {
+    let allowed = Command::new("unshare").args(["-rm", "true"]).status();
+    if !allowed.is_ok_and(|status| status.success()) {
+        eprintln!("not tested: this machine lets nobody mount a small disk");
+        return;
+    }
+    let pool = Pool::without_agents(SPEEDUP);
+    let state = pool.path().join("small");
+    fs::create_dir_all(&state).expect("a directory");
+    let on_small_disk = "mount -t tmpfs -o size=6m tmpfs \"$STATE\" && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["-rm", "sh", "-c", on_small_disk, "sh", SPEEDUP, "agent", "start", "--no-selftest"]);
+    command.args(["--host-id", "small", "--boot-id", "small", "--coordinator", &pool.url(), "--state"]);
+    command.arg(&state).env("STATE", &state).stdout(Stdio::null()).stderr(Stdio::null());
+    let _agent = Standing(command.spawn().expect("an agent"));
+    pool.wait_for_hosts(1);
+    let large = vec![b'l'; 8 << 20];
+    write(&pool, &large);
+    let rows = done(&pool, &(plan("any", 1, &large) + "[limits]\nattempts = 1\n"));
+    assert!(
+        rows.iter().all(|row| {
+            row["loss"] == "not_executed" && row["loss_words"].contains("No space left on device")
+        }),
+        "{rows:?}"
+    );
+    write(&pool, b"little");
+    all_measured(&done(&pool, &plan("any", 1, b"little")), 2);
 }
 
 #[tokio::test]
