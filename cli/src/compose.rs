@@ -15,7 +15,7 @@ pub(crate) use speedup_agent::probe::{Hardware, Probed};
 pub(crate) use speedup_agent::{Options as AgentOptions, TimerTesting, selftest};
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis};
 use speedup_coordinator::StartError;
-pub(crate) use speedup_coordinator::{Coordinator, Network, Options as CoordinatorOptions};
+pub(crate) use speedup_coordinator::{Coordinator, Network, Options as CoordinatorOptions, raise_open_files};
 
 /// Any free port of this machine.
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);

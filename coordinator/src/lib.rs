@@ -6,13 +6,15 @@
 //! goes to the `indexer`, which keeps the `store` in step; the store can always be rebuilt from the journal.
 //!
 //! In reading order: `server` (what starts and stops), `recovery`, `timeline`, `owner` and `handle`,
-//! `committer`, `indexer`, `store`, `status`, `blobs` (the content of files), `door`.
+//! `committer`, `indexer`, `store`, `checkpoint`, `status`, `blobs` (the content of staged files), `door`, `open_files`.
 
 mod blobs;
+mod checkpoint;
 mod committer;
 mod door;
 mod handle;
 mod indexer;
+mod open_files;
 mod owner;
 mod recovery;
 mod server;
@@ -21,4 +23,5 @@ mod store;
 mod timeline;
 
 pub use handle::{Gone, Handle};
+pub use open_files::raise_open_files;
 pub use server::{Broken, Coordinator, Network, Options, StartError, start};

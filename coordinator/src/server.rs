@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use rustix::net::sockopt::set_tcp_user_timeout;
 use speedup_core::machine::Settings;
 use speedup_journal::{JournalId, WriteError};
@@ -18,10 +19,12 @@ use tonic::transport::server::TcpIncoming;
 use uuid::Uuid;
 
 use crate::blobs::{BlobError, Blobs};
+use crate::checkpoint::Checkpointer;
 use crate::committer::{Committer, WAITING_GROUPS};
 use crate::door::{AgentsDoor, ExperimentsDoor, FilesDoor, HostsDoor};
 use crate::handle::{Handle, Progress};
-use crate::indexer::{self, WAITING_BATCHES};
+use crate::indexer::{Indexer, WAITING_BATCHES};
+use crate::open_files::paced;
 use crate::owner::{Owner, Request, WAITING_REQUESTS};
 use crate::recovery::{Recovered, RecoveryError, recover};
 use crate::timeline::TimeLine;
@@ -156,7 +159,7 @@ pub async fn start(
     let bound = |source| StartError::Bind { address: bind, source };
     let listener = listen(bind).map_err(bound)?;
     let address = listener.local_addr().map_err(bound)?;
-    let (handle, failed, threads) = start_workers(recovered)?;
+    let (handle, failed, threads) = start_workers(recovered, settings)?;
     let routes = extend(address, doors(&handle, blobs).await?);
     let (stop, stopped) = oneshot::channel::<()>();
     let (time, interval, retries) = KEEPALIVE;
@@ -164,7 +167,8 @@ pub async fn start(
         .with_nodelay(Some(true))
         .with_keepalive(Some(time))
         .with_keepalive_interval(Some(interval))
-        .with_keepalive_retries(Some(retries));
+        .with_keepalive_retries(Some(retries))
+        .then(paced);
     let server = Server::builder().add_routes(routes).serve_with_incoming_shutdown(incoming, async {
         // An error means that the coordinator was dropped, which stops it as well.
         let _ = stopped.await;
@@ -241,8 +245,8 @@ async fn open_blobs(data: &Path, recovered: &Recovered) -> Result<Blobs, StartEr
 
 type Workers = (Handle, oneshot::Receiver<WriteError>, Vec<JoinHandle<()>>);
 
-fn start_workers(recovered: Recovered) -> Result<Workers, StartError> {
-    let Recovered { journal, machine, store } = recovered;
+fn start_workers(recovered: Recovered, settings: Settings) -> Result<Workers, StartError> {
+    let Recovered { journal, machine, store, unread } = recovered;
     let (requests, requested) = mpsc::channel(WAITING_REQUESTS);
     let (groups, to_commit) = mpsc::channel(WAITING_GROUPS);
     let (index, to_index) = std::sync::mpsc::sync_channel(WAITING_BATCHES);
@@ -252,11 +256,16 @@ fn start_workers(recovered: Recovered) -> Result<Workers, StartError> {
     let thread = |name: &str, work: Box<dyn FnOnce() + Send>| {
         std::thread::Builder::new().name(name.to_owned()).spawn(work).map_err(StartError::Thread)
     };
+    let closed = journal.closed_end();
+    let (checkpointer, to_checkpoint) = std::sync::mpsc::sync_channel(1);
+    let indexer = Indexer { store: store.clone(), indexed, checkpointer, closed };
+    let checkpointer =
+        Checkpointer { checkpoints: journal.checkpoints(), store: store.clone(), settings, unread };
     let committer = Committer { journal, durable, index, failed: fail, held: Vec::new() };
-    let to_store = store.clone();
     let threads = vec![
         thread("committer", Box::new(move || committer.run(to_commit)))?,
-        thread("indexer", Box::new(move || indexer::run(&to_store, &to_index, &indexed)))?,
+        thread("indexer", Box::new(move || indexer.run(&to_index)))?,
+        thread("checkpointer", Box::new(move || checkpointer.run(&to_checkpoint)))?,
     ];
     let time = TimeLine::after(machine.latest());
     tokio::spawn(Owner::new(machine, time, groups).run(requested));

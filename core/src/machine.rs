@@ -5,9 +5,10 @@
 //! run, an experiment is complete). The shell makes the events durable before it performs the effects.
 //!
 //! In reading order: [`command`](self) below, `queue` (which run is next for a host), `decide`, `follow_up`, `evolve`,
-//! `check` (every invariant, re-derived), `explain`.
+//! `check` (every invariant, re-derived), `checkpoint` (taken apart and put together again), `explain`.
 
 mod check;
+mod checkpoint;
 mod decide;
 mod evolve;
 mod explain;
@@ -15,10 +16,12 @@ mod follow_up;
 mod queue;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use thiserror::Error;
 
+pub use checkpoint::{ActivePiece, Misfit, Piece, RunPiece};
 pub use explain::{Explanation, WaitingFor};
 pub use queue::hosts_needed;
 
@@ -393,6 +396,12 @@ impl Machine {
     /// All hosts ever joined.
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
+    }
+
+    /// All hosts ever joined, by id, those after the given one.
+    pub fn hosts_after(&self, after: Option<&HostId>) -> impl Iterator<Item = &Host> {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        self.numbers.range((from, Bound::Unbounded)).map(|(_, number)| self.host_at(*number))
     }
 
     /// A host by its id.

@@ -7,6 +7,7 @@
 //! which they are delivered in any order, doubled or lost.
 
 mod apply;
+mod checkpoint;
 mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -75,6 +75,7 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
     let settings = Settings { host_grace };
     let network = if insecure_network { Network::Trusted } else { Network::Loopback };
     let options = CoordinatorOptions { data: data.clone(), bind, network, settings };
+    compose::raise_open_files();
     let coordinator = compose::coordinator(options).await?;
     let url = compose::url(coordinator.address());
     let access = match access::write(&access_file, url.clone()) {

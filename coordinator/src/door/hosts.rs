@@ -1,6 +1,7 @@
 //! The door to the pool of hosts.
 
 use speedup_core::host::{Host, Presence};
+use speedup_core::id::{HostId, IdError};
 use speedup_proto::v1;
 use speedup_proto::v1::hosts_server::Hosts;
 use tonic::{Request, Response, Status};
@@ -24,12 +25,16 @@ impl Hosts for HostsDoor {
     ) -> Result<Response<v1::ListHostsResponse>, Status> {
         let v1::ListHostsRequest { after, limit } = request.into_inner();
         let limit = if limit == 0 { PAGE } else { PAGE.min(limit as usize) };
+        let after: Option<HostId> = match after.as_str() {
+            "" => None,
+            after => {
+                Some(after.parse().map_err(|error: IdError| Status::invalid_argument(error.to_string()))?)
+            }
+        };
         let answer = self.handle.query(move |machine| {
-            let mut hosts: Vec<&Host> =
-                machine.hosts().iter().filter(|host| host.facts.host.as_str() > after.as_str()).collect();
-            hosts.sort_by(|a, b| a.facts.host.cmp(&b.facts.host));
-            let more = hosts.len() > limit;
-            v1::ListHostsResponse { hosts: hosts.into_iter().take(limit).map(status).collect(), more }
+            let mut hosts = machine.hosts_after(after.as_ref());
+            let page = hosts.by_ref().take(limit).map(status).collect();
+            v1::ListHostsResponse { hosts: page, more: hosts.next().is_some() }
         });
         let mut answer = answer.await?;
         let store = self.handle.current_store().await?.clone();

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::experiment::{Policy, Scope};
-use crate::id::RunIndex;
+use crate::id::{Attempt, RunIndex};
 use crate::plan::Plan;
 
 /// The waiting runs of one experiment.
@@ -73,6 +73,21 @@ impl Queue {
         queue
     }
 
+    /// The runs of a plan that wait, ascending, each with its next attempt: a run's first is one that was never given out.
+    pub(super) fn of_waiting(plan: &Plan, waiting: impl Iterator<Item = (RunIndex, Attempt)>) -> Self {
+        let mut queue = Self { lanes: vec![Lane::default(); lanes(plan)], heads: BTreeSet::new() };
+        for (run, attempt) in waiting {
+            let lane = &mut queue.lanes[lane_of(plan, run) as usize];
+            match attempt {
+                Attempt(0 | 1) => lane.first_time.push(run.0),
+                Attempt(_) => drop(lane.again.insert(run.0)),
+            }
+        }
+        queue.lanes.iter_mut().for_each(|lane| lane.first_time.reverse());
+        queue.find_heads();
+        queue
+    }
+
     /// The runs of a plan from `from` on, after all that wait.
     pub(super) fn append(&mut self, plan: &Plan, from: u32) {
         let mut appended: Vec<Vec<u32>> = vec![Vec::new(); self.lanes.len()];
@@ -83,6 +98,10 @@ impl Queue {
             runs.append(&mut lane.first_time);
             lane.first_time = runs;
         }
+        self.find_heads();
+    }
+
+    fn find_heads(&mut self) {
         self.heads = (0..).zip(&self.lanes).filter_map(|(key, lane)| Some((lane.head()?, key))).collect();
     }
 

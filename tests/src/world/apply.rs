@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::id::{AgentEpoch, ExperimentId};
-use speedup_core::machine::{Command, Effect, Machine, Refusal, Request, Speaker};
+use speedup_core::machine::{Command, Effect, Refusal, Request, Speaker};
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant};
 use speedup_core::record::{Failure, Outcome, Record};
 use speedup_core::time::Timestamp;
@@ -12,7 +12,8 @@ use speedup_core::work::WorkOrder;
 use uuid::Uuid;
 
 use super::{
-    Choice, Coordinator, Ending, Execution, Message, Packet, SimAgent, Wish, World, sim_agent, sim_host,
+    Choice, Coordinator, Ending, Execution, Message, Packet, SimAgent, Wish, World, checkpoint, sim_agent,
+    sim_host,
 };
 
 impl World {
@@ -330,8 +331,9 @@ impl World {
         if self.coordinator.is_some() {
             return;
         }
-        let mut machine = Machine::new(self.settings);
-        self.durable.iter().for_each(|event| machine.replay(event));
+        // By a checkpoint of some prefix, another one for each length.
+        let cut = 2_654_435_761 % (self.durable.len() + 1);
+        let machine = checkpoint::recovered(self.settings, &self.durable, cut);
         self.coordinator = Some(Coordinator {
             machine,
             unsynced: Vec::new(),

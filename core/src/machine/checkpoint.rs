@@ -1,0 +1,285 @@
+//! A machine taken apart and put together again, so that recovery need not replay what is over.
+//!
+//! A checkpoint is never a second truth: it stands for the events of a journal up to a position, and the machine put
+//! together from it equals the one that replayed them all. The pieces hold what cannot be derived; queues, tallies,
+//! deadlines and numbers are derived here as [`super::check`] derives them. Whether a connected host has asked is not kept:
+//! the journal does not keep it either.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::queue::Queue;
+use super::{Active, Machine, Phase, Settings};
+use crate::event::{Superseded, Tally};
+use crate::host::{Asking, Host, Presence};
+use crate::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use crate::plan::Plan;
+use crate::run::{HostNumber, RunState, Settlement};
+use crate::time::Timestamp;
+
+/// A piece of a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    /// How far time and leases are.
+    Progress {
+        /// The latest time an event carried.
+        latest: Timestamp,
+        /// The next lease that will be given.
+        next_lease: LeaseEpoch,
+    },
+    /// A host; in the order in which hosts first joined.
+    Host(Box<Host>),
+    /// An attempt that was given up and may still be reported.
+    Superseded(Superseded),
+    /// An active experiment; after all hosts.
+    Experiment(Box<ActivePiece>),
+}
+
+/// An active experiment, without what its plan and its runs' states say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActivePiece {
+    /// Which.
+    pub experiment: ExperimentId,
+    /// Every run of it.
+    pub plan: Arc<Plan>,
+    /// When it was submitted.
+    pub submitted: Timestamp,
+    /// By whom.
+    pub by: String,
+    /// What may happen to it.
+    pub phase: Phase,
+    /// The states of its runs, in their order: each with how many runs in a row have it.
+    pub runs: Vec<(RunPiece, u32)>,
+    /// Attempts lost, of whatever run.
+    pub lost_attempts: u32,
+    /// Hosts on which a run was tried before.
+    pub tried: BTreeMap<u32, Vec<HostNumber>>,
+    /// Runs abandoned since one was executed.
+    pub abandoned_in_a_row: u32,
+}
+
+/// The state of a run, without what the lease at its host says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunPiece {
+    /// It waits for a host.
+    Waiting(Attempt),
+    /// A host holds a lease on it.
+    Held,
+    /// It will not change any more.
+    Settled(Settlement),
+}
+
+/// Why pieces are no machine.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Misfit {
+    /// A host is there twice.
+    #[error("host {0} is there twice")]
+    HostTwice(String),
+    /// An experiment is there twice.
+    #[error("experiment {0} is there twice")]
+    ExperimentTwice(ExperimentId),
+    /// The states are not those of the plan's runs.
+    #[error("experiment {experiment} has {runs} runs and {states} states")]
+    Runs {
+        /// Which.
+        experiment: ExperimentId,
+        /// Runs of its plan.
+        runs: u32,
+        /// States there are.
+        states: u64,
+    },
+    /// A lease and its run do not say the same.
+    #[error("lease {0} and its run do not agree")]
+    Lease(LeaseEpoch),
+    /// A held run that no host holds.
+    #[error("nobody holds a run of experiment {0} that is held")]
+    HeldByNobody(ExperimentId),
+    /// A host that is not there was tried.
+    #[error("experiment {0} was tried on a host that is not there")]
+    UnknownHost(ExperimentId),
+    /// A host served an experiment that is not active.
+    #[error("a host served experiment {0}, which is not active")]
+    NotActive(ExperimentId),
+}
+
+impl Machine {
+    /// All that cannot be derived.
+    pub fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
+        // Taken apart by name, so that a field that is added is not forgotten here.
+        let Self {
+            settings: _,
+            latest,
+            experiments,
+            hosts,
+            numbers: _,
+            deadlines: _,
+            asking: _,
+            in_vain: _,
+            here: _,
+            superseded,
+            next_lease,
+        } = self;
+        let progress = Piece::Progress { latest: *latest, next_lease: LeaseEpoch(*next_lease) };
+        let hosts = hosts.iter().map(|host| Piece::Host(Box::new(without_asking(host))));
+        let superseded = superseded.values().cloned().map(Piece::Superseded);
+        let experiments =
+            experiments.iter().map(|(id, active)| Piece::Experiment(Box::new(active.piece(*id))));
+        std::iter::once(progress).chain(hosts).chain(superseded).chain(experiments)
+    }
+
+    /// Puts a machine together.
+    pub fn assemble(settings: Settings, pieces: impl IntoIterator<Item = Piece>) -> Result<Self, Misfit> {
+        let mut machine = Self::new(settings);
+        for piece in pieces {
+            machine.add(piece)?;
+        }
+        machine.hand_out_leases()?;
+        Ok(machine)
+    }
+
+    fn add(&mut self, piece: Piece) -> Result<(), Misfit> {
+        match piece {
+            Piece::Progress { latest, next_lease } => {
+                (self.latest, self.next_lease) = (latest, next_lease.0);
+            }
+            Piece::Host(host) => {
+                let number = HostNumber(self.hosts.len() as u32);
+                if self.numbers.insert(host.facts.host.clone(), number).is_some() {
+                    return Err(Misfit::HostTwice(host.facts.host.as_str().to_owned()));
+                }
+                self.here += u32::from(host.is_here());
+                host.deadline().map(|deadline| self.deadlines.insert((deadline, number)));
+                self.hosts.push(*host);
+            }
+            Piece::Superseded(superseded) => {
+                self.superseded.insert(superseded.lease, superseded);
+            }
+            Piece::Experiment(piece) => {
+                let experiment = piece.experiment;
+                let unknown = |host: &HostNumber| host.0 as usize >= self.hosts.len();
+                if piece.tried.values().flatten().any(unknown) {
+                    return Err(Misfit::UnknownHost(experiment));
+                }
+                let active = Active::of(*piece)?;
+                if self.experiments.insert(experiment, active).is_some() {
+                    return Err(Misfit::ExperimentTwice(experiment));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the runs that are held the leases of the hosts that hold them.
+    fn hand_out_leases(&mut self) -> Result<(), Misfit> {
+        for (number, host) in (0..).map(HostNumber).zip(&self.hosts) {
+            if let Some(unknown) = host.used.keys().find(|id| !self.experiments.contains_key(id)) {
+                return Err(Misfit::NotActive(*unknown));
+            }
+            let Some(lease) = &host.lease else { continue };
+            let epoch = lease.epoch;
+            let active = self.experiments.get_mut(&lease.experiment).ok_or(Misfit::Lease(epoch))?;
+            let state = active.states.get_mut(lease.run.0 as usize).ok_or(Misfit::Lease(epoch))?;
+            if *state != HELD || epoch.0 >= self.next_lease {
+                return Err(Misfit::Lease(epoch));
+            }
+            (*state, active.tally) = match lease.started {
+                None => {
+                    let tally = Tally { leased: active.tally.leased + 1, ..active.tally };
+                    (RunState::Leased { lease: epoch, host: number }, tally)
+                }
+                Some(_) => {
+                    let tally = Tally { running: active.tally.running + 1, ..active.tally };
+                    (RunState::Running { lease: epoch, host: number }, tally)
+                }
+            };
+        }
+        let incomplete = |active: &Active| active.tally.runs() as usize != active.states.len();
+        match self.experiments.iter().find(|(_, active)| incomplete(active)) {
+            Some((id, _)) => Err(Misfit::HeldByNobody(*id)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Stands for a held run until its lease is found; no lease has this number while one is put together.
+const HELD: RunState = RunState::Leased { lease: LeaseEpoch(u64::MAX), host: HostNumber(u32::MAX) };
+
+fn without_asking(host: &Host) -> Host {
+    let presence = match host.presence {
+        Presence::Here { asking: _ } => Presence::Here { asking: Asking::No },
+        away @ Presence::Away { .. } => away,
+    };
+    Host { presence, ..host.clone() }
+}
+
+impl Active {
+    fn piece(&self, experiment: ExperimentId) -> ActivePiece {
+        let Self { plan, submitted, by, phase, states, queue: _, tally, tried, abandoned_in_a_row } = self;
+        let mut runs: Vec<(RunPiece, u32)> = Vec::new();
+        for state in states {
+            let piece = match *state {
+                RunState::Waiting { attempt } => RunPiece::Waiting(attempt),
+                RunState::Leased { .. } | RunState::Running { .. } => RunPiece::Held,
+                RunState::Settled(settlement) => RunPiece::Settled(settlement),
+            };
+            match runs.last_mut() {
+                Some((last, count)) if *last == piece => *count += 1,
+                Some(_) | None => runs.push((piece, 1)),
+            }
+        }
+        ActivePiece {
+            experiment,
+            plan: plan.clone(),
+            submitted: *submitted,
+            by: by.clone(),
+            phase: phase.clone(),
+            runs,
+            lost_attempts: tally.lost_attempts,
+            tried: tried.clone(),
+            abandoned_in_a_row: *abandoned_in_a_row,
+        }
+    }
+
+    /// The experiment, its held runs still without their leases and not in the tally.
+    fn of(piece: ActivePiece) -> Result<Self, Misfit> {
+        let ActivePiece {
+            experiment,
+            plan,
+            submitted,
+            by,
+            phase,
+            runs,
+            lost_attempts,
+            tried,
+            abandoned_in_a_row,
+        } = piece;
+        let number = runs.iter().map(|(_, count)| u64::from(*count)).sum();
+        if number != u64::from(plan.runs()) {
+            return Err(Misfit::Runs { experiment, runs: plan.runs(), states: number });
+        }
+        let mut states = Vec::with_capacity(plan.runs() as usize);
+        let mut tally = Tally { lost_attempts, ..Tally::default() };
+        for (piece, count) in runs {
+            let state = match piece {
+                RunPiece::Waiting(attempt) => {
+                    tally.waiting += count;
+                    RunState::Waiting { attempt }
+                }
+                RunPiece::Held => HELD,
+                RunPiece::Settled(settlement) => {
+                    *tally.of(settlement) += count;
+                    RunState::Settled(settlement)
+                }
+            };
+            states.extend(std::iter::repeat_n(state, count as usize));
+        }
+        let waiting = (0..).map(RunIndex).zip(&states).filter_map(|(run, state)| match *state {
+            RunState::Waiting { attempt } => Some((run, attempt)),
+            RunState::Leased { .. } | RunState::Running { .. } | RunState::Settled(_) => None,
+        });
+        let queue = Queue::of_waiting(&plan, waiting);
+        Ok(Self { plan, submitted, by, phase, states, queue, tally, tried, abandoned_in_a_row })
+    }
+}
