@@ -16,7 +16,7 @@ use super::warning::Warnings;
 use super::{Mixtures, Phase, Standing, Study, lacking, proportion};
 use crate::{ConfidenceLevel, FisherExact, Sample, Selection, SuiteMember, Weights};
 use rayon::prelude::*;
-use speedup_core::experiment::{self, Experiment};
+use speedup_core::experiment::{self, Experiment, Rule};
 use speedup_core::metric::Metric;
 use speedup_core::time::Timestamp;
 use std::collections::BTreeMap;
@@ -41,6 +41,12 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) 
     let independence = IndependenceReport::new(experiment.independence, &study.cells, versions);
     let mut warnings = Warnings::default();
     warn_of_the_whole(&head, &independence, &mut warnings);
+    match experiment.rule {
+        Rule::Fixed => warn_of_the_extension(&head, &mut warnings),
+        rule @ (Rule::Pilot { .. } | Rule::Sequential { .. } | Rule::Budget { .. }) => {
+            super::rule::warn(rule, &head, &mut warnings);
+        }
+    }
     warn_of_losses(&sampled, &totals, head.may_be_extended(), &mut warnings);
     warn_of_survivors(&sampled, &mut warnings);
     warn_of_conditions(&sampled, experiment, level, &mut warnings);
@@ -67,6 +73,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) 
         diagnostics,
         metrics: others.map(|metric| MetricReport::new(*metric, rows())).chain(own).collect(),
         mishaps: totals,
+        rule: super::rule::report(study, level),
         warnings: warnings.into_list(),
         method: MethodReport::new(experiment, level, from_plan, benchmarks.len() as u64),
         benchmarks,
@@ -276,7 +283,7 @@ fn head(study: &Study, level: ConfidenceLevel) -> Head {
         phase: phase.to_owned(),
         planned_runs,
         runs_per_cell: planned_runs / u64::from(study.plan.cells()).max(1),
-        planned_runs_per_cell: Some(u64::from(experiment.runs)),
+        planned_runs_per_cell: Some(experiment.runs_of_a_cell()),
         measured_runs,
         tally: *tally,
     }
@@ -302,7 +309,6 @@ fn totals(study: &Study) -> MishapTotals {
 
 fn warn_of_the_whole(head: &Head, independence: &IndependenceReport, warnings: &mut Warnings) {
     warn_of_the_state(head, warnings);
-    warn_of_the_extension(head, warnings);
     let (code, sentence) = match independence.kind {
         IndependenceKind::NoRuns | IndependenceKind::Provided => return,
         IndependenceKind::WithinCells => (
