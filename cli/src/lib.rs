@@ -29,6 +29,7 @@ mod exit;
 mod export;
 mod failed_runs;
 mod failure;
+mod feasibility;
 mod follow;
 mod fraction;
 mod interrupt;

@@ -12,6 +12,7 @@ mod decide;
 mod evolve;
 mod explain;
 mod follow_up;
+mod pool;
 mod queue;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -45,6 +45,14 @@ impl Hosts for HostsDoor {
         });
         filled.await.map(Response::new)
     }
+
+    async fn summary(
+        &self,
+        _request: Request<v1::HostsSummaryRequest>,
+    ) -> Result<Response<v1::HostsSummary>, Status> {
+        let pool = self.handle.query(speedup_core::machine::Machine::pool).await?;
+        Ok(Response::new((&pool).into()))
+    }
 }
 
 fn status(host: &Host) -> v1::HostStatus {

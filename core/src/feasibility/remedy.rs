@@ -47,7 +47,7 @@ impl Remedy {
     /// What the user can do, as the plan and the command say it.
     pub fn words(&self) -> String {
         match self {
-            Self::FewerRuns { runs } => format!("at most {runs} runs of each benchmark in each version"),
+            Self::FewerRuns { runs } => format!("runs = {runs} in [repetitions]"),
             Self::FewerVisits { hosts } => format!("hosts = {hosts} in [repetitions]"),
             Self::Rebooted { hosts } => {
                 format!("policy = \"rebooted\" in [independence], as {hosts} of the hosts can boot anew")

@@ -131,7 +131,11 @@ proptest! {
                 let other = tried(&plan, remedy);
                 let pool = match remedy {
                     Remedy::WaitForHosts { more } => grown(&pool, plan.experiment.independence.hosts, *more),
-                    _ => pool.clone(),
+                    Remedy::FewerRuns { .. }
+                    | Remedy::FewerVisits { .. }
+                    | Remedy::Rebooted { .. }
+                    | Remedy::ScopeBenchmark { .. }
+                    | Remedy::Classes { .. } => pool.clone(),
                 };
                 prop_assert!(assessed(&other, &pool).1.fits, "{remedy:?}");
             }
