@@ -4,15 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fingerprint::{Fingerprint, HardwareId};
 use crate::id::{AgentEpoch, AgentId, AllocationId, BootId, ExperimentId, HostId, RunIndex};
 use crate::lease::Lease;
 use crate::time::Timestamp;
 use crate::timer::TimerTest;
-
-/// Most facts a host may state, and their lengths: a fingerprint has a few dozen.
-pub const MAX_FACTS: usize = 256;
-/// Longest name or value of a fact.
-pub const MAX_FACT_BYTES: usize = 4_096;
 
 /// What an agent says of its host when it joins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,10 +19,32 @@ pub struct HostFacts {
     pub boot: BootId,
     /// Which allocation of it, where an engine gives it out.
     pub allocation: Option<AllocationId>,
-    /// The fingerprint: stable facts by name.
-    pub fingerprint: BTreeMap<String, String>,
+    /// The stable facts that make it identical to another or not.
+    pub fingerprint: Fingerprint,
     /// What its timer was found to be worth; none where that was not tested.
     pub timer: Option<TimerTest>,
+    /// Which hardware it is; none where nothing tells that.
+    pub hardware: Option<HardwareId>,
+    /// Whether its owner named it: then `host` is not the system's own id, and one machine may have several.
+    pub named_by_owner: bool,
+    /// Whether its owner has given a command that makes it boot anew.
+    pub can_reboot: bool,
+}
+
+impl HostFacts {
+    /// Nothing but its names.
+    pub fn bare(host: HostId, boot: BootId) -> Self {
+        Self {
+            host,
+            boot,
+            allocation: None,
+            fingerprint: Fingerprint::default(),
+            timer: None,
+            hardware: None,
+            named_by_owner: false,
+            can_reboot: false,
+        }
+    }
 }
 
 /// One host, as the coordinator's machine keeps it.

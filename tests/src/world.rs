@@ -336,13 +336,7 @@ impl Weights {
 /// A host of the simulation.
 fn sim_host(number: usize) -> HostFacts {
     let id = |text: String| text.parse().expect("ids of the simulation are ids");
-    HostFacts {
-        host: id(format!("host-{number}")),
-        boot: format!("boot-{number}").parse().expect("a boot id"),
-        allocation: None,
-        fingerprint: BTreeMap::new(),
-        timer: None,
-    }
+    HostFacts::bare(id(format!("host-{number}")), format!("boot-{number}").parse().expect("a boot id"))
 }
 
 fn sim_agent(number: usize) -> AgentId {

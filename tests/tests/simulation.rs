@@ -214,7 +214,7 @@ fn events_that_do_not_fit_change_nothing() {
     let mut machine = Machine::new(Settings::default());
     let (host, epoch): (HostId, _) = ("host".parse().expect("an id"), AgentEpoch(1));
     let boot = "boot".parse().expect("an id");
-    let facts = HostFacts { host: host.clone(), boot, allocation: None, fingerprint: [].into(), timer: None };
+    let facts = HostFacts::bare(host.clone(), boot);
     let plan =
         Arc::new(Plan::draw(experiment(&mut Seed(1).child("unfit"), Policy::Any, Scope::Benchmark, 1)));
     let (id, by) = (ExperimentId(uuid::Uuid::from_u128(1)), "user".to_owned());

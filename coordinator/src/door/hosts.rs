@@ -39,6 +39,8 @@ impl Hosts for HostsDoor {
                 let Some(facts) = &mut host.facts else { continue };
                 if let Some(stored) = store.host(&facts.host)? {
                     facts.fingerprint = stored.fingerprint;
+                    facts.unreadable = stored.unreadable;
+                    facts.absent = stored.absent;
                 }
             }
             Ok(answer)

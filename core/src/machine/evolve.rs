@@ -8,6 +8,7 @@ use super::queue::{Queue, lane_of};
 use super::{Active, Machine, Phase};
 use crate::event::{Change, Event, Superseded, Tally};
 use crate::experiment::Policy;
+use crate::fingerprint::Fingerprint;
 use crate::host::{Asking, Host, HostFacts, Presence};
 use crate::id::{AgentEpoch, AgentId, Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
 use crate::lease::Lease;
@@ -121,7 +122,7 @@ impl Machine {
 
     /// The fingerprint stays with the store: nothing is decided by it here, and a large pool's would fill the memory.
     fn host_joined(&mut self, facts: &HostFacts, agent: AgentId, epoch: AgentEpoch) {
-        let facts = HostFacts { fingerprint: BTreeMap::new(), ..facts.clone() };
+        let facts = HostFacts { fingerprint: Fingerprint::default(), ..facts.clone() };
         let here = Presence::Here { asking: Asking::No };
         if let Some(number) = self.numbers.get(&facts.host).copied() {
             let host = &mut self.hosts[number.0 as usize];

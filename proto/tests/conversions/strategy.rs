@@ -13,6 +13,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use speedup_core::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded, Tally};
+use speedup_core::fingerprint::{Fact, Fingerprint, HardwareId};
 use speedup_core::host::HostFacts;
 use speedup_core::id::*;
 use speedup_core::lease::{Evidence, Lease};
@@ -70,16 +71,21 @@ fn run() -> impl Strategy<Value = (RunIndex, Attempt)> {
 }
 
 fn facts() -> BoxedStrategy<HostFacts> {
-    let parts = (id(), id(), option::of(id()), texts(), option::of(timer_test()));
+    let names = (id(), id(), option::of(id()), any::<bool>());
+    let hardware = option::of(text().prop_map(|serial| HardwareId::of([("serial", serial.as_str())])));
+    let parts = (names, fingerprint(), option::of(timer_test()), hardware, any::<bool>());
     parts
-        .prop_map(|(host, boot, allocation, fingerprint, timer)| HostFacts {
-            host,
-            boot,
-            allocation,
-            fingerprint,
-            timer,
+        .prop_map(|((host, boot, allocation, named_by_owner), fingerprint, timer, hardware, can_reboot)| {
+            let hardware = hardware.flatten();
+            HostFacts { host, boot, allocation, fingerprint, timer, hardware, named_by_owner, can_reboot }
         })
         .boxed()
+}
+
+fn fingerprint() -> impl Strategy<Value = Fingerprint> {
+    let fact =
+        prop_oneof![text().prop_map(Fact::Value), Just(Fact::Absent), text().prop_map(Fact::Unreadable),];
+    btree_map(text(), fact, 0..4).prop_map(|facts| Fingerprint::new(facts).expect("few and short facts"))
 }
 
 fn timer_error() -> impl Strategy<Value = TimerError> {
