@@ -257,6 +257,7 @@ fn head(study: &Study, level: ConfidenceLevel) -> Head {
     let (finished, phase) = match phase {
         Phase::Running => (None, "running"),
         Phase::Paused { .. } => (None, "paused"),
+        Phase::Deciding => (None, "deciding"),
         Phase::Cancelling => (None, "cancelling"),
         Phase::Finished { at, cancelled: true } => (Some(*at), "cancelled"),
         Phase::Finished { at, cancelled: false } => (Some(*at), "finished"),

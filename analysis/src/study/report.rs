@@ -72,7 +72,7 @@ pub struct Head {
     pub finished: Option<String>,
     /// Whether all its runs are settled as planned.
     pub state: State,
-    /// `running`, `paused`, `cancelling`, `cancelled` or `finished`.
+    /// `running`, `paused`, `deciding`, `cancelling`, `cancelled` or `finished`.
     pub phase: String,
     /// The runs that the plan has.
     pub planned_runs: u64,
@@ -90,7 +90,7 @@ pub struct Head {
 impl Head {
     /// Whether the coordinator would still append runs to the plan.
     pub(super) fn may_be_extended(&self) -> bool {
-        matches!(self.phase.as_str(), "running" | "paused")
+        matches!(self.phase.as_str(), "running" | "paused" | "deciding")
     }
 }
 

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use speedup_core::fingerprint::{Fact, Fingerprint, FingerprintError, MAX_FACT_BYTES, MAX_FACTS};
-use speedup_core::host::{Host, HostFacts, Presence};
+use speedup_core::fingerprint::{Difference, Fact, Fingerprint, FingerprintError, MAX_FACT_BYTES, MAX_FACTS};
+use speedup_core::host::{Host, HostFacts, Presence, Standing};
+use speedup_core::machine::MAX_DRIFTED;
 
-use super::field::{at_most, id, optional, optional_id};
+use super::field::{at_most, chosen, id, no_longer, optional, optional_id, required};
 use super::id::id_bytes;
 use super::malformed::{Malformed, Why};
 use crate::v1;
+use v1::fact::{Absent, Fact as WireFact};
+use v1::host_status::{Draining, Quarantined, Serving, Standing as WireStanding};
 
 impl From<&HostFacts> for v1::HostFacts {
     fn from(facts: &HostFacts) -> Self {
@@ -78,6 +81,73 @@ fn fingerprint(
     })
 }
 
+/// The names of facts in which hosts differ.
+pub(super) fn fact_names(names: Vec<String>, field: &str) -> Result<Vec<String>, Malformed> {
+    at_most(names.len(), MAX_DRIFTED, field)?;
+    names.iter().try_for_each(|name| no_longer(name.len(), MAX_FACT_BYTES, field))?;
+    Ok(names)
+}
+
+impl From<&Fact> for v1::Fact {
+    fn from(fact: &Fact) -> Self {
+        let fact = match fact {
+            Fact::Value(value) => WireFact::Value(value.clone()),
+            Fact::Unreadable(why) => WireFact::Unreadable(why.clone()),
+            Fact::Absent => WireFact::Absent(Absent {}),
+        };
+        Self { fact: Some(fact) }
+    }
+}
+
+impl TryFrom<v1::Fact> for Fact {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Fact) -> Result<Self, Malformed> {
+        Ok(match chosen(wire.fact, "fact")? {
+            WireFact::Value(value) => Self::Value(value),
+            WireFact::Unreadable(why) => Self::Unreadable(why),
+            WireFact::Absent(Absent {}) => Self::Absent,
+        })
+    }
+}
+
+impl From<&Difference> for v1::FactDifference {
+    fn from(Difference { fact, here, there }: &Difference) -> Self {
+        Self { fact: fact.clone(), here: Some(here.into()), there: Some(there.into()) }
+    }
+}
+
+impl TryFrom<v1::FactDifference> for Difference {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::FactDifference) -> Result<Self, Malformed> {
+        let (here, there) = (required(wire.here, "here")?, required(wire.there, "there")?);
+        Ok(Self { fact: wire.fact, here, there })
+    }
+}
+
+impl From<&Standing> for WireStanding {
+    fn from(standing: &Standing) -> Self {
+        match standing {
+            Standing::Serving => Self::Serving(Serving {}),
+            Standing::Draining { by } => Self::Draining(Draining { by: by.clone() }),
+            Standing::Quarantined { by, reason } => {
+                Self::Quarantined(Quarantined { by: by.clone(), reason: reason.clone() })
+            }
+        }
+    }
+}
+
+impl From<WireStanding> for Standing {
+    fn from(wire: WireStanding) -> Self {
+        match wire {
+            WireStanding::Serving(Serving {}) => Self::Serving,
+            WireStanding::Draining(Draining { by }) => Self::Draining { by },
+            WireStanding::Quarantined(Quarantined { by, reason }) => Self::Quarantined { by, reason },
+        }
+    }
+}
+
 /// Out only: what the machine keeps of a host beside it is nobody else's.
 impl From<&Host> for v1::HostStatus {
     fn from(host: &Host) -> Self {
@@ -93,6 +163,10 @@ impl From<&Host> for v1::HostStatus {
             away_since_ns,
             lease: host.lease.as_ref().map(Into::into),
             served: host.served,
+            class: host.class.to_string(),
+            standing: Some((&host.standing).into()),
+            rebooting_until_ns: host.reboot.map(|reboot| reboot.give_up.0),
+            drifted: host.drifted.clone(),
         }
     }
 }
