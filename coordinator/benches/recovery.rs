@@ -12,7 +12,7 @@ use std::process::Command as Process;
 use std::sync::Arc;
 use std::time::Instant;
 
-use speedup_coordinator::{Options, start};
+use speedup_coordinator::{Network, Options, start};
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, ExperimentId};
 use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
@@ -48,8 +48,12 @@ fn main() -> Result<(), Failure> {
 fn recover(data: &Path) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let begin = Instant::now();
-    let options =
-        Options { data: data.to_owned(), bind: ([127, 0, 0, 1], 0).into(), settings: Settings::default() };
+    let options = Options {
+        data: data.to_owned(),
+        bind: ([127, 0, 0, 1], 0).into(),
+        network: Network::Loopback,
+        settings: Settings::default(),
+    };
     let coordinator = runtime.block_on(start(options, |_, routes| routes))?;
     let seconds = begin.elapsed().as_secs_f64();
     let status = std::fs::read_to_string("/proc/self/status")?;

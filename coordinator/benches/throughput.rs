@@ -10,7 +10,7 @@ mod workload;
 use std::path::Path;
 use std::time::Instant;
 
-use speedup_coordinator::{Coordinator, Options, start};
+use speedup_coordinator::{Coordinator, Network, Options, start};
 use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId};
@@ -47,7 +47,8 @@ fn main() -> Result<(), Failure> {
 
 async fn open(data: &Path) -> Result<Coordinator, Failure> {
     let bind = ([127, 0, 0, 1], 0).into();
-    let options = Options { data: data.to_owned(), bind, settings: Settings::default() };
+    let options =
+        Options { data: data.to_owned(), bind, network: Network::Loopback, settings: Settings::default() };
     Ok(start(options, |_, routes| routes).await?)
 }
 

@@ -20,4 +20,4 @@ mod store;
 mod timeline;
 
 pub use handle::{Gone, Handle};
-pub use server::{Broken, Coordinator, Options, StartError, start};
+pub use server::{Broken, Coordinator, Network, Options, StartError, start};

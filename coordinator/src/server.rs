@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rustix::net::sockopt::set_tcp_user_timeout;
 use speedup_core::machine::Settings;
 use speedup_journal::{JournalId, WriteError};
 use speedup_proto::{limits, v1};
@@ -28,6 +29,11 @@ use crate::timeline::TimeLine;
 /// a host that is gone is noticed after half a minute, without a message that would wake its agent.
 const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(10), Duration::from_secs(5), 4);
 
+/// How long what was sent may stay without an acknowledgement until the connection counts as broken. While the kernel waits
+/// for one it asks nothing, and by itself it waits for a quarter of an hour: a grant to a host that has just lost its
+/// power would stay there as long. As long as the questions take.
+const UNACKNOWLEDGED_MS: u32 = 30_000;
+
 /// Connections that may wait to be accepted: after a restart all agents connect at once.
 const WAITING_CONNECTIONS: u32 = 16_384;
 
@@ -38,8 +44,19 @@ pub struct Options {
     pub data: PathBuf,
     /// Where the doors are; port 0 takes a free one.
     pub bind: SocketAddr,
+    /// Who may reach them.
+    pub network: Network,
     /// How the machine behaves where plans are silent.
     pub settings: Settings,
+}
+
+/// Who may reach the doors, which have neither TLS nor passwords: whoever does may have programs executed on every host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// This machine alone.
+    Loopback,
+    /// Every machine that has a way to the address; the user says that all of them are trusted.
+    Trusted,
 }
 
 /// Why a coordinator does not start.
@@ -76,9 +93,10 @@ impl StartError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NotLoopback(_) => {
-                Some("bind 127.0.0.1 or [::1], and reach it from elsewhere through an ssh tunnel")
-            }
+            Self::NotLoopback(_) => Some(
+                "bind 127.0.0.1 or [::1], and reach it from elsewhere through an ssh tunnel; in a network where you \
+                     trust every machine and every user, --insecure-network does without",
+            ),
             Self::Bind { .. } => Some("another program may listen there; choose another port with --bind"),
             Self::Recovery { source, .. } => source.hint(),
             Self::Thread(_) | Self::Reflection(_) => None,
@@ -113,10 +131,16 @@ pub async fn start(
     options: Options,
     extend: impl FnOnce(SocketAddr, Routes) -> Routes,
 ) -> Result<Coordinator, StartError> {
-    if !options.bind.ip().is_loopback() {
-        return Err(StartError::NotLoopback(options.bind));
+    let Options { data, bind, network, settings } = options;
+    if !bind.ip().is_loopback() {
+        if network == Network::Loopback {
+            return Err(StartError::NotLoopback(bind));
+        }
+        tracing::warn!(
+            "whoever reaches {bind} may have programs executed on every host: nothing there is encrypted and nobody is \
+             asked who they are"
+        );
     }
-    let Options { data, bind, settings } = options;
     let recovered = recover_apart(&data, settings).await?;
     let bound = |source| StartError::Bind { address: bind, source };
     let listener = listen(bind).map_err(bound)?;
@@ -178,6 +202,8 @@ fn listen(bind: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if bind.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // A coordinator that was killed is started again on its port at once.
     socket.set_reuseaddr(true)?;
+    // Connections have it from the socket that accepts them.
+    set_tcp_user_timeout(&socket, UNACKNOWLEDGED_MS)?;
     socket.bind(bind)?;
     socket.listen(WAITING_CONNECTIONS)
 }
@@ -239,4 +265,28 @@ async fn doors(handle: &Handle) -> Result<Routes, StartError> {
     routes.add_service(health_service).add_service(reflection);
     routes.add_service(experiments).add_service(hosts).add_service(agents);
     Ok(routes.routes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn started(network: Network) -> Result<Coordinator, StartError> {
+        let data = tempfile::tempdir().expect("a directory");
+        let options = Options {
+            data: data.path().to_owned(),
+            bind: ([0, 0, 0, 0], 0).into(),
+            network,
+            settings: Settings::default(),
+        };
+        start(options, |_, routes| routes).await
+    }
+
+    #[tokio::test]
+    async fn others_reach_it_only_where_the_user_says_so() {
+        let refused = started(Network::Loopback).await.expect_err("a refusal");
+        assert!(matches!(refused, StartError::NotLoopback(_)), "{refused}");
+        assert!(refused.hint().is_some_and(|hint| hint.contains("--insecure-network")));
+        started(Network::Trusted).await.expect("a coordinator").stop().await;
+    }
 }

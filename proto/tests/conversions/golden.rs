@@ -32,6 +32,8 @@ const JOURNAL_V1_ENVIRONMENT: &str = include_str!("../golden/journal_v1_environm
 const JOURNAL_V1_METRICS: &str = include_str!("../golden/journal_v1_metrics.txt");
 /// What facts that are absent or cannot be read, the hardware and the owner's word added to version 1.
 const JOURNAL_V1_IDENTITY: &str = include_str!("../golden/journal_v1_identity.txt");
+/// What lengths of directories, hosts that rest and canaries added to version 1.
+const JOURNAL_V1_REST: &str = include_str!("../golden/journal_v1_rest.txt");
 const OUTBOX_V1: &str = include_str!("../golden/outbox_v1.txt");
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001));
@@ -95,6 +97,11 @@ fn journal_version_1_with_environments() {
     let read =
         JOURNAL_V1_ENVIRONMENT.lines().map(|line| journal_payload::decode(1, &bytes_of(line)).unwrap());
     assert_eq!(read.collect::<Vec<_>>(), environment::events());
+}
+
+#[test]
+fn journal_version_1_with_rest_and_canaries() {
+    is_kept(JOURNAL_V1_REST, &environment::later_events());
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod bench;
 mod crash;
 mod environment;
 mod fault;
+mod freshness;
 mod journey;
 mod metrics;
 mod misbehaviour;
