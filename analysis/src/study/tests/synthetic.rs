@@ -357,6 +357,10 @@ impl Synthetic {
             served_in_scope: served,
             served_in_all: u64::from(served),
             previous: None,
+            idle: None,
+            boot_before: None,
+            allocation_before: None,
+            class: None,
         };
         let lease = Lease {
             epoch: LeaseEpoch(u64::from(run) + 1),

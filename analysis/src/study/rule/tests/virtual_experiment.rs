@@ -142,6 +142,10 @@ impl Virtual {
             served_in_scope: 0,
             served_in_all: 0,
             previous: None,
+            idle: None,
+            boot_before: None,
+            allocation_before: None,
+            class: None,
         };
         let lease = Lease {
             epoch: LeaseEpoch(u64::from(run) + 1),
