@@ -136,6 +136,11 @@ impl VarianceComponents {
         Self { mean: effects.mean(), variances }
     }
 
+    /// σ²ᵢ of each level, the lowest first.
+    pub fn variances(&self) -> &[f64] {
+        &self.variances
+    }
+
     /// The variance of the mean with these `repetitions` of each level (eq. 10).
     pub(crate) fn variance_of_mean(&self, repetitions: &[u64]) -> f64 {
         let mut product = 1.0;

@@ -13,6 +13,7 @@
 //!   is worth;
 //! * [`MultiplicityReport`], [`DiagnosticsSummary`], [`HostEffectReport`], [`AdviceReport`], [`MixtureReport`]: the
 //!   verdicts in the light of their number, of the order of the runs and of the hosts, and what to plan next;
+//! * [`RuleReport`]: what the plan's rule of repetition asks for, and what it concludes;
 //! * [`count`]: numbers as sentences show them.
 
 mod advice;
@@ -37,6 +38,7 @@ mod multiplicity;
 mod proportion;
 pub(crate) mod protocol;
 mod report;
+mod rule;
 mod sampled;
 mod standing;
 mod suite;
@@ -65,6 +67,8 @@ pub use self::multiplicity::{AdjustedReport, MultiplicityReport, OneSidedReport}
 pub use self::proportion::{ProportionReport, RequiredReport};
 pub use self::protocol::{Answer, AssumptionReport, IntervalReport, ProtocolReport, TestReport};
 pub use self::report::{MishapTotals, Report, SCHEMA_VERSION};
+use self::rule::Costs;
+pub use self::rule::{Further, LookReport, RuleReport, RuleRow, RuleState};
 pub use self::standing::{Phase, Standing};
 pub use self::suite::{OverallReport, SpeedupMeansReport, SuiteReport, VerdictCounts};
 pub use self::verdict::{Direction, Protocol, Reason, Verdict};
@@ -89,6 +93,8 @@ pub struct Study {
     /// Whether a run was reported, by its index.
     reported: Vec<bool>,
     beyond_plan: u64,
+    /// What the attempts took of the hosts.
+    costs: Costs,
 }
 
 /// What a report is asked for.
@@ -144,7 +150,15 @@ impl Study {
     pub fn new(plan: Plan, standing: Standing) -> Self {
         let cells = vec![CellRecords::default(); plan.cells() as usize];
         let reported = vec![false; plan.runs() as usize];
-        Self { plan, standing, cells, hosts: BTreeMap::new(), reported, beyond_plan: 0 }
+        Self {
+            plan,
+            standing,
+            cells,
+            hosts: BTreeMap::new(),
+            reported,
+            beyond_plan: 0,
+            costs: Costs::default(),
+        }
     }
 
     /// Takes an attempt that ended. An attempt of a run that the plan did not have yet is counted only.
@@ -166,6 +180,7 @@ impl Study {
         if attempt.cell != expected {
             return Err(AttemptError::Cell { run, found: attempt.cell, expected });
         }
+        self.costs.add(attempt, self.plan.experiment.rule);
         let cell = &mut self.cells[expected as usize];
         match &attempt.end {
             AttemptEnd::Lost { reason, after, late } => {
@@ -212,5 +227,19 @@ impl Study {
         let planned = self.plan.experiment.analysis.confidence;
         let level = options.confidence.map_or_else(|| ConfidenceLevel::new(planned), Ok)?;
         Ok(assembly::report(self, level, options.mixtures))
+    }
+
+    /// What the plan's rule of repetition says of the runs that are settled; none where the plan gives their number.
+    ///
+    /// # Errors
+    /// [`LevelError`] when the plan's level is none.
+    pub fn rule(&self) -> Result<Option<RuleReport>, LevelError> {
+        let level = ConfidenceLevel::new(self.plan.experiment.analysis.confidence)?;
+        Ok(rule::report(self, level))
+    }
+
+    /// The plan under study.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
     }
 }

@@ -88,7 +88,8 @@ impl TwoStage {
     pub fn of_mean(pilot: &Sample, half_width: f64, level: ConfidenceLevel) -> Result<Self, TwoStageError> {
         let variance = pilot.variance().ok_or(TwoStageError::SmallPilot { runs: pilot.len() })?;
         check_spread(&[pilot], variance)?;
-        Self::new(Estimated::Mean, pilot.len(), variance.sqrt(), half_width, level)
+        let df = (pilot.len() - 1) as f64;
+        Self::new(Estimated::Mean, pilot.len(), (variance.sqrt(), df), half_width, level)
     }
 
     /// The mean of the first less that of the second, to within `half_width`; the pilots have one size, and the
@@ -106,25 +107,42 @@ impl TwoStage {
         if first.len() != second.len() {
             return Err(TwoStageError::UnequalPilots { n: first.len(), m: second.len() });
         }
+        Self::of_difference_with_losses(first, second, half_width, level)
+    }
+
+    /// As [`TwoStage::of_difference`], where lost runs may have left pilots of different sizes: the variance is pooled
+    /// by the degrees of freedom, n + m − 2 in all, which is independent of both means as well.
+    ///
+    /// # Errors
+    /// [`TwoStageError`] for pilots without spread, and half-widths out of range or of absurd cost.
+    pub fn of_difference_with_losses(
+        first: &Sample,
+        second: &Sample,
+        half_width: f64,
+        level: ConfidenceLevel,
+    ) -> Result<Self, TwoStageError> {
+        let (n, m) = (first.len(), second.len());
         let (Some(v1), Some(v2)) = (first.variance(), second.variance()) else {
-            return Err(TwoStageError::SmallPilot { runs: first.len() });
+            return Err(TwoStageError::SmallPilot { runs: n.min(m) });
         };
-        let pooled = v1 / 2.0 + v2 / 2.0;
+        let df = (n + m - 2) as f64;
+        // Shares, so that one half of each is what equal pilots have.
+        let share = (n - 1) as f64 / df;
+        let pooled = v1 * share + v2 * (1.0 - share);
         check_spread(&[first, second], pooled)?;
-        Self::new(Estimated::Difference, first.len(), pooled.sqrt(), half_width, level)
+        Self::new(Estimated::Difference, n.min(m), (pooled.sqrt(), df), half_width, level)
     }
 
     fn new(
         estimated: Estimated,
         pilot_runs: usize,
-        pilot_sd: f64,
+        (pilot_sd, df): (f64, f64),
         half_width: f64,
         level: ConfidenceLevel,
     ) -> Result<Self, TwoStageError> {
         if !(half_width > 0.0 && half_width.is_finite()) {
             return Err(TwoStageError::HalfWidth(half_width));
         }
-        let df = (pilot_runs - 1) as f64 * estimated.samples();
         let t = student_t::two_sided_critical(level.risk().get(), df);
         let needed = estimated.samples() * (t * pilot_sd / half_width).powi(2);
         if needed.is_nan() || needed > MOST_RUNS {
@@ -165,6 +183,25 @@ impl TwoStage {
         Ok(self.around(first.mean_minus_mean_of(second), first.len()))
     }
 
+    /// The interval of the mean from whatever runs there are, those of the pilot first: at the level of the plan, and
+    /// wider than planned where the second stage is short of runs.
+    pub fn interval_at_hand(&self, all: &Sample) -> Interval {
+        self.around_with(all.mean(), self.standard_error(all.len()), (all.len() as u64) < self.runs)
+    }
+
+    /// The interval of the difference from whatever runs of both versions there are: at the level of the plan, for the
+    /// number of runs depends on the pilot's spread alone, and wider than planned where the second stage is short.
+    pub fn interval_of_difference_at_hand(&self, first: &Sample, second: &Sample) -> Interval {
+        let (n, m) = (first.len(), second.len());
+        let error = self.pilot_sd * (1.0 / n as f64 + 1.0 / m as f64).sqrt();
+        self.around_with(first.mean_minus_mean_of(second), error, (n.min(m) as u64) < self.runs)
+    }
+
+    /// Half the width that was planned, in the unit of the observations.
+    pub fn half_width(&self) -> f64 {
+        self.half_width
+    }
+
     /// The p-value of the estimate being `hypothesis`, from an `estimate` over `runs` runs of each version.
     ///
     /// # Errors
@@ -195,8 +232,14 @@ impl TwoStage {
     }
 
     fn around(&self, estimate: f64, runs: usize) -> Interval {
+        self.around_with(estimate, self.standard_error(runs), false)
+    }
+
+    fn around_with(&self, estimate: f64, standard_error: f64, is_short: bool) -> Interval {
         let t = student_t::quantile(Tails::from_upper(self.level.risk().get() / 2.0), self.df);
-        let half_width = (t * self.standard_error(runs)).min(self.half_width);
+        // Rounding may leave a complete second stage a little wider than was asked for.
+        let most = if is_short { f64::INFINITY } else { self.half_width };
+        let half_width = (t * standard_error).min(most);
         Interval {
             method: Self::NAME,
             lower: estimate - half_width,

@@ -15,21 +15,49 @@ pub(crate) use speedup_agent::probe::{Hardware, Probed};
 pub(crate) use speedup_agent::{Options as AgentOptions, Reboot, TimerTesting, selftest};
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis};
 use speedup_coordinator::StartError;
-pub(crate) use speedup_coordinator::{Coordinator, Network, Options as CoordinatorOptions, raise_open_files};
+pub(crate) use speedup_coordinator::{Network, Options as CoordinatorOptions, raise_open_files};
 
 /// Any free port of this machine.
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
+/// A coordinator, with the advisor that applies the rules of its experiments.
+#[derive(Debug)]
+pub(crate) struct Coordinator {
+    coordinator: speedup_coordinator::Coordinator,
+    advisor: speedup_analysis_service::Advisor,
+}
+
+impl Coordinator {
+    /// Where its doors are.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.coordinator.address()
+    }
+
+    /// Waits until its journal has failed.
+    pub(crate) async fn failed(&self) -> speedup_coordinator::Broken {
+        self.coordinator.failed().await
+    }
+
+    /// Stops both; a decision that was not made is made at the next start.
+    pub(crate) async fn stop(self) {
+        drop(self.advisor);
+        self.coordinator.stop().await;
+    }
+}
+
 /// Starts a coordinator with all its services.
 pub(crate) async fn coordinator(options: CoordinatorOptions) -> Result<Coordinator, Failure> {
-    speedup_coordinator::start(options, speedup_analysis_service::routes).await.map_err(|error| {
+    let started = speedup_coordinator::start(options, speedup_analysis_service::routes).await;
+    let coordinator = started.map_err(|error| {
         let hint = error.hint();
         let failure = match error {
             StartError::NotLoopback(_) => Failure::usage(error),
             error => Failure::infrastructure(error),
         };
         failure.context("cannot start the coordinator").hint_if(hint)
-    })
+    })?;
+    let advisor = speedup_analysis_service::advisor(coordinator.address());
+    Ok(Coordinator { coordinator, advisor })
 }
 
 /// Starts the analysis on its own.

@@ -29,6 +29,7 @@ mod exit;
 mod export;
 mod failed_runs;
 mod failure;
+mod feasibility;
 mod files;
 mod follow;
 mod fraction;

@@ -5,6 +5,7 @@ mod agents;
 mod experiments;
 mod files;
 mod hosts;
+mod undecided;
 
 pub(crate) use agents::AgentsDoor;
 pub(crate) use experiments::ExperimentsDoor;
@@ -58,6 +59,7 @@ fn refused(refusal: &Refusal) -> Status {
         | Refusal::NothingAppended => Status::invalid_argument(text),
         Refusal::Cancelled(_)
         | Refusal::NotDeciding(_)
+        | Refusal::StaleDecision { .. }
         | Refusal::AnyClass(_)
         | Refusal::PoolTooSmall { .. }
         | Refusal::OldBoot { .. }

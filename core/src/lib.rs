@@ -11,7 +11,8 @@
 //!    [`environment`] with [`cpu_set`]: under which circumstances; [`conditions`] with [`disturbance`]: under which it was;
 //! 4. [`host`] with its [`fingerprint`], [`timer`], [`lease`], [`run`], [`event`]: the state of the world and what changes it;
 //! 5. [`machine`]: the coordinator's machine, [`agent`]: the agent's;
-//! 6. [`journal`]: the format in which events are kept.
+//! 6. [`feasibility`]: whether a pool can carry a plan out;
+//! 7. [`journal`]: the format in which events are kept.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
@@ -22,6 +23,7 @@ pub mod disturbance;
 pub mod environment;
 pub mod event;
 pub mod experiment;
+pub mod feasibility;
 pub mod files;
 pub mod fingerprint;
 pub mod host;

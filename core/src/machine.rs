@@ -17,6 +17,7 @@ mod evolve;
 mod explain;
 mod follow_up;
 mod matching;
+mod pool;
 mod queue;
 mod refusal;
 

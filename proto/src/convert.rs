@@ -7,7 +7,7 @@
 //! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `metric`, `experiment`, `file`, `sampling`, `plan`,
 //! `environment`, `host`, `timer`, `lease`, `record`, `conditions`, `loss`, `ended_attempt`; `message` and `work_order`
 //! between agent and coordinator;
-//! `request`, `tally`, `status`, `explanation`, `export` between user and coordinator; `event`, `checkpoint`,
+//! `request`, `tally`, `status`, `explanation`, `export`, `pool` between user and coordinator; `event`, `checkpoint`,
 //! `outbox_entry` for the disk.
 
 mod checkpoint;
@@ -29,6 +29,7 @@ mod message;
 mod metric;
 mod outbox_entry;
 mod plan;
+mod pool;
 mod record;
 mod request;
 mod sampling;

@@ -48,8 +48,7 @@ pub(crate) struct Asked {
 
 impl AnalysisDoor {
     pub(crate) fn new(coordinator: ExperimentsClient<Channel>) -> Self {
-        let turns = Arc::new(Turns::new());
-        Self { reporter: Reporter { coordinator, turns }, watches: Arc::new(Semaphore::new(MOST_WATCHES)) }
+        Self { reporter: Reporter::new(coordinator), watches: Arc::new(Semaphore::new(MOST_WATCHES)) }
     }
 
     /// An answer to what the request itself brings, as JSON.
@@ -65,6 +64,26 @@ impl AnalysisDoor {
 }
 
 impl Reporter {
+    pub(crate) fn new(coordinator: ExperimentsClient<Channel>) -> Self {
+        Self { coordinator, turns: Arc::new(Turns::new()) }
+    }
+
+    /// The coordinator's door.
+    pub(crate) fn experiments(&self) -> ExperimentsClient<Channel> {
+        self.coordinator.clone()
+    }
+
+    /// What `apply` makes of an experiment's rule.
+    pub(crate) async fn compute_rule<T: Send + 'static>(
+        &self,
+        experiment: ExperimentId,
+        apply: fn(&Study) -> Result<T, Status>,
+    ) -> Result<T, Status> {
+        let turn = self.turns.next().await?;
+        let study = self.study(experiment).await?;
+        turn.compute("the rule", move || apply(&study)).await
+    }
+
     /// The report as JSON.
     pub(crate) async fn report(&self, asked: Asked) -> Result<String, Status> {
         // The turn is taken before the export: it is the values of the runs that fill the memory.

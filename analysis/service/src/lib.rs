@@ -5,16 +5,20 @@
 //! ([`start`]). It computes nothing itself: [`speedup_analysis`] does, apart from the event loop and a few at once.
 //!
 //! In reading order: [`routes`] and [`Service`]; `door` (requests and statuses), `intake` (an export becomes a study),
-//! `watch` (reports as observations arrive), `compare`, `advise`, `turns` (how many compute at once).
+//! `watch` (reports as observations arrive), `compare`, `advise`, `turns` (how many compute at once); [`Advisor`]
+//! with `decision` (the rules of repetition, applied for the coordinator).
 
 mod advise;
+mod advisor;
 mod compare;
+mod decision;
 mod door;
 mod intake;
 mod service;
 mod turns;
 mod watch;
 
+pub use advisor::Advisor;
 pub use service::{Options, Service, StartError, start};
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -23,7 +27,7 @@ use speedup_proto::limits;
 use speedup_proto::v1::analysis_server::AnalysisServer;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use tonic::service::Routes;
-use tonic::transport::Endpoint;
+use tonic::transport::{Channel, Endpoint};
 
 /// `routes` with the service `speedup.v1.Analysis`, which asks the coordinator at `address`. Nothing is
 /// connected before the first request.
@@ -36,12 +40,25 @@ pub fn routes(address: SocketAddr, routes: Routes) -> Routes {
     routes.add_service(service_of(endpoint))
 }
 
+/// Applies the rules of the experiments of the coordinator at `address`, until the answer is dropped.
+///
+/// # Panics
+/// Outside a tokio runtime.
+pub fn advisor(address: SocketAddr) -> Advisor {
+    let uri = format!("http://{}", reachable(address));
+    Advisor::start(Endpoint::from_shared(uri).expect("a socket address makes a URI"))
+}
+
+/// The coordinator's experiments. Nothing is connected before the first request.
+fn experiments_of(endpoint: Endpoint) -> ExperimentsClient<Channel> {
+    ExperimentsClient::new(endpoint.tcp_nodelay(true).connect_lazy())
+        .max_encoding_message_size(limits::MAX_REQUEST_BYTES)
+        .max_decoding_message_size(limits::MAX_ANSWER_BYTES)
+}
+
 /// The service, which asks the coordinator at `endpoint`.
 fn service_of(endpoint: Endpoint) -> AnalysisServer<door::AnalysisDoor> {
-    let coordinator = ExperimentsClient::new(endpoint.tcp_nodelay(true).connect_lazy())
-        .max_encoding_message_size(limits::MAX_REQUEST_BYTES)
-        .max_decoding_message_size(limits::MAX_ANSWER_BYTES);
-    AnalysisServer::new(door::AnalysisDoor::new(coordinator))
+    AnalysisServer::new(door::AnalysisDoor::new(experiments_of(endpoint)))
         .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
         .max_encoding_message_size(limits::MAX_ANSWER_BYTES)
 }

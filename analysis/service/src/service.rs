@@ -8,6 +8,8 @@ use tokio::task::JoinHandle;
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Endpoint, Server};
 
+use crate::advisor::Advisor;
+
 /// After how long without a word the kernel asks whether the coordinator's machine is still there.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
@@ -61,6 +63,8 @@ impl StartError {
 #[derive(Debug)]
 pub struct Service {
     address: SocketAddr,
+    /// It ends with the service.
+    _advisor: Advisor,
     server: JoinHandle<Result<(), tonic::transport::Error>>,
 }
 
@@ -79,10 +83,12 @@ pub async fn start(options: Options) -> Result<Service, StartError> {
     let listener = tokio::net::TcpListener::bind(bind).await.map_err(bound)?;
     let address = listener.local_addr().map_err(bound)?;
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true)).with_keepalive(Some(KEEPALIVE));
-    let door = crate::service_of(endpoint.tcp_keepalive(Some(KEEPALIVE)));
+    let endpoint = endpoint.tcp_keepalive(Some(KEEPALIVE));
+    let advisor = Advisor::start(endpoint.clone());
+    let door = crate::service_of(endpoint);
     let server = tokio::spawn(Server::builder().add_service(door).serve_with_incoming(incoming));
     tracing::info!(%address, "the analysis listens");
-    Ok(Service { address, server })
+    Ok(Service { address, _advisor: advisor, server })
 }
 
 impl Service {

@@ -14,7 +14,7 @@ use super::warning::Warnings;
 use super::{Mixtures, Study, completeness, disturbance, lacking, losses, multiplicity, proportion};
 use crate::{ConfidenceLevel, Selection, SuiteMember, Weights};
 use rayon::prelude::*;
-use speedup_core::experiment;
+use speedup_core::experiment::{self, Rule};
 use speedup_core::metric::Metric;
 
 /// The report of `study` at `level`.
@@ -27,6 +27,12 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) 
     let independence = IndependenceReport::new(experiment.independence, &study.cells, versions);
     let mut warnings = Warnings::default();
     completeness::warn(&head, &mut warnings);
+    match experiment.rule {
+        Rule::Fixed => completeness::warn_of_the_extension(&head, &mut warnings),
+        rule @ (Rule::Pilot { .. } | Rule::Sequential { .. } | Rule::Budget { .. }) => {
+            super::rule::warn(rule, &head, &mut warnings);
+        }
+    }
     independence.warn(&mut warnings);
     losses::warn(&sampled, &totals, head.may_be_extended(), &mut warnings);
     losses::warn_of_survivors(&sampled, &mut warnings);
@@ -54,6 +60,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) 
         diagnostics,
         metrics: others.map(|metric| MetricReport::new(*metric, rows())).chain(own).collect(),
         mishaps: totals,
+        rule: super::rule::report(study, level),
         warnings: warnings.into_list(),
         method: MethodReport::new(experiment, level, from_plan, benchmarks.len() as u64),
         benchmarks,

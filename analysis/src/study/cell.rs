@@ -124,6 +124,11 @@ impl CellRecords {
         self.in_run_order(metric).iter().map(|reading| reading.host).collect()
     }
 
+    /// The value of each observation of a metric with its run, in run order.
+    pub(super) fn values_by_run(&self, metric: Metric) -> Vec<(RunIndex, f64)> {
+        self.in_run_order(metric).iter().map(|reading| (reading.run, reading.value as f64)).collect()
+    }
+
     fn in_run_order(&self, metric: Metric) -> Vec<Reading> {
         let mut readings = self.readings.get(&metric).cloned().unwrap_or_default();
         readings.sort_unstable_by_key(|reading| reading.run);

@@ -4,13 +4,8 @@ use super::count::{counted, grouped};
 use super::head::{Head, State};
 use super::warning::Warnings;
 
-/// Raises what there is.
+/// Raises what there is of the first kind.
 pub(super) fn warn(head: &Head, warnings: &mut Warnings) {
-    warn_of_the_state(head, warnings);
-    warn_of_the_extension(head, warnings);
-}
-
-fn warn_of_the_state(head: &Head, warnings: &mut Warnings) {
     let from = format!("{} of {}", grouped(head.measured_runs), counted(head.planned_runs, "planned run"));
     let (code, sentence) = match (head.state, head.phase.as_str()) {
         (State::Complete, _) => return,
@@ -38,7 +33,8 @@ fn warn_of_the_state(head: &Head, warnings: &mut Warnings) {
     warnings.raise(code, sentence);
 }
 
-fn warn_of_the_extension(head: &Head, warnings: &mut Warnings) {
+/// Raises that runs were added though the plan says their number.
+pub(super) fn warn_of_the_extension(head: &Head, warnings: &mut Warnings) {
     let Some(before) = head.planned_runs_per_cell.filter(|before| *before < head.runs_per_cell) else {
         return;
     };

@@ -35,7 +35,7 @@ pub struct Head {
     pub finished: Option<String>,
     /// Whether all its runs are settled as planned.
     pub state: State,
-    /// `running`, `paused`, `cancelling`, `cancelled` or `finished`.
+    /// `running`, `paused`, `deciding`, `cancelling`, `cancelled` or `finished`.
     pub phase: String,
     /// The runs that the plan has.
     pub planned_runs: u64,
@@ -73,6 +73,7 @@ impl Head {
         let (finished, phase) = match phase {
             Phase::Running => (None, "running"),
             Phase::Paused { .. } => (None, "paused"),
+            Phase::Deciding => (None, "deciding"),
             Phase::Cancelling => (None, "cancelling"),
             Phase::Finished { at, cancelled: true } => (Some(*at), "cancelled"),
             Phase::Finished { at, cancelled: false } => (Some(*at), "finished"),
@@ -99,7 +100,7 @@ impl Head {
             phase: phase.to_owned(),
             planned_runs,
             runs_per_cell: planned_runs / u64::from(study.plan.cells()).max(1),
-            planned_runs_per_cell: Some(u64::from(experiment.runs)),
+            planned_runs_per_cell: Some(experiment.runs_of_a_cell()),
             measured_runs,
             tally: *tally,
         }
@@ -107,7 +108,7 @@ impl Head {
 
     /// Whether the coordinator would still append runs to the plan.
     pub(super) fn may_be_extended(&self) -> bool {
-        matches!(self.phase.as_str(), "running" | "paused")
+        matches!(self.phase.as_str(), "running" | "paused" | "deciding")
     }
 }
 

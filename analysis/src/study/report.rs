@@ -7,6 +7,7 @@ use super::head::Head;
 use super::independence::IndependenceReport;
 use super::method::MethodReport;
 use super::metric::MetricReport;
+use super::rule::RuleReport;
 use super::suite::SuiteReport;
 use super::warning::Warning;
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,9 @@ pub struct Report {
     pub mishaps: MishapTotals,
     /// What the reader must know, each code once.
     pub warnings: Vec<Warning>,
+    /// What the plan's rule of repetition asked for and concludes; absent where the plan gives the number of runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleReport>,
     /// How the report was made.
     pub method: MethodReport,
 }

@@ -29,6 +29,8 @@ pub enum Phase {
         /// Why.
         reason: String,
     },
+    /// All are settled, and the plan's rule has to say whether they are enough.
+    Deciding,
     /// It was cancelled; runs under way end.
     Cancelling,
     /// All runs are settled.

@@ -57,7 +57,7 @@ pub(crate) struct StartArguments {
 }
 
 /// A length of time as in plan files.
-pub(super) fn span(text: &str) -> Result<Span, anyhow::Error> {
+pub(crate) fn span(text: &str) -> Result<Span, anyhow::Error> {
     let length: SignedDuration =
         text.parse().map_err(|_| anyhow!("write a length of time with its unit: 500ms, 60s, 10m or 1h"))?;
     u64::try_from(length.as_nanos()).map(Span).map_err(|_| anyhow!("it is negative or longer than 500 years"))

@@ -56,7 +56,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 }
 
 /// The report of an experiment, as JSON.
-pub(super) async fn ask(
+pub(crate) async fn ask(
     connection: &Connection,
     experiment: ExperimentId,
     confidence: Option<f64>,

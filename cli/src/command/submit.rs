@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::json;
 use speedup_core::experiment::Experiment;
 use speedup_core::id::ExperimentId;
+use speedup_core::plan::Plan;
 use speedup_proto::convert::{Submission, experiment_id};
 use speedup_proto::v1;
 
@@ -13,6 +14,7 @@ use crate::connection::{Connection, CoordinatorArguments};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::feasibility::{self, EstimateArguments};
 use crate::plan_source::PlanArguments;
 use crate::relative;
 use crate::render::counted;
@@ -30,6 +32,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     wait_for_hosts: bool,
     #[command(flatten)]
+    estimate: EstimateArguments,
+    #[command(flatten)]
     output: OutputArgument,
 }
 
@@ -46,8 +50,19 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     relative::warn(&experiment, console);
     let (name, seed) = (experiment.name.clone(), experiment.seed);
     let connection = arguments.coordinator.connect().await?;
-    files.send(&connection, &experiment, console).await?;
-    let submitted = submit(&connection, experiment, arguments.wait_for_hosts).await?;
+    let plan = Plan::draw(experiment);
+    let feasibility = feasibility::ask(&connection, &plan, &arguments.estimate).await?;
+    console.talk(format_args!(
+        "hosts: {}\nduration: {}",
+        feasibility::hosts(&feasibility, plan.experiment.independence.policy),
+        feasibility::duration(&feasibility)
+    ));
+    files.send(&connection, &plan.experiment, console).await?;
+    let submitted = submit(&connection, plan.experiment, arguments.wait_for_hosts).await;
+    let submitted = submitted.inspect_err(|_| {
+        let remedies = feasibility::remedies(&feasibility);
+        remedies.iter().for_each(|remedy| console.talk(format_args!("the plan would fit with {remedy}")));
+    })?;
     connection.close().await;
     let Submitted { experiment, runs, hosts_needed } = submitted;
     let (told_runs, told_hosts) = (counted(runs.into(), "run"), counted(hosts_needed.into(), "host"));

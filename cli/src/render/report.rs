@@ -9,6 +9,7 @@ mod duration;
 mod layout;
 mod mishaps;
 mod opening;
+mod rule;
 mod suite;
 #[cfg(test)]
 mod tests;
@@ -57,6 +58,7 @@ pub(crate) fn report(json: &str, extent: Extent, paint: Paint) -> Result<String,
 pub(crate) fn rendered(report: &Report, paint: Paint, width: usize) -> String {
     let mut page = Page::new(width.clamp(WIDTHS.0, WIDTHS.1), paint);
     opening::write(&mut page, report);
+    rule::write(&mut page, report);
     for at in 0..report.suites.len() {
         benchmarks::write(&mut page, report, at);
         companions::write_advice(&mut page, report, at);
@@ -84,6 +86,7 @@ pub(crate) fn brief(report: &Report, paint: Paint, width: usize) -> String {
     let mut page = Page::new(width.clamp(WIDTHS.0, WIDTHS.1), paint);
     page.heading("Verdict");
     opening::write_verdict(&mut page, report);
+    rule::write(&mut page, report);
     for at in 0..report.suites.len() {
         benchmarks::write(&mut page, report, at);
     }

@@ -18,7 +18,7 @@ use tonic::{Request, Response, Status};
 use uuid::Uuid;
 
 use super::files::require_files;
-use super::{blocking, experiment_id, malformed, refused, store_failed, user};
+use super::{blocking, experiment_id, malformed, refused, store_failed, undecided, user};
 use crate::blobs::Blobs;
 use crate::handle::Handle;
 use crate::status::{active_status, is_finished};
@@ -44,6 +44,7 @@ pub(crate) struct ExperimentsDoor {
 }
 
 type StatusStream = Pin<Box<dyn Stream<Item = Result<v1::ExperimentStatus, Status>> + Send>>;
+type UndecidedStream = Pin<Box<dyn Stream<Item = Result<v1::Undecided, Status>> + Send>>;
 type ExportStream = Pin<Box<dyn Stream<Item = Result<v1::ExportChunk, Status>> + Send>>;
 
 #[tonic::async_trait]
@@ -145,6 +146,17 @@ impl Experiments for ExperimentsDoor {
         let asked = v1::ChangeRequest { experiment: wire.experiment.clone(), by: wire.by.clone() };
         let command = Command::try_from(wire).map_err(|error| malformed(&error))?;
         self.change(Request::new(asked), |_| command).await
+    }
+
+    type UndecidedStream = UndecidedStream;
+
+    async fn undecided(
+        &self,
+        _request: Request<v1::UndecidedRequest>,
+    ) -> Result<Response<UndecidedStream>, Status> {
+        let (sender, receiver) = mpsc::channel(WAITING_PIECES);
+        tokio::spawn(undecided::tell(self.handle.clone(), sender));
+        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
     }
 
     async fn explain(

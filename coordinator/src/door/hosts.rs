@@ -38,6 +38,14 @@ impl Hosts for HostsDoor {
         Ok(Response::new(v1::ListHostsResponse { hosts, more }))
     }
 
+    async fn summary(
+        &self,
+        _request: Request<v1::HostsSummaryRequest>,
+    ) -> Result<Response<v1::HostsSummary>, Status> {
+        let pool = self.handle.query(speedup_core::machine::Machine::pool).await?;
+        Ok(Response::new((&pool).into()))
+    }
+
     async fn show(
         &self,
         request: Request<v1::ShowHostRequest>,

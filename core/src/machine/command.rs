@@ -41,6 +41,8 @@ pub enum Command {
     Decide {
         /// Which, and who says so.
         request: Request,
+        /// How many runs the plan had when this was computed.
+        from: u32,
         /// What.
         decision: Decision,
         /// Why.

@@ -28,7 +28,9 @@ impl Machine {
             Command::Resume(request) => self.resume(request)?,
             Command::Cancel(request) => self.cancel(request)?,
             Command::Extend { request, more } => self.extend(request, more)?,
-            Command::Decide { request, decision, words } => self.decide_rule(request, decision, words)?,
+            Command::Decide { request, from, decision, words } => {
+                self.decide_rule(request, from, decision, words)?
+            }
             Command::Approve { request, host } => self.approve(request, host)?,
             Command::Drain(request) => self.drain(request)?,
             Command::Quarantine { request, reason } => self.quarantine(request, reason)?,
@@ -106,12 +108,17 @@ impl Machine {
     fn decide_rule(
         &self,
         Request { experiment, by }: Request,
+        computed_from: u32,
         decision: Decision,
         words: String,
     ) -> Result<Vec<Change>, Refusal> {
         let active = self.changeable(experiment)?;
         if active.phase != Phase::Deciding {
             return Err(Refusal::NotDeciding(experiment));
+        }
+        // Another look at the rule was faster, and its runs are settled by now.
+        if active.plan.runs() != computed_from {
+            return Err(Refusal::StaleDecision { experiment, computed_from, runs: active.plan.runs() });
         }
         match decision {
             Decision::Enough => Ok(vec![Change::Decided { experiment, by, enough: true, words }]),

@@ -47,6 +47,18 @@ pub enum Refusal {
     /// Nothing is to be decided of it.
     #[error("experiment {0} awaits no decision of its rule")]
     NotDeciding(ExperimentId),
+    /// What was decided rests on another plan than there is.
+    #[error(
+        "the decision on experiment {experiment} was computed from {computed_from} runs, and it has {runs}"
+    )]
+    StaleDecision {
+        /// The experiment.
+        experiment: ExperimentId,
+        /// From how many runs.
+        computed_from: u32,
+        /// How many there are.
+        runs: u32,
+    },
     /// It takes hosts of any class.
     #[error("experiment {0} takes hosts of any class")]
     AnyClass(ExperimentId),
@@ -159,6 +171,7 @@ impl Refusal {
             | Self::Unfit(_)
             | Self::NothingAppended
             | Self::NotDeciding(_)
+            | Self::StaleDecision { .. }
             | Self::AnyClass(_)
             | Self::StaleAgent { .. }
             | Self::TooManyHosts

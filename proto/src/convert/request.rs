@@ -77,7 +77,7 @@ impl TryFrom<v1::DecideRequest> for Command {
             }),
         };
         let request = Request { experiment, by: by(wire.by) };
-        Ok(Self::Decide { request, decision, words: reason(wire.words) })
+        Ok(Self::Decide { request, from: wire.from, decision, words: reason(wire.words) })
     }
 }
 

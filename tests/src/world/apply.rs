@@ -6,9 +6,7 @@ use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::fingerprint::HardwareId;
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId};
-use speedup_core::machine::{
-    Active, Command, Decision, Effect, HostRequest, Machine, Refusal, Request, Speaker,
-};
+use speedup_core::machine::{Active, Command, Decision, Effect, HostRequest, Refusal, Request, Speaker};
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant};
 use speedup_core::record::{Failure, Outcome, Record};
 use speedup_core::time::Timestamp;
@@ -406,7 +404,8 @@ impl World {
             Some(plan) => Decision::Extend(plan.draw_extension(&plan.singly(1), plan.visit())),
             None => Decision::Enough,
         };
-        Command::Decide { request, decision, words: "as it was drawn".to_owned() }
+        let from = plan.map_or(0, |plan| plan.runs());
+        Command::Decide { request, from, decision, words: "as it was drawn".to_owned() }
     }
 
     /// Gives the coordinator a command; its events wait for the next sync, its effects for the same.

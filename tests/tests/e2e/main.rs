@@ -11,6 +11,7 @@ mod journey;
 mod metrics;
 mod misbehaviour;
 mod rebuild;
+mod rules;
 mod selftest;
 mod silence;
 mod stranger;

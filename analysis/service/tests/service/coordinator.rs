@@ -51,6 +51,12 @@ macro_rules! not_asked {
                 Ok(Response::new(ReceiverStream::new(statuses)))
             }
 
+            type UndecidedStream = ReceiverStream<Result<v1::Undecided, Status>>;
+
+            async fn undecided(&self, _: Request<v1::UndecidedRequest>) -> Answer<Self::UndecidedStream> {
+                Err(Status::unimplemented("only exports"))
+            }
+
             type ExportStream = Pieces;
 
             async fn export(&self, request: Request<v1::GetRequest>) -> Answer<Pieces> {
@@ -74,6 +80,7 @@ not_asked! {
     resume(ChangeRequest) -> ExperimentStatus;
     cancel(ChangeRequest) -> ExperimentStatus;
     extend(ExtendRequest) -> ExperimentStatus;
+    decide(DecideRequest) -> ExperimentStatus;
     explain(ExplainRequest) -> Explanation;
 }
 
@@ -149,6 +156,7 @@ pub(crate) fn status(phase: StatusPhase, measured: u32) -> ExperimentStatus {
         tally: Tally { measured, ..Tally::default() },
         cells: plan().cells(),
         hosts_here: 0,
+        words: String::new(),
     }
 }
 

@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
-use speedup_core::experiment::{Benchmark, CommandLine, Experiment, Independence, Policy};
+use speedup_core::experiment::{Benchmark, CommandLine, Independence};
+use speedup_core::feasibility::Feasibility;
 use speedup_core::files::{Content, FileSource, StagedFile};
-use speedup_core::machine::hosts_needed;
 use speedup_core::metric::OwnMetric;
 use speedup_core::plan::Plan;
 use speedup_core::seed::Seed;
 use speedup_core::time::Span;
-use speedup_proto::v1;
 
 use crate::arguments::{Output, OutputArgument};
 use crate::command::{block_on, print, print_json};
@@ -19,6 +18,7 @@ use crate::connection::CoordinatorArguments;
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::feasibility::{self, EstimateArguments};
 use crate::moment;
 use crate::plan_source::PlanArguments;
 use crate::relative;
@@ -31,12 +31,18 @@ const COMMAND: usize = 60;
 
 /// Validates a plan and says what it would take; runs nothing
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup plan check examples/locale.toml")]
+#[command(after_help = "Example:\n  speedup plan check examples/locale.toml\n  \
+    speedup plan check plan.toml --hosts 40 --estimate 10s")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     plan: PlanArguments,
     #[command(flatten)]
     coordinator: CoordinatorArguments,
+    #[command(flatten)]
+    estimate: EstimateArguments,
+    /// Check against a pool of so many hosts alike, instead of asking a coordinator
+    #[arg(long, value_name = "N", conflicts_with_all = ["coordinator", "access_file"])]
+    hosts: Option<u32>,
     #[command(flatten)]
     output: OutputArgument,
 }
@@ -56,11 +62,9 @@ struct Checked<'a> {
     own_metrics: &'a [OwnMetric],
     files: &'a [StagedFile],
     independence: Independence,
-    hosts_needed: u32,
-    /// Hosts connected now; absent when no coordinator answers.
-    hosts_here: Option<u32>,
-    /// What all runs take together when each lasts as long as its timeout allows. Nothing better is known before a run.
-    machine_time_at_most_ns: Span,
+    /// What it takes of the pool.
+    #[serde(flatten)]
+    feasibility: Feasibility,
 }
 
 #[derive(Debug, Serialize)]
@@ -74,9 +78,9 @@ struct CheckedBenchmark<'a> {
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
     let experiment = arguments.plan.read()?;
     relative::warn(&experiment, console);
-    let hosts_here = block_on(hosts_here(arguments, &experiment, console))?;
     let plan = Plan::draw(experiment);
-    let checked = check(&plan, hosts_here);
+    let feasibility = block_on(feasibility(arguments, &plan, console))?;
+    let checked = check(&plan, feasibility);
     match arguments.output.output {
         Output::Json => print_json(console, &checked)?,
         Output::Table => print(console, &shown(&checked, console.out))?,
@@ -84,44 +88,34 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     Ok(Exit::Done)
 }
 
-/// What the pool has. A coordinator that was named has to answer; one that may have been left over need not.
-async fn hosts_here(
-    arguments: &Arguments,
-    experiment: &Experiment,
-    console: &Console,
-) -> Result<Option<u32>, Failure> {
-    if arguments.coordinator.url()?.is_none() {
-        return Ok(None);
+/// What the plan takes. A coordinator that was named has to answer; one that may have been left over need not.
+async fn feasibility(arguments: &Arguments, plan: &Plan, console: &Console) -> Result<Feasibility, Failure> {
+    let alone = || feasibility::alone(plan, arguments.hosts, &arguments.estimate);
+    if arguments.hosts.is_some() || arguments.coordinator.url()?.is_none() {
+        return Ok(alone());
     }
     let asked = async {
         let connection = arguments.coordinator.connect().await?;
-        let request = v1::CheckRequest { experiment: Some(experiment.into()) };
-        let answer = connection.experiments().check(request).await;
-        let answer = answer
-            .map_err(|status| Failure::status("cannot check the plan with the coordinator", &status))?;
+        let asked = feasibility::ask(&connection, plan, &arguments.estimate).await;
         connection.close().await;
-        Ok::<_, Failure>(answer.into_inner().hosts_here)
+        asked
     };
     match asked.await {
-        Ok(hosts_here) => Ok(Some(hosts_here)),
+        Ok(feasibility) => Ok(feasibility),
         Err(failure)
             if failure.exit == Exit::Infrastructure && arguments.coordinator.coordinator.is_none() =>
         {
             console.warn(format_args!("the pool is not known: {}", failure.error));
-            Ok(None)
+            Ok(alone())
         }
         Err(failure) => Err(failure),
     }
 }
 
-fn check(plan: &Plan, hosts_here: Option<u32>) -> Checked<'_> {
+fn check(plan: &Plan, feasibility: Feasibility) -> Checked<'_> {
     let experiment = &plan.experiment;
     let benchmarks: Vec<&Benchmark> =
         plan.benchmarks.iter().filter_map(|index| experiment.benchmark(*index)).collect();
-    let longest = |cell: u32| {
-        let benchmark = experiment.benchmark(plan.cell_by_number(cell).benchmark);
-        benchmark.map_or(Span(0), |one| one.timeout.times(u64::from(one.warmup) + 1))
-    };
     Checked {
         name: &experiment.name,
         seed: experiment.seed,
@@ -133,9 +127,7 @@ fn check(plan: &Plan, hosts_here: Option<u32>) -> Checked<'_> {
         own_metrics: &experiment.own_metrics,
         files: &experiment.files,
         independence: experiment.independence,
-        hosts_needed: hosts_needed(plan),
-        hosts_here,
-        machine_time_at_most_ns: plan.order().iter().fold(Span(0), |sum, cell| sum + longest(*cell)),
+        feasibility,
         benchmarks: benchmarks.into_iter().map(checked_benchmark).collect(),
     }
 }
@@ -159,7 +151,7 @@ fn shown(checked: &Checked<'_>, paint: Paint) -> String {
     if checked.benchmarks.len() > SHOWN {
         text += &format!("\nand {} more; --output json has all", checked.benchmarks.len() - SHOWN);
     }
-    let facts = facts(checked).into_iter().map(|(label, fact)| format!("\n{label:<14}{fact}"));
+    let facts = facts(checked).into_iter().map(|(label, fact)| format!("\n{label:<16}{fact}"));
     text + "\n" + &facts.collect::<String>()
 }
 
@@ -170,8 +162,7 @@ fn facts(checked: &Checked<'_>) -> Vec<(&'static str, String)> {
         Some(population) => format!("{} drawn from a population of {population}", checked.benchmarks.len()),
         None => checked.benchmarks.len().to_string(),
     };
-    let most = Duration::from(checked.machine_time_at_most_ns);
-    vec![
+    let mut facts = vec![
         ("experiment", checked.name.to_owned()),
         ("seed", checked.seed.to_string()),
         ("versions", format!("{baseline} (baseline), {}", candidates.join(", "))),
@@ -179,15 +170,12 @@ fn facts(checked: &Checked<'_>) -> Vec<(&'static str, String)> {
         ("runs", format!("{} = {} cells × {each}", checked.runs, checked.cells)),
         ("metrics", metrics(checked)),
         ("files", files(checked.files)),
-        ("hosts", hosts(checked)),
-        (
-            "duration",
-            format!(
-                "not known before a run; at most {} of machine time by the timeouts, for the runs alone, without setup and retries",
-                moment::roughly(most)
-            ),
-        ),
-    ]
+        ("hosts", feasibility::hosts(&checked.feasibility, checked.independence.policy)),
+        ("duration", feasibility::duration(&checked.feasibility)),
+    ];
+    let labels = std::iter::once("would fit with").chain(std::iter::repeat("or"));
+    facts.extend(labels.zip(feasibility::remedies(&checked.feasibility)));
+    facts
 }
 
 fn metrics(checked: &Checked<'_>) -> String {
@@ -208,22 +196,6 @@ fn files(files: &[StagedFile]) -> String {
         FileSource::Shared { path, .. } => format!("{} (shared, {path})", file.name),
     });
     each.collect::<Vec<_>>().join(", ")
-}
-
-fn hosts(checked: &Checked<'_>) -> String {
-    let needed = match checked.independence.policy {
-        Policy::Any => "1 is enough, because the policy is any: the runs will not be independent".to_owned(),
-        policy @ (Policy::Distinct | Policy::Rebooted | Policy::Reallocated | Policy::Rested) => {
-            format!("{} fresh ones needed under the policy {}", checked.hosts_needed, policy.name())
-        }
-    };
-    match checked.hosts_here {
-        None => format!("{needed}; the pool is not known, as no coordinator answers"),
-        Some(here) if here >= checked.hosts_needed => format!("{needed}; {here} are connected"),
-        Some(here) => {
-            format!("{needed}; only {here} are connected: submit with --wait-for-hosts, or start more agents")
-        }
-    }
 }
 
 fn length(span: Span) -> String {
@@ -255,9 +227,10 @@ mod tests {
     use super::*;
     use crate::plan_source::tests::PLAN;
 
-    fn text(hosts_here: Option<u32>) -> String {
+    fn text(hosts: Option<u32>) -> String {
         let plan = Plan::draw(plan_file::parse(PLAN, Seed(42)).unwrap());
-        shown(&check(&plan, hosts_here), Console::plain().out)
+        let feasibility = feasibility::alone(&plan, hosts, &EstimateArguments::default());
+        shown(&check(&plan, feasibility), Console::plain().out)
     }
 
     #[test]
@@ -265,11 +238,11 @@ mod tests {
         let text = text(Some(8));
         for part in [
             "sort              0  10 min 0 s  sort /etc/services",
-            "seed          42",
+            "seed            42",
             "utf8 (baseline), c",
             "6 = 2 cells × 3",
-            "6 fresh ones needed under the policy distinct; 8 are connected",
-            "at most 1 h 0 min of machine time",
+            "6 fresh ones needed under the policy distinct; 8 are there",
+            "duration        10 min 0 s in 1 wave, 1 h 0 min of host time (at most, by the timeouts",
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
@@ -280,7 +253,7 @@ mod tests {
         let own =
             "[metrics]\ncollect = [\"cycles\"]\n[metrics.output.rate]\nregex = '(x)'\nunit = \"MB/s\"\n";
         let plan = Plan::draw(plan_file::parse(&format!("{PLAN}\n{own}"), Seed(42)).unwrap());
-        let checked = check(&plan, None);
+        let checked = check(&plan, feasibility::alone(&plan, None, &EstimateArguments::default()));
         assert_eq!(metrics(&checked), "wall, cycles, rate in MB/s from regex");
         let json = serde_json::to_value(&checked).unwrap();
         assert_eq!(json["own_metrics"][0]["pattern"]["regex"], "(x)");
@@ -288,7 +261,13 @@ mod tests {
 
     #[test]
     fn a_pool_that_is_too_small_or_unknown_is_told() {
-        assert!(text(Some(2)).contains("only 2 are connected: submit with --wait-for-hosts"));
+        let small = text(Some(2));
+        let end = "policy distinct; only 2 are there\n\
+            duration        1 h 0 min of host time (at most, by the timeouts, as nothing better is known before a run; \
+            without setup and retries)\n\
+            would fit with  runs = 1 in [repetitions]\n\
+            or              4 more agents, started before or, with --wait-for-hosts, after the submission";
+        assert!(small.ends_with(end), "{small}");
         assert!(text(None).contains("the pool is not known"));
     }
 

@@ -1,0 +1,104 @@
+//! The advisor: applies the rules of experiments that await a decision, and tells the coordinator.
+//!
+//! The coordinator streams what awaits one, so nothing is asked in between. A decision follows from the plan and its
+//! attempts alone and names the runs it was computed from: another advisor's is the same, and a stale one is refused.
+
+use std::time::Duration;
+
+use speedup_core::id::ExperimentId;
+use speedup_core::machine;
+use speedup_proto::convert::experiment_id;
+use speedup_proto::v1;
+use tokio::task::JoinHandle;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Status};
+
+use crate::decision::{Decision, decide};
+use crate::door::{Reporter, from_coordinator};
+use crate::experiments_of;
+
+/// How long after the first failure the coordinator is asked again; it doubles with each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// How long at most: a coordinator that is back is not left waiting.
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+/// Who decides, in the coordinator's records.
+const BY: &str = "rule";
+
+/// A running advisor; it ends when it is dropped. Nothing is lost then: the decision is made again by the next.
+#[derive(Debug)]
+pub struct Advisor(JoinHandle<()>);
+
+impl Drop for Advisor {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Advisor {
+    /// Advises the coordinator at `endpoint`.
+    pub(crate) fn start(endpoint: Endpoint) -> Self {
+        let experiments = experiments_of(endpoint);
+        Self(tokio::spawn(advise(Reporter::new(experiments))))
+    }
+}
+
+async fn advise(reporter: Reporter) {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let mut decided = 0_u32;
+        match follow(&reporter, &mut decided).await {
+            Ok(()) => {}
+            Err(status) if status.code() == Code::Unimplemented => {
+                tracing::warn!("the coordinator is of a release without rules; it is not advised");
+                return;
+            }
+            Err(status) if status.code() == Code::Unavailable => {
+                tracing::debug!(%status, "the coordinator is away");
+            }
+            Err(status) => tracing::error!(%status, "a rule could not be applied; it is tried again"),
+        }
+        pause = if decided > 0 { FIRST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Decides whatever awaits it, until the coordinator stops or a decision cannot be made: then all are told again.
+async fn follow(reporter: &Reporter, decided: &mut u32) -> Result<(), Status> {
+    let request = v1::UndecidedRequest {};
+    let undecided = reporter.experiments().undecided(request).await;
+    let mut undecided = undecided.map_err(|status| from_coordinator(&status))?.into_inner();
+    while let Some(told) = undecided.message().await.map_err(|status| from_coordinator(&status))? {
+        let id = experiment_id(&told.experiment, "experiment")
+            .map_err(|error| Status::data_loss(error.to_string()))?;
+        let decision = reporter.compute_rule(id, decide).await?;
+        send(&mut reporter.experiments(), id, decision).await?;
+        *decided += 1;
+    }
+    Ok(())
+}
+
+type Experiments = v1::experiments_client::ExperimentsClient<Channel>;
+
+async fn send(experiments: &mut Experiments, id: ExperimentId, decision: Decision) -> Result<(), Status> {
+    let Decision { from, further, words } = decision;
+    let runs = further.as_ref().map_or(0, |further| further.order.len());
+    let request = v1::DecideRequest {
+        experiment: id.0.as_bytes().to_vec(),
+        by: BY.to_owned(),
+        words,
+        from,
+        decision: Some(further.map_or(machine::Decision::Enough, machine::Decision::Extend).into()),
+    };
+    match experiments.decide(request).await {
+        Ok(_) => {
+            tracing::info!(experiment = %id, from, further = runs, "a rule was applied");
+            Ok(())
+        }
+        // Another advisor was first, or it was cancelled or finished meanwhile.
+        Err(status) if matches!(status.code(), Code::FailedPrecondition | Code::NotFound) => {
+            tracing::debug!(experiment = %id, %status, "the decision came too late");
+            Ok(())
+        }
+        Err(status) => Err(from_coordinator(&status)),
+    }
+}

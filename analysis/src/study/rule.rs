@@ -1,0 +1,262 @@
+//! The plan's rule of repetition, applied to the runs that are settled: how many visits of each cell are to follow, and
+//! what the rule concludes at its own level.
+//!
+//! A rule is looked at only when all runs that were given out are settled: an evaluation in between would be a look that
+//! the plan does not have. The answer depends on the plan and the attempts alone, so whoever asks, and however often,
+//! is told the same.
+//!
+//! In reading order: [`RuleReport`]; `units` (what counts as one observation), `pilot`, `sequential`, `budget` (the rules),
+//! `bounds` (the plan's limits), `costs` (what attempts took of the hosts).
+
+mod bounds;
+mod budget;
+mod costs;
+mod pilot;
+mod sequential;
+#[cfg(test)]
+mod tests;
+mod units;
+
+pub(super) use self::costs::Costs;
+use super::count::counted;
+use super::head::Head;
+use super::verdict::Verdict;
+use super::warning::Warnings;
+use super::{Phase, Study};
+use crate::ConfidenceLevel;
+use serde::{Deserialize, Serialize};
+use speedup_core::event::Tally;
+use speedup_core::experiment::Rule;
+use speedup_core::plan::{Extension, Plan, Shape};
+
+/// What the plan's rule of repetition says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RuleReport {
+    /// `pilot`, `sequential` or `budget`.
+    pub rule: String,
+    /// The method, with its source.
+    pub method: String,
+    /// How far it has come.
+    pub state: RuleState,
+    /// The runs that the plan had when this was computed.
+    pub from: u32,
+    /// What was computed, from what.
+    pub words: String,
+    /// Each benchmark and candidate, in plan order; empty while runs are outstanding.
+    pub rows: Vec<RuleRow>,
+    /// What is to be appended to the plan; nothing when the rule has enough.
+    pub further: Option<Further>,
+}
+
+/// How far a rule has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleState {
+    /// Runs that were planned are outstanding.
+    Pending,
+    /// It asks for further runs.
+    Further,
+    /// It asks for none.
+    Enough,
+    /// The experiment was cancelled before its runs were settled, so the rule concludes nothing.
+    BrokenOff,
+}
+
+/// What a rule asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Further {
+    /// Further visits of each cell, by the cell's number in the plan.
+    pub visits: Vec<u32>,
+    /// Boots of each visit.
+    pub boots: u32,
+    /// Runs of a cell on each boot.
+    pub runs: u32,
+}
+
+/// What a rule says of one candidate on one benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RuleRow {
+    /// The benchmark.
+    pub benchmark: String,
+    /// The candidate.
+    pub candidate: String,
+    /// Observations of the baseline and of the candidate: means of visits, or pairs where the design made them.
+    pub observations: [u64; 2],
+    /// Runs of both cells that are settled without a value.
+    pub missing: u64,
+    /// Observations of each version that the rule asks for in all; none where it cannot be computed.
+    pub required: Option<u64>,
+    /// Further visits of each of the two cells.
+    pub further: u32,
+    /// The baseline's mean less the candidate's in nanoseconds: what the candidate saves.
+    pub saved_ns: Option<f64>,
+    /// The rule's own interval of it in nanoseconds, at the level of the plan.
+    pub interval_ns: Option<[f64; 2]>,
+    /// Half the width that the plan asks for, in nanoseconds.
+    pub half_width_ns: Option<f64>,
+    /// The look that was taken, under the sequential rule.
+    pub look: Option<LookReport>,
+    /// What the rule concludes at its own level, which is what counts under a rule.
+    pub verdict: Verdict,
+    /// All of it in a sentence.
+    pub sentence: String,
+}
+
+/// A look at growing data.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LookReport {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Looks of the plan.
+    pub of: u32,
+    /// The two-sided p-value of its test; none where there was no test.
+    pub p: Option<f64>,
+    /// The risk that the look may take by itself.
+    pub nominal_risk: f64,
+    /// Whether the comparison is concluded.
+    pub concluded: bool,
+}
+
+impl RuleReport {
+    /// The runs to be appended to `plan`, from which this was computed.
+    pub fn extension(&self, plan: &Plan) -> Option<Extension> {
+        let Further { visits, boots, runs } = self.further.as_ref()?;
+        Some(plan.draw_extension(visits, Shape { boots: *boots, runs: *runs }))
+    }
+}
+
+/// What a rule found, before the plan's bounds.
+struct Finding {
+    rows: Vec<RuleRow>,
+    /// Further visits of each benchmark, all its versions alike.
+    visits: Vec<u32>,
+    shape: Shape,
+    words: String,
+}
+
+/// What the rule says of `study`; none under the rule that the plan says the number.
+pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Option<RuleReport> {
+    let rule = study.plan.experiment.rule;
+    let (name, method) = named(rule)?;
+    let report = |state, words| RuleReport {
+        rule: name.to_owned(),
+        method: method.to_owned(),
+        state,
+        from: study.plan.runs(),
+        words,
+        rows: Vec::new(),
+        further: None,
+    };
+    if let Some((state, words)) = unsettled(study) {
+        return Some(report(state, words));
+    }
+    let mut finding = match rule {
+        Rule::Fixed => return None,
+        Rule::Pilot { precision, maximum } => pilot::find(study, level, precision, maximum),
+        Rule::Sequential { looks, maximum: _, spending } => sequential::find(study, level, looks, spending),
+        Rule::Budget { time, maximum } => budget::find(study, time, maximum),
+    };
+    let held = bounds::hold(study, &mut finding);
+    let versions = study.plan.experiment.versions.len();
+    let visits: Vec<u32> = finding.visits.iter().flat_map(|v| std::iter::repeat_n(*v, versions)).collect();
+    let further = visits.iter().any(|visits| *visits > 0).then_some(Further {
+        visits,
+        boots: finding.shape.boots,
+        runs: finding.shape.runs,
+    });
+    let state = if further.is_some() { RuleState::Further } else { RuleState::Enough };
+    let mut words = finding.words;
+    words += &missing_in_words(&finding.rows);
+    words += &held.map(|held| format!(" {held}")).unwrap_or_default();
+    for row in &mut finding.rows {
+        let benchmark = study.benchmark_number(&row.benchmark);
+        row.further = benchmark.map_or(0, |at| finding.visits[at]);
+    }
+    Some(RuleReport { rows: finding.rows, further, ..report(state, words) })
+}
+
+/// The rule's name and method; none where the plan says the number.
+fn named(rule: Rule) -> Option<(&'static str, &'static str)> {
+    match rule {
+        Rule::Fixed => None,
+        Rule::Pilot { .. } => Some((
+            "pilot",
+            "Stein's two-stage interval of the difference of means (Annals of Mathematical Statistics 16, 1945)",
+        )),
+        Rule::Sequential { .. } => Some((
+            "sequential",
+            "group-sequential two-sided t test with risk spending (Lan and DeMets, Biometrika 70, 1983; Jennison and \
+             Turnbull 2000, §3.3)",
+        )),
+        Rule::Budget { .. } => Some((
+            "budget",
+            "optimal repetitions of each level from the pilot's variances and costs (Kalibera and Jones 2012, §7.4)",
+        )),
+    }
+}
+
+/// Why nothing is computed yet.
+fn unsettled(study: &Study) -> Option<(RuleState, String)> {
+    let Tally { waiting, leased, running, measured, failed, cancelled, .. } = study.standing.tally;
+    let was_cancelled =
+        matches!(study.standing.phase, Phase::Cancelling | Phase::Finished { cancelled: true, .. });
+    if was_cancelled || cancelled > 0 {
+        let words = "The experiment was cancelled, so its rule concludes nothing.".to_owned();
+        return Some((RuleState::BrokenOff, words));
+    }
+    // Attempts that were not told yet are outstanding as well.
+    let told = study.reported.iter().filter(|told| **told).count() as u64;
+    let outstanding = u64::from(waiting) + u64::from(leased) + u64::from(running);
+    let outstanding = outstanding.max((u64::from(measured) + u64::from(failed)).saturating_sub(told));
+    (outstanding > 0).then(|| {
+        let words = format!(
+            "{} of the plan outstanding: the rule is applied when they are settled, and not looked at before.",
+            are(outstanding)
+        );
+        (RuleState::Pending, words)
+    })
+}
+
+fn are(runs: u64) -> String {
+    format!("{} {}", counted(runs, "run"), if runs == 1 { "is" } else { "are" })
+}
+
+fn missing_in_words(rows: &[RuleRow]) -> String {
+    let missing: u64 = rows.iter().map(|row| row.missing).sum();
+    match missing {
+        0 => String::new(),
+        _ => format!(
+            " Comparisons lack {} that failed or lost all attempts; they are not replaced by a guess, and if slow runs are \
+             lost more often than fast ones, means and spreads come out too small.",
+            counted(missing, "run")
+        ),
+    }
+}
+
+/// What a reader of the other sections must know.
+pub(super) fn warn(rule: Rule, head: &Head, warnings: &mut Warnings) {
+    let grown = head.planned_runs_per_cell.is_none_or(|before| before < head.runs_per_cell);
+    let (code, sentence) = match rule {
+        Rule::Sequential { .. } => (
+            "looked_sequentially",
+            "The number of runs depends on what the looks showed, so that only the rule's own verdicts keep the stated risk: \
+             take the verdicts of the Speedup-Test, its speedups and intervals as descriptions.",
+        ),
+        Rule::Pilot { .. } if grown => (
+            "sized_by_pilot",
+            "The number of runs was computed from the pilot's spread: the rule's own intervals keep the confidence level \
+             exactly for normal times, those of the other methods approximately.",
+        ),
+        Rule::Pilot { .. } | Rule::Budget { .. } | Rule::Fixed => return,
+    };
+    warnings.raise(code, sentence.to_owned());
+}
+
+impl Study {
+    /// The place of a benchmark among those that take part.
+    fn benchmark_number(&self, name: &str) -> Option<usize> {
+        let experiment = &self.plan.experiment;
+        let of = |index| experiment.benchmark(index).is_some_and(|benchmark| benchmark.name == name);
+        self.plan.benchmarks.iter().position(|index| of(*index))
+    }
+}

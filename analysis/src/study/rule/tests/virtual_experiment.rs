@@ -1,0 +1,169 @@
+//! An experiment whose runs are drawn from a law, carried out stage by stage.
+
+use crate::distribution::{Tails, normal as law};
+use crate::study::rule::RuleReport;
+use crate::study::{Phase, Standing, Study};
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};
+use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use speedup_core::lease::{Evidence, Lease};
+use speedup_core::metric::Metric;
+use speedup_core::plan::Plan;
+use speedup_core::plan_file;
+use speedup_core::record::{Failure, Outcome, Record};
+use speedup_core::seed::Seed;
+use speedup_core::time::Timestamp;
+use std::collections::BTreeMap;
+
+/// The time of a run in nanoseconds, with the randomness of that run; none if it fails.
+pub(super) type Law<'a> = &'a dyn Fn(At, &mut ChaCha8Rng) -> Option<f64>;
+
+/// Where a run stands.
+#[derive(Clone, Copy)]
+pub(super) struct At {
+    pub(super) benchmark: u32,
+    pub(super) version: u32,
+    /// The visit of its cell, from 0; in the blocked order of its benchmark.
+    pub(super) visit: u32,
+    group: u32,
+    seed: u64,
+}
+
+impl At {
+    /// The randomness that the runs of a visit share.
+    pub(super) fn of_visit(self) -> ChaCha8Rng {
+        Seed(self.seed).child(&format!("visit {}", self.group))
+    }
+}
+
+/// A draw from the standard normal law.
+pub(super) fn normal(random: &mut ChaCha8Rng) -> f64 {
+    let uniform = (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+    law::quantile(Tails::from_upper(uniform.clamp(1e-15, 1.0 - 1e-15)))
+}
+
+/// An experiment that was never run.
+pub(super) struct Virtual {
+    pub(super) plan: Plan,
+    /// Runs that are said to be outstanding.
+    pub(super) outstanding: u32,
+    pub(super) cancelled: bool,
+    /// What the first run of a visit costs more, in seconds, where runs cost one.
+    pub(super) visit_cost: f64,
+}
+
+impl Virtual {
+    /// Benchmarks and versions under a rule, with more of a plan.
+    pub(super) fn new(benchmarks: u32, versions: u32, rule: &str, more: &str) -> Self {
+        let mut text = format!(
+            "[experiment]\nname = \"virtual\"\nseed = 1\n[repetitions]\n{rule}\n[independence]\npolicy = \"any\"\n{more}"
+        );
+        for version in 0..versions {
+            let baseline = if version == 0 { "baseline = true\n" } else { "" };
+            text += &format!("[versions.v{version}]\n{baseline}vars = {{ v = \"{version}\" }}\n");
+        }
+        for benchmark in 0..benchmarks {
+            text += &format!("[benchmarks.b{benchmark}]\ncommand = [\"b{benchmark}\", \"{{v}}\"]\n");
+        }
+        let experiment = plan_file::parse(&text, Seed(1)).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        Self { plan: Plan::draw(experiment), outstanding: 0, cancelled: false, visit_cost: 0.0 }
+    }
+
+    /// Settles all runs of the plan as the law says, and asks the rule.
+    pub(super) fn carry_out(&self, seed: u64, law: Law<'_>) -> RuleReport {
+        let ended = self.attempts(seed, law);
+        let measured = |attempt: &&EndedAttempt| matches!(&attempt.end, AttemptEnd::Reported(record) if record.outcome == Outcome::Measured);
+        let measured = ended.iter().filter(measured).count() as u32;
+        let failed = ended.len() as u32 - measured;
+        let standing = Standing {
+            experiment: experiment(),
+            submitted: Timestamp(0),
+            submitted_by: "tester".to_owned(),
+            phase: if self.cancelled { Phase::Cancelling } else { Phase::Running },
+            tally: Tally { measured, failed, waiting: self.outstanding, ..Tally::default() },
+        };
+        let mut study = Study::new(self.plan.clone(), standing);
+        // Attempts come in any order.
+        ended.iter().rev().for_each(|attempt| study.add(attempt).unwrap());
+        study.rule().unwrap().expect("the plan has a rule")
+    }
+
+    /// Appends what the rule asks for.
+    pub(super) fn extend(&mut self, report: &RuleReport) {
+        let extension = report.extension(&self.plan).expect("the rule asks for more");
+        self.plan = self.plan.clone().extended(extension).unwrap();
+    }
+
+    /// What all attempts cost, in nanoseconds.
+    pub(super) fn spent_ns(&self) -> f64 {
+        let took = |attempt: &EndedAttempt| (attempt.ended.0 - attempt.lease.granted.0) as f64;
+        self.attempts(0, &|_, _| Some(1.0)).iter().map(took).sum()
+    }
+
+    fn attempts(&self, seed: u64, law: Law<'_>) -> Vec<EndedAttempt> {
+        let mut clock = 0;
+        let versions = self.plan.experiment.versions.len() as u32;
+        // The visits of each cell so far, and the latest of them.
+        let mut visits: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
+        let mut one = |run: u32| {
+            let cell = self.plan.cell_number(RunIndex(run));
+            let group = self.plan.place(RunIndex(run)).group.0;
+            let known = visits.entry(cell).or_insert((0, group));
+            if known.1 != group {
+                *known = (known.0 + 1, group);
+            }
+            let at = At { benchmark: cell / versions, version: cell % versions, visit: known.0, group, seed };
+            let value = law(at, &mut Seed(seed).child(&format!("run {run}")));
+            let takes = 1.0 + if group == run { self.visit_cost } else { 0.0 };
+            let granted = clock;
+            clock += (takes * 1e9) as u64;
+            self.ended(run, cell, group, (granted, clock), value)
+        };
+        (0..self.plan.runs()).map(&mut one).collect()
+    }
+
+    fn ended(
+        &self,
+        run: u32,
+        cell: u32,
+        group: u32,
+        (granted, ended): (u64, u64),
+        value: Option<f64>,
+    ) -> EndedAttempt {
+        let outcome = match value {
+            Some(_) => Outcome::Measured,
+            None => Outcome::Failed(Failure::Exit { code: 1, expected: 0 }),
+        };
+        let metrics = value.into_iter().map(|value| (Metric::Wall, value as u64)).collect();
+        let evidence = Evidence {
+            boot: "boot".parse().unwrap(),
+            allocation: None,
+            served_in_scope: 0,
+            served_in_all: 0,
+            previous: None,
+            idle: None,
+            boot_before: None,
+            allocation_before: None,
+            class: None,
+        };
+        let lease = Lease {
+            epoch: LeaseEpoch(u64::from(run) + 1),
+            experiment: experiment(),
+            run: RunIndex(run),
+            attempt: Attempt(1),
+            host: format!("host-{group}").parse().unwrap(),
+            agent_epoch: AgentEpoch(1),
+            granted: Timestamp(granted),
+            deadline: Timestamp(u64::MAX),
+            started: None,
+            evidence,
+        };
+        let end = AttemptEnd::Reported(Record { metrics, ..Record::bare(outcome) });
+        EndedAttempt { lease, cell, ended: Timestamp(ended), end }
+    }
+}
+
+fn experiment() -> ExperimentId {
+    format!("{:032x}", 1).parse().unwrap()
+}

@@ -1,0 +1,299 @@
+//! Whether a pool can carry a plan out: the fresh hosts it needs, those there are, how often they are taken, how long it
+//! lasts, and what would make it fit. Nothing is decided here: the machine refuses, this explains before.
+
+mod remedy;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::{Experiment, Order, Policy, Rule, Sameness, Scope};
+use crate::id::RunIndex;
+use crate::plan::Plan;
+use crate::time::Span;
+
+pub use remedy::Remedy;
+
+/// How long a boot is taken to last where nothing is known: what a server's firmware and an agent's start often take.
+pub const USUAL_BOOT: Span = Span::from_secs(180);
+
+/// The hosts there are, by their classes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pool {
+    /// The classes of connected hosts.
+    pub classes: Vec<HostClass>,
+}
+
+/// The connected hosts of one fingerprint class.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostClass {
+    /// Its name; empty where hosts are not told apart.
+    pub class: String,
+    /// Hosts that may be given runs.
+    pub available: u32,
+    /// Those of them that can boot anew when they are asked to.
+    pub can_reboot: u32,
+    /// Those of them that sit in an allocation, so that an engine may give them out anew.
+    pub allocated: u32,
+    /// Those of them that hold an attempt now.
+    pub busy: u32,
+    /// Those of them that have served runs of any experiment.
+    pub used: u32,
+    /// Connected hosts that are given none: drained or quarantined.
+    pub out_of_service: u32,
+}
+
+impl Pool {
+    /// A pool of so many hosts alike, of which nothing else is known.
+    pub fn of(hosts: u32) -> Self {
+        Self { classes: vec![HostClass { available: hosts, ..HostClass::default() }] }
+    }
+
+    /// The hosts that one experiment may take: of the largest class where they have to be identical, else all.
+    pub fn of_one_experiment(&self, sameness: Sameness) -> HostClass {
+        match sameness {
+            Sameness::Identical => {
+                // Of two as large, always the same one.
+                let largest = |class: &&HostClass| (class.available, std::cmp::Reverse(class.class.clone()));
+                self.classes.iter().max_by_key(largest).cloned().unwrap_or_default()
+            }
+            Sameness::Classes | Sameness::Unchecked => self.classes.iter().fold(HostClass::default(), add),
+        }
+    }
+}
+
+fn add(mut sum: HostClass, class: &HostClass) -> HostClass {
+    for (total, more) in [
+        (&mut sum.available, class.available),
+        (&mut sum.can_reboot, class.can_reboot),
+        (&mut sum.allocated, class.allocated),
+        (&mut sum.busy, class.busy),
+        (&mut sum.used, class.used),
+        (&mut sum.out_of_service, class.out_of_service),
+    ] {
+        *total = total.saturating_add(more);
+    }
+    sum
+}
+
+/// How long an execution lasts, and where that is known from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Estimate {
+    /// One execution of each benchmark that takes part, in the plan's order.
+    pub executions: Vec<Span>,
+    /// One boot of a host.
+    pub boot: Span,
+    /// Where the times are known from.
+    pub source: EstimateSource,
+}
+
+/// Where an estimate is from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum EstimateSource {
+    /// Somebody said so.
+    Given,
+    /// The mean of what was measured before.
+    Measured {
+        /// In which experiment.
+        experiment: String,
+    },
+    /// The timeouts: the worst case, usually far above.
+    Timeouts,
+}
+
+impl Estimate {
+    /// Every execution lasts as long.
+    pub fn given(plan: &Plan, execution: Span) -> Self {
+        Self::of_each(plan, EstimateSource::Given, |_| execution)
+    }
+
+    /// Every execution lasts as long as its timeout allows.
+    pub fn by_timeouts(plan: &Plan) -> Self {
+        Self::of_each(plan, EstimateSource::Timeouts, |timeout| timeout)
+    }
+
+    fn of_each(plan: &Plan, source: EstimateSource, execution: impl Fn(Span) -> Span) -> Self {
+        let timeouts = plan.benchmarks.iter().filter_map(|index| plan.experiment.benchmark(*index));
+        let executions = timeouts.map(|benchmark| execution(benchmark.timeout)).collect();
+        Self { executions, boot: USUAL_BOOT, source }
+    }
+}
+
+/// What a plan takes of a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Feasibility {
+    /// Visits of hosts that the plan has now.
+    pub visits: u32,
+    /// Fresh hosts that it needs.
+    pub hosts_needed: u32,
+    /// Fresh hosts that it may come to need when its rule asks for all it may.
+    pub hosts_needed_at_most: u32,
+    /// What the pool has; absent where no pool is known.
+    pub pool: Option<PoolFeasibility>,
+    /// The time on hosts, summed over them, without setup and retries.
+    pub host_time_ns: Span,
+    /// Where the times are known from.
+    pub estimate: EstimateSource,
+}
+
+/// What a known pool makes of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PoolFeasibility {
+    /// Hosts that the experiment may take.
+    pub hosts: u32,
+    /// Hosts of all classes.
+    pub hosts_of_all_classes: u32,
+    /// Whether they are enough.
+    pub fits: bool,
+    /// How often each host is visited, the one with most; none where they are not enough.
+    pub waves: Option<u32>,
+    /// How long it lasts; none where they are not enough.
+    pub wall_time_ns: Option<Span>,
+    /// What would make it fit, each by itself.
+    pub remedies: Vec<Remedy>,
+}
+
+/// What a plan takes: of `pool`, where there is one.
+pub fn assess(plan: &Plan, pool: Option<&Pool>, estimate: &Estimate) -> Feasibility {
+    let load = Load::of(plan, estimate);
+    let hosts_needed = needed(plan.experiment.independence.policy, load.fullest_lane);
+    let grown = u64::from(load.fullest_lane)
+        .saturating_mul(growth(plan, &load))
+        .div_ceil(u64::from(load.fullest_cell.max(1)));
+    let grown = u32::try_from(grown).unwrap_or(u32::MAX);
+    Feasibility {
+        visits: load.visits,
+        hosts_needed,
+        hosts_needed_at_most: needed(plan.experiment.independence.policy, grown).max(hosts_needed),
+        pool: pool.map(|pool| of_pool(plan, pool, &load, hosts_needed, estimate.boot)),
+        host_time_ns: load.host_time,
+        estimate: estimate.source.clone(),
+    }
+}
+
+/// What the runs of a plan come to.
+struct Load {
+    visits: u32,
+    /// Visits of the lane that has most.
+    fullest_lane: u32,
+    /// Visits of the cell that has most.
+    fullest_cell: u32,
+    host_time: Span,
+    longest_visit: Span,
+}
+
+impl Load {
+    fn of(plan: &Plan, estimate: &Estimate) -> Self {
+        let versions = plan.experiment.versions.len().max(1) as u32;
+        let lane_of = lane_of(plan.experiment.independence.scope, plan.experiment.order, versions);
+        let (mut lanes, mut cells) =
+            (vec![0_u32; plan.cells().max(1) as usize], vec![0_u32; plan.cells() as usize]);
+        let mut load =
+            Self { visits: 0, fullest_lane: 0, fullest_cell: 0, host_time: Span(0), longest_visit: Span(0) };
+        let mut visit = Span(0);
+        for run in (0..plan.runs()).map(RunIndex) {
+            let (place, cell) = (plan.place(run), plan.cell_number(run));
+            if place.group == run {
+                load.visits += 1;
+                lanes[lane_of(cell) as usize] += 1;
+                cells[cell as usize] += 1;
+                // A visit of several boots waits for all but the first.
+                let boots = plan.place(RunIndex(run.0 + place.size - 1)).boot;
+                visit = estimate.boot.times(u64::from(boots));
+                load.host_time = load.host_time + visit;
+            }
+            let took = run_time(plan, cell, estimate);
+            (visit, load.host_time) = (visit + took, load.host_time + took);
+            load.longest_visit = load.longest_visit.max(visit);
+        }
+        load.fullest_lane = lanes.into_iter().max().unwrap_or(0);
+        load.fullest_cell = cells.into_iter().max().unwrap_or(0);
+        load
+    }
+}
+
+/// What the policy holds against the same use of a host; a visit of all versions uses its host for the benchmark.
+fn lane_of(scope: Scope, order: Order, versions: u32) -> impl Fn(u32) -> u32 {
+    move |cell| match (scope, order) {
+        (Scope::Experiment, _) => 0,
+        (Scope::Benchmark, _) | (Scope::Cell, Order::Blocked) => cell / versions,
+        (Scope::Cell, Order::Randomized | Order::Interleaved) => cell,
+    }
+}
+
+/// A run with its warm-ups.
+fn run_time(plan: &Plan, cell: u32, estimate: &Estimate) -> Span {
+    let versions = plan.experiment.versions.len().max(1) as u32;
+    let warmup = plan.experiment.benchmark(plan.cell_by_number(cell).benchmark).map_or(0, |b| b.warmup);
+    let execution = estimate.executions.get((cell / versions) as usize).copied().unwrap_or_default();
+    execution.times(u64::from(warmup) + 1)
+}
+
+/// Under `distinct` as many as the fullest lane has visits; elsewhere a host may come again.
+fn needed(policy: Policy, fullest_lane: u32) -> u32 {
+    match policy {
+        Policy::Distinct => fullest_lane,
+        Policy::Any | Policy::Rebooted | Policy::Reallocated | Policy::Rested => fullest_lane.min(1),
+    }
+}
+
+/// Visits of a cell when its rule asks for all it may.
+fn growth(plan: &Plan, load: &Load) -> u64 {
+    let visit = u64::from(plan.visit().size()).max(1);
+    match plan.experiment.rule {
+        Rule::Fixed => u64::from(load.fullest_cell),
+        Rule::Pilot { maximum, .. } | Rule::Sequential { maximum, .. } | Rule::Budget { maximum, .. } => {
+            u64::from(maximum) / visit
+        }
+    }
+    .max(u64::from(load.fullest_cell))
+}
+
+fn of_pool(plan: &Plan, pool: &Pool, load: &Load, hosts_needed: u32, boot: Span) -> PoolFeasibility {
+    let independence = plan.experiment.independence;
+    let class = pool.of_one_experiment(independence.hosts);
+    let hosts = class.available;
+    let can_come_again = can_come_again(independence.policy, &class);
+    // A host that cannot come again is fresh once; under a policy that lets it, one that can is enough.
+    let fits =
+        load.visits == 0 || hosts >= hosts_needed && (hosts >= load.fullest_lane || can_come_again > 0);
+    let working = if hosts >= load.fullest_lane { hosts } else { can_come_again };
+    let waves = fits.then(|| load.visits.div_ceil(working.max(1)));
+    let wall_time_ns = waves.map(|waves| wall_time(plan, load, waves, working, boot));
+    let everywhere = pool.of_one_experiment(Sameness::Unchecked).available;
+    let remedies = if fits { Vec::new() } else { remedy::all(plan, pool, load.fullest_lane, hosts) };
+    PoolFeasibility { hosts, hosts_of_all_classes: everywhere, fits, waves, wall_time_ns, remedies }
+}
+
+/// Hosts that may be fresh more than once under a policy.
+fn can_come_again(policy: Policy, class: &HostClass) -> u32 {
+    match policy {
+        Policy::Distinct => 0,
+        Policy::Rebooted => class.can_reboot,
+        Policy::Reallocated => class.allocated,
+        Policy::Any | Policy::Rested => class.available,
+    }
+}
+
+/// The waves one after another, each as long as the mean visit, and what the policy has hosts wait in between; never
+/// shorter than the longest visit.
+fn wall_time(plan: &Plan, load: &Load, waves: u32, working: u32, boot: Span) -> Span {
+    let independence = plan.experiment.independence;
+    let mean = Span(load.host_time.0.div_ceil(u64::from(load.visits.max(1))));
+    let pause = match independence.policy {
+        Policy::Rested => independence.rest.idle,
+        Policy::Rebooted if working < load.fullest_lane => boot,
+        Policy::Any | Policy::Distinct | Policy::Rebooted | Policy::Reallocated => Span(0),
+    };
+    let pauses = pause.times(u64::from(waves.saturating_sub(1)));
+    // Rounded up in nanoseconds, so that no host has to be faster than its visits.
+    mean.times(u64::from(waves)).max(load.longest_visit) + pauses
+}
+
+/// The plan of an experiment that was changed, drawn anew.
+fn redrawn(plan: &Plan, change: impl FnOnce(&mut Experiment)) -> Plan {
+    let mut experiment = plan.experiment.clone();
+    change(&mut experiment);
+    Plan::draw(experiment)
+}

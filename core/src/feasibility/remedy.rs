@@ -1,0 +1,127 @@
+//! What would make a plan fit a pool, each change by itself and tried before it is told.
+
+use serde::Serialize;
+
+use super::{Estimate, Pool, assess, redrawn};
+use crate::experiment::{Policy, Rule, Sameness, Scope};
+use crate::plan::Plan;
+use crate::time::Span;
+
+/// A change after which a plan fits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Remedy {
+    /// Fewer runs of each cell.
+    FewerRuns {
+        /// The most that fit.
+        runs: u32,
+    },
+    /// Fewer hosts that visit each cell.
+    FewerVisits {
+        /// The most that fit.
+        hosts: u32,
+    },
+    /// The policy `rebooted`, because hosts can boot anew.
+    Rebooted {
+        /// How many can.
+        hosts: u32,
+    },
+    /// The scope `benchmark`: a host serves one run of each benchmark.
+    ScopeBenchmark {
+        /// Fresh hosts that are needed then.
+        hosts_needed: u32,
+    },
+    /// Hosts of all classes, which become blocks of the analysis.
+    Classes {
+        /// How many there are.
+        hosts: u32,
+    },
+    /// Further hosts.
+    WaitForHosts {
+        /// How many at least.
+        more: u32,
+    },
+}
+
+impl Remedy {
+    /// What the user can do, as the plan and the command say it.
+    pub fn words(&self) -> String {
+        match self {
+            Self::FewerRuns { runs } => format!("runs = {runs} in [repetitions]"),
+            Self::FewerVisits { hosts } => format!("hosts = {hosts} in [repetitions]"),
+            Self::Rebooted { hosts } => {
+                format!("policy = \"rebooted\" in [independence], as {hosts} of the hosts can boot anew")
+            }
+            Self::ScopeBenchmark { hosts_needed } => format!(
+                "scope = \"benchmark\" in [independence], which needs {hosts_needed} hosts: each serves one run of every \
+                 benchmark"
+            ),
+            Self::Classes { hosts } => {
+                format!(
+                    "hosts = \"classes\" in [independence], which may take all {hosts} hosts, by their classes"
+                )
+            }
+            Self::WaitForHosts { more } => {
+                format!("{more} more agents, started before or, with --wait-for-hosts, after the submission")
+            }
+        }
+    }
+}
+
+/// All that help, the least costly first.
+pub(super) fn all(plan: &Plan, pool: &Pool, fullest_lane: u32, hosts: u32) -> Vec<Remedy> {
+    let independence = plan.experiment.independence;
+    let mut remedies = Vec::new();
+    if independence.scope == Scope::Experiment && plan.benchmarks.len() > 1 {
+        let other = redrawn(plan, |experiment| experiment.independence.scope = Scope::Benchmark);
+        let needed = assess(&other, None, &nothing(&other)).hosts_needed;
+        let remedy = Remedy::ScopeBenchmark { hosts_needed: needed };
+        remedies.extend(fits(&other, pool).then_some(remedy));
+    }
+    let class = pool.of_one_experiment(independence.hosts);
+    let may_reboot = independence.policy == Policy::Distinct && class.can_reboot > 0;
+    if may_reboot {
+        let other = redrawn(plan, |experiment| experiment.independence.policy = Policy::Rebooted);
+        remedies.extend(fits(&other, pool).then_some(Remedy::Rebooted { hosts: class.can_reboot }));
+    }
+    if independence.hosts == Sameness::Identical {
+        let other = redrawn(plan, |experiment| experiment.independence.hosts = Sameness::Classes);
+        let all = pool.of_one_experiment(Sameness::Classes).available;
+        remedies.extend(fits(&other, pool).then_some(Remedy::Classes { hosts: all }));
+    }
+    remedies.extend(fewer(plan, pool, fullest_lane, hosts));
+    remedies.push(Remedy::WaitForHosts { more: fullest_lane.saturating_sub(hosts).max(1) });
+    remedies
+}
+
+/// Fewer visits of each cell, as many as the hosts there are allow.
+fn fewer(plan: &Plan, pool: &Pool, fullest_lane: u32, hosts: u32) -> Option<Remedy> {
+    let is_nested = plan.experiment.levels.are_nested();
+    let now = if is_nested { plan.experiment.levels.hosts() } else { plan.experiment.runs };
+    // A pilot and looks have their numbers from elsewhere.
+    if plan.experiment.rule != Rule::Fixed || fullest_lane == 0 {
+        return None;
+    }
+    let most = u32::try_from(u64::from(now) * u64::from(hosts) / u64::from(fullest_lane)).unwrap_or(now);
+    if most == 0 || most >= now {
+        return None;
+    }
+    let other = redrawn(plan, |experiment| match is_nested {
+        true => experiment.levels.hosts = Some(most),
+        false => experiment.runs = most,
+    });
+    let remedy = match is_nested {
+        true => Remedy::FewerVisits { hosts: most },
+        false => Remedy::FewerRuns { runs: most },
+    };
+    fits(&other, pool).then_some(remedy)
+}
+
+fn fits(plan: &Plan, pool: &Pool) -> bool {
+    assess(plan, Some(pool), &nothing(plan)).pool.is_some_and(|pool| pool.fits)
+}
+
+/// Times do not matter for whether a plan fits.
+fn nothing(plan: &Plan) -> Estimate {
+    Estimate::given(plan, Span(0))
+}

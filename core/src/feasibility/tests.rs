@@ -1,0 +1,171 @@
+//! What plans take of pools, by hand and by law.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::plan_file;
+use crate::seed::Seed;
+
+fn plan(benchmarks: u32, runs: &str, more: &str) -> Plan {
+    let mut text = format!("[experiment]\nname = \"x\"\nseed = 1\n[repetitions]\n{runs}\n{more}\n");
+    text += "[versions.a]\nbaseline = true\n[versions.b]\nenv = { B = \"1\" }\n";
+    for benchmark in 0..benchmarks {
+        text += &format!("[benchmarks.b{benchmark}]\ncommand = [\"b{benchmark}\"]\ntimeout = \"60s\"\n");
+    }
+    Plan::draw(plan_file::parse(&text, Seed(1)).unwrap_or_else(|error| panic!("{error}\n{text}")))
+}
+
+fn assessed(plan: &Plan, pool: &Pool) -> (Feasibility, PoolFeasibility) {
+    let feasibility = assess(plan, Some(pool), &Estimate::given(plan, Span::from_secs(10)));
+    let of_pool = feasibility.pool.clone().unwrap();
+    (feasibility, of_pool)
+}
+
+#[test]
+fn distinct_hosts_are_counted_and_taken_in_waves() {
+    let of_benchmarks = plan(3, "runs = 5", "[independence]\npolicy = \"distinct\"\nscope = \"benchmark\"\n");
+    let (feasibility, pool) = assessed(&of_benchmarks, &Pool::of(12));
+    assert_eq!((feasibility.visits, feasibility.hosts_needed), (30, 10));
+    assert_eq!((pool.fits, pool.waves, pool.wall_time_ns), (true, Some(3), Some(Span::from_secs(30))));
+    assert_eq!(feasibility.host_time_ns, Span::from_secs(300));
+    let of_all = plan(3, "runs = 5", "[independence]\npolicy = \"distinct\"\nscope = \"experiment\"\n");
+    let (feasibility, pool) = assessed(&of_all, &Pool::of(12));
+    assert_eq!((feasibility.hosts_needed, pool.fits, pool.waves), (30, false, None));
+    assert_eq!(
+        pool.remedies,
+        [
+            Remedy::ScopeBenchmark { hosts_needed: 10 },
+            Remedy::FewerRuns { runs: 2 },
+            Remedy::WaitForHosts { more: 18 }
+        ]
+    );
+}
+
+#[test]
+fn hosts_that_boot_anew_come_again() {
+    let rebooted = plan(1, "runs = 5", "[independence]\npolicy = \"rebooted\"\n");
+    let mut pool = Pool::of(2);
+    assert!(!assessed(&rebooted, &pool).1.fits);
+    pool.classes[0].can_reboot = 2;
+    let (_, fitting) = assessed(&rebooted, &pool);
+    assert_eq!((fitting.fits, fitting.waves), (true, Some(5)));
+    // Five visits of 10 s, four boots between.
+    assert_eq!(fitting.wall_time_ns, Some(Span::from_secs(50) + USUAL_BOOT.times(4)));
+    let distinct = plan(1, "runs = 5", "[independence]\npolicy = \"distinct\"\n");
+    assert!(assessed(&distinct, &pool).1.remedies.contains(&Remedy::Rebooted { hosts: 2 }));
+}
+
+#[test]
+fn classes_of_hosts_count_apart_where_they_have_to_be_identical() {
+    let class =
+        |class: &str, available| HostClass { class: class.to_owned(), available, ..HostClass::default() };
+    let pool = Pool { classes: vec![class("old", 4), class("new", 6)] };
+    let identical = plan(1, "runs = 5", "[independence]\npolicy = \"distinct\"\nhosts = \"identical\"\n");
+    let (feasibility, of_pool) = assessed(&identical, &pool);
+    assert_eq!((feasibility.hosts_needed, of_pool.hosts, of_pool.hosts_of_all_classes), (10, 6, 10));
+    assert!(of_pool.remedies.contains(&Remedy::Classes { hosts: 10 }), "{:?}", of_pool.remedies);
+    assert_eq!(Pool::default().of_one_experiment(Sameness::Identical).available, 0);
+}
+
+#[test]
+fn a_rule_may_come_to_need_more() {
+    let pilot =
+        plan(1, "pilot = 5\nprecision = \"1%\"\nmaximum = 40", "[independence]\npolicy = \"distinct\"\n");
+    let (feasibility, of_pool) = assessed(&pilot, &Pool::of(10));
+    assert_eq!((feasibility.hosts_needed, feasibility.hosts_needed_at_most, of_pool.fits), (10, 80, true));
+}
+
+#[test]
+fn the_timeouts_are_the_worst_case_and_said_to_be() {
+    let plan = plan(1, "runs = 5", "[independence]\npolicy = \"any\"\n");
+    let feasibility = assess(&plan, None, &Estimate::by_timeouts(&plan));
+    assert_eq!(
+        (feasibility.host_time_ns, feasibility.estimate),
+        (Span::from_secs(600), EstimateSource::Timeouts)
+    );
+    assert_eq!((feasibility.hosts_needed, feasibility.pool), (1, None));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_is_promised_that_does_not_fit(
+        benchmarks in 1_u32..4,
+        runs in 1_u32..12,
+        policy in prop::sample::select(vec!["distinct", "rebooted", "rested", "any"]),
+        scope in prop::sample::select(vec!["benchmark", "experiment", "cell"]),
+        sameness in prop::sample::select(vec!["identical", "classes", "any"]),
+        blocked: bool,
+        nested: bool,
+        sizes in prop::collection::vec((0_u32..30, 0_u32..3), 0..4),
+    ) {
+        let levels = if nested { format!("hosts = {runs}\nboots = 2\nruns = 2") } else { format!("runs = {runs}") };
+        let order = if blocked { "blocked" } else { "randomized" };
+        let more = format!(
+            "[independence]\npolicy = \"{policy}\"\nscope = \"{scope}\"\nhosts = \"{sameness}\"\n[design]\norder = \"{order}\"\n"
+        );
+        let plan = plan(benchmarks, &levels, &more);
+        let class = |(number, (available, reboot)): (usize, &(u32, u32))| HostClass {
+            class: number.to_string(),
+            available: *available,
+            can_reboot: (*available).min(*reboot),
+            ..HostClass::default()
+        };
+        let pool = Pool { classes: sizes.iter().enumerate().map(class).collect() };
+        let (feasibility, of_pool) = assessed(&plan, &pool);
+        let hosts = of_pool.hosts;
+        // What the machine refuses by.
+        prop_assert_eq!(feasibility.hosts_needed, crate::machine::hosts_needed(&plan));
+        prop_assert!(hosts <= of_pool.hosts_of_all_classes);
+        if of_pool.fits {
+            prop_assert!(hosts >= feasibility.hosts_needed);
+            let (waves, wall) = (of_pool.waves.unwrap(), of_pool.wall_time_ns.unwrap());
+            prop_assert!(u64::from(waves) * u64::from(hosts) >= u64::from(feasibility.visits));
+            prop_assert!(wall.times(u64::from(hosts)).0 >= feasibility.host_time_ns.0);
+            prop_assert!(of_pool.remedies.is_empty());
+        } else {
+            prop_assert!(of_pool.waves.is_none() && of_pool.wall_time_ns.is_none());
+            let waits = matches!(of_pool.remedies.last(), Some(Remedy::WaitForHosts { more }) if *more > 0);
+            prop_assert!(waits);
+            for remedy in &of_pool.remedies {
+                let other = tried(&plan, remedy);
+                let pool = match remedy {
+                    Remedy::WaitForHosts { more } => grown(&pool, plan.experiment.independence.hosts, *more),
+                    Remedy::FewerRuns { .. }
+                    | Remedy::FewerVisits { .. }
+                    | Remedy::Rebooted { .. }
+                    | Remedy::ScopeBenchmark { .. }
+                    | Remedy::Classes { .. } => pool.clone(),
+                };
+                prop_assert!(assessed(&other, &pool).1.fits, "{remedy:?}");
+            }
+        }
+        // More hosts never do harm.
+        let larger = grown(&pool, plan.experiment.independence.hosts, 1);
+        prop_assert!(!of_pool.fits || assessed(&plan, &larger).1.fits);
+    }
+}
+
+/// The plan with a remedy applied.
+fn tried(plan: &Plan, remedy: &Remedy) -> Plan {
+    redrawn(plan, |experiment| match remedy {
+        Remedy::FewerRuns { runs } => experiment.runs = *runs,
+        Remedy::FewerVisits { hosts } => experiment.levels.hosts = Some(*hosts),
+        Remedy::Rebooted { .. } => experiment.independence.policy = Policy::Rebooted,
+        Remedy::ScopeBenchmark { .. } => experiment.independence.scope = Scope::Benchmark,
+        Remedy::Classes { .. } => experiment.independence.hosts = Sameness::Classes,
+        Remedy::WaitForHosts { .. } => {}
+    })
+}
+
+/// The pool with so many more hosts of the class that the experiment takes.
+fn grown(pool: &Pool, sameness: Sameness, more: u32) -> Pool {
+    let mut pool = pool.clone();
+    let chosen = pool.of_one_experiment(sameness).class;
+    match pool.classes.iter_mut().find(|class| class.class == chosen) {
+        Some(class) => class.available += more,
+        None => pool.classes.push(HostClass { available: more, ..HostClass::default() }),
+    }
+    pool
+}

@@ -1,0 +1,106 @@
+//! Rules of repetition with real processes: the advisor beside the coordinator decides, the coordinator records.
+
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use speedup_core::seed::{Seed, below};
+use speedup_tests::ledger::Ledger;
+use speedup_tests::pool::{Pool, eventually};
+
+use crate::SPEEDUP;
+
+/// Naps of 10 to 80 ms, drawn by the system.
+const NOISY: &str = "sleep 0.0$(( $(od -An -N1 -tu1 /dev/urandom) % 8 + 1 ))";
+/// Most runs of a cell under the pilot's rule.
+const MOST: u64 = 40;
+
+fn plan(rule: &str, benchmarks: &str) -> String {
+    format!(
+        "[experiment]\nname = \"rules\"\nseed = 5\n[versions.old]\nbaseline = true\nvars = {{ time = \"0.05\" }}\n\
+         [versions.new]\nvars = {{ time = \"0.02\" }}\n{benchmarks}[repetitions]\n{rule}\n\
+         [independence]\npolicy = \"any\"\n[limits]\nattempts = 50\n"
+    )
+}
+
+fn pilot() -> String {
+    let rule = format!("pilot = 4\nprecision = \"20%\"\nmaximum = {MOST}");
+    plan(&rule, &format!("[benchmarks.noisy]\nshell = \"{NOISY}\"\n"))
+}
+
+fn finish(pool: &Pool, experiment: &str) -> Value {
+    eventually("the experiment finishes", || pool.is_finished(experiment).then_some(()));
+    pool.json(&["report", experiment]).expect("a report")
+}
+
+/// The plan has as many runs of each cell as the rule computes from the pilot.
+fn assert_as_computed(report: &Value) -> u64 {
+    let row = &report["rule"]["rows"][0];
+    let required = row["required"].as_u64().expect("a number of runs");
+    let runs = report["head"]["runs_per_cell"].as_u64().expect("runs");
+    assert_eq!(runs, required.clamp(4, MOST), "{}", report["rule"]);
+    assert_eq!(report["rule"]["state"], "enough");
+    assert!(row["interval_ns"].is_array(), "{row}");
+    runs
+}
+
+#[test]
+fn a_noisy_pilot_is_extended_by_what_was_computed() {
+    let pool = Pool::start(SPEEDUP, 2);
+    let experiment = pool.submit(&pilot(), &[]);
+    let report = finish(&pool, &experiment);
+    let runs = assert_as_computed(&report);
+    assert!(runs > 4, "naps of 10 to 80 ms are not known to within a fifth by 4 runs: {}", report["rule"]);
+    let ledger = Ledger::read(&pool.export(&experiment));
+    assert_eq!(ledger.assert_exactly_once(2 * runs as usize), 2 * runs as usize);
+}
+
+#[test]
+fn looks_stop_early_at_a_big_difference() {
+    let pool = Pool::start(SPEEDUP, 2);
+    let rule = "looks = 4\nmaximum = 40";
+    let experiment = pool.submit(&plan(rule, "[benchmarks.nap]\ncommand = [\"sleep\", \"{time}\"]\n"), &[]);
+    let report = finish(&pool, &experiment);
+    let row = &report["rule"]["rows"][0];
+    assert_eq!((&row["verdict"], &row["look"]["concluded"]), (&Value::from("faster"), &Value::from(true)));
+    assert!(report["head"]["runs_per_cell"].as_u64().expect("runs") < 40, "{}", report["rule"]);
+    let codes: Vec<&Value> =
+        report["warnings"].as_array().expect("warnings").iter().map(|w| &w["code"]).collect();
+    assert!(codes.contains(&&Value::from("looked_sequentially")), "{codes:?}");
+}
+
+/// A second advisor, killed when dropped.
+struct Standalone(Child);
+
+impl Standalone {
+    fn start(pool: &Pool) -> Self {
+        let mut command = pool.command();
+        command.args(["analysis", "start", "--bind", "127.0.0.1:0", "--coordinator"]);
+        Self(command.arg(pool.url()).stdout(Stdio::null()).spawn().expect("the analysis"))
+    }
+}
+
+impl Drop for Standalone {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn kills_and_a_second_advisor_extend_once() {
+    let mut pool = Pool::start(SPEEDUP, 2);
+    let experiment = pool.submit(&pilot(), &[]);
+    let second = Standalone::start(&pool);
+    let random = &mut Seed(20_261_122).child("kills");
+    for _ in 0..6 {
+        std::thread::park_timeout(Duration::from_millis(below(400, random)));
+        pool.kill_coordinator();
+        pool.start_coordinator();
+    }
+    let report = finish(&pool, &experiment);
+    drop(second);
+    let runs = assert_as_computed(&report);
+    Ledger::read(&pool.export(&experiment)).assert_exactly_once(2 * runs as usize);
+}
