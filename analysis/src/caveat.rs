@@ -88,6 +88,8 @@ pub enum Caveat {
     },
     /// The splits are of one pool of runs: they do not vary as new runs would.
     OnePool,
+    /// A plain mean of the speedups of different programs, which is no overall speedup (000 §3.2).
+    MeanOfSpeedups,
 }
 
 impl Side {
@@ -130,7 +132,8 @@ impl Caveat {
             | Self::Unbalanced
             | Self::FewDraws { .. }
             | Self::ByDraws { .. }
-            | Self::OnePool => self,
+            | Self::OnePool
+            | Self::MeanOfSpeedups => self,
         }
     }
 
@@ -156,6 +159,7 @@ impl Caveat {
             Self::FewDraws { .. } => "few_draws",
             Self::ByDraws { .. } => "by_draws",
             Self::OnePool => "one_pool",
+            Self::MeanOfSpeedups => "mean_of_speedups",
         }
     }
 
@@ -232,6 +236,11 @@ impl Caveat {
             Self::OnePool => {
                 "All splits are of the same runs, so the rate speaks of this pool as it was measured: \
                 measure it again to see how much the pool itself varies."
+                    .to_owned()
+            }
+            Self::MeanOfSpeedups => {
+                "No mean of the speedups of different programs is an overall speedup (000 §3.2): it \
+                counts a benchmark of seconds like one of days; quote the overall speedup and the weights."
                     .to_owned()
             }
         }

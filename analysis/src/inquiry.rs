@@ -53,8 +53,8 @@ pub use refusal::InquiryError;
 pub use remark::{IntervalAnswer, Remark};
 pub use signed_rank::SignedRankFinding;
 pub use speedup_test::{
-    Adjusted, OverallFinding, ProportionFinding, ProtocolFinding, PublishedFinding, SpeedupTestFinding,
-    SpeedupTestSuite,
+    Adjusted, OverallFinding, ProportionFinding, ProtocolFinding, PublishedFinding, SpeedupMeansFinding,
+    SpeedupTestFinding, SpeedupTestSuite,
 };
 pub use suite::{MOST_VALUES, MOST_VERSIONS, NamedSample, Suite};
 

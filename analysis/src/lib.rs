@@ -11,7 +11,7 @@
 //! * [`MeanRatio`], [`MedianRatio`]: by how much a version is faster;
 //! * [`SpeedupTest`]: whether it is, by the protocols of the paper;
 //! * [`Proportion`], [`Overall`], [`SuiteRatio`], [`HierarchicalPerformanceTest`]: what a set of benchmarks
-//!   says;
+//!   says; [`SpeedupMeans`]: what others quote of one;
 //! * [`Adjustment`]: p-values of many tests at once;
 //! * [`Levels`], [`RandomEffects`], [`EffectSize`], [`HierarchicalBootstrap`], [`RepetitionPlan`],
 //!   [`Decision`]: experiments that repeat at several levels, by how much their means differ, and how often to
@@ -88,6 +88,7 @@ mod sample;
 mod shapiro_wilk;
 mod signed_rank;
 pub mod simulation;
+mod speedup_means;
 pub mod speedup_test;
 mod standard_normals;
 pub mod study;
@@ -148,6 +149,7 @@ pub use signed_rank::{
     ExactSignedRank, HalfIntegers, NormalSignedRank, SignedRank, SignedRankChoice, SignedRankError,
     SignedRankLaw, SignedRankStatistic, ZerosKeptSignedRank, paired_differences,
 };
+pub use speedup_means::{SpeedupMeans, SpeedupMeansError};
 pub use speedup_test::SpeedupTest;
 pub use suite::{Overall, SuiteError, SuiteMember, Summary, Weights};
 pub use suite_ratio::{SuiteRatio, SuiteRatioError};

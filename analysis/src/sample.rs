@@ -6,6 +6,9 @@ use thiserror::Error;
 /// The largest magnitude an observation may have: the square of a difference must still be a double.
 pub const LARGEST_OBSERVATION: f64 = 1e150;
 
+/// A range of fewer than a few thousand steps of the floating-point grid is mostly rounding.
+const ROUNDING: f64 = 4096.0 * f64::EPSILON;
+
 /// Observations of one metric: finite, at least one, in the order of their runs.
 ///
 /// Nothing is ever removed or reordered; [`Sample::sorted`] is a second view of the same values. The mean,
@@ -103,6 +106,12 @@ impl Sample {
     /// Whether all observations are the same number.
     pub fn is_constant(&self) -> bool {
         self.min() == self.max()
+    }
+
+    /// Whether the observations differ, and by rounding rather than by what was measured: all of them within a few
+    /// thousand steps of the floating-point grid.
+    pub fn differs_by_rounding(&self) -> bool {
+        !self.is_constant() && self.max() - self.min() <= ROUNDING * self.max().abs()
     }
 
     /// The arithmetic mean.

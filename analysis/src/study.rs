@@ -19,12 +19,16 @@ mod advice;
 mod assembly;
 mod cell;
 mod comparison;
+mod completeness;
 mod condition;
 pub mod count;
 mod diagnostics;
+mod disturbance;
+mod head;
 mod host_effect;
 mod independence;
 mod lacking;
+mod losses;
 mod method;
 mod metric;
 mod mishap;
@@ -33,6 +37,7 @@ mod multiplicity;
 mod proportion;
 pub(crate) mod protocol;
 mod report;
+mod sampled;
 mod standing;
 mod suite;
 #[cfg(test)]
@@ -49,6 +54,7 @@ pub use self::condition::ConditionCounts;
 pub use self::diagnostics::{
     DiagnosticReport, DiagnosticsReport, DiagnosticsSummary, GranularityKind, GranularityReport,
 };
+pub use self::head::{Head, State};
 pub use self::host_effect::{HostEffectReport, OutlyingHost, OutlyingReport};
 pub use self::independence::{IndependenceKind, IndependenceReport, scope_name};
 pub use self::method::{MethodNote, MethodReport};
@@ -58,9 +64,9 @@ pub use self::mixture::{ComponentReport, FEWEST_RUNS_OF_A_MIXTURE, MixtureReport
 pub use self::multiplicity::{AdjustedReport, MultiplicityReport, OneSidedReport};
 pub use self::proportion::{ProportionReport, RequiredReport};
 pub use self::protocol::{Answer, AssumptionReport, IntervalReport, ProtocolReport, TestReport};
-pub use self::report::{Head, MishapTotals, Report, SCHEMA_VERSION, State};
+pub use self::report::{MishapTotals, Report, SCHEMA_VERSION};
 pub use self::standing::{Phase, Standing};
-pub use self::suite::{OverallReport, SuiteReport, VerdictCounts};
+pub use self::suite::{OverallReport, SpeedupMeansReport, SuiteReport, VerdictCounts};
 pub use self::verdict::{Direction, Protocol, Reason, Verdict};
 pub use self::warning::Warning;
 use crate::{ConfidenceLevel, LevelError};

@@ -1,8 +1,8 @@
 //! The overall gain and speedup of a set of benchmarks (000 §3.2).
 //!
 //! G = Σ w(x − y)/Σ w x and S = Σ w x/Σ w y = 1/(1 − G), where x and y are the times of a benchmark in the
-//! baseline and the candidate, summarised by their minimum, mean or median. No mean of speedups is taken: it
-//! would weigh a benchmark of seconds like one of days.
+//! baseline and the candidate, summarised by their minimum, mean or median. It is no mean of speedups, which
+//! would weigh a benchmark of seconds like one of days ([`crate::SpeedupMeans`]).
 
 use crate::compensated_sum::CompensatedSum;
 use crate::mean_ratio::require_positive;
@@ -92,6 +92,15 @@ pub enum SuiteError {
 impl Summary {
     /// All three, as the original program reports them.
     pub const ALL: [Self; 3] = [Self::Min, Self::Mean, Self::Median];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Min => "min",
+            Self::Mean => "mean",
+            Self::Median => "median",
+        }
+    }
 
     /// The summary of `sample`, in its unit.
     pub fn of(self, sample: &Sample) -> f64 {

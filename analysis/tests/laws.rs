@@ -6,8 +6,9 @@ use speedup_analysis::speedup_test::{Outcome, Question, published};
 use speedup_analysis::{
     Alternative, Caveat, ConfidenceLevel, Continuity, ExactRankSum, FTest, KolmogorovSmirnovStatistic,
     MeanRatio, MedianRatio, NormalRankSum, OneSampleTTest, Overall, PairedTTest, PermutationRankSum,
-    Proportion, ProportionMethod, RankSum, RankSumStatistic, Sample, Selection, ShapiroWilk, SpeedupTest,
-    StudentTTest, SuiteMember, Summary, Ties, Weights, WelchTTest, benchmarks_by_wald, benchmarks_by_wilson,
+    Proportion, ProportionMethod, RankSum, RankSumStatistic, Sample, Selection, ShapiroWilk, SpeedupMeans,
+    SpeedupTest, StudentTTest, SuiteMember, Summary, Ties, Weights, WelchTTest, benchmarks_by_wald,
+    benchmarks_by_wilson,
 };
 
 const ALTERNATIVES: [Alternative; 3] = [Alternative::TwoSided, Alternative::Greater, Alternative::Less];
@@ -266,6 +267,26 @@ proptest! {
                 let overall = Overall::new(&members, summary, &weights).unwrap();
                 prop_assert!(close(overall.speedup, 1.0 / (1.0 - overall.gain), 1e-12));
                 prop_assert!(close(overall.weights.iter().sum(), 1.0, 1e-12));
+            }
+        }
+    }
+
+    #[test]
+    fn means_of_speedups_keep_their_order_and_exchange(x in times(1..9), y in times(1..9), z in times(1..9)) {
+        let (x, y, z) = (sample(&x), sample(&y), sample(&z));
+        let member = |baseline, candidate| SuiteMember { baseline, candidate };
+        for summary in Summary::ALL {
+            let means = |members: &[SuiteMember<'_>]| SpeedupMeans::new(members, summary).unwrap();
+            let there = means(&[member(&x, &y), member(&y, &z), member(&x, &z)]);
+            let back = means(&[member(&z, &x), member(&y, &x), member(&z, &y)]);
+            prop_assert!(there.harmonic <= there.geometric * (1.0 + 1e-12));
+            prop_assert!(there.geometric <= there.arithmetic * (1.0 + 1e-12));
+            prop_assert!(close(there.geometric * back.geometric, 1.0, 1e-12));
+            prop_assert!(close(there.arithmetic * back.harmonic, 1.0, 1e-12));
+            let alone = means(&[member(&x, &y)]);
+            let speedup = summary.of(&x) / summary.of(&y);
+            for mean in [alone.arithmetic, alone.geometric, alone.harmonic] {
+                prop_assert!(close(mean, speedup, 1e-12));
             }
         }
     }

@@ -86,6 +86,32 @@ fn a_seed_gives_its_own_answer() {
     assert_ne!(of("5"), of("6"));
 }
 
+/// The signed rank of five pairs has no interval at 95 %.
+#[test]
+fn a_share_of_no_answers_is_left_out() {
+    let none = ["coverage", "--section", "samples", "--runs", "5"];
+    let csv = said(&study(&with(&none, &["--output", "csv"])));
+    let line = csv.lines().find(|line| line.contains("pseudo_median")).expect("the method");
+    assert!(line.contains("pseudo_median,,,0.95,8,8") && !csv.contains("NaN"), "{csv}");
+    let json: Value = serde_json::from_str(&said(&study(&with(&none, &["--output", "json"])))).unwrap();
+    let row =
+        json["rows"].as_array().and_then(|rows| rows.iter().find(|row| row["method"] == "pseudo_median"));
+    assert_eq!(row.map(|row| &row["share"]), Some(&Value::Null));
+}
+
+/// Each study its own, for one replicate of them costs what hundreds of another do.
+#[test]
+fn every_study_has_its_own_number_of_replicates() {
+    for (name, replicates) in
+        [("coverage", 1000), ("false-alarms", 1000), ("power", 1000), ("estimators", 100)]
+    {
+        let help = said(&study(&[name, "--help"]));
+        let of_replicates = help.split("--replicates <N>").nth(1).expect("the option");
+        let default = of_replicates.split("[default: ").nth(1).and_then(|text| text.split(']').next());
+        assert_eq!(default, Some(replicates.to_string().as_str()), "{name}\n{help}");
+    }
+}
+
 #[test]
 fn what_cannot_be_simulated_is_refused_by_name() {
     for (arguments, named) in [

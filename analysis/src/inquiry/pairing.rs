@@ -5,9 +5,6 @@ use super::{Better, Inquiry, InquiryError, Method, Remark, Unmatched};
 use crate::{Sample, SuiteMember, Weights};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A range of fewer than a few thousand steps of the floating-point grid is mostly rounding.
-const ROUNDING: f64 = 4096.0 * f64::EPSILON;
-
 /// The samples, checked, by version and benchmark.
 pub(super) struct Pairing<'a> {
     /// The versions, the baseline first.
@@ -124,9 +121,7 @@ impl<'a> Pairing<'a> {
                  longer run.",
             ));
         }
-        let is_rounding =
-            |sample: &Sample| !sample.is_constant() && sample.max() - sample.min() <= ROUNDING * sample.max();
-        if samples().any(is_rounding) {
+        if samples().any(Sample::differs_by_rounding) {
             remarks.push(Remark::new(
                 "spread_of_rounding",
                 "The values of some sample differ in their last digits only, so what is said of them is said of rounding: \

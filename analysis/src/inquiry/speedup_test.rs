@@ -10,8 +10,8 @@ use crate::study::protocol::{Judged, mean_seen, median_seen};
 use crate::study::verdict::headline;
 use crate::study::{Direction, Protocol, ProtocolReport, Reason, Verdict};
 use crate::{
-    Caveat, ConfidenceLevel, Overall, PValue, Proportion, ProportionMethod, Risk, Selection, SpeedupTest,
-    SuiteMember, SuiteRatio, SuiteRatioError, Summary, benchmarks_by_wald, benchmarks_by_wilson,
+    Caveat, ConfidenceLevel, Overall, PValue, Proportion, ProportionMethod, Risk, Selection, SpeedupMeans,
+    SpeedupTest, SuiteMember, SuiteRatio, SuiteRatioError, Summary, benchmarks_by_wald, benchmarks_by_wilson,
 };
 use serde::Serialize;
 
@@ -28,6 +28,8 @@ pub struct SpeedupTestSuite {
     pub interval: IntervalAnswer,
     /// The overall gain and speedup by minimum, mean and median.
     pub overall: Vec<OverallFinding>,
+    /// The plain means of the benchmarks' speedups by minimum, mean and median, which are no overall speedups.
+    pub speedup_means: Vec<SpeedupMeansFinding>,
     /// The proportion of accelerated benchmarks, by the mean and by the median.
     pub proportions: Vec<ProportionFinding>,
     /// Each benchmark.
@@ -45,6 +47,18 @@ pub struct OverallFinding {
     pub speedup: f64,
     /// The weights, summing to 1, in the order of the benchmarks.
     pub weights: Vec<f64>,
+}
+
+/// Plain means of the benchmarks' speedups by one summary (000 §3.2, example 3.1).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SpeedupMeansFinding {
+    /// What stands for the times.
+    pub summary: Summary,
+    /// The means.
+    #[serde(flatten)]
+    pub means: SpeedupMeans,
+    /// That none of them is an overall speedup.
+    pub caveats: Vec<Remark>,
 }
 
 /// The proportion of accelerated benchmarks (000 §5).
@@ -310,6 +324,8 @@ fn suite(
         let Overall { gain, speedup, weights, .. } = Overall::new(&members, summary, &pairing.weights)?;
         overall.push(OverallFinding { summary, gain, speedup, weights });
     }
+    let speedup_means =
+        Summary::ALL.into_iter().filter_map(|summary| speedup_means(&members, summary)).collect();
     let by = [Protocol::Mean, Protocol::Median];
     let proportions: Result<Vec<_>, _> =
         by.into_iter().map(|by| proportion(&benchmarks, by, inquiry, options, level)).collect();
@@ -333,9 +349,16 @@ fn suite(
         speedup,
         interval,
         overall,
+        speedup_means,
         proportions: proportions?,
         benchmarks,
     })
+}
+
+/// Absent where a ratio is beyond the doubles, so that there is no number rather than a wrong one.
+fn speedup_means(members: &[SuiteMember<'_>], summary: Summary) -> Option<SpeedupMeansFinding> {
+    let means = SpeedupMeans::new(members, summary).ok()?;
+    Some(SpeedupMeansFinding { summary, means, caveats: vec![Remark::from(&SpeedupMeans::CAVEAT)] })
 }
 
 fn of_median(members: &[SuiteMember<'_>], level: ConfidenceLevel, better: Better) -> IntervalAnswer {

@@ -3,6 +3,7 @@
 
 use super::cell::CellRecords;
 use super::count::{counted, grouped, percent};
+use super::warning::Warnings;
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Independence, Policy, Scope};
 
@@ -74,6 +75,29 @@ impl IndependenceReport {
         report.kind = report.judge();
         report.sentence = report.say();
         report
+    }
+
+    /// Raises what the reader must know of independence.
+    pub(super) fn warn(&self, warnings: &mut Warnings) {
+        let (code, sentence) = match self.kind {
+            IndependenceKind::NoRuns | IndependenceKind::Provided => return,
+            IndependenceKind::WithinCells => (
+                "dependent_through_host",
+                "The versions of a benchmark met on the same hosts, so their samples are not independent of each other: \
+                 take scope = \"benchmark\", or a blocked design, which uses the pairs.",
+            ),
+            IndependenceKind::NotProvided => (
+                "independence_not_provided",
+                "Runs shared hosts, so the confidence levels hold for these machines in these states only: take policy = \
+                 \"distinct\" and a pool of enough identical hosts to claim more.",
+            ),
+            IndependenceKind::Broken => (
+                "independence_broken",
+                "The policy asked for fresh hosts and the evidence is against it: do not quote the confidence levels \
+                 before it is known why.",
+            ),
+        };
+        warnings.raise(code, sentence.to_owned());
     }
 
     fn judge(&self) -> IndependenceKind {

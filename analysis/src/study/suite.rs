@@ -11,8 +11,8 @@ use super::protocol::IntervalReport;
 use super::verdict::{Direction, Protocol, Reason, Verdict};
 use super::warning::Warnings;
 use crate::{
-    Alternative, ConfidenceLevel, Overall, PValue, RatioError, SuiteMember, SuiteRatio, SuiteRatioError,
-    Summary, Weights,
+    Alternative, ConfidenceLevel, Overall, PValue, RatioError, SpeedupMeans, SuiteMember, SuiteRatio,
+    SuiteRatioError, Summary, Weights,
 };
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,10 @@ pub struct SuiteReport {
     pub over: u64,
     /// Overall gain and speedup by minimum, mean and median (000 §3.2).
     pub overall: Vec<OverallReport>,
+    /// The plain means of the benchmarks' speedups by minimum, mean and median, which are no overall speedups; empty in
+    /// reports from before they were told.
+    #[serde(default)]
+    pub speedup_means: Vec<SpeedupMeansReport>,
     /// How many benchmarks are accelerated, or slowed down, by the headline and by each protocol.
     pub proportions: Vec<ProportionReport>,
     /// How many benchmarks it takes to know the proportion to the plan's precision.
@@ -72,6 +76,21 @@ pub struct OverallReport {
     pub gain: f64,
     /// S = 1/(1 − G).
     pub speedup: f64,
+}
+
+/// Plain means of the benchmarks' speedups by one summary (000 §3.2, example 3.1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpeedupMeansReport {
+    /// `min`, `mean` or `median`.
+    pub summary: String,
+    /// (1/b)·Σ s.
+    pub arithmetic: f64,
+    /// (Π s)^(1/b).
+    pub geometric: f64,
+    /// b/Σ(1/s).
+    pub harmonic: f64,
+    /// What must be known: that none of them is an overall speedup.
+    pub caveats: Vec<Reason>,
 }
 
 impl VerdictCounts {
@@ -121,13 +140,10 @@ impl Suite<'_> {
         self.warn(warnings);
         let overall = |summary: Summary| {
             let overall = Overall::new(&self.members, summary, &self.weights).ok()?;
-            let summary = match summary {
-                Summary::Min => "min",
-                Summary::Mean => "mean",
-                Summary::Median => "median",
-            };
-            Some(OverallReport { summary: summary.to_owned(), gain: overall.gain, speedup: overall.speedup })
+            let summary = summary.name().to_owned();
+            Some(OverallReport { summary, gain: overall.gain, speedup: overall.speedup })
         };
+        let means = |summary: Summary| SpeedupMeansReport::new(&self.members, summary);
         let conclusion = self.conclusion();
         let benchmarks = VerdictCounts::of(self.benchmarks.iter().map(|(_, comparison)| &comparison.verdict));
         SuiteReport {
@@ -142,6 +158,7 @@ impl Suite<'_> {
             p_value: conclusion.p_value,
             over: self.members.len() as u64,
             overall: Summary::ALL.into_iter().filter_map(overall).collect(),
+            speedup_means: Summary::ALL.into_iter().filter_map(means).collect(),
             proportions: Vec::new(),
             required: None,
             multiplicity: Vec::new(),
@@ -263,6 +280,15 @@ impl Suite<'_> {
                 });
             }
         }
+    }
+}
+
+impl SpeedupMeansReport {
+    fn new(members: &[SuiteMember<'_>], summary: Summary) -> Option<Self> {
+        let SpeedupMeans { arithmetic, geometric, harmonic } = SpeedupMeans::new(members, summary).ok()?;
+        let caveat = SpeedupMeans::CAVEAT;
+        let caveats = vec![Reason { code: caveat.code().to_owned(), sentence: caveat.sentence() }];
+        Some(Self { summary: summary.name().to_owned(), arithmetic, geometric, harmonic, caveats })
     }
 }
 

@@ -16,6 +16,9 @@ const STDIN: &str = "-";
 /// What the benchmark of files is called that do not name it: one word for all, since that is why they are compared.
 pub(crate) const UNNAMED: &str = "sample";
 
+/// What to do about a file that cannot be opened.
+const NOT_THERE: &str = "names of files start from the working directory, and - is standard input";
+
 /// How to read files.
 #[derive(Debug, Default)]
 pub(crate) struct Reading<'a> {
@@ -41,7 +44,7 @@ impl Source {
         let name = if is_stdin { "standard input".to_owned() } else { shown(path) };
         let tried = || format!("cannot read {name}");
         let bytes = if is_stdin { bounded(io::stdin().lock()) } else { File::open(path).and_then(bounded) };
-        let bytes = bytes.with_context(tried).map_err(Failure::usage)?;
+        let bytes = bytes.with_context(tried).map_err(|error| Failure::usage(error).hint(NOT_THERE))?;
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(Failure::usage(anyhow!("it is empty").context(tried()))
                 .hint("a file of samples has one number a line, or is one that a benchmark tool wrote"));

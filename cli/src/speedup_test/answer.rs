@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 
 use clap::ValueEnum;
 use serde::Serialize;
+use speedup_analysis::inquiry::Remark;
 use speedup_analysis::speedup_test::ObservedSpeedups;
 use speedup_analysis::study::Protocol;
 use speedup_analysis::{
-    ConfidenceLevel, Overall, PrecisionError, ProportionError, RatioError, Sample, SpeedupTest, SuiteError,
-    SuiteMember, Summary,
+    ConfidenceLevel, Overall, PrecisionError, ProportionError, RatioError, Sample, SpeedupMeans,
+    SpeedupMeansError, SpeedupTest, SuiteError, SuiteMember, Summary,
 };
 use thiserror::Error;
 
@@ -27,7 +28,7 @@ use super::input::configuration::Level;
 use super::warning::Warning;
 
 /// The version of the JSON value; it changes when a field changes its name or meaning.
-const SCHEMA: u32 = 1;
+const SCHEMA_VERSION: u32 = 1;
 
 /// Whose verdicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize)]
@@ -69,7 +70,7 @@ pub(crate) struct Options {
 /// The whole answer.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Answer {
-    schema: u32,
+    schema_version: u32,
     pub(crate) configuration: String,
     pub(crate) mode: Mode,
     legacy_ks: bool,
@@ -80,6 +81,8 @@ pub(crate) struct Answer {
     pub(crate) benchmarks: Vec<Benchmark>,
     /// By minimum, mean and median.
     pub(crate) overall: Vec<OverallAnswer>,
+    /// Plain means of the benchmarks' speedups by minimum, mean and median, which are no overall speedups.
+    pub(crate) speedup_means: Vec<SpeedupMeansAnswer>,
     /// On the mean and on the median.
     pub(crate) proportions: [ProportionAnswer; 2],
     /// Of the whole test; those of a benchmark are with it.
@@ -139,6 +142,15 @@ pub(crate) struct OverallAnswer {
     pub(crate) speedup: f64,
 }
 
+/// The plain means of the benchmarks' speedups by one summary of the times (000 §3.2, example 3.1).
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct SpeedupMeansAnswer {
+    pub(crate) by: Summary,
+    #[serde(flatten)]
+    pub(crate) means: SpeedupMeans,
+    caveats: [Remark; 1],
+}
+
 /// Why there is no answer.
 #[derive(Debug, Error)]
 pub(crate) enum AnswerError {
@@ -154,6 +166,8 @@ pub(crate) enum AnswerError {
     Ratio { name: String, source: RatioError },
     #[error("the benchmarks have no overall speedup")]
     Suite(#[from] SuiteError),
+    #[error("the benchmarks have no mean of speedups")]
+    SpeedupMeans(#[from] SpeedupMeansError),
     #[error("the benchmarks have no proportion")]
     Proportion(#[from] ProportionError),
     #[error("the precision is none")]
@@ -172,7 +186,11 @@ impl AnswerError {
             }
             Self::MissingCoefficient { .. } => Some("give all coefficients or none, or use --weight equal"),
             Self::Level { .. } => Some("95 % is written 0.95; leave the field empty for the best level"),
-            Self::Ratio { .. } | Self::Suite(_) | Self::Proportion(_) | Self::Precision(_) => None,
+            Self::Ratio { .. }
+            | Self::Suite(_)
+            | Self::SpeedupMeans(_)
+            | Self::Proportion(_)
+            | Self::Precision(_) => None,
         }
     }
 }
@@ -191,18 +209,21 @@ impl Answer {
             return Err(AnswerError::NothingReadable(first_cause(loaded)));
         }
         let mut coefficients = Summary::ALL.map(|_| Vec::new().into_iter());
-        let mut overall = Vec::new();
+        let (mut overall, mut speedup_means) = (Vec::new(), Vec::new());
         for (summary, coefficients) in Summary::ALL.into_iter().zip(&mut coefficients) {
             *coefficients = weights.coefficients(summary, &members)?.into_iter();
             let Overall { gain, speedup, .. } = Overall::new(&members, summary, &weights)?;
             overall.push(OverallAnswer { by: summary, gain, speedup });
+            let means = SpeedupMeans::new(&members, summary)?;
+            let caveats = [Remark::from(&SpeedupMeans::CAVEAT)];
+            speedup_means.push(SpeedupMeansAnswer { by: summary, means, caveats });
         }
         let mut next = || coefficients.each_mut().map(|of_tested| of_tested.next().unwrap_or(f64::NAN));
         let benchmarks: Result<Vec<_>, _> =
             loaded.iter().map(|one| benchmark(one, options, &mut next)).collect();
         let benchmarks = benchmarks?;
         Ok(Self {
-            schema: SCHEMA,
+            schema_version: SCHEMA_VERSION,
             configuration,
             mode: options.mode,
             legacy_ks: options.legacy_ks,
@@ -214,6 +235,7 @@ impl Answer {
             ],
             benchmarks,
             overall,
+            speedup_means,
             warnings,
         })
     }
@@ -305,7 +327,8 @@ fn benchmark(
     };
     let [mean, median] = verdicts(&test, own, options);
     let sizes = [baseline.len(), candidate.len()];
-    let mut warnings = warnings_of(Protocol::Mean, &mean, sizes, options.mode);
+    let mut warnings = Warning::of_samples([baseline, candidate]);
+    warnings.extend(warnings_of(Protocol::Mean, &mean, sizes, options.mode));
     warnings.extend(warnings_of(Protocol::Median, &median, sizes, options.mode));
     let [baseline_file, candidate_file] = files;
     let facts = |file: String, sample: &Sample| SampleFacts {

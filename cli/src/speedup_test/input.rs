@@ -4,6 +4,8 @@
 //! passed over (a sample file that cannot be opened) is passed over, with a warning.
 
 pub(crate) mod configuration;
+#[cfg(test)]
+mod damage;
 pub(crate) mod sample_file;
 
 use std::io;

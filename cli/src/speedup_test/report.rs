@@ -3,10 +3,10 @@
 
 use std::fmt::Write as _;
 
-use speedup_analysis::Summary;
+use speedup_analysis::SpeedupMeans;
 use speedup_analysis::study::Protocol;
 
-use super::answer::{Answer, Benchmark, Mode, OverallAnswer, ProportionAnswer, Verdict};
+use super::answer::{Answer, Benchmark, Mode, OverallAnswer, ProportionAnswer, SpeedupMeansAnswer, Verdict};
 use super::results::{fifteen_digits, three_decimals};
 use super::warning::summary;
 use crate::console::Paint;
@@ -19,17 +19,17 @@ const NOTHING: &str = "—";
 pub(crate) fn text(answer: &Answer) -> String {
     let mut text = format!("Analysis report of {}\n", answer.configuration);
     for OverallAnswer { by, gain, speedup } in &answer.overall {
-        let by = match by {
-            Summary::Min => "min",
-            Summary::Mean => "mean",
-            Summary::Median => "median",
-        };
+        let by = by.name();
         let _ = write!(
             text,
             "\nOverall gain (ExecutionTime={by}) = {}\nOverall speedup (ExecutionTime={by}) = {}\n",
             three_decimals(*gain),
             three_decimals(*speedup)
         );
+    }
+    if answer.benchmarks.len() > 1 {
+        text.push('\n');
+        text += &of_means(&answer.speedup_means);
     }
     for proportion in &answer.proportions {
         text.push('\n');
@@ -39,6 +39,20 @@ pub(crate) fn text(answer: &Answer) -> String {
     text += &benchmarks(answer);
     text.push('\n');
     text
+}
+
+/// What others quote, and why not to (000 §3.2, example 3.1).
+fn of_means(means: &[SpeedupMeansAnswer]) -> String {
+    let line = |SpeedupMeansAnswer { by, means, .. }: &SpeedupMeansAnswer| {
+        let SpeedupMeans { arithmetic, geometric, harmonic } = *means;
+        let [arithmetic, geometric, harmonic] = [arithmetic, geometric, harmonic].map(three_decimals);
+        format!(
+            "Means of the speedups (ExecutionTime={}): arithmetic {arithmetic}, geometric {geometric}, harmonic {harmonic}\n",
+            by.name()
+        )
+    };
+    let lines: String = means.iter().map(line).collect();
+    format!("{lines}Remark: {}\n", SpeedupMeans::CAVEAT.sentence())
 }
 
 fn of_proportion(proportion: &ProportionAnswer, mode: Mode) -> String {

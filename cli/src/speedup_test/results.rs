@@ -55,8 +55,14 @@ fn truth(verdict: &Verdict) -> &'static str {
     }
 }
 
+/// Where three decimals would be all zeros, or more digits than a double has: three significant ones stand instead.
+const DECIMAL: std::ops::Range<f64> = 0.0005..1e15;
+
 /// 1.13 for 1.1297: three decimals without the zeros at their end.
 pub(super) fn three_decimals(value: f64) -> String {
+    if value != 0.0 && !DECIMAL.contains(&value.abs()) {
+        return format!("{value:.2e}");
+    }
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
@@ -75,13 +81,15 @@ mod tests {
     #[test]
     fn numbers_look_as_published() {
         assert_eq!(
-            [1.129_68, 1.971, 2.0, 10.0, 0.0004].map(three_decimals),
-            ["1.13", "1.971", "2", "10", "0"]
+            [1.129_68, 1.971, 2.0, 10.0, 0.0, 0.0006].map(three_decimals),
+            ["1.13", "1.971", "2", "10", "0", "0.001"]
         );
         assert_eq!(
             [1.0 - 0.17, 0.99, 1.0, 2.5, 100.0].map(fifteen_digits),
             ["0.83", "0.99", "1", "2.5", "100"]
         );
+        // Never a speedup of nothing, and no digits that a double does not have.
+        assert_eq!([0.0004, -1e-17, 8.494e150].map(three_decimals), ["4.00e-4", "-1.00e-17", "8.49e150"]);
         assert_eq!(fifteen_digits(1.0 - f64::EPSILON / 2.0), "0.9999999999999999");
     }
 }

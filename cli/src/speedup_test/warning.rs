@@ -6,7 +6,7 @@
 use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 use speedup_analysis::speedup_test::{LARGE_ABOVE, Outcome, Reason, Refusal};
 use speedup_analysis::study::Protocol;
-use speedup_analysis::{Caveat, Side};
+use speedup_analysis::{Caveat, Sample, Side};
 
 use super::answer::Mode;
 
@@ -29,6 +29,8 @@ pub(crate) enum Warning {
     NoLevelAboveHalf { protocol: Protocol },
     /// A test could not be made at all.
     TestRefused { protocol: Protocol, refusal: Refusal },
+    /// The values of a sample differ by rounding alone.
+    SpreadOfRounding { side: Side },
     /// Another caveat of the analysis.
     Caveat { protocol: Protocol, caveat: Caveat },
     /// `ConfLevel` is no confidence level.
@@ -78,6 +80,13 @@ impl Warning {
         }
     }
 
+    /// What the values of baseline and candidate are themselves.
+    pub(crate) fn of_samples(samples: [&Sample; 2]) -> Vec<Self> {
+        let sides = [Side::Baseline, Side::Candidate].into_iter().zip(samples);
+        let rounding = sides.filter(|(_, sample)| sample.differs_by_rounding());
+        rounding.map(|(side, _)| Self::SpreadOfRounding { side }).collect()
+    }
+
     /// A short name that stays the same between releases.
     pub(crate) fn code(&self) -> &'static str {
         match self {
@@ -89,6 +98,7 @@ impl Warning {
             Self::NoLocationShift => "no_location_shift",
             Self::NoLevelAboveHalf { .. } => "no_level_above_half",
             Self::TestRefused { .. } => "test_refused",
+            Self::SpreadOfRounding { .. } => "spread_of_rounding",
             Self::Caveat { caveat, .. } => caveat.code(),
             Self::LevelOutOfRange { .. } => "level_out_of_range",
             Self::LevelsOverridden => "levels_overridden",
@@ -133,6 +143,11 @@ impl Warning {
                 let cause = refusal.lines().next().unwrap_or_default();
                 format!("The speedup of the {} cannot be tested: {cause}.", summary(*protocol))
             }
+            Self::SpreadOfRounding { side } => format!(
+                "{} has values that differ in their last digits only, so what is said of them is said of rounding: subtract \
+                 what is common before recording.",
+                sample(*side)
+            ),
             Self::Caveat { protocol, caveat } => format!("On the {}: {}", summary(*protocol), caveat.sentence()),
             Self::LevelOutOfRange { line, level } => format!(
                 "Line {line} of the configuration: ConfLevel {level} does not lie between 0 and 1 and is taken as omitted. \

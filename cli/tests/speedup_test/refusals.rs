@@ -49,6 +49,38 @@ fn samples_that_are_none_are_refused_with_file_and_line() {
 }
 
 #[test]
+fn values_that_differ_by_rounding_are_said_to() {
+    let rounding: String = (0..20).map(|run| format!("{}\n", 1.0 + f64::from(run % 3) * 1e-15)).collect();
+    let folder = Folder::with_configuration("a,slow,rounding,,\nb,slow,fast,,\n");
+    folder.write("rounding", rounding);
+    for mode in ["published", "exact"] {
+        let said = folder.tested(&["c.csv", "--mode", mode, "--output", "json"]);
+        let answer: serde_json::Value = serde_json::from_str(&said.out).expect("one JSON value");
+        let codes = |at: usize| -> Vec<&str> {
+            let warnings = answer["benchmarks"][at]["warnings"].as_array().expect("warnings");
+            warnings.iter().filter_map(|warning| warning["code"].as_str()).collect()
+        };
+        assert!(codes(0).contains(&"spread_of_rounding"), "{mode}: {:?}", codes(0));
+        assert!(!codes(1).contains(&"spread_of_rounding"), "{mode}: {:?}", codes(1));
+    }
+}
+
+/// Speedups that three decimals cannot tell from nothing, or whose digits no double has.
+#[test]
+fn no_number_is_shown_as_nothing_or_as_infinite() {
+    let far = |unit: &str| -> String { (1..=12).map(|run| format!("{run}.5{unit}\n")).collect() };
+    let folder = Folder::with_configuration("a,near,far,,\nb,far,near,,\n");
+    folder.write("near", far("e-149")).write("far", far("e148"));
+    for form in ["table", "json"] {
+        let said = folder.tested(&["c.csv", "--output", form]);
+        let mut words = said.out.split(|c: char| !c.is_ascii_alphanumeric());
+        assert!(words.all(|word| !["inf", "NaN"].contains(&word)), "{}", said.out);
+        assert!(said.out.contains("e-297"), "{}", said.out);
+    }
+    assert!(folder.read("c.csv.out").contains("e-297"), "{}", folder.read("c.csv.out"));
+}
+
+#[test]
 fn binary_and_endless_samples_are_refused() {
     let folder = Folder::with_configuration("bad,slow,/dev/zero,,\n");
     refuses(&folder, &["c.csv"], &["/dev/zero", "line 1: it is longer than 4096 bytes"]);

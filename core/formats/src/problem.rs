@@ -235,15 +235,25 @@ impl Problem {
             Self::Number { problem: NumberProblem::NotANumber, .. } => {
                 Some("numbers are decimal with a point, without thousands separators and units")
             }
-            Self::Number { .. }
-            | Self::Unexpected { .. }
+            Self::Number { problem: NumberProblem::NotFinite, .. } => {
+                Some("leave out the runs that have no value, and say so where you publish")
+            }
+            Self::Number { problem: NumberProblem::TooLarge | NumberProblem::TooSmall, .. } => {
+                Some("give the values in another unit")
+            }
+            Self::Number { problem: NumberProblem::TooLong, .. } => {
+                Some("write numbers with 17 digits at most, which is all that a 64-bit float holds")
+            }
+            Self::RowLength { .. } => Some(
+                "an empty field keeps its comma, a field with a comma is quoted, and a quote that opens closes",
+            ),
+            Self::Unexpected { .. }
             | Self::TooDeep
             | Self::DuplicateKey { .. }
             | Self::Missing { .. }
             | Self::Expected { .. }
             | Self::Name(_)
             | Self::LengthsDiffer { .. }
-            | Self::RowLength { .. }
             | Self::RepeatedDataPoint { .. }
             | Self::UnitChanged { .. }
             | Self::TooManyColumns

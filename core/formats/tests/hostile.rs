@@ -10,13 +10,28 @@ use speedup_formats::*;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Every golden file, packed ones included.
+/// Every golden file, packed ones included; the examples of plain numbers and of tables; and lines of JSON.
 static GOLDEN: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = ["tests/golden", "../../examples/compare"].map(|folder| here.join(folder));
+    let of = |folder| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> = folders.iter().flat_map(of).collect();
+    paths.retain(|path| path.extension().is_none_or(|ending| ending != "md"));
     paths.sort();
-    paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
+    let mut files: Vec<Vec<u8>> = paths.iter().map(|path| std::fs::read(path).unwrap()).collect();
+    let line =
+        |at: u32| format!("{{\"benchmark\": \"sort\", \"run\": {}, \"value\": {}.5e-3}}\n", at / 3, at + 1);
+    files.push((0..9).map(line).collect::<String>().into_bytes());
+    files
 });
+
+#[test]
+fn every_format_has_a_file_to_damage() {
+    let known: Vec<_> = GOLDEN.iter().filter_map(|bytes| detect(bytes).ok()).collect();
+    for format in Format::ALL {
+        assert!(known.contains(&format), "{format}");
+    }
+}
 
 /// Pieces that mean something to one of the formats.
 const PIECES: [&str; 28] = [

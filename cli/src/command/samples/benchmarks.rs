@@ -14,7 +14,7 @@ use crate::fraction;
 use crate::render::table::{Column, table};
 
 /// The version of the JSON value; it changes when a field changes its name or meaning.
-const SCHEMA: u32 = 1;
+const SCHEMA_VERSION: u32 = 1;
 
 /// How many benchmarks to draw at random, to know the proportion of accelerated ones to a precision
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
 /// The answer.
 #[derive(Debug, Serialize)]
 struct Answer {
-    schema: u32,
+    schema_version: u32,
     proportion: f64,
     precision: f64,
     confidence: ConfidenceLevel,
@@ -71,7 +71,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     let by_wilson =
         benchmarks_by_wilson(proportion, precision, confidence, selection).map_err(Failure::usage)?;
     let answer = Answer {
-        schema: SCHEMA,
+        schema_version: SCHEMA_VERSION,
         proportion,
         precision,
         confidence,

@@ -66,8 +66,9 @@ struct Flat<'a> {
     size: u64,
     parameter: Option<f64>,
     method: &'a str,
-    share: f64,
-    standard_error: f64,
+    /// Empty where no replicate had an answer.
+    share: Option<f64>,
+    standard_error: Option<f64>,
     expected: Option<f64>,
     replicates: Option<u64>,
     unanswered: u64,
@@ -85,13 +86,18 @@ impl<'a> From<&'a Row> for Flat<'a> {
             size,
             parameter,
             method,
-            share,
-            standard_error,
+            share: known(share),
+            standard_error: known(standard_error),
             expected,
             replicates,
             unanswered,
         }
     }
+}
+
+/// A number, or none where it is not one.
+fn known(share: f64) -> Option<f64> {
+    Some(share).filter(|share| share.is_finite())
 }
 
 fn section(heading: &Heading, rows: &[Row], seed: Seed, console: &Console) -> Option<String> {

@@ -4,7 +4,7 @@ use clap::Args;
 use speedup_analysis::simulation::{Coverage, CoverageSection, Shape};
 
 use super::answer::{Heading, show};
-use super::options::{ByLevels, Replicating, named, or_all, shape};
+use super::options::{ByLevels, Replicating, named, or_all, replicates, shape};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -39,8 +39,11 @@ pub(crate) struct Arguments {
     /// The true proportions of accelerated benchmarks
     #[arg(long, value_name = "C,C,…", value_delimiter = ',', default_values_t = [0.5, 0.7, 0.9])]
     proportion: Vec<f64>,
+    /// How many experiments are drawn for each line of the answer
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = replicates())]
+    replicates: u32,
     #[command(flatten)]
-    replicating: Replicating<1000>,
+    replicating: Replicating,
 }
 
 const HEADINGS: [Heading; 4] = [
@@ -77,7 +80,7 @@ fn section(text: &str) -> Result<CoverageSection, String> {
 pub(super) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let form = arguments.replicating.form();
     let study = Coverage {
-        replication: arguments.replicating.replication(),
+        replication: arguments.replicating.replication(arguments.replicates),
         sections: or_all(arguments.section, &CoverageSection::ALL),
         distributions: arguments.distribution,
         levels: arguments.by_levels.model(),

@@ -6,7 +6,7 @@ use speedup_analysis::mixture::{Component, Method};
 use speedup_analysis::simulation::{Estimators, Framework, Metric};
 
 use super::answer::show_estimators;
-use super::options::{Replicating, named, or_all};
+use super::options::{Replicating, named, or_all, replicates};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -37,8 +37,11 @@ pub(crate) struct Arguments {
     /// How mixtures are fitted
     #[arg(long, value_enum, default_value_t, value_name = "FIT")]
     fit: Fit,
+    /// How many experiments are drawn for each line of the answer
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = replicates())]
+    replicates: u32,
     #[command(flatten)]
-    replicating: Replicating<100>,
+    replicating: Replicating,
 }
 
 /// How mixtures are fitted.
@@ -79,7 +82,7 @@ pub(super) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Fit::Converged => Method::Converged,
     };
     let study = Estimators {
-        replication: arguments.replicating.replication(),
+        replication: arguments.replicating.replication(arguments.replicates),
         metrics: or_all(arguments.metric, &Metric::ALL),
         runs: arguments.runs,
         versions: arguments.versions,

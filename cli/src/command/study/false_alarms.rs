@@ -5,7 +5,7 @@ use speedup_analysis::Threshold;
 use speedup_analysis::simulation::{AlarmSection, FalseAlarms, Shape, SuiteModel};
 
 use super::answer::{Heading, show};
-use super::options::{ByLevels, Replicating, named, or_all, shape};
+use super::options::{ByLevels, Replicating, named, or_all, replicates, shape};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -40,8 +40,11 @@ pub(crate) struct Arguments {
     /// The standard deviation of the logarithm of a benchmark's own speedup around the suite's
     #[arg(long, value_name = "SD", default_value_t = 0.0)]
     spread: f64,
+    /// How many experiments are drawn for each line of the answer
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = replicates())]
+    replicates: u32,
     #[command(flatten)]
-    replicating: Replicating<1000>,
+    replicating: Replicating,
 }
 
 const HEADINGS: [Heading; 4] = [
@@ -84,7 +87,7 @@ pub(super) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
     let form = arguments.replicating.form();
     let Arguments { variation, spread, .. } = arguments;
     let study = FalseAlarms {
-        replication: arguments.replicating.replication(),
+        replication: arguments.replicating.replication(arguments.replicates),
         sections: or_all(arguments.section, &AlarmSection::ALL),
         distributions: arguments.distribution,
         runs: arguments.runs,

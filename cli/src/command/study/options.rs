@@ -1,5 +1,6 @@
 //! The options that the studies share.
 
+use clap::builder::RangedI64ValueParser;
 use clap::{Args, ValueEnum};
 use speedup_analysis::ConfidenceLevel;
 use speedup_analysis::simulation::{LevelModel, Replication, Shape, Variation};
@@ -7,12 +8,9 @@ use speedup_core::seed::Seed;
 
 use crate::fraction;
 
-/// How often, whence, at which level, and in which form.
+/// Whence, at which level, and in which form. How often has a default of each study's own, so it is an argument there.
 #[derive(Clone, Copy, Debug, Args)]
-pub(super) struct Replicating<const REPLICATES: u32> {
-    /// How many experiments are drawn for each line of the answer
-    #[arg(long, value_name = "N", default_value_t = REPLICATES, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    replicates: u32,
+pub(super) struct Replicating {
     /// What the random numbers follow from: the same seed gives the same answer, on any number of threads
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
@@ -36,9 +34,9 @@ pub(super) enum Form {
     Csv,
 }
 
-impl<const REPLICATES: u32> Replicating<REPLICATES> {
-    pub(super) fn replication(&self) -> Replication {
-        let Self { replicates, seed, confidence, output: _ } = *self;
+impl Replicating {
+    pub(super) fn replication(&self, replicates: u32) -> Replication {
+        let Self { seed, confidence, output: _ } = *self;
         Replication { replicates, seed: Seed(seed), confidence }
     }
 
@@ -46,6 +44,11 @@ impl<const REPLICATES: u32> Replicating<REPLICATES> {
     pub(super) fn form(&self) -> (Form, Seed) {
         (self.output, Seed(self.seed))
     }
+}
+
+/// The numbers of replicates that can be drawn.
+pub(super) fn replicates() -> RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=1_000_000)
 }
 
 /// Experiments by levels.

@@ -4,7 +4,7 @@ use clap::Args;
 use speedup_analysis::simulation::{Power, PowerSection, Shape, SuiteModel};
 
 use super::answer::{Heading, show};
-use super::options::{Replicating, named, or_all, shape};
+use super::options::{Replicating, named, or_all, replicates, shape};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -46,8 +46,11 @@ pub(crate) struct Arguments {
     /// The runs of which a mean is taken, where its normality is asked
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [5, 10, 15, 20, 25, 30, 35, 50, 75, 100])]
     mean_runs: Vec<u64>,
+    /// How many experiments are drawn for each line of the answer
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = replicates())]
+    replicates: u32,
     #[command(flatten)]
-    replicating: Replicating<1000>,
+    replicating: Replicating,
 }
 
 const HEADINGS: [Heading; 4] = [
@@ -85,7 +88,7 @@ pub(super) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
     let form = arguments.replicating.form();
     let Arguments { variation, spread, .. } = arguments;
     let study = Power {
-        replication: arguments.replicating.replication(),
+        replication: arguments.replicating.replication(arguments.replicates),
         sections: or_all(arguments.section, &PowerSection::ALL),
         distributions: arguments.distribution,
         suite_runs: arguments.suite_runs,

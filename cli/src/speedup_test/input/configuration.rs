@@ -222,7 +222,10 @@ pub(super) fn shown(text: &str) -> String {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::damage::damaged;
     use super::*;
+
+    const EXAMPLE: &[u8] = include_bytes!("../../../../examples/speedup-test/bench.cfg");
 
     const HEADING: &str = "Name,Sample1,Sample2,ConfLevel,Coef\n";
 
@@ -307,6 +310,16 @@ mod tests {
         assert_eq!(levels, [95.0, 1.0, 0.0].map(Level::OutOfRange));
     }
 
+    fn check(configuration: &Configuration) -> Result<(), TestCaseError> {
+        prop_assert!(!configuration.entries.is_empty());
+        for entry in &configuration.entries {
+            prop_assert!(entry.line >= 2 && !entry.name.is_empty());
+            prop_assert!(entry.samples.iter().all(|name| !name.is_empty()));
+            prop_assert!(entry.coefficient.is_none_or(f64::is_finite));
+        }
+        Ok(())
+    }
+
     proptest! {
         #[test]
         fn whatever_the_bytes_there_is_an_answer(bytes: Vec<u8>, rows: String) {
@@ -314,10 +327,17 @@ mod tests {
                 prop_assert!(!configuration.entries.is_empty());
             }
             if let Ok(configuration) = parse(&rows) {
-                for entry in configuration.entries {
-                    prop_assert!(entry.line >= 2 && !entry.name.is_empty());
-                    prop_assert!(entry.samples.iter().all(|name| !name.is_empty()));
-                    prop_assert!(entry.coefficient.is_none_or(f64::is_finite));
+                check(&configuration)?;
+            }
+        }
+
+        #[test]
+        fn a_damaged_configuration_is_read_or_refused(bytes in damaged(EXAMPLE)) {
+            match Configuration::read(bytes.as_slice()) {
+                Ok(configuration) => check(&configuration)?,
+                Err(refused) => {
+                    let said = refused.to_string();
+                    prop_assert!(said.len() < 1000 && !said.chars().any(char::is_control), "{said:?}");
                 }
             }
         }

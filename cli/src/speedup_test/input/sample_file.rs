@@ -24,6 +24,8 @@ pub(crate) enum SampleFileError {
     Unreadable(#[source] io::Error),
     #[error("it has no numbers")]
     Empty,
+    #[error("line {line}: it is not UTF-8 text")]
+    NotText { line: u64 },
     #[error("line {line}: {text:?} is not a number")]
     NotNumber { line: u64, text: String },
     #[error("line {line}: {text:?} is not a finite number")]
@@ -46,6 +48,7 @@ impl SampleFileError {
             Self::Empty | Self::NotNumber { .. } | Self::LongLine { .. } => {
                 Some("a file of samples has one number a line, with a decimal point, and no heading")
             }
+            Self::NotText { .. } => Some("save the file as UTF-8, one number a line"),
             Self::NotFinite { .. } => {
                 Some("leave out the runs that have no time, and say so where you publish")
             }
@@ -80,7 +83,8 @@ fn parse(mut from: impl BufRead, room: usize) -> Result<Sample, SampleFileError>
             return Err(SampleFileError::LongLine { line });
         }
         let start = if line == 1 { bytes.strip_prefix("\u{feff}".as_bytes()) } else { None };
-        let text = String::from_utf8_lossy(start.unwrap_or(&bytes));
+        let text = std::str::from_utf8(start.unwrap_or(&bytes));
+        let text = text.map_err(|_| SampleFileError::NotText { line })?;
         let text = text.trim();
         if !text.is_empty() {
             values.push(value(line, text)?);
@@ -112,7 +116,10 @@ fn value(line: u64, text: &str) -> Result<f64, SampleFileError> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::damage::damaged;
     use super::*;
+
+    const EXAMPLE: &[u8] = include_bytes!("../../../../examples/speedup-test/bench3.data.1");
 
     fn refusal(text: &str) -> String {
         parse(text.as_bytes(), 5).unwrap_err().to_string()
@@ -135,6 +142,8 @@ mod tests {
         assert_eq!(refusal("1\nNaN\n"), "line 2: \"NaN\" is not a finite number");
         assert_eq!(refusal("inf\n"), "line 1: \"inf\" is not a finite number");
         assert_eq!(refusal("1e999\n"), "line 1: \"1e999\" is not a finite number");
+        let bytes = parse(&b"1\n\xff\xfe1\0\n"[..], 5).unwrap_err();
+        assert_eq!(bytes.to_string(), "line 2: it is not UTF-8 text");
         assert_eq!(refusal("1\n0\n"), "line 2: 0 is not a positive time");
         assert_eq!(refusal("-0.5\n"), "line 1: -0.5 is not a positive time");
         assert_eq!(refusal("1e200\n"), "line 1: 1e200 is too large or too small to compute with");
@@ -160,6 +169,21 @@ mod tests {
             for bytes in [bytes.as_slice(), text.as_bytes()] {
                 if let Ok(sample) = parse(bytes, 99) {
                     prop_assert!(sample.min() >= LEAST_OBSERVATION && sample.max() <= LARGEST_OBSERVATION);
+                }
+            }
+        }
+
+        #[test]
+        fn a_damaged_sample_is_read_or_refused(bytes in damaged(EXAMPLE)) {
+            match parse(bytes.as_slice(), 99) {
+                Ok(sample) => {
+                    prop_assert!(sample.min() >= LEAST_OBSERVATION && sample.max() <= LARGEST_OBSERVATION);
+                    // No value comes from nothing: a value takes a digit and, but for the last, a line end.
+                    prop_assert!(2 * sample.len() <= bytes.len() + 1);
+                }
+                Err(refused) => {
+                    let said = refused.to_string();
+                    prop_assert!(said.len() < 1000 && !said.chars().any(char::is_control), "{said:?}");
                 }
             }
         }

@@ -1,0 +1,52 @@
+//! What the reader must know of a report that is not from all planned runs, or from more.
+
+use super::count::{counted, grouped};
+use super::head::{Head, State};
+use super::warning::Warnings;
+
+/// Raises what there is.
+pub(super) fn warn(head: &Head, warnings: &mut Warnings) {
+    warn_of_the_state(head, warnings);
+    warn_of_the_extension(head, warnings);
+}
+
+fn warn_of_the_state(head: &Head, warnings: &mut Warnings) {
+    let from = format!("{} of {}", grouped(head.measured_runs), counted(head.planned_runs, "planned run"));
+    let (code, sentence) = match (head.state, head.phase.as_str()) {
+        (State::Complete, _) => return,
+        (State::Partial, "cancelled" | "cancelling") => (
+            "partial",
+            format!(
+                "This report is from {from}, for the experiment was cancelled: the stated confidence levels do not \
+                 hold if it was cancelled for its results; submit a new experiment to have all its runs."
+            ),
+        ),
+        (State::Partial, _) => (
+            "partial",
+            format!(
+                "This report is from {from}: a verdict read while runs arrive is not one at its confidence level; \
+                 wait for the end."
+            ),
+        ),
+        (State::Empty, "cancelled" | "finished") => (
+            "empty",
+            "No run was measured, and none will be: there is nothing to conclude; submit a new experiment."
+                .to_owned(),
+        ),
+        (State::Empty, _) => ("empty", "No run is measured yet: there is nothing to conclude.".to_owned()),
+    };
+    warnings.raise(code, sentence);
+}
+
+fn warn_of_the_extension(head: &Head, warnings: &mut Warnings) {
+    let Some(before) = head.planned_runs_per_cell.filter(|before| *before < head.runs_per_cell) else {
+        return;
+    };
+    let sentence = format!(
+        "The experiment was extended after it was submitted, from {} to {} of each cell: if results were looked at \
+         before, the stated confidence levels do not hold; the honest way is a new experiment with more runs.",
+        grouped(before),
+        counted(head.runs_per_cell, "run")
+    );
+    warnings.raise("extended", sentence);
+}
