@@ -32,7 +32,8 @@ pub struct PairedRatio {
 
 impl PairedRatio {
     /// The method's full name.
-    pub const NAME: &'static str = "Fieller interval of the ratio of means of pairs (covariance of the pairs)";
+    pub const NAME: &'static str =
+        "Fieller interval of the ratio of means of pairs (covariance of the pairs)";
     /// The test's full name, over several benchmarks.
     pub const NAME_TEST: &'static str = "t test of the ratio of means of pairs";
 
@@ -107,8 +108,7 @@ impl PairedRatio {
             return RatioInterval::Unbounded { method, level, reason };
         }
         let root = (e * (1.0 - b) + g * g).sqrt();
-        let [lower, upper] =
-            [-root, root].map(|root| self.estimate() * (1.0 + (root - g) / (1.0 - b)));
+        let [lower, upper] = [-root, root].map(|root| self.estimate() * (1.0 + (root - g) / (1.0 - b)));
         RatioInterval::Bounded(Interval { method, lower, upper, level, caveats: Vec::new() })
     }
 }
@@ -131,7 +131,8 @@ impl Parts {
                 (v, weight * (of_x - baseline.mean()) / x - v)
             })
         };
-        let of_mean = |products: &mut dyn Iterator<Item = f64>| CompensatedSum::of(products) / ((n - 1.0) * n);
+        let of_mean =
+            |products: &mut dyn Iterator<Item = f64>| CompensatedSum::of(products) / ((n - 1.0) * n);
         Self {
             of_candidate: of_mean(&mut deviations().map(|(v, _)| v * v)),
             of_difference: of_mean(&mut deviations().map(|(_, e)| e * e)),
@@ -204,7 +205,10 @@ mod tests {
     fn what_are_no_pairs_or_do_not_vary_is_refused() {
         let (x, y) = pairs();
         let short = sample(&[1.0, 2.0]);
-        assert!(matches!(PairedRatio::new(&x, &short), Err(SuiteRatioError::Ratio(RatioError::TooFew { .. }))));
+        assert!(matches!(
+            PairedRatio::new(&x, &short),
+            Err(SuiteRatioError::Ratio(RatioError::TooFew { .. }))
+        ));
         assert!(PairedRatio::new(&x, &y).is_ok());
         let doubled = Sample::new(x.in_run_order().iter().map(|x| 2.0 * x).collect()).unwrap();
         assert_eq!(PairedRatio::new(&x, &doubled), Err(SuiteRatioError::Ratio(RatioError::Constant)));

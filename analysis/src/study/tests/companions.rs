@@ -4,10 +4,12 @@ use super::synthetic::{Synthetic, Times};
 use super::{codes, only, sentence, two};
 use crate::distribution::{Tails, normal};
 use crate::study::diagnostics::{DiagnosedCell, conclude};
+use crate::study::evidence::Seat;
 use crate::study::warning::Warnings;
 use crate::study::*;
 use crate::{ConfidenceLevel, Sample};
 use rand::RngExt as _;
+use speedup_core::id::RunIndex;
 use speedup_core::seed::Seed;
 
 const OF_DIAGNOSTICS: [&str; 6] =
@@ -93,14 +95,17 @@ fn undisturbed_experiments_raise_nothing_in_all_but_a_twentieth() {
                     Sample::new((0..30).map(|_| time()).collect()).unwrap()
                 })
                 .collect();
-            let hosts: Vec<u32> = (0..30).map(|run| run % 6).collect();
-            let cells: Vec<_> =
-                samples.iter().map(|sample| DiagnosedCell { about: "b", sample, hosts: &hosts }).collect();
+            let seat = |run| Seat { run: RunIndex(run), host: run % 6, boot: run % 6 };
+            let seats: Vec<Seat> = (0..30).map(seat).collect();
+            let cells: Vec<_> = samples
+                .iter()
+                .map(|sample| DiagnosedCell { about: "b", sample, seats: &seats, independent: sample })
+                .collect();
             let mut reports: Vec<_> = cells.iter().map(DiagnosticsReport::new).collect();
             let mut reports: Vec<_> = reports.iter_mut().map(Option::as_mut).collect();
             let names: Vec<String> = (0..6).map(|host| format!("host-{host}")).collect();
             let mut warnings = Warnings::default();
-            let summary = conclude(&cells, &mut reports, &names, level, &mut warnings);
+            let summary = conclude(&cells, &mut reports, &names, Vec::new(), level, &mut warnings);
             assert_eq!(summary.tests, 20 * 4 + 1 + 2);
             *alarms += u32::from(!warnings.into_list().is_empty());
         }
