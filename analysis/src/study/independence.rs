@@ -8,7 +8,7 @@ use super::freshness::{self, Judged, Violation};
 use super::warning::Warnings;
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Policy, Scope};
-use speedup_core::id::RunIndex;
+use speedup_core::id::{HostId, RunIndex};
 use speedup_core::plan::Plan;
 use speedup_core::repetition::Order;
 use std::collections::{BTreeMap, BTreeSet};
@@ -160,7 +160,7 @@ impl IndependenceReport {
 
 impl EvidenceCounts {
     fn new(judged: &[Judged], evidence: &Evidence, versions: u32) -> Self {
-        let names: Vec<&str> = evidence.hosts.names().map(|name| name.as_str()).collect();
+        let names: Vec<&str> = evidence.hosts.names().map(HostId::as_str).collect();
         let places = evidence.hosts.places();
         let mut met: BTreeMap<(u32, u32), BTreeSet<u32>> = BTreeMap::new();
         let (mut violations, mut violating_runs) = (BTreeMap::new(), Vec::new());

@@ -55,7 +55,7 @@ macro_rules! columns {
 }
 
 /// The columns before the metrics.
-pub(super) const COLUMNS: [Column; 55] = columns! {
+pub(super) const COLUMNS: [Column; 57] = columns! {
     experiment: |row| Value::Text(row.planned.experiment.to_string()),
     name: |row| Value::Text(row.planned.name.to_owned()),
     benchmark: |row| Value::Text(row.planned.benchmark.to_owned()),
@@ -111,6 +111,8 @@ pub(super) const COLUMNS: [Column; 55] = columns! {
     temperature_after_mc: |row| temperature(conditions(row).map(|is| &is.after)),
     absent: |row| row.record().and_then(absent).into(),
     user_only: |row| row.record().and_then(user_only).into(),
+    group: |row| Value::Number(row.planned.place.group.0.into()),
+    group_boot: |row| Value::Number(row.planned.place.boot.into()),
 };
 
 /// The output that was kept, in JSON lines only: it may be anything, of any length. What is not UTF-8 is replaced; the
