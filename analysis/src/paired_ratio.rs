@@ -145,6 +145,8 @@ impl Parts {
 mod tests {
     use super::*;
     use crate::{OneSampleTTest, PairedTTest};
+    use rand::RngExt as _;
+    use speedup_core::seed::Seed;
 
     fn sample(values: &[f64]) -> Sample {
         Sample::new(values.to_vec()).unwrap()
@@ -212,5 +214,28 @@ mod tests {
         assert!(PairedRatio::new(&x, &y).is_ok());
         let doubled = Sample::new(x.in_run_order().iter().map(|x| 2.0 * x).collect()).unwrap();
         assert_eq!(PairedRatio::new(&x, &doubled), Err(SuiteRatioError::Ratio(RatioError::Constant)));
+    }
+
+    /// Pairs that share nearly all of their spread: the level is kept, at a width that independent samples never have.
+    #[test]
+    fn the_interval_covers_the_true_ratio_as_often_as_promised() {
+        let mut random = Seed(5).child("paired ratio");
+        let mut normal = || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+        let mut covered = 0;
+        for _ in 0..2_000 {
+            let (mut x, mut y) = (Vec::new(), Vec::new());
+            for _ in 0..12 {
+                let host = 100.0 + 10.0 * normal();
+                x.push(1.25 * host + normal());
+                y.push(host + normal());
+            }
+            let ratio = PairedRatio::new(&sample(&x), &sample(&y)).unwrap();
+            let interval = ratio.interval(ConfidenceLevel::USUAL);
+            let interval = interval.bounded().unwrap();
+            assert!(interval.upper - interval.lower < 0.06);
+            covered += u32::from((interval.lower..=interval.upper).contains(&1.25));
+        }
+        // 1 900 are expected; three standard deviations are 29.
+        assert!((1_870..=1_930).contains(&covered), "{covered}");
     }
 }
