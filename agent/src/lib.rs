@@ -7,13 +7,13 @@
 //! In reading order: `service` (what starts, and the loop), `link` (the connection), `outbox` (reports on disk),
 //! `runner` (a work order into a record) with `series` (what the output says) on `workplace` (its directories), in
 //! `surroundings` (the environment that the plan wants, and how the host was) with [`launch`] (the instrument),
-//! [`selftest`] (what the instrument is worth), `probe` (what the host is), and below them `causes` and `wall_clock`.
+//! [`selftest`] (what the instrument is worth), [`probe`] (what the host is), and below them `causes` and `wall_clock`.
 
 mod causes;
 pub mod launch;
 mod link;
 mod outbox;
-mod probe;
+pub mod probe;
 mod runner;
 pub mod selftest;
 mod series;
@@ -23,5 +23,4 @@ mod surroundings;
 mod wall_clock;
 mod workplace;
 
-pub use probe::{ProbeError, boot_id};
 pub use service::{AgentError, Options, TimerTesting, run};

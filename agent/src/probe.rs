@@ -1,12 +1,35 @@
-//! The probe: what this host is. Stable facts only — nothing that changes between two reads of the same machine — and a
-//! fact that cannot be read is absent, not empty.
+//! The probe: what this host is. Stable facts only, nothing that changes between two reads of the same machine; what the
+//! host does not have is absent, and what cannot be read says why.
+//!
+//! All files are read below a root, which is `/` but for the trees of other machines, and within bounds.
+//!
+//! In reading order: `processor`, `topology`, `caches`, `frequency`, `memory`, `kernel` with `command_line`, `machine`,
+//! `software` state facts; `hardware` says which machine it is; below them `facts` (as they are gathered) and `system`
+//! (the files).
 
-use std::collections::BTreeMap;
-use std::path::Path;
+mod caches;
+mod command_line;
+mod facts;
+mod frequency;
+mod hardware;
+mod kernel;
+mod machine;
+mod memory;
+mod processor;
+mod software;
+mod system;
+mod topology;
 
-use speedup_core::host::{HostFacts, MAX_FACT_BYTES};
+use std::path::{Path, PathBuf};
+
+use speedup_core::fingerprint::Fingerprint;
+use speedup_core::host::HostFacts;
 use speedup_core::id::{AllocationId, BootId, HostId, IdError};
 use thiserror::Error;
+
+use self::facts::Facts;
+pub use self::hardware::Hardware;
+use self::system::System;
 
 /// Why the host cannot be named.
 #[derive(Debug, Error)]
@@ -31,6 +54,14 @@ pub enum ProbeError {
         /// Why it is none.
         source: IdError,
     },
+    /// The root of its files cannot be opened.
+    #[error("cannot look into {}, where the files of the host should lie", root.display())]
+    Root {
+        /// Which.
+        root: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
 }
 
 impl ProbeError {
@@ -40,38 +71,53 @@ impl ProbeError {
             Self::Unreadable { .. } | Self::Unusable { .. } => {
                 Some("name the host with --host-id and its boot with --boot-id")
             }
+            Self::Root { .. } => Some("name a directory with folders such as sys, proc and etc"),
         }
     }
 }
 
-/// Facts that are one line of a file.
-const ONE_LINERS: [(&str, &str); 12] = [
-    ("kernel.release", "/proc/sys/kernel/osrelease"),
-    ("kernel.version", "/proc/sys/kernel/version"),
-    ("kernel.command_line", "/proc/cmdline"),
-    ("kernel.aslr", "/proc/sys/kernel/randomize_va_space"),
-    ("memory.transparent_huge_pages", "/sys/kernel/mm/transparent_hugepage/enabled"),
-    ("cpu.smt", "/sys/devices/system/cpu/smt/control"),
-    ("cpu.online", "/sys/devices/system/cpu/online"),
-    ("cpu.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-    ("cpu.turbo_off", "/sys/devices/system/cpu/intel_pstate/no_turbo"),
-    ("cpu.boost", "/sys/devices/system/cpu/cpufreq/boost"),
-    ("machine.product", "/sys/devices/virtual/dmi/id/product_name"),
-    ("machine.hypervisor", "/sys/hypervisor/type"),
-];
+/// What a host is: the same for all hosts of its class, and its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probed {
+    /// What makes it identical to another or not.
+    pub fingerprint: Fingerprint,
+    /// Which hardware it is.
+    pub hardware: Hardware,
+}
 
-/// What the host is, with the ids that its owner gave instead of the machine's own.
-pub(crate) fn probe(
+/// Reads what the host is whose files lie at a root.
+///
+/// # Errors
+/// [`ProbeError::Root`] when there is no such directory. What cannot be read below it is a fact of the host.
+pub fn probe(root: &Path) -> Result<Probed, ProbeError> {
+    let system = System::at(root).map_err(|source| ProbeError::Root { root: root.to_owned(), source })?;
+    let mut facts = Facts::default();
+    processor::state(&system, &mut facts);
+    topology::state(&system, &mut facts);
+    caches::state(&system, &mut facts);
+    frequency::state(&system, &mut facts);
+    memory::state(&system, &mut facts);
+    kernel::state(&system, &mut facts);
+    machine::state(&system, &mut facts);
+    software::state(&system, &mut facts);
+    Ok(Probed { fingerprint: facts.into_fingerprint(), hardware: Hardware::of(&system) })
+}
+
+/// What the agent says of its host when it joins, with the ids that its owner gave instead of the machine's own.
+pub(crate) fn host_facts(
+    root: &Path,
     host: Option<HostId>,
-    boot: Option<BootId>,
+    boot: BootId,
     allocation: Option<AllocationId>,
 ) -> Result<HostFacts, ProbeError> {
+    let named_by_owner = host.is_some();
     let host = match host {
         Some(host) => host,
         None => id("/etc/machine-id", "the machine")?,
     };
-    let boot = boot_id(boot)?;
-    Ok(HostFacts { host, boot, allocation, fingerprint: fingerprint(), timer: None })
+    let Probed { fingerprint, hardware } = probe(root)?;
+    let bare = HostFacts::bare(host, boot);
+    Ok(HostFacts { allocation, fingerprint, hardware: hardware.id, named_by_owner, ..bare })
 }
 
 /// Which boot of the host this is: the one that its owner says, or the kernel's own.
@@ -86,65 +132,4 @@ fn id<T: std::str::FromStr<Err = IdError>>(file: &'static str, what: &'static st
     let text =
         std::fs::read_to_string(file).map_err(|source| ProbeError::Unreadable { file, what, source })?;
     text.trim().parse().map_err(|source| ProbeError::Unusable { file, what, source })
-}
-
-fn fingerprint() -> BTreeMap<String, String> {
-    let mut facts: BTreeMap<String, String> = BTreeMap::new();
-    for (name, file) in ONE_LINERS {
-        facts.extend(read(Path::new(file)).map(|value| (name.to_owned(), value)));
-    }
-    if let Some(text) = read(Path::new("/proc/cpuinfo")) {
-        for (name, key) in
-            [("cpu.model", "model name"), ("cpu.microcode", "microcode"), ("cpu.flags", "flags")]
-        {
-            facts.extend(field(&text, key).map(|value| (name.to_owned(), value)));
-        }
-    }
-    if let Some(total) = read(Path::new("/proc/meminfo")).and_then(|text| field(&text, "MemTotal")) {
-        facts.insert("memory.total".to_owned(), total);
-    }
-    facts.extend(caches());
-    facts.extend(mitigations());
-    facts.values_mut().for_each(shorten);
-    facts
-}
-
-/// The caches of the first CPU, by level and kind.
-fn caches() -> impl Iterator<Item = (String, String)> {
-    let root = Path::new("/sys/devices/system/cpu/cpu0/cache");
-    (0..8).filter_map(move |index| {
-        let at = root.join(format!("index{index}"));
-        let (level, kind) = (read(&at.join("level"))?, read(&at.join("type"))?);
-        Some((format!("cpu.cache.l{level}.{}", kind.to_lowercase()), read(&at.join("size"))?))
-    })
-}
-
-/// What the kernel does about each vulnerability of the CPU: it costs time.
-fn mitigations() -> Vec<(String, String)> {
-    let Ok(entries) = std::fs::read_dir("/sys/devices/system/cpu/vulnerabilities") else { return Vec::new() };
-    let named = entries.flatten().filter_map(|entry| {
-        let name = entry.file_name().into_string().ok()?;
-        Some((format!("cpu.mitigation.{name}"), read(&entry.path())?))
-    });
-    named.collect()
-}
-
-fn read(file: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(file).ok()?;
-    let text = text.trim();
-    (!text.is_empty()).then(|| text.to_owned())
-}
-
-/// The value of the first line `key : value`.
-fn field(text: &str, key: &str) -> Option<String> {
-    let value = text.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        (name.trim() == key).then(|| value.trim().to_owned())
-    });
-    value.filter(|value| !value.is_empty())
-}
-
-fn shorten(value: &mut String) {
-    let end = (0..=MAX_FACT_BYTES.min(value.len())).rev().find(|at| value.is_char_boundary(*at));
-    value.truncate(end.unwrap_or(0));
 }

@@ -15,7 +15,7 @@ use crate::causes::with_causes;
 use crate::launch::{LaunchError, User, UserError};
 use crate::link::{Address, Link, LinkError};
 use crate::outbox::{Outbox, OutboxError};
-use crate::probe::{ProbeError, probe};
+use crate::probe::{self, ProbeError};
 use crate::runner::Runner;
 use crate::selftest::{self, Depth, Selftest};
 use crate::stop::Stop;
@@ -149,14 +149,16 @@ impl Service {
         let root = options.state.canonicalize().map_err(state)?;
         let outbox_path = root.join("outbox");
         std::fs::create_dir_all(&outbox_path).map_err(state)?;
-        let mut facts = probe(options.host, options.boot, options.allocation)?;
-        facts.timer = timer_test(&root, &facts.boot, options.timer_test);
         let outbox = Outbox::open(&outbox_path)
             .map_err(|source| AgentError::Outbox { path: outbox_path.clone(), source })?;
+        let boot = probe::boot_id(options.boot)?;
+        let user = options.user.as_deref().map(User::named).transpose()?;
+        // Before the probe: an earlier start may have left settings changed that are facts of the host.
+        let surroundings = Surroundings::new(&options.system, &root, &boot, user);
+        let mut facts = probe::host_facts(&options.system, options.host, boot, options.allocation)?;
+        facts.timer = timer_test(&root, &facts.boot, options.timer_test);
         tracing::info!(host = %facts.host, agent = %outbox.agent(), epoch = %outbox.epoch(),
             unacknowledged = outbox.reports().len(), "the agent starts");
-        let user = options.user.as_deref().map(User::named).transpose()?;
-        let surroundings = Surroundings::new(&options.system, &root, &facts.boot, user);
         Ok(Self {
             runner: Runner::new(&root, &facts, surroundings)?,
             agent: Agent::new(facts, outbox.agent(), outbox.epoch(), outbox.reports()),

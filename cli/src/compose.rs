@@ -11,6 +11,7 @@ use speedup_core::seed::Seed;
 
 use crate::failure::Failure;
 
+pub(crate) use speedup_agent::probe::{Hardware, Probed};
 pub(crate) use speedup_agent::{Options as AgentOptions, TimerTesting, selftest};
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis};
 use speedup_coordinator::StartError;
@@ -87,7 +88,7 @@ pub(crate) fn selftest(
     depth: selftest::Depth,
     seed: Seed,
 ) -> Result<selftest::Selftest, Failure> {
-    let boot = speedup_agent::boot_id(boot).map_err(|error| {
+    let boot = speedup_agent::probe::boot_id(boot).map_err(|error| {
         let hint = error.hint();
         Failure::infrastructure(error).hint_if(hint)
     })?;
@@ -98,4 +99,12 @@ pub(crate) fn selftest(
         Failure::infrastructure(error).context(tried).hint("choose another directory with --state")
     })?;
     Ok(found)
+}
+
+/// What the host is whose files lie at a root.
+pub(crate) fn probe(root: &Path) -> Result<Probed, Failure> {
+    speedup_agent::probe::probe(root).map_err(|error| {
+        let hint = error.hint();
+        Failure::usage(error).hint_if(hint)
+    })
 }

@@ -5,7 +5,7 @@
 pub(crate) enum Exit {
     /// Done.
     Done,
-    /// A run failed, or an experiment was cancelled.
+    /// A run failed, an experiment was cancelled, or hosts that were compared differ.
     Failed,
     /// Usage, an invalid plan, or something the coordinator refused.
     Usage,
@@ -33,7 +33,7 @@ impl Exit {
     const fn meaning(self) -> &'static str {
         match self {
             Self::Done => "done",
-            Self::Failed => "a run failed, or the experiment was cancelled",
+            Self::Failed => "a run failed, the experiment was cancelled, or hosts that were compared differ",
             Self::Usage => "wrong usage, an invalid plan, or a request that was refused",
             Self::Infrastructure => {
                 "infrastructure: coordinator or hosts lost, runs that could not be executed"

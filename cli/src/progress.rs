@@ -103,7 +103,11 @@ impl<'a> Progress<'a> {
             }
             StatusPhase::Running => {}
             StatusPhase::Paused { reason } => text += &format!("; {reason}"),
+            StatusPhase::Deciding => text += "; looking at the results",
             StatusPhase::Cancelling => text += "; cancelled, what is under way ends",
+            StatusPhase::Finished { cancelled: true, .. } if !status.words.is_empty() => {
+                text += &format!("; cancelled: {}", status.words);
+            }
             StatusPhase::Finished { cancelled: true, .. } => text += "; cancelled",
             StatusPhase::Finished { cancelled: false, .. } => text += "; finished",
         }

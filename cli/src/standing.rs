@@ -28,7 +28,7 @@ pub(crate) enum Standing {
 impl From<&ExperimentStatus> for Standing {
     fn from(status: &ExperimentStatus) -> Self {
         match &status.phase {
-            StatusPhase::Running | StatusPhase::Cancelling => Self::Open,
+            StatusPhase::Running | StatusPhase::Deciding | StatusPhase::Cancelling => Self::Open,
             StatusPhase::Paused { reason } if reason.starts_with(BY_A_USER) => Self::Open,
             StatusPhase::Paused { reason } => Self::Stuck { reason: reason.clone() },
             StatusPhase::Finished { cancelled, .. } => Self::Finished(exit_of(&status.tally, *cancelled)),
@@ -53,6 +53,7 @@ pub(crate) fn phase(status: &ExperimentStatus) -> &'static str {
     match status.phase {
         StatusPhase::Running => "running",
         StatusPhase::Paused { .. } => "paused",
+        StatusPhase::Deciding => "deciding",
         StatusPhase::Cancelling => "cancelling",
         StatusPhase::Finished { cancelled: false, .. } => "finished",
         StatusPhase::Finished { cancelled: true, .. } => "cancelled",
@@ -84,12 +85,14 @@ pub(crate) fn tally(tally: &Tally) -> String {
 pub(crate) struct Shown<'a> {
     experiment: ExperimentId,
     name: &'a str,
-    /// running, paused, cancelling, or finished.
+    /// running, paused, deciding, cancelling, or finished.
     phase: &'static str,
     /// Whether it was cancelled; what was measured before counts.
     cancelled: bool,
     /// Why it is paused.
     reason: Option<&'a str>,
+    /// The latest words of the plan's rule, or why it was cancelled.
+    words: Option<&'a str>,
     runs: u32,
     done: u32,
     tally: Tally,
@@ -105,6 +108,7 @@ impl<'a> From<&'a ExperimentStatus> for Shown<'a> {
         let (phase, reason, finished_ns, cancelled) = match &status.phase {
             StatusPhase::Running => ("running", None, None, false),
             StatusPhase::Paused { reason } => ("paused", Some(reason.as_str()), None, false),
+            StatusPhase::Deciding => ("deciding", None, None, false),
             StatusPhase::Cancelling => ("cancelling", None, None, true),
             StatusPhase::Finished { at, cancelled } => ("finished", None, Some(*at), *cancelled),
         };
@@ -114,6 +118,7 @@ impl<'a> From<&'a ExperimentStatus> for Shown<'a> {
             phase,
             cancelled,
             reason,
+            words: (!status.words.is_empty()).then_some(status.words.as_str()),
             runs: status.tally.runs(),
             done: done(&status.tally),
             tally: status.tally,
@@ -141,6 +146,7 @@ pub(crate) mod tests {
             tally: Tally { waiting: 60, ..Tally::default() },
             cells: 2,
             hosts_here: 3,
+            words: String::new(),
         }
     }
 

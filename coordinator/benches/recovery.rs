@@ -7,7 +7,6 @@
 
 mod workload;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command as Process;
 use std::sync::Arc;
@@ -83,13 +82,7 @@ fn write(data: &Path, runs: u32) -> Result<(), Failure> {
         Ok(outcome.effects)
     };
     let speaker = Speaker { host: "4d2c7c1e5f0b4f0c9d3e2b7a6c5d4e3f".parse()?, epoch: AgentEpoch(1) };
-    let facts = HostFacts {
-        host: speaker.host.clone(),
-        boot: "8b6e1a52-3f5f-4b53-9c0e-0123456789ab".parse()?,
-        allocation: None,
-        fingerprint: BTreeMap::new(),
-        timer: None,
-    };
+    let facts = HostFacts::bare(speaker.host.clone(), "8b6e1a52-3f5f-4b53-9c0e-0123456789ab".parse()?);
     handle(Command::Join { facts, agent: AgentId(Uuid::from_u128(1)), epoch: speaker.epoch })?;
     for number in 0..runs.div_ceil(RUNS_EACH) {
         let plan = Arc::new(Plan::draw(experiment(RUNS_EACH.min(runs) / 20)));

@@ -7,7 +7,6 @@
 
 mod workload;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
@@ -94,13 +93,8 @@ async fn serve(
     joined: tokio::sync::oneshot::Sender<()>,
 ) -> Result<(), Failure> {
     let channel = Endpoint::from_shared(address)?.tcp_nodelay(true).connect().await?;
-    let facts = HostFacts {
-        host: format!("4d2c7c1e5f0b4f0c9d3e{number:012}").parse()?,
-        boot: format!("8b6e1a52-3f5f-4b53-9c0e-{number:012}").parse()?,
-        allocation: None,
-        fingerprint: BTreeMap::new(),
-        timer: None,
-    };
+    let host = format!("4d2c7c1e5f0b4f0c9d3e{number:012}").parse()?;
+    let facts = HostFacts::bare(host, format!("8b6e1a52-3f5f-4b53-9c0e-{number:012}").parse()?);
     let mut agent =
         Agent::new(facts, AgentId(Uuid::from_u128(u128::from(number))), AgentEpoch(1), Vec::new());
     let (up, messages) = mpsc::channel(64);

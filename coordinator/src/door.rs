@@ -42,13 +42,24 @@ fn refused(refusal: &Refusal) -> Status {
         None => refusal.to_string(),
     };
     match refusal {
-        Refusal::NotActive(_) | Refusal::NotJoined(_) => Status::not_found(text),
-        Refusal::Exists(_) | Refusal::HostClaimed { .. } => Status::already_exists(text),
-        Refusal::TooManyActive | Refusal::TooManyHosts => Status::resource_exhausted(text),
-        Refusal::TooManyRuns { .. } => Status::invalid_argument(text),
-        Refusal::Cancelled(_) | Refusal::PoolTooSmall { .. } | Refusal::StaleAgent { .. } => {
-            Status::failed_precondition(text)
+        Refusal::NotActive(_) | Refusal::NotJoined(_) | Refusal::UnknownHost(_) => Status::not_found(text),
+        Refusal::Exists(_)
+        | Refusal::HostClaimed { .. }
+        | Refusal::AnotherMachine { .. }
+        | Refusal::SameMachine { .. } => Status::already_exists(text),
+        Refusal::TooManyActive | Refusal::TooManyHosts | Refusal::TooManyBoots(_) => {
+            Status::resource_exhausted(text)
         }
+        Refusal::TooManyRuns { .. }
+        | Refusal::BeyondRule { .. }
+        | Refusal::Unfit(_)
+        | Refusal::NothingAppended => Status::invalid_argument(text),
+        Refusal::Cancelled(_)
+        | Refusal::NotDeciding(_)
+        | Refusal::AnyClass(_)
+        | Refusal::PoolTooSmall { .. }
+        | Refusal::OldBoot { .. }
+        | Refusal::StaleAgent { .. } => Status::failed_precondition(text),
         Refusal::NotYourLease { .. } => Status::permission_denied(text),
     }
 }

@@ -235,6 +235,7 @@ impl Owner {
                 let grant = Box::new(Grant::new(&lease, order));
                 (lease.host, CoordinatorMessage::Grant(grant))
             }
+            Effect::Reboot { host, reason } => (host, CoordinatorMessage::Reboot { reason }),
             Effect::Acknowledge { host, lease } => (host, CoordinatorMessage::Acknowledged { lease }),
         };
         if let Some(session) = self.current.get(&host).and_then(|session| self.sessions.get(session)) {

@@ -17,6 +17,7 @@ pub(crate) fn active_status(machine: &Machine, id: ExperimentId) -> Option<v1::E
         phase: active.phase().into(),
         tally: active.tally(),
         hosts_here: machine.hosts_here(),
+        words: active.words().to_owned(),
         ..submitted_status(id, active.plan(), at, by)
     };
     Some((&status).into())
@@ -33,6 +34,7 @@ pub(crate) fn submitted_status(id: ExperimentId, plan: &Plan, at: Timestamp, by:
         tally: Tally { waiting: plan.runs(), ..Tally::default() },
         cells: plan.cells(),
         hosts_here: 0,
+        words: String::new(),
     }
 }
 

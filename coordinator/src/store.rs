@@ -98,6 +98,7 @@ pub(crate) struct Writes {
     late: Vec<(Vec<u8>, Record)>,
     finished: Vec<(ExperimentId, Timestamp, Tally, bool)>,
     extended: Vec<(ExperimentId, u32, Extension)>,
+    words: Vec<(ExperimentId, String)>,
     bytes: usize,
 }
 
@@ -135,6 +136,10 @@ impl Writes {
             Change::Finished { experiment, tally, cancelled } => {
                 self.finished.push((*experiment, event.at, *tally, *cancelled));
             }
+            Change::Cancelled { experiment, reason: words, .. }
+            | Change::Decided { experiment, words, .. } => {
+                self.words.push((*experiment, words.clone()));
+            }
             Change::HostJoined { facts, .. } => {
                 let key = facts.host.as_str().as_bytes().to_vec();
                 self.put(Tree::Hosts, key, v1::HostFacts::from(facts).encode_to_vec());
@@ -145,8 +150,16 @@ impl Writes {
             }
             Change::CoordinatorStarted
             | Change::Paused { .. }
+            | Change::AwaitingDecision { .. }
+            | Change::ClassPinned { .. }
+            | Change::ClassApproved { .. }
+            | Change::HostDrifted { .. }
+            | Change::HostDrained { .. }
+            | Change::HostQuarantined { .. }
+            | Change::HostResumed { .. }
+            | Change::RebootAsked { .. }
+            | Change::VisitBroken { .. }
             | Change::Resumed { .. }
-            | Change::Cancelled { .. }
             | Change::HostLeft { .. }
             | Change::HostAsked { .. }
             | Change::HostPassed { .. }
@@ -242,6 +255,7 @@ impl Store {
     pub(crate) fn apply(&self, mut writes: Writes, end: Position) -> Result<(), StoreError> {
         self.apply_late(&mut writes)?;
         self.apply_extensions(&mut writes)?;
+        self.apply_words(&mut writes)?;
         self.apply_finished(&mut writes)?;
         let trees = [&self.plans, &self.statuses, &self.attempts, &self.hosts];
         self.guard(|| {
@@ -266,6 +280,18 @@ impl Store {
                 lost.late = Some(v1::Record::from(&record));
             }
             writes.put(Tree::Attempts, key, attempt.encode_to_vec());
+        }
+        Ok(())
+    }
+
+    fn apply_words(&self, writes: &mut Writes) -> Result<(), StoreError> {
+        for (experiment, words) in std::mem::take(&mut writes.words) {
+            let key = experiment.0.as_bytes().to_vec();
+            let status = self.get::<v1::ExperimentStatus>(Tree::Statuses, &key, writes)?;
+            if let Some(status) = status {
+                let status = v1::ExperimentStatus { words, ..status };
+                writes.put(Tree::Statuses, key, status.encode_to_vec());
+            }
         }
         Ok(())
     }

@@ -108,8 +108,7 @@ fn granted_lease(effect: &Effect) -> Option<speedup_core::id::LeaseEpoch> {
 fn join(machine: &mut Machine, now: Timestamp, number: u32) -> Speaker {
     let host: HostId = format!("4d2c7c1e5f0b4f0c9d3e{number:012}").parse().expect("a host id");
     let boot = format!("8b6e1a52-3f5f-4b53-9c0e-{number:012}").parse().expect("a boot id");
-    let facts =
-        HostFacts { host: host.clone(), boot, allocation: None, fingerprint: BTreeMap::new(), timer: None };
+    let facts = HostFacts::bare(host.clone(), boot);
     let (agent, epoch) = (AgentId(Uuid::from_u128(u128::from(number))), AgentEpoch(1));
     machine.handle(now, Command::Join { facts, agent, epoch }).expect("a new host");
     Speaker { host, epoch }

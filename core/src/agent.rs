@@ -49,6 +49,11 @@ pub enum Action {
         /// Why.
         reason: String,
     },
+    /// Boot the host anew. The coordinator may ask several times.
+    Reboot {
+        /// Why.
+        reason: String,
+    },
     /// Close the session: the host may not join now. The shell tries again later.
     Withdraw {
         /// Why.
@@ -123,6 +128,10 @@ impl Agent {
             CoordinatorMessage::Welcome { next_lease } => self.welcome(next_lease),
             CoordinatorMessage::TurnedAway { reason, known_epoch } => self.turned_away(reason, known_epoch),
             CoordinatorMessage::Grant(grant) => self.granted(grant),
+            CoordinatorMessage::Reboot { reason } => {
+                let may = self.link == Link::Joined && self.executing.is_none() && self.facts.can_reboot;
+                may.then_some(Action::Reboot { reason }).into_iter().collect()
+            }
             CoordinatorMessage::Acknowledged { lease } => self.forget(lease).into_iter().collect(),
             CoordinatorMessage::Refused { lease, reason } => {
                 let forgotten = self.forget(lease);

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::fingerprint::ClassId;
 use crate::host::HostFacts;
 use crate::id::{AgentEpoch, AgentId, Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
 use crate::lease::Lease;
@@ -56,6 +57,8 @@ pub enum Change {
         experiment: ExperimentId,
         /// Who.
         by: String,
+        /// Why; may be empty where a person did it.
+        reason: String,
     },
     /// Further runs were appended to its plan.
     Extended {
@@ -65,6 +68,40 @@ pub enum Change {
         from: u32,
         /// Every appended run.
         appended: Extension,
+        /// Who.
+        by: String,
+    },
+    /// All its runs are settled, and its rule has to say whether they are enough.
+    AwaitingDecision {
+        /// Which.
+        experiment: ExperimentId,
+    },
+    /// Its rule has said whether its runs are enough; where they are not, further ones follow.
+    Decided {
+        /// Which.
+        experiment: ExperimentId,
+        /// Who.
+        by: String,
+        /// Whether they are.
+        enough: bool,
+        /// Why, in words.
+        words: String,
+    },
+    /// It takes hosts of this class only, and of those that are approved.
+    ClassPinned {
+        /// Which.
+        experiment: ExperimentId,
+        /// Which class.
+        class: ClassId,
+    },
+    /// It takes hosts of this class too.
+    ClassApproved {
+        /// Which.
+        experiment: ExperimentId,
+        /// The class of which host.
+        host: HostId,
+        /// Which class.
+        class: ClassId,
         /// Who.
         by: String,
     },
@@ -93,6 +130,52 @@ pub enum Change {
         /// When a lease it holds is given up.
         give_up: Timestamp,
     },
+    /// It joined with another fingerprint than before.
+    HostDrifted {
+        /// Which.
+        host: HostId,
+        /// The names of the facts that are different.
+        facts: Vec<String>,
+    },
+    /// It ends what it has and gets no more.
+    HostDrained {
+        /// Which.
+        host: HostId,
+        /// Who.
+        by: String,
+    },
+    /// Something is wrong with it: it gets no more.
+    HostQuarantined {
+        /// Which.
+        host: HostId,
+        /// Who.
+        by: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// It is given runs again.
+    HostResumed {
+        /// Which.
+        host: HostId,
+        /// Who.
+        by: String,
+    },
+    /// It was asked to boot anew.
+    RebootAsked {
+        /// Which.
+        host: HostId,
+        /// For which experiment.
+        experiment: ExperimentId,
+        /// When it should be back.
+        give_up: Timestamp,
+    },
+    /// The rest of a visit goes to another host: this one is gone or silent.
+    VisitBroken {
+        /// Which host.
+        host: HostId,
+        /// Of which experiment.
+        experiment: ExperimentId,
+    },
     /// A connected host waits for work. Not kept: it asks again when it connects again.
     HostAsked {
         /// Which.
@@ -102,6 +185,8 @@ pub enum Change {
     HostPassed {
         /// Which.
         host: HostId,
+        /// When it will have rested, if that is what it lacks.
+        until: Option<Timestamp>,
     },
     /// An attempt was given to a host.
     LeaseGranted(Lease),

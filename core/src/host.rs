@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fingerprint::{ClassId, Fingerprint, HardwareId};
 use crate::id::{AgentEpoch, AgentId, AllocationId, BootId, ExperimentId, HostId, RunIndex};
 use crate::lease::Lease;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 use crate::timer::TimerTest;
 
-/// Most facts a host may state, and their lengths: a fingerprint has a few dozen.
-pub const MAX_FACTS: usize = 256;
-/// Longest name or value of a fact.
-pub const MAX_FACT_BYTES: usize = 4_096;
+/// How long unfinished visits wait for a host that is silent and holds no attempt: an agent that lives asks at once.
+pub const VISIT_GRACE: Span = Span::from_secs(600);
+/// Most boots, and most allocations, that are told apart of one host: one every ten minutes for two months.
+pub const MAX_BOOTS: usize = 10_000;
 
 /// What an agent says of its host when it joins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,10 +24,32 @@ pub struct HostFacts {
     pub boot: BootId,
     /// Which allocation of it, where an engine gives it out.
     pub allocation: Option<AllocationId>,
-    /// The fingerprint: stable facts by name.
-    pub fingerprint: BTreeMap<String, String>,
+    /// The stable facts that make it identical to another or not.
+    pub fingerprint: Fingerprint,
     /// What its timer was found to be worth; none where that was not tested.
     pub timer: Option<TimerTest>,
+    /// Which hardware it is; none where nothing tells that.
+    pub hardware: Option<HardwareId>,
+    /// Whether its owner named it: then `host` is not the system's own id, and one machine may have several.
+    pub named_by_owner: bool,
+    /// Whether its owner has given a command that makes it boot anew.
+    pub can_reboot: bool,
+}
+
+impl HostFacts {
+    /// Nothing but its names.
+    pub fn bare(host: HostId, boot: BootId) -> Self {
+        Self {
+            host,
+            boot,
+            allocation: None,
+            fingerprint: Fingerprint::default(),
+            timer: None,
+            hardware: None,
+            named_by_owner: false,
+            can_reboot: false,
+        }
+    }
 }
 
 /// One host, as the coordinator's machine keeps it.
@@ -34,20 +57,92 @@ pub struct HostFacts {
 pub struct Host {
     /// What it says of itself, without the fingerprint.
     pub facts: HostFacts,
+    /// The class that its fingerprint makes it.
+    pub class: ClassId,
+    /// The facts in which it differed when it last joined with another fingerprint than before.
+    pub drifted: Vec<String>,
     /// Whose agent serves it.
     pub agent: AgentId,
     /// Which start of that agent.
     pub epoch: AgentEpoch,
     /// Whether it is connected.
     pub presence: Presence,
+    /// When it last joined, or its last attempt ended.
+    pub heard: Timestamp,
+    /// Whether it is given runs.
+    pub standing: Standing,
+    /// That it was asked to boot anew, and has not come back yet.
+    pub reboot: Option<Reboot>,
+    /// The experiment of which it boots, or has booted, for a visit that nobody has begun yet.
+    pub reserves: Option<ExperimentId>,
     /// The attempt it holds.
     pub lease: Option<Lease>,
     /// Attempts it was ever given.
     pub served: u64,
     /// The last of them.
     pub previous: Option<(ExperimentId, RunIndex)>,
+    /// When that ended; none before the first.
+    pub idle_since: Option<Timestamp>,
+    /// Attempts lost on it with none executed between.
+    pub lost_in_a_row: u32,
+    /// Every boot of it, the latest last.
+    pub boots: Vec<BootId>,
+    /// Every allocation of it, by number.
+    pub allocations: Vec<AllocationId>,
     /// What it served in each active experiment, by scope key.
-    pub used: BTreeMap<ExperimentId, BTreeMap<u32, u32>>,
+    pub used: BTreeMap<ExperimentId, BTreeMap<u32, Use>>,
+    /// Its unfinished visits: runs that are kept for it. At most one an experiment.
+    pub visits: BTreeMap<ExperimentId, Visit>,
+}
+
+/// What a host served under one scope key of an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// How many visits it began.
+    pub visits: u32,
+    /// The first run of the latest.
+    pub from: RunIndex,
+    /// The boot of its latest run, by number.
+    pub boot: u32,
+    /// The allocation of its latest run, by number, where it had one.
+    pub allocation: Option<u32>,
+}
+
+/// The rest of a group that a host has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visit {
+    /// The next run.
+    pub next: RunIndex,
+    /// The first run after the group.
+    pub end: RunIndex,
+}
+
+/// That a host was asked to boot anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reboot {
+    /// When it should be back.
+    pub give_up: Timestamp,
+    /// For which experiment.
+    pub experiment: ExperimentId,
+}
+
+/// Whether a host is given runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is.
+    Serving,
+    /// It ends what it has and gets no more.
+    Draining {
+        /// Who asked for it.
+        by: String,
+    },
+    /// Something is wrong with it.
+    Quarantined {
+        /// Who found it.
+        by: String,
+        /// What.
+        reason: String,
+    },
 }
 
 /// Whether a host is connected.
@@ -76,7 +171,10 @@ pub enum Asking {
     /// It waits and is to be looked at.
     Yes,
     /// It waits, and nothing of what waits now suits it.
-    InVain,
+    InVain {
+        /// When it is to be looked at again, because it has rested then.
+        until: Option<Timestamp>,
+    },
 }
 
 impl Host {
@@ -85,8 +183,20 @@ impl Host {
         matches!(self.presence, Presence::Here { .. })
     }
 
-    /// When the attempt it holds is given up, unless something is heard before.
+    /// Whether it may be given runs.
+    pub fn is_available(&self) -> bool {
+        self.is_here() && self.standing == Standing::Serving
+    }
+
+    /// When it is to be looked at unless something is heard before: the attempt it holds is given up, it is not back from
+    /// its reboot, its visits are given up, it has rested.
     pub fn deadline(&self) -> Option<Timestamp> {
+        let reboot = self.reboot.map(|reboot| reboot.give_up);
+        [self.lease_deadline(), reboot, self.visit_deadline(), self.rested_at()].into_iter().flatten().min()
+    }
+
+    /// When the attempt it holds is given up.
+    pub fn lease_deadline(&self) -> Option<Timestamp> {
         let lease = self.lease.as_ref()?;
         match self.presence {
             Presence::Away { give_up: Some(give_up), .. } => Some(lease.deadline.min(give_up)),
@@ -94,8 +204,40 @@ impl Host {
         }
     }
 
-    /// How often it served a scope key of an experiment.
-    pub fn uses(&self, experiment: ExperimentId, key: u32) -> u32 {
-        self.used.get(&experiment).and_then(|keys| keys.get(&key)).copied().unwrap_or(0)
+    /// When its unfinished visits go to other hosts: while it is gone or silent without an attempt or a reboot.
+    pub fn visit_deadline(&self) -> Option<Timestamp> {
+        if self.visits.is_empty() || self.lease.is_some() || self.reboot.is_some() {
+            return None;
+        }
+        match self.presence {
+            Presence::Away { give_up: Some(give_up), .. } => Some(give_up),
+            Presence::Away { since, give_up: None } => Some(since + VISIT_GRACE),
+            Presence::Here { asking: Asking::No } => Some(self.heard + VISIT_GRACE),
+            Presence::Here { asking: Asking::Yes | Asking::InVain { .. } } => None,
+        }
+    }
+
+    /// When it is to be looked at again because it has rested.
+    pub fn rested_at(&self) -> Option<Timestamp> {
+        match self.presence {
+            Presence::Here { asking: Asking::InVain { until } } => until,
+            Presence::Here { asking: Asking::No | Asking::Yes } | Presence::Away { .. } => None,
+        }
+    }
+
+    /// What it served under a scope key of an experiment, if anything.
+    pub fn used(&self, experiment: ExperimentId, key: u32) -> Option<Use> {
+        self.used.get(&experiment).and_then(|keys| keys.get(&key)).copied()
+    }
+
+    /// The number of its boot.
+    pub fn boot(&self) -> u32 {
+        (self.boots.len() as u32).saturating_sub(1)
+    }
+
+    /// The number of its allocation, where it has one.
+    pub fn allocation(&self) -> Option<u32> {
+        let allocation = self.facts.allocation.as_ref()?;
+        self.allocations.iter().rposition(|known| known == allocation).map(|number| number as u32)
     }
 }

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::fingerprint::ClassId;
 use crate::id::{AgentEpoch, AllocationId, Attempt, BootId, ExperimentId, HostId, LeaseEpoch, RunIndex};
 use crate::time::{Span, Timestamp};
 
@@ -41,10 +42,18 @@ pub struct Evidence {
     pub boot: BootId,
     /// Its allocation, where it has one.
     pub allocation: Option<AllocationId>,
-    /// Attempts it was given in the policy's scope before.
+    /// Visits that it made in the policy's scope before this one.
     pub served_in_scope: u32,
     /// Attempts it was given in all.
     pub served_in_all: u64,
     /// The last of them.
     pub previous: Option<(ExperimentId, RunIndex)>,
+    /// How long ago that ended.
+    pub idle: Option<Span>,
+    /// Its boot at its last run in the policy's scope, which is the run before where the visit goes on.
+    pub boot_before: Option<BootId>,
+    /// Its allocation at that run, where it had one.
+    pub allocation_before: Option<AllocationId>,
+    /// Its class.
+    pub class: Option<ClassId>,
 }

@@ -58,6 +58,11 @@ pub enum CoordinatorMessage {
     },
     /// Work.
     Grant(Box<Grant>),
+    /// The host is to boot anew before its next run.
+    Reboot {
+        /// Why, in words.
+        reason: String,
+    },
     /// The report is durable; the agent may forget it.
     Acknowledged {
         /// Whose report.

@@ -74,6 +74,16 @@ impl LossReason {
             Self::NotExecuted { .. } => "not_executed",
         }
     }
+
+    /// The reason in words, to go after "because".
+    pub fn words(&self) -> String {
+        match self {
+            Self::Expired => "no report came in time".to_owned(),
+            Self::HostLost => "the host was gone for too long".to_owned(),
+            Self::AgentRestarted => "the agent started anew".to_owned(),
+            Self::NotExecuted { reason } => format!("it could not be executed: {reason}"),
+        }
+    }
 }
 
 /// What becomes of a run whose attempt was lost.

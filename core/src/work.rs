@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::environment::{EnvSize, Environment};
 use crate::experiment::{
-    Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, OwnMetric, Setup,
+    Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, OwnMetric, Policy, Rest, Setup,
 };
 use crate::id::RunIndex;
 use crate::plan::Cell;
@@ -46,6 +46,8 @@ pub struct WorkOrder {
     pub own_metrics: Vec<OwnMetric>,
     /// What becomes of the output.
     pub output: OutputChoice,
+    /// What the host has to be like before anything is done, where the plan has it rest.
+    pub rest: Option<Rest>,
 }
 
 /// A command with nothing left to fill in.
@@ -94,6 +96,7 @@ impl WorkOrder {
             metrics: experiment.metrics.clone(),
             own_metrics: experiment.own_metrics.clone(),
             output: experiment.output,
+            rest: (experiment.independence.policy == Policy::Rested).then_some(experiment.independence.rest),
         }
     }
 

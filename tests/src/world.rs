@@ -15,9 +15,10 @@ use std::sync::Arc;
 use rand_chacha::ChaCha8Rng;
 use speedup_core::agent::Agent;
 use speedup_core::event::Event;
+use speedup_core::fingerprint::{Fact, Fingerprint, HardwareId};
 use speedup_core::host::HostFacts;
-use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch, RunIndex};
-use speedup_core::machine::{Effect, Machine, Settings};
+use speedup_core::id::{AgentEpoch, AgentId, BootId, ExperimentId, HostId, LeaseEpoch, RunIndex};
+use speedup_core::machine::{Active, Effect, Machine, Phase, Settings};
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Report};
 use speedup_core::plan::Plan;
 use speedup_core::seed::below;
@@ -59,6 +60,27 @@ pub enum Choice {
     User(Wish),
     /// A new host appears.
     AddHost,
+    /// A host's agent dies and starts as another one in some way.
+    Reborn(usize, Rebirth),
+    /// An agent that was told to boot its host does not.
+    RefuseReboot(usize),
+    /// A copy of a host's image appears: its id, on other hardware.
+    Clone(usize),
+    /// A second agent appears on a host, which finds another id there.
+    Twin(usize),
+}
+
+/// What is different when a host's agent starts again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rebirth {
+    /// The host has booted.
+    Boot,
+    /// It was put back to a boot before its latest.
+    OldBoot,
+    /// A fact of its fingerprint.
+    Fact,
+    /// Its allocation.
+    Allocation,
 }
 
 /// How an execution ends.
@@ -85,7 +107,22 @@ pub enum Wish {
     Cancel(ExperimentId),
     /// One more run of each cell.
     Extend(ExperimentId),
+    /// The rule of an experiment has enough.
+    Enough(ExperimentId),
+    /// It wants one more visit of each cell.
+    Further(ExperimentId),
+    /// Hosts of the class of this one may take part.
+    Approve(ExperimentId, usize),
+    /// Drain a host.
+    Drain(usize),
+    /// Quarantine it.
+    Quarantine(usize),
+    /// Give it runs again.
+    ResumeHost(usize),
 }
+
+/// Most agents of a world, beside those that come in the end.
+const MAX_AGENTS: usize = 12;
 
 /// An execution that an agent began.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,6 +163,14 @@ struct SimAgent {
     executing: Option<Execution>,
     /// After how many more actions the process dies.
     doomed: Option<usize>,
+    /// Whether it was told to boot its host.
+    is_to_reboot: bool,
+    /// Boots that its host has had before this one.
+    old_boots: Vec<BootId>,
+    /// On whose machine it is, if another agent was there first.
+    twin_of: Option<usize>,
+    /// It never starts again.
+    is_gone: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -158,6 +203,10 @@ pub struct World {
     reported: BTreeSet<LeaseEpoch>,
     /// Leases whose report was acknowledged to an agent.
     acknowledged: BTreeSet<LeaseEpoch>,
+    /// Why agents were turned away, in short.
+    turned_away: BTreeSet<&'static str>,
+    /// Boots, facts and allocations that there were, to name further ones.
+    named: u32,
 }
 
 impl World {
@@ -165,7 +214,7 @@ impl World {
     pub fn new(plans: Vec<Plan>, hosts: usize) -> Self {
         let mut world = Self {
             plans: plans.into_iter().map(Arc::new).collect(),
-            settings: Settings { host_grace: Span::from_secs(60) },
+            settings: Settings { host_grace: Span::from_secs(60), reboot_limit: Span::from_secs(300) },
             now: Timestamp(1),
             bag: Vec::new(),
             agents: Vec::new(),
@@ -176,6 +225,8 @@ impl World {
             executions: Vec::new(),
             reported: BTreeSet::new(),
             acknowledged: BTreeSet::new(),
+            turned_away: BTreeSet::new(),
+            named: 0,
         };
         world.apply(Choice::StartCoordinator);
         (0..hosts).for_each(|_| world.apply(Choice::AddHost));
@@ -189,7 +240,8 @@ impl World {
 
     /// Whether every submitted experiment is finished and every report acknowledged.
     pub fn is_quiet(&self) -> bool {
-        let idle = |agent: &SimAgent| agent.executing.is_none() && agent.outbox_on_disk.is_empty();
+        let idle =
+            |agent: &SimAgent| agent.is_gone || agent.executing.is_none() && agent.outbox_on_disk.is_empty();
         self.agents.iter().all(idle)
             && self
                 .coordinator
@@ -203,7 +255,18 @@ impl World {
         for at in 0..self.bag.len() {
             choices.extend([Choice::Deliver(at), Choice::Double(at), Choice::Lose(at)]);
         }
-        for (at, agent) in self.agents.iter().enumerate() {
+        for (at, agent) in self.agents.iter().enumerate().filter(|(_, agent)| !agent.is_gone) {
+            choices.extend(
+                [Rebirth::Boot, Rebirth::Fact, Rebirth::Allocation].map(|how| Choice::Reborn(at, how)),
+            );
+            choices.extend((!agent.old_boots.is_empty()).then_some(Choice::Reborn(at, Rebirth::OldBoot)));
+            choices.extend(agent.is_to_reboot.then_some(Choice::RefuseReboot(at)));
+            choices.extend(
+                (self.agents.len() < MAX_AGENTS)
+                    .then_some([Choice::Clone(at), Choice::Twin(at)])
+                    .into_iter()
+                    .flatten(),
+            );
             match &agent.process {
                 None => choices.push(Choice::StartAgent(at)),
                 Some(_) => {
@@ -235,10 +298,17 @@ impl World {
                     }
                 }
                 for id in coordinator.machine.active() {
-                    choices.extend(
-                        [Wish::Pause(id), Wish::Resume(id), Wish::Cancel(id), Wish::Extend(id)]
-                            .map(Choice::User),
-                    );
+                    let wishes = [Wish::Pause(id), Wish::Resume(id), Wish::Cancel(id), Wish::Extend(id)];
+                    choices.extend(wishes.map(Choice::User));
+                    let hosts = 0..self.agents.len();
+                    choices.extend(hosts.map(|at| Choice::User(Wish::Approve(id, at))));
+                    if coordinator.machine.experiment(id).map(Active::phase) == Some(&Phase::Deciding) {
+                        choices.extend([Wish::Enough(id), Wish::Further(id)].map(Choice::User));
+                    }
+                }
+                for at in 0..self.agents.len() {
+                    let wishes = [Wish::Drain(at), Wish::Quarantine(at), Wish::ResumeHost(at)];
+                    choices.extend(wishes.map(Choice::User));
                 }
             }
         }
@@ -266,10 +336,15 @@ impl World {
         if self.coordinator.is_none() {
             self.apply(Choice::StartCoordinator);
         }
-        for at in 0..self.agents.len() {
+        for at in (0..self.agents.len()).filter(|at| !self.agents[*at].is_gone).collect::<Vec<_>>() {
+            let agent = &self.agents[at];
+            if agent.is_to_reboot || agent.old_boots.contains(&agent.facts.boot) {
+                self.apply(Choice::Reborn(at, Rebirth::Boot));
+            }
             if self.agents[at].process.is_none() {
                 self.apply(Choice::StartAgent(at));
             }
+            self.apply(Choice::User(Wish::ResumeHost(at)));
             if self.agents[at].executing.is_some() {
                 self.apply(Choice::Finish(at, Ending::Measured));
             }
@@ -279,7 +354,10 @@ impl World {
             }
         }
         let paused: Vec<ExperimentId> = self.coordinator.iter().flat_map(|c| c.machine.active()).collect();
-        paused.into_iter().for_each(|id| self.apply(Choice::User(Wish::Resume(id))));
+        for id in paused {
+            self.apply(Choice::User(Wish::Resume(id)));
+            self.apply(Choice::User(Wish::Enough(id)));
+        }
         while !self.bag.is_empty() {
             self.apply(Choice::Deliver(0));
             self.apply(Choice::Sync);
@@ -301,13 +379,22 @@ pub struct Weights {
     pub users: u64,
     /// Hosts that cannot execute.
     pub hosts: u64,
+    /// Hosts that boot, change, are copied, drained and quarantined.
+    pub pool: u64,
 }
 
 impl Weights {
     /// Other weights for each seed, so that some worlds are rough in one way and some in another.
     pub fn draw(random: &mut ChaCha8Rng) -> Self {
         let mut pick = || [0, 1, 1, 4, 12][below(5, random) as usize];
-        Self { network: pick(), agents: pick(), coordinator: pick(), users: pick(), hosts: pick() }
+        Self {
+            network: pick(),
+            agents: pick(),
+            coordinator: pick(),
+            users: pick(),
+            hosts: pick(),
+            pool: pick(),
+        }
     }
 
     fn of(&self, choice: &Choice) -> u64 {
@@ -329,20 +416,32 @@ impl Weights {
             Choice::Pass(_) => 15,
             Choice::StepBack(_) => self.network,
             Choice::AddHost => 0,
+            // A host that was told to boot does so sooner or later.
+            Choice::Reborn(_, Rebirth::Boot) => 1 + self.pool,
+            Choice::Reborn(..) | Choice::RefuseReboot(_) => self.pool,
+            Choice::Clone(_) | Choice::Twin(_) => u64::from(self.pool > 1),
+            Choice::User(Wish::Drain(_) | Wish::Quarantine(_) | Wish::Approve(..)) => self.pool / 4,
+            Choice::User(Wish::ResumeHost(_)) => 1 + self.pool,
+            Choice::User(Wish::Enough(_) | Wish::Further(_)) => 10,
         }
     }
 }
 
-/// A host of the simulation.
+/// A host of the simulation: most are of one class, some cannot boot by themselves, some have allocations.
 fn sim_host(number: usize) -> HostFacts {
     let id = |text: String| text.parse().expect("ids of the simulation are ids");
     HostFacts {
-        host: id(format!("host-{number}")),
-        boot: format!("boot-{number}").parse().expect("a boot id"),
-        allocation: None,
-        fingerprint: BTreeMap::new(),
-        timer: None,
+        allocation: (number % 2 == 0).then(|| format!("job-{number}").parse().expect("an allocation id")),
+        fingerprint: sim_fingerprint(if number % 4 == 3 { "large" } else { "small" }),
+        hardware: HardwareId::of([("serial", number.to_string().as_str())]),
+        can_reboot: number % 5 != 4,
+        ..HostFacts::bare(id(format!("host-{number}")), format!("boot-{number}").parse().expect("a boot id"))
     }
+}
+
+fn sim_fingerprint(model: &str) -> Fingerprint {
+    let facts = [("cpu.model".to_owned(), Fact::Value(model.to_owned()))].into();
+    Fingerprint::new(facts).expect("one short fact")
 }
 
 fn sim_agent(number: usize) -> AgentId {

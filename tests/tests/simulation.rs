@@ -11,7 +11,8 @@ use speedup_core::environment::Environment;
 use speedup_core::event::{Change, Event};
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
-    Levels, Limits, Metric, Order, OutputChoice, Policy, Rule, Scope, Version, Weights as SuiteWeights,
+    Levels, Limits, Metric, Order, OutputChoice, Policy, Rule, Sameness, Scope, Spending, Version,
+    Weights as SuiteWeights,
 };
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch, RunIndex};
@@ -21,7 +22,7 @@ use speedup_core::plan::Plan;
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::seed::{Seed, below};
 use speedup_core::time::{Span, Timestamp};
-use speedup_tests::world::{Choice, Ending, Weights, Wish, World};
+use speedup_tests::world::{Choice, Ending, Rebirth, Weights, Wish, World};
 
 const SEEDS: u64 = 800;
 const STEPS: usize = 600;
@@ -94,7 +95,15 @@ fn explore(world: &World, depth: usize, ends: &mut u64) {
         return;
     }
     for choice in world.choices() {
-        if matches!(choice, Choice::User(_) | Choice::StepBack(_)) {
+        let is_rare = matches!(
+            choice,
+            Choice::User(_)
+                | Choice::StepBack(_)
+                | Choice::Clone(_)
+                | Choice::Twin(_)
+                | Choice::Reborn(_, Rebirth::Fact | Rebirth::Allocation)
+        );
+        if is_rare {
             continue;
         }
         let mut next = world.clone();
@@ -139,10 +148,35 @@ fn settle(world: &mut World) {
 }
 
 fn any_experiment(random: &mut rand_chacha::ChaCha8Rng) -> Experiment {
-    let policy = [Policy::Distinct, Policy::Any][below(2, random) as usize];
+    let policies = [Policy::Distinct, Policy::Any, Policy::Rebooted, Policy::Reallocated, Policy::Rested];
+    let policy = policies[below(5, random) as usize];
     let scope = [Scope::Benchmark, Scope::Experiment, Scope::Cell][below(3, random) as usize];
     let benchmarks = 1 + below(3, random) as u32;
-    experiment(random, policy, scope, benchmarks)
+    let mut drawn = experiment(random, policy, scope, benchmarks);
+    let mut pick = |most: u64| below(most, random);
+    drawn.priority = pick(3) as i32 - 1;
+    drawn.independence.hosts =
+        [Sameness::Identical, Sameness::Classes, Sameness::Unchecked][pick(3) as usize];
+    drawn.independence.rest.idle = Span::from_secs(40);
+    // Several runs cannot share an allocation that each of them needs anew.
+    if policy != Policy::Reallocated {
+        drawn.order = [Order::Randomized, Order::Interleaved, Order::Blocked][pick(3) as usize];
+        if pick(3) == 0 {
+            drawn.levels.hosts = Some(1 + pick(2) as u32);
+            drawn.levels.boots = [None, Some(1), Some(2)][pick(3) as usize];
+            drawn.runs = 1 + pick(2) as u32;
+        }
+    }
+    let maximum = 4 + pick(8) as u32;
+    drawn.rule = match pick(5) {
+        0 => Rule::Pilot { precision: 0.1, maximum },
+        1 => Rule::Sequential { looks: 3, maximum, spending: Spending::Pocock },
+        2 => Rule::Budget { time: Span::from_secs(1_000), maximum },
+        _ => Rule::Fixed,
+    };
+    drawn.limits.all_attempts = (pick(6) == 0).then(|| 1 + pick(12));
+    drawn.limits.host_time = (pick(6) == 0).then(|| Span::from_secs(30 * (1 + pick(10))));
+    drawn
 }
 
 fn experiment(
@@ -214,7 +248,7 @@ fn events_that_do_not_fit_change_nothing() {
     let mut machine = Machine::new(Settings::default());
     let (host, epoch): (HostId, _) = ("host".parse().expect("an id"), AgentEpoch(1));
     let boot = "boot".parse().expect("an id");
-    let facts = HostFacts { host: host.clone(), boot, allocation: None, fingerprint: [].into(), timer: None };
+    let facts = HostFacts::bare(host.clone(), boot);
     let plan =
         Arc::new(Plan::draw(experiment(&mut Seed(1).child("unfit"), Policy::Any, Scope::Benchmark, 1)));
     let (id, by) = (ExperimentId(uuid::Uuid::from_u128(1)), "user".to_owned());

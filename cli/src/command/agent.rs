@@ -1,5 +1,6 @@
-//! `speedup agent`: joins this host to the pool, or tests its timer.
+//! `speedup agent`: joins this host to the pool, tests its timer, or tells its facts.
 
+mod facts;
 mod selftest;
 
 use std::path::PathBuf;
@@ -14,11 +15,12 @@ use crate::directories;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Joins this host to the pool, or tests its timer
+/// Joins this host to the pool, tests its timer, or tells its facts
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Start(StartArguments),
     Selftest(selftest::SelftestArguments),
+    Facts(facts::FactsArguments),
 }
 
 /// Starts an agent on this host: it executes one run at a time, and is silent while it does
@@ -57,6 +59,7 @@ pub(crate) struct StartArguments {
 pub(super) fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
     match verb {
         Verb::Selftest(arguments) => selftest::execute(&arguments, console),
+        Verb::Facts(arguments) => facts::execute(&arguments, console),
         Verb::Start(arguments) => start(arguments),
     }
 }

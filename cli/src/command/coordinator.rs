@@ -42,6 +42,9 @@ pub(crate) struct StartArguments {
     /// How long a host may be away before the attempt it holds is given up
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = span)]
     host_grace: Span,
+    /// How long a host may take to boot anew, where a plan wants that, before it is quarantined
+    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = span)]
+    reboot_limit: Span,
     /// Where to write how the coordinator is found [default: $XDG_STATE_HOME/speedup/access.toml]
     #[arg(long, value_name = "FILE")]
     access_file: Option<PathBuf>,
@@ -63,12 +66,12 @@ pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failu
 }
 
 async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Failure> {
-    let StartArguments { data, bind, host_grace, access_file, output } = arguments;
+    let StartArguments { data, bind, host_grace, reboot_limit, access_file, output } = arguments;
     // Asked for first: a signal that comes while the journal is recovered is obeyed after.
     let interrupts = Interrupts::listen()?;
     let data = directories::or_state(data.as_deref(), "coordinator")?;
     let access_file = access::path(access_file.as_deref())?;
-    let settings = Settings { host_grace };
+    let settings = Settings { host_grace, reboot_limit };
     let coordinator = compose::coordinator(CoordinatorOptions { data: data.clone(), bind, settings }).await?;
     let url = compose::url(coordinator.address());
     let access = match access::write(&access_file, url.clone()) {

@@ -1,7 +1,7 @@
 //! Why a run is not running, in sentences.
 
 use speedup_core::id::RunIndex;
-use speedup_core::machine::{Explanation, WaitingFor};
+use speedup_core::machine::{Explanation, Hindrances, WaitingFor};
 use speedup_core::run::Settlement;
 
 use crate::moment;
@@ -55,30 +55,43 @@ fn waits_for(what: &WaitingFor) -> String {
         WaitingFor::Resume { reason } => {
             format!("Its experiment is paused: {reason}. `speedup resume` lets it go on.")
         }
-        WaitingFor::Hosts { away, busy, not_fresh, tried, able } => {
-            let told = [
-                (*able, "could take it, but earlier runs go first or they have not asked yet"),
-                (*busy, "at work on another run"),
-                (*not_fresh, "not fresh: used before in the scope of the plan's policy"),
-                (*tried, "tried with this very run before"),
-                (*away, "not connected"),
-            ];
-            if told.iter().all(|(count, _)| *count == 0) {
-                return "There is no host in the pool; `speedup agent start` adds one.".to_owned();
-            }
-            let told: Vec<String> = told
-                .into_iter()
-                .filter(|(count, _)| *count > 0)
-                .map(|(count, what)| format!("\n  {count:>6}  {what}"))
-                .collect();
-            let next = if able + busy == 0 {
-                "\nNo host of the pool can take it; it needs another one."
-            } else {
-                ""
-            };
-            format!("Of the hosts of the pool are{}{next}", told.concat())
-        }
+        WaitingFor::Hosts(counts) => waits_for_hosts(counts),
     }
+}
+
+fn waits_for_hosts(counts: &Hindrances) -> String {
+    let told = [
+        (counts.able, "could take it, but earlier runs go first or they have not asked yet"),
+        (counts.busy, "at work on another run"),
+        (counts.resting, "resting, as the plan's policy wants"),
+        (counts.rebooting, "booting anew"),
+        (counts.not_fresh, "not fresh: used before in the scope of the plan's policy"),
+        (counts.no_allocation, "not fresh, and never again: they have no allocation ids"),
+        (counts.cannot_reboot, "in need of a new boot, and without a command for it"),
+        (counts.tried, "tried with this very run before"),
+        (counts.other_class, "of another class than the experiment takes"),
+        (counts.out_of_service, "drained or quarantined"),
+        (counts.away, "not connected"),
+    ];
+    if told.iter().all(|(count, _)| *count == 0) {
+        return "There is no host in the pool; `speedup agent start` adds one.".to_owned();
+    }
+    let lines = told.iter().filter(|(count, _)| *count > 0);
+    let lines: String = lines.map(|(count, what)| format!("\n  {count:>6}  {what}")).collect();
+    let differing = if counts.differing.is_empty() {
+        String::new()
+    } else {
+        let names = counts.differing.join(", ");
+        format!(
+            "\nThe first of another class differs in {names}; `speedup hosts approve` takes its class too."
+        )
+    };
+    let next = if counts.able + counts.busy + counts.resting + counts.rebooting == 0 {
+        "\nNo host of the pool can take it; it needs another one."
+    } else {
+        ""
+    };
+    format!("Of the hosts of the pool are{lines}{differing}{next}")
 }
 
 #[cfg(test)]
@@ -94,15 +107,24 @@ mod tests {
 
     #[test]
     fn a_waiting_run_tells_what_keeps_the_hosts() {
-        let hosts = WaitingFor::Hosts { away: 2, busy: 0, not_fresh: 12, tried: 1, able: 0 };
+        let hosts =
+            WaitingFor::Hosts(Hindrances { away: 2, not_fresh: 12, tried: 1, ..Hindrances::default() });
         let text = waiting(2, hosts);
         assert!(text.starts_with("Run 7 lost an attempt and waits"), "{text}");
         assert!(text.contains("\n      12  not fresh") && text.ends_with("it needs another one."), "{text}");
     }
 
     #[test]
+    fn hosts_of_another_class_are_told_with_their_differences() {
+        let differing = vec!["cpu.model".to_owned()];
+        let text =
+            waiting(1, WaitingFor::Hosts(Hindrances { other_class: 2, differing, ..Hindrances::default() }));
+        assert!(text.contains("2  of another class") && text.contains("differs in cpu.model;"), "{text}");
+    }
+
+    #[test]
     fn an_empty_pool_is_told() {
-        let text = waiting(1, WaitingFor::Hosts { away: 0, busy: 0, not_fresh: 0, tried: 0, able: 0 });
+        let text = waiting(1, WaitingFor::Hosts(Hindrances::default()));
         assert!(text.contains("There is no host in the pool"), "{text}");
     }
 

@@ -66,19 +66,7 @@ impl Agents for AgentsDoor {
 
 /// A stream that only says why the agent may not join.
 fn turned_away(refusal: &Refusal, claimed: AgentEpoch) -> Answers {
-    let known_epoch = match refusal {
-        Refusal::StaleAgent { known, .. } => Some((*known).max(claimed)),
-        Refusal::NotActive(_)
-        | Refusal::Exists(_)
-        | Refusal::TooManyActive
-        | Refusal::Cancelled(_)
-        | Refusal::TooManyRuns { .. }
-        | Refusal::PoolTooSmall { .. }
-        | Refusal::HostClaimed { .. }
-        | Refusal::TooManyHosts
-        | Refusal::NotJoined(_)
-        | Refusal::NotYourLease { .. } => None,
-    };
+    let known_epoch = refusal.known_epoch().map(|known| known.max(claimed));
     let reason = match refusal.hint() {
         Some(hint) => format!("{refusal}; {hint}"),
         None => refusal.to_string(),

@@ -133,6 +133,16 @@ impl Experiments for ExperimentsDoor {
         self.change(request, |request| Command::Extend { request, more: runs }).await
     }
 
+    async fn decide(
+        &self,
+        request: Request<v1::DecideRequest>,
+    ) -> Result<Response<v1::ExperimentStatus>, Status> {
+        let wire = request.into_inner();
+        let asked = v1::ChangeRequest { experiment: wire.experiment.clone(), by: wire.by.clone() };
+        let command = Command::try_from(wire).map_err(|error| malformed(&error))?;
+        self.change(Request::new(asked), |_| command).await
+    }
+
     async fn explain(
         &self,
         request: Request<v1::ExplainRequest>,

@@ -1,15 +1,19 @@
 //! The door to the pool of hosts.
 
-use speedup_core::host::{Host, Presence};
+use speedup_core::host::Host;
+use speedup_core::id::HostId;
+use speedup_core::machine::{Command, HostRequest, Machine, Request as Asked};
 use speedup_proto::v1;
 use speedup_proto::v1::hosts_server::Hosts;
 use tonic::{Request, Response, Status};
 
-use super::blocking;
+use super::{blocking, experiment_id, refused, user};
 use crate::handle::Handle;
 
 /// Most hosts of one answer.
 const PAGE: usize = 1_000;
+/// Longest reason of a quarantine: it stands in a line of a table.
+const MAX_REASON_BYTES: usize = 1_024;
 
 /// The door to the pool of hosts.
 pub(crate) struct HostsDoor {
@@ -29,36 +33,112 @@ impl Hosts for HostsDoor {
                 machine.hosts().iter().filter(|host| host.facts.host.as_str() > after.as_str()).collect();
             hosts.sort_by(|a, b| a.facts.host.cmp(&b.facts.host));
             let more = hosts.len() > limit;
-            v1::ListHostsResponse { hosts: hosts.into_iter().take(limit).map(status).collect(), more }
+            (hosts.into_iter().take(limit).map(v1::HostStatus::from).collect::<Vec<_>>(), more)
         });
-        let mut answer = answer.await?;
-        let store = self.handle.current_store().await?.clone();
-        let filled = blocking(move || {
-            for host in &mut answer.hosts {
-                // The machine knows no fingerprints; a host that has just joined may not be in the store yet.
-                let Some(facts) = &mut host.facts else { continue };
-                if let Some(stored) = store.host(&facts.host)? {
-                    facts.fingerprint = stored.fingerprint;
-                }
-            }
-            Ok(answer)
+        let (hosts, more) = answer.await?;
+        let hosts = self.with_facts(hosts).await?;
+        Ok(Response::new(v1::ListHostsResponse { hosts, more }))
+    }
+
+    async fn show(
+        &self,
+        request: Request<v1::ShowHostRequest>,
+    ) -> Result<Response<v1::ShowHostResponse>, Status> {
+        let id = host_id(request.into_inner().host)?;
+        let (host, wanted) = (self.status(id.clone()).await?, id);
+        let passed = self.handle.query(move |machine| {
+            machine.active().filter_map(|id| passed(machine, &wanted, id)).collect::<Vec<_>>()
         });
-        filled.await.map(Response::new)
+        Ok(Response::new(v1::ShowHostResponse { host: Some(host), passed: passed.await? }))
+    }
+
+    async fn drain(
+        &self,
+        request: Request<v1::ChangeHostRequest>,
+    ) -> Result<Response<v1::HostStatus>, Status> {
+        self.change(request.into_inner(), Command::Drain).await
+    }
+
+    async fn resume(
+        &self,
+        request: Request<v1::ChangeHostRequest>,
+    ) -> Result<Response<v1::HostStatus>, Status> {
+        self.change(request.into_inner(), Command::ResumeHost).await
+    }
+
+    async fn quarantine(
+        &self,
+        request: Request<v1::QuarantineRequest>,
+    ) -> Result<Response<v1::HostStatus>, Status> {
+        let v1::QuarantineRequest { host, by, reason } = request.into_inner();
+        if reason.is_empty() || reason.len() > MAX_REASON_BYTES || reason.chars().any(char::is_control) {
+            let wanted = format!("a reason is one line of at most {MAX_REASON_BYTES} bytes");
+            return Err(Status::invalid_argument(wanted));
+        }
+        let request = v1::ChangeHostRequest { host, by };
+        self.change(request, |request| Command::Quarantine { request, reason }).await
+    }
+
+    async fn approve(
+        &self,
+        request: Request<v1::ApproveRequest>,
+    ) -> Result<Response<v1::HostStatus>, Status> {
+        let v1::ApproveRequest { host, experiment, by } = request.into_inner();
+        let experiment = experiment_id(&experiment)?;
+        let request = v1::ChangeHostRequest { host, by };
+        let approve = |HostRequest { host, by }| Command::Approve { request: Asked { experiment, by }, host };
+        self.change(request, approve).await
     }
 }
 
-fn status(host: &Host) -> v1::HostStatus {
-    let away_since_ns = match host.presence {
-        Presence::Here { .. } => None,
-        Presence::Away { since, .. } => Some(since.0),
-    };
-    v1::HostStatus {
-        facts: Some((&host.facts).into()),
-        agent: host.agent.0.as_bytes().to_vec(),
-        agent_epoch: host.epoch.0,
-        connected: host.is_here(),
-        away_since_ns,
-        lease: host.lease.as_ref().map(v1::Lease::from),
-        served: host.served,
+impl HostsDoor {
+    async fn change(
+        &self,
+        request: v1::ChangeHostRequest,
+        command: impl FnOnce(HostRequest) -> Command,
+    ) -> Result<Response<v1::HostStatus>, Status> {
+        let (host, by) = (host_id(request.host)?, user(&request.by)?);
+        let command = command(HostRequest { host: host.clone(), by });
+        self.handle.command(command).await?.map_err(|refusal| refused(&refusal))?;
+        self.status(host).await.map(Response::new)
     }
+
+    async fn status(&self, host: HostId) -> Result<v1::HostStatus, Status> {
+        let id = host.clone();
+        let found = self.handle.query(move |machine| machine.host(&id).map(v1::HostStatus::from)).await?;
+        let unknown = || {
+            Status::not_found(format!("no host {host} ever joined\nhint: `speedup hosts list` shows them"))
+        };
+        let status = found.ok_or_else(unknown)?;
+        self.with_facts(vec![status]).await?.pop().ok_or_else(unknown)
+    }
+
+    /// The machine keeps fingerprints of classes only; a host that has just joined may not be in the store yet.
+    async fn with_facts(&self, mut hosts: Vec<v1::HostStatus>) -> Result<Vec<v1::HostStatus>, Status> {
+        let store = self.handle.current_store().await?.clone();
+        blocking(move || {
+            for host in &mut hosts {
+                let Some(facts) = &mut host.facts else { continue };
+                if let Some(stored) = store.host(&facts.host)? {
+                    facts.fingerprint = stored.fingerprint;
+                    facts.unreadable = stored.unreadable;
+                    facts.absent = stored.absent;
+                }
+            }
+            Ok(hosts)
+        })
+        .await
+    }
+}
+
+/// An experiment that does not take a host, with the facts in which it differs.
+fn passed(machine: &Machine, host: &HostId, id: speedup_core::id::ExperimentId) -> Option<v1::Passed> {
+    let differences = machine.passed(host, id)?;
+    let name = machine.experiment(id)?.plan().experiment.name.clone();
+    let differences = differences.iter().map(Into::into).collect();
+    Some(v1::Passed { experiment: id.0.as_bytes().to_vec(), name, differences })
+}
+
+fn host_id(text: String) -> Result<HostId, Status> {
+    HostId::try_from(text).map_err(|error| Status::invalid_argument(format!("host: {error}")))
 }

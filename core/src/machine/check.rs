@@ -2,29 +2,34 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::matching::{Match, boots_before, needs_reboots};
 use super::queue::lane_of;
 use super::{Active, Machine};
 use crate::event::Tally;
 use crate::experiment::Policy;
-use crate::host::{Asking, Presence};
-use crate::id::{ExperimentId, RunIndex};
+use crate::fingerprint::ClassId;
+use crate::host::{Asking, Host, Presence, Standing};
+use crate::id::{BootId, ExperimentId, RunIndex};
+use crate::lease::Lease;
 use crate::run::{HostNumber, RunState};
 
 impl Machine {
-    /// Asserts all invariants: at most one live lease per run and host, both ends of a lease agree, no host serves two
-    /// runs that the policy forbids, tallies add up to the plan, queues hold exactly what waits, and every index (deadlines,
-    /// asking hosts, numbers) is what the states say.
+    /// Asserts all invariants: at most one live lease per run and host, both ends of a lease agree, no host serves what
+    /// the policy forbids, every lease rests on evidence that holds, tallies add up to the plan, queues and visits hold
+    /// exactly what waits, and every index (deadlines, asking hosts, turns, numbers, counts) is what the states say.
     ///
     /// # Panics
     /// When one does not hold: that is a bug.
     pub fn check(&self) {
         for (id, active) in &self.experiments {
             self.check_states(*id, active);
-            active.check_queue();
+            self.check_queue(*id, active);
         }
         self.check_leases();
         self.check_policies();
+        self.check_asking();
         self.check_indices();
+        self.check_counts();
     }
 
     fn check_states(&self, id: ExperimentId, active: &Active) {
@@ -53,6 +58,33 @@ impl Machine {
         assert_eq!(tally, active.tally, "the tally is the count of the states");
     }
 
+    /// What waits is a visit in the queue, or the rest of one that a host has begun.
+    fn check_queue(&self, id: ExperimentId, active: &Active) {
+        let plan = &active.plan;
+        let begun: BTreeMap<RunIndex, RunIndex> =
+            self.hosts.iter().filter_map(|host| host.visits.get(&id)).map(|v| (v.next, v.end)).collect();
+        let mut waiting = BTreeSet::new();
+        let mut rests = BTreeMap::new();
+        let waits = |run: u32| matches!(active.states[run as usize], RunState::Waiting { .. });
+        for run in (0..plan.runs()).filter(|run| waits(*run)) {
+            let place = plan.place(RunIndex(run));
+            if run > place.group.0 && waits(run - 1) {
+                continue;
+            }
+            let end = place.group.0 + place.size;
+            assert!((run..end).all(waits), "what waits of a group is its rest");
+            if begun.contains_key(&RunIndex(run)) {
+                rests.insert(RunIndex(run), RunIndex(end));
+            } else {
+                waiting.insert((lane_of(plan, RunIndex(run)), run));
+            }
+        }
+        assert_eq!(rests, begun, "a host that has begun a visit has its rest");
+        assert_eq!(active.queue.waiting().collect::<BTreeSet<_>>(), waiting, "the queue holds what waits");
+        assert_eq!(active.queue.waiting().count(), waiting.len(), "and each once");
+        assert_eq!(active.queue.visits() as usize, waiting.len(), "and counts it");
+    }
+
     fn check_leases(&self) {
         let mut epochs = BTreeSet::new();
         for (number, host) in (0..).map(HostNumber).zip(&self.hosts) {
@@ -61,12 +93,14 @@ impl Machine {
             assert!(lease.epoch.0 < self.next_lease, "epochs grow");
             assert_eq!(lease.host, host.facts.host, "a lease lies with its host");
             assert!(lease.agent_epoch <= host.epoch, "agent starts grow");
-            match self.experiments[&lease.experiment].states[lease.run.0 as usize] {
+            let active = &self.experiments[&lease.experiment];
+            match active.states[lease.run.0 as usize] {
                 RunState::Leased { host, .. } | RunState::Running { host, .. } => assert_eq!(host, number),
                 RunState::Waiting { .. } | RunState::Settled(_) => {
                     panic!("a live lease on a run that has none")
                 }
             }
+            check_evidence(host, lease, active);
         }
         assert!(
             self.superseded.keys().all(|epoch| !epochs.contains(epoch)),
@@ -79,9 +113,41 @@ impl Machine {
             for (id, lanes) in &host.used {
                 let active = &self.experiments[id];
                 if active.plan.experiment.independence.policy == Policy::Distinct {
-                    assert!(lanes.values().all(|uses| *uses == 1), "a fresh host serves once in the scope");
+                    let once = lanes.values().all(|used| used.visits == 1);
+                    assert!(once, "a fresh host serves one visit in the scope");
                 }
             }
+            for id in host.visits.keys() {
+                let active = &self.experiments[id];
+                let is_under_way = host.lease.as_ref().is_some_and(|lease| lease.experiment == *id);
+                let may_go_on = host.standing == Standing::Serving && active.admits(host.class);
+                let can = host.facts.can_reboot || !needs_reboots(active);
+                assert!(
+                    is_under_way || may_go_on && can,
+                    "a visit is kept for a host that may go on with it"
+                );
+            }
+        }
+    }
+
+    fn check_asking(&self) {
+        let numbered = (0..).map(HostNumber).zip(&self.hosts);
+        let asking = |wanted: fn(Asking) -> bool| -> BTreeSet<HostNumber> {
+            let is = |presence| matches!(presence, Presence::Here { asking } if wanted(asking));
+            numbered.clone().filter(|(_, host)| is(host.presence)).map(|(number, _)| number).collect()
+        };
+        assert_eq!(self.asking, asking(|asking| asking == Asking::Yes), "asking hosts are those that ask");
+        let in_vain = asking(|asking| matches!(asking, Asking::InVain { .. }));
+        assert_eq!(self.in_vain, in_vain, "and those that asked in vain");
+        for number in &self.in_vain {
+            let found = self.match_for(self.latest, *number);
+            let due = self.host_at(*number).rested_at();
+            let is_suited = match found {
+                Match::Run(..) | Match::Reboot(_) => due.is_none_or(|due| due > self.latest),
+                Match::Later(until) => due.is_none_or(|due| due > until),
+                Match::Nothing => false,
+            };
+            assert!(!is_suited, "a host waits in vain only for what does not suit it: {found:?}");
         }
     }
 
@@ -89,31 +155,60 @@ impl Machine {
         let numbered = (0..).map(HostNumber).zip(&self.hosts);
         let deadlines = numbered.clone().filter_map(|(number, host)| Some((host.deadline()?, number)));
         assert_eq!(self.deadlines, deadlines.collect(), "deadlines are those of the hosts");
-        let asking = |wanted: Asking| -> BTreeSet<HostNumber> {
-            let is = |presence| matches!(presence, Presence::Here { asking } if asking == wanted);
-            numbered.clone().filter(|(_, host)| is(host.presence)).map(|(number, _)| number).collect()
-        };
-        assert_eq!(self.asking, asking(Asking::Yes), "asking hosts are those that ask");
-        assert_eq!(self.in_vain, asking(Asking::InVain), "and those that asked in vain");
-        for number in &self.in_vain {
-            let suits = self.match_for(*number, self.host_at(*number));
-            assert!(suits.is_none(), "a host waits in vain only for what does not suit it");
-        }
-        assert_eq!(self.here as usize, self.hosts.iter().filter(|host| host.is_here()).count());
+        let turns = self.experiments.iter().filter_map(|(id, active)| Some((active.turn()?, *id)));
+        assert_eq!(self.turns, turns.collect(), "turns are those of the experiments");
+        let boots: BTreeMap<&BootId, HostNumber> = numbered
+            .clone()
+            .filter(|(_, host)| !host.facts.named_by_owner)
+            .map(|(number, host)| (&host.facts.boot, number))
+            .collect();
+        assert_eq!(
+            self.boots.iter().map(|(boot, number)| (boot, *number)).collect::<BTreeMap<_, _>>(),
+            boots
+        );
         let numbers: BTreeMap<_, _> =
             numbered.map(|(number, host)| (host.facts.host.clone(), number)).collect();
         assert_eq!(self.numbers, numbers, "every host has its number");
     }
+
+    fn check_counts(&self) {
+        let count = |wanted: fn(&Host) -> bool| self.hosts.iter().filter(|host| wanted(host)).count() as u32;
+        assert_eq!(self.here, count(Host::is_here), "hosts that are here");
+        assert_eq!(self.available, count(Host::is_available), "hosts that may be given runs");
+        let mut available: BTreeMap<ClassId, u32> = self.classes.keys().map(|class| (*class, 0)).collect();
+        let of_classes = self.hosts.iter().filter(|host| host.is_available()).map(|host| host.class);
+        of_classes.for_each(|class| *available.entry(class).or_default() += 1);
+        let counted = self.classes.iter().map(|(id, class)| (*id, class.available)).collect();
+        assert_eq!(available, counted, "and those of each class");
+        for (id, active) in &self.experiments {
+            let reserved = self.hosts.iter().filter(|host| host.reserves == Some(*id)).count();
+            assert_eq!(active.reserved as usize, reserved, "hosts that boot for it");
+        }
+    }
 }
 
-impl Active {
-    fn check_queue(&self) {
-        let waiting: BTreeSet<(u32, u32)> = (0..)
-            .zip(&self.states)
-            .filter(|(_, state)| matches!(state, RunState::Waiting { .. }))
-            .map(|(run, _)| (lane_of(&self.plan, RunIndex(run)), run))
-            .collect();
-        assert_eq!(self.queue.waiting().collect::<BTreeSet<_>>(), waiting, "the queue holds what waits");
-        assert_eq!(self.queue.waiting().count(), waiting.len(), "and each once");
+/// That the evidence of a live lease is what makes its host fresh, whatever chose it.
+fn check_evidence(host: &Host, lease: &Lease, active: &Active) {
+    let (evidence, independence) = (&lease.evidence, active.plan.experiment.independence);
+    let used = host.used(lease.experiment, lane_of(&active.plan, lease.run)).expect("a lease is a use");
+    assert_eq!(evidence.served_in_scope + 1, used.visits, "visits before this one");
+    assert!(active.admits(evidence.class.expect("a host has a class")), "of an admitted class");
+    if boots_before(active, lease.run) && used.from != lease.run {
+        assert_ne!(evidence.boot_before.as_ref(), Some(&evidence.boot), "this run needs a new boot");
+    }
+    match independence.policy {
+        Policy::Distinct => assert_eq!(evidence.served_in_scope, 0, "never used in the scope"),
+        Policy::Rebooted if used.from == lease.run => {
+            assert_ne!(evidence.boot_before.as_ref(), Some(&evidence.boot), "booted since");
+        }
+        Policy::Reallocated if evidence.served_in_scope > 0 => {
+            let (before, now) = (&evidence.allocation_before, &evidence.allocation);
+            assert!(before.is_some() && now.is_some() && before != now, "allocated anew since");
+        }
+        Policy::Rested => {
+            let rested = evidence.idle.is_none_or(|idle| idle >= independence.rest.idle);
+            assert!(rested, "idle for as long as the plan says");
+        }
+        Policy::Rebooted | Policy::Reallocated | Policy::Any => {}
     }
 }

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
+use super::matching::{boots_before, is_fresh, needs_reboots, rests_until};
 use super::queue::lane_of;
-use super::{Active, Machine, Phase};
+use super::{Active, MAX_DRIFTED, Machine, Phase};
 use crate::experiment::Policy;
-use crate::host::Presence;
+use crate::host::Standing;
 use crate::id::{Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
 use crate::run::{HostNumber, RunState, Settlement};
 use crate::time::Timestamp;
@@ -45,19 +46,38 @@ pub enum WaitingFor {
         /// Why it was.
         reason: String,
     },
-    /// Hosts, counted by what keeps them from it.
-    Hosts {
-        /// Not connected.
-        away: u32,
-        /// At work on another run.
-        busy: u32,
-        /// Used before in the scope of the policy.
-        not_fresh: u32,
-        /// Tried with this very run before.
-        tried: u32,
-        /// Could take it, but earlier runs go first or they have not asked yet.
-        able: u32,
-    },
+    /// Hosts.
+    Hosts(Hindrances),
+}
+
+/// Hosts, counted by what keeps them from a run. Each counts once, under the first that applies.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Hindrances {
+    /// Booting anew.
+    pub rebooting: u32,
+    /// Not connected.
+    pub away: u32,
+    /// Drained or quarantined.
+    pub out_of_service: u32,
+    /// Of a class that the experiment does not take.
+    pub other_class: u32,
+    /// Used before in the scope of the policy.
+    pub not_fresh: u32,
+    /// Used before in the scope of the policy, and without allocation ids, so that they can never serve a second time.
+    pub no_allocation: u32,
+    /// They would have to boot anew, and have no command for it.
+    pub cannot_reboot: u32,
+    /// Tried with this very run before.
+    pub tried: u32,
+    /// At work on another run.
+    pub busy: u32,
+    /// Resting.
+    pub resting: u32,
+    /// They have begun the visit that the run belongs to, or could begin it, but earlier runs go first or they have not asked
+    /// yet.
+    pub able: u32,
+    /// The facts in which hosts of other classes differ, of the first such host.
+    pub differing: Vec<String>,
 }
 
 impl Machine {
@@ -90,18 +110,61 @@ impl Machine {
         if let Phase::Paused { reason } = &active.phase {
             return WaitingFor::Resume { reason: reason.clone() };
         }
-        let lane = lane_of(&active.plan, run);
-        let distinct = active.plan.experiment.independence.policy == Policy::Distinct;
-        let (mut away, mut busy, mut not_fresh, mut tried, mut able) = (0, 0, 0, 0, 0);
+        let mut counts = Hindrances::default();
         for (number, host) in (0..).map(HostNumber).zip(&self.hosts) {
-            *match host.presence {
-                Presence::Away { .. } => &mut away,
-                Presence::Here { .. } if distinct && host.uses(experiment, lane) > 0 => &mut not_fresh,
-                Presence::Here { .. } if !self.may_retry(active, number, run.0) => &mut tried,
-                Presence::Here { .. } if host.lease.is_some() => &mut busy,
-                Presence::Here { .. } => &mut able,
-            } += 1;
+            let class_differs = !active.admits(host.class);
+            if class_differs && counts.differing.is_empty() {
+                let differences = self.passed(&host.facts.host, experiment).unwrap_or_default();
+                let names = differences.into_iter().map(|difference| difference.fact);
+                counts.differing = names.take(MAX_DRIFTED).collect();
+            }
+            *self.hindrance(&mut counts, number, experiment, active, run) += 1;
         }
-        WaitingFor::Hosts { away, busy, not_fresh, tried, able }
+        WaitingFor::Hosts(counts)
+    }
+
+    /// The count of what keeps a host from a run.
+    fn hindrance<'c>(
+        &self,
+        counts: &'c mut Hindrances,
+        number: HostNumber,
+        experiment: ExperimentId,
+        active: &Active,
+        run: RunIndex,
+    ) -> &'c mut u32 {
+        let host = self.host_at(number);
+        let used = host.used(experiment, lane_of(&active.plan, run));
+        let goes_on =
+            host.visits.get(&experiment).is_some_and(|visit| (visit.next..visit.end).contains(&run));
+        let wants_boot = if goes_on {
+            host.visits.get(&experiment).is_some_and(|visit| boots_before(active, visit.next))
+                && used.is_some_and(|used| used.boot == host.boot())
+        } else {
+            !is_fresh(host, active, used) && active.plan.experiment.independence.policy == Policy::Rebooted
+                || needs_reboots(active)
+        };
+        if host.reboot.is_some() {
+            &mut counts.rebooting
+        } else if !host.is_here() {
+            &mut counts.away
+        } else if host.standing != Standing::Serving {
+            &mut counts.out_of_service
+        } else if !active.admits(host.class) {
+            &mut counts.other_class
+        } else if wants_boot && !host.facts.can_reboot {
+            &mut counts.cannot_reboot
+        } else if !goes_on && !is_fresh(host, active, used) {
+            let policy = active.plan.experiment.independence.policy;
+            let never = policy == Policy::Reallocated && host.facts.allocation.is_none();
+            if never { &mut counts.no_allocation } else { &mut counts.not_fresh }
+        } else if !goes_on && !self.may_retry(active, number, run.0) {
+            &mut counts.tried
+        } else if host.lease.is_some() {
+            &mut counts.busy
+        } else if rests_until(host, active).is_some_and(|until| until > self.latest) {
+            &mut counts.resting
+        } else {
+            &mut counts.able
+        }
     }
 }

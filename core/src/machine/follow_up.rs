@@ -1,14 +1,15 @@
-//! What became possible after a change: an asking host meets a waiting run, an experiment is complete, an experiment
-//! that nobody can execute is paused.
+//! What became possible after a change: an asking host meets a waiting run, boots anew or rests; an experiment is complete,
+//! has to be decided, has reached its limits, or is paused because nobody can execute it.
 
+use super::matching::Match;
 use super::queue::lane_of;
-use super::{ABANDONED_IN_A_ROW, Active, Effect, Machine, Phase};
+use super::{Active, Effect, Machine};
 use crate::event::{Change, Event};
 use crate::experiment::{Policy, Setup};
 use crate::host::Host;
 use crate::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use crate::lease::{Evidence, LEASE_MARGIN, Lease};
-use crate::run::{HostNumber, RunState};
+use crate::run::RunState;
 use crate::time::{Span, Timestamp};
 
 impl Machine {
@@ -20,62 +21,30 @@ impl Machine {
     }
 
     fn housekeeping(&self) -> Option<Change> {
-        self.experiments.iter().find_map(|(id, active)| {
-            if active.tally.open() == 0 {
-                let cancelled = active.phase == Phase::Cancelled;
-                return Some(Change::Finished { experiment: *id, tally: active.tally, cancelled });
-            }
-            let stuck = active.abandoned_in_a_row >= ABANDONED_IN_A_ROW && active.phase == Phase::Running;
-            stuck.then(|| Change::Paused {
-                experiment: *id,
-                by: "coordinator".to_owned(),
-                reason: format!("{ABANDONED_IN_A_ROW} runs in a row could not be executed on any host"),
-            })
-        })
+        self.touched.iter().find_map(|id| self.experiments.get(id)?.next_step(*id))
     }
 
     fn assign(&self, now: Timestamp) -> Option<(Change, Option<Effect>)> {
-        if !self.experiments.values().any(Active::offers) {
-            return None;
-        }
         let number = *self.asking.first()?;
         let host = self.host_at(number);
-        let Some((id, active, run)) = self.match_for(number, host) else {
-            return Some((Change::HostPassed { host: host.facts.host.clone() }, None));
-        };
-        let lease = self.lease(now, host, id, active, run);
-        let effect = Effect::Grant { lease: lease.clone(), plan: active.plan.clone() };
-        Some((Change::LeaseGranted(lease), Some(effect)))
-    }
-
-    pub(super) fn match_for(
-        &self,
-        number: HostNumber,
-        host: &Host,
-    ) -> Option<(ExperimentId, &Active, RunIndex)> {
-        self.experiments.iter().filter(|(_, active)| active.offers()).find_map(|(id, active)| {
-            let policy = active.plan.experiment.independence.policy;
-            let lane_is_free = |lane| match policy {
-                Policy::Any => true,
-                Policy::Distinct | Policy::Rebooted | Policy::Reallocated | Policy::Rested => {
-                    host.uses(*id, lane) == 0
-                }
-            };
-            let run = active.queue.first(lane_is_free, |run| self.may_retry(active, number, run))?;
-            Some((*id, active, run))
+        let id = host.facts.host.clone();
+        Some(match self.match_for(now, number) {
+            Match::Run(experiment, active, _) if active.pins() => {
+                (Change::ClassPinned { experiment, class: host.class }, None)
+            }
+            Match::Run(experiment, active, run) => {
+                let lease = self.lease(now, host, experiment, active, run);
+                let effect = Effect::Grant { lease: lease.clone(), plan: active.plan.clone() };
+                (Change::LeaseGranted(lease), Some(effect))
+            }
+            Match::Reboot(experiment) => {
+                let give_up = now + self.settings.reboot_limit;
+                let effect = reboot(host, experiment);
+                (Change::RebootAsked { host: id, experiment, give_up }, Some(effect))
+            }
+            Match::Later(until) => (Change::HostPassed { host: id, until: Some(until) }, None),
+            Match::Nothing => (Change::HostPassed { host: id, until: None }, None),
         })
-    }
-
-    /// A run that lost an attempt goes to another host. Only where any host will do, and every connected one has been
-    /// tried, may it go to one of them again.
-    pub(super) fn may_retry(&self, active: &Active, number: HostNumber, run: u32) -> bool {
-        let tried = active.tried.get(&run).map_or(&[][..], Vec::as_slice);
-        if !tried.contains(&number) {
-            return true;
-        }
-        let policy = active.plan.experiment.independence.policy;
-        policy == Policy::Any
-            && tried.iter().filter(|host| self.host_at(**host).is_here()).count() as u32 == self.here
     }
 
     fn lease(
@@ -100,28 +69,49 @@ impl Machine {
             granted: now,
             deadline: now + longest(active, run) + LEASE_MARGIN,
             started: None,
-            evidence: Evidence {
-                boot: host.facts.boot.clone(),
-                allocation: host.facts.allocation.clone(),
-                served_in_scope: host.uses(experiment, lane_of(&active.plan, run)),
-                served_in_all: host.served,
-                previous: host.previous,
-            },
+            evidence: evidence(now, host, experiment, active, run),
         }
     }
 }
 
-impl Active {
-    /// Whether it has runs to give out.
-    pub(super) fn offers(&self) -> bool {
-        self.phase == Phase::Running && self.tally.waiting > 0
+/// What makes a host boot anew for an experiment.
+pub(super) fn reboot(host: &Host, experiment: ExperimentId) -> Effect {
+    let reason = format!("experiment {experiment} needs this host in a new boot");
+    Effect::Reboot { host: host.facts.host.clone(), reason }
+}
+
+fn evidence(
+    now: Timestamp,
+    host: &Host,
+    experiment: ExperimentId,
+    active: &Active,
+    run: RunIndex,
+) -> Evidence {
+    let used = host.used(experiment, lane_of(&active.plan, run));
+    let goes_on = host.visits.get(&experiment).is_some_and(|visit| visit.next == run);
+    let boot = |number: u32| host.boots.get(number as usize).cloned();
+    let allocation = |number: u32| host.allocations.get(number as usize).cloned();
+    Evidence {
+        boot: host.facts.boot.clone(),
+        allocation: host.facts.allocation.clone(),
+        served_in_scope: used.map_or(0, |used| used.visits - u32::from(goes_on)),
+        served_in_all: host.served,
+        previous: host.previous,
+        idle: host.idle_since.map(|since| now - since),
+        boot_before: used.and_then(|used| boot(used.boot)),
+        allocation_before: used.and_then(|used| used.allocation).and_then(allocation),
+        class: Some(host.class),
     }
 }
 
+/// The longest an agent may rightly take for a run.
 fn longest(active: &Active, run: RunIndex) -> Span {
     let experiment = &active.plan.experiment;
     let benchmark = &experiment.benchmarks[active.plan.cell(run).benchmark.0 as usize];
     let most = |setup: &Option<Setup>| setup.as_ref().map_or(Span(0), |setup| setup.timeout);
     let execution = most(&experiment.prepare) + benchmark.timeout + most(&experiment.cleanup);
-    most(&experiment.setup) + experiment.environment.settle + execution.times(u64::from(benchmark.warmup) + 1)
+    let independence = experiment.independence;
+    let patience = if independence.policy == Policy::Rested { independence.rest.patience } else { Span(0) };
+    let before = patience + most(&experiment.setup) + experiment.environment.settle;
+    before + execution.times(u64::from(benchmark.warmup) + 1) + most(&experiment.canary)
 }

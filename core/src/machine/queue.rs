@@ -1,27 +1,31 @@
-//! Which run is next for a host. Waiting runs lie in lanes: all runs that the policy holds against the same use of a
-//! host are in one lane, so that a host passes over a whole lane at once, and the cost of a choice does not grow with
-//! runs or hosts.
+//! The visits that wait. A visit is the waiting runs of a group, named by the first of them: a whole group, or its rest
+//! where a host lost it. Visits lie in lanes: all that the policy holds against the same use of a host are in one lane, so
+//! that a host passes over a whole lane at once, and the cost of a choice does not grow with runs or hosts.
 
 use std::collections::BTreeSet;
 
-use crate::experiment::{Policy, Scope};
+use crate::experiment::{Order, Policy, Scope};
 use crate::id::RunIndex;
 use crate::plan::Plan;
 
-/// The waiting runs of one experiment.
+/// The waiting visits of one experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Queue {
     lanes: Vec<Lane>,
-    /// The first waiting run of each lane that has one.
+    /// The first waiting visit of each lane that has one.
     heads: BTreeSet<(u32, u32)>,
+    /// How many visits wait.
+    visits: u32,
+    /// How many of them another host began.
+    again: u32,
 }
 
-/// The waiting runs that the policy holds against the same use of a host.
+/// The waiting visits that the policy holds against the same use of a host.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Lane {
-    /// Runs never given out, the first last.
+    /// Groups never given out, the first last.
     first_time: Vec<u32>,
-    /// Runs that lost an attempt.
+    /// Visits that another host began.
     again: BTreeSet<u32>,
 }
 
@@ -32,61 +36,92 @@ impl Lane {
             (first, again) => first.or(again).copied(),
         }
     }
+
+    fn visits(&self) -> u32 {
+        (self.first_time.len() + self.again.len()) as u32
+    }
 }
 
-/// The lane of a run, which is also the key under which a host's use is counted.
+/// The lane of a run's group, which is also the key under which a host's use is counted. A group of all versions of a
+/// benchmark uses its host for the benchmark.
 pub(super) fn lane_of(plan: &Plan, run: RunIndex) -> u32 {
-    let independence = plan.experiment.independence;
-    match (independence.policy, independence.scope) {
-        (Policy::Any, _) | (_, Scope::Experiment) => 0,
-        (_, Scope::Benchmark) => plan.cell_number(run) / plan.experiment.versions.len() as u32,
-        (_, Scope::Cell) => plan.cell_number(run),
+    let cell = plan.cell_number(plan.place(run).group);
+    match unit(plan) {
+        Scope::Experiment => 0,
+        Scope::Benchmark => cell / plan.experiment.versions.len() as u32,
+        Scope::Cell => cell,
     }
 }
 
 fn lanes(plan: &Plan) -> usize {
-    let independence = plan.experiment.independence;
-    match (independence.policy, independence.scope) {
-        (Policy::Any, _) | (_, Scope::Experiment) => 1,
-        (_, Scope::Benchmark) => plan.benchmarks.len(),
-        (_, Scope::Cell) => plan.cells() as usize,
+    match unit(plan) {
+        Scope::Experiment => 1,
+        Scope::Benchmark => plan.benchmarks.len(),
+        Scope::Cell => plan.cells() as usize,
     }
 }
 
-/// How many fresh hosts a plan needs: as many as its fullest lane has runs, or one where any host will do.
+fn unit(plan: &Plan) -> Scope {
+    let independence = plan.experiment.independence;
+    match (independence.policy, independence.scope) {
+        (Policy::Any, _) => Scope::Experiment,
+        (_, Scope::Cell) if plan.experiment.order == Order::Blocked => Scope::Benchmark,
+        (_, scope) => scope,
+    }
+}
+
+/// How many hosts a plan needs: under `distinct` as many as its fullest lane has groups. Elsewhere one host may come again,
+/// once it has booted, been allocated anew, or rested.
 pub fn hosts_needed(plan: &Plan) -> u32 {
     match plan.experiment.independence.policy {
-        Policy::Any => 1,
-        Policy::Distinct | Policy::Rebooted | Policy::Reallocated | Policy::Rested => {
-            let mut runs = vec![0_u32; lanes(plan)];
-            (0..plan.runs()).for_each(|run| runs[lane_of(plan, RunIndex(run)) as usize] += 1);
-            runs.into_iter().max().unwrap_or(0)
+        Policy::Any | Policy::Rebooted | Policy::Reallocated | Policy::Rested => 1,
+        Policy::Distinct => {
+            let mut visits = vec![0_u32; lanes(plan)];
+            groups(plan, 0).for_each(|group| visits[lane_of(plan, group) as usize] += 1);
+            visits.into_iter().max().unwrap_or(0)
         }
     }
 }
 
+/// The first runs of all groups from a group's first run on.
+fn groups(plan: &Plan, from: u32) -> impl Iterator<Item = RunIndex> + '_ {
+    let first = (from < plan.runs()).then_some(RunIndex(from));
+    std::iter::successors(first, |group| {
+        let next = group.0 + plan.place(*group).size;
+        (next < plan.runs()).then_some(RunIndex(next))
+    })
+}
+
 impl Queue {
-    /// All runs of a plan.
+    /// All groups of a plan.
     pub(super) fn new(plan: &Plan) -> Self {
-        let mut queue = Self { lanes: vec![Lane::default(); lanes(plan)], heads: BTreeSet::new() };
+        let mut queue =
+            Self { lanes: vec![Lane::default(); lanes(plan)], heads: BTreeSet::new(), visits: 0, again: 0 };
         queue.append(plan, 0);
         queue
     }
 
-    /// The runs of a plan from `from` on, after all that wait.
+    /// The groups of a plan from run `from` on, after all that wait.
     pub(super) fn append(&mut self, plan: &Plan, from: u32) {
         let mut appended: Vec<Vec<u32>> = vec![Vec::new(); self.lanes.len()];
-        for run in (from..plan.runs()).rev() {
-            appended[lane_of(plan, RunIndex(run)) as usize].push(run);
+        for group in groups(plan, from) {
+            appended[lane_of(plan, group) as usize].push(group.0);
+            self.visits += 1;
         }
         for (lane, mut runs) in self.lanes.iter_mut().zip(appended) {
+            runs.reverse();
             runs.append(&mut lane.first_time);
             lane.first_time = runs;
         }
         self.heads = (0..).zip(&self.lanes).filter_map(|(key, lane)| Some((lane.head()?, key))).collect();
     }
 
-    /// The first waiting run that `lane_is_free` and, for runs that lost an attempt, `may_retry` let a host take.
+    /// How many visits wait.
+    pub(super) fn visits(&self) -> u32 {
+        self.visits
+    }
+
+    /// The first waiting visit that `lane_is_free` and, where another host began it, `may_retry` let a host take.
     pub(super) fn first(
         &self,
         lane_is_free: impl Fn(u32) -> bool,
@@ -104,52 +139,53 @@ impl Queue {
         })
     }
 
-    /// Takes out a run that was given to a host.
-    pub(super) fn remove(&mut self, lane: u32, run: RunIndex) {
+    /// Takes out a visit that was given to a host; false if there is none of this name.
+    pub(super) fn remove(&mut self, lane: u32, visit: RunIndex) -> bool {
         self.change(lane, |lane| {
-            if lane.again.remove(&run.0) {
-                return;
+            if lane.again.remove(&visit.0) {
+                return true;
             }
-            // The chosen run is the last; a journal of another release may have chosen differently.
-            if let Some(at) = lane.first_time.iter().rposition(|waiting| *waiting == run.0) {
-                lane.first_time.remove(at);
-            }
-        });
+            // The chosen visit is the last; a journal of another release may have chosen differently.
+            let at = lane.first_time.iter().rposition(|waiting| *waiting == visit.0);
+            at.map(|at| lane.first_time.remove(at)).is_some()
+        })
     }
 
-    /// Puts back a run that lost an attempt.
-    pub(super) fn put_back(&mut self, lane: u32, run: RunIndex) {
-        self.change(lane, |lane| {
-            lane.again.insert(run.0);
-        });
+    /// Puts back what is left of a visit.
+    pub(super) fn put_back(&mut self, lane: u32, visit: RunIndex) {
+        self.change(lane, |lane| lane.again.insert(visit.0));
     }
 
     /// Forgets all that wait.
     pub(super) fn clear(&mut self) {
         self.lanes.iter_mut().for_each(|lane| *lane = Lane::default());
         self.heads.clear();
+        (self.visits, self.again) = (0, 0);
     }
 
-    /// Whether any run waits after a lost attempt.
+    /// Whether any visit waits that another host began.
     pub(super) fn has_retries(&self) -> bool {
-        self.lanes.iter().any(|lane| !lane.again.is_empty())
+        self.again > 0
     }
 
-    /// All waiting runs, for the checks.
+    /// All waiting visits, for the checks.
     pub(super) fn waiting(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         (0..)
             .zip(&self.lanes)
             .flat_map(|(key, lane)| lane.first_time.iter().chain(&lane.again).map(move |run| (key, *run)))
     }
 
-    fn change(&mut self, key: u32, change: impl FnOnce(&mut Lane)) {
+    fn change<T>(&mut self, key: u32, change: impl FnOnce(&mut Lane) -> T) -> T {
         let lane = &mut self.lanes[key as usize];
-        let before = lane.head();
-        change(lane);
+        let (head, visits, again) = (lane.head(), lane.visits(), lane.again.len() as u32);
+        let result = change(lane);
+        self.visits = self.visits + lane.visits() - visits;
+        self.again = self.again + lane.again.len() as u32 - again;
         let after = lane.head();
-        if before != after {
-            before.map(|run| self.heads.remove(&(run, key)));
+        if head != after {
+            head.map(|run| self.heads.remove(&(run, key)));
             after.map(|run| self.heads.insert((run, key)));
         }
+        result
     }
 }

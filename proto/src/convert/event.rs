@@ -3,6 +3,8 @@
 //! Who asked and why an experiment was paused are taken whole: they were cut when they came in, and a replay has to
 //! give the same machine.
 
+mod pool;
+
 use std::sync::Arc;
 
 use speedup_core::event::{Change, Event, Superseded, Tally};
@@ -20,6 +22,7 @@ use super::malformed::{Malformed, Within};
 use super::plan::order;
 use crate::journal::v1 as journal;
 use journal::event::Change as Kept;
+use pool::{class_approved, class_pinned, decided, host_changed, host_drifted, reboot_asked, visit_broken};
 
 /// The event is none that the journal keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -50,18 +53,34 @@ impl TryFrom<&Change> for Kept {
             Change::CoordinatorStarted => Self::CoordinatorStarted(journal::CoordinatorStarted {}),
             Change::Submitted { experiment, plan, by } => submitted(*experiment, plan, by),
             Change::Paused { experiment, by, reason } => paused(*experiment, by, reason),
-            Change::Resumed { experiment, by } => Self::Resumed(changed(*experiment, by)),
-            Change::Cancelled { experiment, by } => Self::Cancelled(changed(*experiment, by)),
+            Change::Resumed { experiment, by } => Self::Resumed(changed(*experiment, by, "")),
+            Change::Cancelled { experiment, by, reason } => Self::Cancelled(changed(*experiment, by, reason)),
             Change::Extended { experiment, from, appended, by } => extended(*experiment, *from, appended, by),
             Change::Finished { experiment, tally, cancelled } => finished(*experiment, tally, *cancelled),
             Change::HostJoined { facts, agent, epoch } => host_joined(facts, *agent, *epoch),
             Change::HostLeft { host, give_up } => host_left(host, *give_up),
-            Change::HostAsked { host: _ } | Change::HostPassed { host: _ } => return Err(NotKept),
+            Change::HostAsked { host: _ } | Change::HostPassed { host: _, until: _ } => return Err(NotKept),
             Change::LeaseGranted(lease) => Self::LeaseGranted(lease.into()),
             Change::RunStarted { host, lease } => run_started(host, *lease),
             Change::RunReported { host, lease, record } => run_reported(host, *lease, record),
             Change::AttemptLost { host, lease, reason, after } => attempt_lost(host, *lease, reason, *after),
             Change::LateReport { superseded, record } => late_report(superseded, record),
+            Change::HostDrained { host, by } => Self::HostDrained(host_changed(host, by, "")),
+            Change::HostResumed { host, by } => Self::HostResumed(host_changed(host, by, "")),
+            Change::HostQuarantined { host, by, reason } => {
+                Self::HostQuarantined(host_changed(host, by, reason))
+            }
+            Change::HostDrifted { host, facts } => host_drifted(host, facts),
+            Change::ClassPinned { experiment, class } => class_pinned(*experiment, *class),
+            Change::ClassApproved { experiment, host, class, by } => {
+                class_approved(*experiment, host, *class, by)
+            }
+            Change::RebootAsked { host, experiment, give_up } => reboot_asked(host, *experiment, *give_up),
+            Change::AwaitingDecision { experiment } => {
+                Self::AwaitingDecision(journal::AwaitingDecision { experiment: id_bytes(experiment.0) })
+            }
+            Change::Decided { experiment, by, enough, words } => decided(*experiment, by, *enough, words),
+            Change::VisitBroken { host, experiment } => visit_broken(host, *experiment),
         })
     }
 }
@@ -74,13 +93,13 @@ impl TryFrom<Kept> for Change {
             Kept::CoordinatorStarted(journal::CoordinatorStarted {}) => Ok(Self::CoordinatorStarted),
             Kept::Submitted(submitted) => submitted.try_into().within("submitted"),
             Kept::Paused(paused) => paused.try_into().within("paused"),
-            Kept::Resumed(journal::Changed { experiment, by }) => {
+            Kept::Resumed(journal::Changed { experiment, by, reason: _ }) => {
                 let experiment = experiment_id(&experiment, "experiment").within("resumed")?;
                 Ok(Self::Resumed { experiment, by })
             }
-            Kept::Cancelled(journal::Changed { experiment, by }) => {
+            Kept::Cancelled(journal::Changed { experiment, by, reason }) => {
                 let experiment = experiment_id(&experiment, "experiment").within("cancelled")?;
-                Ok(Self::Cancelled { experiment, by })
+                Ok(Self::Cancelled { experiment, by, reason })
             }
             Kept::Extended(extended) => extended.try_into().within("extended"),
             Kept::Finished(finished) => finished.try_into().within("finished"),
@@ -91,6 +110,26 @@ impl TryFrom<Kept> for Change {
             Kept::RunReported(reported) => reported.try_into().within("run_reported"),
             Kept::AttemptLost(lost) => lost.try_into().within("attempt_lost"),
             Kept::LateReport(late) => late.try_into().within("late_report"),
+            Kept::HostDrained(journal::HostChanged { host, by, reason: _ }) => {
+                Ok(Self::HostDrained { host: id(host, "host").within("host_drained")?, by })
+            }
+            Kept::HostResumed(journal::HostChanged { host, by, reason: _ }) => {
+                Ok(Self::HostResumed { host: id(host, "host").within("host_resumed")?, by })
+            }
+            Kept::HostQuarantined(journal::HostChanged { host, by, reason }) => {
+                let host = id(host, "host").within("host_quarantined")?;
+                Ok(Self::HostQuarantined { host, by, reason })
+            }
+            Kept::HostDrifted(drifted) => drifted.try_into().within("host_drifted"),
+            Kept::ClassPinned(pinned) => pinned.pinned().within("class_pinned"),
+            Kept::ClassApproved(approved) => approved.approved().within("class_approved"),
+            Kept::RebootAsked(asked) => asked.try_into().within("reboot_asked"),
+            Kept::AwaitingDecision(journal::AwaitingDecision { experiment }) => {
+                let experiment = experiment_id(&experiment, "experiment").within("awaiting_decision")?;
+                Ok(Self::AwaitingDecision { experiment })
+            }
+            Kept::Decided(decided) => decided.try_into().within("decided"),
+            Kept::VisitBroken(broken) => broken.try_into().within("visit_broken"),
         }
     }
 }
@@ -124,8 +163,9 @@ impl TryFrom<journal::Paused> for Change {
     }
 }
 
-fn changed(experiment: ExperimentId, by: &str) -> journal::Changed {
-    journal::Changed { experiment: id_bytes(experiment.0), by: by.to_owned() }
+fn changed(experiment: ExperimentId, by: &str, reason: &str) -> journal::Changed {
+    let (by, reason) = (by.to_owned(), reason.to_owned());
+    journal::Changed { experiment: id_bytes(experiment.0), by, reason }
 }
 
 fn extended(experiment: ExperimentId, from: u32, appended: &Extension, by: &str) -> Kept {

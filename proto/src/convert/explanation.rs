@@ -1,11 +1,12 @@
 //! Why a run is not running.
 
 use speedup_core::id::{Attempt, LeaseEpoch};
-use speedup_core::machine::{Explanation, WaitingFor};
+use speedup_core::machine::{Explanation, Hindrances, WaitingFor};
 use speedup_core::run::Settlement;
 use speedup_core::time::Timestamp;
 
 use super::field::{chosen, enumerated, enumeration, id, reason};
+use super::host::fact_names;
 use super::malformed::{Malformed, Within};
 use crate::v1;
 use v1::explanation::{Held, State, WaitingForHosts, WaitingForResume};
@@ -35,10 +36,21 @@ fn waiting(attempt: Attempt, waiting_for: &WaitingFor) -> State {
         WaitingFor::Resume { reason } => {
             State::WaitingForResume(WaitingForResume { attempt, reason: reason.clone() })
         }
-        WaitingFor::Hosts { away, busy, not_fresh, tried, able } => {
-            let (away, busy, not_fresh, tried, able) = (*away, *busy, *not_fresh, *tried, *able);
-            State::WaitingForHosts(WaitingForHosts { attempt, away, busy, not_fresh, tried, able })
-        }
+        WaitingFor::Hosts(counts) => State::WaitingForHosts(WaitingForHosts {
+            attempt,
+            away: counts.away,
+            busy: counts.busy,
+            not_fresh: counts.not_fresh,
+            tried: counts.tried,
+            able: counts.able,
+            rebooting: counts.rebooting,
+            out_of_service: counts.out_of_service,
+            other_class: counts.other_class,
+            no_allocation: counts.no_allocation,
+            cannot_reboot: counts.cannot_reboot,
+            resting: counts.resting,
+            differing: counts.differing.clone(),
+        }),
     }
 }
 
@@ -52,9 +64,21 @@ impl TryFrom<v1::Explanation> for Explanation {
                 waiting_for: WaitingFor::Resume { reason: reason(text) },
             },
             State::WaitingForHosts(hosts) => {
-                let WaitingForHosts { attempt, away, busy, not_fresh, tried, able } = hosts;
-                let waiting_for = WaitingFor::Hosts { away, busy, not_fresh, tried, able };
-                Self::Waiting { attempt: Attempt(attempt), waiting_for }
+                let counts = Hindrances {
+                    rebooting: hosts.rebooting,
+                    away: hosts.away,
+                    out_of_service: hosts.out_of_service,
+                    other_class: hosts.other_class,
+                    not_fresh: hosts.not_fresh,
+                    no_allocation: hosts.no_allocation,
+                    cannot_reboot: hosts.cannot_reboot,
+                    tried: hosts.tried,
+                    busy: hosts.busy,
+                    resting: hosts.resting,
+                    able: hosts.able,
+                    differing: fact_names(hosts.differing, "waiting_for_hosts.differing")?,
+                };
+                Self::Waiting { attempt: Attempt(hosts.attempt), waiting_for: WaitingFor::Hosts(counts) }
             }
             State::Held(Held { host, lease, begun, connected, deadline_ns }) => Self::Held {
                 host: id(host, "host").within("held")?,

@@ -2,6 +2,7 @@
 
 use prost::UnknownEnumValue;
 use speedup_core::cpu_set::{CpuSet, CpuSetError};
+use speedup_core::fingerprint::{ClassId, HashIdError};
 use speedup_core::id::IdError;
 use speedup_core::record::MAX_REASON_BYTES;
 
@@ -81,6 +82,11 @@ where
     I: TryFrom<String, Error = IdError>,
 {
     text.map(|text| id(text, field)).transpose()
+}
+
+/// A text that is the id of a class of hosts.
+pub(crate) fn class(text: &str, field: &str) -> Result<ClassId, Malformed> {
+    text.parse().map_err(|why: HashIdError| Malformed::new(field, why))
 }
 
 /// A number of 8 bits: exit codes and signals.

@@ -1,21 +1,39 @@
 //! Hosts: what one says of itself, and what a user is told of it.
 
-use speedup_core::host::{Host, HostFacts, MAX_FACT_BYTES, MAX_FACTS, Presence};
+use std::collections::BTreeMap;
 
-use super::field::{at_most, id, no_longer, optional, optional_id};
+use speedup_core::fingerprint::{Difference, Fact, Fingerprint, FingerprintError, MAX_FACT_BYTES, MAX_FACTS};
+use speedup_core::host::{Host, HostFacts, Presence, Standing};
+use speedup_core::machine::MAX_DRIFTED;
+
+use super::field::{at_most, chosen, id, no_longer, optional, optional_id, required};
 use super::id::id_bytes;
-use super::malformed::Malformed;
+use super::malformed::{Malformed, Why};
 use crate::v1;
+use v1::fact::{Absent, Fact as WireFact};
+use v1::host_status::{Draining, Quarantined, Serving, Standing as WireStanding};
 
 impl From<&HostFacts> for v1::HostFacts {
     fn from(facts: &HostFacts) -> Self {
-        Self {
+        let mut wire = Self {
             host: facts.host.as_str().to_owned(),
             boot: facts.boot.as_str().to_owned(),
             allocation: facts.allocation.as_ref().map(|allocation| allocation.as_str().to_owned()),
-            fingerprint: facts.fingerprint.clone(),
             timer: facts.timer.as_ref().map(Into::into),
+            hardware: facts.hardware.map(|hardware| hardware.to_string()),
+            named_by_owner: facts.named_by_owner,
+            can_reboot: facts.can_reboot,
+            ..Self::default()
+        };
+        for (name, fact) in facts.fingerprint.iter() {
+            let name = name.to_owned();
+            match fact {
+                Fact::Value(value) => drop(wire.fingerprint.insert(name, value.clone())),
+                Fact::Unreadable(why) => drop(wire.unreadable.insert(name, why.clone())),
+                Fact::Absent => wire.absent.push(name),
+            }
         }
+        wire
     }
 }
 
@@ -23,17 +41,110 @@ impl TryFrom<v1::HostFacts> for HostFacts {
     type Error = Malformed;
 
     fn try_from(wire: v1::HostFacts) -> Result<Self, Malformed> {
-        at_most(wire.fingerprint.len(), MAX_FACTS, "fingerprint")?;
-        for (name, value) in &wire.fingerprint {
-            no_longer(name.len().max(value.len()), MAX_FACT_BYTES, "fingerprint")?;
-        }
+        let hardware = wire.hardware.map(|text| text.parse());
         Ok(Self {
             host: id(wire.host, "host")?,
             boot: id(wire.boot, "boot")?,
             allocation: optional_id(wire.allocation, "allocation")?,
-            fingerprint: wire.fingerprint,
+            fingerprint: fingerprint(wire.fingerprint, wire.unreadable, wire.absent)?,
             timer: optional(wire.timer, "timer")?,
+            hardware: hardware.transpose().map_err(|why| Malformed::new("hardware", why))?,
+            named_by_owner: wire.named_by_owner,
+            can_reboot: wire.can_reboot,
         })
+    }
+}
+
+fn fingerprint(
+    values: BTreeMap<String, String>,
+    unreadable: BTreeMap<String, String>,
+    absent: Vec<String>,
+) -> Result<Fingerprint, Malformed> {
+    at_most(absent.len(), MAX_FACTS, "absent")?;
+    if !absent.is_sorted_by(|earlier, later| earlier < later) {
+        return Err(Malformed::new("absent", Why::Unordered));
+    }
+    let stated = values.len() + unreadable.len() + absent.len();
+    let values = values.into_iter().map(|(name, value)| (name, Fact::Value(value)));
+    let unreadable = unreadable.into_iter().map(|(name, why)| (name, Fact::Unreadable(why)));
+    let absent = absent.into_iter().map(|name| (name, Fact::Absent));
+    let facts: BTreeMap<String, Fact> = values.chain(unreadable).chain(absent).collect();
+    if facts.len() < stated {
+        return Err(Malformed::new("fingerprint", Why::Twice));
+    }
+    Fingerprint::new(facts).map_err(|error| {
+        let why = match error {
+            FingerprintError::TooMany(items) => Why::TooMany { items, most: MAX_FACTS },
+            FingerprintError::TooLong { name: _, bytes } => Why::TooLong { bytes, most: MAX_FACT_BYTES },
+        };
+        Malformed::new("fingerprint", why)
+    })
+}
+
+/// The names of facts in which hosts differ.
+pub(super) fn fact_names(names: Vec<String>, field: &str) -> Result<Vec<String>, Malformed> {
+    at_most(names.len(), MAX_DRIFTED, field)?;
+    names.iter().try_for_each(|name| no_longer(name.len(), MAX_FACT_BYTES, field))?;
+    Ok(names)
+}
+
+impl From<&Fact> for v1::Fact {
+    fn from(fact: &Fact) -> Self {
+        let fact = match fact {
+            Fact::Value(value) => WireFact::Value(value.clone()),
+            Fact::Unreadable(why) => WireFact::Unreadable(why.clone()),
+            Fact::Absent => WireFact::Absent(Absent {}),
+        };
+        Self { fact: Some(fact) }
+    }
+}
+
+impl TryFrom<v1::Fact> for Fact {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Fact) -> Result<Self, Malformed> {
+        Ok(match chosen(wire.fact, "fact")? {
+            WireFact::Value(value) => Self::Value(value),
+            WireFact::Unreadable(why) => Self::Unreadable(why),
+            WireFact::Absent(Absent {}) => Self::Absent,
+        })
+    }
+}
+
+impl From<&Difference> for v1::FactDifference {
+    fn from(Difference { fact, here, there }: &Difference) -> Self {
+        Self { fact: fact.clone(), here: Some(here.into()), there: Some(there.into()) }
+    }
+}
+
+impl TryFrom<v1::FactDifference> for Difference {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::FactDifference) -> Result<Self, Malformed> {
+        let (here, there) = (required(wire.here, "here")?, required(wire.there, "there")?);
+        Ok(Self { fact: wire.fact, here, there })
+    }
+}
+
+impl From<&Standing> for WireStanding {
+    fn from(standing: &Standing) -> Self {
+        match standing {
+            Standing::Serving => Self::Serving(Serving {}),
+            Standing::Draining { by } => Self::Draining(Draining { by: by.clone() }),
+            Standing::Quarantined { by, reason } => {
+                Self::Quarantined(Quarantined { by: by.clone(), reason: reason.clone() })
+            }
+        }
+    }
+}
+
+impl From<WireStanding> for Standing {
+    fn from(wire: WireStanding) -> Self {
+        match wire {
+            WireStanding::Serving(Serving {}) => Self::Serving,
+            WireStanding::Draining(Draining { by }) => Self::Draining { by },
+            WireStanding::Quarantined(Quarantined { by, reason }) => Self::Quarantined { by, reason },
+        }
     }
 }
 
@@ -52,6 +163,10 @@ impl From<&Host> for v1::HostStatus {
             away_since_ns,
             lease: host.lease.as_ref().map(Into::into),
             served: host.served,
+            class: host.class.to_string(),
+            standing: Some((&host.standing).into()),
+            rebooting_until_ns: host.reboot.map(|reboot| reboot.give_up.0),
+            drifted: host.drifted.clone(),
         }
     }
 }

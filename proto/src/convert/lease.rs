@@ -2,9 +2,9 @@
 
 use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use speedup_core::lease::{Evidence, Lease};
-use speedup_core::time::Timestamp;
+use speedup_core::time::{Span, Timestamp};
 
-use super::field::{id, optional_id, required};
+use super::field::{class, id, optional_id, required};
 use super::id::{experiment_id, id_bytes};
 use super::malformed::{Malformed, Within};
 use crate::v1;
@@ -57,6 +57,10 @@ impl From<&Evidence> for v1::Evidence {
             served_in_scope: evidence.served_in_scope,
             served_in_all: evidence.served_in_all,
             previous: evidence.previous.map(previous),
+            idle_ns: evidence.idle.map(|idle| idle.0),
+            boot_before: evidence.boot_before.as_ref().map(|boot| boot.as_str().to_owned()),
+            allocation_before: evidence.allocation_before.as_ref().map(|before| before.as_str().to_owned()),
+            class: evidence.class.map(|class| class.to_string()),
         }
     }
 }
@@ -75,6 +79,10 @@ impl TryFrom<v1::Evidence> for Evidence {
             served_in_scope: wire.served_in_scope,
             served_in_all: wire.served_in_all,
             previous: wire.previous.map(previous).transpose()?,
+            idle: wire.idle_ns.map(Span),
+            boot_before: optional_id(wire.boot_before, "boot_before")?,
+            allocation_before: optional_id(wire.allocation_before, "allocation_before")?,
+            class: wire.class.map(|text| class(&text, "class")).transpose()?,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Why something that came in is nothing the heart knows, and where in it.
 
+use speedup_core::fingerprint::HashIdError;
 use speedup_core::id::IdError;
 use speedup_core::plan::PlanError;
 use thiserror::Error;
@@ -84,6 +85,9 @@ pub enum Why {
     /// A text that is no id.
     #[error(transparent)]
     Id(#[from] IdError),
+    /// A text that is no hash in hexadecimal digits.
+    #[error(transparent)]
+    Hash(#[from] HashIdError),
     /// Runs that are no plan for their experiment.
     #[error(transparent)]
     Plan(#[from] PlanError),

@@ -90,6 +90,7 @@ impl From<CoordinatorMessage> for v1::CoordinatorMessage {
                 FromCoordinator::TurnedAway(v1::TurnedAway { reason, known_epoch })
             }
             CoordinatorMessage::Grant(grant) => FromCoordinator::Grant((*grant).into()),
+            CoordinatorMessage::Reboot { reason } => FromCoordinator::Reboot(v1::Reboot { reason }),
             CoordinatorMessage::Acknowledged { lease } => {
                 FromCoordinator::Acknowledged(v1::Acknowledged { lease: lease.0 })
             }
@@ -113,6 +114,7 @@ impl TryFrom<v1::CoordinatorMessage> for CoordinatorMessage {
                 Self::TurnedAway { reason: reason(text), known_epoch: known_epoch.map(AgentEpoch) }
             }
             FromCoordinator::Grant(grant) => Self::Grant(Box::new(grant.try_into().within("grant")?)),
+            FromCoordinator::Reboot(v1::Reboot { reason: text }) => Self::Reboot { reason: reason(text) },
             FromCoordinator::Acknowledged(v1::Acknowledged { lease }) => {
                 Self::Acknowledged { lease: LeaseEpoch(lease) }
             }

@@ -2,12 +2,15 @@
 
 use speedup_core::experiment::Experiment;
 use speedup_core::id::ExperimentId;
-use speedup_core::machine::{Command, Request};
+use speedup_core::machine::{Command, Decision, Request};
+use speedup_core::plan::Extension;
 
-use super::field::{by, required};
+use super::field::{by, chosen, reason, required};
 use super::id::experiment_id;
 use super::malformed::Malformed;
+use super::plan::order;
 use crate::v1;
+use v1::decide_request::{Decision as WireDecision, Enough};
 
 /// An experiment that is submitted.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +60,36 @@ impl TryFrom<v1::ChangeRequest> for Request {
 
     fn try_from(wire: v1::ChangeRequest) -> Result<Self, Malformed> {
         Ok(Self { experiment: experiment_id(&wire.experiment, "experiment")?, by: by(wire.by) })
+    }
+}
+
+/// The command that says whether the runs of an experiment are enough.
+impl TryFrom<v1::DecideRequest> for Command {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::DecideRequest) -> Result<Self, Malformed> {
+        let experiment = experiment_id(&wire.experiment, "experiment")?;
+        let decision = match chosen(wire.decision, "decision")? {
+            WireDecision::Enough(Enough {}) => Decision::Enough,
+            WireDecision::Extension(v1::Extension { order: runs, shape }) => Decision::Extend(Extension {
+                order: order(runs, "extension.order")?,
+                shape: required(shape, "extension.shape")?,
+            }),
+        };
+        let request = Request { experiment, by: by(wire.by) };
+        Ok(Self::Decide { request, decision, words: reason(wire.words) })
+    }
+}
+
+/// What a rule says, on its way to the coordinator.
+impl From<Decision> for WireDecision {
+    fn from(decision: Decision) -> Self {
+        match decision {
+            Decision::Enough => Self::Enough(Enough {}),
+            Decision::Extend(Extension { order, shape }) => {
+                Self::Extension(v1::Extension { order, shape: Some(shape.into()) })
+            }
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::field::{chosen, reason, required};
 use super::id::{experiment_id, id_bytes};
 use super::malformed::{Malformed, Why};
 use crate::v1;
-use v1::experiment_status::{Cancelling, Finished, Paused, Phase as WirePhase, Running};
+use v1::experiment_status::{Cancelling, Deciding, Finished, Paused, Phase as WirePhase, Running};
 
 /// The status of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub struct ExperimentStatus {
     pub cells: u32,
     /// Hosts connected when it was asked for, in all.
     pub hosts_here: u32,
+    /// The latest words of its rule, or why it was cancelled; empty before.
+    pub words: String,
 }
 
 /// What may happen to an experiment.
@@ -42,6 +44,8 @@ pub enum StatusPhase {
         /// Why.
         reason: String,
     },
+    /// All its runs are settled; its rule has to say whether they are enough.
+    Deciding,
     /// It was cancelled; runs under way end.
     Cancelling,
     /// All its runs are settled.
@@ -56,7 +60,9 @@ pub enum StatusPhase {
 impl From<&Phase> for StatusPhase {
     fn from(phase: &Phase) -> Self {
         match phase {
-            Phase::Running => Self::Running,
+            // Its rule has decided: it finishes at once.
+            Phase::Running | Phase::Decided => Self::Running,
+            Phase::Deciding => Self::Deciding,
             Phase::Paused { reason } => Self::Paused { reason: reason.clone() },
             Phase::Cancelled => Self::Cancelling,
         }
@@ -68,6 +74,7 @@ impl From<&ExperimentStatus> for v1::ExperimentStatus {
         let (phase, finished_ns) = match &status.phase {
             StatusPhase::Running => (WirePhase::Running(Running {}), None),
             StatusPhase::Paused { reason } => (WirePhase::Paused(Paused { reason: reason.clone() }), None),
+            StatusPhase::Deciding => (WirePhase::Deciding(Deciding {}), None),
             StatusPhase::Cancelling => (WirePhase::Cancelling(Cancelling {}), None),
             StatusPhase::Finished { at, cancelled } => {
                 (WirePhase::Finished(Finished { cancelled: *cancelled }), Some(at.0))
@@ -83,6 +90,7 @@ impl From<&ExperimentStatus> for v1::ExperimentStatus {
             tally: Some((&status.tally).into()),
             cells: status.cells,
             hosts_here: status.hosts_here,
+            words: status.words.clone(),
         }
     }
 }
@@ -94,6 +102,7 @@ impl TryFrom<v1::ExperimentStatus> for ExperimentStatus {
         let phase = match chosen(wire.phase, "phase")? {
             WirePhase::Running(Running {}) => StatusPhase::Running,
             WirePhase::Paused(Paused { reason: text }) => StatusPhase::Paused { reason: reason(text) },
+            WirePhase::Deciding(Deciding {}) => StatusPhase::Deciding,
             WirePhase::Cancelling(Cancelling {}) => StatusPhase::Cancelling,
             WirePhase::Finished(Finished { cancelled }) => {
                 let missing = || Malformed::new("finished_ns", Why::Missing);
@@ -109,6 +118,7 @@ impl TryFrom<v1::ExperimentStatus> for ExperimentStatus {
             tally: required(wire.tally, "tally")?,
             cells: wire.cells,
             hosts_here: wire.hosts_here,
+            words: reason(wire.words),
         })
     }
 }

@@ -24,6 +24,7 @@ impl From<WorkOrder> for v1::WorkOrder {
             output: Some(order.output.into()),
             environment: wire_environment(&order.environment),
             env_padding: order.env_padding,
+            rest: order.rest.map(Into::into),
             prepare: order.prepare.map(Into::into),
             cleanup: order.cleanup.map(Into::into),
             own_metrics: order.own_metrics.iter().map(Into::into).collect(),
@@ -50,6 +51,7 @@ impl TryFrom<v1::WorkOrder> for WorkOrder {
             environment: optional(wire.environment, "environment")?.unwrap_or_default(),
             env_padding: wire.env_padding,
             output: required(wire.output, "output")?,
+            rest: optional(wire.rest, "rest")?,
             metrics: metrics(&wire.metrics)?,
             own_metrics: each(wire.own_metrics, MAX_OWN_METRICS, "own_metrics")?,
         })

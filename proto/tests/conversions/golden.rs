@@ -11,6 +11,7 @@ use std::sync::Arc;
 use speedup_core::environment::Environment;
 use speedup_core::event::{Change, Event, Superseded, Tally};
 use speedup_core::experiment::*;
+use speedup_core::fingerprint::{Fact, Fingerprint, HardwareId};
 use speedup_core::host::HostFacts;
 use speedup_core::id::*;
 use speedup_core::lease::{Evidence, Lease};
@@ -29,6 +30,8 @@ const JOURNAL_V1: &str = include_str!("../golden/journal_v1.txt");
 const JOURNAL_V1_ENVIRONMENT: &str = include_str!("../golden/journal_v1_environment.txt");
 /// What the metrics of hardware, of trees of processes and of a plan's own added to version 1.
 const JOURNAL_V1_METRICS: &str = include_str!("../golden/journal_v1_metrics.txt");
+/// What facts that are absent or cannot be read, the hardware and the owner's word added to version 1.
+const JOURNAL_V1_IDENTITY: &str = include_str!("../golden/journal_v1_identity.txt");
 const OUTBOX_V1: &str = include_str!("../golden/outbox_v1.txt");
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001));
@@ -45,6 +48,26 @@ fn journal_version_1() {
 #[test]
 fn journal_version_1_with_metrics() {
     is_kept(JOURNAL_V1_METRICS, &events_of_metrics());
+}
+
+#[test]
+fn journal_version_1_with_identity() {
+    let fact = |name: &str, fact| (name.to_owned(), fact);
+    let facts = [
+        fact("cpu", Fact::Value("fast".to_owned())),
+        fact("boost", Fact::Absent),
+        fact("turbo", Fact::Absent),
+        fact("board", Fact::Unreadable("Permission denied".to_owned())),
+    ];
+    let facts = HostFacts {
+        fingerprint: Fingerprint::new(facts.into()).unwrap(),
+        hardware: HardwareId::of([("serial", "1")]),
+        named_by_owner: true,
+        can_reboot: true,
+        ..self::facts()
+    };
+    let change = Change::HostJoined { facts, agent: AGENT, epoch: AgentEpoch(3) };
+    is_kept(JOURNAL_V1_IDENTITY, &[Event { at: Timestamp(1_000), change }]);
 }
 
 fn is_kept(golden: &str, events: &[Event]) {
@@ -272,11 +295,9 @@ fn pairs(name: &str, value: &str) -> BTreeMap<String, String> {
 
 fn facts() -> HostFacts {
     HostFacts {
-        host: "machine-1".parse().unwrap(),
-        boot: "boot-1".parse().unwrap(),
         allocation: Some("slurm:77".parse().unwrap()),
-        fingerprint: pairs("cpu", "fast"),
-        timer: None,
+        fingerprint: Fingerprint::new([("cpu".to_owned(), Fact::Value("fast".to_owned()))].into()).unwrap(),
+        ..HostFacts::bare("machine-1".parse().unwrap(), "boot-1".parse().unwrap())
     }
 }
 

@@ -7,7 +7,8 @@ use proptest::test_runner::TestRunner;
 use prost::Message as _;
 use speedup_core::event::Tally;
 use speedup_core::experiment::{Experiment, MAX_BENCHMARKS, MAX_OUTPUT_KEPT, MAX_RUNS, MAX_VERSIONS};
-use speedup_core::host::{HostFacts, MAX_FACT_BYTES, MAX_FACTS};
+use speedup_core::fingerprint::{HashIdError, MAX_FACT_BYTES, MAX_FACTS};
+use speedup_core::host::HostFacts;
 use speedup_core::id::{IdError, MAX_ID_BYTES};
 use speedup_core::machine::Request;
 use speedup_core::metric::{MAX_OWN_METRICS, MAX_SERIES_VALUES, Metric};
@@ -118,6 +119,31 @@ fn facts_keep_their_limits() {
     let long = [("cpu".to_owned(), "x".repeat(MAX_FACT_BYTES + 1))].into();
     let why = Why::TooLong { bytes: MAX_FACT_BYTES + 1, most: MAX_FACT_BYTES };
     refused(HostFacts::try_from(v1::HostFacts { fingerprint: long, ..facts() }), "fingerprint", why);
+}
+
+#[test]
+fn facts_are_values_or_absent_or_unreadable() {
+    let fact = || [("a".to_owned(), "1".to_owned())].into();
+    let facts = || v1::HostFacts { host: "h".to_owned(), boot: "b".to_owned(), ..Default::default() };
+    let twice = v1::HostFacts { fingerprint: fact(), unreadable: fact(), ..facts() };
+    refused(HostFacts::try_from(twice), "fingerprint", Why::Twice);
+    let twice = v1::HostFacts { unreadable: fact(), absent: vec!["a".to_owned()], ..facts() };
+    refused(HostFacts::try_from(twice), "fingerprint", Why::Twice);
+    for absent in [["b", "a"], ["a", "a"]].map(|names| names.map(str::to_owned).to_vec()) {
+        refused(HostFacts::try_from(v1::HostFacts { absent, ..facts() }), "absent", Why::Unordered);
+    }
+    let names = |from: usize, to: usize| (from..to).map(|name| format!("{name:04}"));
+    let texts = |from, to| names(from, to).map(|name| (name, String::new())).collect();
+    let together = |half| v1::HostFacts {
+        fingerprint: texts(0, half),
+        unreadable: texts(half, half + 1),
+        absent: names(half + 1, MAX_FACTS + 1).collect(),
+        ..facts()
+    };
+    let why = Why::TooMany { items: MAX_FACTS + 1, most: MAX_FACTS };
+    refused(HostFacts::try_from(together(MAX_FACTS / 2)), "fingerprint", why);
+    let hardware = Some("no hash".to_owned());
+    refused(HostFacts::try_from(v1::HostFacts { hardware, ..facts() }), "hardware", Why::Hash(HashIdError));
 }
 
 #[test]

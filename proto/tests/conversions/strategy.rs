@@ -13,10 +13,11 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use speedup_core::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded, Tally};
+use speedup_core::fingerprint::{Fact, Fingerprint, HardwareId};
 use speedup_core::host::HostFacts;
 use speedup_core::id::*;
 use speedup_core::lease::{Evidence, Lease};
-use speedup_core::machine::{Explanation, WaitingFor};
+use speedup_core::machine::{Explanation, Hindrances, WaitingFor};
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant, Report};
 use speedup_core::metric::{Absence, Metric};
 use speedup_core::plan::{Extension, Shape};
@@ -70,16 +71,25 @@ fn run() -> impl Strategy<Value = (RunIndex, Attempt)> {
 }
 
 fn facts() -> BoxedStrategy<HostFacts> {
-    let parts = (id(), id(), option::of(id()), texts(), option::of(timer_test()));
+    let names = (id(), id(), option::of(id()), any::<bool>());
+    let hardware = option::of(text().prop_map(|serial| HardwareId::of([("serial", serial.as_str())])));
+    let parts = (names, fingerprint(), option::of(timer_test()), hardware, any::<bool>());
     parts
-        .prop_map(|(host, boot, allocation, fingerprint, timer)| HostFacts {
-            host,
-            boot,
-            allocation,
-            fingerprint,
-            timer,
+        .prop_map(|((host, boot, allocation, named_by_owner), fingerprint, timer, hardware, can_reboot)| {
+            let hardware = hardware.flatten();
+            HostFacts { host, boot, allocation, fingerprint, timer, hardware, named_by_owner, can_reboot }
         })
         .boxed()
+}
+
+fn fingerprint() -> impl Strategy<Value = Fingerprint> {
+    let fact =
+        prop_oneof![text().prop_map(Fact::Value), Just(Fact::Absent), text().prop_map(Fact::Unreadable),];
+    btree_map(text(), fact, 0..4).prop_map(|facts| Fingerprint::new(facts).expect("few and short facts"))
+}
+
+fn class() -> impl Strategy<Value = ClassId> {
+    fingerprint().prop_map(|fingerprint| fingerprint.class())
 }
 
 fn timer_error() -> impl Strategy<Value = TimerError> {
@@ -94,13 +104,18 @@ fn timer_test() -> impl Strategy<Value = TimerTest> {
 
 fn evidence() -> impl Strategy<Value = Evidence> {
     let previous = option::of((experiment_id(), any::<u32>().prop_map(RunIndex)));
-    let parts = (id(), option::of(id()), any::<(u32, u64)>(), previous);
-    parts.prop_map(|(boot, allocation, (served_in_scope, served_in_all), previous)| Evidence {
+    let before = (any::<Option<u64>>(), option::of(id()), option::of(id()), option::of(class()));
+    let parts = (id(), option::of(id()), any::<(u32, u64)>(), previous, before);
+    parts.prop_map(|(boot, allocation, (served_in_scope, served_in_all), previous, before)| Evidence {
         boot,
         allocation,
         served_in_scope,
         served_in_all,
         previous,
+        idle: before.0.map(Span),
+        boot_before: before.1,
+        allocation_before: before.2,
+        class: before.3,
     })
 }
 
@@ -225,29 +240,34 @@ fn work_order() -> BoxedStrategy<WorkOrder> {
     let numbers = (any::<(u64, u32, Option<u32>)>(), option::of(text()));
     let program = (command(), texts(), texts());
     let outside = (option::of(setup()), option::of(setup()), option::of(setup()));
-    let parts = (program, expectation(), numbers, outside, environment(), (measured(), output_choice()));
+    let rest = option::of(rest());
+    let parts =
+        (program, expectation(), numbers, outside, environment(), (measured(), output_choice(), rest));
     parts
-        .prop_map(|((command, env, vars), expect, numbers, outside, environment, (measured, output))| {
-            let ((timeout, warmup, env_padding), directory) = numbers;
-            let (setup, prepare, cleanup) = outside;
-            WorkOrder {
-                command,
-                env,
-                vars,
-                expect,
-                timeout: Span(timeout),
-                warmup,
-                directory,
-                setup,
-                prepare,
-                cleanup,
-                environment,
-                env_padding,
-                metrics: measured.0,
-                own_metrics: measured.1,
-                output,
-            }
-        })
+        .prop_map(
+            |((command, env, vars), expect, numbers, outside, environment, (measured, output, rest))| {
+                let ((timeout, warmup, env_padding), directory) = numbers;
+                let (setup, prepare, cleanup) = outside;
+                WorkOrder {
+                    command,
+                    env,
+                    vars,
+                    expect,
+                    timeout: Span(timeout),
+                    warmup,
+                    directory,
+                    setup,
+                    prepare,
+                    cleanup,
+                    environment,
+                    env_padding,
+                    metrics: measured.0,
+                    own_metrics: measured.1,
+                    output,
+                    rest,
+                }
+            },
+        )
         .boxed()
 }
 
@@ -281,6 +301,7 @@ pub(crate) fn coordinator_message() -> BoxedStrategy<CoordinatorMessage> {
             .prop_map(|(reason, known_epoch)| CoordinatorMessage::TurnedAway { reason, known_epoch }),
         grant().prop_map(|grant| CoordinatorMessage::Grant(Box::new(grant))),
         lease_epoch().prop_map(|lease| CoordinatorMessage::Acknowledged { lease }),
+        text().prop_map(|reason| CoordinatorMessage::Reboot { reason }),
         (lease_epoch(), text()).prop_map(|(lease, reason)| CoordinatorMessage::Refused { lease, reason }),
     ]
     .boxed()
@@ -308,7 +329,21 @@ fn of_experiment() -> BoxedStrategy<Change> {
         }),
         (asked(), text()).prop_map(|((experiment, by), reason)| Change::Paused { experiment, by, reason }),
         asked().prop_map(|(experiment, by)| Change::Resumed { experiment, by }),
-        asked().prop_map(|(experiment, by)| Change::Cancelled { experiment, by }),
+        (asked(), text()).prop_map(|((experiment, by), reason)| Change::Cancelled { experiment, by, reason }),
+        experiment_id().prop_map(|experiment| Change::AwaitingDecision { experiment }),
+        (asked(), any::<bool>(), text()).prop_map(|((experiment, by), enough, words)| Change::Decided {
+            experiment,
+            by,
+            enough,
+            words
+        }),
+        (experiment_id(), class()).prop_map(|(experiment, class)| Change::ClassPinned { experiment, class }),
+        (asked(), id(), class()).prop_map(|((experiment, by), host, class)| Change::ClassApproved {
+            experiment,
+            host,
+            class,
+            by
+        }),
         (asked(), any::<u32>(), extension()).prop_map(|((experiment, by), from, appended)| {
             Change::Extended { experiment, from, appended, by }
         }),
@@ -327,6 +362,16 @@ fn of_host() -> BoxedStrategy<Change> {
             epoch
         }),
         (id(), time()).prop_map(|(host, give_up)| Change::HostLeft { host, give_up }),
+        (id(), vec(text(), 0..4)).prop_map(|(host, facts)| Change::HostDrifted { host, facts }),
+        (id(), text()).prop_map(|(host, by)| Change::HostDrained { host, by }),
+        (id(), text()).prop_map(|(host, by)| Change::HostResumed { host, by }),
+        (id(), text(), text()).prop_map(|(host, by, reason)| Change::HostQuarantined { host, by, reason }),
+        (id(), experiment_id(), time()).prop_map(|(host, experiment, give_up)| Change::RebootAsked {
+            host,
+            experiment,
+            give_up
+        }),
+        (id(), experiment_id()).prop_map(|(host, experiment)| Change::VisitBroken { host, experiment }),
         lease().prop_map(Change::LeaseGranted),
         held().prop_map(|(host, lease)| Change::RunStarted { host, lease }),
         (held(), record()).prop_map(|((host, lease), record)| Change::RunReported { host, lease, record }),
@@ -361,23 +406,55 @@ pub(crate) fn status() -> BoxedStrategy<ExperimentStatus> {
         Just(StatusPhase::Running),
         text().prop_map(|reason| StatusPhase::Paused { reason }),
         Just(StatusPhase::Cancelling),
+        Just(StatusPhase::Deciding),
         (time(), any::<bool>()).prop_map(|(at, cancelled)| StatusPhase::Finished { at, cancelled }),
     ];
-    let parts = (experiment_id(), text(), time(), text(), phase, tally(), any::<(u32, u32)>());
+    let names = (text(), text(), text());
+    let parts = (experiment_id(), names, time(), phase, tally(), any::<(u32, u32)>());
     parts
-        .prop_map(|(experiment, name, submitted, submitted_by, phase, tally, (cells, hosts_here))| {
-            ExperimentStatus { experiment, name, submitted, submitted_by, phase, tally, cells, hosts_here }
-        })
+        .prop_map(
+            |(experiment, (name, submitted_by, words), submitted, phase, tally, (cells, hosts_here))| {
+                ExperimentStatus {
+                    experiment,
+                    name,
+                    submitted,
+                    submitted_by,
+                    phase,
+                    tally,
+                    cells,
+                    hosts_here,
+                    words,
+                }
+            },
+        )
         .boxed()
+}
+
+fn hindrances(counts: [u32; 11], differing: Vec<String>) -> Hindrances {
+    let [rebooting, away, out_of_service, other_class, not_fresh, no_allocation, .., resting, able] = counts;
+    let [_, _, _, _, _, _, cannot_reboot, tried, busy, ..] = counts;
+    Hindrances {
+        rebooting,
+        away,
+        out_of_service,
+        other_class,
+        not_fresh,
+        no_allocation,
+        cannot_reboot,
+        tried,
+        busy,
+        resting,
+        able,
+        differing,
+    }
 }
 
 pub(crate) fn explanation() -> BoxedStrategy<Explanation> {
     let settled = [Settlement::Measured, Settlement::Failed, Settlement::Abandoned, Settlement::Cancelled];
     let waiting_for = prop_oneof![
         text().prop_map(|reason| WaitingFor::Resume { reason }),
-        any::<[u32; 5]>().prop_map(|[away, busy, not_fresh, tried, able]| {
-            WaitingFor::Hosts { away, busy, not_fresh, tried, able }
-        }),
+        (any::<[u32; 11]>(), vec(text(), 0..4))
+            .prop_map(|(counts, differing)| WaitingFor::Hosts(hindrances(counts, differing))),
     ];
     prop_oneof![
         (any::<u32>(), waiting_for).prop_map(|(attempt, waiting_for)| Explanation::Waiting {

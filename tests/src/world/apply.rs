@@ -3,8 +3,12 @@
 use std::collections::BTreeMap;
 
 use speedup_core::agent::{Action, Agent, Input};
-use speedup_core::id::{AgentEpoch, ExperimentId};
-use speedup_core::machine::{Command, Effect, Machine, Refusal, Request, Speaker};
+use speedup_core::fingerprint::HardwareId;
+use speedup_core::host::HostFacts;
+use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId};
+use speedup_core::machine::{
+    Active, Command, Decision, Effect, HostRequest, Machine, Refusal, Request, Speaker,
+};
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant};
 use speedup_core::record::{Failure, Outcome, Record};
 use speedup_core::time::Timestamp;
@@ -12,7 +16,8 @@ use speedup_core::work::WorkOrder;
 use uuid::Uuid;
 
 use super::{
-    Choice, Coordinator, Ending, Execution, Message, Packet, SimAgent, Wish, World, sim_agent, sim_host,
+    Choice, Coordinator, Ending, Execution, Message, Packet, Rebirth, SimAgent, Wish, World, sim_agent,
+    sim_fingerprint, sim_host,
 };
 
 impl World {
@@ -45,7 +50,14 @@ impl World {
             }
             Choice::StepBack(span) => self.now = Timestamp(self.now.0.saturating_sub(span.0).max(1)),
             Choice::User(wish) => self.grant_wish(&wish),
-            Choice::AddHost => self.add_host(),
+            Choice::AddHost => {
+                let number = self.agents.len();
+                self.add_agent(sim_host(number), sim_agent(number));
+            }
+            Choice::Reborn(at, how) => self.reborn(at, how),
+            Choice::RefuseReboot(at) => self.agents[at].is_to_reboot = false,
+            Choice::Clone(at) => self.clone_host(at),
+            Choice::Twin(at) => self.twin_host(at),
         }
         self.bury_the_doomed();
         if let Some(coordinator) = &self.coordinator {
@@ -53,19 +65,89 @@ impl World {
         }
     }
 
-    fn add_host(&mut self) {
+    fn add_agent(&mut self, facts: HostFacts, id: AgentId) {
         let number = self.agents.len();
         self.agents.push(SimAgent {
-            facts: sim_host(number),
-            id: sim_agent(number),
+            facts,
+            id,
             epoch_on_disk: 0,
             outbox_on_disk: BTreeMap::new(),
             process: None,
             session: None,
             executing: None,
             doomed: None,
+            is_to_reboot: false,
+            old_boots: Vec::new(),
+            twin_of: None,
+            is_gone: false,
         });
         self.start_agent(number);
+    }
+
+    /// The image of a host, with all its agent remembers, starts on another machine.
+    fn clone_host(&mut self, at: usize) {
+        let (original, number) = (&self.agents[at], self.agents.len());
+        let mut facts = original.facts.clone();
+        facts.hardware = HardwareId::of([("serial", number.to_string().as_str())]);
+        facts.boot = format!("boot-{number}").parse().expect("a boot id");
+        let id = if number % 2 == 0 { original.id } else { sim_agent(number) };
+        self.add_agent(facts, id);
+    }
+
+    /// A second agent on a host, which finds another id there, as in a container.
+    fn twin_host(&mut self, at: usize) {
+        let number = self.agents.len();
+        let host = format!("host-{number}").parse().expect("a host id");
+        let facts = HostFacts { host, ..self.agents[at].facts.clone() };
+        self.add_agent(facts, sim_agent(number));
+        self.agents[number].twin_of = Some(at);
+    }
+
+    fn reborn(&mut self, at: usize, how: Rebirth) {
+        self.named += 1;
+        let named = self.named;
+        self.bury(at);
+        let agent = &mut self.agents[at];
+        let latest = agent.facts.boot.clone();
+        match how {
+            Rebirth::Boot => {
+                if !agent.old_boots.contains(&latest) {
+                    agent.old_boots.push(latest);
+                }
+                agent.facts.boot = format!("boot-again-{named}").parse().expect("a boot id");
+                agent.is_to_reboot = false;
+                self.end_twins(at);
+            }
+            Rebirth::OldBoot => {
+                let old = agent.old_boots.first().cloned().unwrap_or_else(|| latest.clone());
+                if !agent.old_boots.contains(&latest) {
+                    agent.old_boots.push(latest);
+                }
+                agent.facts.boot = old;
+                self.end_twins(at);
+            }
+            Rebirth::Fact => {
+                agent.facts.fingerprint = sim_fingerprint(["small", "large"][named as usize % 2])
+            }
+            Rebirth::Allocation => {
+                agent.facts.allocation =
+                    Some(format!("job-again-{named}").parse().expect("an allocation id"));
+            }
+        }
+    }
+
+    /// What runs on a host ends with its boot; what it did not report is lost with it.
+    fn end_twins(&mut self, host: usize) {
+        for at in 0..self.agents.len() {
+            let ends = self.agents[at].twin_of == Some(host) || self.agents[host].twin_of == Some(at);
+            if ends && at != host && !self.agents[at].is_gone {
+                self.bury(at);
+                self.agents[at].is_gone = true;
+                for lease in self.agents[at].outbox_on_disk.keys() {
+                    self.reported.remove(lease);
+                }
+            }
+        }
     }
 
     fn start_agent(&mut self, at: usize) {
@@ -81,13 +163,19 @@ impl World {
     fn bury_the_doomed(&mut self) {
         for at in 0..self.agents.len() {
             if self.agents[at].doomed == Some(0) {
-                self.disconnect(at);
-                let agent = &mut self.agents[at];
-                agent.doomed = None;
-                agent.process = None;
-                agent.executing = None;
+                self.bury(at);
             }
         }
+    }
+
+    fn bury(&mut self, at: usize) {
+        self.agents[at].doomed = Some(0);
+        self.disconnect(at);
+        let agent = &mut self.agents[at];
+        agent.doomed = None;
+        agent.process = None;
+        agent.executing = None;
+        agent.is_to_reboot = false;
     }
 
     fn connect(&mut self, at: usize) {
@@ -158,6 +246,7 @@ impl World {
             Action::Complain { lease, reason } => {
                 panic!("a true report of lease {lease} was refused: {reason}")
             }
+            Action::Reboot { .. } => agent.is_to_reboot = true,
             Action::Withdraw { .. } => self.disconnect(at),
         }
     }
@@ -232,6 +321,12 @@ impl World {
                 CoordinatorMessage::TurnedAway { reason: "stale".to_owned(), known_epoch: Some(known) }
             }
             Some(refusal) => {
+                self.turned_away.extend(match &refusal {
+                    Refusal::AnotherMachine { .. } => Some("another machine of the same id"),
+                    Refusal::SameMachine { .. } => Some("the same machine twice"),
+                    Refusal::OldBoot { .. } => Some("a boot that was left behind"),
+                    _ => None,
+                });
                 CoordinatorMessage::TurnedAway { reason: refusal.to_string(), known_epoch: None }
             }
         };
@@ -263,9 +358,25 @@ impl World {
             Wish::Resume(id) => Command::Resume(request(id)),
             Wish::Cancel(id) => Command::Cancel(request(id)),
             Wish::Extend(id) => Command::Extend { request: request(id), more: 1 },
+            Wish::Enough(id) => self.decision(request(id), false),
+            Wish::Further(id) => self.decision(request(id), true),
+            Wish::Approve(id, at) => Command::Approve { request: request(id), host: self.host_id(*at) },
+            Wish::Drain(at) => Command::Drain(self.host_request(*at)),
+            Wish::ResumeHost(at) => Command::ResumeHost(self.host_request(*at)),
+            Wish::Quarantine(at) => {
+                Command::Quarantine { request: self.host_request(*at), reason: "it is odd".to_owned() }
+            }
         };
         match self.ask_coordinator(command) {
-            None | Some(Refusal::NotActive(_) | Refusal::Cancelled(_)) => {}
+            None
+            | Some(
+                Refusal::NotActive(_)
+                | Refusal::Cancelled(_)
+                | Refusal::NotDeciding(_)
+                | Refusal::BeyondRule { .. }
+                | Refusal::AnyClass(_)
+                | Refusal::UnknownHost(_),
+            ) => {}
             Some(other) => panic!("the wish {wish:?} was refused: {other}"),
         }
         if let Wish::Submit(plan) = wish {
@@ -273,6 +384,25 @@ impl World {
             self.sync();
             self.submitted.insert(ExperimentId(Uuid::from_u128(0xE000 + *plan as u128)), *plan);
         }
+    }
+
+    fn host_id(&self, at: usize) -> HostId {
+        self.agents[at].facts.host.clone()
+    }
+
+    fn host_request(&self, at: usize) -> HostRequest {
+        HostRequest { host: self.host_id(at), by: "user".to_owned() }
+    }
+
+    /// What a rule says of an experiment: that it has enough, or that it wants one more visit of each cell.
+    fn decision(&self, request: Request, goes_on: bool) -> Command {
+        let machine = self.coordinator.as_ref().map(|coordinator| &coordinator.machine);
+        let plan = machine.and_then(|machine| machine.experiment(request.experiment)).map(Active::plan);
+        let decision = match plan.filter(|_| goes_on) {
+            Some(plan) => Decision::Extend(plan.draw_extension(&plan.singly(1), plan.visit())),
+            None => Decision::Enough,
+        };
+        Command::Decide { request, decision, words: "as it was drawn".to_owned() }
     }
 
     /// Gives the coordinator a command; its events wait for the next sync, its effects for the same.
@@ -308,6 +438,7 @@ impl World {
                 (lease.host.clone(), CoordinatorMessage::Grant(Box::new(Grant::new(&lease, order))))
             }
             Effect::Acknowledge { host, lease } => (host, CoordinatorMessage::Acknowledged { lease }),
+            Effect::Reboot { host, reason } => (host, CoordinatorMessage::Reboot { reason }),
         };
         if let Some(session) = coordinator.current.get(&host).copied() {
             self.send_down(session, message);

@@ -4,12 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use speedup_core::event::{AttemptEnd, Change, EndedAttempt};
-use speedup_core::experiment::{Policy, Scope};
+use speedup_core::experiment::{Order, Policy};
 use speedup_core::id::{ExperimentId, HostId, LeaseEpoch, RunIndex};
+use speedup_core::lease::Lease;
 use speedup_core::machine::Machine;
 use speedup_core::record::Outcome;
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::time::Timestamp;
+
+mod freshness;
 
 use super::World;
 
@@ -27,31 +30,88 @@ impl World {
         });
         let ended: Vec<EndedAttempt> = ended.collect();
         self.settled_exactly_once(&ended);
-        self.policies_held(&ended);
+        self.freshness_held();
         self.nothing_acknowledged_is_lost(&ended);
         self.the_journal_is_in_order();
         self.executed_once();
     }
 
     /// What the worlds of a whole simulation have to have seen.
-    pub const EVERYTHING: [&str; 11] = [
+    pub const EVERYTHING: [&str; 42] = [
+        "a boot that was left behind",
+        "a class approved",
+        "a class pinned",
+        "a further stage",
+        "a host drained",
+        "a host drifted",
+        "a host quarantined by a user",
+        "a host that lost three attempts",
+        "a host with the same boot id",
+        "a host that did not come back",
+        "a reboot",
+        "a rule that had enough",
+        "a visit broken",
+        "a visit that goes on",
+        "a visit that goes on in another boot",
         "abandoned",
         "agent restarted",
+        "all attempts spent",
+        "all host time spent",
+        "another machine of the same id",
+        "any",
+        "awaiting a decision",
+        "blocked",
         "cancelled",
         "coordinator restarted",
+        "distinct",
         "expired",
         "extended",
         "failed",
         "host lost",
+        "interleaved",
         "late report",
         "not executed",
         "paused by the coordinator",
+        "randomized",
+        "reallocated",
+        "rebooted",
+        "rested",
+        "served again after a reallocation",
+        "served again after a reboot",
+        "served again after a rest",
+        "the same machine twice",
     ];
 
     /// Which of them this world has seen, from its journal.
     pub fn happened(&self) -> BTreeSet<&'static str> {
         let starts = self.durable.iter().filter(|event| event.change == Change::CoordinatorStarted).count();
-        let seen = self.durable.iter().filter_map(|event| match &event.change {
+        let seen = self.durable.iter().flat_map(|event| self.seen_in(&event.change));
+        let restarted = (starts > 1).then_some("coordinator restarted");
+        seen.chain(restarted).chain(self.turned_away.iter().copied()).collect()
+    }
+
+    fn seen_in(&self, change: &Change) -> Vec<&'static str> {
+        let one = match change {
+            Change::LeaseGranted(lease) => return self.seen_of(lease),
+            Change::HostQuarantined { by, .. } if by == "user" => Some("a host quarantined by a user"),
+            Change::HostQuarantined { reason, .. } if reason.contains("same boot") => {
+                Some("a host with the same boot id")
+            }
+            Change::HostQuarantined { reason, .. } if reason.contains("come back") => {
+                Some("a host that did not come back")
+            }
+            Change::HostQuarantined { .. } => Some("a host that lost three attempts"),
+            Change::HostDrained { .. } => Some("a host drained"),
+            Change::HostDrifted { .. } => Some("a host drifted"),
+            Change::ClassPinned { .. } => Some("a class pinned"),
+            Change::ClassApproved { .. } => Some("a class approved"),
+            Change::RebootAsked { .. } => Some("a reboot"),
+            Change::VisitBroken { .. } => Some("a visit broken"),
+            Change::AwaitingDecision { .. } => Some("awaiting a decision"),
+            Change::Decided { enough: true, .. } => Some("a rule that had enough"),
+            Change::Decided { .. } => Some("a further stage"),
+            Change::Cancelled { reason, .. } if reason.contains("attempts") => Some("all attempts spent"),
+            Change::Cancelled { reason, .. } if reason.contains("time") => Some("all host time spent"),
             Change::AttemptLost { after: AfterLoss::Abandoned, .. } => Some("abandoned"),
             Change::AttemptLost { reason, .. } => Some(match reason {
                 LossReason::Expired => "expired",
@@ -65,8 +125,35 @@ impl World {
             Change::Paused { by, .. } if by == "coordinator" => Some("paused by the coordinator"),
             Change::RunReported { record, .. } if record.outcome != Outcome::Measured => Some("failed"),
             _ => None,
+        };
+        one.into_iter().collect()
+    }
+
+    fn seen_of(&self, lease: &Lease) -> Vec<&'static str> {
+        let plan = &self.plans[self.submitted[&lease.experiment]];
+        let independence = plan.experiment.independence;
+        let order = match plan.experiment.order {
+            Order::Randomized => "randomized",
+            Order::Interleaved => "interleaved",
+            Order::Blocked => "blocked",
+        };
+        let evidence = &lease.evidence;
+        let goes_on = evidence.previous.is_some_and(|previous| {
+            previous == (lease.experiment, RunIndex(lease.run.0.wrapping_sub(1)))
+                && lease.run.0 < plan.runs()
+                && plan.place(lease.run).group != lease.run
         });
-        seen.chain((starts > 1).then_some("coordinator restarted")).collect()
+        let is_new_boot = evidence.boot_before.as_ref().is_some_and(|boot| *boot != evidence.boot);
+        let again = match independence.policy {
+            _ if goes_on && is_new_boot => Some("a visit that goes on in another boot"),
+            _ if goes_on => Some("a visit that goes on"),
+            _ if evidence.served_in_scope == 0 => None,
+            Policy::Rebooted => Some("served again after a reboot"),
+            Policy::Reallocated => Some("served again after a reallocation"),
+            Policy::Rested => Some("served again after a rest"),
+            Policy::Distinct | Policy::Any => None,
+        };
+        [independence.policy.name(), order].into_iter().chain(again).collect()
     }
 
     fn settled_exactly_once(&self, ended: &[EndedAttempt]) {
@@ -106,6 +193,7 @@ impl World {
     fn the_journal_is_in_order(&self) {
         let mut latest = Timestamp(0);
         let mut closed: BTreeSet<ExperimentId> = BTreeSet::new();
+        let mut deciding: BTreeSet<ExperimentId> = BTreeSet::new();
         let mut attempts: BTreeMap<(ExperimentId, RunIndex), u32> = BTreeMap::new();
         let mut served: BTreeMap<HostId, (u64, Option<(ExperimentId, RunIndex)>)> = BTreeMap::new();
         let mut leases: BTreeMap<LeaseEpoch, ExperimentId> = BTreeMap::new();
@@ -117,11 +205,18 @@ impl World {
                 Change::Paused { experiment, .. } | Change::Cancelled { experiment, .. } => {
                     closed.insert(*experiment);
                 }
+                Change::AwaitingDecision { experiment } => {
+                    deciding.insert(*experiment);
+                }
+                Change::Extended { experiment, .. } => {
+                    deciding.remove(experiment);
+                }
                 Change::Resumed { experiment, .. } => {
                     closed.remove(experiment);
                 }
                 Change::LeaseGranted(lease) => {
                     assert!(!closed.contains(&lease.experiment), "nothing is given out of what is closed");
+                    assert!(!deciding.contains(&lease.experiment), "nor of what is decided");
                     let attempt = attempts.entry((lease.experiment, lease.run)).or_default();
                     *attempt += 1;
                     assert_eq!(lease.attempt.0, *attempt, "attempts are counted");
@@ -148,32 +243,6 @@ impl World {
             Change::Finished { experiment, .. } => Some(*experiment),
             _ => None,
         })
-    }
-
-    /// From the leases alone, with the rule written anew: not with the machine's own lanes.
-    fn policies_held(&self, ended: &[EndedAttempt]) {
-        let mut used: BTreeSet<(ExperimentId, HostId, u32)> = BTreeSet::new();
-        let mut tried: BTreeSet<(ExperimentId, RunIndex, HostId)> = BTreeSet::new();
-        for EndedAttempt { lease, cell, .. } in ended {
-            let experiment = &self.plans[self.submitted[&lease.experiment]].experiment;
-            let unit = match experiment.independence.scope {
-                Scope::Experiment => 0,
-                Scope::Benchmark => cell / experiment.versions.len() as u32,
-                Scope::Cell => *cell,
-            };
-            if experiment.independence.policy == Policy::Distinct {
-                assert!(
-                    used.insert((lease.experiment, lease.host.clone(), unit)),
-                    "a host served twice: {lease:?}"
-                );
-                assert_eq!(lease.evidence.served_in_scope, 0, "the evidence says fresh");
-                assert!(
-                    tried.insert((lease.experiment, lease.run, lease.host.clone())),
-                    "tried twice on a host"
-                );
-            }
-            assert!(lease.attempt.0 <= experiment.limits.attempts, "no attempt beyond the limit");
-        }
     }
 
     fn nothing_acknowledged_is_lost(&self, ended: &[EndedAttempt]) {

@@ -1,0 +1,192 @@
+//! An experiment that is not finished, as the machine keeps it.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::queue::Queue;
+use super::{ABANDONED_IN_A_ROW, COORDINATOR};
+use crate::event::{Change, Tally};
+use crate::experiment::{Rule, Sameness};
+use crate::fingerprint::ClassId;
+use crate::id::{Attempt, ExperimentId, RunIndex};
+use crate::plan::Plan;
+use crate::run::{HostNumber, RunState, Settlement};
+use crate::time::{Span, Timestamp};
+
+/// An experiment that is not finished.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Active {
+    pub(super) plan: Arc<Plan>,
+    pub(super) submitted: Timestamp,
+    pub(super) by: String,
+    pub(super) phase: Phase,
+    /// The latest words of its rule, or why it was cancelled.
+    pub(super) words: String,
+    pub(super) states: Vec<RunState>,
+    pub(super) queue: Queue,
+    pub(super) tally: Tally,
+    /// Hosts on which a run was tried before, for runs that lost an attempt.
+    pub(super) tried: BTreeMap<u32, Vec<HostNumber>>,
+    pub(super) abandoned_in_a_row: u32,
+    /// Attempts given out.
+    pub(super) attempts: u64,
+    /// Time on hosts of the attempts that ended.
+    pub(super) host_time: Span,
+    /// Classes whose hosts may take part, where they have to be identical; none before the first is pinned.
+    pub(super) classes: BTreeSet<ClassId>,
+    /// Hosts that boot, or have booted, for a visit that nobody has begun yet.
+    pub(super) reserved: u32,
+}
+
+/// What may happen to an active experiment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Its runs are given out.
+    Running,
+    /// None is given out until it is resumed.
+    Paused {
+        /// Why.
+        reason: String,
+    },
+    /// All are settled; its rule has to say whether they are enough.
+    Deciding,
+    /// Its rule said that they are enough.
+    Decided,
+    /// None is given out any more; those under way end.
+    Cancelled,
+}
+
+/// Who goes first: of the highest priority the one with the fewest live leases.
+pub(super) type Turn = (Reverse<i32>, u32);
+
+impl Active {
+    pub(super) fn new(plan: Arc<Plan>, submitted: Timestamp, by: String) -> Self {
+        Self {
+            submitted,
+            by,
+            phase: Phase::Running,
+            words: String::new(),
+            states: vec![RunState::Waiting { attempt: Attempt(1) }; plan.runs() as usize],
+            queue: Queue::new(&plan),
+            tally: Tally { waiting: plan.runs(), ..Tally::default() },
+            tried: BTreeMap::new(),
+            abandoned_in_a_row: 0,
+            attempts: 0,
+            host_time: Span(0),
+            classes: BTreeSet::new(),
+            reserved: 0,
+            plan,
+        }
+    }
+
+    /// Every run of it.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// When it was submitted, and by whom.
+    pub fn submitted(&self) -> (Timestamp, &str) {
+        (self.submitted, &self.by)
+    }
+
+    /// What may happen to it.
+    pub fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    /// The latest words of its rule, or why it was cancelled; empty before.
+    pub fn words(&self) -> &str {
+        &self.words
+    }
+
+    /// How many runs are in which state.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// The classes whose hosts may take part, where they have to be identical; none before the first is pinned.
+    pub fn classes(&self) -> &BTreeSet<ClassId> {
+        &self.classes
+    }
+
+    /// Whether it takes hosts of this class.
+    pub fn admits(&self, class: ClassId) -> bool {
+        match self.plan.experiment.independence.hosts {
+            Sameness::Identical => self.classes.is_empty() || self.classes.contains(&class),
+            Sameness::Classes | Sameness::Unchecked => true,
+        }
+    }
+
+    /// Whether the first host that it is given pins its class.
+    pub(super) fn pins(&self) -> bool {
+        self.plan.experiment.independence.hosts == Sameness::Identical && self.classes.is_empty()
+    }
+
+    /// When it is its turn, if it has visits to give out.
+    pub(super) fn turn(&self) -> Option<Turn> {
+        let offers = self.phase == Phase::Running && self.queue.visits() > 0;
+        offers.then(|| (Reverse(self.plan.experiment.priority), self.tally.leased + self.tally.running))
+    }
+
+    /// What follows for the experiment from its state alone.
+    pub(super) fn next_step(&self, experiment: ExperimentId) -> Option<Change> {
+        let tally = self.tally;
+        if tally.open() == 0 {
+            let fixed = self.plan.experiment.rule == Rule::Fixed;
+            return match self.phase {
+                Phase::Cancelled => Some(Change::Finished { experiment, tally, cancelled: true }),
+                Phase::Decided => Some(Change::Finished { experiment, tally, cancelled: false }),
+                Phase::Running | Phase::Paused { .. } if fixed => {
+                    Some(Change::Finished { experiment, tally, cancelled: false })
+                }
+                Phase::Running => Some(Change::AwaitingDecision { experiment }),
+                Phase::Paused { .. } | Phase::Deciding => None,
+            };
+        }
+        let by = || COORDINATOR.to_owned();
+        if let Some(reason) = self.spent().filter(|_| tally.waiting > 0) {
+            return Some(Change::Cancelled { experiment, by: by(), reason });
+        }
+        let stuck = self.abandoned_in_a_row >= ABANDONED_IN_A_ROW && self.phase == Phase::Running;
+        let reason = || format!("{ABANDONED_IN_A_ROW} runs in a row could not be executed on any host");
+        stuck.then(|| Change::Paused { experiment, by: by(), reason: reason() })
+    }
+
+    /// Which of its limits it has reached.
+    fn spent(&self) -> Option<String> {
+        let limits = self.plan.experiment.limits;
+        let attempts = limits.all_attempts.filter(|most| self.attempts >= *most);
+        let attempts = attempts.map(|most| format!("its {most} attempts are spent"));
+        let time = limits.host_time.filter(|most| self.host_time >= *most);
+        attempts.or_else(|| time.map(|most| format!("its {most} of time on hosts are spent")))
+    }
+
+    /// Changes the state of a run and keeps the tally in step.
+    pub(super) fn set(&mut self, run: RunIndex, state: RunState) {
+        let before = std::mem::replace(&mut self.states[run.0 as usize], state);
+        *self.counter(before) -= 1;
+        *self.counter(state) += 1;
+    }
+
+    fn counter(&mut self, state: RunState) -> &mut u32 {
+        match state {
+            RunState::Waiting { .. } => &mut self.tally.waiting,
+            RunState::Leased { .. } => &mut self.tally.leased,
+            RunState::Running { .. } => &mut self.tally.running,
+            RunState::Settled(settlement) => self.tally.of(settlement),
+        }
+    }
+
+    /// Settles all that wait as cancelled.
+    pub(super) fn cancel_waiting(&mut self) {
+        for state in &mut self.states {
+            if matches!(state, RunState::Waiting { .. }) {
+                *state = RunState::Settled(Settlement::Cancelled);
+            }
+        }
+        self.tally.cancelled += self.tally.waiting;
+        self.tally.waiting = 0;
+        self.queue.clear();
+    }
+}

@@ -1,0 +1,158 @@
+//! What is asked of the machine, and what it has the shell do.
+
+use std::sync::Arc;
+
+use crate::host::HostFacts;
+use crate::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch};
+use crate::lease::Lease;
+use crate::message::Report;
+use crate::plan::{Extension, Plan};
+
+/// What is asked of the machine.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// The process started.
+    Start,
+    /// Take an experiment.
+    Submit {
+        /// Its new id.
+        experiment: ExperimentId,
+        /// Every run of it.
+        plan: Arc<Plan>,
+        /// Who asks.
+        by: String,
+        /// Take it even when the pool is too small for it now.
+        wait_for_hosts: bool,
+    },
+    /// Give out no runs of it for now.
+    Pause(Request),
+    /// Go on with it.
+    Resume(Request),
+    /// Give out no further runs of it.
+    Cancel(Request),
+    /// Append runs to it.
+    Extend {
+        /// Which, and who asks.
+        request: Request,
+        /// How many further runs of each cell.
+        more: u32,
+    },
+    /// Say for the rule of an experiment that awaits it whether its runs are enough.
+    Decide {
+        /// Which, and who says so.
+        request: Request,
+        /// What.
+        decision: Decision,
+        /// Why.
+        words: String,
+    },
+    /// Take hosts of the class of this one for the experiment too.
+    Approve {
+        /// Which experiment, and who asks.
+        request: Request,
+        /// Which host.
+        host: HostId,
+    },
+    /// Give a host no more runs.
+    Drain(HostRequest),
+    /// Give a host no more runs, because something is wrong with it.
+    Quarantine {
+        /// Which, and who asks.
+        request: HostRequest,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Give a host runs again.
+    ResumeHost(HostRequest),
+    /// An agent connected.
+    Join {
+        /// What it says of its host.
+        facts: HostFacts,
+        /// Which agent.
+        agent: AgentId,
+        /// Which start of it.
+        epoch: AgentEpoch,
+    },
+    /// An agent's connection ended.
+    Leave(Speaker),
+    /// An agent wants work.
+    Ask(Speaker),
+    /// An agent begins a run.
+    Started {
+        /// Who.
+        speaker: Speaker,
+        /// Under which lease.
+        lease: LeaseEpoch,
+    },
+    /// An agent reports an attempt.
+    Report {
+        /// Who.
+        speaker: Speaker,
+        /// What.
+        report: Box<Report>,
+    },
+    /// Time passed.
+    Tick,
+}
+
+/// What a rule says of the runs that were given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// They are enough.
+    Enough,
+    /// These are to be appended.
+    Extend(Extension),
+}
+
+/// Something asked for an experiment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Which.
+    pub experiment: ExperimentId,
+    /// Who asks.
+    pub by: String,
+}
+
+/// Something asked for a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostRequest {
+    /// Which.
+    pub host: HostId,
+    /// Who asks.
+    pub by: String,
+}
+
+/// The agent that says something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Speaker {
+    /// For which host.
+    pub host: HostId,
+    /// Which start of it.
+    pub epoch: AgentEpoch,
+}
+
+/// What the shell has to do once the events are durable.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Send the host its work.
+    Grant {
+        /// The lease.
+        lease: Lease,
+        /// The plan it belongs to.
+        plan: Arc<Plan>,
+    },
+    /// Tell the host that the report is kept.
+    Acknowledge {
+        /// To whom.
+        host: HostId,
+        /// Whose report.
+        lease: LeaseEpoch,
+    },
+    /// Tell the host to boot anew.
+    Reboot {
+        /// Whom.
+        host: HostId,
+        /// Why.
+        reason: String,
+    },
+}

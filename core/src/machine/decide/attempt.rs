@@ -1,0 +1,135 @@
+//! What agents ask, begin and report, and what time ends.
+
+use super::pool::quarantined;
+use super::{Answer, dated};
+use crate::event::Change;
+use crate::host::{Asking, Host, Presence, Standing};
+use crate::id::{Attempt, LeaseEpoch};
+use crate::lease::Lease;
+use crate::machine::follow_up::reboot;
+use crate::machine::{Effect, LOST_IN_A_ROW, Machine, Phase, Refusal, Speaker};
+use crate::message::Report;
+use crate::record::{Outcome, Record};
+use crate::run::{AfterLoss, LossReason};
+use crate::time::Timestamp;
+
+impl Machine {
+    /// A host that asks while it holds a lease of this same start has missed the grant, and one that is to boot anew has
+    /// missed that: they are sent again. One that holds a lease of an earlier start has lost it.
+    pub(super) fn ask(&self, now: Timestamp, speaker: Speaker) -> Answer {
+        let host = self.joined(&speaker)?;
+        match &host.lease {
+            Some(lease) if lease.agent_epoch == speaker.epoch => {
+                let plan = self.experiments[&lease.experiment].plan.clone();
+                Ok((Vec::new(), vec![Effect::Grant { lease: lease.clone(), plan }]))
+            }
+            Some(lease) => {
+                let mut changes = self.lose(host, lease, LossReason::AgentRestarted);
+                changes.push(Change::HostAsked { host: speaker.host });
+                Ok((dated(now, changes), Vec::new()))
+            }
+            None => match (host.reboot, host.presence) {
+                (Some(asked), _) => Ok((Vec::new(), vec![reboot(host, asked.experiment)])),
+                (None, Presence::Here { asking: Asking::No }) => {
+                    Ok((dated(now, vec![Change::HostAsked { host: speaker.host }]), Vec::new()))
+                }
+                (
+                    None,
+                    Presence::Here { asking: Asking::Yes | Asking::InVain { .. } } | Presence::Away { .. },
+                ) => Ok((Vec::new(), Vec::new())),
+            },
+        }
+    }
+
+    pub(super) fn started(&self, speaker: Speaker, lease: LeaseEpoch) -> Result<Vec<Change>, Refusal> {
+        let host = self.joined(&speaker)?;
+        let held = host.lease.as_ref().filter(|held| held.epoch == lease && held.started.is_none());
+        Ok(held.map(|_| Change::RunStarted { host: speaker.host, lease }).into_iter().collect())
+    }
+
+    /// Every lease ever issued is live, superseded, or reported already; only a lease that was not given to this start
+    /// of this agent is refused.
+    pub(super) fn report(&self, now: Timestamp, speaker: &Speaker, report: Report) -> Answer {
+        let Report { lease, executed_by, record } = report;
+        let host = self.joined(speaker)?;
+        let refusal = || Refusal::NotYourLease { host: speaker.host.clone(), lease };
+        let acknowledge = Effect::Acknowledge { host: speaker.host.clone(), lease };
+        if let Some(held) = host.lease.as_ref().filter(|held| held.epoch == lease) {
+            if held.agent_epoch != executed_by {
+                return Err(refusal());
+            }
+            return Ok((dated(now, self.conclude(host, held, record)), vec![acknowledge]));
+        }
+        if let Some(superseded) = self.superseded.get(&lease) {
+            if superseded.host != speaker.host || superseded.agent_epoch != executed_by {
+                return Err(refusal());
+            }
+            let late = Change::LateReport { superseded: superseded.clone(), record };
+            return Ok((dated(now, vec![late]), vec![acknowledge]));
+        }
+        let held_elsewhere =
+            || self.hosts.iter().any(|host| host.lease.as_ref().is_some_and(|l| l.epoch == lease));
+        if lease.0 >= self.next_lease || held_elsewhere() {
+            return Err(refusal());
+        }
+        Ok((Vec::new(), vec![acknowledge]))
+    }
+
+    fn conclude(&self, host: &Host, lease: &Lease, record: Record) -> Vec<Change> {
+        match record.outcome {
+            Outcome::NotExecuted { reason } => self.lose(host, lease, LossReason::NotExecuted { reason }),
+            Outcome::Measured | Outcome::Failed(_) => {
+                vec![Change::RunReported { host: lease.host.clone(), lease: lease.epoch, record }]
+            }
+        }
+    }
+
+    pub(super) fn expire(&self, now: Timestamp) -> Vec<Change> {
+        let due = self.deadlines.iter().take_while(|(deadline, _)| *deadline <= now);
+        due.flat_map(|(_, number)| self.overdue(now, self.host_at(*number))).collect()
+    }
+
+    /// What the time that has come ends for a host.
+    fn overdue(&self, now: Timestamp, host: &Host) -> Vec<Change> {
+        let id = &host.facts.host;
+        let is_due = |deadline: Option<Timestamp>| deadline.is_some_and(|deadline| deadline <= now);
+        if let Some(lease) = host.lease.as_ref().filter(|_| is_due(host.lease_deadline())) {
+            let reason = if lease.deadline <= now { LossReason::Expired } else { LossReason::HostLost };
+            return self.lose(host, lease, reason);
+        }
+        if is_due(host.reboot.map(|reboot| reboot.give_up)) {
+            return vec![quarantined(id, "it did not come back from its reboot")];
+        }
+        if is_due(host.visit_deadline()) {
+            let broken = |experiment| Change::VisitBroken { host: id.clone(), experiment };
+            return host.visits.keys().copied().map(broken).collect();
+        }
+        let rested = is_due(host.rested_at()).then(|| Change::HostAsked { host: id.clone() });
+        rested.into_iter().collect()
+    }
+
+    /// The loss of an attempt, and what becomes of its run: another attempt, unless it has had all. A host on which one
+    /// after another is lost is taken out of the pool.
+    fn lose(&self, host: &Host, lease: &Lease, reason: LossReason) -> Vec<Change> {
+        let active = &self.experiments[&lease.experiment];
+        let after = if active.phase == Phase::Cancelled {
+            AfterLoss::Cancelled
+        } else if lease.attempt.0 >= active.plan.experiment.limits.attempts {
+            AfterLoss::Abandoned
+        } else {
+            AfterLoss::Again(Attempt(lease.attempt.0 + 1))
+        };
+        let is_lost_to_all = host.lost_in_a_row + 1 >= LOST_IN_A_ROW && host.standing == Standing::Serving;
+        let why =
+            format!("{LOST_IN_A_ROW} attempts in a row were lost on it, the last because {}", reason.words());
+        let out = is_lost_to_all.then(|| quarantined(&lease.host, why));
+        let lost = Change::AttemptLost { host: lease.host.clone(), lease: lease.epoch, reason, after };
+        std::iter::once(lost).chain(out).collect()
+    }
+
+    fn joined(&self, speaker: &Speaker) -> Result<&Host, Refusal> {
+        self.host(&speaker.host)
+            .filter(|host| host.is_here() && host.epoch == speaker.epoch)
+            .ok_or_else(|| Refusal::NotJoined(speaker.host.clone()))
+    }
+}

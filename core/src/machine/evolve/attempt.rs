@@ -1,0 +1,155 @@
+//! How an attempt goes from its lease to its end.
+
+use crate::event::Superseded;
+use crate::host::{Asking, Host, Use, Visit};
+use crate::id::{HostId, LeaseEpoch, RunIndex};
+use crate::lease::Lease;
+use crate::machine::Machine;
+use crate::machine::queue::lane_of;
+use crate::record::{Outcome, Record};
+use crate::run::{AfterLoss, HostNumber, LossReason, RunState, Settlement};
+use crate::time::Timestamp;
+
+impl Machine {
+    pub(super) fn lease_granted(&mut self, lease: &Lease) {
+        let is_new = lease.epoch.0 >= self.next_lease;
+        self.next_lease = self.next_lease.max(lease.epoch.0.saturating_add(1));
+        let Some(number) = self.numbers.get(&lease.host).copied() else { return };
+        let Some(active) = self.experiments.get(&lease.experiment) else { return };
+        let waits = matches!(active.states.get(lease.run.0 as usize), Some(RunState::Waiting { .. }));
+        let host = self.host_at(number);
+        if !is_new || !waits || host.lease.is_some() {
+            return;
+        }
+        let (place, lane) = (active.plan.place(lease.run), lane_of(&active.plan, lease.run));
+        let begun = host.visits.get(&lease.experiment).copied();
+        let goes_on = begun.is_some_and(|visit| visit.next == lease.run);
+        // A host that has begun a visit begins no other of that experiment.
+        if begun.is_some() && !goes_on {
+            return;
+        }
+        let taken = self.share(lease.experiment, |active| {
+            let taken = goes_on || active.queue.remove(lane, lease.run);
+            if taken {
+                active.attempts += 1;
+                active.set(lease.run, RunState::Leased { lease: lease.epoch, host: number });
+            }
+            taken
+        });
+        if taken != Some(true) {
+            return;
+        }
+        self.set_reserves(number, None);
+        self.set_asking(&lease.host, Asking::No);
+        let (next, end) = (RunIndex(lease.run.0 + 1), RunIndex(place.group.0 + place.size));
+        self.change(number, |host| {
+            host.serve(lease, lane, !goes_on);
+            host.visits.remove(&lease.experiment);
+            if next < end {
+                host.visits.insert(lease.experiment, Visit { next, end });
+            }
+            host.lease = Some(lease.clone());
+        });
+    }
+
+    pub(super) fn run_started(&mut self, at: Timestamp, host: &HostId, epoch: LeaseEpoch) {
+        let Some(number) = self.holder(host, epoch) else { return };
+        let Some(lease) = &mut self.hosts[number.0 as usize].lease else { return };
+        lease.started = Some(at);
+        let (experiment, run) = (lease.experiment, lease.run);
+        self.share(experiment, |active| active.set(run, RunState::Running { lease: epoch, host: number }));
+    }
+
+    pub(super) fn run_reported(&mut self, at: Timestamp, host: &HostId, epoch: LeaseEpoch, record: &Record) {
+        let Some((number, lease)) = self.release(at, host, epoch) else { return };
+        self.hosts[number.0 as usize].lost_in_a_row = 0;
+        let settlement = match record.outcome {
+            Outcome::Measured => Settlement::Measured,
+            Outcome::Failed(_) | Outcome::NotExecuted { .. } => Settlement::Failed,
+        };
+        self.share(lease.experiment, |active| {
+            active.abandoned_in_a_row = 0;
+            active.host_time = active.host_time + (at - lease.granted);
+            active.tried.remove(&lease.run.0);
+            active.set(lease.run, RunState::Settled(settlement));
+        });
+        self.settle_visits(number);
+    }
+
+    pub(super) fn attempt_lost(
+        &mut self,
+        at: Timestamp,
+        host: &HostId,
+        epoch: LeaseEpoch,
+        reason: &LossReason,
+        after: AfterLoss,
+    ) {
+        let Some((number, lease)) = self.release(at, host, epoch) else { return };
+        match reason {
+            LossReason::NotExecuted { .. } => {}
+            LossReason::Expired | LossReason::HostLost | LossReason::AgentRestarted => {
+                self.superseded.insert(epoch, Superseded::from(&lease));
+            }
+        }
+        self.hosts[number.0 as usize].lost_in_a_row += 1;
+        let rest = self.change(number, |host| host.visits.remove(&lease.experiment));
+        self.share(lease.experiment, |active| {
+            active.tally.lost_attempts += 1;
+            active.host_time = active.host_time + (at - lease.granted);
+            let tried = active.tried.entry(lease.run.0).or_default();
+            if !tried.contains(&number) {
+                tried.push(number);
+            }
+            // What is left of the visit goes to another host, from this run on or without it.
+            let (state, left) = match after {
+                AfterLoss::Again(attempt) => (RunState::Waiting { attempt }, Some(lease.run)),
+                AfterLoss::Cancelled => (RunState::Settled(Settlement::Cancelled), None),
+                AfterLoss::Abandoned => {
+                    active.abandoned_in_a_row += 1;
+                    (RunState::Settled(Settlement::Abandoned), rest.map(|visit| visit.next))
+                }
+            };
+            if matches!(state, RunState::Settled(_)) {
+                active.tried.remove(&lease.run.0);
+            }
+            active.set(lease.run, state);
+            if let Some(left) = left {
+                active.queue.put_back(lane_of(&active.plan, lease.run), left);
+            }
+        });
+        self.settle_visits(number);
+        self.look_again();
+    }
+
+    /// The host, if it holds this lease.
+    fn holder(&self, host: &HostId, epoch: LeaseEpoch) -> Option<HostNumber> {
+        let number = self.numbers.get(host).copied()?;
+        let lease = self.host_at(number).lease.as_ref()?;
+        (lease.epoch == epoch).then_some(number)
+    }
+
+    fn release(&mut self, at: Timestamp, host: &HostId, epoch: LeaseEpoch) -> Option<(HostNumber, Lease)> {
+        let number = self.holder(host, epoch)?;
+        let lease = self.change(number, |host| {
+            (host.heard, host.idle_since) = (at, Some(at));
+            host.lease.take()
+        });
+        Some((number, lease?))
+    }
+}
+
+impl Host {
+    /// Counts a lease as use of the host.
+    fn serve(&mut self, lease: &Lease, lane: u32, is_new_visit: bool) {
+        self.served += 1;
+        self.previous = Some((lease.experiment, lease.run));
+        let (boot, allocation) = (self.boot(), self.allocation());
+        let lanes = self.used.entry(lease.experiment).or_default();
+        let used = lanes.entry(lane).or_insert(Use { visits: 0, from: lease.run, boot, allocation });
+        if is_new_visit {
+            used.visits += 1;
+            used.from = lease.run;
+        }
+        (used.boot, used.allocation) = (boot, allocation);
+    }
+}

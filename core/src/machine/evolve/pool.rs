@@ -1,0 +1,278 @@
+//! How hosts come and go, what they are given, and the indices over them.
+
+use std::collections::BTreeMap;
+
+use crate::experiment::Policy;
+use crate::fingerprint::{ClassId, Fingerprint};
+use crate::host::{Asking, Host, HostFacts, MAX_BOOTS, Presence, Reboot, Standing};
+use crate::id::{AgentEpoch, AgentId, ExperimentId, HostId};
+use crate::machine::matching::needs_reboots;
+use crate::machine::queue::lane_of;
+use crate::machine::{Active, Class, MAX_CLASSES, Machine};
+use crate::run::HostNumber;
+use crate::time::Timestamp;
+
+impl Machine {
+    /// A fingerprint is kept once for all hosts that have it: a large pool's would fill the memory.
+    pub(super) fn host_joined(
+        &mut self,
+        at: Timestamp,
+        facts: &HostFacts,
+        agent: AgentId,
+        epoch: AgentEpoch,
+    ) {
+        let class = self.classify(&facts.fingerprint);
+        let facts = HostFacts { fingerprint: Fingerprint::default(), ..facts.clone() };
+        let here = Presence::Here { asking: Asking::No };
+        let number = if let Some(number) = self.numbers.get(&facts.host).copied() {
+            number
+        } else {
+            let number = HostNumber(self.hosts.len() as u32);
+            self.numbers.insert(facts.host.clone(), number);
+            self.hosts.push(Host::new(facts.clone(), class, agent, epoch, at));
+            number
+        };
+        self.index_boot(number, &facts);
+        let is_new_boot = self.host_at(number).boots.last() != Some(&facts.boot);
+        self.change(number, |host| {
+            if is_new_boot {
+                host.reboot = None;
+            }
+            host.told(facts);
+            (host.class, host.agent, host.epoch, host.heard) = (class, agent, epoch, at);
+        });
+        self.set_presence(number, here);
+        self.settle_visits(number);
+    }
+
+    fn classify(&mut self, fingerprint: &Fingerprint) -> ClassId {
+        let class = fingerprint.class();
+        let is_kept = self.classes.len() < MAX_CLASSES;
+        self.classes
+            .entry(class)
+            .or_insert_with(|| Class { fingerprint: is_kept.then(|| fingerprint.clone()), available: 0 });
+        class
+    }
+
+    /// Ids that owners gave say nothing of which machine it is.
+    fn index_boot(&mut self, number: HostNumber, facts: &HostFacts) {
+        let before = &self.host_at(number).facts.boot;
+        if *before != facts.boot && self.boots.get(before) == Some(&number) {
+            self.boots.remove(&before.clone());
+        }
+        if !facts.named_by_owner {
+            self.boots.insert(facts.boot.clone(), number);
+        } else if self.boots.get(&facts.boot) == Some(&number) {
+            self.boots.remove(&facts.boot);
+        }
+    }
+
+    pub(super) fn host_left(&mut self, at: Timestamp, host: &HostId, give_up: Timestamp) {
+        let Some(number) = self.numbers.get(host).copied() else { return };
+        self.set_presence(number, Presence::Away { since: at, give_up: Some(give_up) });
+        if self.host_at(number).reboot.is_none() {
+            self.set_reserves(number, None);
+        }
+    }
+
+    pub(super) fn host_drifted(&mut self, host: &HostId, facts: &[String]) {
+        if let Some(number) = self.numbers.get(host) {
+            self.hosts[number.0 as usize].drifted = facts.to_vec();
+        }
+    }
+
+    pub(super) fn set_standing(&mut self, host: &HostId, standing: Standing) {
+        let Some(number) = self.numbers.get(host).copied() else { return };
+        let is_serving = standing == Standing::Serving;
+        let is_out = matches!(standing, Standing::Quarantined { .. });
+        self.change(number, |host| {
+            host.standing = standing;
+            host.reboot = host.reboot.filter(|_| !is_out);
+            host.lost_in_a_row = if is_serving { 0 } else { host.lost_in_a_row };
+        });
+        if is_serving {
+            self.look_again();
+        } else {
+            self.set_reserves(number, None);
+        }
+        self.settle_visits(number);
+    }
+
+    pub(super) fn reboot_asked(&mut self, host: &HostId, experiment: ExperimentId, give_up: Timestamp) {
+        let Some(number) = self.numbers.get(host).copied() else { return };
+        self.set_asking(host, Asking::No);
+        self.change(number, |host| host.reboot = Some(Reboot { give_up, experiment }));
+        if !self.host_at(number).visits.contains_key(&experiment) {
+            self.set_reserves(number, Some(experiment));
+        }
+    }
+
+    pub(super) fn host_passed(&mut self, host: &HostId, until: Option<Timestamp>) {
+        self.set_asking(host, Asking::InVain { until });
+        if let Some(number) = self.numbers.get(host).copied() {
+            self.set_reserves(number, None);
+        }
+    }
+
+    /// Changes for which experiment a host boots. A reservation that is given up may be another's.
+    pub(super) fn set_reserves(&mut self, number: HostNumber, reserves: Option<ExperimentId>) {
+        let host = &mut self.hosts[number.0 as usize];
+        let before = std::mem::replace(&mut host.reserves, reserves);
+        if before == reserves {
+            return;
+        }
+        if let Some(active) = reserves.and_then(|id| self.experiments.get_mut(&id)) {
+            active.reserved += 1;
+        }
+        if let Some(active) = before.and_then(|id| self.experiments.get_mut(&id)) {
+            active.reserved -= 1;
+            self.look_again();
+        }
+    }
+
+    pub(super) fn visit_broken(&mut self, host: &HostId, experiment: ExperimentId) {
+        let Some(number) = self.numbers.get(host).copied() else { return };
+        if self.host_at(number).lease.as_ref().is_none_or(|lease| lease.experiment != experiment) {
+            self.break_visit(number, experiment);
+        }
+    }
+
+    /// Gives up the visits that a host may not go on with, but for the one whose run it executes.
+    pub(super) fn settle_visits(&mut self, number: HostNumber) {
+        let host = self.host_at(number);
+        let may_go_on = |active: &Active| {
+            host.standing == Standing::Serving
+                && active.admits(host.class)
+                && (host.facts.can_reboot || !needs_reboots(active))
+        };
+        let under_way = host.lease.as_ref().map(|lease| lease.experiment);
+        let broken = host.visits.keys().copied().filter(|id| {
+            under_way != Some(*id) && self.experiments.get(id).is_none_or(|active| !may_go_on(active))
+        });
+        for experiment in broken.collect::<Vec<_>>() {
+            self.break_visit(number, experiment);
+        }
+    }
+
+    fn break_visit(&mut self, number: HostNumber, experiment: ExperimentId) {
+        let Some(visit) = self.change(number, |host| host.visits.remove(&experiment)) else { return };
+        self.share(experiment, |active| {
+            active.queue.put_back(lane_of(&active.plan, visit.next), visit.next);
+        });
+        self.look_again();
+    }
+
+    /// Nothing of an experiment is kept for any host any more.
+    pub(super) fn forget_visits(&mut self, experiment: ExperimentId) {
+        for number in (0..self.hosts.len() as u32).map(HostNumber) {
+            if self.host_at(number).visits.contains_key(&experiment) {
+                self.change(number, |host| host.visits.remove(&experiment));
+            }
+        }
+    }
+
+    /// Changes a host's presence and keeps the sets of asking hosts in step.
+    pub(super) fn set_presence(&mut self, number: HostNumber, presence: Presence) {
+        self.asking.remove(&number);
+        self.in_vain.remove(&number);
+        self.change(number, |host| host.presence = presence);
+        match presence {
+            Presence::Here { asking: Asking::Yes } => self.asking.insert(number),
+            Presence::Here { asking: Asking::InVain { .. } } => self.in_vain.insert(number),
+            Presence::Here { asking: Asking::No } | Presence::Away { .. } => false,
+        };
+    }
+
+    pub(super) fn set_asking(&mut self, host: &HostId, asking: Asking) {
+        if let Some(number) = self.numbers.get(host).copied()
+            && self.host_at(number).is_here()
+        {
+            self.set_presence(number, Presence::Here { asking });
+        }
+    }
+
+    /// Changes a host and keeps deadlines and counts in step.
+    pub(super) fn change<T>(&mut self, number: HostNumber, change: impl FnOnce(&mut Host) -> T) -> T {
+        let host = &mut self.hosts[number.0 as usize];
+        let before = (host.deadline(), host.is_here(), host.available_class());
+        let result = change(host);
+        let after = (host.deadline(), host.is_here(), host.available_class());
+        if before.0 != after.0 {
+            before.0.map(|deadline| self.deadlines.remove(&(deadline, number)));
+            after.0.map(|deadline| self.deadlines.insert((deadline, number)));
+        }
+        self.here = self.here + u32::from(after.1) - u32::from(before.1);
+        if before.2 != after.2 {
+            self.count(before.2, after.2);
+        }
+        result
+    }
+
+    /// With one host fewer, a run may have been tried on all that are left, and then go to one of them again.
+    fn count(&mut self, before: Option<ClassId>, after: Option<ClassId>) {
+        self.available = self.available + u32::from(after.is_some()) - u32::from(before.is_some());
+        if let Some(class) = after.and_then(|class| self.classes.get_mut(&class)) {
+            class.available += 1;
+        }
+        let Some(class) = before.and_then(|class| self.classes.get_mut(&class)) else { return };
+        class.available -= 1;
+        let retries = |active: &Active| {
+            active.plan.experiment.independence.policy != Policy::Distinct && active.queue.has_retries()
+        };
+        if self.experiments.values().any(retries) {
+            self.look_again();
+        }
+    }
+
+    /// New work may suit hosts that nothing suited before.
+    pub(super) fn look_again(&mut self) {
+        for number in std::mem::take(&mut self.in_vain) {
+            self.set_presence(number, Presence::Here { asking: Asking::Yes });
+        }
+    }
+}
+
+impl Host {
+    fn new(facts: HostFacts, class: ClassId, agent: AgentId, epoch: AgentEpoch, at: Timestamp) -> Self {
+        Self {
+            facts,
+            class,
+            drifted: Vec::new(),
+            agent,
+            epoch,
+            presence: Presence::Away { since: at, give_up: None },
+            heard: at,
+            standing: Standing::Serving,
+            reboot: None,
+            reserves: None,
+            lease: None,
+            served: 0,
+            previous: None,
+            idle_since: None,
+            lost_in_a_row: 0,
+            boots: Vec::new(),
+            allocations: Vec::new(),
+            used: BTreeMap::new(),
+            visits: BTreeMap::new(),
+        }
+    }
+
+    /// Takes over what it says of itself now.
+    fn told(&mut self, facts: HostFacts) {
+        if self.boots.last() != Some(&facts.boot) && self.boots.len() < MAX_BOOTS {
+            self.boots.push(facts.boot.clone());
+        }
+        if let Some(allocation) = &facts.allocation
+            && !self.allocations.contains(allocation)
+            && self.allocations.len() < MAX_BOOTS
+        {
+            self.allocations.push(allocation.clone());
+        }
+        self.facts = facts;
+    }
+
+    /// Its class, while it may be given runs.
+    fn available_class(&self) -> Option<ClassId> {
+        self.is_available().then_some(self.class)
+    }
+}

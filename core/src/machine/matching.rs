@@ -1,0 +1,138 @@
+//! What is next for an asking host: the next run of a visit that it has begun, or a visit of the experiment whose turn it
+//! is and that the host is fresh for; failing that, a reboot that would make it so, or the moment when it has rested.
+
+use super::queue::lane_of;
+use super::{Active, Machine, Phase};
+use crate::experiment::{Order, Policy};
+use crate::host::{Host, Standing, Use};
+use crate::id::{ExperimentId, RunIndex};
+use crate::run::HostNumber;
+use crate::time::Timestamp;
+
+/// What is next for an asking host.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Match<'a> {
+    /// This run.
+    Run(ExperimentId, &'a Active, RunIndex),
+    /// To boot anew for this experiment.
+    Reboot(ExperimentId),
+    /// Nothing before it has rested.
+    Later(Timestamp),
+    /// Nothing.
+    Nothing,
+}
+
+impl Machine {
+    pub(super) fn match_for(&self, now: Timestamp, number: HostNumber) -> Match<'_> {
+        let host = self.host_at(number);
+        if host.standing != Standing::Serving || host.reboot.is_some() {
+            return Match::Nothing;
+        }
+        if let Some(next) = self.next_of_a_visit(now, host) {
+            return next;
+        }
+        let (mut reboot, mut later) = (None, None::<Timestamp>);
+        for (_, id) in &self.turns {
+            let active = &self.experiments[id];
+            if !active.admits(host.class) || !host.facts.can_reboot && needs_reboots(active) {
+                continue;
+            }
+            if let Some(until) = rests_until(host, active).filter(|until| *until > now) {
+                later = Some(later.map_or(until, |later| later.min(until)));
+                continue;
+            }
+            let may_retry = |run| self.may_retry(active, number, run);
+            let is_fresh = |lane| is_fresh(host, active, host.used(*id, lane));
+            if let Some(run) = active.queue.first(is_fresh, may_retry) {
+                return Match::Run(*id, active, run);
+            }
+            let would_reboot = reboot.is_none()
+                && active.plan.experiment.independence.policy == Policy::Rebooted
+                && host.facts.can_reboot
+                && active.reserved < active.queue.visits();
+            if would_reboot && active.queue.first(|_| true, may_retry).is_some() {
+                reboot = Some(*id);
+            }
+        }
+        match (reboot, later) {
+            (Some(id), _) => Match::Reboot(id),
+            (None, Some(later)) => Match::Later(later),
+            (None, None) => Match::Nothing,
+        }
+    }
+
+    /// What is next of a visit that the host has begun: that goes before all else.
+    fn next_of_a_visit(&self, now: Timestamp, host: &Host) -> Option<Match<'_>> {
+        host.visits.iter().find_map(|(id, visit)| {
+            let active = self.experiments.get(id).filter(|active| active.phase == Phase::Running)?;
+            let used = host.used(*id, lane_of(&active.plan, visit.next))?;
+            if boots_before(active, visit.next) && used.boot == host.boot() {
+                return Some(if host.facts.can_reboot { Match::Reboot(*id) } else { Match::Nothing });
+            }
+            let resting = rests_until(host, active).filter(|until| *until > now);
+            Some(resting.map_or(Match::Run(*id, active, visit.next), Match::Later))
+        })
+    }
+
+    /// A run that lost an attempt goes to another host. Only where a host may come again, and every one that could take the
+    /// run has been tried, may it go to one of them again.
+    pub(super) fn may_retry(&self, active: &Active, number: HostNumber, run: u32) -> bool {
+        let tried = active.tried.get(&run).map_or(&[][..], Vec::as_slice);
+        if !tried.contains(&number) {
+            return true;
+        }
+        let could = |host: &Host| host.is_available() && active.admits(host.class);
+        active.plan.experiment.independence.policy != Policy::Distinct
+            && tried.iter().filter(|host| could(self.host_at(**host))).count() as u32
+                == self.available_to(active)
+    }
+
+    /// How many hosts could be given runs of an experiment, fresh or not.
+    pub(super) fn available_to(&self, active: &Active) -> u32 {
+        if active.classes.is_empty() {
+            return self.available;
+        }
+        let of_a_class = |class| self.classes.get(class).map_or(0, |class| class.available);
+        active.classes.iter().map(of_a_class).sum()
+    }
+}
+
+/// Whether a host may begin a visit where this is what it served before in the scope.
+pub(super) fn is_fresh(host: &Host, active: &Active, used: Option<Use>) -> bool {
+    let Some(used) = used else { return true };
+    match active.plan.experiment.independence.policy {
+        Policy::Distinct => false,
+        Policy::Rebooted => used.boot != host.boot(),
+        Policy::Reallocated => {
+            let (before, now) = (used.allocation, host.allocation());
+            before.is_some() && now.is_some() && before != now
+        }
+        Policy::Rested | Policy::Any => true,
+    }
+}
+
+/// When a host has rested for an experiment that wants it to.
+pub(super) fn rests_until(host: &Host, active: &Active) -> Option<Timestamp> {
+    let independence = active.plan.experiment.independence;
+    let rests = independence.policy == Policy::Rested;
+    host.idle_since.filter(|_| rests).map(|since| since + independence.rest.idle)
+}
+
+/// Whether a visit of the experiment needs a host that boots anew in the course of it.
+pub(super) fn needs_reboots(active: &Active) -> bool {
+    let experiment = &active.plan.experiment;
+    let shares = experiment.order == Order::Blocked && experiment.independence.policy == Policy::Rebooted;
+    shares || experiment.levels.boots() > 1
+}
+
+/// Whether the host has to boot anew between a run of a visit and the run before.
+pub(super) fn boots_before(active: &Active, run: RunIndex) -> bool {
+    let plan = &active.plan;
+    let place = plan.place(run);
+    if place.group == run {
+        return false;
+    }
+    let shares =
+        plan.experiment.order == Order::Blocked && plan.experiment.independence.policy == Policy::Rebooted;
+    shares || place.boot > plan.place(RunIndex(run.0 - 1)).boot
+}

@@ -1,0 +1,169 @@
+//! Why the machine refuses a command.
+
+use thiserror::Error;
+
+use super::{MAX_ACTIVE, MAX_HOSTS};
+use crate::host::MAX_BOOTS;
+use crate::id::{AgentEpoch, AgentId, BootId, ExperimentId, HostId, LeaseEpoch};
+use crate::plan::PlanError;
+
+/// Why a command was refused. Nothing has changed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// No active experiment has this id.
+    #[error("no active experiment has the id {0}")]
+    NotActive(ExperimentId),
+    /// There is one with this id already.
+    #[error("there is an experiment {0} already")]
+    Exists(ExperimentId),
+    /// Too many are active.
+    #[error("{MAX_ACTIVE} experiments are active already")]
+    TooManyActive,
+    /// It was cancelled.
+    #[error("experiment {0} was cancelled")]
+    Cancelled(ExperimentId),
+    /// More runs than an experiment may have.
+    #[error("{runs} runs are more than the {max} an experiment may have")]
+    TooManyRuns {
+        /// How many there would be.
+        runs: u64,
+        /// How many there may be.
+        max: u64,
+    },
+    /// More runs of a cell than the experiment's rule allows.
+    #[error("{runs} runs of a cell are more than the {max} that the experiment's rule allows")]
+    BeyondRule {
+        /// How many there would be.
+        runs: u32,
+        /// How many there may be.
+        max: u32,
+    },
+    /// Runs that do not fit the plan.
+    #[error("these runs cannot be appended: {0}")]
+    Unfit(PlanError),
+    /// A decision to go on without further runs.
+    #[error("to go on means further runs, and there are none")]
+    NothingAppended,
+    /// Nothing is to be decided of it.
+    #[error("experiment {0} awaits no decision of its rule")]
+    NotDeciding(ExperimentId),
+    /// It takes hosts of any class.
+    #[error("experiment {0} takes hosts of any class")]
+    AnyClass(ExperimentId),
+    /// The pool cannot satisfy the plan's policy.
+    #[error("the plan needs {needed} fresh hosts, the pool has {here}")]
+    PoolTooSmall {
+        /// How many fresh hosts the plan needs.
+        needed: u32,
+        /// How many could take part now.
+        here: u32,
+    },
+    /// No host of this id ever joined.
+    #[error("no host {0} ever joined")]
+    UnknownHost(HostId),
+    /// Another agent serves the host.
+    #[error("host {host} is served by another agent ({agent}) already")]
+    HostClaimed {
+        /// The host.
+        host: HostId,
+        /// Who serves it.
+        agent: AgentId,
+    },
+    /// Another machine has the same id.
+    #[error("another machine joined as host {host}: its {what} is {other}")]
+    AnotherMachine {
+        /// The host.
+        host: HostId,
+        /// What tells them apart.
+        what: &'static str,
+        /// What it is on the machine that is known.
+        other: String,
+    },
+    /// The machine has joined under another id.
+    #[error("this machine has joined as host {other}, in the same boot")]
+    SameMachine {
+        /// Under which.
+        other: HostId,
+    },
+    /// A boot that was left behind.
+    #[error("host {host} was in boot {boot} before its latest: a boot does not come back")]
+    OldBoot {
+        /// The host.
+        host: HostId,
+        /// Which boot.
+        boot: BootId,
+    },
+    /// Too many boots or allocations.
+    #[error("host {0} has had {MAX_BOOTS} boots or allocations")]
+    TooManyBoots(HostId),
+    /// A later start of the agent is known.
+    #[error("host {host} was served by agent start {known} already, {claimed} is older")]
+    StaleAgent {
+        /// The host.
+        host: HostId,
+        /// The latest known start.
+        known: AgentEpoch,
+        /// The one that was claimed.
+        claimed: AgentEpoch,
+    },
+    /// Too many hosts.
+    #[error("{MAX_HOSTS} hosts are known already")]
+    TooManyHosts,
+    /// The host has not joined, or its agent started anew since.
+    #[error("host {0} has not joined with this agent start")]
+    NotJoined(HostId),
+    /// A report for a lease that was never given to this agent.
+    #[error("lease {lease} was never given to this start of the agent of host {host}")]
+    NotYourLease {
+        /// Who reported.
+        host: HostId,
+        /// For which lease.
+        lease: LeaseEpoch,
+    },
+}
+
+impl Refusal {
+    /// The latest known start of the agent, where the claimed one is not later.
+    pub fn known_epoch(&self) -> Option<AgentEpoch> {
+        if let Self::StaleAgent { known, .. } = self { Some(*known) } else { None }
+    }
+
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::PoolTooSmall { .. } => Some(
+                "start more agents, or submit with --wait-for-hosts, or set policy = \"any\" in [independence], \
+                 which gives up independence",
+            ),
+            Self::HostClaimed { .. } => {
+                Some("stop the other agent, or give this one its own --host-id if it is another machine")
+            }
+            Self::AnotherMachine { .. } => Some(
+                "it may be a copy of that machine's image: give it a machine id of its own (systemd-machine-id-setup), \
+                 or a --host-id",
+            ),
+            Self::SameMachine { .. } => Some(
+                "one machine is one host; where it is to be several all the same, give each agent a --host-id",
+            ),
+            Self::OldBoot { .. } => Some("a machine that was put back to a snapshot has to boot anew"),
+            Self::TooManyBoots(_) => Some("give it a new --host-id"),
+            Self::NotActive(_) => {
+                Some("`speedup list` shows the experiments; a finished one cannot be changed")
+            }
+            Self::UnknownHost(_) => Some("`speedup hosts list` shows them"),
+            Self::TooManyActive => Some("wait for some to finish, or cancel some"),
+            Self::Exists(_)
+            | Self::Cancelled(_)
+            | Self::TooManyRuns { .. }
+            | Self::BeyondRule { .. }
+            | Self::Unfit(_)
+            | Self::NothingAppended
+            | Self::NotDeciding(_)
+            | Self::AnyClass(_)
+            | Self::StaleAgent { .. }
+            | Self::TooManyHosts
+            | Self::NotJoined(_)
+            | Self::NotYourLease { .. } => None,
+        }
+    }
+}

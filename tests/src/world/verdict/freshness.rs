@@ -1,0 +1,195 @@
+//! Whether every host was fresh for what it was given, from the journal alone and with the rules written anew: not with
+//! the machine's own lanes, visits or counts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use speedup_core::event::Change;
+use speedup_core::experiment::{Order, Policy, Sameness, Scope};
+use speedup_core::fingerprint::ClassId;
+use speedup_core::host::HostFacts;
+use speedup_core::id::{AllocationId, BootId, ExperimentId, HostId, RunIndex};
+use speedup_core::lease::Lease;
+use speedup_core::plan::Plan;
+use speedup_core::time::Timestamp;
+
+use crate::world::World;
+
+/// What the journal said of the pool so far.
+#[derive(Default)]
+struct Said {
+    plans: BTreeMap<ExperimentId, Plan>,
+    classes: BTreeMap<ExperimentId, BTreeSet<ClassId>>,
+    hosts: BTreeMap<HostId, HostFacts>,
+    /// Hosts that are drained or quarantined, and those that boot, with the boot they were to leave.
+    out: BTreeSet<HostId>,
+    rebooting: BTreeMap<HostId, BootId>,
+    ended: BTreeMap<HostId, Timestamp>,
+    /// The latest lease of each host in each experiment, while its visit may go on.
+    visiting: BTreeMap<(ExperimentId, HostId), RunIndex>,
+    /// Boot and allocation at the latest use of a host for a unit of the scope, and how many visits there were.
+    used: BTreeMap<(ExperimentId, HostId, u32), (u32, BootId, Option<AllocationId>)>,
+    /// Who began a group, and whether something excuses that it does not go on with it.
+    begun: BTreeMap<(ExperimentId, RunIndex), (HostId, bool)>,
+    leases: BTreeMap<HostId, Lease>,
+    tried: BTreeSet<(ExperimentId, RunIndex, HostId)>,
+    attempts: BTreeMap<ExperimentId, u64>,
+}
+
+impl World {
+    /// Asserts it.
+    pub(super) fn freshness_held(&self) {
+        let mut said = Said::default();
+        for event in &self.durable {
+            said.hear(event.at, &event.change);
+        }
+    }
+}
+
+impl Said {
+    fn hear(&mut self, at: Timestamp, change: &Change) {
+        match change {
+            Change::Submitted { experiment, plan, .. } => {
+                self.plans.insert(*experiment, Plan::clone(plan));
+            }
+            Change::Extended { experiment, appended, .. } => {
+                let plan = self.plans.remove(experiment).expect("submitted before");
+                let extended = plan.extended(appended.clone()).expect("it fits");
+                self.plans.insert(*experiment, extended);
+            }
+            Change::ClassPinned { experiment, class } | Change::ClassApproved { experiment, class, .. } => {
+                self.classes.entry(*experiment).or_default().insert(*class);
+            }
+            Change::HostJoined { facts, .. } => self.joined(facts),
+            Change::HostDrained { host, .. } | Change::HostQuarantined { host, .. } => {
+                self.out.insert(host.clone());
+                self.rebooting.remove(host);
+                self.excuse(host, None);
+            }
+            Change::HostResumed { host, .. } => {
+                self.out.remove(host);
+            }
+            Change::RebootAsked { host, .. } => {
+                self.rebooting.insert(host.clone(), self.hosts[host].boot.clone());
+            }
+            Change::VisitBroken { host, experiment } => self.excuse(host, Some(*experiment)),
+            Change::LeaseGranted(lease) => self.granted(lease),
+            Change::RunReported { host, .. } => {
+                self.ended.insert(host.clone(), at);
+                self.leases.remove(host);
+            }
+            Change::AttemptLost { host, .. } => {
+                self.ended.insert(host.clone(), at);
+                if let Some(lease) = self.leases.remove(host) {
+                    self.excuse(host, Some(lease.experiment));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn joined(&mut self, facts: &HostFacts) {
+        let host = &facts.host;
+        if self.rebooting.get(host).is_some_and(|left| *left != facts.boot) {
+            self.rebooting.remove(host);
+        }
+        // One of another class, or one that cannot boot any more, may not go on.
+        let changed = |before: &HostFacts| {
+            before.fingerprint != facts.fingerprint || before.can_reboot != facts.can_reboot
+        };
+        if self.hosts.get(host).is_some_and(changed) {
+            self.excuse(host, None);
+        }
+        self.hosts.insert(host.clone(), facts.clone());
+    }
+
+    /// The visits of a host, in one experiment or all, may end before their groups do.
+    fn excuse(&mut self, host: &HostId, experiment: Option<ExperimentId>) {
+        let ends = |id: ExperimentId| experiment.is_none_or(|only| only == id);
+        for ((id, _), (by, excused)) in &mut self.begun {
+            *excused |= ends(*id) && by == host;
+        }
+    }
+
+    fn granted(&mut self, lease: &Lease) {
+        let (id, host, run) = (lease.experiment, lease.host.clone(), lease.run);
+        let plan = &self.plans[&id];
+        let experiment = &plan.experiment;
+        let (independence, place) = (experiment.independence, plan.place(run));
+        let facts = &self.hosts[&host];
+        assert!(!self.out.contains(&host), "a host that is out of the pool is given nothing");
+        assert!(!self.rebooting.contains_key(&host), "nor one that boots");
+
+        let cell = plan.cell_number(place.group);
+        let versions = experiment.versions.len() as u32;
+        let unit = match independence.scope {
+            _ if independence.policy == Policy::Any => 0,
+            Scope::Experiment => 0,
+            Scope::Cell if experiment.order != Order::Blocked => cell,
+            Scope::Cell | Scope::Benchmark => cell / versions,
+        };
+        let before = self.visiting.get(&(id, host.clone())).copied();
+        let used = self.used.get(&(id, host.clone(), unit)).cloned();
+        let visits = used.as_ref().map_or(0, |used| used.0);
+        let evidence = &lease.evidence;
+        let begun = self.begun.get(&(id, place.group));
+        let could_go_on = run != place.group
+            && before.is_some_and(|before| before.0 + 1 == run.0)
+            && begun.is_some_and(|(by, _)| *by == host);
+        // Where its visit may have ended, the same host may go on or come again, if it is fresh.
+        let may_have_ended = begun.is_some_and(|(_, excused)| *excused);
+        let goes_on = could_go_on && (!may_have_ended || evidence.served_in_scope + 1 == visits);
+
+        assert_eq!((&evidence.boot, &evidence.allocation), (&facts.boot, &facts.allocation), "true evidence");
+        assert_eq!(evidence.class, Some(facts.fingerprint.class()), "of the class");
+        assert_eq!(evidence.boot_before.as_ref(), used.as_ref().map(|used| &used.1), "of the boot before");
+        let allocation_before = used.as_ref().and_then(|used| used.2.clone());
+        assert_eq!(evidence.allocation_before, allocation_before, "of the allocation before");
+        let idle = self.ended.get(&host).map(|ended| lease.granted - *ended);
+        assert_eq!(evidence.idle, idle, "of the time without work");
+        assert_eq!(evidence.served_in_scope, visits - u32::from(goes_on), "of the visits before");
+
+        let is_new_boot = used.as_ref().is_none_or(|used| used.1 != facts.boot);
+        if !goes_on {
+            let is_free = begun.is_none() || may_have_ended;
+            assert!(is_free, "a group is one host's: run {run} of {id} was begun by {begun:?}");
+            match independence.policy {
+                Policy::Distinct => assert_eq!(visits, 0, "a host served twice: {lease:?}"),
+                Policy::Rebooted => assert!(is_new_boot, "it has not booted since: {lease:?}"),
+                Policy::Reallocated => {
+                    let differs = allocation_before.is_some()
+                        && facts.allocation.is_some()
+                        && allocation_before != facts.allocation;
+                    assert!(visits == 0 || differs, "it was not allocated anew: {lease:?}");
+                }
+                Policy::Rested | Policy::Any => {}
+            }
+        } else {
+            let shares = experiment.order == Order::Blocked && independence.policy == Policy::Rebooted;
+            let further = plan.place(RunIndex(run.0 - 1)).boot < place.boot;
+            assert!(!(shares || further) || is_new_boot, "the visit goes on without a boot: {lease:?}");
+        }
+        if independence.policy == Policy::Rested {
+            assert!(idle.is_none_or(|idle| idle >= independence.rest.idle), "it has not rested: {lease:?}");
+        }
+        if independence.hosts == Sameness::Identical {
+            let classes = &self.classes[&id];
+            assert!(classes.contains(&facts.fingerprint.class()), "a host of another class: {lease:?}");
+        }
+        if independence.policy == Policy::Distinct {
+            assert!(self.tried.insert((id, run, host.clone())), "tried twice on a host");
+        }
+        assert!(lease.attempt.0 <= experiment.limits.attempts, "no attempt beyond the limit");
+        let attempts = self.attempts.entry(id).or_default();
+        *attempts += 1;
+        assert!(
+            experiment.limits.all_attempts.is_none_or(|most| *attempts <= most),
+            "nor beyond that of all"
+        );
+
+        let use_now = (visits + u32::from(!goes_on), facts.boot.clone(), facts.allocation.clone());
+        self.used.insert((id, host.clone(), unit), use_now);
+        self.visiting.insert((id, host.clone()), run);
+        self.begun.insert((id, place.group), (host.clone(), false));
+        self.leases.insert(host, lease.clone());
+    }
+}
