@@ -44,6 +44,7 @@ pub(crate) mod protocol;
 mod report;
 mod sampled;
 mod standing;
+mod stratified;
 mod suite;
 #[cfg(test)]
 mod tests;

@@ -58,7 +58,13 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) 
         metrics: others.map(|metric| MetricReport::new(*metric, rows())).chain(own).collect(),
         mishaps: totals,
         warnings: warnings.into_list(),
-        method: MethodReport::new(experiment, Design::of(&study.plan), level, from_plan, benchmarks.len() as u64),
+        method: MethodReport::new(
+            experiment,
+            Design::of(&study.plan),
+            level,
+            from_plan,
+            benchmarks.len() as u64,
+        ),
         benchmarks,
         head,
     }

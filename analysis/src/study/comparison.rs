@@ -11,6 +11,7 @@ use super::mixture::MixtureReport;
 use super::multiplicity::{AdjustedReport, OneSidedReport};
 use super::paired;
 use super::protocol::{self, IntervalReport, Judged, ProtocolReport};
+use super::stratified;
 use super::verdict::{Direction, Protocol, Reason, Verdict, headline};
 use super::warning::Warnings;
 use crate::{
@@ -262,6 +263,12 @@ impl Pair<'_> {
                 probability_faster: paired::probability_faster(baseline, candidate),
             });
         }
+        if let Some(Ok(Arranged { blocks, .. })) = self.arranged
+            && !blocks.is_empty()
+        {
+            let (median, probability_faster) = stratified::median(blocks, level);
+            return Ok(Protocols { mean: stratified::mean(blocks, level), median, probability_faster });
+        }
         let test = SpeedupTest::new(baseline, candidate).map_err(|error| Reason::from(&error))?;
         let mut mean = protocol::mean(&test.mean, baseline, candidate, level);
         if let Some(Ok(Arranged { levels: Some(levels), .. })) = self.arranged {
@@ -272,7 +279,14 @@ impl Pair<'_> {
     }
 
     fn warn_of_broken_pairs(&self, about: &str, warnings: &mut Warnings) {
-        if self.design().is_some_and(|design| design.incomplete > 0) {
+        let Some(design) = self.design().filter(|design| design.incomplete > 0) else { return };
+        if design.kind == DesignKind::Classes {
+            warnings.concern("classes_left_out", about, || {
+                "Classes of hosts have runs of one version only and are left out of the comparison: let both versions run \
+                 on hosts of each class."
+                    .to_owned()
+            });
+        } else {
             warnings.concern("broken_pairs", about, || {
                 "Visits lost the run of one version, so that they are no pairs and are left out of the comparison: which \
                  are missing may depend on the times; mend what loses runs."

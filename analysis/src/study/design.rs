@@ -1,5 +1,5 @@
 //! What of a comparison is independent, by the plan's design: the runs; the pairs of a blocked order; or the hosts of
-//! nested levels, or the boots where a single host was planned.
+//! nested levels, or the boots where a single host was planned; or the runs within the classes of their hosts.
 //!
 //! Stages of different shapes are one experiment of units with different counts, which the methods by levels take with a
 //! caveat: a unit is the mean of its boots' means, whatever their numbers (see [`crate::RandomEffects`]).
@@ -9,7 +9,7 @@ use super::verdict::Reason;
 use crate::block_pairs::{Block, BlockPairs};
 use crate::{Levels, Sample};
 use serde::{Deserialize, Serialize};
-use speedup_core::independence::Policy;
+use speedup_core::independence::{Policy, Sameness};
 use speedup_core::plan::{Place, Plan};
 use speedup_core::repetition::Order;
 use std::collections::BTreeMap;
@@ -19,13 +19,13 @@ use std::collections::BTreeMap;
 pub struct DesignReport {
     /// What was compared.
     pub kind: DesignKind,
-    /// The independent units: `visit`, `host` or `boot`.
+    /// The independent units: `run`, `visit`, `host` or `boot`.
     pub unit: String,
     /// The baseline's.
     pub baseline_units: u64,
     /// The candidate's; as many, where they are pairs.
     pub candidate_units: u64,
-    /// Visits that lack a measured run of one of the two versions: counted, and left out of the pairs.
+    /// Visits that lack a measured run of one of the two versions, or classes that do: counted, and left out.
     pub incomplete: u64,
 }
 
@@ -37,6 +37,8 @@ pub enum DesignKind {
     Pairs,
     /// Means of hosts or boots, whose runs are not independent.
     Levels,
+    /// Runs within the fingerprint classes of their hosts, never across.
+    Classes,
 }
 
 /// A measured run of a cell.
@@ -56,12 +58,15 @@ pub(super) struct Arranged {
     pub(super) design: DesignReport,
     /// All runs by their levels, where they are nested.
     pub(super) levels: Option<[Levels; 2]>,
+    /// The samples of each class, where the classes are blocks.
+    pub(super) blocks: Vec<(Sample, Sample)>,
 }
 
 /// The design of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Design {
     Runs,
+    Classes,
     Pairs,
     Levels {
         /// Whether boots of one host may stand for what is independent.
@@ -80,6 +85,8 @@ impl Design {
             let by_boots =
                 experiment.levels.hosts() <= 1 || experiment.independence.policy != Policy::Distinct;
             Self::Levels { by_boots }
+        } else if experiment.independence.hosts == Sameness::Classes {
+            Self::Classes
         } else {
             Self::Runs
         }
@@ -89,6 +96,7 @@ impl Design {
     pub(super) fn arrange(self, baseline: &[Run], candidate: &[Run]) -> Option<Result<Arranged, Reason>> {
         match self {
             Self::Runs => None,
+            Self::Classes => classes(baseline, candidate),
             Self::Pairs => Some(pairs(baseline, candidate)),
             Self::Levels { by_boots } => Some(levels(baseline, candidate, by_boots)),
         }
@@ -165,6 +173,42 @@ fn pairs(baseline: &[Run], candidate: &[Run]) -> Result<Arranged, Reason> {
             incomplete: pairs.incomplete() as u64,
         },
         levels: None,
+        blocks: Vec::new(),
+    })
+}
+
+/// Runs by the classes of their hosts; `None` where all are of one.
+fn classes(baseline: &[Run], candidate: &[Run]) -> Option<Result<Arranged, Reason>> {
+    let mut by_class: BTreeMap<Option<u32>, [Vec<f64>; 2]> = BTreeMap::new();
+    for (side, runs) in [baseline, candidate].into_iter().enumerate() {
+        for run in runs {
+            by_class.entry(run.seat.class).or_default()[side].push(run.value);
+        }
+    }
+    (by_class.len() > 1).then(|| {
+        let all = by_class.len();
+        let both = by_class.into_values().filter(|sides| sides.iter().all(|side| !side.is_empty()));
+        let both: Vec<[Vec<f64>; 2]> = both.collect();
+        if both.is_empty() {
+            let sentence = "No class of hosts has runs of both versions: let both run on hosts of each class";
+            return Err(Reason::new("no_common_class", sentence));
+        }
+        let of = |side: usize| sample(both.iter().flat_map(|sides| sides[side].iter().copied()));
+        let (baseline, candidate) = (of(0)?, of(1)?);
+        let block = |[x, y]: &[Vec<f64>; 2]| Ok((sample(x.iter().copied())?, sample(y.iter().copied())?));
+        Ok(Arranged {
+            design: DesignReport {
+                kind: DesignKind::Classes,
+                unit: "run".to_owned(),
+                baseline_units: baseline.len() as u64,
+                candidate_units: candidate.len() as u64,
+                incomplete: (all - both.len()) as u64,
+            },
+            levels: None,
+            blocks: both.iter().map(block).collect::<Result<_, Reason>>()?,
+            baseline,
+            candidate,
+        })
     })
 }
 
@@ -203,6 +247,7 @@ fn levels(baseline: &[Run], candidate: &[Run], by_boots: bool) -> Result<Arrange
             incomplete: 0,
         },
         levels: Some([of_baseline.map_err(no_levels)?, of_candidate.map_err(no_levels)?]),
+        blocks: Vec::new(),
         baseline,
         candidate,
     })

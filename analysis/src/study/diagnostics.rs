@@ -33,7 +33,8 @@ const CODES: [&str; 9] = [
 /// The diagnostics of one cell's wall times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DiagnosticsReport {
-    /// The lag-1 autocorrelation; its statistic is the coefficient.
+    /// The lag-1 autocorrelation of the ranks; its statistic is the coefficient. Of the times themselves a few long runs
+    /// would raise false alarms.
     pub autocorrelation: Option<DiagnosticReport>,
     /// The runs test about the median; its statistic is the number of series.
     pub runs_test: Option<DiagnosticReport>,
@@ -130,7 +131,7 @@ impl DiagnosticsReport {
         let two_sided = Alternative::TwoSided;
         let pairs = (cell.independent.len() * (cell.independent.len() - 1) / 2) as f64;
         let ordered = Some(cell.independent).filter(|independent| independent.len() >= FEWEST_RUNS);
-        let autocorrelation = ordered.and_then(|ordered| Autocorrelation::new(ordered).ok());
+        let autocorrelation = ordered.and_then(ranks).and_then(|ranks| Autocorrelation::new(&ranks).ok());
         let runs_test = ordered.and_then(|ordered| RunsTest::new(ordered).ok());
         let drift = ordered.and_then(|ordered| Drift::new(ordered).ok());
         let first_run = FirstRunEffect::new(&by_boot(sample, cell.seats)).ok();
@@ -182,6 +183,17 @@ impl From<&Granularity> for GranularityReport {
             step_ns: granularity.grid().filter(|step| *step > 1.0),
         }
     }
+}
+
+/// The midranks of the observations, in run order: the law of a statistic of them is the same whatever that of the times.
+fn ranks(sample: &Sample) -> Option<Sample> {
+    let sorted = sample.sorted();
+    let midrank = |value: &f64| {
+        let below = sorted.partition_point(|other| other < value);
+        let not_above = sorted.partition_point(|other| other <= value);
+        (below + not_above + 1) as f64 / 2.0
+    };
+    Sample::new(sample.in_run_order().iter().map(midrank).collect()).ok()
 }
 
 /// The runs of each boot of a host in run order, of boots with several.

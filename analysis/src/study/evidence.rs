@@ -4,10 +4,11 @@
 //! it did in this experiment, whatever the plan claims.
 
 use speedup_core::event::{AttemptEnd, EndedAttempt};
+use speedup_core::fingerprint::ClassId;
 use speedup_core::id::{AllocationId, Attempt, BootId, HostId, LeaseEpoch, RunIndex};
 use speedup_core::independence::Rest;
 use speedup_core::record::{Outcome, Record};
-use speedup_core::time::Timestamp;
+use speedup_core::time::{Span, Timestamp};
 use std::collections::BTreeMap;
 
 /// Small numbers for names, as they first came: never part of a report, which must not depend on that order.
@@ -22,6 +23,8 @@ pub(super) struct Seat {
     pub(super) host: u32,
     /// The host's boot, likewise.
     pub(super) boot: u32,
+    /// The host's class, likewise, where it is known.
+    pub(super) class: Option<u32>,
 }
 
 /// An attempt that ended, however.
@@ -32,6 +35,11 @@ pub(super) struct Served {
     pub(super) cell: u32,
     pub(super) seat: Seat,
     pub(super) allocation: Option<u32>,
+    /// What the lease says of the last run in the policy's scope.
+    pub(super) boot_before: Option<u32>,
+    pub(super) allocation_before: Option<u32>,
+    /// How long before the lease the host's last run of any experiment ended.
+    pub(super) idle: Option<Span>,
     /// What the lease says of attempts before, in the policy's scope.
     pub(super) served_in_scope: u32,
     pub(super) is_measured: bool,
@@ -59,6 +67,7 @@ pub(super) struct Evidence {
     pub(super) hosts: Numbers<HostId>,
     boots: Numbers<BootId>,
     allocations: Numbers<AllocationId>,
+    classes: Numbers<ClassId>,
     pub(super) served: Vec<Served>,
 }
 
@@ -98,7 +107,8 @@ impl Evidence {
         let lease = &ended.lease;
         let evidence = &lease.evidence;
         let host = self.hosts.of(&lease.host);
-        let seat = Seat { run: lease.run, host, boot: self.boots.of(&evidence.boot) };
+        let class = evidence.class.as_ref().map(|class| self.classes.of(class));
+        let seat = Seat { run: lease.run, host, boot: self.boots.of(&evidence.boot), class };
         let record = match &ended.end {
             AttemptEnd::Reported(record) => Some(record),
             AttemptEnd::Lost { .. } => None,
@@ -109,6 +119,9 @@ impl Evidence {
             cell: ended.cell,
             seat,
             allocation: evidence.allocation.as_ref().map(|allocation| self.allocations.of(allocation)),
+            boot_before: evidence.boot_before.as_ref().map(|boot| self.boots.of(boot)),
+            allocation_before: evidence.allocation_before.as_ref().map(|one| self.allocations.of(one)),
+            idle: evidence.idle,
             served_in_scope: evidence.served_in_scope,
             is_measured: record.is_some_and(|record| record.outcome == Outcome::Measured),
             readings: rest.map_or(Readings::Within, |rest| Readings::new(rest, record)),
@@ -121,8 +134,13 @@ impl Evidence {
 
     /// Seats whose numbers are places among the sorted names, which may reach a report.
     pub(super) fn by_name(&self) -> impl Fn(Seat) -> Seat + use<> {
-        let (hosts, boots) = (self.hosts.places(), self.boots.places());
-        move |seat| Seat { host: hosts[seat.host as usize], boot: boots[seat.boot as usize], ..seat }
+        let (hosts, boots, classes) = (self.hosts.places(), self.boots.places(), self.classes.places());
+        move |seat| Seat {
+            run: seat.run,
+            host: hosts[seat.host as usize],
+            boot: boots[seat.boot as usize],
+            class: seat.class.map(|class| classes[class as usize]),
+        }
     }
 
     /// The attempts of each host in the order in which it made them.

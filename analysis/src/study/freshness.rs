@@ -20,7 +20,7 @@ pub enum Violation {
     NotRebooted,
     /// Its host sat in the allocation in which it last served in the scope.
     NotReallocated,
-    /// Its host named no allocation.
+    /// Its host named no allocation, now or when it last served in the scope.
     NoAllocation,
     /// Its host had served a run of the experiment more recently than the plan allows.
     NotRested,
@@ -39,7 +39,7 @@ impl Violation {
             Self::HostUsed => "had served in the scope before",
             Self::NotRebooted => "had not booted since it last served",
             Self::NotReallocated => "was in the same allocation as before",
-            Self::NoAllocation => "named no allocation",
+            Self::NoAllocation => "named no allocation, now or before",
             Self::NotRested => "had not rested as long as asked",
             Self::BeyondBounds => "read beyond the bounds",
             Self::NoReadings => "gave no reading of what is bounded",
@@ -128,8 +128,8 @@ impl<'s> Visit<'s> {
         let violation = match asked.policy {
             Policy::Any => None,
             Policy::Distinct => (!is_first).then_some(Violation::HostUsed),
-            Policy::Rebooted => last_use
-                .is_some_and(|last| last.seat.boot == served.seat.boot)
+            Policy::Rebooted => [last_use.map(|last| last.seat.boot), served.boot_before]
+                .contains(&Some(served.seat.boot))
                 .then_some(Violation::NotRebooted),
             Policy::Reallocated => not_reallocated(served, last_use),
             Policy::Rested => not_rested(served, before, asked),
@@ -148,16 +148,21 @@ impl<'s> Visit<'s> {
 }
 
 fn not_reallocated(served: &Served, last: Option<&Served>) -> Option<Violation> {
-    match (served.allocation, last.and_then(|last| last.allocation)) {
-        (None, _) => Some(Violation::NoAllocation),
-        (Some(now), Some(then)) if now == then => Some(Violation::NotReallocated),
-        (Some(_), _) => None,
+    if last.is_none() && served.served_in_scope == 0 {
+        return None;
+    }
+    let before = [last.and_then(|last| last.allocation), served.allocation_before];
+    match served.allocation {
+        None => Some(Violation::NoAllocation),
+        Some(_) if before == [None, None] => Some(Violation::NoAllocation),
+        now => before.contains(&now).then_some(Violation::NotReallocated),
     }
 }
 
 fn not_rested(served: &Served, before: Option<&Served>, asked: Independence) -> Option<Violation> {
-    let idle = before.map(|before| served.began - before.ended);
-    if idle.is_some_and(|idle| idle < asked.rest.idle) {
+    let since_before = before.map(|before| served.began - before.ended);
+    let since_any = served.idle.map(|idle| idle + (served.began - served.granted));
+    if since_before.into_iter().chain(since_any).any(|idle| idle < asked.rest.idle) {
         return Some(Violation::NotRested);
     }
     match served.readings {

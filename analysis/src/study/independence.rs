@@ -58,6 +58,8 @@ pub struct EvidenceCounts {
     pub boots: u64,
     /// The allocations, of hosts that have any.
     pub allocations: u64,
+    /// The fingerprint classes of the hosts, of those whose class is known.
+    pub classes: u64,
     /// The hosts on which several versions of a benchmark were executed.
     pub hosts_of_several_versions: u64,
     /// Runs by what is against their having found a fresh host.
@@ -183,6 +185,7 @@ impl EvidenceCounts {
             visits: distinct(judged.iter().map(visit)),
             boots: distinct(judged.iter().map(|one| (one.seat.host, one.seat.boot))),
             allocations: distinct(judged.iter().filter_map(|one| one.allocation)),
+            classes: distinct(judged.iter().filter_map(|one| one.seat.class)),
             hosts_of_several_versions: distinct(several),
             violations,
             violating_runs,

@@ -7,7 +7,10 @@ use crate::host_effect::{CellsAndHosts, OutlyingHosts};
 use crate::required_repetitions::{RankSumDetection, RatioPrecision, WelchDetection};
 use crate::run_order::{Autocorrelation, FirstRunEffect, RunsTest};
 use crate::speedup_test::Rules;
-use crate::{ConfidenceLevel, EffectSize, ExactRule, MeanRatio, MedianRatio, PairedRatio, PairedTTest, ProportionMethod, SuiteRatio};
+use crate::{
+    ConfidenceLevel, EffectSize, ExactRule, MeanRatio, MedianRatio, PairedRatio, PairedTTest,
+    ProportionMethod, SuiteRatio, VanElteren,
+};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::Experiment;
 
@@ -105,6 +108,15 @@ fn of_design(design: Design) -> Option<MethodNote> {
             ),
             "Wilcoxon 1945; Fieller 1954",
         ),
+        Design::Classes => (
+            "classes",
+            format!(
+                "Where hosts of several classes took part, versions are compared within the classes: means by weights \
+                 nm/(n + m), ranks by the {}. Suites and diagnostics take all classes as one.",
+                VanElteren::NAME
+            ),
+            "Mantel and Haenszel 1959; van Elteren 1960",
+        ),
         Design::Levels { .. } => (
             "levels",
             format!(
@@ -198,7 +210,7 @@ fn notes(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
         note(
             "diagnostics",
             format!(
-                "{}, {}, Mann–Kendall, {}; hosts by {} and {}. All of them are one family under Holm's bound, so that \
+                "{} of the ranks, {}, Mann–Kendall, {}; hosts by {} and {}. All of them are one family under Holm's bound, so that \
                  without any disturbance the report raises one of their caveats with a probability of at most {}.",
                 Autocorrelation::NAME,
                 RunsTest::NAME,

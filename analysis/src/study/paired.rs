@@ -13,20 +13,20 @@ use crate::{
     ShapiroWilk, SignedRank, SuiteRatioError,
 };
 
-/// A main test on the pairs, with both of its p-values.
-struct MainTest {
-    method: &'static str,
-    /// By the direction asked: candidate faster, candidate slower.
-    statistic: f64,
-    faster: PValue,
-    slower: PValue,
+/// A main test, with both of its p-values.
+pub(super) struct MainTest {
+    pub(super) method: &'static str,
+    pub(super) statistic: f64,
+    /// The p-values of the candidate being faster and slower.
+    pub(super) faster: PValue,
+    pub(super) slower: PValue,
 }
 
 /// Up to which risk a protocol may answer, and why not beyond.
-struct Allowed {
+pub(super) struct Allowed {
     /// It answers at risks below this.
-    below: f64,
-    refusal: Reason,
+    pub(super) below: f64,
+    pub(super) refusal: Reason,
 }
 
 /// The protocol of the mean.
@@ -147,7 +147,7 @@ fn normality(baseline: &Sample, candidate: &Sample, risk: f64) -> (Allowed, Assu
 }
 
 /// A protocol's report, its assumptions yet to be told.
-fn judge(
+pub(super) fn judge(
     protocol: Protocol,
     speedup: f64,
     interval: IntervalReport,
@@ -222,7 +222,7 @@ fn main_test(test: &Result<MainTest, (&'static str, Reason)>, p_value: Option<f6
     }
 }
 
-fn report_with(
+pub(super) fn report_with(
     report: ProtocolReport,
     assumptions: Vec<AssumptionReport>,
     test: &Result<MainTest, (&'static str, Reason)>,

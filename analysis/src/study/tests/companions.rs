@@ -104,7 +104,7 @@ fn undisturbed_experiments_raise_nothing_in_all_but_a_twentieth() {
                     Sample::new((0..30).map(|_| time()).collect()).unwrap()
                 })
                 .collect();
-            let seat = |run| Seat { run: RunIndex(run), host: run % 6, boot: run % 6 };
+            let seat = |run| Seat { run: RunIndex(run), host: run % 6, boot: run % 6, class: None };
             let seats: Vec<Seat> = (0..30).map(seat).collect();
             let cells: Vec<_> = samples
                 .iter()

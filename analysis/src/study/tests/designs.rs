@@ -149,3 +149,26 @@ fn an_experiment_cut_by_a_bound_says_so() {
     let timed = Synthetic::new(1, 2, 20, "[limits]\nhost_time = \"30s\"\n").take(30).cancelled().report();
     assert!(codes(&timed).contains(&"cut_by_bound"));
 }
+
+/// The candidate, a little faster, had most of its runs on the slow class.
+#[test]
+fn classes_are_blocks_where_the_plan_allows_several() {
+    let plan = |hosts: &str| format!("{DISTINCT}hosts = \"{hosts}\"\n");
+    let report = |hosts: &str| {
+        let synthetic = Synthetic::new(1, 2, 36, &plan(hosts)).visits().of_two_classes();
+        synthetic.times(0, 1, Times::normal(97e6, 1e6)).report()
+    };
+    let blocked = report("classes");
+    let comparison = only(&blocked);
+    let design = comparison.design.as_ref().unwrap();
+    assert_eq!((design.kind, design.baseline_units, design.incomplete), (DesignKind::Classes, 36, 0));
+    assert_eq!(blocked.independence.evidence.classes, 2);
+    for protocol in [&comparison.mean, &comparison.median] {
+        assert_eq!(protocol.as_ref().unwrap().verdict, Verdict::Faster);
+    }
+    let (lower, upper) = comparison.mean.as_ref().unwrap().interval.ends().unwrap();
+    assert!(lower > 1.02 && upper < 1.04, "{lower} {upper}");
+    assert_eq!(comparison.median.as_ref().unwrap().at_level.main_test.method, crate::VanElteren::NAME);
+    let pooled = report("any");
+    assert_ne!(only(&pooled).verdict, Verdict::Faster, "the class would be taken for the version");
+}

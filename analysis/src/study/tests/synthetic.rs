@@ -5,6 +5,7 @@ use crate::study::{Phase, Report, Standing, Study};
 use speedup_core::conditions::Conditions;
 use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::experiment::Metric;
+use speedup_core::fingerprint::ClassId;
 use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use speedup_core::lease::{Evidence, Lease};
 use speedup_core::plan::{Cell, Plan, Shape};
@@ -96,6 +97,8 @@ pub(super) struct Synthetic {
     slow_first: f64,
     host_spread: f64,
     idle_s: u64,
+    /// Whether hosts are of two classes, of which one is slow.
+    classes: bool,
     late: bool,
     take: usize,
     finished: bool,
@@ -152,6 +155,7 @@ impl Synthetic {
             slow_first: 1.0,
             host_spread: 0.0,
             idle_s: 0,
+            classes: false,
             late: false,
             take: usize::MAX,
             finished: true,
@@ -249,6 +253,17 @@ impl Synthetic {
     /// Lets hosts be idle for so long between two runs, in seconds.
     pub(super) fn idle(self, idle_s: u64) -> Self {
         Self { idle_s, ..self }
+    }
+
+    /// Hosts of two classes, one half slower and with two thirds of the candidate's runs and one of the baseline's.
+    pub(super) fn of_two_classes(self) -> Self {
+        Self { classes: true, ..self }
+    }
+
+    fn is_slow_class(&self, run: u32) -> bool {
+        let third =
+            self.plan.order()[..run as usize].iter().filter(|cell| **cell == self.plan.order()[run as usize]);
+        (third.count() % 3 == 0) == (self.plan.cell(RunIndex(run)).version.0 == 0)
     }
 
     pub(super) fn take(self, attempts: usize) -> Self {
@@ -357,6 +372,7 @@ impl Synthetic {
         let (host, _, _) = self.host(RunIndex(run), repetition, Attempt(1));
         let z = below(2_000_001, &mut Seed(9).child(&host)) as f64 / 1e6 - 1.0;
         let of_host = of_host * (1.0 + self.host_spread * z);
+        let of_host = if self.classes && self.is_slow_class(run) { 1.5 * of_host } else { of_host };
         of_host * if repetition == 0 { self.slow_first } else { 1.0 }
     }
 
@@ -428,6 +444,10 @@ impl Synthetic {
             served_in_scope: served,
             served_in_all: u64::from(served),
             previous: None,
+            idle: None,
+            boot_before: None,
+            allocation_before: None,
+            class: self.classes.then(|| class(self.is_slow_class(run))),
         };
         let lease = Lease {
             epoch: LeaseEpoch(u64::from(run) + 1),
@@ -448,6 +468,10 @@ impl Synthetic {
             end,
         }
     }
+}
+
+fn class(is_slow: bool) -> ClassId {
+    format!("{:032x}", u8::from(is_slow)).parse().unwrap()
 }
 
 fn experiment(number: u128) -> ExperimentId {

@@ -10,7 +10,7 @@ const MOST_NAMED: usize = 5;
 
 pub(super) fn write(page: &mut Page, report: &Report) {
     let independence = &report.independence;
-    let EvidenceCounts { visits, boots, allocations, violations, violating_runs, .. } =
+    let EvidenceCounts { visits, boots, allocations, classes, violations, violating_runs, .. } =
         &independence.evidence;
     if *visits == 0 {
         return;
@@ -27,6 +27,7 @@ pub(super) fn write(page: &mut Page, report: &Report) {
         ("hosts", grouped(independence.hosts)),
         ("boots", grouped(*boots)),
         ("allocations", grouped(*allocations)),
+        ("classes", grouped(*classes)),
         ("most on a host", grouped(independence.most_runs_on_one_host)),
     ];
     let align = |name: &str| if name == "policy" { Align::Left } else { Align::Right };
