@@ -120,6 +120,10 @@ fn attempt(run: u32, cell: u32, wall_ns: Option<u64>) -> Result<EndedAttempt, Bo
         served_in_scope: 0,
         served_in_all: 0,
         previous: None,
+        idle: None,
+        boot_before: None,
+        allocation_before: None,
+        class: None,
     };
     let lease = Lease {
         epoch: LeaseEpoch(u64::from(run)),

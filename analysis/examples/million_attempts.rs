@@ -72,6 +72,10 @@ fn attempt(run: u32, cell: u32, wall_ns: u64) -> Result<EndedAttempt, Box<dyn Er
         served_in_scope: 0,
         served_in_all: 0,
         previous: None,
+        idle: None,
+        boot_before: None,
+        allocation_before: None,
+        class: None,
     };
     let lease = Lease {
         epoch: LeaseEpoch(u64::from(run)),

@@ -130,6 +130,7 @@ fn standing(status: ExperimentStatus) -> Standing {
     let phase = match status.phase {
         StatusPhase::Running => Phase::Running,
         StatusPhase::Paused { reason } => Phase::Paused { reason },
+        StatusPhase::Deciding => Phase::Deciding,
         StatusPhase::Cancelling => Phase::Cancelling,
         StatusPhase::Finished { at, cancelled } => Phase::Finished { at, cancelled },
     };

@@ -35,7 +35,7 @@ pub struct Head {
     pub finished: Option<String>,
     /// Whether all its runs are settled as planned.
     pub state: State,
-    /// `running`, `paused`, `cancelling`, `cancelled` or `finished`.
+    /// `running`, `paused`, `deciding`, `cancelling`, `cancelled` or `finished`.
     pub phase: String,
     /// The runs that the plan has.
     pub planned_runs: u64,
@@ -73,6 +73,7 @@ impl Head {
         let (finished, phase) = match phase {
             Phase::Running => (None, "running"),
             Phase::Paused { .. } => (None, "paused"),
+            Phase::Deciding => (None, "deciding"),
             Phase::Cancelling => (None, "cancelling"),
             Phase::Finished { at, cancelled: true } => (Some(*at), "cancelled"),
             Phase::Finished { at, cancelled: false } => (Some(*at), "finished"),

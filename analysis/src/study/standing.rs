@@ -29,6 +29,8 @@ pub enum Phase {
         /// Why.
         reason: String,
     },
+    /// All runs are settled; the plan's rule has to say whether they are enough.
+    Deciding,
     /// It was cancelled; runs under way end.
     Cancelling,
     /// All runs are settled.

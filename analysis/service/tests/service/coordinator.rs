@@ -106,6 +106,10 @@ fn attempt(plan: &Plan, run: u32) -> EndedAttempt {
         served_in_scope: 0,
         served_in_all: 0,
         previous: None,
+        idle: None,
+        boot_before: None,
+        allocation_before: None,
+        class: None,
     };
     let lease = Lease {
         epoch: LeaseEpoch(u64::from(run)),
