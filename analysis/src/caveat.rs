@@ -23,6 +23,11 @@ pub enum Caveat {
         /// Its runs.
         n: usize,
     },
+    /// More than 30 pairs whose differences are not normal: the paired t test's risk is approximate.
+    PairsNotNormal {
+        /// The pairs.
+        n: usize,
+    },
     /// More runs than Shapiro–Wilk can test: taken as a large sample.
     NormalityUntested {
         /// The sample.
@@ -118,7 +123,8 @@ impl Caveat {
             Self::NormalityUntested { side, n } => Self::NormalityUntested { side: side.other(), n },
             Self::MeanNotPositive { side } => Self::MeanNotPositive { side: side.other() },
             Self::UnequalUnits { n, m } => Self::UnequalUnits { n: m, m: n },
-            Self::NoLocationShift
+            Self::PairsNotNormal { .. }
+            | Self::NoLocationShift
             | Self::Ties
             | Self::NoLevelAboveHalf
             | Self::LevelFromData
@@ -153,6 +159,7 @@ impl Caveat {
             Self::TooFewRunsToWin { .. } => "too_few_runs_to_win",
             Self::UnequalRuns => "unequal_runs",
             Self::NoBenchmarkDiffers => "no_benchmark_differs",
+            Self::PairsNotNormal { .. } => "pairs_not_normal",
             Self::Unbalanced => "unbalanced",
             Self::UnequalUnits { .. } => "unequal_units",
             Self::MeanNotPositive { .. } => "mean_not_positive",
@@ -175,6 +182,10 @@ impl Caveat {
                 "Normality of the {} was not tested, since the test ends at 5000 runs and there are {n}: \
                  look at its distribution before trusting the verdict on the mean.",
                 side.name()
+            ),
+            Self::PairsNotNormal { n } => format!(
+                "The differences of the pairs are not normally distributed; with {n} pairs the paired t test is usual but \
+                 its confidence level is approximate: prefer the verdict on the median."
             ),
             Self::NoLocationShift => "The two versions differ by more than a shift, so the confidence level \
                 of the rank-sum test is approximate: compare their distributions."

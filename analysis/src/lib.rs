@@ -75,6 +75,7 @@ mod median_ratio;
 pub mod mixture;
 mod monotone_root;
 mod multiplicity;
+mod paired_ratio;
 pub mod power;
 mod proportion;
 mod pseudo_median;
@@ -97,6 +98,7 @@ mod t_test;
 mod threshold;
 pub mod two_stage;
 mod unit_means;
+mod van_elteren;
 pub mod variability;
 
 pub use alternative::Alternative;
@@ -125,6 +127,7 @@ pub use mean_ratio::{MeanRatio, RatioError};
 pub use median_ratio::MedianRatio;
 pub use mixture::{Mixture, MixtureFit};
 pub use multiplicity::{Adjustment, ErrorRate};
+pub use paired_ratio::PairedRatio;
 pub use proportion::{
     PrecisionError, Proportion, ProportionError, ProportionMethod, Selection, benchmarks_by_wald,
     benchmarks_by_wilson,
@@ -152,3 +155,4 @@ pub use suite::{Overall, SuiteError, SuiteMember, Summary, Weights};
 pub use suite_ratio::{SuiteRatio, SuiteRatioError};
 pub use t_test::{OneSampleTTest, PairedTTest, StudentTTest, TStatistic, TTestError, WelchTTest};
 pub use threshold::{Decision, Threshold, ThresholdError};
+pub use van_elteren::{VanElteren, VanElterenError};

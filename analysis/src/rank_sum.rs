@@ -116,6 +116,13 @@ impl RankSumStatistic {
         self.w() / (self.n as f64 * self.m as f64)
     }
 
+    /// The variance of W where the versions do not differ, given the ties: nm/12 (N + 1 − Σ(t³ − t)/(N(N − 1))).
+    pub(crate) fn variance(&self) -> f64 {
+        let (n, m) = (self.n as f64, self.m as f64);
+        let total = n + m;
+        n * m / 12.0 * (total + 1.0 - self.tie_term / (total * (total - 1.0)))
+    }
+
     /// Whether any two observations are equal, within or between the samples.
     pub fn has_ties(&self) -> bool {
         self.tie_term > 0.0
@@ -246,8 +253,7 @@ impl NormalRankSum {
     /// The p-value against `alternative`; 1 when all observations are equal, where W has no spread.
     pub fn p_value(&self, alternative: Alternative) -> PValue {
         let (n, m) = (self.statistic.n as f64, self.statistic.m as f64);
-        let total = n + m;
-        let variance = n * m / 12.0 * (total + 1.0 - self.statistic.tie_term / (total * (total - 1.0)));
+        let variance = self.statistic.variance();
         if variance <= 0.0 {
             return PValue::clamped(1.0);
         }

@@ -23,8 +23,11 @@ mod comparison;
 mod completeness;
 mod condition;
 pub mod count;
+mod design;
 mod diagnostics;
 mod disturbance;
+mod evidence;
+mod freshness;
 mod head;
 mod host_effect;
 mod independence;
@@ -33,14 +36,17 @@ mod losses;
 mod method;
 mod metric;
 mod mishap;
+mod missing;
 mod mixture;
 mod multiplicity;
+mod paired;
 mod proportion;
 pub(crate) mod protocol;
 mod report;
 mod rule;
 mod sampled;
 mod standing;
+mod stratified;
 mod suite;
 #[cfg(test)]
 mod tests;
@@ -53,15 +59,21 @@ pub use self::advice::{
 use self::cell::CellRecords;
 pub use self::comparison::{BenchmarkReport, CellReport, ComparisonReport, ObservedReport, SampleReport};
 pub use self::condition::ConditionCounts;
+pub use self::design::{DesignKind, DesignReport};
 pub use self::diagnostics::{
     DiagnosticReport, DiagnosticsReport, DiagnosticsSummary, GranularityKind, GranularityReport,
 };
+use self::evidence::Evidence;
+pub use self::freshness::Violation;
 pub use self::head::{Head, State};
 pub use self::host_effect::{HostEffectReport, OutlyingHost, OutlyingReport};
-pub use self::independence::{IndependenceKind, IndependenceReport, scope_name};
+pub use self::independence::{
+    EvidenceCounts, IndependenceKind, IndependenceReport, ViolatingRun, scope_name,
+};
 pub use self::method::{MethodNote, MethodReport};
 pub use self::metric::{MetricReport, MetricRow};
 pub use self::mishap::{FailureCount, FailureExample, LossCount, LossExample, Mishaps};
+pub use self::missing::{AttemptCounts, MissingReport};
 pub use self::mixture::{ComponentReport, FEWEST_RUNS_OF_A_MIXTURE, MixtureReport};
 pub use self::multiplicity::{AdjustedReport, MultiplicityReport, OneSidedReport};
 pub use self::proportion::{ProportionReport, RequiredReport};
@@ -75,10 +87,10 @@ pub use self::verdict::{Direction, Protocol, Reason, Verdict};
 pub use self::warning::Warning;
 use crate::{ConfidenceLevel, LevelError};
 use speedup_core::event::{AttemptEnd, EndedAttempt};
-use speedup_core::id::{ExperimentId, HostId, RunIndex};
+use speedup_core::id::{ExperimentId, RunIndex};
+use speedup_core::independence::Policy;
 use speedup_core::plan::Plan;
 use speedup_core::record::Outcome;
-use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// An experiment under study.
@@ -88,8 +100,7 @@ pub struct Study {
     standing: Standing,
     /// By the numbers of the cells in the plan.
     cells: Vec<CellRecords>,
-    /// A number for each host, as it first came; never part of a report.
-    hosts: BTreeMap<HostId, u32>,
+    evidence: Evidence,
     /// Whether a run was reported, by its index.
     reported: Vec<bool>,
     beyond_plan: u64,
@@ -154,7 +165,7 @@ impl Study {
             plan,
             standing,
             cells,
-            hosts: BTreeMap::new(),
+            evidence: Evidence::default(),
             reported,
             beyond_plan: 0,
             costs: Costs::default(),
@@ -180,26 +191,24 @@ impl Study {
         if attempt.cell != expected {
             return Err(AttemptError::Cell { run, found: attempt.cell, expected });
         }
+        if *reported && matches!(attempt.end, AttemptEnd::Reported(_)) {
+            return Err(AttemptError::ReportedTwice { run });
+        }
+        let asked = &self.plan.experiment.independence;
+        let seat = self.evidence.keep(attempt, (asked.policy == Policy::Rested).then_some(&asked.rest));
         self.costs.add(attempt, self.plan.experiment.rule);
         let cell = &mut self.cells[expected as usize];
         match &attempt.end {
             AttemptEnd::Lost { reason, after, late } => {
                 cell.mishaps.lost((run, lease.attempt), reason, *after, late.is_some());
             }
-            AttemptEnd::Reported(_) if *reported => return Err(AttemptError::ReportedTwice { run }),
             AttemptEnd::Reported(record) => {
                 *reported = true;
                 match &record.outcome {
                     Outcome::Measured => {
-                        let next = self.hosts.len() as u32;
-                        let host = match self.hosts.get(&lease.host) {
-                            Some(host) => *host,
-                            None => *self.hosts.entry(lease.host.clone()).or_insert(next),
-                        };
-                        cell.fresh += u64::from(lease.evidence.served_in_scope == 0);
                         cell.outlived += u64::from(record.survivors > 0);
                         cell.conditions.measured(record.conditions.as_deref());
-                        cell.measured(run, host, record, &self.plan.experiment.own_metrics);
+                        cell.measured(seat, record, &self.plan.experiment.own_metrics);
                     }
                     Outcome::Failed(failure) => cell.mishaps.failed(run, failure, record),
                     Outcome::NotExecuted { reason } => {

@@ -1,11 +1,13 @@
 //! Puts the report of a study together.
 
 use super::comparison::{BenchmarkReport, CellReport, Pair};
-use super::diagnostics::{self, DiagnosedCell, DiagnosticsReport, DiagnosticsSummary};
+use super::design::Design;
+use super::diagnostics::{self, DiagnosticsReport, DiagnosticsSummary};
 use super::head::Head;
 use super::independence::IndependenceReport;
 use super::method::MethodReport;
 use super::metric::MetricReport;
+use super::missing::{AttemptCounts, MissingReport};
 use super::mixture::MixtureReport;
 use super::report::{MishapTotals, Report, SCHEMA_VERSION};
 use super::sampled::Sampled;
@@ -24,7 +26,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) 
     let sampled = Sampled::all(study, versions);
     let totals = MishapTotals::of(study);
     let head = Head::new(study, level);
-    let independence = IndependenceReport::new(experiment.independence, &study.cells, versions);
+    let independence = IndependenceReport::new(&study.evidence, &study.plan);
     let mut warnings = Warnings::default();
     completeness::warn(&head, &mut warnings);
     match experiment.rule {
@@ -33,6 +35,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) 
             super::rule::warn(rule, &head, &mut warnings);
         }
     }
+    completeness::warn_of_a_cap(&head, study, &mut warnings);
     independence.warn(&mut warnings);
     losses::warn(&sampled, &totals, head.may_be_extended(), &mut warnings);
     losses::warn_of_survivors(&sampled, &mut warnings);
@@ -62,7 +65,13 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) 
         mishaps: totals,
         rule: super::rule::report(study, level),
         warnings: warnings.into_list(),
-        method: MethodReport::new(experiment, level, from_plan, benchmarks.len() as u64),
+        method: MethodReport::new(
+            experiment,
+            Design::of(&study.plan),
+            level,
+            from_plan,
+            benchmarks.len() as u64,
+        ),
         benchmarks,
         head,
     }
@@ -109,15 +118,30 @@ fn diagnose(
 ) -> Option<DiagnosticsSummary> {
     let (mut cells, mut reports) = (Vec::new(), Vec::new());
     for (sampled, benchmark) in sampled.iter().zip(benchmarks) {
-        for ((sample, hosts), cell) in sampled.samples.iter().zip(&sampled.hosts).zip(&mut benchmark.cells) {
-            if let Some(sample) = sample {
-                cells.push(DiagnosedCell { about: sampled.name, sample, hosts });
+        for (version, cell) in benchmark.cells.iter_mut().enumerate() {
+            if let Some(diagnosed) = sampled.diagnosed(version) {
+                cells.push(diagnosed);
                 reports.push(cell.diagnostics.as_mut());
             }
         }
     }
-    let names: Vec<String> = study.hosts.keys().map(ToString::to_string).collect();
-    (!cells.is_empty()).then(|| diagnostics::conclude(&cells, &mut reports, &names, level, warnings))
+    let missing = missing(sampled, study);
+    let names: Vec<String> = study.evidence.hosts.names().map(ToString::to_string).collect();
+    (!cells.is_empty()).then(|| diagnostics::conclude(&cells, &mut reports, &names, missing, level, warnings))
+}
+
+/// What is missing from the samples of each candidate, over all benchmarks.
+fn missing(sampled: &[Sampled<'_>], study: &Study) -> Vec<MissingReport> {
+    let versions = &study.plan.experiment.versions;
+    let of = |version: usize| {
+        let mut counts = AttemptCounts::default();
+        for cell in sampled.iter().map(|sampled| &sampled.records[version]) {
+            counts.add(cell.runs() as u64, &cell.mishaps);
+        }
+        counts
+    };
+    let candidates = versions.iter().enumerate().skip(1);
+    candidates.map(|(at, version)| MissingReport::new(&version.name, of(0), of(at))).collect()
 }
 
 fn benchmark(
@@ -131,23 +155,23 @@ fn benchmark(
     let seed = study.plan.experiment.seed;
     let cell = |version: usize| {
         let (name, sample) = (&versions[version].name, sampled.samples[version].as_ref());
-        let diagnosed =
-            |sample| DiagnosedCell { about: sampled.name, sample, hosts: &sampled.hosts[version] };
         let mixture = match mixtures {
             Mixtures::LeftOut => None,
             Mixtures::Fitted => sample.map(|sample| MixtureReport::new(sample, sampled.name, name, seed)),
         };
-        CellReport {
-            diagnostics: sample.and_then(|sample| DiagnosticsReport::new(&diagnosed(sample))),
-            mixture,
-            ..CellReport::new(name, sample, &sampled.records[version])
+        let diagnosed = sampled.diagnosed(version);
+        let mut diagnostics = diagnosed.as_ref().and_then(DiagnosticsReport::new);
+        if let (Some(diagnostics), Some(cell), Some(mixture)) = (&mut diagnostics, &diagnosed, &mixture) {
+            diagnostics.modes = mixture.against_hosts(cell, name, seed);
         }
+        CellReport { diagnostics, mixture, ..CellReport::new(name, sample, &sampled.records[version]) }
     };
     let cells: Vec<CellReport> = (0..sampled.samples.len()).map(cell).collect();
     let comparisons = (1..versions.len())
         .map(|version| {
             let samples = [0, version].map(|version| sampled.samples[version].as_ref());
-            let pair = Pair { baseline: &cells[0], candidate: &cells[version], samples };
+            let arranged = sampled.arranged[version - 1].as_ref();
+            let pair = Pair { baseline: &cells[0], candidate: &cells[version], samples, arranged };
             let about = match versions.len() {
                 2 => sampled.name.to_owned(),
                 _ => format!("{} ({})", sampled.name, versions[version].name),
@@ -174,7 +198,7 @@ fn suite(
         sampled.iter().zip(&compared).filter(|(_, (_, comparison))| comparison.observed.is_some());
     let (mut members, mut given) = (Vec::new(), Vec::new());
     for (sampled, _) in comparable {
-        if let (Some(baseline), Some(candidate)) = (&sampled.samples[0], &sampled.samples[version]) {
+        if let Some((baseline, candidate)) = sampled.compared(version) {
             members.push(SuiteMember { baseline, candidate });
             given.push(sampled.weight.unwrap_or(f64::NAN));
         }
@@ -187,7 +211,8 @@ fn suite(
     let names = [0, version].map(|version| experiment.versions[version].name.as_str());
     let comparisons: Vec<_> = compared.iter().map(|(_, comparison)| *comparison).collect();
     let [baseline, candidate] = names;
-    let suite = Suite { candidate, baseline, benchmarks: compared, members, weights, level };
+    let are_pairs = Design::of(&study.plan) == Design::Pairs;
+    let suite = Suite { candidate, baseline, benchmarks: compared, members, are_pairs, weights, level };
     let mut report = suite.report(warnings);
     report.proportions = proportion::all(&comparisons, selection, level);
     report.required = report.proportions.first().and_then(|accelerated| {

@@ -1,6 +1,7 @@
-//! What is kept of a cell while attempts come in, in whatever order: the values, and the hosts they are from.
+//! What is kept of a cell while attempts come in, in whatever order: the values, and where they are from.
 
 use super::condition::ConditionCounts;
+use super::evidence::Seat;
 use super::mishap::Mishaps;
 use crate::{Sample, SampleError};
 use speedup_core::id::RunIndex;
@@ -12,10 +13,8 @@ use std::collections::BTreeMap;
 /// What is kept of a cell.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CellRecords {
-    /// The host of each measured run, by its number in the study.
-    pub(super) hosts: Vec<u32>,
-    /// Measured runs whose host was fresh in the policy's scope.
-    pub(super) fresh: u64,
+    /// Where each measured run was executed.
+    seats: Vec<Seat>,
     /// Measured runs that left processes behind.
     pub(super) outlived: u64,
     /// The largest error of the timers that measured them, where those were tested.
@@ -45,7 +44,6 @@ pub(super) struct Absent {
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     run: RunIndex,
-    host: u32,
     value: u64,
 }
 
@@ -73,13 +71,14 @@ impl Absent {
 
 impl CellRecords {
     /// Keeps the metrics of a measured run; `own` are those that the plan adds.
-    pub(super) fn measured(&mut self, run: RunIndex, host: u32, record: &Record, own: &[OwnMetric]) {
-        self.hosts.push(host);
+    pub(super) fn measured(&mut self, seat: Seat, record: &Record, own: &[OwnMetric]) {
+        let run = seat.run;
+        self.seats.push(seat);
         // Of two that are as large, always the same one: attempts come in any order.
         let size = |timer: &TimerError| (timer.near_ns(), timer.bias_ns);
         self.timer = self.timer.into_iter().chain(record.timer).max_by_key(size);
         for (metric, &value) in &record.metrics {
-            self.readings.entry(*metric).or_default().push(Reading { run, host, value });
+            self.readings.entry(*metric).or_default().push(Reading { run, value });
         }
         for (place, metric) in own.iter().enumerate() {
             let iterations = record.series.get(&metric.name).cloned().unwrap_or_default();
@@ -119,9 +118,18 @@ impl CellRecords {
         Sample::new(self.in_run_order(metric).iter().map(|reading| reading.value as f64).collect())
     }
 
-    /// The host of each observation of a metric, in run order, by its number in the study.
-    pub(super) fn hosts_in_run_order(&self, metric: Metric) -> Vec<u32> {
-        self.in_run_order(metric).iter().map(|reading| reading.host).collect()
+    /// The measured runs.
+    pub(super) fn runs(&self) -> usize {
+        self.seats.len()
+    }
+
+    /// Where each observation of a metric is from, in run order.
+    pub(super) fn seats(&self, metric: Metric) -> Vec<Seat> {
+        let mut seats = self.seats.clone();
+        seats.sort_unstable_by_key(|seat| seat.run);
+        let has = self.in_run_order(metric);
+        seats.retain(|seat| has.binary_search_by_key(&seat.run, |reading| reading.run).is_ok());
+        seats
     }
 
     /// The value of each observation of a metric with its run, in run order.

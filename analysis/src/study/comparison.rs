@@ -4,14 +4,19 @@ use super::advice::AdviceReport;
 use super::cell::CellRecords;
 use super::condition::ConditionCounts;
 use super::count::counted;
+use super::design::{Arranged, DesignKind, DesignReport};
 use super::diagnostics::DiagnosticsReport;
 use super::mishap::Mishaps;
 use super::mixture::MixtureReport;
 use super::multiplicity::{AdjustedReport, OneSidedReport};
+use super::paired;
 use super::protocol::{self, IntervalReport, Judged, ProtocolReport};
+use super::stratified;
 use super::verdict::{Direction, Protocol, Reason, Verdict, headline};
 use super::warning::Warnings;
-use crate::{Caveat, ConfidenceLevel, RatioError, Sample, SpeedupTest};
+use crate::{
+    Caveat, ConfidenceLevel, Critical, EffectSize, Levels, RandomEffects, RatioError, Sample, SpeedupTest,
+};
 use serde::{Deserialize, Serialize};
 use speedup_core::timer::TimerError;
 
@@ -90,7 +95,7 @@ pub struct ComparisonReport {
     pub mean: Option<ProtocolReport>,
     /// What the median says; `None` with fewer than 2 runs of either.
     pub median: Option<ProtocolReport>,
-    /// The estimated probability that a run of the candidate is faster than one of the baseline.
+    /// The estimated probability that a run of the candidate is faster than one of the baseline, or than its pair.
     pub probability_faster: Option<f64>,
     /// The p-values of both questions, by the protocol of the headline.
     #[serde(default)]
@@ -98,7 +103,10 @@ pub struct ComparisonReport {
     /// The headline with its p-values adjusted for the number of benchmarks; empty for one benchmark.
     #[serde(default)]
     pub adjusted: Vec<AdjustedReport>,
-    /// How many runs it would take, where no difference was shown.
+    /// What was compared, where it was not independent runs.
+    #[serde(default)]
+    pub design: Option<DesignReport>,
+    /// How many runs it would take, where independent runs showed no difference.
     #[serde(default)]
     pub advice: Option<AdviceReport>,
 }
@@ -169,6 +177,15 @@ pub(super) struct Pair<'a> {
     pub(super) baseline: &'a CellReport,
     pub(super) candidate: &'a CellReport,
     pub(super) samples: [Option<&'a Sample>; 2],
+    /// What the design makes of the runs, where they are not what is independent.
+    pub(super) arranged: Option<&'a Result<Arranged, Reason>>,
+}
+
+/// Both protocols on what is independent.
+struct Protocols {
+    mean: Judged,
+    median: Judged,
+    probability_faster: f64,
 }
 
 impl Pair<'_> {
@@ -184,19 +201,26 @@ impl Pair<'_> {
             [None, _] => return self.without(not_measured("baseline", self.baseline)),
             [Some(_), None] => return self.without(not_measured("candidate", self.candidate)),
         };
-        let test = match SpeedupTest::new(baseline, candidate) {
-            Ok(test) => test,
+        let observed = match SpeedupTest::new(baseline, candidate) {
+            Ok(test) => ObservedReport::from(&test),
             Err(error) => return self.without(Reason::from(&error)),
         };
-        let observed =
-            ObservedReport { min: test.speedups.min, mean: test.speedups.mean, median: test.speedups.median };
+        let (baseline, candidate) = match self.arranged {
+            None => (baseline, candidate),
+            Some(Ok(arranged)) => (&arranged.baseline, &arranged.candidate),
+            Some(Err(reason)) => return self.without(reason.clone()),
+        };
+        self.warn_of_broken_pairs(about, warnings);
         let (n, m) = (baseline.len(), candidate.len());
         if n < 2 || m < 2 {
             let reason = Reason::from(&RatioError::TooFew { n, m });
             return ComparisonReport { observed: Some(observed), ..self.without(reason) };
         }
-        let mean = protocol::mean(&test.mean, baseline, candidate, level);
-        let median = protocol::median(&test.median, baseline, candidate, level);
+        let protocols = self.protocols(baseline, candidate, level);
+        let Protocols { mean, median, probability_faster } = match protocols {
+            Ok(protocols) => protocols,
+            Err(reason) => return self.without(reason),
+        };
         let by = headline(mean.report.verdict, mean.caveats.is_empty(), median.report.verdict);
         warn(by, &mean, &median, about, warnings);
         let (chosen, one_sided, difference_ns) = match by {
@@ -211,13 +235,68 @@ impl Pair<'_> {
             by: Some(by),
             reason: chosen.reason.clone(),
             observed: Some(observed),
-            probability_faster: Some(test.median.probability_faster()),
+            probability_faster: Some(probability_faster),
             one_sided,
             mean: Some(mean.report),
             median: Some(median.report),
             ..self.without(Reason::new("", ""))
         };
-        ComparisonReport { advice: AdviceReport::new(&report, baseline, candidate, level), ..report }
+        match self.arranged {
+            None => {
+                ComparisonReport { advice: AdviceReport::new(&report, baseline, candidate, level), ..report }
+            }
+            Some(_) => report,
+        }
+    }
+
+    fn protocols(
+        &self,
+        baseline: &Sample,
+        candidate: &Sample,
+        level: ConfidenceLevel,
+    ) -> Result<Protocols, Reason> {
+        let design = self.design().map(|design| design.kind);
+        if design == Some(DesignKind::Pairs) {
+            return Ok(Protocols {
+                mean: paired::mean(baseline, candidate, level),
+                median: paired::median(baseline, candidate, level),
+                probability_faster: paired::probability_faster(baseline, candidate),
+            });
+        }
+        if let Some(Ok(Arranged { blocks, .. })) = self.arranged
+            && !blocks.is_empty()
+        {
+            let (median, probability_faster) = stratified::median(blocks, level);
+            return Ok(Protocols { mean: stratified::mean(blocks, level), median, probability_faster });
+        }
+        let test = SpeedupTest::new(baseline, candidate).map_err(|error| Reason::from(&error))?;
+        let mut mean = protocol::mean(&test.mean, baseline, candidate, level);
+        if let Some(Ok(Arranged { levels: Some(levels), .. })) = self.arranged {
+            (mean.report.interval, mean.interval_caveats) = by_levels(levels, level);
+        }
+        let median = protocol::median(&test.median, baseline, candidate, level);
+        Ok(Protocols { mean, median, probability_faster: test.median.probability_faster() })
+    }
+
+    fn warn_of_broken_pairs(&self, about: &str, warnings: &mut Warnings) {
+        let Some(design) = self.design().filter(|design| design.incomplete > 0) else { return };
+        if design.kind == DesignKind::Classes {
+            warnings.concern("classes_left_out", about, || {
+                "Classes of hosts have runs of one version only and are left out of the comparison: let both versions run \
+                 on hosts of each class."
+                    .to_owned()
+            });
+        } else {
+            warnings.concern("broken_pairs", about, || {
+                "Visits lost the run of one version, so that they are no pairs and are left out of the comparison: which \
+                 are missing may depend on the times; mend what loses runs."
+                    .to_owned()
+            });
+        }
+    }
+
+    fn design(&self) -> Option<&DesignReport> {
+        Some(&self.arranged?.as_ref().ok()?.design)
     }
 
     /// Whether a difference of two times is within what the timers themselves may be off.
@@ -241,8 +320,28 @@ impl Pair<'_> {
             probability_faster: None,
             one_sided: None,
             adjusted: Vec::new(),
+            design: self.design().cloned(),
             advice: None,
         }
+    }
+}
+
+impl From<&SpeedupTest> for ObservedReport {
+    fn from(test: &SpeedupTest) -> Self {
+        Self { min: test.speedups.min, mean: test.speedups.mean, median: test.speedups.median }
+    }
+}
+
+/// The interval of the speedup of the mean by levels (004 §7.3): the effect size with the versions exchanged.
+fn by_levels([baseline, candidate]: &[Levels; 2], level: ConfidenceLevel) -> (IntervalReport, Vec<Caveat>) {
+    let [baseline, candidate] = [baseline, candidate].map(RandomEffects::new);
+    match EffectSize::new(candidate, baseline) {
+        Ok(speedup) => {
+            let interval = speedup.interval(level, Critical::Student);
+            let caveats = interval.bounded().map_or_else(Vec::new, |interval| interval.caveats.clone());
+            (IntervalReport::from(&interval), caveats)
+        }
+        Err(error) => (IntervalReport::Missing { reason: Reason::new("no_effect_size", error) }, Vec::new()),
     }
 }
 

@@ -1,11 +1,41 @@
 //! What the reader must know of a report that is not from all planned runs, or from more.
 
+use super::Study;
 use super::count::{counted, grouped};
 use super::head::{Head, State};
 use super::warning::Warnings;
 
 /// Raises what there is of the first kind.
 pub(super) fn warn(head: &Head, warnings: &mut Warnings) {
+    warn_of_the_state(head, warnings);
+}
+
+/// An experiment that reached a bound of its plan may lack the runs that take longest.
+pub(super) fn warn_of_a_cap(head: &Head, study: &Study, warnings: &mut Warnings) {
+    let (limits, served) = (study.plan.experiment.limits, &study.evidence.served);
+    let attempts = served.len() as u64;
+    let held = served.iter().fold(0_u64, |sum, one| sum.saturating_add((one.ended - one.granted).0));
+    let bound = if limits.all_attempts.is_some_and(|most| attempts >= most) {
+        format!("of {}", counted(attempts, "attempt"))
+    } else if let Some(most) = limits.host_time.filter(|most| held >= most.0) {
+        format!("of {most} on hosts")
+    } else {
+        return;
+    };
+    let settled: u64 = study.cells.iter().map(|cell| cell.runs() as u64 + cell.mishaps.failed_runs()).sum();
+    if settled >= head.planned_runs {
+        return;
+    }
+    let sentence = format!(
+        "The experiment reached its bound {bound} with {} of {} executed: which runs are missing depends on how long they \
+         and their retries took, which can bias the samples; raise the bound in [limits] and submit it anew.",
+        grouped(settled),
+        counted(head.planned_runs, "planned run")
+    );
+    warnings.raise("cut_by_bound", sentence);
+}
+
+fn warn_of_the_state(head: &Head, warnings: &mut Warnings) {
     let from = format!("{} of {}", grouped(head.measured_runs), counted(head.planned_runs, "planned run"));
     let (code, sentence) = match (head.state, head.phase.as_str()) {
         (State::Complete, _) => return,

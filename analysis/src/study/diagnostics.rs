@@ -5,7 +5,9 @@
 //! experiment the report raises any of them with at most that probability, however many cells it has.
 
 use super::count::{counted, grouped};
+use super::evidence::Seat;
 use super::host_effect::{HostEffectReport, OutlyingReport};
+use super::missing::MissingReport;
 use super::warning::Warnings;
 use crate::run_order::{Autocorrelation, Drift, FirstRunEffect, RunsTest};
 use crate::{Adjustment, Alternative, ConfidenceLevel, Granularity, MetricKind, PValue, Sample};
@@ -15,19 +17,36 @@ use std::collections::BTreeMap;
 /// Below this many runs the order of a cell says nothing that could be significant among others.
 const FEWEST_RUNS: usize = 5;
 
+/// The code names of the caveats, in the order in which they are told.
+const CODES: [&str; 9] = [
+    "autocorrelation",
+    "runs_in_series",
+    "drift",
+    "first_run",
+    "modes_are_hosts",
+    "host_effect",
+    "outlying_hosts",
+    "losses_differ",
+    "failures_differ",
+];
+
 /// The diagnostics of one cell's wall times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DiagnosticsReport {
-    /// The lag-1 autocorrelation; its statistic is the coefficient.
+    /// The lag-1 autocorrelation of the ranks; its statistic is the coefficient. Of the times themselves a few long runs
+    /// would raise false alarms.
     pub autocorrelation: Option<DiagnosticReport>,
     /// The runs test about the median; its statistic is the number of series.
     pub runs_test: Option<DiagnosticReport>,
     /// Mann–Kendall; its statistic is Kendall's tau with the run order.
     pub drift: Option<DiagnosticReport>,
-    /// The first run of the cell on each host that made several; its statistic is its distance from the others, in
+    /// The first run of the cell in each boot of a host that made several; its statistic is its distance from the others, in
     /// nanoseconds.
     pub first_run: Option<DiagnosticReport>,
-    /// The Theil–Sen slope in nanoseconds a run, where the drift is significant after adjustment.
+    /// Whether the clusters of its mixture are hosts; its statistic is Cramér's V. Only with a mixture of several components.
+    #[serde(default)]
+    pub modes: Option<DiagnosticReport>,
+    /// The Theil–Sen slope in nanoseconds a run, or a visit, where the drift is significant after adjustment.
     pub slope_ns: Option<f64>,
     /// How coarse the times are.
     pub granularity: GranularityReport,
@@ -82,10 +101,13 @@ pub struct DiagnosticsSummary {
     pub adjustment: String,
     /// Of how many tests the adjusted p-value is at most the report's risk, by the code name of the caveat.
     pub significant: BTreeMap<String, u64>,
-    /// Whether first runs differ, over the hosts of all cells at once; its statistic is in standard deviations of a cell.
+    /// Whether first runs differ, over the boots of all cells at once; its statistic is in standard deviations of a cell.
     pub first_run: Option<DiagnosticReport>,
     /// Whether hosts differ.
     pub hosts: HostEffectReport,
+    /// Whether the versions differ in what is missing from their samples, one a candidate.
+    #[serde(default)]
+    pub missing: Vec<MissingReport>,
 }
 
 /// A cell with what its diagnostics need.
@@ -93,8 +115,10 @@ pub(super) struct DiagnosedCell<'a> {
     /// What a caveat says it concerns.
     pub(super) about: &'a str,
     pub(super) sample: &'a Sample,
-    /// The host of each run, in run order.
-    pub(super) hosts: &'a [u32],
+    /// Where each run was executed, in run order.
+    pub(super) seats: &'a [Seat],
+    /// What is independent by design, in order: the runs, or the means of visits that have several.
+    pub(super) independent: &'a Sample,
 }
 
 impl DiagnosticsReport {
@@ -105,11 +129,12 @@ impl DiagnosticsReport {
             return None;
         }
         let two_sided = Alternative::TwoSided;
-        let pairs = (sample.len() * (sample.len() - 1) / 2) as f64;
-        let autocorrelation = Autocorrelation::new(sample).ok();
-        let runs_test = RunsTest::new(sample).ok();
-        let drift = Drift::new(sample).ok();
-        let first_run = FirstRunEffect::new(&by_host(sample, cell.hosts)).ok();
+        let pairs = (cell.independent.len() * (cell.independent.len() - 1) / 2) as f64;
+        let ordered = Some(cell.independent).filter(|independent| independent.len() >= FEWEST_RUNS);
+        let autocorrelation = ordered.and_then(ranks).and_then(|ranks| Autocorrelation::new(&ranks).ok());
+        let runs_test = ordered.and_then(|ordered| RunsTest::new(ordered).ok());
+        let drift = ordered.and_then(|ordered| Drift::new(ordered).ok());
+        let first_run = FirstRunEffect::new(&by_boot(sample, cell.seats)).ok();
         Some(Self {
             autocorrelation: autocorrelation
                 .map(|test| DiagnosticReport::new(test.coefficient(), test.p_value(two_sided))),
@@ -118,18 +143,20 @@ impl DiagnosticsReport {
             drift: drift.map(|test| DiagnosticReport::new(test.s() as f64 / pairs, test.p_value(two_sided))),
             first_run: first_run
                 .map(|test| DiagnosticReport::new(test.difference(), test.p_value(two_sided))),
+            modes: None,
             slope_ns: None,
             granularity: GranularityReport::from(&Granularity::new(sample)),
         })
     }
 
     /// The tests with the code names of their caveats.
-    fn tests(&mut self) -> [(&'static str, Option<&mut DiagnosticReport>); 4] {
+    fn tests(&mut self) -> [(&'static str, Option<&mut DiagnosticReport>); 5] {
         [
             ("autocorrelation", self.autocorrelation.as_mut()),
             ("runs_in_series", self.runs_test.as_mut()),
             ("drift", self.drift.as_mut()),
             ("first_run", self.first_run.as_mut()),
+            ("modes_are_hosts", self.modes.as_mut()),
         ]
     }
 }
@@ -158,13 +185,24 @@ impl From<&Granularity> for GranularityReport {
     }
 }
 
-/// The runs of each host in run order, of hosts with several.
-fn by_host(sample: &Sample, hosts: &[u32]) -> Vec<Sample> {
-    let mut by_host: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for (value, host) in sample.in_run_order().iter().zip(hosts) {
-        by_host.entry(*host).or_default().push(*value);
+/// The midranks of the observations, in run order: the law of a statistic of them is the same whatever that of the times.
+fn ranks(sample: &Sample) -> Option<Sample> {
+    let sorted = sample.sorted();
+    let midrank = |value: &f64| {
+        let below = sorted.partition_point(|other| other < value);
+        let not_above = sorted.partition_point(|other| other <= value);
+        (below + not_above + 1) as f64 / 2.0
+    };
+    Sample::new(sample.in_run_order().iter().map(midrank).collect()).ok()
+}
+
+/// The runs of each boot of a host in run order, of boots with several.
+fn by_boot(sample: &Sample, seats: &[Seat]) -> Vec<Sample> {
+    let mut by_boot: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
+    for (value, seat) in sample.in_run_order().iter().zip(seats) {
+        by_boot.entry((seat.host, seat.boot)).or_default().push(*value);
     }
-    by_host.into_values().filter(|runs| runs.len() > 1).filter_map(|runs| Sample::new(runs).ok()).collect()
+    by_boot.into_values().filter(|runs| runs.len() > 1).filter_map(|runs| Sample::new(runs).ok()).collect()
 }
 
 /// First runs over all cells: groups in standard deviations of their cell, so that the typical difference has a unit.
@@ -174,7 +212,7 @@ fn pooled_first_run(cells: &[DiagnosedCell<'_>]) -> Option<DiagnosticReport> {
         let Some(sd) = cell.sample.standard_deviation().filter(|sd| *sd > 0.0) else { continue };
         let scaled = cell.sample.in_run_order().iter().map(|value| (value - cell.sample.mean()) / sd);
         if let Ok(scaled) = Sample::new(scaled.collect()) {
-            groups.extend(by_host(&scaled, cell.hosts));
+            groups.extend(by_boot(&scaled, cell.seats));
         }
     }
     let test = FirstRunEffect::new(&groups).ok()?;
@@ -187,18 +225,23 @@ pub(super) fn conclude(
     cells: &[DiagnosedCell<'_>],
     reports: &mut [Option<&mut DiagnosticsReport>],
     names: &[String],
+    mut missing: Vec<MissingReport>,
     level: ConfidenceLevel,
     warnings: &mut Warnings,
 ) -> DiagnosticsSummary {
     let mut first_run = pooled_first_run(cells);
     let mut hosts = HostEffectReport::new(cells, names, level);
-    let mut family: Vec<(&'static str, &str, &mut DiagnosticReport)> = Vec::new();
+    let mut family: Vec<(&'static str, String, &mut DiagnosticReport)> = Vec::new();
     for (cell, report) in cells.iter().zip(reports.iter_mut()) {
         let tests = report.iter_mut().flat_map(|report| report.tests());
-        family.extend(tests.filter_map(|(code, test)| Some((code, cell.about, test?))));
+        family.extend(tests.filter_map(|(code, test)| Some((code, cell.about.to_owned(), test?))));
     }
-    family.extend(first_run.as_mut().map(|test| ("first_run", "", test)));
-    family.extend(hosts.tests().into_iter().map(|(code, test)| (code, "", test)));
+    family.extend(first_run.as_mut().map(|test| ("first_run", String::new(), test)));
+    family.extend(hosts.tests().into_iter().map(|(code, test)| (code, String::new(), test)));
+    for of_candidate in &mut missing {
+        let about = of_candidate.candidate.clone();
+        family.extend(of_candidate.tests().map(|(code, test)| (code, about.clone(), test)));
+    }
     let p_values: Vec<_> = family.iter().map(|(_, _, test)| Some(PValue::clamped(test.p_value))).collect();
     let tests = p_values.len() as u64;
     let adjusted = Adjustment::Holm.adjust(&p_values);
@@ -209,16 +252,16 @@ pub(super) fn conclude(
         test.adjusted = adjusted.get();
         if adjusted.rejects_at(level.risk()) {
             *significant.entry(code.to_owned()).or_default() += 1;
-            alarms.push((code, about.to_owned()));
+            alarms.push((code, about));
         }
     }
     for (cell, report) in cells.iter().zip(reports.iter_mut()) {
         let Some(report) = report else { continue };
         if report.drift.is_some_and(|drift| drift.adjusted <= level.risk().get()) {
-            report.slope_ns = Drift::new(cell.sample).ok().map(|drift| drift.slope());
+            report.slope_ns = Drift::new(cell.independent).ok().map(|drift| drift.slope());
         }
     }
-    for code in ["autocorrelation", "runs_in_series", "drift", "first_run", "host_effect", "outlying_hosts"] {
+    for code in CODES {
         for (_, about) in alarms.iter().filter(|(of, _)| *of == code) {
             let sentence = || sentence(code, &hosts, tests);
             match about.as_str() {
@@ -234,6 +277,7 @@ pub(super) fn conclude(
         significant,
         first_run,
         hosts,
+        missing,
     }
 }
 
@@ -269,7 +313,19 @@ fn sentence(code: &str, hosts: &HostEffectReport, tests: u64) -> String {
              mixed, but the spread is not that of one state: find what changes (heat, a filling disk or cache)."
         ),
         "first_run" => format!(
-            "The first run on a host differs from those after it ({of_family}): plan a warm-up, or one run a host."
+            "The first run on a host, or after it booted, differs from those after it ({of_family}): plan a warm-up, or one run a host."
+        ),
+        "modes_are_hosts" => format!(
+            "The clusters of the times are not spread evenly over the hosts ({of_family}): a mode may be a host, not the \
+             program; look at the times by host."
+        ),
+        "losses_differ" => format!(
+            "A candidate lost another share of its attempts than the baseline (Fisher's exact test, {of_family}), so the \
+             difference of the samples may be of what is missing from them: mend what loses attempts, and repeat."
+        ),
+        "failures_differ" => format!(
+            "A candidate failed in another share of its runs than the baseline (Fisher's exact test, {of_family}), and the \
+             samples hold only the successful ones: do not quote a speedup before it is known why."
         ),
         "host_effect" => hosts.sentence(),
         _ => match hosts.outlying() {

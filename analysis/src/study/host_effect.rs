@@ -72,7 +72,10 @@ pub struct OutlyingHost {
 
 impl HostEffectReport {
     pub(super) fn new(cells: &[DiagnosedCell<'_>], names: &[String], level: ConfidenceLevel) -> Self {
-        let cells: Vec<(&Sample, &[u32])> = cells.iter().map(|cell| (cell.sample, cell.hosts)).collect();
+        let hosts: Vec<Vec<u32>> =
+            cells.iter().map(|cell| cell.seats.iter().map(|seat| seat.host).collect()).collect();
+        let cells: Vec<(&Sample, &[u32])> =
+            cells.iter().zip(&hosts).map(|(cell, hosts)| (cell.sample, &hosts[..])).collect();
         match CellsAndHosts::new(&cells) {
             Ok(found) => Self::Tested {
                 method: CellsAndHosts::NAME.to_owned(),

@@ -1,11 +1,22 @@
-//! What the evidence says of the independence of the measured runs. Counted from the hosts themselves, and
-//! held against what the plan asked for.
+//! What the evidence says of the independence of the measured runs: counted from leases, hosts, boots and allocations, and
+//! held against what the plan asked for; never taken from the plan's claim.
 
-use super::cell::CellRecords;
-use super::count::{counted, grouped, percent};
+mod words;
+
+use super::evidence::Evidence;
+use super::freshness::{self, Judged, Violation};
 use super::warning::Warnings;
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::{Independence, Policy, Scope};
+use speedup_core::experiment::{Policy, Scope};
+use speedup_core::id::{HostId, RunIndex};
+use speedup_core::plan::Plan;
+use speedup_core::repetition::Order;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use self::words::scope_name;
+
+/// Violations that are named; the others are counted.
+const MOST_VIOLATIONS_NAMED: usize = 20;
 
 /// The independence of the measured runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,10 +39,46 @@ pub struct IndependenceReport {
     pub most_runs_of_a_benchmark_on_one_host: u64,
     /// The most runs of one cell on one host.
     pub most_runs_of_a_cell_on_one_host: u64,
-    /// The runs whose host had served nothing before in the policy's scope, by the evidence of their leases.
+    /// The runs that found a fresh host by the policy; under `any` those whose host had served nothing in the scope. The
+    /// runs of a visit are as fresh as its first.
     pub fresh_runs: u64,
     /// Their share.
     pub fresh_share: Option<f64>,
+    /// What further evidence says; nothing in reports from before it was told.
+    #[serde(default)]
+    pub evidence: EvidenceCounts,
+}
+
+/// What took part, and what is against independence.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EvidenceCounts {
+    /// The visits of the runs: what one host does in one go, a single run where the plan neither nests nor blocks.
+    pub visits: u64,
+    /// The boots in which they were executed.
+    pub boots: u64,
+    /// The allocations, of hosts that have any.
+    pub allocations: u64,
+    /// The fingerprint classes of the hosts, of those whose class is known.
+    pub classes: u64,
+    /// The hosts on which several versions of a benchmark were executed.
+    pub hosts_of_several_versions: u64,
+    /// Runs by what is against their having found a fresh host.
+    pub violations: BTreeMap<Violation, u64>,
+    /// The first of them, in run order.
+    pub violating_runs: Vec<ViolatingRun>,
+}
+
+/// A measured run that found no fresh host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViolatingRun {
+    /// Which run.
+    pub run: u32,
+    /// Which attempt of it was measured.
+    pub attempt: u32,
+    /// On which host.
+    pub host: String,
+    /// What is against it.
+    pub violation: Violation,
 }
 
 /// Whether independence was provided.
@@ -42,6 +89,13 @@ pub enum IndependenceKind {
     NoRuns,
     /// Every run was executed on a fresh host.
     Provided,
+    /// Every run was executed on a host that was fresh by the policy, and hosts served several runs: what is of the
+    /// machine itself they share.
+    Renewed,
+    /// By design every version of a benchmark was executed on each host, and the versions are compared in pairs.
+    Pairs,
+    /// By design several runs were executed on each host, and the hosts or boots are what is independent.
+    Levels,
     /// Every sample is independent within, but the two samples of a benchmark share hosts.
     WithinCells,
     /// The policy did not ask for it, and hosts served repeatedly.
@@ -51,134 +105,101 @@ pub enum IndependenceKind {
 }
 
 impl IndependenceReport {
-    /// Of the records of all cells, `versions` of them a benchmark.
-    pub(super) fn new(asked: Independence, cells: &[CellRecords], versions: usize) -> Self {
-        let most_in = |cells: &[CellRecords]| most_on_one_host(cells);
-        let mut hosts: Vec<u32> = cells.iter().flat_map(|cell| cell.hosts.iter().copied()).collect();
-        let runs = hosts.len() as u64;
-        hosts.sort_unstable();
-        hosts.dedup();
-        let fresh_runs = cells.iter().map(|cell| cell.fresh).sum();
+    /// Of all attempts, by the plan's policy.
+    pub(super) fn new(evidence: &Evidence, plan: &Plan) -> Self {
+        let judged = freshness::judge(evidence, plan);
+        let asked = plan.experiment.independence;
+        let versions = plan.experiment.versions.len().max(1) as u32;
+        let runs = judged.len() as u64;
+        let fresh_runs = judged.iter().filter(|one| one.is_fresh).count() as u64;
         let mut report = Self {
             kind: IndependenceKind::NoRuns,
             policy: asked.policy,
             scope: asked.scope,
             sentence: String::new(),
             runs,
-            hosts: hosts.len() as u64,
-            most_runs_on_one_host: most_in(cells),
-            most_runs_of_a_benchmark_on_one_host: cells.chunks(versions).map(most_in).max().unwrap_or(0),
-            most_runs_of_a_cell_on_one_host: cells.chunks(1).map(most_in).max().unwrap_or(0),
+            hosts: distinct(judged.iter().map(|one| one.seat.host)),
+            most_runs_on_one_host: most(&judged, |one| one.seat.host),
+            most_runs_of_a_benchmark_on_one_host: most(&judged, |one| (one.cell / versions, one.seat.host)),
+            most_runs_of_a_cell_on_one_host: most(&judged, |one| (one.cell, one.seat.host)),
             fresh_runs,
             fresh_share: (runs > 0).then(|| fresh_runs as f64 / runs as f64),
+            evidence: EvidenceCounts::new(&judged, evidence, versions),
         };
-        report.kind = report.judge();
+        report.kind = report.judge(plan);
         report.sentence = report.say();
         report
     }
 
     /// Raises what the reader must know of independence.
     pub(super) fn warn(&self, warnings: &mut Warnings) {
-        let (code, sentence) = match self.kind {
-            IndependenceKind::NoRuns | IndependenceKind::Provided => return,
-            IndependenceKind::WithinCells => (
-                "dependent_through_host",
-                "The versions of a benchmark met on the same hosts, so their samples are not independent of each other: \
-                 take scope = \"benchmark\", or a blocked design, which uses the pairs.",
-            ),
-            IndependenceKind::NotProvided => (
-                "independence_not_provided",
-                "Runs shared hosts, so the confidence levels hold for these machines in these states only: take policy = \
-                 \"distinct\" and a pool of enough identical hosts to claim more.",
-            ),
-            IndependenceKind::Broken => (
-                "independence_broken",
-                "The policy asked for fresh hosts and the evidence is against it: do not quote the confidence levels \
-                 before it is known why.",
-            ),
-        };
-        warnings.raise(code, sentence.to_owned());
-    }
-
-    fn judge(&self) -> IndependenceKind {
-        let most_in_scope = match self.scope {
-            Scope::Experiment => self.most_runs_on_one_host,
-            Scope::Benchmark => self.most_runs_of_a_benchmark_on_one_host,
-            Scope::Cell => self.most_runs_of_a_cell_on_one_host,
-        };
-        let fresh = self.fresh_runs == self.runs && most_in_scope <= 1;
-        match (self.policy, fresh) {
-            (_, _) if self.runs == 0 => IndependenceKind::NoRuns,
-            (_, true) if self.most_runs_of_a_benchmark_on_one_host > 1 => IndependenceKind::WithinCells,
-            (_, true) => IndependenceKind::Provided,
-            (Policy::Any, false) => IndependenceKind::NotProvided,
-            (Policy::Distinct | Policy::Rebooted | Policy::Reallocated | Policy::Rested, false) => {
-                IndependenceKind::Broken
-            }
+        if let Some((code, sentence)) = self.caveat() {
+            warnings.raise(code, sentence.to_owned());
         }
     }
 
-    fn say(&self) -> String {
-        let hosts = counted(self.hosts, "host");
-        match self.kind {
-            IndependenceKind::NoRuns => {
-                "No run is measured yet, so there is no evidence of independence.".to_owned()
-            }
-            IndependenceKind::Provided => {
-                let once = match self.scope {
-                    Scope::Experiment => "served one run each",
-                    Scope::Benchmark => "served each benchmark at most once",
-                    Scope::Cell => "served each benchmark at most once, though the scope `cell` allows twice",
-                };
-                format!("Every run was executed on a fresh host: {hosts} {once}.")
-            }
-            IndependenceKind::WithinCells => format!(
-                "Every sample is independent within, but not from the other: {hosts} served each cell at most \
-                 once, and both versions of a benchmark met on a host, through which the samples depend on each \
-                 other. Take scope = \"benchmark\", or a blocked design, which uses the pairs."
-            ),
-            IndependenceKind::NotProvided => self.say_not_provided(),
-            IndependenceKind::Broken => format!(
-                "Independence was asked for and not kept: only {} of {} found a fresh host (policy `distinct`, \
-                 scope `{}`). Take the p-values as describing these {hosts} only, and look into the hosts.",
-                grouped(self.fresh_runs),
-                counted(self.runs, "run"),
-                scope_name(self.scope)
-            ),
+    fn judge(&self, plan: &Plan) -> IndependenceKind {
+        let is_fresh = self.fresh_runs == self.runs;
+        let versions_met = self.evidence.hosts_of_several_versions > 0;
+        match self.policy {
+            _ if self.runs == 0 => IndependenceKind::NoRuns,
+            Policy::Any if !is_fresh => IndependenceKind::NotProvided,
+            _ if !is_fresh => IndependenceKind::Broken,
+            _ if plan.experiment.order == Order::Blocked => IndependenceKind::Pairs,
+            Policy::Any | Policy::Distinct if versions_met => IndependenceKind::WithinCells,
+            _ if versions_met => IndependenceKind::Renewed,
+            _ if self.visits_repeat() => IndependenceKind::Levels,
+            _ if self.most_runs_of_a_cell_on_one_host > 1 => IndependenceKind::Renewed,
+            _ => IndependenceKind::Provided,
         }
     }
 
-    fn say_not_provided(&self) -> String {
-        let runs = counted(self.runs, "run");
-        match self.hosts {
-            1 => format!(
-                "Independence was not provided: all {runs} were executed on one host under policy `any`; p-values \
-                 describe this machine only."
-            ),
-            hosts => format!(
-                "Independence was not provided: {runs} were executed on {} under policy `any`, up to {} on one \
-                 host and {} of one benchmark; {} found a fresh host. P-values describe these machines only.",
-                counted(hosts, "host"),
-                grouped(self.most_runs_on_one_host),
-                grouped(self.most_runs_of_a_benchmark_on_one_host),
-                percent(self.fresh_share.unwrap_or(0.0))
-            ),
+    /// Whether visits have several runs.
+    fn visits_repeat(&self) -> bool {
+        self.evidence.visits < self.runs
+    }
+}
+
+impl EvidenceCounts {
+    fn new(judged: &[Judged], evidence: &Evidence, versions: u32) -> Self {
+        let names: Vec<&str> = evidence.hosts.names().map(HostId::as_str).collect();
+        let places = evidence.hosts.places();
+        let mut met: BTreeMap<(u32, u32), BTreeSet<u32>> = BTreeMap::new();
+        let (mut violations, mut violating_runs) = (BTreeMap::new(), Vec::new());
+        for one in judged {
+            met.entry((one.seat.host, one.cell / versions)).or_default().insert(one.cell % versions);
+            let Some(violation) = one.violation else { continue };
+            *violations.entry(violation).or_default() += 1;
+            if violating_runs.len() < MOST_VIOLATIONS_NAMED {
+                violating_runs.push(ViolatingRun {
+                    run: one.seat.run.0,
+                    attempt: one.attempt.0,
+                    host: names[places[one.seat.host as usize] as usize].to_owned(),
+                    violation,
+                });
+            }
+        }
+        let several = met.iter().filter(|(_, versions)| versions.len() > 1).map(|((host, _), _)| *host);
+        let visit = |one: &Judged| -> (RunIndex, u32) { (one.visit, one.seat.host) };
+        Self {
+            visits: distinct(judged.iter().map(visit)),
+            boots: distinct(judged.iter().map(|one| (one.seat.host, one.seat.boot))),
+            allocations: distinct(judged.iter().filter_map(|one| one.allocation)),
+            classes: distinct(judged.iter().filter_map(|one| one.seat.class)),
+            hosts_of_several_versions: distinct(several),
+            violations,
+            violating_runs,
         }
     }
 }
 
-/// The scope's name in plans.
-pub fn scope_name(scope: Scope) -> &'static str {
-    match scope {
-        Scope::Benchmark => "benchmark",
-        Scope::Experiment => "experiment",
-        Scope::Cell => "cell",
-    }
+fn distinct<T: Ord>(of: impl Iterator<Item = T>) -> u64 {
+    of.collect::<BTreeSet<T>>().len() as u64
 }
 
-/// The most measured runs of these cells that one host executed.
-fn most_on_one_host(cells: &[CellRecords]) -> u64 {
-    let mut hosts: Vec<u32> = cells.iter().flat_map(|cell| cell.hosts.iter().copied()).collect();
-    hosts.sort_unstable();
-    hosts.chunk_by(u32::eq).map(|same| same.len() as u64).max().unwrap_or(0)
+/// The most runs with one key.
+fn most<T: Ord>(judged: &[Judged], key: impl Fn(&Judged) -> T) -> u64 {
+    let mut keys: Vec<T> = judged.iter().map(key).collect();
+    keys.sort_unstable();
+    keys.chunk_by(|one, other| one == other).map(|same| same.len() as u64).max().unwrap_or(0)
 }

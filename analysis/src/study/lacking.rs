@@ -41,7 +41,7 @@ fn warn_of_absence(benchmarks: &[(&str, &[CellRecords])], warnings: &mut Warning
             }
         }
     }
-    let measured: u64 = all().map(|cell| cell.hosts.len() as u64).sum();
+    let measured: u64 = all().map(|cell| cell.runs() as u64).sum();
     let clauses = told.iter().map(|((metric, _), Absent { runs, first: (_, absence) })| {
         let of = format!("{} of {}", grouped(*runs), counted(measured, "run"));
         format!("{}: absent in {of}: {}", metric.name(), absence.words())
@@ -87,8 +87,7 @@ fn warn_of_user_mode(benchmarks: &[(&str, &[CellRecords])], warnings: &mut Warni
 fn warn_of_own(benchmarks: &[(&str, &[CellRecords])], own: &[OwnMetric], warnings: &mut Warnings) {
     for (place, metric) in own.iter().enumerate() {
         for (name, cells) in benchmarks {
-            let lacks =
-                |cell: &CellRecords| cell.means(place).map_or(0, |sample| sample.len()) < cell.hosts.len();
+            let lacks = |cell: &CellRecords| cell.means(place).map_or(0, |sample| sample.len()) < cell.runs();
             if cells.iter().any(lacks) {
                 warnings.concern("own_metric_lacks_runs", name, || {
                     format!(

@@ -2,11 +2,15 @@
 
 use super::advice::{MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH};
 use super::count;
+use super::design::Design;
 use crate::host_effect::{CellsAndHosts, OutlyingHosts};
 use crate::required_repetitions::{RankSumDetection, RatioPrecision, WelchDetection};
 use crate::run_order::{Autocorrelation, FirstRunEffect, RunsTest};
 use crate::speedup_test::Rules;
-use crate::{ConfidenceLevel, ExactRule, MeanRatio, MedianRatio, ProportionMethod, SuiteRatio};
+use crate::{
+    ConfidenceLevel, EffectSize, ExactRule, MeanRatio, MedianRatio, PairedRatio, PairedTTest,
+    ProportionMethod, SuiteRatio, VanElteren,
+};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::Experiment;
 
@@ -45,6 +49,7 @@ pub struct MethodNote {
 impl MethodReport {
     pub(super) fn new(
         experiment: &Experiment,
+        design: Design,
         level: ConfidenceLevel,
         from_plan: bool,
         benchmarks: u64,
@@ -57,7 +62,7 @@ impl MethodReport {
             weights: weights_name(experiment.analysis.weights).to_owned(),
             precision: experiment.analysis.precision,
             rules: rules(Rules::OURS),
-            notes: notes(level, benchmarks),
+            notes: notes(level, benchmarks).into_iter().chain(of_design(design)).collect(),
         }
     }
 }
@@ -85,6 +90,44 @@ fn rules(rules: Rules) -> Vec<String> {
         ExactRule::SmallProductWithoutTies => "Kolmogorov–Smirnov is exact for n·m < 10000 without ties.",
     };
     vec![beyond.to_owned(), exact.to_owned()]
+}
+
+/// What a design puts in the place of the methods for independent runs.
+fn of_design(design: Design) -> Option<MethodNote> {
+    let (subject, sentence, source) = match design {
+        Design::Runs => return None,
+        Design::Pairs => (
+            "pairs",
+            format!(
+                "Versions are compared in the pairs that the blocked order made: the {} with Shapiro–Wilk on the differences \
+                 and the {}; {} of the logarithms of the ratios. Suites by the latter interval with weights. Visits without \
+                 both versions are left out.",
+                PairedTTest::NAME,
+                PairedRatio::NAME,
+                "Wilcoxon's signed ranks"
+            ),
+            "Wilcoxon 1945; Fieller 1954",
+        ),
+        Design::Classes => (
+            "classes",
+            format!(
+                "Where hosts of several classes took part, versions are compared within the classes: means by weights \
+                 nm/(n + m), ranks by the {}. Suites and diagnostics take all classes as one.",
+                VanElteren::NAME
+            ),
+            "Mantel and Haenszel 1959; van Elteren 1960",
+        ),
+        Design::Levels { .. } => (
+            "levels",
+            format!(
+                "What is independent are hosts, or the boots of a single host: the tests are of the means of their boots' \
+                 means, the interval of the mean is the {}, each unit counting alike.",
+                EffectSize::NAME_FIELLER
+            ),
+            "004 §7.3, eq. 12",
+        ),
+    };
+    Some(MethodNote { subject: subject.to_owned(), sentence, source: source.to_owned() })
 }
 
 fn notes(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
@@ -167,7 +210,7 @@ fn notes(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
         note(
             "diagnostics",
             format!(
-                "{}, {}, Mann–Kendall, {}; hosts by {} and {}. All of them are one family under Holm's bound, so that \
+                "{} of the ranks, {}, Mann–Kendall, {}; hosts by {} and {}. All of them are one family under Holm's bound, so that \
                  without any disturbance the report raises one of their caveats with a probability of at most {}.",
                 Autocorrelation::NAME,
                 RunsTest::NAME,
@@ -177,6 +220,13 @@ fn notes(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
                 count::percent(level.risk().get())
             ),
             "Moran 1948; Wald and Wolfowitz 1940; Mann 1945; Holm 1979",
+        ),
+        note(
+            "missing",
+            "Fisher's exact test of the share of lost attempts, and of failed runs, candidate against baseline, in the \
+             family of the diagnostics."
+                .to_owned(),
+            "Fisher 1925",
         ),
         note(
             "advice",

@@ -2,18 +2,23 @@
 //!
 //! Made only when asked for: the bootstrap behind each p-value refits hundreds of mixtures.
 
+use super::diagnostics::{DiagnosedCell, DiagnosticReport};
 use super::verdict::Reason;
 use crate::goodness_of_fit::{FEWEST_RESAMPLES, GoodnessOfFitOptions, ResampleSize};
-use crate::mixture::{Method, Refits};
-use crate::{GoodnessOfFit, Sample};
+use crate::host_effect::ClusterHosts;
+use crate::mixture::{Component, Method, Refits};
+use crate::{GoodnessOfFit, Mixture, Sample};
 use rand_chacha::rand_core::Rng as _;
 use serde::{Deserialize, Serialize};
 use speedup_core::seed::Seed;
+use std::collections::BTreeSet;
 
 /// 001 §4.3 fitted samples of 30 runs and more.
 pub const FEWEST_RUNS_OF_A_MIXTURE: usize = 30;
 /// Resamples of each test: the fewest with which its p-value is no noise (001 §5.1.3).
 const RESAMPLES: u32 = FEWEST_RESAMPLES;
+/// Shuffles of the clusters over the hosts: the least p-value that they can show is to pass Holm's bound among hundreds.
+const SHUFFLES: u64 = 99_999;
 
 /// The mixture of one cell's wall times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,5 +91,32 @@ impl MixtureReport {
                 method: format!("{}; {}", Method::Mclust.name(), GoodnessOfFit::NAME),
             },
         }
+    }
+
+    /// Whether the clusters are hosts: each run's likeliest component against its host, labels shuffled over the runs. `None`
+    /// with one component, one host, or a host for each run, where nothing can be seen.
+    pub(super) fn against_hosts(
+        &self,
+        cell: &DiagnosedCell<'_>,
+        version: &str,
+        seed: Seed,
+    ) -> Option<DiagnosticReport> {
+        let Self::Fitted { components, .. } = self else { return None };
+        let components = components.iter();
+        let components = components
+            .map(|one| Component { weight: one.weight, mean: one.mean_ns, sd: one.sd_ns })
+            .collect();
+        let mixture = Mixture::new(components).ok()?;
+        let clusters: Vec<u32> =
+            cell.sample.in_run_order().iter().map(|value| mixture.cluster(*value) as u32).collect();
+        let hosts: Vec<u32> = cell.seats.iter().map(|seat| seat.host).collect();
+        let different: BTreeSet<u32> = hosts.iter().copied().collect();
+        if different.len() == hosts.len() {
+            return None;
+        }
+        let child = format!("modes and hosts {} {} {version}", cell.about.len(), cell.about);
+        let seed = Seed(seed.child(&child).next_u64());
+        let found = ClusterHosts::new(&clusters, &hosts, SHUFFLES, seed).ok()?;
+        Some(DiagnosticReport::new(found.cramers_v(), found.p_value()))
     }
 }

@@ -2,7 +2,12 @@
 
 use super::Study;
 use super::cell::CellRecords;
+use super::design::{Arranged, Design, Run, visit_means};
+use super::diagnostics::DiagnosedCell;
+use super::evidence::Seat;
+use super::verdict::Reason;
 use crate::Sample;
+use speedup_core::experiment::Benchmark;
 use speedup_core::metric::Metric;
 
 /// A benchmark with the samples of its versions.
@@ -11,43 +16,71 @@ pub(super) struct Sampled<'a> {
     pub(super) weight: Option<f64>,
     pub(super) records: &'a [CellRecords],
     pub(super) samples: Vec<Option<Sample>>,
-    /// The host of each run of each sample, by the order of the hosts' names.
-    pub(super) hosts: Vec<Vec<u32>>,
+    /// Where each run of each sample was executed, hosts by the order of their names.
+    seats: Vec<Vec<Seat>>,
+    /// The means of the visits of each sample, where visits have several runs.
+    visits: Vec<Option<Sample>>,
+    /// Of each candidate what the design makes of its runs and the baseline's, where those are not what is independent.
+    pub(super) arranged: Vec<Option<Result<Arranged, Reason>>>,
 }
 
 impl<'a> Sampled<'a> {
     /// The benchmarks that take part, in plan order.
     pub(super) fn all(study: &'a Study, versions: usize) -> Vec<Self> {
-        let by_name = numbers_by_name(study);
+        let (by_name, design) = (study.evidence.by_name(), Design::of(&study.plan));
         let taking_part = study.plan.benchmarks.iter().zip(study.cells.chunks(versions));
         let named = taking_part
             .filter_map(|(index, records)| Some((study.plan.experiment.benchmark(*index)?, records)));
-        named
-            .map(|(benchmark, records)| Self {
+        let sampled = |(benchmark, records): (&'a Benchmark, &'a [CellRecords])| {
+            let samples: Vec<_> = records.iter().map(|cell| cell.sample(Metric::Wall).ok()).collect();
+            let seats: Vec<Vec<Seat>> = records
+                .iter()
+                .map(|cell| cell.seats(Metric::Wall).into_iter().map(&by_name).collect())
+                .collect();
+            let (mut visits, mut arranged) = (vec![None; samples.len()], vec![None; samples.len() - 1]);
+            if design != Design::Runs {
+                let runs: Vec<Vec<Run>> = samples
+                    .iter()
+                    .zip(&seats)
+                    .map(|(sample, seats)| runs(study, sample.as_ref(), seats))
+                    .collect();
+                visits = runs.iter().map(|runs| visit_means(runs)).collect();
+                arranged = runs[1..].iter().map(|candidate| design.arrange(&runs[0], candidate)).collect();
+            }
+            Self {
                 name: &benchmark.name,
                 weight: benchmark.weight,
                 records,
-                samples: records.iter().map(|cell| cell.sample(Metric::Wall).ok()).collect(),
-                hosts: records
-                    .iter()
-                    .map(|cell| {
-                        cell.hosts_in_run_order(Metric::Wall)
-                            .iter()
-                            .map(|host| by_name[*host as usize])
-                            .collect()
-                    })
-                    .collect(),
-            })
-            .collect()
+                samples,
+                seats,
+                visits,
+                arranged,
+            }
+        };
+        named.map(sampled).collect()
+    }
+
+    /// What is independent of the baseline and of a candidate, if both were measured.
+    pub(super) fn compared(&self, version: usize) -> Option<(&Sample, &Sample)> {
+        match &self.arranged[version - 1] {
+            None => self.samples[0].as_ref().zip(self.samples[version].as_ref()),
+            Some(arranged) => {
+                arranged.as_ref().ok().map(|arranged| (&arranged.baseline, &arranged.candidate))
+            }
+        }
+    }
+
+    /// A cell with what its diagnostics need.
+    pub(super) fn diagnosed(&self, version: usize) -> Option<DiagnosedCell<'_>> {
+        let sample = self.samples[version].as_ref()?;
+        let independent = self.visits[version].as_ref().unwrap_or(sample);
+        Some(DiagnosedCell { about: self.name, sample, seats: &self.seats[version], independent })
     }
 }
 
-/// The place of each host among their sorted names, by its number in the study: that number is by the order in which
-/// attempts came, which must not reach a report.
-fn numbers_by_name(study: &Study) -> Vec<u32> {
-    let mut by_name = vec![0; study.hosts.len()];
-    for (place, number) in (0..).zip(study.hosts.values()) {
-        by_name[*number as usize] = place;
-    }
-    by_name
+fn runs(study: &Study, sample: Option<&Sample>, seats: &[Seat]) -> Vec<Run> {
+    let values = sample.map_or(&[][..], Sample::in_run_order);
+    let run =
+        |(value, seat): (&f64, &Seat)| Run { seat: *seat, place: study.plan.place(seat.run), value: *value };
+    values.iter().zip(seats).map(run).collect()
 }

@@ -11,8 +11,8 @@ use super::protocol::IntervalReport;
 use super::verdict::{Direction, Protocol, Reason, Verdict};
 use super::warning::Warnings;
 use crate::{
-    Alternative, ConfidenceLevel, Overall, PValue, RatioError, SpeedupMeans, SuiteMember, SuiteRatio,
-    SuiteRatioError, Summary, Weights,
+    Alternative, ConfidenceLevel, Overall, PValue, PairedRatio, RatioError, RatioInterval, SpeedupMeans,
+    SuiteMember, SuiteRatio, SuiteRatioError, Summary, Weights,
 };
 use serde::{Deserialize, Serialize};
 
@@ -121,8 +121,16 @@ pub(super) struct Suite<'a> {
     pub(super) benchmarks: Vec<(&'a BenchmarkReport, &'a ComparisonReport)>,
     /// Those with a sample of positive times of both versions.
     pub(super) members: Vec<SuiteMember<'a>>,
+    /// Whether the observations of each benchmark are pairs.
+    pub(super) are_pairs: bool,
     pub(super) weights: Weights,
     pub(super) level: ConfidenceLevel,
+}
+
+/// The ratio of the weighted sums of means.
+enum SuiteMean {
+    OfRuns(SuiteRatio),
+    OfPairs(PairedRatio),
 }
 
 /// The overall speedup with its verdict.
@@ -173,7 +181,11 @@ impl Suite<'_> {
     }
 
     fn of_many(&self) -> Conclusion {
-        let ratio = match SuiteRatio::new(&self.members, &self.weights) {
+        let ratio = match self.are_pairs {
+            true => PairedRatio::of_suite(&self.members, &self.weights).map(SuiteMean::OfPairs),
+            false => SuiteRatio::new(&self.members, &self.weights).map(SuiteMean::OfRuns),
+        };
+        let ratio = match ratio {
             Ok(ratio) => ratio,
             Err(error) => return Conclusion::refused(refusal(error, self.members.len())),
         };
@@ -279,6 +291,29 @@ impl Suite<'_> {
                         .to_owned()
                 });
             }
+        }
+    }
+}
+
+impl SuiteMean {
+    fn estimate(&self) -> f64 {
+        match self {
+            Self::OfRuns(ratio) => ratio.estimate(),
+            Self::OfPairs(ratio) => ratio.estimate(),
+        }
+    }
+
+    fn p_value(&self, ratio: f64, alternative: Alternative) -> PValue {
+        match self {
+            Self::OfRuns(of) => of.p_value(ratio, alternative),
+            Self::OfPairs(of) => of.p_value(ratio, alternative),
+        }
+    }
+
+    fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
+        match self {
+            Self::OfRuns(ratio) => ratio.interval(level),
+            Self::OfPairs(ratio) => ratio.interval(level),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Known answers on synthetic attempts.
 
 mod companions;
+mod designs;
 mod golden;
+mod independence;
 mod metrics;
 mod synthetic;
 

@@ -55,7 +55,7 @@ macro_rules! columns {
 }
 
 /// The columns before the metrics.
-pub(super) const COLUMNS: [Column; 62] = columns! {
+pub(super) const COLUMNS: [Column; 68] = columns! {
     experiment: |row| Value::Text(row.planned.experiment.to_string()),
     name: |row| Value::Text(row.planned.name.to_owned()),
     benchmark: |row| Value::Text(row.planned.benchmark.to_owned()),
@@ -118,6 +118,14 @@ pub(super) const COLUMNS: [Column; 62] = columns! {
     canary_failed: |row| row.record().and_then(|record| record.canary_failed.as_deref()).into(),
     absent: |row| row.record().and_then(absent).into(),
     user_only: |row| row.record().and_then(user_only).into(),
+    group: |row| Value::Number(row.planned.place.group.0.into()),
+    group_boot: |row| Value::Number(row.planned.place.boot.into()),
+    idle_ns: |row| lease(row).and_then(|lease| lease.evidence.idle).map(|idle| idle.0).into(),
+    boot_before: |row| lease(row).and_then(|lease| Some(lease.evidence.boot_before.as_ref()?.as_str())).into(),
+    allocation_before: |row| {
+        lease(row).and_then(|lease| Some(lease.evidence.allocation_before.as_ref()?.as_str())).into()
+    },
+    class: |row| lease(row).and_then(|lease| lease.evidence.class).map(|class| class.to_string()).into(),
 };
 
 /// The output that was kept, in JSON lines only: it may be anything, of any length. What is not UTF-8 is replaced; the

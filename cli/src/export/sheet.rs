@@ -2,7 +2,7 @@
 
 use speedup_core::event::{AttemptEnd, EndedAttempt};
 use speedup_core::id::{ExperimentId, RunIndex};
-use speedup_core::plan::Plan;
+use speedup_core::plan::{Place, Plan};
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
 use super::row::{Row, Subject, settled_by};
@@ -17,6 +17,8 @@ pub(super) struct Planned<'a> {
     pub(super) run: RunIndex,
     /// The how-manieth run of its cell, from 1.
     pub(super) repetition: u32,
+    /// The visit it belongs to.
+    pub(super) place: Place,
 }
 
 /// The planned runs, and which of them were settled by an attempt so far.
@@ -84,6 +86,7 @@ impl<'a> Sheet<'a> {
             version: &experiment.version(cell.version)?.name,
             run,
             repetition,
+            place: self.plan.place(run),
         })
     }
 }

@@ -6,6 +6,7 @@ mod caveats;
 mod closing;
 mod companions;
 mod duration;
+mod independence;
 mod layout;
 mod mishaps;
 mod opening;
@@ -69,6 +70,7 @@ pub(crate) fn rendered(report: &Report, paint: Paint, width: usize) -> String {
     }
     companions::write_mixtures(&mut page, report);
     benchmarks::write_metrics(&mut page, report);
+    independence::write(&mut page, report);
     companions::write_diagnostics(&mut page, report);
     mishaps::write(&mut page, report);
     caveats::write(&mut page, report);

@@ -4,14 +4,25 @@ use super::synthetic::{Synthetic, Times};
 use super::{codes, only, sentence, two};
 use crate::distribution::{Tails, normal};
 use crate::study::diagnostics::{DiagnosedCell, conclude};
+use crate::study::evidence::Seat;
 use crate::study::warning::Warnings;
 use crate::study::*;
 use crate::{ConfidenceLevel, Sample};
 use rand::RngExt as _;
+use speedup_core::id::RunIndex;
 use speedup_core::seed::Seed;
 
-const OF_DIAGNOSTICS: [&str; 6] =
-    ["autocorrelation", "runs_in_series", "drift", "first_run", "host_effect", "outlying_hosts"];
+const OF_DIAGNOSTICS: [&str; 9] = [
+    "autocorrelation",
+    "runs_in_series",
+    "drift",
+    "first_run",
+    "modes_are_hosts",
+    "host_effect",
+    "outlying_hosts",
+    "losses_differ",
+    "failures_differ",
+];
 
 fn raised(report: &Report) -> Vec<&str> {
     codes(report).into_iter().filter(|code| OF_DIAGNOSTICS.contains(code)).collect()
@@ -93,15 +104,24 @@ fn undisturbed_experiments_raise_nothing_in_all_but_a_twentieth() {
                     Sample::new((0..30).map(|_| time()).collect()).unwrap()
                 })
                 .collect();
-            let hosts: Vec<u32> = (0..30).map(|run| run % 6).collect();
-            let cells: Vec<_> =
-                samples.iter().map(|sample| DiagnosedCell { about: "b", sample, hosts: &hosts }).collect();
+            let seat = |run| Seat { run: RunIndex(run), host: run % 6, boot: run % 6, class: None };
+            let seats: Vec<Seat> = (0..30).map(seat).collect();
+            let cells: Vec<_> = samples
+                .iter()
+                .map(|sample| DiagnosedCell { about: "b", sample, seats: &seats, independent: sample })
+                .collect();
             let mut reports: Vec<_> = cells.iter().map(DiagnosticsReport::new).collect();
             let mut reports: Vec<_> = reports.iter_mut().map(Option::as_mut).collect();
             let names: Vec<String> = (0..6).map(|host| format!("host-{host}")).collect();
             let mut warnings = Warnings::default();
-            let summary = conclude(&cells, &mut reports, &names, level, &mut warnings);
-            assert_eq!(summary.tests, 20 * 4 + 1 + 2);
+            let mut attempts = |of: u64| {
+                let mut missing = || (0..of).filter(|_| random.random_range(0.0..1.0) < 0.1).count() as u64;
+                let (lost, failed) = (missing(), missing());
+                AttemptCounts { attempts: of, lost, settled: of, failed, timeouts: 0 }
+            };
+            let missing = vec![MissingReport::new("v1", attempts(600), attempts(600))];
+            let summary = conclude(&cells, &mut reports, &names, missing, level, &mut warnings);
+            assert_eq!(summary.tests, 20 * 4 + 1 + 2 + 2);
             *alarms += u32::from(!warnings.into_list().is_empty());
         }
     }
@@ -209,4 +229,28 @@ fn the_order_of_feeding_does_not_reach_the_hosts() {
     assert!(expected.contains("host-2"));
     attempts.reverse();
     assert_eq!(json(&attempts), expected);
+}
+
+fn clustered(hosts: u32) -> Synthetic {
+    let clusters = Times::TwoClusters { means: [90e6, 110e6], deviation: 1e6, share: 0.5 };
+    Synthetic::new(1, 2, 40, "").hosts(hosts).times(0, 0, clusters).times(0, 1, clusters)
+}
+
+fn fitted(synthetic: &Synthetic) -> Report {
+    let mut study = synthetic.study();
+    synthetic.attempts().iter().for_each(|attempt| study.add(attempt).unwrap());
+    study.report_with(ReportOptions { confidence: None, mixtures: Mixtures::Fitted }).unwrap()
+}
+
+#[test]
+fn a_mode_that_is_a_host_is_named_and_modes_over_all_hosts_are_not() {
+    let spread = fitted(&clustered(8));
+    assert!(spread.benchmarks[0].cells[0].diagnostics.as_ref().unwrap().modes.is_some());
+    assert!(!raised(&spread).contains(&"modes_are_hosts"), "{:?}", raised(&spread));
+    let of_host = fitted(&Synthetic::new(1, 2, 40, "").hosts(4).slow_host(2, 1.2));
+    let modes = of_host.benchmarks[0].cells[0].diagnostics.as_ref().unwrap().modes.unwrap();
+    assert!(modes.statistic > 0.9 && modes.p_value < 1e-4, "{modes:?}");
+    assert!(raised(&of_host).contains(&"modes_are_hosts"));
+    let once = fitted(&Synthetic::new(1, 2, 40, "").visits());
+    assert_eq!(once.benchmarks[0].cells[0].diagnostics.as_ref().unwrap().modes, None);
 }

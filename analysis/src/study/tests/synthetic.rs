@@ -4,10 +4,11 @@ use crate::distribution::normal;
 use crate::study::{Phase, Report, Standing, Study};
 use speedup_core::conditions::Conditions;
 use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};
-use speedup_core::experiment::{Metric, Policy};
+use speedup_core::experiment::Metric;
+use speedup_core::fingerprint::ClassId;
 use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use speedup_core::lease::{Evidence, Lease};
-use speedup_core::plan::{Cell, Plan};
+use speedup_core::plan::{Cell, Plan, Shape};
 use speedup_core::plan_file;
 use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason};
@@ -70,6 +71,15 @@ enum Hosts {
     Fresh,
     Few(u32),
     SharedBetweenVersions,
+    /// A host for each visit of the plan, in further boots of it where the plan says so, or in one.
+    OfVisits {
+        booted: bool,
+    },
+    /// The hosts in turn, each in a new boot and allocation for every visit but this one.
+    InTurn {
+        hosts: u32,
+        kept: Option<u32>,
+    },
 }
 
 /// An experiment that was never run.
@@ -85,6 +95,10 @@ pub(super) struct Synthetic {
     slow_host: Option<(u32, f64)>,
     /// By how much the first run of each cell takes longer.
     slow_first: f64,
+    host_spread: f64,
+    idle_s: u64,
+    /// Whether hosts are of two classes, of which one is slow.
+    classes: bool,
     late: bool,
     take: usize,
     finished: bool,
@@ -98,20 +112,27 @@ pub(super) struct Synthetic {
 impl Synthetic {
     /// Versions v0, v1, … of benchmarks b0, b1, …
     pub(super) fn new(benchmarks: usize, versions: usize, runs: u32, more: &str) -> Self {
+        Self::nested(benchmarks, versions, &format!("runs = {runs}\n"), more)
+    }
+
+    /// The same with other `repetitions` than a number of runs.
+    pub(super) fn nested(benchmarks: usize, versions: usize, repetitions: &str, more: &str) -> Self {
         let names = |letter: &str, count| (0..count).map(|at| format!("{letter}{at}")).collect::<Vec<_>>();
-        let (benchmarks, versions) = (names("b", benchmarks), names("v", versions));
-        let borrowed = |names: &[String]| names.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
-        Self::named(&borrowed(&benchmarks), &borrowed(&versions), runs, more)
+        let (benchmarks, versions) = (names("b", benchmarks).join(" "), names("v", versions).join(" "));
+        Self::repeated(&benchmarks, &versions, repetitions, more)
     }
 
     /// Versions and benchmarks by their names, with a space between.
     pub(super) fn named(benchmarks: &str, versions: &str, runs: u32, more: &str) -> Self {
+        Self::repeated(benchmarks, versions, &format!("runs = {runs}\n"), more)
+    }
+
+    fn repeated(benchmarks: &str, versions: &str, repetitions: &str, more: &str) -> Self {
         let mut text =
             "[experiment]\nname = \"synthetic\"\ndescription = \"attempts that never were\"\nseed = 42\n"
                 .to_owned();
-        text += &format!(
-            "[repetitions]\nruns = {runs}\n[metrics]\ncollect = [\"wall\", \"user\", \"max_rss\"]\n"
-        );
+        text +=
+            &format!("[repetitions]\n{repetitions}[metrics]\ncollect = [\"wall\", \"user\", \"max_rss\"]\n");
         if !more.contains("[independence]") {
             text += "[independence]\npolicy = \"any\"\n";
         }
@@ -132,6 +153,9 @@ impl Synthetic {
             in_order: false,
             slow_host: None,
             slow_first: 1.0,
+            host_spread: 0.0,
+            idle_s: 0,
+            classes: false,
             late: false,
             take: usize::MAX,
             finished: true,
@@ -207,6 +231,41 @@ impl Synthetic {
         Self { hosts: Hosts::SharedBetweenVersions, ..self }
     }
 
+    pub(super) fn visits(self) -> Self {
+        Self { hosts: Hosts::OfVisits { booted: true }, ..self }
+    }
+
+    /// The same without a boot within a visit.
+    pub(super) fn visits_without_boots(self) -> Self {
+        Self { hosts: Hosts::OfVisits { booted: false }, ..self }
+    }
+
+    /// Hosts in turn, renewed before each visit but the one numbered `kept`.
+    pub(super) fn in_turn(self, hosts: u32, kept: Option<u32>) -> Self {
+        Self { hosts: Hosts::InTurn { hosts, kept }, ..self }
+    }
+
+    /// Lets all runs of a host take longer by factors with this spread.
+    pub(super) fn host_spread(self, spread: f64) -> Self {
+        Self { host_spread: spread, ..self }
+    }
+
+    /// Lets hosts be idle for so long between two runs, in seconds.
+    pub(super) fn idle(self, idle_s: u64) -> Self {
+        Self { idle_s, ..self }
+    }
+
+    /// Hosts of two classes, one half slower and with two thirds of the candidate's runs and one of the baseline's.
+    pub(super) fn of_two_classes(self) -> Self {
+        Self { classes: true, ..self }
+    }
+
+    fn is_slow_class(&self, run: u32) -> bool {
+        let third =
+            self.plan.order()[..run as usize].iter().filter(|cell| **cell == self.plan.order()[run as usize]);
+        (third.count() % 3 == 0) == (self.plan.cell(RunIndex(run)).version.0 == 0)
+    }
+
     pub(super) fn take(self, attempts: usize) -> Self {
         Self { take: attempts, ..self }
     }
@@ -222,6 +281,13 @@ impl Synthetic {
     /// Appends `more` runs of each cell, as if after the submission.
     pub(super) fn extended(mut self, more: u32) -> Self {
         let appended = self.plan.draw_extension(&self.plan.singly(more), self.plan.visit());
+        self.plan = self.plan.extended(appended).unwrap();
+        self
+    }
+
+    /// Appends `more` visits of a single run.
+    pub(super) fn extended_singly(mut self, more: u32) -> Self {
+        let appended = self.plan.draw_extension(&self.plan.singly(more), Shape::SINGLE);
         self.plan = self.plan.extended(appended).unwrap();
         self
     }
@@ -303,6 +369,10 @@ impl Synthetic {
             (Hosts::Few(count), Some((host, factor))) if run % count == host => factor,
             _ => 1.0,
         };
+        let (host, _, _) = self.host(RunIndex(run), repetition, Attempt(1));
+        let z = below(2_000_001, &mut Seed(9).child(&host)) as f64 / 1e6 - 1.0;
+        let of_host = of_host * (1.0 + self.host_spread * z);
+        let of_host = if self.classes && self.is_slow_class(run) { 1.5 * of_host } else { of_host };
         of_host * if repetition == 0 { self.slow_first } else { 1.0 }
     }
 
@@ -343,18 +413,37 @@ impl Synthetic {
         numbered.map(|(end, attempt)| self.attempt(run, repetition, Attempt(attempt), end)).collect()
     }
 
+    /// Host, boot and allocation of a run, and the uses before that its lease tells.
+    fn host(&self, run: RunIndex, repetition: u32, attempt: Attempt) -> (String, String, u32) {
+        let Cell { benchmark, version } = self.plan.cell(run);
+        let place = self.plan.place(run);
+        let (group, boot) = (place.group.0, place.boot);
+        let of_one_boot = |host: String, served| (host, "boot".to_owned(), served);
+        match self.hosts {
+            Hosts::Fresh => of_one_boot(format!("host-{}-{}-{}", version.0, repetition, attempt.0), 0),
+            Hosts::Few(count) => of_one_boot(format!("host-{}", run.0 % count), run.0 / count),
+            Hosts::SharedBetweenVersions => of_one_boot(format!("host-{}-{repetition}", benchmark.0), 0),
+            Hosts::OfVisits { booted } => {
+                let boot = if booted { boot } else { 0 };
+                (format!("host-{group}"), format!("boot-{group}-{boot}"), 0)
+            }
+            Hosts::InTurn { hosts, kept } => {
+                let visit = group / place.size;
+                let renewed = if kept == Some(visit) { visit - hosts } else { visit };
+                (format!("host-{}", visit % hosts), format!("boot-{renewed}-{boot}"), visit / hosts)
+            }
+        }
+    }
+
     fn attempt(&self, run: u32, repetition: u32, attempt: Attempt, end: AttemptEnd) -> EndedAttempt {
-        let Cell { benchmark, version } = self.plan.cell(RunIndex(run));
-        let (host, served) = match self.hosts {
-            Hosts::Fresh => (format!("host-{}-{}-{}", version.0, repetition, attempt.0), 0),
-            Hosts::Few(count) => (format!("host-{}", run % count), run / count),
-            Hosts::SharedBetweenVersions => (format!("host-{}-{repetition}", benchmark.0), 0),
-        };
-        assert!(matches!(self.plan.experiment.independence.policy, Policy::Any | Policy::Distinct));
+        let (host, boot, served) = self.host(RunIndex(run), repetition, attempt);
+        let begin = u64::from(run) * (self.idle_s + 1) * 1_000_000_000;
         let evidence = Evidence {
+            allocation: Some(format!("of-{boot}").parse().unwrap()),
             served_in_scope: served,
             served_in_all: u64::from(served),
-            ..Evidence::first("boot".parse().unwrap())
+            class: self.classes.then(|| class(self.is_slow_class(run))),
+            ..Evidence::first(boot.parse().unwrap())
         };
         let lease = Lease {
             epoch: LeaseEpoch(u64::from(run) + 1),
@@ -363,13 +452,22 @@ impl Synthetic {
             attempt,
             host: host.parse().unwrap(),
             agent_epoch: AgentEpoch(1),
-            granted: Timestamp(0),
-            deadline: Timestamp(1),
+            granted: Timestamp(begin),
+            deadline: Timestamp(begin + 2_000_000_000),
             started: None,
             evidence,
         };
-        EndedAttempt { lease, cell: self.plan.cell_number(RunIndex(run)), ended: Timestamp(2), end }
+        EndedAttempt {
+            lease,
+            cell: self.plan.cell_number(RunIndex(run)),
+            ended: Timestamp(begin + 1_000_000_000),
+            end,
+        }
     }
+}
+
+fn class(is_slow: bool) -> ClassId {
+    format!("{:032x}", u8::from(is_slow)).parse().unwrap()
 }
 
 fn experiment(number: u128) -> ExperimentId {

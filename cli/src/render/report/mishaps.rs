@@ -1,6 +1,6 @@
 //! What was not measured: failures and lost attempts, each with an example.
 
-use speedup_analysis::study::count::{counted, grouped};
+use speedup_analysis::study::count::{counted, grouped, p_value};
 use speedup_analysis::study::{BenchmarkReport, CellReport, MishapTotals, Report};
 
 use super::benchmarks::name_width;
@@ -25,6 +25,17 @@ pub(super) fn write(page: &mut Page, report: &Report) {
     ];
     let told: Vec<String> = told.into_iter().flatten().collect();
     page.paragraph(&format!("{}. None of these is in a sample.", told.join(", ")), Tone::Plain);
+    for missing in report.diagnostics.iter().flat_map(|diagnostics| &diagnostics.missing) {
+        let tests = [("lost", &missing.losses), ("failed", &missing.failures)];
+        let told = tests.iter().filter_map(|(what, test)| {
+            Some(format!("{what} unlike the baseline: p-value {}", p_value(test.as_ref()?.p_value)))
+        });
+        let told: Vec<String> = told.collect();
+        if !told.is_empty() {
+            let text = format!("{}. {} (Fisher's exact test).", missing.sentence(), told.join(", "));
+            page.hanging("- ", &text, Tone::Plain);
+        }
+    }
     let columns = [
         Column::new("benchmark", Align::Left, 0),
         Column::new("version", Align::Left, 0),

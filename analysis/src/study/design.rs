@@ -1,0 +1,269 @@
+//! What of a comparison is independent, by the plan's design: the runs; the pairs of a blocked order; or the hosts of
+//! nested levels, or the boots where a single host was planned; or the runs within the classes of their hosts.
+//!
+//! Stages of different shapes are one experiment of units with different counts, which the methods by levels take with a
+//! caveat: a unit is the mean of its boots' means, whatever their numbers (see [`crate::RandomEffects`]).
+
+use super::evidence::Seat;
+use super::verdict::Reason;
+use crate::block_pairs::{Block, BlockPairs};
+use crate::{Levels, Sample};
+use serde::{Deserialize, Serialize};
+use speedup_core::independence::{Policy, Sameness};
+use speedup_core::plan::{Place, Plan};
+use speedup_core::repetition::Order;
+use std::collections::BTreeMap;
+
+/// How a comparison was made other than from independent runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DesignReport {
+    /// What was compared.
+    pub kind: DesignKind,
+    /// The independent units: `run`, `visit`, `host` or `boot`.
+    pub unit: String,
+    /// The baseline's.
+    pub baseline_units: u64,
+    /// The candidate's; as many, where they are pairs.
+    pub candidate_units: u64,
+    /// Visits that lack a measured run of one of the two versions, or classes that do: counted, and left out.
+    pub incomplete: u64,
+}
+
+/// What was compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DesignKind {
+    /// Pairs: both versions in one visit of one host.
+    Pairs,
+    /// Means of hosts or boots, whose runs are not independent.
+    Levels,
+    /// Runs within the fingerprint classes of their hosts, never across.
+    Classes,
+}
+
+/// A measured run of a cell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub(super) seat: Seat,
+    pub(super) place: Place,
+    pub(super) value: f64,
+}
+
+/// What a comparison is made from.
+#[derive(Clone, Debug)]
+pub(super) struct Arranged {
+    /// What is independent, of the baseline and of the candidate; of pairs in their order.
+    pub(super) baseline: Sample,
+    pub(super) candidate: Sample,
+    pub(super) design: DesignReport,
+    /// All runs by their levels, where they are nested.
+    pub(super) levels: Option<[Levels; 2]>,
+    /// The samples of each class, where the classes are blocks.
+    pub(super) blocks: Vec<(Sample, Sample)>,
+}
+
+/// The design of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Design {
+    Runs,
+    Classes,
+    Pairs,
+    Levels {
+        /// Whether boots of one host may stand for what is independent.
+        by_boots: bool,
+    },
+}
+
+impl Design {
+    pub(super) fn of(plan: &Plan) -> Self {
+        let experiment = &plan.experiment;
+        let versions = experiment.versions.len() as u32;
+        let repeats = |boots: u32, runs: u32| boots > 1 || runs > 1;
+        if experiment.order == Order::Blocked && versions > 1 {
+            Self::Pairs
+        } else if plan.stages().iter().any(|stage| repeats(stage.shape.boots, stage.shape.runs)) {
+            let by_boots =
+                experiment.levels.hosts() <= 1 || experiment.independence.policy != Policy::Distinct;
+            Self::Levels { by_boots }
+        } else if experiment.independence.hosts == Sameness::Classes {
+            Self::Classes
+        } else {
+            Self::Runs
+        }
+    }
+
+    /// The independent units of the two versions' runs, each in run order; `None` where these are the runs.
+    pub(super) fn arrange(self, baseline: &[Run], candidate: &[Run]) -> Option<Result<Arranged, Reason>> {
+        match self {
+            Self::Runs => None,
+            Self::Classes => classes(baseline, candidate),
+            Self::Pairs => Some(pairs(baseline, candidate)),
+            Self::Levels { by_boots } => Some(levels(baseline, candidate, by_boots)),
+        }
+    }
+}
+
+/// The means of the visits of a cell, in their order; `None` where each has one run, or there is none.
+pub(super) fn visit_means(runs: &[Run]) -> Option<Sample> {
+    let visits = units(runs, |run| (run.place.group, run.seat.host));
+    (visits.len() < runs.len()).then_some(())?;
+    Sample::new(visits.iter().map(|(_, unit)| unit.mean()).collect()).ok()
+}
+
+fn sample(values: impl Iterator<Item = f64>) -> Result<Sample, Reason> {
+    Sample::new(values.collect()).map_err(|error| Reason::new("no_sample", error))
+}
+
+/// The runs of a unit, boot by boot.
+#[derive(Default)]
+struct Unit {
+    boots: Vec<Vec<f64>>,
+}
+
+impl Unit {
+    fn mean(&self) -> f64 {
+        let of = |values: &mut dyn ExactSizeIterator<Item = f64>| {
+            let count = values.len() as f64;
+            values.sum::<f64>() / count
+        };
+        of(&mut self.boots.iter().map(|boot| of(&mut boot.iter().copied())))
+    }
+}
+
+/// The units that the runs belong to, in the order of their first runs.
+fn units<K: Ord + Copy>(runs: &[Run], key: impl Fn(&Run) -> K) -> Vec<(K, Unit)> {
+    let (mut numbers, mut boots) = (BTreeMap::new(), BTreeMap::new());
+    let mut units: Vec<(K, Unit)> = Vec::new();
+    for run in runs {
+        let next = units.len();
+        let number = *numbers.entry(key(run)).or_insert(next);
+        if number == next {
+            units.push((key(run), Unit::default()));
+        }
+        let unit = &mut units[number].1;
+        let boot = (number, run.place.group, run.place.boot, run.seat.boot);
+        let boot = *boots.entry(boot).or_insert(unit.boots.len());
+        if boot == unit.boots.len() {
+            unit.boots.push(Vec::new());
+        }
+        unit.boots[boot].push(run.value);
+    }
+    units
+}
+
+fn pairs(baseline: &[Run], candidate: &[Run]) -> Result<Arranged, Reason> {
+    let mut blocks: BTreeMap<_, [Option<f64>; 2]> = BTreeMap::new();
+    for (side, runs) in [baseline, candidate].into_iter().enumerate() {
+        for (key, unit) in units(runs, |run| (run.place.group, run.seat.host)) {
+            blocks.entry(key).or_default()[side] = Some(unit.mean());
+        }
+    }
+    let blocks: Vec<Block> =
+        blocks.into_values().map(|[baseline, candidate]| Block { baseline, candidate }).collect();
+    let pairs = BlockPairs::new(&blocks).map_err(|error| Reason::new("no_pairs", error))?;
+    let units = pairs.baseline().len() as u64;
+    Ok(Arranged {
+        baseline: pairs.baseline().clone(),
+        candidate: pairs.candidate().clone(),
+        design: DesignReport {
+            kind: DesignKind::Pairs,
+            unit: "visit".to_owned(),
+            baseline_units: units,
+            candidate_units: units,
+            incomplete: pairs.incomplete() as u64,
+        },
+        levels: None,
+        blocks: Vec::new(),
+    })
+}
+
+/// Runs by the classes of their hosts; `None` where all are of one.
+fn classes(baseline: &[Run], candidate: &[Run]) -> Option<Result<Arranged, Reason>> {
+    let mut by_class: BTreeMap<Option<u32>, [Vec<f64>; 2]> = BTreeMap::new();
+    for (side, runs) in [baseline, candidate].into_iter().enumerate() {
+        for run in runs {
+            by_class.entry(run.seat.class).or_default()[side].push(run.value);
+        }
+    }
+    (by_class.len() > 1).then(|| {
+        let all = by_class.len();
+        let both = by_class.into_values().filter(|sides| sides.iter().all(|side| !side.is_empty()));
+        let both: Vec<[Vec<f64>; 2]> = both.collect();
+        if both.is_empty() {
+            let sentence = "No class of hosts has runs of both versions: let both run on hosts of each class";
+            return Err(Reason::new("no_common_class", sentence));
+        }
+        let of = |side: usize| sample(both.iter().flat_map(|sides| sides[side].iter().copied()));
+        let (baseline, candidate) = (of(0)?, of(1)?);
+        let block = |[x, y]: &[Vec<f64>; 2]| Ok((sample(x.iter().copied())?, sample(y.iter().copied())?));
+        Ok(Arranged {
+            design: DesignReport {
+                kind: DesignKind::Classes,
+                unit: "run".to_owned(),
+                baseline_units: baseline.len() as u64,
+                candidate_units: candidate.len() as u64,
+                incomplete: (all - both.len()) as u64,
+            },
+            levels: None,
+            blocks: both.iter().map(block).collect::<Result<_, Reason>>()?,
+            baseline,
+            candidate,
+        })
+    })
+}
+
+fn levels(baseline: &[Run], candidate: &[Run], by_boots: bool) -> Result<Arranged, Reason> {
+    let of_hosts = [baseline, candidate].map(|runs| alone(units(runs, |run| run.seat.host)));
+    let several = |units: &[Vec<Unit>; 2]| units.iter().all(|units| units.len() > 1);
+    let (unit, units) = if several(&of_hosts) {
+        ("host", of_hosts)
+    } else if by_boots {
+        let of_boots = of_hosts.map(|hosts| {
+            let boots = hosts.into_iter().flat_map(|host| host.boots);
+            boots.map(|boot| Unit { boots: vec![boot] }).collect::<Vec<_>>()
+        });
+        ("boot", of_boots)
+    } else {
+        ("host", of_hosts)
+    };
+    if !several(&units) {
+        let [n, m] = units.each_ref().map(Vec::len);
+        let sentence = format!(
+            "Runs of one {unit} are not independent, and the versions have runs of {n} and {m} of them: plan more {unit}s"
+        );
+        return Err(Reason::new("one_unit", sentence));
+    }
+    let means = units.each_ref().map(|units| sample(units.iter().map(Unit::mean)));
+    let [baseline, candidate] = means;
+    let (baseline, candidate) = (baseline?, candidate?);
+    let [of_baseline, of_candidate] = units.each_ref().map(|units| tree(units));
+    let no_levels = |error| Reason::new("no_levels", error);
+    Ok(Arranged {
+        design: DesignReport {
+            kind: DesignKind::Levels,
+            unit: unit.to_owned(),
+            baseline_units: baseline.len() as u64,
+            candidate_units: candidate.len() as u64,
+            incomplete: 0,
+        },
+        levels: Some([of_baseline.map_err(no_levels)?, of_candidate.map_err(no_levels)?]),
+        blocks: Vec::new(),
+        baseline,
+        candidate,
+    })
+}
+
+fn alone<K>(units: Vec<(K, Unit)>) -> Vec<Unit> {
+    units.into_iter().map(|(_, unit)| unit).collect()
+}
+
+/// Runs in boots in units.
+fn tree(units: &[Unit]) -> Result<Levels, crate::LevelsError> {
+    let boots = || units.iter().flat_map(|unit| &unit.boots);
+    let counts = [
+        boots().map(Vec::len).collect(),
+        units.iter().map(|unit| unit.boots.len()).collect(),
+        vec![units.len()],
+    ];
+    Levels::of_counts(boots().flatten().copied().collect(), &counts)
+}

@@ -1,0 +1,179 @@
+//! What is kept of each attempt as evidence of independence: where it was executed, in which boot and allocation, after what.
+//!
+//! Lease epochs are given in order, and a host holds one lease at a time; so the attempts of a host, by their epochs, are what
+//! it did in this experiment, whatever the plan claims.
+
+use speedup_core::event::{AttemptEnd, EndedAttempt};
+use speedup_core::fingerprint::ClassId;
+use speedup_core::id::{AllocationId, Attempt, BootId, HostId, LeaseEpoch, RunIndex};
+use speedup_core::independence::Rest;
+use speedup_core::record::{Outcome, Record};
+use speedup_core::time::{Span, Timestamp};
+use std::collections::BTreeMap;
+
+/// Small numbers for names, as they first came: never part of a report, which must not depend on that order.
+#[derive(Debug)]
+pub(super) struct Numbers<T>(BTreeMap<T, u32>);
+
+/// Where a measured run was executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Seat {
+    pub(super) run: RunIndex,
+    /// Its number in the study.
+    pub(super) host: u32,
+    /// The host's boot, likewise.
+    pub(super) boot: u32,
+    /// The host's class, likewise, where it is known.
+    pub(super) class: Option<u32>,
+}
+
+/// An attempt that ended, however.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Served {
+    pub(super) epoch: LeaseEpoch,
+    pub(super) attempt: Attempt,
+    pub(super) cell: u32,
+    pub(super) seat: Seat,
+    pub(super) allocation: Option<u32>,
+    /// What the lease says of the last run in the policy's scope.
+    pub(super) boot_before: Option<u32>,
+    pub(super) allocation_before: Option<u32>,
+    /// How long before the lease the host's last run of any experiment ended.
+    pub(super) idle: Option<Span>,
+    /// What the lease says of attempts before, in the policy's scope.
+    pub(super) served_in_scope: u32,
+    pub(super) is_measured: bool,
+    /// Whether its host read as rested; of a policy that does not ask nothing is kept.
+    pub(super) readings: Readings,
+    /// When it was given its host.
+    pub(super) granted: Timestamp,
+    /// When the agent said that it began, or when it was given its host.
+    pub(super) began: Timestamp,
+    pub(super) ended: Timestamp,
+}
+
+/// What the readings before a run say of the bounds of rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Readings {
+    Within,
+    Beyond,
+    /// A bound was asked for, and its reading is not there.
+    Absent,
+}
+
+/// All that is kept.
+#[derive(Debug, Default)]
+pub(super) struct Evidence {
+    pub(super) hosts: Numbers<HostId>,
+    boots: Numbers<BootId>,
+    allocations: Numbers<AllocationId>,
+    classes: Numbers<ClassId>,
+    pub(super) served: Vec<Served>,
+}
+
+impl<T> Default for Numbers<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<T: Ord + Clone> Numbers<T> {
+    fn of(&mut self, name: &T) -> u32 {
+        let next = self.0.len() as u32;
+        match self.0.get(name) {
+            Some(number) => *number,
+            None => *self.0.entry(name.clone()).or_insert(next),
+        }
+    }
+
+    /// The names, sorted.
+    pub(super) fn names(&self) -> impl Iterator<Item = &T> {
+        self.0.keys()
+    }
+
+    /// The place of each among the sorted names, by its number.
+    pub(super) fn places(&self) -> Vec<u32> {
+        let mut places = vec![0; self.0.len()];
+        for (place, number) in (0..).zip(self.0.values()) {
+            places[*number as usize] = place;
+        }
+        places
+    }
+}
+
+impl Evidence {
+    /// Keeps an attempt, and says where it was executed.
+    pub(super) fn keep(&mut self, ended: &EndedAttempt, rest: Option<&Rest>) -> Seat {
+        let lease = &ended.lease;
+        let evidence = &lease.evidence;
+        let host = self.hosts.of(&lease.host);
+        let class = evidence.class.as_ref().map(|class| self.classes.of(class));
+        let seat = Seat { run: lease.run, host, boot: self.boots.of(&evidence.boot), class };
+        let record = match &ended.end {
+            AttemptEnd::Reported(record) => Some(record),
+            AttemptEnd::Lost { .. } => None,
+        };
+        self.served.push(Served {
+            epoch: lease.epoch,
+            attempt: lease.attempt,
+            cell: ended.cell,
+            seat,
+            allocation: evidence.allocation.as_ref().map(|allocation| self.allocations.of(allocation)),
+            boot_before: evidence.boot_before.as_ref().map(|boot| self.boots.of(boot)),
+            allocation_before: evidence.allocation_before.as_ref().map(|one| self.allocations.of(one)),
+            idle: evidence.idle,
+            served_in_scope: evidence.served_in_scope,
+            is_measured: record.is_some_and(|record| record.outcome == Outcome::Measured),
+            readings: rest.map_or(Readings::Within, |rest| Readings::new(rest, record)),
+            granted: lease.granted,
+            began: lease.started.unwrap_or(lease.granted),
+            ended: ended.ended,
+        });
+        seat
+    }
+
+    /// Seats whose numbers are places among the sorted names, which may reach a report.
+    pub(super) fn by_name(&self) -> impl Fn(Seat) -> Seat + use<> {
+        let (hosts, boots, classes) = (self.hosts.places(), self.boots.places(), self.classes.places());
+        move |seat| Seat {
+            run: seat.run,
+            host: hosts[seat.host as usize],
+            boot: boots[seat.boot as usize],
+            class: seat.class.map(|class| classes[class as usize]),
+        }
+    }
+
+    /// The attempts of each host in the order in which it made them.
+    pub(super) fn by_host(&self) -> Vec<&Served> {
+        let mut served: Vec<&Served> = self.served.iter().collect();
+        served.sort_unstable_by_key(|one| (one.seat.host, one.epoch, one.attempt));
+        served
+    }
+}
+
+impl Readings {
+    /// The frequency is held against the highest that was read, which is no more than the highest there is: below the
+    /// bound by that, it is below it by any.
+    fn new(rest: &Rest, record: Option<&Record>) -> Self {
+        let reading = record.and_then(|record| record.conditions.as_deref()).map(|is| &is.before);
+        let load = |most: u32| Some(reading?.load?.one_percent <= most);
+        let temperature = |most: i32| Some(reading?.temperature_mc? <= most);
+        let frequency = |least: u32| {
+            let is = reading?.frequency?;
+            Some(is.mean_khz.saturating_mul(100) >= is.max_khz.saturating_mul(u64::from(least)))
+        };
+        let asked = [
+            rest.load_percent.map(load),
+            rest.temperature_mc.map(temperature),
+            rest.frequency_percent.map(frequency),
+        ];
+        let found: Vec<Option<bool>> = asked.into_iter().flatten().collect();
+        if found.contains(&Some(false)) {
+            Self::Beyond
+        } else if found.contains(&None) {
+            Self::Absent
+        } else {
+            Self::Within
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The statement on independence in words.
+
+use super::{IndependenceKind, IndependenceReport};
+use crate::study::count::{counted, grouped, percent};
+use speedup_core::experiment::{Policy, Scope};
+
+/// The scope's name in plans.
+pub fn scope_name(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Benchmark => "benchmark",
+        Scope::Experiment => "experiment",
+        Scope::Cell => "cell",
+    }
+}
+
+/// What the policy had done to a host before it was fresh again.
+fn renewed(policy: Policy) -> &'static str {
+    match policy {
+        Policy::Rebooted => "booted",
+        Policy::Reallocated => "been allocated anew",
+        Policy::Rested => "rested",
+        Policy::Distinct | Policy::Any => "served nothing",
+    }
+}
+
+impl IndependenceReport {
+    /// The caveat's code and sentence, where one is due.
+    pub(super) fn caveat(&self) -> Option<(&'static str, &'static str)> {
+        match self.kind {
+            IndependenceKind::NoRuns
+            | IndependenceKind::Provided
+            | IndependenceKind::Pairs
+            | IndependenceKind::Levels => None,
+            IndependenceKind::Renewed => Some((
+                "hosts_repeat",
+                "Runs shared hosts that were made fresh between them, so what is of the machine itself is in several runs: \
+                 the confidence levels hold for these machines; take policy = \"distinct\" to claim more.",
+            )),
+            IndependenceKind::WithinCells => Some((
+                "dependent_through_host",
+                "The versions of a benchmark met on the same hosts, so their samples are not independent of each other: \
+                 take scope = \"benchmark\", or order = \"blocked\", which uses the pairs.",
+            )),
+            IndependenceKind::NotProvided => Some((
+                "independence_not_provided",
+                "Runs shared hosts, so the confidence levels hold for these machines in these states only: take policy = \
+                 \"distinct\" and a pool of enough identical hosts to claim more.",
+            )),
+            IndependenceKind::Broken => Some((
+                "independence_broken",
+                "The policy asked for fresh hosts and the evidence is against it: do not quote the confidence levels \
+                 before it is known why.",
+            )),
+        }
+    }
+
+    pub(super) fn say(&self) -> String {
+        let hosts = counted(self.hosts, "host");
+        match self.kind {
+            IndependenceKind::NoRuns => {
+                "No run is measured yet, so there is no evidence of independence.".to_owned()
+            }
+            IndependenceKind::Provided => self.say_provided(),
+            IndependenceKind::Renewed => format!(
+                "Every run was executed on a host that had {} since its last one: {} on {hosts}, up to {} on one, in {}. \
+                 What is of the machine itself the runs of a host share.",
+                renewed(self.policy),
+                counted(self.runs, "run"),
+                grouped(self.most_runs_on_one_host),
+                counted(self.evidence.boots, "boot")
+            ),
+            IndependenceKind::Pairs => format!(
+                "Every visit found a fresh host{}: {} on {hosts}, in each of which all versions of a benchmark were \
+                 executed; they are compared in pairs.",
+                self.by_policy(),
+                counted(self.evidence.visits, "visit")
+            ),
+            IndependenceKind::Levels => format!(
+                "Every visit found a fresh host{}: {} on {hosts} in {}, {} in all. What is independent are hosts, or \
+                 boots of a single host, not runs; the analysis is by levels.",
+                self.by_policy(),
+                counted(self.evidence.visits, "visit"),
+                counted(self.evidence.boots, "boot"),
+                counted(self.runs, "run")
+            ),
+            IndependenceKind::WithinCells => format!(
+                "Every sample is independent within, but not from the other: {hosts} served each cell at most \
+                 once, and both versions of a benchmark met on a host, through which the samples depend on each \
+                 other. Take scope = \"benchmark\", or a blocked design, which uses the pairs."
+            ),
+            IndependenceKind::NotProvided => self.say_not_provided(),
+            IndependenceKind::Broken => self.say_broken(&hosts),
+        }
+    }
+
+    fn say_provided(&self) -> String {
+        let hosts = counted(self.hosts, "host");
+        let policy = self.policy;
+        if !matches!(policy, Policy::Distinct | Policy::Any) && self.most_runs_on_one_host > 1 {
+            let had = renewed(policy);
+            return format!(
+                "Every run was executed on a fresh host: {hosts} had {had} before each run, and none served a benchmark twice."
+            );
+        }
+        let once = match self.scope {
+            _ if self.most_runs_on_one_host <= 1 => "served one run each",
+            Scope::Experiment => "served one run each",
+            Scope::Benchmark => "served each benchmark at most once",
+            Scope::Cell => "served each benchmark at most once, though the scope `cell` allows twice",
+        };
+        format!("Every run was executed on a fresh host: {hosts} {once}.")
+    }
+
+    fn by_policy(&self) -> String {
+        match self.policy {
+            Policy::Distinct | Policy::Any => String::new(),
+            policy => format!(", one that had {} since its last", renewed(policy)),
+        }
+    }
+
+    fn say_broken(&self, hosts: &str) -> String {
+        let first = self.evidence.violating_runs.first().map_or_else(String::new, |first| {
+            format!(" The host of run {}, {}, {}.", first.run, first.host, first.violation.words())
+        });
+        format!(
+            "Independence was asked for and not kept: only {} of {} found a fresh host (policy `{}`, scope `{}`).{first} \
+             Take the p-values as describing these {hosts} only, and look into the hosts.",
+            grouped(self.fresh_runs),
+            counted(self.runs, "run"),
+            self.policy.name(),
+            scope_name(self.scope)
+        )
+    }
+
+    fn say_not_provided(&self) -> String {
+        let runs = counted(self.runs, "run");
+        match self.hosts {
+            1 => format!(
+                "Independence was not provided: all {runs} were executed on one host under policy `any`; p-values \
+                 describe this machine only."
+            ),
+            hosts => format!(
+                "Independence was not provided: {runs} were executed on {} under policy `any`, up to {} on one \
+                 host and {} of one benchmark; {} found a fresh host. P-values describe these machines only.",
+                counted(hosts, "host"),
+                grouped(self.most_runs_on_one_host),
+                grouped(self.most_runs_of_a_benchmark_on_one_host),
+                percent(self.fresh_share.unwrap_or(0.0))
+            ),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What took part and how fresh it was, by count; and what was compared where it was not independent runs.
+
+use speedup_analysis::study::count::{counted, grouped, percent};
+use speedup_analysis::study::{DesignKind, DesignReport, EvidenceCounts, Report};
+
+use super::layout::{Align, Column, Page, Tone};
+
+/// Runs that are named; the JSON has more.
+const MOST_NAMED: usize = 5;
+
+pub(super) fn write(page: &mut Page, report: &Report) {
+    let independence = &report.independence;
+    let EvidenceCounts { visits, boots, allocations, classes, violations, violating_runs, .. } =
+        &independence.evidence;
+    if *visits == 0 {
+        return;
+    }
+    page.heading("Independence, by the evidence");
+    let share =
+        independence.fresh_share.map_or_else(String::new, |share| percent((share * 1e3).round() / 1e3));
+    let cells = [
+        ("policy", independence.policy.name().to_owned()),
+        ("runs", grouped(independence.runs)),
+        ("fresh", grouped(independence.fresh_runs)),
+        ("share", share),
+        ("visits", grouped(*visits)),
+        ("hosts", grouped(independence.hosts)),
+        ("boots", grouped(*boots)),
+        ("allocations", grouped(*allocations)),
+        ("classes", grouped(*classes)),
+        ("most on a host", grouped(independence.most_runs_on_one_host)),
+    ];
+    let align = |name: &str| if name == "policy" { Align::Left } else { Align::Right };
+    let columns = cells.each_ref().map(|(name, _)| Column::new(*name, align(name), 0));
+    page.table(&columns, &[cells.into_iter().map(|(_, text)| text.into()).collect()]);
+    let all: u64 = violations.values().sum();
+    if all > 0 {
+        let named = violating_runs
+            .iter()
+            .take(MOST_NAMED)
+            .map(|one| format!("run {} on {}: the host {}", one.run, one.host, one.violation.words()));
+        let named: Vec<String> = named.collect();
+        let more = match all.saturating_sub(named.len() as u64) {
+            0 => String::new(),
+            more => format!("; and {} more", counted(more, "run")),
+        };
+        page.paragraph(&format!("Not fresh: {}{more}.", named.join("; ")), Tone::Plain);
+    }
+    write_designs(page, report);
+}
+
+fn write_designs(page: &mut Page, report: &Report) {
+    let comparisons = report.benchmarks.iter().flat_map(|benchmark| &benchmark.comparisons);
+    let designs: Vec<&DesignReport> =
+        comparisons.filter_map(|comparison| comparison.design.as_ref()).collect();
+    let of = |kind| designs.iter().filter(move |design| design.kind == kind);
+    let pairs: u64 = of(DesignKind::Pairs).map(|design| design.baseline_units).sum();
+    if of(DesignKind::Pairs).count() > 0 {
+        let incomplete: u64 = of(DesignKind::Pairs).map(|design| design.incomplete).sum();
+        page.paragraph(
+            &format!(
+                "Compared in pairs: {}; {} lack the run of one version and are left out.",
+                counted(pairs, "pair"),
+                counted(incomplete, "visit")
+            ),
+            Tone::Plain,
+        );
+    }
+    if let Some(first) = of(DesignKind::Levels).next() {
+        let units =
+            of(DesignKind::Levels).map(|design| design.baseline_units.min(design.candidate_units)).min();
+        page.paragraph(
+            &format!(
+                "Compared by levels: what is independent are {}s, at least {} of each version.",
+                first.unit,
+                grouped(units.unwrap_or(0))
+            ),
+            Tone::Plain,
+        );
+    }
+}
