@@ -46,6 +46,9 @@ pub(crate) struct StartArguments {
     /// How long a host may be away before the attempt it holds is given up
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = span)]
     host_grace: Span,
+    /// How long a host may take to boot anew, where a plan wants that, before it is quarantined
+    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = span)]
+    reboot_limit: Span,
     /// Where to write how the coordinator is found [default: $XDG_STATE_HOME/speedup/access.toml]
     #[arg(long, value_name = "FILE")]
     access_file: Option<PathBuf>,
