@@ -5,11 +5,12 @@
 //! agent wakes, sends, receives or logs; the connection is kept alive by the kernels.
 //!
 //! In reading order: `service` (what starts, and the loop), `link` (the connection), `outbox` (reports on disk),
-//! `runner` (a work order into a record) with `series` (what the output says) on `workplace` (its directories), in
+//! `files` (what a run needs beside the system), `runner` (a work order into a record) with `series` (what the output says) on `workplace` (its directories), in
 //! `surroundings` (the environment that the plan wants, and how the host was) with [`launch`] (the instrument),
 //! [`selftest`] (what the instrument is worth), [`probe`] (what the host is), `reboot` (how it boots anew), and below them `causes` and `wall_clock`.
 
 mod causes;
+mod files;
 pub mod launch;
 mod link;
 mod outbox;

@@ -75,7 +75,8 @@ impl Address {
         Ok(Self(endpoint.connect_timeout(CONNECT)))
     }
 
-    async fn connect(&self) -> Result<Channel, tonic::transport::Error> {
+    /// A connection, used by one who asks; not the session's.
+    pub(crate) async fn connect(&self) -> Result<Channel, tonic::transport::Error> {
         let (time, interval, retries) = KEEPALIVE;
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
@@ -113,14 +114,19 @@ impl Link {
         if !std::mem::take(&mut self.has_said) {
             return;
         }
-        for _ in 0..TURNS_TO_FLUSH {
-            tokio::task::yield_now().await;
-        }
+        flushed().await;
     }
 
     /// Waits for what the coordinator says next.
     pub(crate) async fn hear(&mut self) -> Result<CoordinatorMessage, LinkError> {
         let message = self.down.message().await.map_err(LinkError::Ended)?.ok_or(LinkError::Closed)?;
         CoordinatorMessage::try_from(message).map_err(LinkError::Malformed)
+    }
+}
+
+/// Lets the tasks of connections do what they have to do, as far as the connections take it.
+pub(crate) async fn flushed() {
+    for _ in 0..TURNS_TO_FLUSH {
+        tokio::task::yield_now().await;
     }
 }

@@ -92,6 +92,12 @@ impl Runner {
         Record { timer: self.timer, ..done }
     }
 
+    /// The record of a run that was not begun.
+    pub(crate) fn not_executed(&self, reason: &str) -> Record {
+        let outcome = Outcome::NotExecuted { reason: cut(reason.to_owned()) };
+        Record { started_unix_ns: unix_ns(), timer: self.timer, ..Record::bare(outcome) }
+    }
+
     fn attempt(&mut self, grant: &Grant, stop: &AtomicBool) -> Result<Record, NotExecuted> {
         let order = &grant.order;
         let user = self.surroundings.user().cloned();

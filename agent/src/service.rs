@@ -13,6 +13,7 @@ use speedup_core::timer::TimerTest;
 use thiserror::Error;
 
 use crate::causes::with_causes;
+use crate::files::Files;
 use crate::launch::{LaunchError, User, UserError};
 use crate::link::{Address, Link, LinkError};
 use crate::outbox::{Outbox, OutboxError};
@@ -49,6 +50,8 @@ pub struct Options {
     pub allocation: Option<AllocationId>,
     /// How its owner lets it boot anew, if at all.
     pub reboot: Option<Reboot>,
+    /// Most bytes of files that are kept for runs to come.
+    pub file_cache: u64,
     /// Whether the timer is tested before the host joins.
     pub timer_test: TimerTesting,
     /// Whether the agent ends when the process that started it does.
@@ -99,6 +102,9 @@ pub enum AgentError {
     /// Commands cannot be executed on this host.
     #[error("cannot execute commands on this host")]
     Launch(#[from] LaunchError),
+    /// The files kept for runs cannot be used.
+    #[error("cannot use the files that are kept for runs")]
+    Files(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The process could not be prepared.
     #[error("cannot prepare the agent's process")]
     Process(#[source] std::io::Error),
@@ -112,7 +118,7 @@ impl AgentError {
             Self::Outbox { source, .. } => source.hint(),
             Self::User(error) => Some(error.hint()),
             Self::Launch(error) => error.hint(),
-            Self::State { .. } => Some("choose another with --state"),
+            Self::State { .. } | Self::Files(_) => Some("choose another with --state"),
             Self::Link(_) | Self::Process(_) => None,
         }
     }
@@ -139,6 +145,7 @@ struct Service {
     outbox: Outbox,
     outbox_path: PathBuf,
     runner: Runner,
+    files: Files,
     address: Address,
     stop: Stop,
     link: Option<Link>,
@@ -170,6 +177,7 @@ impl Service {
         tracing::info!(host = %facts.host, agent = %outbox.agent(), epoch = %outbox.epoch(),
             unacknowledged = outbox.reports().len(), "the agent starts");
         Ok(Self {
+            files: Files::open(&root, options.file_cache).map_err(|error| AgentError::Files(error.into()))?,
             runner: Runner::new(&root, &facts, surroundings)?,
             system: options.system,
             reboot: options.reboot,
@@ -298,14 +306,18 @@ impl Service {
                 self.outbox(|outbox| outbox.forget(lease))?;
             }
             Action::Remember(epoch) => self.outbox(|outbox| outbox.remember(epoch))?,
-            Action::Execute(grant) => {
+            Action::Execute(mut grant) => {
                 self.backoff = BACKOFF.0;
                 // Nothing is said, written or synced while the run is timed.
                 self.outbox(Outbox::sync)?;
                 if let Some(link) = &mut self.link {
                     link.flush().await;
                 }
-                let record = self.runner.execute(&grant, self.stop.flag());
+                let staged = self.files.stage(&mut grant.order, &self.address, &mut self.stop).await;
+                let record = match staged {
+                    Ok(()) => self.runner.execute(&grant, self.stop.flag()),
+                    Err(error) => self.runner.not_executed(&error.to_string()),
+                };
                 if self.stop.is_wished() {
                     self.agent.handle(Input::Retire);
                 }

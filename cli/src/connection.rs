@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use anyhow::{Error, anyhow};
 use clap::Args;
-use speedup_proto::limits::{MAX_ANSWER_BYTES, MAX_REQUEST_BYTES};
+use speedup_proto::limits::{MAX_ANSWER_BYTES, MAX_PIECE_MESSAGE_BYTES, MAX_REQUEST_BYTES};
 use speedup_proto::v1::analysis_client::AnalysisClient;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
+use speedup_proto::v1::files_client::FilesClient;
 use speedup_proto::v1::hosts_client::HostsClient;
 use tonic::transport::{Channel, Endpoint};
 
@@ -156,6 +157,11 @@ impl Connection {
         ExperimentsClient::new(self.channel.clone())
             .max_decoding_message_size(MAX_ANSWER_BYTES)
             .max_encoding_message_size(MAX_REQUEST_BYTES)
+    }
+
+    /// The content of files.
+    pub(crate) fn files(&self) -> FilesClient<Channel> {
+        FilesClient::new(self.channel.clone()).max_encoding_message_size(MAX_PIECE_MESSAGE_BYTES)
     }
 
     /// The pool of hosts.

@@ -10,7 +10,7 @@
 //!    a command ends;
 //! 2. `compose`: the libraries put together; `local_agent`: the agent of `speedup run`;
 //! 3. `connection`, `access`, `directories`: where the coordinator is; `selector`: which experiment is meant;
-//! 4. `plan_source`: the plan as the user gives it; `follow`, `progress`, `interrupt`: while it is carried out;
+//! 4. `plan_source`: the plan as the user gives it; `files`: those it names; `follow`, `progress`, `interrupt`: while it is carried out;
 //! 5. `attempts`, `export`, `failed_runs`: what was done; `speedup_test`, `compare`: on sample files, without a
 //!    coordinator;
 //! 6. `draft`: files put in place when whole; `render`, `console`, `moment`, `standing`: how it is shown.
@@ -29,6 +29,7 @@ mod exit;
 mod export;
 mod failed_runs;
 mod failure;
+mod files;
 mod follow;
 mod fraction;
 mod interrupt;

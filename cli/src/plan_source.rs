@@ -12,6 +12,7 @@ use speedup_core::seed::Seed;
 use uuid::Uuid;
 
 use crate::failure::Failure;
+use crate::files::LocalFiles;
 
 /// Bits of a drawn seed: every reader of JSON keeps such a number, and TOML too.
 const SEED_BITS: u32 = 53;
@@ -36,8 +37,16 @@ pub(crate) struct PlanArguments {
 impl PlanArguments {
     /// The experiment that the plan describes, with what the flags change.
     pub(crate) fn read(&self) -> Result<Experiment, Failure> {
+        self.read_with_files().map(|(experiment, _)| experiment)
+    }
+
+    /// The same, and where the files lie whose content is to travel.
+    pub(crate) fn read_with_files(&self) -> Result<(Experiment, LocalFiles), Failure> {
         let text = self.text()?;
-        let mut experiment = plan_file::parse(&text, drawn_seed()).map_err(|error| {
+        let beside = if self.plan == "-" { Path::new("") } else { Path::new(&self.plan) };
+        let mut files = LocalFiles::beside(beside);
+        let parsed = plan_file::parse_with_files(&text, drawn_seed(), &mut |wanted| files.look(wanted));
+        let mut experiment = parsed.map_err(|error| {
             let many = error.findings().len() + error.untold() > 1;
             let shown = if many { "errors in the plan" } else { "error in the plan" };
             Failure::usage(anyhow!("{shown} {}\n\n{error}", self.shown()))
@@ -52,7 +61,7 @@ impl PlanArguments {
             experiment.name.clone_from(name);
         }
         experiment.check().map_err(|error| Failure::usage(error).context("the flags do not fit the plan"))?;
-        Ok(experiment)
+        Ok((experiment, files))
     }
 
     fn text(&self) -> Result<String, Failure> {

@@ -3,10 +3,12 @@
 
 mod agents;
 mod experiments;
+mod files;
 mod hosts;
 
 pub(crate) use agents::AgentsDoor;
 pub(crate) use experiments::ExperimentsDoor;
+pub(crate) use files::FilesDoor;
 pub(crate) use hosts::HostsDoor;
 
 use speedup_core::id::ExperimentId;

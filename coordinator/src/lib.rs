@@ -6,8 +6,9 @@
 //! goes to the `indexer`, which keeps the `store` in step; the store can always be rebuilt from the journal.
 //!
 //! In reading order: `server` (what starts and stops), `recovery`, `timeline`, `owner` and `handle`,
-//! `committer`, `indexer`, `store`, `checkpoint`, `status`, `door`, `open_files`.
+//! `committer`, `indexer`, `store`, `checkpoint`, `status`, `blobs` (the content of staged files), `door`, `open_files`.
 
+mod blobs;
 mod checkpoint;
 mod committer;
 mod door;

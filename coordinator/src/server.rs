@@ -18,9 +18,10 @@ use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use uuid::Uuid;
 
+use crate::blobs::{BlobError, Blobs};
 use crate::checkpoint::Checkpointer;
 use crate::committer::{Committer, WAITING_GROUPS};
-use crate::door::{AgentsDoor, ExperimentsDoor, HostsDoor};
+use crate::door::{AgentsDoor, ExperimentsDoor, FilesDoor, HostsDoor};
 use crate::handle::{Handle, Progress};
 use crate::indexer::{Indexer, WAITING_BATCHES};
 use crate::open_files::paced;
@@ -84,6 +85,14 @@ pub enum StartError {
         /// Why not.
         source: Box<RecoveryError>,
     },
+    /// The contents of files cannot be opened.
+    #[error("cannot open the files kept in {}", path.display())]
+    Files {
+        /// The data directory.
+        path: PathBuf,
+        /// Why not.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A thread cannot be started.
     #[error("cannot start a thread")]
     Thread(#[source] std::io::Error),
@@ -102,6 +111,7 @@ impl StartError {
             ),
             Self::Bind { .. } => Some("another program may listen there; choose another port with --bind"),
             Self::Recovery { source, .. } => source.hint(),
+            Self::Files { .. } => Some("look for space, permissions and errors of the disk"),
             Self::Thread(_) | Self::Reflection(_) => None,
         }
     }
@@ -145,11 +155,12 @@ pub async fn start(
         );
     }
     let recovered = recover_apart(&data, settings).await?;
+    let blobs = open_blobs(&data, &recovered).await?;
     let bound = |source| StartError::Bind { address: bind, source };
     let listener = listen(bind).map_err(bound)?;
     let address = listener.local_addr().map_err(bound)?;
     let (handle, failed, threads) = start_workers(recovered, settings)?;
-    let routes = extend(address, doors(&handle).await?);
+    let routes = extend(address, doors(&handle, blobs).await?);
     let (stop, stopped) = oneshot::channel::<()>();
     let (time, interval, retries) = KEEPALIVE;
     let incoming = TcpIncoming::from(listener)
@@ -221,6 +232,17 @@ async fn recover_apart(data: &Path, settings: Settings) -> Result<Recovered, Sta
     recovered.await.map_err(|error| StartError::Thread(std::io::Error::other(error)))?
 }
 
+/// The contents of files, without those that no experiment names.
+async fn open_blobs(data: &Path, recovered: &Recovered) -> Result<Blobs, StartError> {
+    let (path, store) = (data.to_owned(), recovered.store.clone());
+    let opened = tokio::task::spawn_blocking(move || {
+        let files = |source| StartError::Files { path: path.clone(), source };
+        let named = store.named_blobs().map_err(|error| files(error.into()))?;
+        Blobs::open(&path, &named).map_err(|error: BlobError| files(error.into()))
+    });
+    opened.await.map_err(|error| StartError::Thread(std::io::Error::other(error)))?
+}
+
 type Workers = (Handle, oneshot::Receiver<WriteError>, Vec<JoinHandle<()>>);
 
 fn start_workers(recovered: Recovered, settings: Settings) -> Result<Workers, StartError> {
@@ -251,12 +273,17 @@ fn start_workers(recovered: Recovered, settings: Settings) -> Result<Workers, St
     Ok((Handle { requests, progress, store }, failed, threads))
 }
 
-async fn doors(handle: &Handle) -> Result<Routes, StartError> {
+async fn doors(handle: &Handle, blobs: Blobs) -> Result<Routes, StartError> {
     let (health, health_service) = tonic_health::server::health_reporter();
-    let experiments =
-        v1::experiments_server::ExperimentsServer::new(ExperimentsDoor { handle: handle.clone() })
-            .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
-            .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
+    let experiments = v1::experiments_server::ExperimentsServer::new(ExperimentsDoor {
+        handle: handle.clone(),
+        blobs: blobs.clone(),
+    })
+    .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
+    .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
+    let files = v1::files_server::FilesServer::new(FilesDoor::new(blobs))
+        .max_decoding_message_size(limits::MAX_PIECE_MESSAGE_BYTES)
+        .max_encoding_message_size(limits::MAX_PIECE_MESSAGE_BYTES);
     let hosts = v1::hosts_server::HostsServer::new(HostsDoor { handle: handle.clone() })
         .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
         .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
@@ -268,11 +295,12 @@ async fn doors(handle: &Handle) -> Result<Routes, StartError> {
         .build_v1()
         .map_err(StartError::Reflection)?;
     health.set_serving::<v1::experiments_server::ExperimentsServer<ExperimentsDoor>>().await;
+    health.set_serving::<v1::files_server::FilesServer<FilesDoor>>().await;
     health.set_serving::<v1::hosts_server::HostsServer<HostsDoor>>().await;
     health.set_serving::<v1::agents_server::AgentsServer<AgentsDoor>>().await;
     let mut routes = Routes::builder();
     routes.add_service(health_service).add_service(reflection);
-    routes.add_service(experiments).add_service(hosts).add_service(agents);
+    routes.add_service(experiments).add_service(files).add_service(hosts).add_service(agents);
     Ok(routes.routes())
 }
 

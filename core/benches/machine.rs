@@ -205,6 +205,7 @@ fn experiment(policy: Policy, benchmarks: u32, runs: u32) -> Experiment {
         runs,
         metrics: vec![Metric::Wall],
         own_metrics: Vec::new(),
+        files: Vec::new(),
         independence: Independence::unchecked(policy, Scope::Benchmark),
         analysis: AnalysisChoice { confidence: 0.95, weights: Weights::Equal, precision: 0.05 },
         setup: None,

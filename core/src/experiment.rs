@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
+use crate::files::StagedFile;
 use crate::id::{BenchmarkIndex, VersionIndex};
 use crate::seed::Seed;
 use crate::time::Span;
@@ -73,6 +74,8 @@ pub struct Experiment {
     pub versions: Vec<Version>,
     /// The benchmarks of the population, in the plan's order.
     pub benchmarks: Vec<Benchmark>,
+    /// Files that runs need, in the plan's order.
+    pub files: Vec<StagedFile>,
     /// How many benchmarks are drawn at random from the population; all are taken when absent.
     pub drawn: Option<u32>,
     /// Runs of each cell, on each boot of each host where levels are nested; before the rule asks for more.

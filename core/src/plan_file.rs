@@ -17,6 +17,7 @@ mod quantity;
 mod schema;
 mod shape;
 mod spelling;
+mod wanted_file;
 
 #[cfg(test)]
 mod tests;
@@ -26,25 +27,45 @@ use toml::de::{DeTable, Deserializer};
 
 pub use finding::{Finding, PlanFileError};
 pub use schema::schema;
+pub use wanted_file::{Look, Unusable, WantedAt, WantedFile};
 
 use self::finding::Flaws;
 use self::form::Form;
 use crate::experiment::Experiment;
 use crate::seed::Seed;
 
+/// A size as plans and flags write it, in bytes.
+pub fn size(text: &str) -> Result<u64, String> {
+    quantity::size(text).ok_or_else(|| quantity::SIZE_HINT.to_owned())
+}
+
 /// Largest plan file: a hundred thousand benchmarks of 160 bytes each.
 pub const MAX_PLAN_BYTES: usize = 16 << 20;
 
-/// The experiment that a plan file describes. `fallback_seed` is taken when the file names none.
+/// The experiment that a plan file describes, where no files have to be looked at for it. `fallback_seed` is taken when
+/// the file names none.
 pub fn parse(text: &str, fallback_seed: Seed) -> Result<Experiment, PlanFileError> {
+    let unseen = |_: &WantedFile| {
+        let cause = "a plan whose files nobody looks at cannot name any".to_owned();
+        Err(Unusable { cause, hint: "give the hash of a shared file as `blake3`".to_owned() })
+    };
+    parse_with_files(text, fallback_seed, &mut { unseen })
+}
+
+/// The same; `look` is asked what the files hold that the plan names.
+pub fn parse_with_files(
+    text: &str,
+    fallback_seed: Seed,
+    look: &mut Look<'_>,
+) -> Result<Experiment, PlanFileError> {
     let mut flaws = Flaws::default();
-    let experiment = read(text, fallback_seed, &mut flaws);
+    let experiment = read(text, fallback_seed, look, &mut flaws);
     flaws.into_result(text)?;
     Ok(experiment.expect("what cannot be read has a flaw"))
 }
 
 /// Reads as far as is possible; whatever stands against it is noted.
-fn read(text: &str, fallback_seed: Seed, flaws: &mut Flaws) -> Option<Experiment> {
+fn read(text: &str, fallback_seed: Seed, look: &mut Look<'_>, flaws: &mut Flaws) -> Option<Experiment> {
     if text.len() > MAX_PLAN_BYTES {
         let cause = format!("the plan has {} bytes, but at most {MAX_PLAN_BYTES} are read", text.len());
         flaws.note(0..0, || (cause, "split the experiment".to_owned()));
@@ -73,7 +94,7 @@ fn read(text: &str, fallback_seed: Seed, flaws: &mut Flaws) -> Option<Experiment
         }
     };
     let document = document.get_ref();
-    let experiment = lower::lower(form, document, fallback_seed, flaws);
+    let experiment = lower::lower(form, document, fallback_seed, look, flaws);
     if let Err(error) = experiment.check() {
         for problem in error.problems() {
             let span = document::span_of_problem(text, document, problem);

@@ -3,13 +3,16 @@
 //! Shell and awk lines are full of braces, so the rule is narrow. Only `{identifier}`, an identifier of `[a-z_][a-z0-9_]*`
 //! directly between two braces, is a placeholder; `{{identifier}}` is the literal text `{identifier}`; every other brace
 //! stands for itself. `awk '{ n++ } END { print n }'`, `{}`, `a{3}`, `{a,b}` and `${HOME}` are written as always;
-//! `awk '{print}'` and `${i}` look like placeholders and are written `{{print}}` and `${{i}}` (or `$i`).
+//! `awk '{print}'` and `${i}` look like placeholders and are written `{{print}}` and `${{i}}` (or `$i`). One more form,
+//! `{file.identifier}`, is that of a plan's staged files.
 //!
 //! A placeholder nobody knows is an error, never an empty text: a command that silently lost its input would be measured.
 //! A value is put in as it is. It is not expanded again, and in a shell line the quotes around it are the plan's:
 //! `sort "{input}/words.txt"`.
 
 use thiserror::Error;
+
+use crate::files::PREFIX;
 
 /// A placeholder nobody has a value for.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -103,11 +106,19 @@ impl<'t> Iterator for Pieces<'t> {
     }
 }
 
-/// The identifier of a text that begins with `{identifier}`.
+/// The name of a text that begins with `{name}`.
 fn braced(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('{')?;
-    let name = &inner[..identifier_length(inner)];
+    let name = &inner[..name_length(inner)];
     (!name.is_empty() && inner[name.len()..].starts_with('}')).then_some(name)
+}
+
+/// The bytes of the name a text begins with: an identifier, or that of a staged file; 0 when it begins with none.
+fn name_length(text: &str) -> usize {
+    match text.strip_prefix(PREFIX).map_or(0, identifier_length) {
+        0 => identifier_length(text),
+        identifier => PREFIX.len() + identifier,
+    }
 }
 
 /// The bytes of the identifier a text begins with; 0 when it begins with none.
@@ -168,6 +179,19 @@ mod tests {
         assert_eq!(error, TemplateError { name: "print".to_owned(), position: 11 });
         assert_eq!(error.to_string(), "unknown placeholder `{print}` at character 11");
         assert_eq!(error.hint(), "for the literal text, double the braces: `{{print}}`");
+    }
+
+    #[test]
+    fn staged_files_have_placeholders_and_nothing_else_has_a_dot() {
+        assert_eq!(
+            expand("a {file.words}b", |name| (name == "file.words").then_some("/w")),
+            Ok("a /wb".into())
+        );
+        assert_eq!(placeholders("{file.a_1} {file} {{file.b}}").collect::<Vec<_>>(), ["file.a_1", "file"]);
+        for literal in ["{file.}", "{file.1}", "{file.a.b}", "{file.A}", "{input.a}", "{.a}", "{files.a}"] {
+            assert_eq!(fill(literal).unwrap(), literal);
+        }
+        assert_eq!(fill("{{file.a}}").unwrap(), "{file.a}");
     }
 
     #[test]

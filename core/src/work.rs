@@ -1,16 +1,17 @@
 //! A work order: all that an agent needs to execute one run. The agent chooses nothing; it only knows where its own
 //! input directory lies, so [`WorkOrder::resolve`] fills the placeholders there, with the rules of [`crate::template`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::environment::{DirectoryLength, EnvSize, Environment};
 use crate::experiment::{
     Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, OwnMetric, Policy, Rest, Setup,
 };
+use crate::files::{PREFIX, StagedFile};
 use crate::id::RunIndex;
 use crate::plan::Cell;
 use crate::seed::below;
-use crate::template::{TemplateError, expand};
+use crate::template::{TemplateError, expand, placeholders};
 use crate::time::Span;
 
 /// All that an agent needs to execute one run.
@@ -52,6 +53,8 @@ pub struct WorkOrder {
     pub output: OutputChoice,
     /// What the host has to be like before anything is done, where the plan has it rest.
     pub rest: Option<Rest>,
+    /// The files that its commands name: they are on the host, and the right ones, before anything is executed.
+    pub files: Vec<StagedFile>,
 }
 
 /// A command with nothing left to fill in.
@@ -84,8 +87,13 @@ impl WorkOrder {
         vars.insert(VERSION.to_owned(), version.name.clone());
         vars.insert(BENCHMARK.to_owned(), benchmark.name.clone());
         let Benchmark { command, expect, timeout, warmup, directory, .. } = benchmark.clone();
+        let command = version.command.clone().unwrap_or(command);
+        let texts = [&command].into_iter().chain(outside(experiment)).flat_map(texts_of);
+        let texts = texts.chain(env.values().map(String::as_str)).chain(directory.as_deref());
+        let files = files_named_in(texts, &experiment.files);
         Self {
-            command: version.command.clone().unwrap_or(command),
+            command,
+            files,
             env,
             vars,
             expect,
@@ -118,7 +126,7 @@ impl WorkOrder {
 
     /// The command of the setup, if there is one.
     pub fn resolve_setup(&self, input: &str) -> Result<Option<Resolved>, TemplateError> {
-        resolve_of_host(self.setup.as_ref(), input)
+        self.resolve_of_host(self.setup.as_ref(), input)
     }
 
     /// The command of the preparation, if there is one.
@@ -133,12 +141,52 @@ impl WorkOrder {
 
     /// The command of the canary, if there is one. It is the same for all cells.
     pub fn resolve_canary(&self, input: &str) -> Result<Option<Resolved>, TemplateError> {
-        resolve_of_host(self.canary.as_ref(), input)
+        self.resolve_of_host(self.canary.as_ref(), input)
+    }
+
+    /// A command that is the same for all versions and benchmarks.
+    fn resolve_of_host(&self, setup: Option<&Setup>, input: &str) -> Result<Option<Resolved>, TemplateError> {
+        let vars = self.vars_of_host();
+        setup.map(|setup| resolve(&setup.command, &BTreeMap::new(), &vars, input)).transpose()
+    }
+
+    /// Says where a staged file lies on this host: the value of its placeholder.
+    pub fn place(&mut self, file: &StagedFile, path: String) {
+        self.vars.insert(file.placeholder(), path);
+    }
+
+    /// The values of placeholders that are the same for all versions and benchmarks: where staged files lie.
+    pub fn vars_of_host(&self) -> BTreeMap<String, String> {
+        let files = self.vars.iter().filter(|(name, _)| name.starts_with(PREFIX));
+        files.map(|(name, path)| (name.clone(), path.clone())).collect()
     }
 
     fn resolve_line(&self, line: &CommandLine, input: &str) -> Result<Resolved, TemplateError> {
         resolve(line, &self.env, &self.vars, input)
     }
+}
+
+/// The commands that are executed beside the run itself.
+fn outside(experiment: &Experiment) -> impl Iterator<Item = &CommandLine> {
+    let all = [&experiment.setup, &experiment.prepare, &experiment.cleanup, &experiment.canary];
+    all.into_iter().flatten().map(|setup| &setup.command)
+}
+
+fn texts_of(command: &CommandLine) -> impl Iterator<Item = &str> {
+    let words = match command {
+        CommandLine::Exact(argv) => argv.as_slice(),
+        CommandLine::Shell(line) => std::slice::from_ref(line),
+    };
+    words.iter().map(String::as_str)
+}
+
+fn files_named_in<'t>(texts: impl Iterator<Item = &'t str>, files: &[StagedFile]) -> Vec<StagedFile> {
+    if files.is_empty() {
+        return Vec::new();
+    }
+    let named: BTreeSet<&str> =
+        texts.flat_map(placeholders).filter_map(|name| name.strip_prefix(PREFIX)).collect();
+    files.iter().filter(|file| named.contains(file.name.as_str())).cloned().collect()
 }
 
 /// The padding of a run's environment, each size from 0 to the plan's most equally likely.
@@ -161,12 +209,6 @@ fn directory_padding(experiment: &Experiment, run: RunIndex) -> Option<u32> {
             Some(below(u64::from(most) + 1, random) as u32)
         }
     }
-}
-
-/// A command that knows nothing of benchmarks and versions.
-fn resolve_of_host(setup: Option<&Setup>, input: &str) -> Result<Option<Resolved>, TemplateError> {
-    let nothing = BTreeMap::new();
-    setup.map(|setup| resolve(&setup.command, &nothing, &nothing, input)).transpose()
 }
 
 fn resolve(

@@ -4,7 +4,7 @@
 //! What comes in is checked for its shape: what has to be there is there, numbers fit, lists and texts keep the heart's
 //! limits. Whether it makes sense (an experiment without versions, a lease nobody gave) is asked elsewhere.
 //!
-//! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `metric`, `experiment`, `sampling`, `plan`,
+//! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `metric`, `experiment`, `file`, `sampling`, `plan`,
 //! `environment`, `host`, `timer`, `lease`, `record`, `conditions`, `loss`, `ended_attempt`; `message` and `work_order`
 //! between agent and coordinator;
 //! `request`, `tally`, `status`, `explanation`, `export` between user and coordinator; `event`, `checkpoint`,
@@ -19,6 +19,7 @@ mod experiment;
 mod explanation;
 mod export;
 mod field;
+mod file;
 mod host;
 mod id;
 mod lease;
@@ -40,6 +41,7 @@ pub(crate) use checkpoint::ActiveInParts;
 pub use event::NotKept;
 pub use export::ExportPart;
 pub use field::{optional, required};
+pub use file::Blob;
 pub use id::{agent_id, experiment_id, id_bytes};
 pub use malformed::{Malformed, Why};
 pub use outbox_entry::OutboxEntry;

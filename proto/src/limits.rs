@@ -12,6 +12,10 @@ pub const MAX_STAGES: usize = 1_000;
 pub const MAX_CPU_LIST_BYTES: usize = 20 << 10;
 /// Most bytes of a message to an agent: a work order.
 pub const MAX_GRANT_BYTES: usize = 16 << 20;
+/// Most bytes of one piece of a file's content; a message holds little else.
+pub const MAX_PIECE_BYTES: usize = 256 << 10;
+/// Most bytes of a message that carries a piece of a file's content.
+pub const MAX_PIECE_MESSAGE_BYTES: usize = MAX_PIECE_BYTES + (4 << 10);
 /// Most bytes of an answer to a user: a status list, a piece of an export, a report.
 pub const MAX_ANSWER_BYTES: usize = 64 << 20;
 /// Most bytes of who asks for something; longer ones are cut where they enter. A user's name, a host's and a few words.

@@ -211,6 +211,7 @@ fn experiment(
         runs: 1 + below(3, random) as u32,
         metrics: vec![Metric::Wall],
         own_metrics: Vec::new(),
+        files: Vec::new(),
         independence: Independence::unchecked(policy, scope),
         analysis: AnalysisChoice { confidence: 0.95, weights: SuiteWeights::Equal, precision: 0.05 },
         setup: None,

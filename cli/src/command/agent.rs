@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use speedup_core::id::{AllocationId, BootId, HostId};
+use speedup_core::plan_file;
 use speedup_core::time::Span;
 
 use crate::command::coordinator::span;
@@ -52,6 +53,9 @@ pub(crate) struct StartArguments {
     /// How long this host may take to go down from the start of that command; then it is told that it did not
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = span, requires = "reboot_command")]
     reboot_patience: Span,
+    /// Most bytes of files of plans that are kept for runs to come; what was used longest ago goes first
+    #[arg(long, value_name = "SIZE", default_value = "10GiB", value_parser = plan_file::size)]
+    file_cache: u64,
     /// Join without having tested this host's timer; the result of an earlier test is used
     #[arg(long)]
     no_selftest: bool,
@@ -95,6 +99,7 @@ fn start(arguments: StartArguments) -> Result<Exit, Failure> {
         boot: arguments.boot_id,
         allocation: arguments.allocation_id,
         reboot,
+        file_cache: arguments.file_cache,
         timer_test: if arguments.no_selftest { TimerTesting::Never } else { TimerTesting::WhenUntested },
         exit_with_parent: arguments.exit_with_parent,
         user: arguments.user,

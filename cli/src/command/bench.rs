@@ -19,6 +19,7 @@ use crate::console::Console;
 use crate::directories;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::files::LocalFiles;
 use crate::render::report::Extent;
 use variant::{Scan, Variant};
 
@@ -118,7 +119,9 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let done = match around::warm_up(&experiment, arguments.warmup) {
         Ok(()) => {
             let session = Session::start(console, data.clone()).await?;
-            session.carry_out(experiment.clone(), Extent::Brief, arguments.output.output).await
+            session
+                .carry_out(experiment.clone(), &LocalFiles::default(), Extent::Brief, arguments.output.output)
+                .await
         }
         Err(failure) => Err(failure),
     };

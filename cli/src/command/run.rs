@@ -39,11 +39,12 @@ pub(crate) struct Arguments {
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
-    let experiment = require_one_host(arguments.plan.read()?)?;
+    let (experiment, files) = arguments.plan.read_with_files()?;
+    let experiment = require_one_host(experiment)?;
     relative::warn(&experiment, console);
     let data = directories::or_state(arguments.data.as_deref(), "local")?;
     let session = Session::start(console, data).await?;
-    session.carry_out(experiment, Extent::Whole, arguments.output.output).await
+    session.carry_out(experiment, &files, Extent::Whole, arguments.output.output).await
 }
 
 /// One machine is one host.

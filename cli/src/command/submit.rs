@@ -42,10 +42,11 @@ pub(super) struct Submitted {
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
-    let experiment = arguments.plan.read()?;
+    let (experiment, files) = arguments.plan.read_with_files()?;
     relative::warn(&experiment, console);
     let (name, seed) = (experiment.name.clone(), experiment.seed);
     let connection = arguments.coordinator.connect().await?;
+    files.send(&connection, &experiment, console).await?;
     let submitted = submit(&connection, experiment, arguments.wait_for_hosts).await?;
     connection.close().await;
     let Submitted { experiment, runs, hosts_needed } = submitted;

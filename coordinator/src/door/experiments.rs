@@ -17,7 +17,9 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use uuid::Uuid;
 
+use super::files::require_files;
 use super::{blocking, experiment_id, malformed, refused, store_failed, user};
+use crate::blobs::Blobs;
 use crate::handle::Handle;
 use crate::status::{active_status, is_finished};
 use crate::store::Store;
@@ -38,6 +40,7 @@ const MAX_PLAN_BYTES: usize = MAX_RECORD_BYTES - (1 << 16);
 /// The door to the experiments.
 pub(crate) struct ExperimentsDoor {
     pub(crate) handle: Handle,
+    pub(crate) blobs: Blobs,
 }
 
 type StatusStream = Pin<Box<dyn Stream<Item = Result<v1::ExperimentStatus, Status>> + Send>>;
@@ -51,6 +54,7 @@ impl Experiments for ExperimentsDoor {
     ) -> Result<Response<v1::SubmitResponse>, Status> {
         let v1::SubmitRequest { experiment, wait_for_hosts, by } = request.into_inner();
         let plan = Arc::new(draw(experiment).await?);
+        require_files(&self.blobs, &plan.experiment.files).await?;
         let id = ExperimentId(Uuid::now_v7());
         let (runs, hosts_needed) = (plan.runs(), hosts_needed(&plan));
         let by = user(&by)?;

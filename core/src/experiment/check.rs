@@ -1,8 +1,10 @@
 //! The door every experiment passes, from a plan file or over the wire: names, bounds, and that every placeholder has a
 //! value. It finds all problems in one pass, because a plan is mended by a person who wants to see them together.
 
+mod files;
 mod sampling;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 
@@ -14,6 +16,7 @@ use super::{
     Weights,
 };
 use crate::environment::{DirectoryLength, OutOfBounds};
+use crate::files::StagedFile;
 use crate::metric::{MAX_OWN_METRICS, MAX_OWN_UNIT_BYTES, MAX_READ_BYTES, Metric, OwnMetric};
 use crate::template::{is_identifier, placeholders};
 use crate::time::Span;
@@ -31,16 +34,18 @@ impl Experiment {
         self.check_own_metrics(&mut problems);
         self.check_bounds(&mut problems);
         for version in self.versions.iter().take(MAX_VERSIONS) {
-            check_version(version, &mut problems);
+            check_version(version, &self.files, &mut problems);
         }
-        let names = Names::of_versions(&self.versions);
+        self.check_files(&mut problems);
+        let of_host = Names::of_host(&self.files);
+        let names = Names::of_versions(&self.versions, &self.files);
         for benchmark in self.benchmarks.iter().take(MAX_BENCHMARKS) {
             check_benchmark(benchmark, &names, self.analysis.weights, &mut problems);
         }
-        check_outside(self.setup.as_ref(), "setup", &Names::of_host(), &mut problems);
+        check_outside(self.setup.as_ref(), "setup", &of_host, &mut problems);
         check_outside(self.prepare.as_ref(), "prepare", &names, &mut problems);
         check_outside(self.cleanup.as_ref(), "cleanup", &names, &mut problems);
-        check_outside(self.canary.as_ref(), "canary", &Names::of_host(), &mut problems);
+        check_outside(self.canary.as_ref(), "canary", &of_host, &mut problems);
         self.check_environment(&mut problems);
         problems.into_result()
     }
@@ -154,7 +159,7 @@ fn check_outside(setup: Option<&Setup>, key: &str, names: &Names<'_>, problems: 
     check_timeout(*timeout, &place, problems);
 }
 
-fn check_version(version: &Version, problems: &mut Problems) {
+fn check_version(version: &Version, files: &[StagedFile], problems: &mut Problems) {
     let place = || Place::from(["versions", &version.name]);
     check_name(&version.name, place, problems);
     for (name, value) in &version.vars {
@@ -170,7 +175,7 @@ fn check_version(version: &Version, problems: &mut Problems) {
             problems.refuse(place(), Fault::TooLong { what, bytes, most });
         }
     }
-    let names = Names::of_versions(slice::from_ref(version));
+    let names = Names::of_versions(slice::from_ref(version), files);
     check_env(&version.env, &names, place, problems);
     if let Some(command) = &version.command {
         check_command(command, &names, &place(), problems);
@@ -338,7 +343,7 @@ fn check_unique<'e>(names: impl Iterator<Item = &'e str>, section: &str, problem
 
 /// The placeholders that are known in a place.
 struct Names<'e> {
-    known: BTreeMap<&'e str, Known<'e>>,
+    known: BTreeMap<Cow<'e, str>, Known<'e>>,
 }
 
 struct Known<'e> {
@@ -352,25 +357,27 @@ struct Known<'e> {
 
 impl<'e> Names<'e> {
     /// What is known in a setup: it happens once on a host, for all versions and benchmarks.
-    fn of_host() -> Self {
-        let input = Known { longest: ASSUMED_INPUT_BYTES, versions: 0, lacking: None };
-        Self { known: BTreeMap::from([(INPUT, input)]) }
+    fn of_host(files: &'e [StagedFile]) -> Self {
+        let of_host = |longest| Known { longest, versions: 0, lacking: None };
+        let files = files.iter().map(|file| (Cow::from(file.placeholder()), of_host(file.longest_path())));
+        Self { known: files.chain([(INPUT.into(), of_host(ASSUMED_INPUT_BYTES))]).collect() }
     }
 
     /// What is known in the runs of these versions.
-    fn of_versions(versions: &'e [Version]) -> Self {
-        let mut names = Self::of_host();
+    fn of_versions(versions: &'e [Version], files: &'e [StagedFile]) -> Self {
+        let mut names = Self::of_host(files);
         for (name, value) in versions.iter().flat_map(|version| &version.vars) {
-            let known = names.known.entry(name).or_insert(Known { longest: 0, versions: 0, lacking: None });
+            let known =
+                names.known.entry(name.into()).or_insert(Known { longest: 0, versions: 0, lacking: None });
             known.longest = known.longest.max(value.len());
             known.versions += 1;
         }
         for (name, known) in names.known.iter_mut().filter(|(_, known)| known.versions > 0) {
-            let lacks = |version: &&Version| !version.vars.contains_key(*name);
+            let lacks = |version: &&Version| !version.vars.contains_key(name.as_ref());
             known.lacking = versions.iter().find(lacks).map(|version| version.name.as_str());
         }
         let of_run = || Known { longest: MAX_NAME_BYTES, versions: 0, lacking: None };
-        names.known.extend([(VERSION, of_run()), (BENCHMARK, of_run())]);
+        names.known.extend([(VERSION.into(), of_run()), (BENCHMARK.into(), of_run())]);
         names
     }
 
@@ -381,7 +388,7 @@ impl<'e> Names<'e> {
             }
             Some(known) => Ok(known.longest),
             None => {
-                let known = self.known.keys().map(|&name| name.to_owned()).collect();
+                let known = self.known.keys().map(|name| name.clone().into_owned()).collect();
                 Err(Fault::UnknownPlaceholder { name: name.to_owned(), known })
             }
         }

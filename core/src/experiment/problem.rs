@@ -5,6 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 use super::{MAX_NAME_BYTES, MAX_RUNS};
+use crate::files::MAX_SHARED_PATH_BYTES;
 use crate::metric::OwnMetricError;
 use crate::template::doubling_hint;
 
@@ -216,6 +217,22 @@ pub enum Fault {
     /// The path of a directory of the plan's own has the length that it has.
     #[error("the directory is the plan's own, so its path cannot be given a length")]
     LengthOfOwnDirectory,
+    /// A staged file whose name cannot stand in a placeholder.
+    #[error("{} is no name for a file", quoted(.0))]
+    FileName(String),
+    /// A path of a shared file that would be another one on each host, or that no host takes.
+    #[error("{} is no path of a shared file", quoted(.0))]
+    SharedPath(String),
+    /// A file, or all of them, hold more than hosts and coordinator are asked to.
+    #[error("{what} {bytes} bytes, but at most {most} are possible")]
+    TooManyBytes {
+        /// Of what.
+        what: &'static str,
+        /// How many there are.
+        bytes: u64,
+        /// How many there may be.
+        most: u64,
+    },
     /// Weights are the plan's, and one is not given.
     #[error("a weight is missing")]
     WeightMissing,
@@ -283,6 +300,18 @@ impl Fault {
             }
             Self::LengthOfOwnDirectory => {
                 "leave out `directory`, or `directory_bytes` and `directory_bytes_random` in [environment]"
+                    .to_owned()
+            }
+            Self::FileName(_) => {
+                "use lower-case letters, digits and _, beginning with a letter or _: commands say {file.NAME}"
+                    .to_owned()
+            }
+            Self::SharedPath(_) => format!(
+                "write the absolute path that the file has on every host, at most {MAX_SHARED_PATH_BYTES} bytes; for a file \
+                 of this machine alone write `path`"
+            ),
+            Self::TooManyBytes { .. } => {
+                "put large files on a file system that all hosts share, and name them with `shared`"
                     .to_owned()
             }
             Self::WeightMissing => {

@@ -6,6 +6,7 @@ use super::queue::lane_of;
 use super::{Active, Effect, Machine};
 use crate::event::{Change, Event};
 use crate::experiment::{Policy, Setup};
+use crate::files::staging_time;
 use crate::host::Host;
 use crate::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use crate::lease::{Evidence, LEASE_MARGIN, Lease};
@@ -112,6 +113,7 @@ fn longest(active: &Active, run: RunIndex) -> Span {
     let execution = most(&experiment.prepare) + benchmark.timeout + most(&experiment.cleanup);
     let independence = experiment.independence;
     let patience = if independence.policy == Policy::Rested { independence.rest.patience } else { Span(0) };
-    let before = patience + most(&experiment.setup) + experiment.environment.settle;
+    let before =
+        patience + staging_time(&experiment.files) + most(&experiment.setup) + experiment.environment.settle;
     before + execution.times(u64::from(benchmark.warmup) + 1) + most(&experiment.canary)
 }

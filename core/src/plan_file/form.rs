@@ -2,6 +2,7 @@
 //! descriptions in the published JSON Schema and the hints of error messages, so they speak to the author of a plan.
 
 mod environment;
+mod files;
 mod sampling;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use crate::experiment::{KeepOutput, Weights};
 use crate::metric::{Better, Metric, Stream};
 
 pub(super) use environment::{EnvironmentForm, ResourceLimitsForm};
+pub(super) use files::FileForm;
 pub(super) use sampling::{DesignForm, IndependenceForm, LimitsForm, RepetitionsForm, RestForm};
 
 /// An experiment for Speedup: which code versions are compared, on which benchmarks, how often, and how independent
@@ -27,6 +29,10 @@ pub(super) struct Form {
     pub(super) versions: BTreeMap<String, VersionForm>,
     /// The benchmarks, each a table with its name: one program with one fixed input.
     pub(super) benchmarks: BTreeMap<String, BenchmarkForm>,
+    /// Files that runs need, each a table with its name; commands, directories and environment variables say {file.NAME}
+    /// for the path at which it lies on the host. Exactly one of path and shared.
+    #[serde(default)]
+    pub(super) files: BTreeMap<String, FileForm>,
     /// Draws benchmarks at random instead of taking all; only then is the proportion's interval valid.
     #[serde(default)]
     pub(super) population: PopulationForm,

@@ -2,6 +2,7 @@
 //! read is noted and replaced by its default, so that the rest can still be checked in the same pass.
 
 mod environment;
+mod files;
 mod sampling;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use super::form::{
     ten_minutes,
 };
 use super::quantity::{SIZE_HINT, SPAN_HINT, size, span};
+use super::wanted_file::Look;
 use crate::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Levels, OutputChoice,
     Place, Setup, Version, quoted,
@@ -24,7 +26,13 @@ use crate::seed::Seed;
 use crate::time::Span;
 
 /// The experiment of a form; its flaws are noted.
-pub(super) fn lower(form: Form, document: &DeTable<'_>, fallback: Seed, flaws: &mut Flaws) -> Experiment {
+pub(super) fn lower(
+    form: Form,
+    document: &DeTable<'_>,
+    fallback: Seed,
+    look: &mut Look<'_>,
+    flaws: &mut Flaws,
+) -> Experiment {
     let mut lowering = Lowering { document, flaws };
     let mut metrics = form.metrics.collect;
     metrics.push(Metric::Wall);
@@ -39,6 +47,7 @@ pub(super) fn lower(form: Form, document: &DeTable<'_>, fallback: Seed, flaws: &
         priority: form.experiment.priority,
         versions: lowering.versions(form.versions),
         benchmarks: lowering.benchmarks(form.benchmarks),
+        files: lowering.files(form.files, look),
         drawn: form.population.sample,
         runs,
         levels: Levels { hosts: form.repetitions.hosts, boots: form.repetitions.boots },

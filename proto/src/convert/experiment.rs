@@ -6,6 +6,7 @@ use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
     Limits, MAX_BENCHMARKS, MAX_VERSIONS, OutputChoice, Rest, Setup, Version, Weights,
 };
+use speedup_core::files::MAX_FILES;
 use speedup_core::metric::{MAX_OWN_METRICS, Metric};
 use speedup_core::seed::Seed;
 use speedup_core::time::Span;
@@ -50,6 +51,7 @@ impl From<&Experiment> for v1::Experiment {
             rule: wire_rule(experiment.rule),
             priority: experiment.priority,
             canary: experiment.canary.as_ref().map(Into::into),
+            files: experiment.files.iter().map(Into::into).collect(),
             output: Some(experiment.output.into()),
             environment: wire_environment(&experiment.environment),
             prepare: experiment.prepare.as_ref().map(Into::into),
@@ -97,6 +99,7 @@ impl TryFrom<v1::Experiment> for Experiment {
             rule: optional(wire.rule, "rule")?.unwrap_or_default(),
             priority: wire.priority,
             canary: optional(wire.canary, "canary")?,
+            files: each(wire.files, MAX_FILES, "files")?,
             output: required(wire.output, "output")?,
         })
     }

@@ -1,5 +1,6 @@
 //! A work order. It is made to be sent, so it is moved.
 
+use speedup_core::files::MAX_FILES;
 use speedup_core::metric::MAX_OWN_METRICS;
 use speedup_core::time::Span;
 use speedup_core::work::WorkOrder;
@@ -29,6 +30,7 @@ impl From<WorkOrder> for v1::WorkOrder {
             rest: order.rest.map(Into::into),
             canary: order.canary.map(Into::into),
             directory_padding: order.directory_padding,
+            files: order.files.iter().map(Into::into).collect(),
             own_metrics: order.own_metrics.iter().map(Into::into).collect(),
             metrics: order.metrics.iter().map(|metric| v1::Metric::from(*metric).into()).collect(),
         }
@@ -57,6 +59,7 @@ impl TryFrom<v1::WorkOrder> for WorkOrder {
             env_padding: wire.env_padding,
             output: required(wire.output, "output")?,
             metrics: metrics(&wire.metrics)?,
+            files: each(wire.files, MAX_FILES, "files")?,
             own_metrics: each(wire.own_metrics, MAX_OWN_METRICS, "own_metrics")?,
         })
     }

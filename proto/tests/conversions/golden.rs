@@ -306,6 +306,7 @@ fn plan() -> Plan {
         runs: 1,
         metrics: Metric::ALL[..FIRST].to_vec(),
         own_metrics: Vec::new(),
+        files: Vec::new(),
         independence: Independence::unchecked(Policy::Distinct, Scope::Experiment),
         analysis: AnalysisChoice { confidence: 0.95, weights: Weights::Custom, precision: 0.01 },
         setup: Some(Setup { command: CommandLine::Shell("make".to_owned()), timeout: Span(60_000) }),

@@ -10,7 +10,7 @@ use speedup_core::id::ExperimentId;
 use speedup_core::machine::{Command, Explanation, Request};
 use speedup_core::message::{AgentMessage, CoordinatorMessage};
 use speedup_core::plan::Plan;
-use speedup_proto::convert::{ExperimentStatus, ExportPart, Malformed, Submission};
+use speedup_proto::convert::{Blob, ExperimentStatus, ExportPart, Malformed, Submission};
 use speedup_proto::{journal_payload, outbox_payload, v1};
 
 use crate::strategy;
@@ -38,6 +38,7 @@ fn take_as_everything(bytes: &[u8]) {
     take::<v1::Explanation, Explanation>(bytes);
     take::<v1::ExportChunk, ExportPart>(bytes);
     take::<v1::HostFacts, HostFacts>(bytes);
+    take::<v1::Blob, Blob>(bytes);
     if let Some(tally) = take::<v1::Tally, Tally>(bytes) {
         tally.runs();
     }

@@ -7,6 +7,7 @@ use proptest::test_runner::TestRunner;
 use prost::Message as _;
 use speedup_core::event::Tally;
 use speedup_core::experiment::{Experiment, MAX_BENCHMARKS, MAX_OUTPUT_KEPT, MAX_RUNS, MAX_VERSIONS};
+use speedup_core::files::MAX_FILES;
 use speedup_core::fingerprint::{HashIdError, MAX_FACT_BYTES, MAX_FACTS};
 use speedup_core::host::HostFacts;
 use speedup_core::id::{IdError, MAX_ID_BYTES};
@@ -14,7 +15,7 @@ use speedup_core::machine::Request;
 use speedup_core::metric::{MAX_OWN_METRICS, MAX_SERIES_VALUES, Metric};
 use speedup_core::plan::Plan;
 use speedup_core::record::{MAX_REASON_BYTES, Outcome, Record};
-use speedup_proto::convert::{Malformed, Submission, Why};
+use speedup_proto::convert::{Blob, Malformed, Submission, Why};
 use speedup_proto::limits::MAX_BY_BYTES;
 use speedup_proto::payload::PayloadError;
 use speedup_proto::{journal_payload, outbox_payload, v1};
@@ -50,6 +51,24 @@ fn record() -> v1::Record {
     let stream = Some(v1::StreamOutput { blake3: vec![0; 32], ..Default::default() });
     let outcome = Some(v1::record::Outcome::Measured(v1::Measured {}));
     v1::Record { outcome, stdout: stream.clone(), stderr: stream, ..Default::default() }
+}
+
+#[test]
+fn files_have_a_hash_and_a_source_and_are_few() {
+    let file = |bytes, source| v1::StagedFile { name: "f".to_owned(), blake3: vec![0; bytes], source };
+    let with = |files| Experiment::try_from(v1::Experiment { files, ..experiment() });
+    let content = Some(v1::staged_file::Source::Content(v1::staged_file::Content::default()));
+    assert!(with(vec![file(32, content.clone())]).is_ok());
+    refused(
+        with(vec![file(32, content.clone()), file(31, content.clone())]),
+        "files[1].blake3",
+        Why::Length { bytes: 31, expected: 32 },
+    );
+    refused(with(vec![file(32, None)]), "files[0].source", Why::Unset);
+    let (items, most) = (MAX_FILES + 1, MAX_FILES);
+    refused(with(vec![file(32, content); items]), "files", Why::TooMany { items, most });
+    let blob = v1::Blob { blake3: b"../../etc/passwd".to_vec(), bytes: 1 };
+    refused(Blob::try_from(blob), "blake3", Why::Length { bytes: 16, expected: 32 });
 }
 
 #[test]

@@ -31,7 +31,7 @@ use uuid::Uuid;
 
 use conditions::conditions;
 use environment::environment;
-use experiment::{command, expectation, measured, metric, output_choice, rest, setup};
+use experiment::{command, expectation, files, measured, metric, output_choice, rest, setup};
 pub(crate) use experiment::{experiment, plan};
 
 fn text() -> impl Strategy<Value = String> {
@@ -261,13 +261,13 @@ fn work_order() -> BoxedStrategy<WorkOrder> {
     let numbers = (any::<(u64, u32, Option<u32>, Option<u32>)>(), option::of(text()));
     let program = (command(), texts(), texts());
     let outside = (option::of(setup()), option::of(setup()), option::of(setup()), option::of(setup()));
-    let choices = (measured(), output_choice(), option::of(rest()));
+    let choices = (measured(), output_choice(), option::of(rest()), files());
     let parts = (program, expectation(), numbers, outside, environment(), choices);
     parts
         .prop_map(|((command, env, vars), expect, numbers, outside, environment, choices)| {
             let ((timeout, warmup, env_padding, directory_padding), directory) = numbers;
             let (setup, prepare, cleanup, canary) = outside;
-            let (measured, output, rest) = choices;
+            let (measured, output, rest, files) = choices;
             WorkOrder {
                 command,
                 env,
@@ -287,6 +287,7 @@ fn work_order() -> BoxedStrategy<WorkOrder> {
                 own_metrics: measured.1,
                 output,
                 rest,
+                files,
             }
         })
         .boxed()

@@ -62,9 +62,10 @@ impl Site {
         let cluster = Cluster::shared();
         let pool = Pool::at(binary, Cluster::address(), LEASHED);
         let agent = format!(
-            "exec {binary} agent start --no-selftest --coordinator {} --state {}",
+            "exec {binary} agent start --no-selftest --coordinator {} --state {} --reboot-command {}",
             pool.url(),
-            Host::disk().join("agent").display()
+            Host::disk().join("agent").display(),
+            Host::reboot_program().display()
         );
         let boot = |_| {
             let host = cluster.host();

@@ -43,6 +43,13 @@ under_policy! {
     any
 }
 
+mod rebooted {
+    #[test]
+    fn hosts_reboot_between_runs() {
+        crate::scenario::hosts_reboot_between_runs(&crate::Site::start(crate::SPEEDUP, "rebooted", 2));
+    }
+}
+
 /// Hosts of a scenario: with up to six runs of a benchmark there are two to spare under policy `distinct`.
 const HOSTS: usize = 8;
 

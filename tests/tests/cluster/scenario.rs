@@ -135,6 +135,20 @@ pub(crate) fn the_coordinator_dies_amid_faults(site: &mut Site) {
     }
 }
 
+/// Two hosts serve six runs of one benchmark, each in a boot of its own, which the coordinator asks for and their agents
+/// bring about by their owner's command.
+pub(crate) fn hosts_reboot_between_runs(site: &Site) {
+    let experiment = site.submit(Plan { benchmarks: 1, runs: 3, timeout: "5m", gate: Gate::Open });
+    let verdict = site.finish(&experiment);
+    assert_eq!(verdict.lost().count(), 0, "{verdict:?}");
+    let boots: BTreeSet<&str> = verdict.rows.iter().map(Row::boot).collect();
+    assert_eq!(boots.len(), 6, "each run has a boot of its own: {boots:?}");
+    let logs: Vec<String> = site.hosts.iter().map(Host::logged).collect();
+    let reboots: usize = logs.iter().map(|log| log.matches("this host boots anew").count()).sum();
+    assert!(reboots >= 4, "the agents said that they reboot their hosts, and why: {logs:?}");
+    assert!(logs.iter().all(|log| !log.contains("did not boot anew")), "{logs:?}");
+}
+
 /// A host reboots by itself in mid-run. Another does the run; the host comes back in a new boot and serves other runs.
 pub(crate) fn a_reboot_in_mid_run(site: &mut Site) {
     // Whatever the host has held, most of the ten runs that wait are of other benchmarks.

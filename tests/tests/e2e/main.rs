@@ -5,6 +5,8 @@ mod bench;
 mod crash;
 mod environment;
 mod fault;
+mod files;
+mod freshness;
 mod journey;
 mod metrics;
 mod misbehaviour;

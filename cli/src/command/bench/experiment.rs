@@ -105,6 +105,7 @@ pub(super) fn build(
         rule: Rule::Fixed,
         metrics: vec![Metric::Wall, Metric::User, Metric::System, Metric::MaxRss],
         own_metrics: Vec::new(),
+        files: Vec::new(),
         independence: Independence::unchecked(Policy::Any, Scope::Benchmark),
         analysis: AnalysisChoice {
             confidence: arguments.confidence,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use serde::Serialize;
 use speedup_core::experiment::{Benchmark, CommandLine, Experiment, Independence, Policy};
+use speedup_core::files::{Content, FileSource, StagedFile};
 use speedup_core::machine::hosts_needed;
 use speedup_core::metric::OwnMetric;
 use speedup_core::plan::Plan;
@@ -53,6 +54,7 @@ struct Checked<'a> {
     runs: u32,
     metrics: Vec<&'a str>,
     own_metrics: &'a [OwnMetric],
+    files: &'a [StagedFile],
     independence: Independence,
     hosts_needed: u32,
     /// Hosts connected now; absent when no coordinator answers.
@@ -129,6 +131,7 @@ fn check(plan: &Plan, hosts_here: Option<u32>) -> Checked<'_> {
         runs: plan.runs(),
         metrics: experiment.metrics.iter().map(|metric| metric.name()).collect(),
         own_metrics: &experiment.own_metrics,
+        files: &experiment.files,
         independence: experiment.independence,
         hosts_needed: hosts_needed(plan),
         hosts_here,
@@ -175,6 +178,7 @@ fn facts(checked: &Checked<'_>) -> Vec<(&'static str, String)> {
         ("benchmarks", benchmarks),
         ("runs", format!("{} = {} cells × {each}", checked.runs, checked.cells)),
         ("metrics", metrics(checked)),
+        ("files", files(checked.files)),
         ("hosts", hosts(checked)),
         (
             "duration",
@@ -193,6 +197,17 @@ fn metrics(checked: &Checked<'_>) -> String {
     });
     let known = checked.metrics.iter().map(|name| (*name).to_owned());
     known.chain(own).collect::<Vec<_>>().join(", ")
+}
+
+fn files(files: &[StagedFile]) -> String {
+    if files.is_empty() {
+        return "none".to_owned();
+    }
+    let each = files.iter().map(|file| match &file.source {
+        FileSource::Content(Content { bytes, .. }) => format!("{} (content, {bytes} bytes)", file.name),
+        FileSource::Shared { path, .. } => format!("{} (shared, {path})", file.name),
+    });
+    each.collect::<Vec<_>>().join(", ")
 }
 
 fn hosts(checked: &Checked<'_>) -> String {

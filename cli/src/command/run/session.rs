@@ -17,6 +17,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failed_runs;
 use crate::failure::Failure;
+use crate::files::LocalFiles;
 use crate::follow::{Follower, Told};
 use crate::interrupt::Interrupts;
 use crate::local_agent::LocalAgent;
@@ -74,10 +75,15 @@ impl<'a> Session<'a> {
     pub(crate) async fn carry_out(
         mut self,
         experiment: Experiment,
+        files: &LocalFiles,
         extent: Extent,
         output: Output,
     ) -> Result<Exit, Failure> {
-        let done = self.submit_and_report(experiment, extent, output).await;
+        let sent = files.send(&self.connection, &experiment, self.console).await;
+        let done = match sent {
+            Ok(()) => self.submit_and_report(experiment, extent, output).await,
+            Err(failure) => Err(failure),
+        };
         let patience = match done {
             Ok(Exit::Interrupted) | Err(_) => AGENT_END_AT_ONCE,
             Ok(_) => AGENT_END,

@@ -5,6 +5,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use speedup_core::experiment::*;
+use speedup_core::files::{Content, ContentHash, FileSource, StagedFile};
 use speedup_core::id::BenchmarkIndex;
 use speedup_core::metric::{Better, Pattern, Stream};
 use speedup_core::plan::Plan;
@@ -99,6 +100,24 @@ pub(crate) fn rest() -> impl Strategy<Value = Rest> {
     })
 }
 
+fn file() -> impl Strategy<Value = StagedFile> {
+    let content = any::<([u8; 32], u64, bool)>().prop_map(|(blake3, bytes, executable)| {
+        FileSource::Content(Content { blake3: ContentHash(blake3), bytes, executable })
+    });
+    let shared = (text(), any::<[u8; 32]>(), any::<Option<u64>>());
+    let shared = shared.prop_map(|(path, blake3, bytes)| FileSource::Shared {
+        path,
+        blake3: ContentHash(blake3),
+        bytes,
+    });
+    let source = prop_oneof![content, shared];
+    (text(), source).prop_map(|(name, source)| StagedFile { name, source })
+}
+
+pub(crate) fn files() -> impl Strategy<Value = Vec<StagedFile>> {
+    vec(file(), 0..4)
+}
+
 fn independence() -> impl Strategy<Value = Independence> {
     use Policy::{Any, Distinct, Reallocated, Rebooted, Rested};
     let policy = select(&[Distinct, Rebooted, Reallocated, Rested, Any][..]);
@@ -146,43 +165,46 @@ fn analysis() -> impl Strategy<Value = AnalysisChoice> {
 }
 
 pub(crate) fn experiment() -> BoxedStrategy<Experiment> {
-    let compared = (vec(version(), 0..4), vec(benchmark(), 0..5), measured());
+    let compared = (vec(version(), 0..4), vec(benchmark(), 0..5), measured(), files());
     let outside =
         (option::of(setup()), option::of(setup()), option::of(setup()), option::of(setup()), repetitions());
     let choices = (independence(), analysis(), outside, output_choice(), environment());
     let numbers = any::<(u64, Option<u32>, u32)>();
     let parts = (text(), text(), compared, choices, numbers);
     parts
-        .prop_map(|(name, description, (versions, benchmarks, (metrics, own_metrics)), choices, numbers)| {
-            let (independence, analysis, outside, output, environment) = choices;
-            let (setup, prepare, cleanup, canary, (levels, order, rule, limits, priority)) = outside;
-            let (seed, drawn, runs) = numbers;
-            let seed = Seed(seed);
-            Experiment {
-                name,
-                description,
-                seed,
-                priority,
-                versions,
-                benchmarks,
-                drawn,
-                runs,
-                levels,
-                order,
-                rule,
-                metrics,
-                own_metrics,
-                independence,
-                analysis,
-                setup,
-                prepare,
-                cleanup,
-                canary,
-                environment,
-                limits,
-                output,
-            }
-        })
+        .prop_map(
+            |(name, description, (versions, benchmarks, (metrics, own_metrics), files), choices, numbers)| {
+                let (independence, analysis, outside, output, environment) = choices;
+                let (setup, prepare, cleanup, canary, (levels, order, rule, limits, priority)) = outside;
+                let (seed, drawn, runs) = numbers;
+                let seed = Seed(seed);
+                Experiment {
+                    name,
+                    description,
+                    seed,
+                    priority,
+                    versions,
+                    benchmarks,
+                    files,
+                    drawn,
+                    runs,
+                    levels,
+                    order,
+                    rule,
+                    metrics,
+                    own_metrics,
+                    independence,
+                    analysis,
+                    setup,
+                    prepare,
+                    cleanup,
+                    canary,
+                    environment,
+                    limits,
+                    output,
+                }
+            },
+        )
         .boxed()
 }
 

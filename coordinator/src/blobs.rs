@@ -1,0 +1,343 @@
+//! The contents of staged files, each kept once under its hash:
+//!
+//! ```text
+//! DIR/blobs/ab/cdef…       a content, whole, verified and durable
+//! DIR/blobs/partial/ID     one that is being put; removed at the next start
+//! ```
+//!
+//! A content is kept while an experiment of the store names it. What no experiment names is removed at a start and at no
+//! other time, so that a content that a user has put is there when the experiment is submitted.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use speedup_core::files::{ContentHash, MAX_FILE_BYTES};
+use speedup_proto::convert::Blob;
+use speedup_proto::limits::MAX_PIECE_BYTES;
+use thiserror::Error;
+use uuid::Uuid;
+
+/// Most bytes of all contents together, those being put included: a coordinator shares its disk with its journal.
+const MAX_BLOBS_BYTES: u64 = 1 << 40;
+/// The folder of what is being put.
+const PARTIAL: &str = "partial";
+
+/// Why a content cannot be kept or read.
+#[derive(Debug, Error)]
+pub(crate) enum BlobError {
+    /// More than one content may have.
+    #[error("{bytes} bytes are more than the {MAX_FILE_BYTES} that one file may have")]
+    TooLarge {
+        /// How many it has.
+        bytes: u64,
+    },
+    /// More than all contents may have.
+    #[error("the coordinator keeps {kept} bytes of files already, and at most {MAX_BLOBS_BYTES} in all")]
+    Full {
+        /// How many there are.
+        kept: u64,
+    },
+    /// Its bytes are not what was announced.
+    #[error("the content is not {expected}: {what}")]
+    Differs {
+        /// What was announced.
+        expected: ContentHash,
+        /// In what it differs.
+        what: String,
+    },
+    /// Nobody has put it.
+    #[error("there is no file {0} here")]
+    Missing(ContentHash),
+    /// The disk refused.
+    #[error("cannot {what} {}", path.display())]
+    Disk {
+        /// What was tried.
+        what: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+}
+
+/// The contents of a data directory. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Blobs {
+    root: PathBuf,
+    /// Bytes of contents, and those announced by what is being put.
+    taken: Arc<Mutex<u64>>,
+}
+
+/// A content that is being put. What is not finished leaves nothing behind.
+#[derive(Debug)]
+pub(crate) struct Upload {
+    blobs: Blobs,
+    blob: Blob,
+    path: PathBuf,
+    file: File,
+    hasher: blake3::Hasher,
+    written: u64,
+    is_kept: bool,
+}
+
+fn disk(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BlobError {
+    let path = path.to_owned();
+    move |source| BlobError::Disk { what, path, source }
+}
+
+impl Blobs {
+    /// Opens the contents of a data directory; removes what was left half put, and what nobody names.
+    pub(crate) fn open(data: &Path, named: &BTreeSet<[u8; 32]>) -> Result<Self, BlobError> {
+        let root = data.join("blobs");
+        let partial = root.join(PARTIAL);
+        match fs::remove_dir_all(&partial) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(disk("remove", &partial)(error));
+            }
+            Err(_) | Ok(()) => {}
+        }
+        fs::create_dir_all(&partial).map_err(disk("make", &partial))?;
+        let mut taken = 0;
+        for (hash, path, bytes) in kept(&root)? {
+            if named.contains(&hash.0) {
+                taken += bytes;
+            } else {
+                tracing::info!(file = %hash, "removed a file that no experiment names");
+                fs::remove_file(&path).map_err(disk("remove", &path))?;
+            }
+        }
+        Ok(Self { root, taken: Arc::new(Mutex::new(taken)) })
+    }
+
+    /// Whether a content is here.
+    pub(crate) fn has(&self, blob: Blob) -> bool {
+        fs::metadata(self.path(blob)).is_ok_and(|there| there.is_file() && there.len() == blob.bytes)
+    }
+
+    /// Begins to put a content.
+    pub(crate) fn put(&self, blob: Blob) -> Result<Upload, BlobError> {
+        if blob.bytes > MAX_FILE_BYTES {
+            return Err(BlobError::TooLarge { bytes: blob.bytes });
+        }
+        self.take(blob.bytes)?;
+        let path = self.root.join(PARTIAL).join(Uuid::new_v4().to_string());
+        let made = File::create_new(&path).map_err(disk("make", &path));
+        let file = made.inspect_err(|_| self.give_back(blob.bytes))?;
+        let (blobs, hasher) = (self.clone(), blake3::Hasher::new());
+        Ok(Upload { blobs, blob, path, file, hasher, written: 0, is_kept: false })
+    }
+
+    /// Opens a content, to be read from an offset on.
+    pub(crate) fn read(&self, blob: Blob, offset: u64) -> Result<File, BlobError> {
+        let path = self.path(blob);
+        match File::open(&path) {
+            Ok(mut file) => {
+                file.seek(SeekFrom::Start(offset)).map_err(disk("read", &path))?;
+                Ok(file)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(BlobError::Missing(ContentHash(blob.blake3)))
+            }
+            Err(error) => Err(disk("read", &path)(error)),
+        }
+    }
+
+    fn path(&self, blob: Blob) -> PathBuf {
+        let hex = ContentHash(blob.blake3).to_string();
+        let (folder, name) = hex.split_at(2);
+        self.root.join(folder).join(name)
+    }
+
+    fn take(&self, bytes: u64) -> Result<(), BlobError> {
+        let mut taken = self.taken();
+        if taken.saturating_add(bytes) > MAX_BLOBS_BYTES {
+            return Err(BlobError::Full { kept: *taken });
+        }
+        *taken += bytes;
+        Ok(())
+    }
+
+    fn give_back(&self, bytes: u64) {
+        let mut taken = self.taken();
+        *taken = taken.saturating_sub(bytes);
+    }
+
+    fn taken(&self) -> MutexGuard<'_, u64> {
+        // A number is whole whoever panicked beside it.
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Upload {
+    /// Appends a piece.
+    pub(crate) fn write(&mut self, piece: &[u8]) -> Result<(), BlobError> {
+        self.written = self.written.saturating_add(piece.len() as u64);
+        if self.written > self.blob.bytes {
+            let what = format!("it has more than the {} bytes announced", self.blob.bytes);
+            return Err(self.differs(what));
+        }
+        self.hasher.update(piece);
+        self.file.write_all(piece).map_err(disk("write", &self.path))
+    }
+
+    /// Keeps the content for good, if it is what was announced. It is durable when this returns.
+    pub(crate) fn finish(mut self) -> Result<(), BlobError> {
+        if self.written < self.blob.bytes {
+            let what = format!("it ends after {} of {} bytes", self.written, self.blob.bytes);
+            return Err(self.differs(what));
+        }
+        let found = ContentHash(self.hasher.finalize().into());
+        if found.0 != self.blob.blake3 {
+            return Err(self.differs(format!("its hash is {found}")));
+        }
+        self.file.sync_all().map_err(disk("sync", &self.path))?;
+        let path = self.blobs.path(self.blob);
+        let folder = path.parent().unwrap_or(&self.blobs.root);
+        fs::create_dir_all(folder).map_err(disk("make", folder))?;
+        {
+            // One at a time: who puts what is there already does not count again.
+            let blobs = self.blobs.clone();
+            let _one = blobs.taken();
+            if !blobs.has(self.blob) {
+                fs::rename(&self.path, &path).map_err(disk("keep", &path))?;
+                self.is_kept = true;
+            }
+        }
+        for directory in [folder, &self.blobs.root] {
+            let synced = File::open(directory).and_then(|directory| directory.sync_all());
+            synced.map_err(disk("sync", directory))?;
+        }
+        Ok(())
+    }
+
+    fn differs(&self, what: String) -> BlobError {
+        BlobError::Differs { expected: ContentHash(self.blob.blake3), what }
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        if self.is_kept {
+            return;
+        }
+        self.blobs.give_back(self.blob.bytes);
+        if let Err(error) = fs::remove_file(&self.path) {
+            tracing::warn!(path = %self.path.display(), "cannot remove half a file: {error}");
+        }
+    }
+}
+
+/// The next piece of a content; empty at its end.
+pub(crate) fn next_piece(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut piece = Vec::with_capacity(MAX_PIECE_BYTES);
+    file.take(MAX_PIECE_BYTES as u64).read_to_end(&mut piece)?;
+    Ok(piece)
+}
+
+/// All contents with their sizes. Whatever else lies there is not ours and is left alone.
+fn kept(root: &Path) -> Result<Vec<(ContentHash, PathBuf, u64)>, BlobError> {
+    let mut kept = Vec::new();
+    let reading = || disk("read", root);
+    for folder in fs::read_dir(root).map_err(reading())? {
+        let folder = folder.map_err(reading())?;
+        let prefix = folder.file_name().to_string_lossy().into_owned();
+        if prefix.len() != 2 {
+            continue;
+        }
+        for entry in fs::read_dir(folder.path()).map_err(reading())? {
+            let entry = entry.map_err(reading())?;
+            let name = entry.file_name();
+            let Some(hash) = ContentHash::from_hex(&format!("{prefix}{}", name.to_string_lossy())) else {
+                continue;
+            };
+            kept.push((hash, entry.path(), entry.metadata().map_err(reading())?.len()));
+        }
+    }
+    Ok(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blob(content: &[u8]) -> Blob {
+        Blob { blake3: blake3::hash(content).into(), bytes: content.len() as u64 }
+    }
+
+    fn put(blobs: &Blobs, announced: Blob, pieces: &[&[u8]]) -> Result<(), BlobError> {
+        let mut upload = blobs.put(announced)?;
+        pieces.iter().try_for_each(|piece| upload.write(piece))?;
+        upload.finish()
+    }
+
+    fn partial(data: &Path) -> usize {
+        fs::read_dir(data.join("blobs").join(PARTIAL)).unwrap().count()
+    }
+
+    #[test]
+    fn a_content_is_kept_once_under_its_hash_and_read_from_anywhere() {
+        let data = tempfile::tempdir().unwrap();
+        let blobs = Blobs::open(data.path(), &BTreeSet::new()).unwrap();
+        let words = blob(b"words");
+        assert!(!blobs.has(words));
+        assert!(matches!(blobs.read(words, 0), Err(BlobError::Missing(_))));
+        for _ in 0..2 {
+            put(&blobs, words, &[b"wo", b"", b"rds"]).unwrap();
+            assert!(blobs.has(words));
+            assert_eq!((partial(data.path()), *blobs.taken()), (0, 5));
+        }
+        let hex = ContentHash(words.blake3).to_string();
+        assert_eq!(fs::read(data.path().join("blobs").join(&hex[..2]).join(&hex[2..])).unwrap(), b"words");
+        let mut file = blobs.read(words, 3).unwrap();
+        assert_eq!(
+            (next_piece(&mut file).unwrap(), next_piece(&mut file).unwrap()),
+            (b"ds".to_vec(), vec![])
+        );
+    }
+
+    #[test]
+    fn what_is_not_what_was_announced_leaves_nothing() {
+        let data = tempfile::tempdir().unwrap();
+        let blobs = Blobs::open(data.path(), &BTreeSet::new()).unwrap();
+        for pieces in [&[b"other".as_slice()][..], &[b"word"], &[b"words", b"!"]] {
+            let refused = put(&blobs, blob(b"words"), pieces).unwrap_err();
+            assert!(matches!(refused, BlobError::Differs { .. }), "{refused}");
+        }
+        drop(blobs.put(blob(b"words")).unwrap());
+        assert_eq!((partial(data.path()), *blobs.taken(), blobs.has(blob(b"words"))), (0, 0, false));
+    }
+
+    #[test]
+    fn contents_are_bounded_one_by_one_and_together() {
+        let data = tempfile::tempdir().unwrap();
+        let blobs = Blobs::open(data.path(), &BTreeSet::new()).unwrap();
+        let of = |bytes| Blob { blake3: [7; 32], bytes };
+        assert!(matches!(blobs.put(of(MAX_FILE_BYTES + 1)), Err(BlobError::TooLarge { .. })));
+        let announced: Vec<Upload> =
+            (0..MAX_BLOBS_BYTES / MAX_FILE_BYTES).map(|_| blobs.put(of(MAX_FILE_BYTES)).unwrap()).collect();
+        assert!(matches!(blobs.put(of(1)), Err(BlobError::Full { .. })));
+        drop(announced);
+        assert!(blobs.put(of(1)).is_ok());
+    }
+
+    #[test]
+    fn a_start_removes_what_is_half_put_and_what_nobody_names() {
+        let data = tempfile::tempdir().unwrap();
+        let blobs = Blobs::open(data.path(), &BTreeSet::new()).unwrap();
+        let (named, forgotten) = (blob(b"named"), blob(b"forgotten"));
+        put(&blobs, named, &[b"named"]).unwrap();
+        put(&blobs, forgotten, &[b"forgotten"]).unwrap();
+        let mut half = blobs.put(blob(b"half")).unwrap();
+        half.write(b"ha").unwrap();
+        // As a kill would leave it.
+        std::mem::forget(half);
+        fs::write(data.path().join("blobs/README"), "not ours").unwrap();
+        let again = Blobs::open(data.path(), &BTreeSet::from([named.blake3])).unwrap();
+        assert!(again.has(named) && !again.has(forgotten));
+        assert_eq!((partial(data.path()), *again.taken()), (0, 5));
+        assert!(data.path().join("blobs/README").exists());
+    }
+}

@@ -1,0 +1,193 @@
+//! The door through which the content of files comes in and goes out. Files are read and written where they do not hold
+//! up the service, one piece at a time, so that slow peers take no thread.
+
+use std::fs::File;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::Stream;
+use speedup_core::files::{ContentHash, MAX_FILES, StagedFile, contents};
+use speedup_proto::convert::{Blob, required};
+use speedup_proto::v1;
+use speedup_proto::v1::files_server::Files;
+use speedup_proto::v1::put_request::Part;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+
+use super::malformed;
+use crate::blobs::{BlobError, Blobs, Upload, next_piece};
+use crate::store::chain;
+
+/// Contents that are put at once; others wait.
+const PUT_AT_ONCE: usize = 16;
+/// Contents that are fetched at once, and so pieces in memory; of ten thousand hosts that ask together most wait.
+const GET_AT_ONCE: usize = 128;
+/// Pieces that may wait for one who fetches.
+const WAITING_PIECES: usize = 2;
+/// How long one who puts or fetches may do nothing: others wait for the place.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The door of files.
+#[derive(Clone, Debug)]
+pub(crate) struct FilesDoor {
+    blobs: Blobs,
+    putting: Arc<Semaphore>,
+    getting: Arc<Semaphore>,
+}
+
+type Pieces = Pin<Box<dyn Stream<Item = Result<v1::ContentPiece, Status>> + Send>>;
+
+impl FilesDoor {
+    /// The door to these contents.
+    pub(crate) fn new(blobs: Blobs) -> Self {
+        let places = |count| Arc::new(Semaphore::new(count));
+        Self { blobs, putting: places(PUT_AT_ONCE), getting: places(GET_AT_ONCE) }
+    }
+}
+
+#[tonic::async_trait]
+impl Files for FilesDoor {
+    async fn missing(
+        &self,
+        request: Request<v1::MissingRequest>,
+    ) -> Result<Response<v1::MissingResponse>, Status> {
+        let asked = request.into_inner().blobs;
+        if asked.len() > MAX_FILES {
+            return Err(Status::invalid_argument(format!("at most {MAX_FILES} files are asked for at once")));
+        }
+        let asked = asked.into_iter().map(Blob::try_from).collect::<Result<Vec<_>, _>>();
+        let asked = asked.map_err(|error| malformed(&error))?;
+        let blobs = self.blobs.clone();
+        let missing =
+            apart(move || Ok(asked.into_iter().filter(|blob| !blobs.has(*blob)).collect::<Vec<_>>())).await?;
+        Ok(Response::new(v1::MissingResponse { blobs: missing.into_iter().map(Into::into).collect() }))
+    }
+
+    async fn put(
+        &self,
+        request: Request<Streaming<v1::PutRequest>>,
+    ) -> Result<Response<v1::PutResponse>, Status> {
+        let mut pieces = request.into_inner();
+        let _place = place(&self.putting).await?;
+        let Some(Part::Blob(blob)) = next_part(&mut pieces).await? else {
+            return Err(Status::invalid_argument("a file is put by saying first which it is"));
+        };
+        let blob: Blob = required(Some(blob), "blob").map_err(|error| malformed(&error))?;
+        let blobs = self.blobs.clone();
+        let mut upload = apart(move || blobs.put(blob)).await?;
+        while let Some(part) = next_part(&mut pieces).await? {
+            let Part::Piece(piece) = part else {
+                return Err(Status::invalid_argument("one file is put at a time"));
+            };
+            upload = apart(move || upload.write(&piece).map(|()| upload)).await?;
+        }
+        apart(move || Upload::finish(upload)).await?;
+        tracing::info!(file = %ContentHash(blob.blake3), bytes = blob.bytes, "a file was put");
+        Ok(Response::new(v1::PutResponse {}))
+    }
+
+    type GetStream = Pieces;
+
+    async fn get(&self, request: Request<v1::GetContentRequest>) -> Result<Response<Pieces>, Status> {
+        let v1::GetContentRequest { blob, offset } = request.into_inner();
+        let blob: Blob = required(blob, "blob").map_err(|error| malformed(&error))?;
+        let place = place(&self.getting).await?;
+        let blobs = self.blobs.clone();
+        let file = apart(move || blobs.read(blob, offset)).await?;
+        let (sender, receiver) = mpsc::channel(WAITING_PIECES);
+        tokio::spawn(send(file, sender, place));
+        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
+    }
+}
+
+/// Refuses an experiment of which a file is not here, by the file's name.
+pub(crate) async fn require_files(blobs: &Blobs, files: &[StagedFile]) -> Result<(), Status> {
+    if contents(files).is_empty() {
+        return Ok(());
+    }
+    let (blobs, files) = (blobs.clone(), files.to_vec());
+    let missing = apart(move || {
+        let is_missing = |file: &StagedFile| file.content().is_some_and(|content| !blobs.has(content.into()));
+        Ok(files.into_iter().find(is_missing))
+    });
+    let Some(file) = missing.await? else { return Ok(()) };
+    let hash = file.content().map_or(String::new(), |content| format!(" (BLAKE3 {})", content.blake3));
+    Err(Status::failed_precondition(format!(
+        "the content of the file {}{hash} is not here\nhint: submit the plan with `speedup submit`, which sends its files \
+         first; if that was done, submit it again",
+        file.name
+    )))
+}
+
+async fn send(
+    mut file: File,
+    sender: mpsc::Sender<Result<v1::ContentPiece, Status>>,
+    _place: OwnedSemaphorePermit,
+) {
+    loop {
+        let message = match piece_of(file).await {
+            Ok((_, piece)) if piece.is_empty() => return,
+            Ok((rest, piece)) => {
+                file = rest;
+                Ok(v1::ContentPiece { piece })
+            }
+            Err(status) => {
+                // Who cannot be told is gone.
+                let _ = sender.send(Err(status)).await;
+                return;
+            }
+        };
+        // Either the reader is gone, or it reads nothing any more.
+        if sender.send_timeout(message, PATIENCE).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn piece_of(mut file: File) -> Result<(File, Vec<u8>), Status> {
+    let read = tokio::task::spawn_blocking(move || next_piece(&mut file).map(|piece| (file, piece)));
+    let read = read.await.map_err(|error| Status::internal(error.to_string()))?;
+    read.map_err(|error| Status::internal(format!("cannot read the file: {error}")))
+}
+
+async fn place(places: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Status> {
+    let place = places.clone().acquire_owned().await;
+    place.map_err(|_| Status::unavailable("the coordinator is stopping"))
+}
+
+async fn next_part(pieces: &mut Streaming<v1::PutRequest>) -> Result<Option<Part>, Status> {
+    let next = tokio::time::timeout(PATIENCE, pieces.message()).await;
+    let next = next.map_err(|_| Status::deadline_exceeded("nothing of the file came for too long"))??;
+    match next.map(|message| message.part) {
+        None => Ok(None),
+        Some(Some(part)) => Ok(Some(part)),
+        Some(None) => Err(Status::invalid_argument("a message without a part of a file")),
+    }
+}
+
+/// Reads and writes where it does not hold up the service.
+async fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, BlobError> + Send + 'static,
+) -> Result<T, Status> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| Status::internal(error.to_string()))?.map_err(|error| refusal(&error))
+}
+
+fn refusal(error: &BlobError) -> Status {
+    let text = chain(error);
+    match error {
+        BlobError::TooLarge { .. } | BlobError::Differs { .. } => Status::invalid_argument(text),
+        BlobError::Missing(_) => Status::not_found(text),
+        BlobError::Full { .. } => Status::resource_exhausted(format!(
+            "{text}\nhint: files that no experiment names are removed when the coordinator starts"
+        )),
+        BlobError::Disk { .. } => {
+            tracing::error!("{text}");
+            Status::resource_exhausted(format!(
+                "{text}\nhint: look for space and errors of the coordinator's disk"
+            ))
+        }
+    }
+}
