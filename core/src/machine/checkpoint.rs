@@ -161,7 +161,6 @@ impl Machine {
         machine.hand_out_leases()?;
         machine.reserve()?;
         machine.fill_queues();
-        machine.touched = machine.experiments.keys().copied().collect();
         Ok(machine)
     }
 
