@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use prost::Message as _;
 
-const FILES: [&str; 9] = [
+const FILES: [&str; 10] = [
     "speedup/v1/environment.proto",
     "speedup/v1/conditions.proto",
     "speedup/v1/experiment.proto",
@@ -13,6 +13,7 @@ const FILES: [&str; 9] = [
     "speedup/v1/hosts.proto",
     "speedup/v1/agents.proto",
     "speedup/v1/analysis.proto",
+    "speedup/journal/v1/checkpoint.proto",
     "speedup/journal/v1/journal.proto",
 ];
 

@@ -7,13 +7,14 @@
 //! In reading order: `service` (what starts, and the loop), `link` (the connection), `outbox` (reports on disk),
 //! `runner` (a work order into a record) with `series` (what the output says) on `workplace` (its directories), in
 //! `surroundings` (the environment that the plan wants, and how the host was) with [`launch`] (the instrument),
-//! [`selftest`] (what the instrument is worth), [`probe`] (what the host is), and below them `causes` and `wall_clock`.
+//! [`selftest`] (what the instrument is worth), [`probe`] (what the host is), `reboot` (how it boots anew), and below them `causes` and `wall_clock`.
 
 mod causes;
 pub mod launch;
 mod link;
 mod outbox;
 pub mod probe;
+mod reboot;
 mod runner;
 pub mod selftest;
 mod series;
@@ -23,4 +24,5 @@ mod surroundings;
 mod wall_clock;
 mod workplace;
 
+pub use reboot::Reboot;
 pub use service::{AgentError, Options, TimerTesting, run};

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hyper_util::client::legacy::connect::HttpConnector;
 use speedup_core::message::{AgentMessage, CoordinatorMessage};
 use speedup_proto::convert::Malformed;
 use speedup_proto::v1::agents_client::AgentsClient;
@@ -9,7 +10,7 @@ use speedup_proto::{limits, v1};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::Endpoint;
+use tonic::transport::{Channel, Endpoint};
 use tonic::{Status, Streaming};
 
 /// Messages that may wait for the connection; the machine never has more than its outbox and one question to say.
@@ -18,6 +19,9 @@ const WAITING_MESSAGES: usize = 1_024;
 const CONNECT: Duration = Duration::from_secs(10);
 /// After how long without a word the kernel asks whether the coordinator is still there, and how often.
 const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(10), Duration::from_secs(5), 4);
+/// How long what was said may stay without an acknowledgement until the connection counts as broken. While the kernel waits
+/// for one it asks nothing, and by itself it waits for a quarter of an hour. As long as the questions take.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 /// How often the loop gives way so that what was said leaves this process: once for the stream, once for the
 /// connection's task, and some to spare.
 const TURNS_TO_FLUSH: usize = 8;
@@ -67,23 +71,26 @@ impl Address {
     /// Checks a URL.
     pub(crate) fn parse(url: &str) -> Result<Self, LinkError> {
         let wrong = |source| LinkError::Address { address: url.to_owned(), source };
-        let (time, interval, retries) = KEEPALIVE;
         let endpoint = Endpoint::from_shared(url.to_owned()).map_err(wrong)?;
-        Ok(Self(
-            endpoint
-                .connect_timeout(CONNECT)
-                .tcp_nodelay(true)
-                .tcp_keepalive(Some(time))
-                .tcp_keepalive_interval(Some(interval))
-                .tcp_keepalive_retries(Some(retries)),
-        ))
+        Ok(Self(endpoint.connect_timeout(CONNECT)))
+    }
+
+    async fn connect(&self) -> Result<Channel, tonic::transport::Error> {
+        let (time, interval, retries) = KEEPALIVE;
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        connector.set_keepalive(Some(time));
+        connector.set_keepalive_interval(Some(interval));
+        connector.set_keepalive_retries(Some(retries));
+        connector.set_tcp_user_timeout(Some(UNACKNOWLEDGED));
+        self.0.connect_with_connector(connector).await
     }
 }
 
 impl Link {
     /// Connects and says the first words of the session.
     pub(crate) async fn connect(address: &Address, first: Vec<AgentMessage>) -> Result<Self, LinkError> {
-        let channel = address.0.connect().await.map_err(LinkError::Unreachable)?;
+        let channel = address.connect().await.map_err(LinkError::Unreachable)?;
         let mut client = AgentsClient::new(channel)
             .max_decoding_message_size(limits::MAX_GRANT_BYTES)
             .max_encoding_message_size(limits::MAX_AGENT_MESSAGE_BYTES);

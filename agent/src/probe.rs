@@ -4,9 +4,10 @@
 //! All files are read below a root, which is `/` but for the trees of other machines, and within bounds.
 //!
 //! In reading order: `processor`, `topology`, `caches`, `frequency`, `memory`, `kernel` with `command_line`, `machine`,
-//! `software` state facts; `hardware` says which machine it is; below them `facts` (as they are gathered) and `system`
+//! `software` state facts; `hardware` says which machine it is, `allocation` by whom it was given out; below them `facts` (as they are gathered) and `system`
 //! (the files).
 
+mod allocation;
 mod caches;
 mod command_line;
 mod facts;
@@ -90,17 +91,37 @@ pub struct Probed {
 /// # Errors
 /// [`ProbeError::Root`] when there is no such directory. What cannot be read below it is a fact of the host.
 pub fn probe(root: &Path) -> Result<Probed, ProbeError> {
-    let system = System::at(root).map_err(|source| ProbeError::Root { root: root.to_owned(), source })?;
+    let system = open(root)?;
     let mut facts = Facts::default();
-    processor::state(&system, &mut facts);
-    topology::state(&system, &mut facts);
-    caches::state(&system, &mut facts);
-    frequency::state(&system, &mut facts);
-    memory::state(&system, &mut facts);
-    kernel::state(&system, &mut facts);
-    machine::state(&system, &mut facts);
-    software::state(&system, &mut facts);
+    software::state_program(&system, &mut facts);
+    state(&system, &mut facts);
     Ok(Probed { fingerprint: facts.into_fingerprint(), hardware: Hardware::of(&system) })
+}
+
+/// Reads again what this host is, of which this process knew these facts. The program that the process is cannot have
+/// changed, and to hash it would take longer than all the rest.
+pub(crate) fn probe_again(root: &Path, facts: &HostFacts) -> Result<HostFacts, ProbeError> {
+    let system = open(root)?;
+    let mut found = Facts::default();
+    found.keep(software::PROGRAM, facts.fingerprint.get(software::PROGRAM));
+    state(&system, &mut found);
+    let (fingerprint, hardware) = (found.into_fingerprint(), Hardware::of(&system).id);
+    Ok(HostFacts { fingerprint, hardware, ..facts.clone() })
+}
+
+fn open(root: &Path) -> Result<System, ProbeError> {
+    System::at(root).map_err(|source| ProbeError::Root { root: root.to_owned(), source })
+}
+
+fn state(system: &System, facts: &mut Facts) {
+    processor::state(system, facts);
+    topology::state(system, facts);
+    caches::state(system, facts);
+    frequency::state(system, facts);
+    memory::state(system, facts);
+    kernel::state(system, facts);
+    machine::state(system, facts);
+    software::state(system, facts);
 }
 
 /// What the agent says of its host when it joins, with the ids that its owner gave instead of the machine's own.
@@ -116,6 +137,10 @@ pub(crate) fn host_facts(
         None => id("/etc/machine-id", "the machine")?,
     };
     let Probed { fingerprint, hardware } = probe(root)?;
+    let allocation = match allocation {
+        Some(allocation) => Some(allocation),
+        None => allocation::allocation(&open(root)?, |name| std::env::var(name).ok()),
+    };
     let bare = HostFacts::bare(host, boot);
     Ok(HostFacts { allocation, fingerprint, hardware: hardware.id, named_by_owner, ..bare })
 }

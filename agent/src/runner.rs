@@ -1,13 +1,17 @@
 //! The runner: a work order into a record. Everything around the timed execution happens outside the clock, in this
-//! order: the setup, once on a host; the environment of the host; warm-ups; a new working directory; the preparation;
-//! the page cache; the time to settle; a reading of the host; **the program**; another reading; the cleanup; judging the
-//! output. Warm-ups have their own working directory, preparation and cleanup, so that they are like the run.
+//! order: the setup, once on a host; the environment of the host; its rest; warm-ups; a new working directory; the
+//! preparation; the page cache; the time to settle; a reading of the host; **the program**; another reading; the cleanup;
+//! judging the output; the canary. Warm-ups have their own working directory, preparation and cleanup, so that they are
+//! like the run.
 //!
-//! In reading order: [`Runner`], `variables` (what a command finds in its environment), `judgement` (whether the benchmark
-//! did what is expected), `record` (what is reported).
+//! In reading order: [`Runner`], `rest` (the wait until the host has come to rest), `outside` (commands of the plan outside
+//! the clock, and the canary), `variables` (what a command finds in its environment), `judgement` (whether the benchmark did
+//! what is expected), `record` (what is reported).
 
 mod judgement;
+mod outside;
 mod record;
+mod rest;
 mod variables;
 
 use std::collections::BTreeMap;
@@ -18,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use speedup_core::conditions::{Conditions, Unmet};
 use speedup_core::disturbance::Disturbance;
-use speedup_core::environment::PageCache;
+use speedup_core::environment::{DIRECTORY_NAME, PageCache};
 use speedup_core::host::HostFacts;
 use speedup_core::id::BootId;
 use speedup_core::message::Grant;
@@ -41,12 +45,8 @@ use crate::workplace::Workplace;
 
 /// What a program may do after it was asked to end, before it is killed.
 const KILL_GRACE: Duration = Duration::from_secs(1);
-/// What is kept of the output of a command outside the clock, to say why it failed.
-const OUTSIDE_KEEP: usize = 4_096;
-/// What such a command may write to each stream.
-const OUTSIDE_LIMIT: u64 = 16 << 20;
-/// How often a host that settles looks whether the agent shall stop; the clock does not run yet.
-const SETTLE_LOOK: Duration = Duration::from_millis(100);
+/// How often an agent that waits looks whether it shall stop; the clock does not run yet.
+const STOP_LOOK: Duration = Duration::from_millis(100);
 
 /// Executes work orders.
 #[derive(Debug)]
@@ -123,19 +123,44 @@ impl Runner {
             program: order.resolve(input).map_err(unresolved)?,
             cleanup: order.resolve_cleanup(input).map_err(unresolved)?,
         };
+        let canary = order.resolve_canary(input).map_err(unresolved)?;
         let established = self.surroundings.establish(&order.environment);
         insist(order, &established.unmet)?;
+        let rest = order.rest.map(|rest| self.rest(&rest, stop)).transpose()?;
+        let done = self.executions(order, &steps, place, stop, &established)?;
+        let canary = canary.zip(order.canary.as_ref());
+        let canary = canary.map(|(resolved, canary)| {
+            self.canary(&resolved, canary.timeout, place, &established, stop)
+                .map_err(|NotExecuted(reason)| cut(reason))
+        });
+        let (canary, canary_failed) = match canary {
+            None => (None, None),
+            Some(Ok(time)) => (Some(time), None),
+            Some(Err(reason)) => (None, Some(reason)),
+        };
+        Ok(Record { rest, canary, canary_failed, ..done })
+    }
+
+    /// The warm-ups and the timed execution.
+    fn executions(
+        &mut self,
+        order: &WorkOrder,
+        steps: &Steps,
+        place: &Workplace,
+        stop: &AtomicBool,
+        established: &Established,
+    ) -> Result<Record, NotExecuted> {
         let mut unclean = None;
         for number in 1..=order.warmup {
             let Launched { execution, cleanup, .. } =
-                self.launch(order, &steps, place, stop, &established, Turn::WarmUp)?;
+                self.launch(order, steps, place, stop, established, Turn::WarmUp)?;
             unclean = unclean.or(cleanup.err());
             if let Some(failure) = judge(order, &execution) {
                 let failure = Failure::Warmup { number, failure: failure.words() };
                 return Ok(record(order, execution, Outcome::Failed(failure), BTreeMap::new(), None));
             }
         }
-        let launched = self.launch(order, &steps, place, stop, &established, Turn::Timed)?;
+        let launched = self.launch(order, steps, place, stop, established, Turn::Timed)?;
         let Launched { execution, mut conditions, cleanup } = launched;
         if let (Some(reason), Some(conditions)) = (unclean.or(cleanup.err()), &mut conditions) {
             conditions.disturbances.push(Disturbance::CleanupFailed { reason });
@@ -164,32 +189,6 @@ impl Runner {
         place.set_ready(&resolved).map_err(directory)
     }
 
-    /// A command of the plan outside the clock. Whatever it ends with but exit code 0 is a failure.
-    fn outside(
-        &mut self,
-        what: &str,
-        resolved: &Resolved,
-        standing: &Standing,
-        timeout: Span,
-        stop: &AtomicBool,
-    ) -> Result<(), NotExecuted> {
-        let sink = Sink::Capture { limit: OUTSIDE_LIMIT, keep: OUTSIDE_KEEP };
-        let preparation = Preparation { user: self.surroundings.user().cloned(), ..Preparation::default() };
-        let env = variables(resolved, &standing.work);
-        let command = command(resolved, env, &standing.directory, timeout, sink, preparation);
-        let execution = self.launcher.execute(&command, stop).map_err(|error| not_launched(what, &error))?;
-        let told =
-            execution.stderr.as_ref().map(|output| String::from_utf8_lossy(&output.head).trim().to_owned());
-        let told = told.filter(|text| !text.is_empty()).map_or(String::new(), |text| format!(": {text}"));
-        match execution.end {
-            End::Exited(0) => Ok(()),
-            End::Exited(code) => Err(NotExecuted(format!("{what} ended with exit code {code}{told}"))),
-            End::Signaled { signal, .. } => Err(NotExecuted(format!("signal {signal} ended {what}{told}"))),
-            End::TimedOut { .. } => Err(NotExecuted(format!("{what} did not end within {timeout}{told}"))),
-            End::Interrupted { .. } => Err(interrupted()),
-        }
-    }
-
     /// One execution in a new working directory, with what the plan wants before and after it.
     fn launch(
         &mut self,
@@ -200,9 +199,10 @@ impl Runner {
         established: &Established,
         turn: Turn,
     ) -> Result<Launched, NotExecuted> {
-        let work = place.new_work();
-        let work =
-            work.map_err(|error| NotExecuted(format!("cannot make the working directory: {error}")))?;
+        let name = place.name_of_work(order.environment.directory_length, order.directory_padding);
+        let work = place
+            .new_work(name.as_deref().unwrap_or(DIRECTORY_NAME))
+            .map_err(|error| no_directory(&error))?;
         let standing = Standing::of(&steps.program, work)?;
         if let (Some(resolved), Some(prepare)) = (&steps.prepare, &order.prepare) {
             self.outside("the preparation", resolved, &standing, prepare.timeout, stop)?;
@@ -220,7 +220,7 @@ impl Runner {
         };
 
         let mut established = established.clone();
-        established.unmet.extend(padding.err());
+        established.unmet.extend([padding.err(), name.err()].into_iter().flatten());
         if turn == Turn::Timed {
             self.settle(order, &mut established, stop);
         }
@@ -232,7 +232,9 @@ impl Runner {
         });
         let conditions = before.zip(executed.as_ref().ok()).map(|(before, execution)| {
             let conditions = self.surroundings.after(before, execution, established);
-            Conditions { env_bytes: Some(env_bytes), env_padding: order.env_padding, ..conditions }
+            let directory_bytes = u32::try_from(standing.directory.as_os_str().len()).ok();
+            let (env_bytes, env_padding) = (Some(env_bytes), order.env_padding);
+            Conditions { env_bytes, env_padding, directory_bytes, ..conditions }
         });
         drop(held);
         // Whatever became of the program: the preparation was.
@@ -257,14 +259,19 @@ impl Runner {
         if order.environment.page_cache == PageCache::Drop {
             established.unmet.extend(self.surroundings.drop_page_cache().err());
         }
-        let deadline = Instant::now() + Duration::from(order.environment.settle);
-        while !stop.load(Ordering::Acquire) {
-            let remaining = deadline.saturating_duration_since(Instant::now());
-            if remaining.is_zero() {
-                break;
-            }
-            std::thread::sleep(remaining.min(SETTLE_LOOK));
+        wait(order.environment.settle.into(), stop);
+    }
+}
+
+/// Waits, unless the agent shall stop.
+fn wait(time: Duration, stop: &AtomicBool) {
+    let deadline = Instant::now() + time;
+    while !stop.load(Ordering::Acquire) {
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        if remaining.is_zero() {
+            break;
         }
+        std::thread::sleep(remaining.min(STOP_LOOK));
     }
 }
 
@@ -375,6 +382,10 @@ fn not_launched(what: &str, error: &LaunchError) -> NotExecuted {
         Some(hint) => NotExecuted(format!("{what} was not executed: {text} ({hint})")),
         None => NotExecuted(format!("{what} was not executed: {text}")),
     }
+}
+
+fn no_directory(error: &std::io::Error) -> NotExecuted {
+    NotExecuted(format!("cannot make the working directory: {error}"))
 }
 
 fn interrupted() -> NotExecuted {

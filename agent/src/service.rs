@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 use speedup_core::agent::{Action, Agent, Input};
+use speedup_core::host::HostFacts;
 use speedup_core::id::{AllocationId, BootId, HostId};
 use speedup_core::message::{AgentMessage, CoordinatorMessage};
 use speedup_core::seed::Seed;
@@ -16,6 +17,7 @@ use crate::launch::{LaunchError, User, UserError};
 use crate::link::{Address, Link, LinkError};
 use crate::outbox::{Outbox, OutboxError};
 use crate::probe::{self, ProbeError};
+use crate::reboot::Reboot;
 use crate::runner::Runner;
 use crate::selftest::{self, Depth, Selftest};
 use crate::stop::Stop;
@@ -43,8 +45,10 @@ pub struct Options {
     pub host: Option<HostId>,
     /// The boot's id, where it is not the kernel's own.
     pub boot: Option<BootId>,
-    /// The allocation of the host.
+    /// The allocation of the host, where it is not what its engine tells.
     pub allocation: Option<AllocationId>,
+    /// How its owner lets it boot anew, if at all.
+    pub reboot: Option<Reboot>,
     /// Whether the timer is tested before the host joins.
     pub timer_test: TimerTesting,
     /// Whether the agent ends when the process that started it does.
@@ -127,6 +131,11 @@ pub fn run(options: Options) -> Result<(), AgentError> {
 
 struct Service {
     agent: Agent,
+    /// What was last said of the host.
+    facts: HostFacts,
+    /// Where its files lie.
+    system: PathBuf,
+    reboot: Option<Reboot>,
     outbox: Outbox,
     outbox_path: PathBuf,
     runner: Runner,
@@ -156,13 +165,17 @@ impl Service {
         // Before the probe: an earlier start may have left settings changed that are facts of the host.
         let surroundings = Surroundings::new(&options.system, &root, &boot, user);
         let mut facts = probe::host_facts(&options.system, options.host, boot, options.allocation)?;
+        facts.can_reboot = options.reboot.is_some();
         facts.timer = timer_test(&root, &facts.boot, options.timer_test);
         tracing::info!(host = %facts.host, agent = %outbox.agent(), epoch = %outbox.epoch(),
             unacknowledged = outbox.reports().len(), "the agent starts");
         Ok(Self {
             runner: Runner::new(&root, &facts, surroundings)?,
-            agent: Agent::new(facts, outbox.agent(), outbox.epoch(), outbox.reports()),
+            system: options.system,
+            reboot: options.reboot,
+            agent: Agent::new(facts.clone(), outbox.agent(), outbox.epoch(), outbox.reports()),
             stop: Stop::listen().map_err(AgentError::Process)?,
+            facts,
             outbox,
             outbox_path,
             address,
@@ -188,9 +201,25 @@ impl Service {
                 () = pause => {}
                 () = self.stop.wished() => {}
             }
+            self.look_again();
         }
         tracing::info!("the agent stops");
         Ok(())
+    }
+
+    /// Says what the host is now: settings may have been changed while nobody was told.
+    fn look_again(&mut self) {
+        match probe::probe_again(&self.system, &self.facts) {
+            Ok(facts) if facts == self.facts => {}
+            Ok(facts) => {
+                let differences = self.facts.fingerprint.differences(&facts.fingerprint);
+                let changed: Vec<&str> = differences.iter().map(|one| one.fact.as_str()).collect();
+                tracing::info!("this host has changed: {}", changed.join(", "));
+                self.facts = facts.clone();
+                self.agent.handle(Input::Probed(facts));
+            }
+            Err(error) => tracing::warn!("cannot look at this host again: {}", with_causes(&error)),
+        }
     }
 
     /// One session, from connecting to its end. The outer error ends the agent, the inner one the session.
@@ -282,6 +311,7 @@ impl Service {
                 }
                 return Ok(Some(Input::Executed(record)));
             }
+            Action::Reboot { reason } => return self.reboot(&reason).await,
             Action::Complain { lease, reason } => tracing::warn!(%lease, "a report was refused: {reason}"),
             Action::Withdraw { reason } => {
                 self.link = None;
@@ -290,6 +320,27 @@ impl Service {
             }
         }
         Ok(None)
+    }
+
+    /// Boots the host anew, as its owner has configured it; the coordinator is told if that does not happen.
+    async fn reboot(&mut self, reason: &str) -> Result<Option<Input>, AgentError> {
+        // What is not acknowledged is sent after the boot.
+        self.outbox(Outbox::sync)?;
+        self.runner.release_host();
+        self.link = None;
+        self.backoff = BACKOFF.1;
+        let Some(reboot) = &self.reboot else {
+            tracing::warn!("this host is to boot anew ({reason}), but its owner has given no command for it");
+            return Ok(Some(Input::NotRebooted));
+        };
+        tracing::info!(command = ?reboot.command, "this host boots anew: {reason}");
+        match reboot.execute(&mut self.stop).await {
+            Ok(()) => Ok(None),
+            Err(error) => {
+                tracing::warn!("this host did not boot anew: {}", with_causes(&error));
+                Ok(Some(Input::NotRebooted))
+            }
+        }
     }
 
     /// What cannot be said now is said again by the machine in the next session.

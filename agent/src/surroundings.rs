@@ -22,6 +22,7 @@ use speedup_core::cpu_set::CpuSet;
 use speedup_core::disturbance::{Window, judge};
 use speedup_core::environment::{Environment, HugePages, Setting};
 use speedup_core::id::BootId;
+use speedup_core::record::RestReading;
 
 use self::file::number;
 use self::host_settings::{HostSettings, Wanted};
@@ -187,6 +188,11 @@ impl Surroundings {
         Hold { back, _no_huge_pages: no_huge_pages }
     }
 
+    /// How far the host has come to rest.
+    pub(crate) fn rest(&mut self) -> RestReading {
+        self.instruments.as_mut().map_or_else(RestReading::default, Instruments::rest)
+    }
+
     /// Reads the host before a run.
     pub(crate) fn before(&mut self) -> Before {
         let reading = self.read();
@@ -226,6 +232,7 @@ impl Surroundings {
             cpus: established.cpus.filter(|_| is_confined),
             env_bytes: None,
             env_padding: None,
+            directory_bytes: None,
             applied: established.asked.iter().copied().filter(is_met).collect(),
             unmet,
         }

@@ -4,7 +4,7 @@
 //! STATE/experiments/ID/input   what the setup step made; {input} in commands
 //! STATE/experiments/ID/ready   there once the setup has succeeded; holds its command's hash and the boot: what was made
 //!                              before a power cut may not be whole
-//! STATE/experiments/ID/work    the working directory of one run, new for each
+//! STATE/experiments/ID/work…   the working directory of one run, new for each; nothing else begins with a w
 //! ```
 
 use std::fs::Permissions;
@@ -13,6 +13,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use speedup_core::conditions::Unmet;
+use speedup_core::environment::{DIRECTORY_NAME, DirectoryLength, Setting};
 use speedup_core::id::{BootId, ExperimentId};
 use speedup_core::work::Resolved;
 
@@ -20,6 +22,8 @@ use crate::launch::User;
 
 /// Experiments whose directories are kept; older ones make room for a new one.
 const KEPT: usize = 8;
+/// Longest name of a directory on Linux.
+const MAX_NAME: usize = 255;
 
 /// The directories of one experiment on this host.
 #[derive(Clone, Debug)]
@@ -58,9 +62,34 @@ impl Workplace {
         self.root.join("input")
     }
 
-    /// An empty working directory.
-    pub(crate) fn new_work(&self) -> io::Result<PathBuf> {
-        let work = self.root.join("work");
+    /// The name that gives the path of a working directory the length that the plan wants.
+    pub(crate) fn name_of_work(&self, length: DirectoryLength, drawn: Option<u32>) -> Result<String, Unmet> {
+        let bytes = match length {
+            DirectoryLength::AsIs => DIRECTORY_NAME.len(),
+            DirectoryLength::Random(_) => DIRECTORY_NAME.len() + drawn.unwrap_or(0) as usize,
+            DirectoryLength::Total(total) => {
+                let parent = self.root.as_os_str().len() + 1;
+                let name = (total as usize).checked_sub(parent).filter(|name| (1..=MAX_NAME).contains(name));
+                name.ok_or_else(|| Unmet {
+                    setting: Setting::DirectoryLength,
+                    reason: format!(
+                        "paths of working directories have {} to {} bytes on this host",
+                        parent + 1,
+                        parent + MAX_NAME
+                    ),
+                })?
+            }
+        };
+        let name = DIRECTORY_NAME.chars().chain(std::iter::repeat('x'));
+        Ok(name.take(bytes.min(MAX_NAME)).collect())
+    }
+
+    /// An empty working directory of this name, which [`Workplace::name_of_work`] has given.
+    pub(crate) fn new_work(&self, name: &str) -> io::Result<PathBuf> {
+        let work = self.root.join(name);
+        for other in self.works()?.iter().filter(|other| **other != work) {
+            remove(other)?;
+        }
         // Most runs leave nothing there.
         let is_empty = std::fs::read_dir(&work).is_ok_and(|mut entries| entries.next().is_none());
         if !is_empty {
@@ -73,9 +102,22 @@ impl Workplace {
 
     /// Removes what a run left in its working directory: it may be all of the disk.
     pub(crate) fn clear_work(&self) {
-        if let Err(error) = remove(&self.root.join("work")) {
+        let removed = self.works().and_then(|works| works.iter().try_for_each(|work| remove(work)));
+        if let Err(error) = removed {
             tracing::warn!("cannot remove what a run left: {error}");
         }
+    }
+
+    /// The working directories that are there.
+    fn works(&self) -> io::Result<Vec<PathBuf>> {
+        let mut works = Vec::new();
+        for entry in std::fs::read_dir(&self.root)? {
+            let entry = entry?;
+            if entry.file_name().as_encoded_bytes().starts_with(b"w") {
+                works.push(entry.path());
+            }
+        }
+        Ok(works)
     }
 
     /// Whether this setup has succeeded here before.
@@ -156,4 +198,53 @@ fn make_room(all: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn workplace(state: &Path) -> Workplace {
+        let experiment = ExperimentId(Uuid::from_u128(1));
+        Workplace::of(state, &"boot".parse().unwrap(), None, experiment).unwrap()
+    }
+
+    #[test]
+    fn a_working_directory_has_the_length_of_the_plan() {
+        let state = tempfile::tempdir().unwrap();
+        let place = workplace(state.path());
+        let work = |length, drawn| {
+            place.name_of_work(length, drawn).map(|name| place.new_work(&name).unwrap().as_os_str().len())
+        };
+        let as_is = work(DirectoryLength::AsIs, None).unwrap();
+        assert_eq!(work(DirectoryLength::Random(99), Some(0)), Ok(as_is));
+        assert_eq!(work(DirectoryLength::Random(251), Some(251)), Ok(as_is + 251));
+        let (least, most) = (as_is - 3, as_is + 251);
+        for total in [least, least + 1, as_is, most] {
+            let length = DirectoryLength::Total(u32::try_from(total).unwrap());
+            assert_eq!(work(length, None), Ok(total));
+        }
+        for total in [1, least - 1, most + 1, 4_095] {
+            let unmet = work(DirectoryLength::Total(u32::try_from(total).unwrap()), None).unwrap_err();
+            assert_eq!(unmet.setting, Setting::DirectoryLength);
+            assert!(unmet.reason.contains(&format!("{least} to {most} bytes")), "{}", unmet.reason);
+        }
+    }
+
+    #[test]
+    fn there_is_one_working_directory_at_a_time() {
+        let state = tempfile::tempdir().unwrap();
+        let place = workplace(state.path());
+        // What a run left whose agent was killed.
+        std::fs::write(place.new_work("workxxx").unwrap().join("file"), "left").unwrap();
+        std::fs::write(place.input().join("word"), "kept").unwrap();
+        let work = place.new_work("work").unwrap();
+        assert_eq!(place.works().unwrap(), std::slice::from_ref(&work));
+        std::fs::write(work.join("file"), "left").unwrap();
+        assert_eq!(std::fs::read_dir(place.new_work("work").unwrap()).unwrap().count(), 0, "it is new");
+        place.clear_work();
+        assert!(place.works().unwrap().is_empty() && place.input().join("word").exists());
+    }
 }

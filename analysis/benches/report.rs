@@ -114,17 +114,7 @@ fn experiment() -> Result<ExperimentId, Box<dyn Error>> {
 }
 
 fn attempt(run: u32, cell: u32, wall_ns: Option<u64>) -> Result<EndedAttempt, Box<dyn Error>> {
-    let evidence = Evidence {
-        boot: "boot".parse()?,
-        allocation: None,
-        served_in_scope: 0,
-        served_in_all: 0,
-        previous: None,
-        idle: None,
-        boot_before: None,
-        allocation_before: None,
-        class: None,
-    };
+    let evidence = Evidence::first("boot".parse()?);
     let lease = Lease {
         epoch: LeaseEpoch(u64::from(run)),
         experiment: experiment()?,

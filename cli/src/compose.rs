@@ -12,10 +12,10 @@ use speedup_core::seed::Seed;
 use crate::failure::Failure;
 
 pub(crate) use speedup_agent::probe::{Hardware, Probed};
-pub(crate) use speedup_agent::{Options as AgentOptions, TimerTesting, selftest};
+pub(crate) use speedup_agent::{Options as AgentOptions, Reboot, TimerTesting, selftest};
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis};
 use speedup_coordinator::StartError;
-pub(crate) use speedup_coordinator::{Coordinator, Options as CoordinatorOptions};
+pub(crate) use speedup_coordinator::{Coordinator, Network, Options as CoordinatorOptions, raise_open_files};
 
 /// Any free port of this machine.
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -47,7 +47,12 @@ pub(crate) async fn analysis(options: AnalysisOptions) -> Result<Analysis, Failu
 
 /// Starts a coordinator on a data directory for the time of one command.
 pub(crate) async fn embedded(data: &Path) -> Result<Coordinator, Failure> {
-    let options = CoordinatorOptions { data: data.to_owned(), bind: LOOPBACK, settings: Settings::default() };
+    let options = CoordinatorOptions {
+        data: data.to_owned(),
+        bind: LOOPBACK,
+        network: Network::Loopback,
+        settings: Settings::default(),
+    };
     coordinator(options).await.map_err(|failure| in_use(data, failure))
 }
 

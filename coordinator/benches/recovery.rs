@@ -2,17 +2,19 @@
 //! in step, and with the store gone. The journal is written by the machine itself, without a network; each start is
 //! measured in a process of its own.
 //!
-//! `cargo bench -p speedup-coordinator --bench recovery`; `SPEEDUP_BENCH_RUNS` sets the runs (1 000 000).
+//! `cargo bench -p speedup-coordinator --bench recovery`; `SPEEDUP_BENCH_RUNS` sets the runs (1 000 000),
+//! `SPEEDUP_BENCH_EACH` how many of them an experiment has (100 000), and `SPEEDUP_BENCH_DATA` names a data directory that
+//! stays, and is used as it is when it is there.
 #![expect(clippy::print_stdout, reason = "a program that prints figures")]
 
 mod workload;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command as Process;
 use std::sync::Arc;
 use std::time::Instant;
 
-use speedup_coordinator::{Options, start};
+use speedup_coordinator::{Network, Options, start};
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, ExperimentId};
 use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
@@ -26,20 +28,22 @@ use workload::{experiment, record};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Runs of one experiment; there are as many experiments as it takes.
-const RUNS_EACH: u32 = 100_000;
-
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().collect();
     if let Some(at) = arguments.iter().position(|argument| argument == "--recover") {
         return recover(Path::new(&arguments[at + 1]));
     }
-    let runs: u32 =
-        std::env::var("SPEEDUP_BENCH_RUNS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000_000);
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
-    write(directory.path(), runs)?;
+    let number =
+        |name: &str, usual: u32| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
+    let (runs, each) = (number("SPEEDUP_BENCH_RUNS", 1_000_000), number("SPEEDUP_BENCH_EACH", 100_000));
+    let temporary = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    let kept = std::env::var("SPEEDUP_BENCH_DATA").ok().map(PathBuf::from);
+    let directory = kept.as_deref().unwrap_or(temporary.path());
+    if !directory.join("journal").exists() {
+        write(directory, runs, each)?;
+    }
     for what in ["store built from the journal", "store in step", "store in step"] {
-        let output = Process::new(&arguments[0]).arg("--recover").arg(directory.path()).output()?;
+        let output = Process::new(&arguments[0]).arg("--recover").arg(directory).output()?;
         println!("{runs} runs, {what}: {}", String::from_utf8_lossy(&output.stdout).trim());
     }
     Ok(())
@@ -48,8 +52,12 @@ fn main() -> Result<(), Failure> {
 fn recover(data: &Path) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let begin = Instant::now();
-    let options =
-        Options { data: data.to_owned(), bind: ([127, 0, 0, 1], 0).into(), settings: Settings::default() };
+    let options = Options {
+        data: data.to_owned(),
+        bind: ([127, 0, 0, 1], 0).into(),
+        network: Network::Loopback,
+        settings: Settings::default(),
+    };
     let coordinator = runtime.block_on(start(options, |_, routes| routes))?;
     let seconds = begin.elapsed().as_secs_f64();
     let status = std::fs::read_to_string("/proc/self/status")?;
@@ -60,7 +68,7 @@ fn recover(data: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn write(data: &Path, runs: u32) -> Result<(), Failure> {
+fn write(data: &Path, runs: u32, each: u32) -> Result<(), Failure> {
     let folder = data.join("journal");
     std::fs::create_dir_all(&folder)?;
     let (mut journal, _) = Journal::open(&folder, &speedup_journal::Options::new(JournalId([1; 16])))?;
@@ -84,8 +92,8 @@ fn write(data: &Path, runs: u32) -> Result<(), Failure> {
     let speaker = Speaker { host: "4d2c7c1e5f0b4f0c9d3e2b7a6c5d4e3f".parse()?, epoch: AgentEpoch(1) };
     let facts = HostFacts::bare(speaker.host.clone(), "8b6e1a52-3f5f-4b53-9c0e-0123456789ab".parse()?);
     handle(Command::Join { facts, agent: AgentId(Uuid::from_u128(1)), epoch: speaker.epoch })?;
-    for number in 0..runs.div_ceil(RUNS_EACH) {
-        let plan = Arc::new(Plan::draw(experiment(RUNS_EACH.min(runs) / 20)));
+    for number in 0..runs.div_ceil(each) {
+        let plan = Arc::new(Plan::draw(experiment(each.min(runs) / 20)));
         let (experiment, by) = (ExperimentId(Uuid::from_u128(u128::from(number))), "bench".to_owned());
         handle(Command::Submit { experiment, plan: plan.clone(), by, wait_for_hosts: false })?;
         for _ in 0..plan.runs() {

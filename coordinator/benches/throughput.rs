@@ -1,83 +1,70 @@
-//! Leases and durable reports a second over gRPC, with simulated agents in this process: real connections, real journal,
-//! no execution.
+//! Leases and durable reports a second over gRPC, with simulated agents: real connections, real journal, no execution. The
+//! agents are in this process, the coordinator is in another.
 //!
-//! `cargo bench -p speedup-coordinator --bench throughput`; `SPEEDUP_BENCH_RUNS` sets the runs of each measurement,
-//! `SPEEDUP_BENCH_DIR` where the journal lies (a real disk, not memory).
+//! `cargo bench -p speedup-coordinator --bench throughput`; `SPEEDUP_BENCH_AGENTS` sets how many agents ("1 16 1000
+//! 10000"), `SPEEDUP_BENCH_RUNS` the runs of each measurement, `SPEEDUP_BENCH_DIR` where the journal lies (a real disk, not
+//! memory).
 #![expect(clippy::print_stdout, reason = "a program that prints figures")]
 
+mod apart;
+mod simulated;
 mod workload;
 
-use std::path::Path;
 use std::time::Instant;
 
-use speedup_coordinator::{Coordinator, Options, start};
-use speedup_core::agent::{Action, Agent, Input};
-use speedup_core::host::HostFacts;
-use speedup_core::id::{AgentEpoch, AgentId};
-use speedup_core::machine::Settings;
-use speedup_core::message::CoordinatorMessage;
+use apart::{Coordinator, Usage};
 use speedup_proto::v1;
-use speedup_proto::v1::agents_client::AgentsClient;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
+use speedup_proto::v1::hosts_client::HostsClient;
 use tonic::transport::{Channel, Endpoint};
-use uuid::Uuid;
-use workload::{experiment, record};
+use workload::experiment;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> Result<(), Failure> {
-    let runs: u32 =
-        std::env::var("SPEEDUP_BENCH_RUNS").ok().and_then(|text| text.parse().ok()).unwrap_or(200_000);
-    let parent =
-        std::env::var("SPEEDUP_BENCH_DIR").unwrap_or_else(|_| env!("CARGO_TARGET_TMPDIR").to_owned());
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    for agents in [1, 16, 1_000] {
+    if let Some(coordinated) = apart::coordinate_if_told() {
+        return coordinated;
+    }
+    let text = |name: &str, usual: &str| std::env::var(name).unwrap_or_else(|_| usual.to_owned());
+    let runs: u32 = text("SPEEDUP_BENCH_RUNS", "200000").parse()?;
+    let parent = text("SPEEDUP_BENCH_DIR", env!("CARGO_TARGET_TMPDIR"));
+    for agents in text("SPEEDUP_BENCH_AGENTS", "1 16 1000 10000").split_ascii_whitespace() {
         let directory = tempfile::tempdir_in(&parent)?;
+        let agents: u32 = agents.parse()?;
         let runs = if agents == 1 { runs / 20 } else { runs };
-        let seconds = runtime.block_on(measure(directory.path(), agents, runs))?;
-        println!(
-            "{agents:>5} agents: {:>8.0} runs/s leased and durably reported ({runs} runs)",
-            f64::from(runs) / seconds
-        );
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        let coordinator = Coordinator::start(directory.path())?;
+        let measured = runtime.block_on(measure(&coordinator, agents, runs));
+        runtime.shutdown_background();
+        coordinator.kill()?;
+        measured?;
     }
     Ok(())
 }
 
-async fn open(data: &Path) -> Result<Coordinator, Failure> {
-    let bind = ([127, 0, 0, 1], 0).into();
-    let options = Options { data: data.to_owned(), bind, settings: Settings::default() };
-    Ok(start(options, |_, routes| routes).await?)
-}
-
-async fn measure(data: &Path, agents: u32, runs: u32) -> Result<f64, Failure> {
-    let coordinator = open(data).await?;
-    let address = format!("http://{}", coordinator.address());
-    let mut joined = Vec::new();
-    for number in 0..agents {
-        let (report, done) = tokio::sync::oneshot::channel();
-        let served = serve(address.clone(), number, report);
-        tokio::spawn(async move {
-            if let Err(error) = served.await {
-                println!("agent {number}: {error:?}");
-            }
-        });
-        joined.push(done);
-    }
-    for done in joined {
-        done.await?;
-    }
-    let mut client =
-        ExperimentsClient::new(Endpoint::from_shared(address)?.tcp_nodelay(true).connect().await?);
-    let begin = Instant::now();
+async fn measure(coordinator: &Coordinator, agents: u32, runs: u32) -> Result<(), Failure> {
+    simulated::join(&coordinator.address, agents).await?;
+    let endpoint = Endpoint::from_shared(coordinator.address.clone())?.tcp_nodelay(true);
+    let channel = endpoint.connect().await?;
+    let mut client = ExperimentsClient::new(channel.clone());
+    let (begin, before, mine) = (Instant::now(), coordinator.usage()?, Usage::of(std::process::id())?);
     let experiment = Some(v1::Experiment::from(&experiment(runs / 20)));
     let submit = v1::SubmitRequest { experiment, wait_for_hosts: true, by: "bench".to_owned() };
     let id = client.submit(submit).await?.into_inner().experiment;
     wait(&mut client, id).await?;
     let seconds = begin.elapsed().as_secs_f64();
-    coordinator.stop().await;
-    Ok(seconds)
+    let (after, mine_after) = (coordinator.usage()?, Usage::of(std::process::id())?);
+    let each = |before: Usage, after: Usage| (after.ticks - before.ticks) as f64 * 1e4 / f64::from(runs);
+    let (least, most) = served(channel).await?;
+    println!(
+        "{agents:>5} agents: {:>8.0} runs/s leased and durably reported ({runs} runs); CPU time a run: coordinator {:.1} µs, \
+         agents {:.1} µs; {least} to {most} runs a host; {} MB resident",
+        f64::from(runs) / seconds,
+        each(before, after),
+        each(mine, mine_after),
+        after.resident_kb / 1_000,
+    );
+    Ok(())
 }
 
 async fn wait(client: &mut ExperimentsClient<Channel>, experiment: Vec<u8>) -> Result<(), Failure> {
@@ -86,45 +73,18 @@ async fn wait(client: &mut ExperimentsClient<Channel>, experiment: Vec<u8>) -> R
     Ok(())
 }
 
-/// A simulated agent: the real machine on a real connection, which executes in no time and keeps nothing.
-async fn serve(
-    address: String,
-    number: u32,
-    joined: tokio::sync::oneshot::Sender<()>,
-) -> Result<(), Failure> {
-    let channel = Endpoint::from_shared(address)?.tcp_nodelay(true).connect().await?;
-    let host = format!("4d2c7c1e5f0b4f0c9d3e{number:012}").parse()?;
-    let facts = HostFacts::bare(host, format!("8b6e1a52-3f5f-4b53-9c0e-{number:012}").parse()?);
-    let mut agent =
-        Agent::new(facts, AgentId(Uuid::from_u128(u128::from(number))), AgentEpoch(1), Vec::new());
-    let (up, messages) = mpsc::channel(64);
-    let mut joined = Some(joined);
-    act(&mut agent, Input::LinkUp, &up).await?;
-    let mut down = AgentsClient::new(channel).session(ReceiverStream::new(messages)).await?.into_inner();
-    while let Some(message) = down.message().await? {
-        let message = CoordinatorMessage::try_from(message)?;
-        if matches!(message, CoordinatorMessage::Welcome { .. }) {
-            joined.take().map(|joined| joined.send(()));
+/// The fewest and the most runs that a host was given.
+async fn served(channel: Channel) -> Result<(u64, u64), Failure> {
+    let mut client = HostsClient::new(channel).max_decoding_message_size(64 << 20);
+    let (mut least, mut most, mut after) = (u64::MAX, 0, String::new());
+    loop {
+        let page = client.list(v1::ListHostsRequest { after, limit: 0 }).await?.into_inner();
+        for host in &page.hosts {
+            (least, most) = (least.min(host.served), most.max(host.served));
         }
-        act(&mut agent, Input::Heard(message), &up).await?;
-    }
-    Ok(())
-}
-
-async fn act(agent: &mut Agent, input: Input, up: &mpsc::Sender<v1::AgentMessage>) -> Result<(), Failure> {
-    let mut next = Some(input);
-    while let Some(input) = next.take() {
-        for action in agent.handle(input) {
-            match action {
-                Action::Send(message) => up.send(message.into()).await?,
-                Action::Execute(_) => next = Some(Input::Executed(record())),
-                Action::Keep(_)
-                | Action::Forget(_)
-                | Action::Remember(_)
-                | Action::Complain { .. }
-                | Action::Withdraw { .. } => {}
-            }
+        match page.hosts.last().and_then(|host| host.facts.as_ref()).filter(|_| page.more) {
+            Some(last) => after = last.host.clone(),
+            None => return Ok((least, most)),
         }
     }
-    Ok(())
 }

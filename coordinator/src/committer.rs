@@ -81,7 +81,8 @@ impl Committer {
         group.answers.into_iter().for_each(|answer| answer());
         if !group.events.is_empty() {
             // The indexer is gone only when the server has stopped, or when it has said why it could not go on.
-            let _ = self.index.send(Batch { events: group.events, ended: group.ended, end });
+            let closed = self.journal.closed_end();
+            let _ = self.index.send(Batch { events: group.events, ended: group.ended, end, closed });
         }
     }
 }
@@ -91,3 +92,6 @@ fn says_only_that_runs_began(group: &Group) -> bool {
     let began = |event: &Event| matches!(event.change, Change::RunStarted { .. });
     group.sends.is_empty() && group.answers.is_empty() && group.events.iter().all(began)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,14 @@
 //! The indexer: one thread that keeps the store in step with the journal. If it fails, the journal still has
 //! everything; the store is marked and built anew at the next start.
 
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
 use speedup_core::event::{EndedAttempt, Event};
 use speedup_journal::Position;
 use tokio::sync::watch;
 
-use crate::store::{Store, Writes, chain};
+use crate::store::{Store, StoreError, Writes, chain};
 
 /// Batches that may wait for the store; beyond that the committer waits for it.
 pub(crate) const WAITING_BATCHES: usize = 64;
@@ -24,33 +24,58 @@ pub(crate) struct Batch {
     pub(crate) ended: Vec<EndedAttempt>,
     /// The end of the journal after it.
     pub(crate) end: Position,
+    /// The end of the journal's closed segments after it.
+    pub(crate) closed: Position,
 }
 
-/// Applies batches until the committer is gone.
-pub(crate) fn run(store: &Store, batches: &Receiver<Batch>, indexed: &watch::Sender<Position>) {
-    while let Ok(first) = batches.recv() {
+/// The thread's parts.
+pub(crate) struct Indexer {
+    pub(crate) store: Store,
+    /// The end of what the store holds.
+    pub(crate) indexed: watch::Sender<Position>,
+    /// Told when the store holds segments that were closed.
+    pub(crate) checkpointer: SyncSender<Position>,
+    /// The end of the closed segments of which it was told.
+    pub(crate) closed: Position,
+}
+
+impl Indexer {
+    /// Applies batches until the committer is gone.
+    pub(crate) fn run(mut self, batches: &Receiver<Batch>) {
+        while let Ok(first) = batches.recv() {
+            if let Err(error) = self.apply(&first, batches) {
+                tracing::error!(
+                    "the store cannot be written and is built anew at the next start: {}",
+                    chain(&error)
+                );
+                self.store.condemn();
+                return;
+            }
+        }
+        if let Err(error) = self.store.flush() {
+            tracing::warn!("the store was not flushed; the next start brings it up to date: {error}");
+        }
+    }
+
+    /// Applies a batch, and what comes within a while.
+    fn apply(&mut self, first: &Batch, batches: &Receiver<Batch>) -> Result<(), StoreError> {
         let mut writes = Writes::default();
-        let mut end = first.end;
-        gather(&mut writes, &first);
+        let (mut end, mut closed) = (first.end, first.closed);
+        gather(&mut writes, first);
         let until = Instant::now() + GATHERING;
         while writes.len() < GATHERED
             && let Ok(next) = batches.recv_timeout(until.saturating_duration_since(Instant::now()))
         {
-            end = next.end;
+            (end, closed) = (next.end, next.closed);
             gather(&mut writes, &next);
         }
-        if let Err(error) = store.apply(writes, end) {
-            tracing::error!(
-                "the store cannot be written and is built anew at the next start: {}",
-                chain(&error)
-            );
-            store.condemn();
-            return;
+        self.store.apply(writes, end)?;
+        self.indexed.send_replace(end);
+        // A checkpointer that is busy takes the next segment with the one after.
+        if closed > self.closed && self.checkpointer.try_send(closed).is_ok() {
+            self.closed = closed;
         }
-        indexed.send_replace(end);
-    }
-    if let Err(error) = store.flush() {
-        tracing::warn!("the store was not flushed; the next start brings it up to date: {error}");
+        Ok(())
     }
 }
 

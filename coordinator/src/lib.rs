@@ -6,12 +6,14 @@
 //! goes to the `indexer`, which keeps the `store` in step; the store can always be rebuilt from the journal.
 //!
 //! In reading order: `server` (what starts and stops), `recovery`, `timeline`, `owner` and `handle`,
-//! `committer`, `indexer`, `store`, `status`, `door`.
+//! `committer`, `indexer`, `store`, `checkpoint`, `status`, `door`, `open_files`.
 
+mod checkpoint;
 mod committer;
 mod door;
 mod handle;
 mod indexer;
+mod open_files;
 mod owner;
 mod recovery;
 mod server;
@@ -20,4 +22,5 @@ mod store;
 mod timeline;
 
 pub use handle::{Gone, Handle};
-pub use server::{Broken, Coordinator, Options, StartError, start};
+pub use open_files::raise_open_files;
+pub use server::{Broken, Coordinator, Network, Options, StartError, start};

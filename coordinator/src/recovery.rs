@@ -1,5 +1,6 @@
 //! Recovery: the journal is replayed into a new machine, by the same `evolve` that ran when it was written, and into
-//! the store, from where the store is.
+//! the store, from where the store is. Where a checkpoint can be believed and the store holds all before it, the replay
+//! begins there.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,8 @@ use speedup_proto::journal_payload;
 use speedup_proto::payload::PayloadError;
 use thiserror::Error;
 
-use crate::store::{Opened, Store, StoreError, Writes};
+use crate::checkpoint;
+use crate::store::{Opened, Store, StoreError, Writes, chain};
 
 /// Writes gathered before they are applied to the store.
 const GATHERED: usize = 1_024;
@@ -41,6 +43,19 @@ pub enum RecoveryError {
         /// Why not.
         source: PayloadError,
     },
+    /// What the journal made of its records knows of more than it has: they had been acknowledged.
+    #[error("the journal in {} ends at position {next}, but {witness} has seen it up to position {seen}: what \
+             was acknowledged is missing", path.display())]
+    Short {
+        /// Whose.
+        path: PathBuf,
+        /// The position after its last record.
+        next: Position,
+        /// Who has seen more.
+        witness: &'static str,
+        /// Up to where.
+        seen: Position,
+    },
     /// The store cannot be written.
     #[error("cannot bring the store up to date")]
     Store(#[from] StoreError),
@@ -54,6 +69,10 @@ impl RecoveryError {
             Self::Read(error) => error.hint(),
             Self::Record { source, .. } => source.hint(),
             Self::Directory { .. } => Some("choose another with --data"),
+            Self::Short { .. } => Some(
+                "nothing was changed: restore the journal's last segments from a backup, or remove the directory `store` \
+                 and the file `journal/checkpoint` to go on without the missing records; and check the disk",
+            ),
             Self::Store(_) => Some("the journal has everything; the store's directory may be deleted"),
         }
     }
@@ -64,6 +83,8 @@ pub(crate) struct Recovered {
     pub(crate) journal: Journal,
     pub(crate) machine: Machine,
     pub(crate) store: Store,
+    /// The records before this one were not read.
+    pub(crate) unread: Position,
 }
 
 /// Recovers a data directory, or begins a new one.
@@ -81,51 +102,113 @@ pub(crate) fn recover(
         tracing::warn!(file = %cut.file.display(), at_byte = cut.at_byte, bytes = cut.bytes,
             "cut off the torn tail of the journal; nothing of it had been acknowledged");
     }
-    let Opened { store, mut applied, rebuilt } = Store::open(&data.join("store"), journal.id())?;
+    let Opened { store, applied, rebuilt } = Store::open(&data.join("store"), journal.id())?;
     if let Some(reason) = rebuilt {
         tracing::warn!("the store is built anew from the journal: {reason}");
     }
+    let short = |witness, seen| {
+        let (path, next) = (directory.clone(), journal.next());
+        RecoveryError::Short { path, next, witness, seen }
+    };
     if applied > journal.next() {
-        tracing::warn!("the store is ahead of the journal and is built anew");
-        store.mark_for_rebuilding();
-        let path = data.join("store");
-        drop(store);
-        let Opened { store, .. } = Store::open(&path, journal.id())?;
-        let machine = replay(&journal, &directory, settings, &store, Position::START)?;
-        return Ok(Recovered { journal, machine, store });
+        return Err(short("the store", applied));
     }
-    if applied < journal.first() {
-        applied = Position::START;
+    let applied = if applied < journal.first() { Position::START } else { applied };
+    let checkpoint = checkpoint_of(&journal, settings);
+    if let Some((seen, _)) = &checkpoint
+        && *seen > journal.next()
+    {
+        return Err(short("its checkpoint", *seen));
     }
-    let machine = replay(&journal, &directory, settings, &store, applied)?;
-    Ok(Recovered { journal, machine, store })
+    let (from, machine) = checkpoint
+        .filter(|(position, _)| is_usable(&journal, *position, applied))
+        .unwrap_or_else(|| (journal.first(), Machine::new(settings)));
+    let replaying = Replaying { journal: &journal, path: &directory, store: &store, applied, from };
+    let machine = replaying.run(machine)?;
+    Ok(Recovered { machine, store, unread: from, journal })
 }
 
-fn replay(
-    journal: &Journal,
-    path: &Path,
-    settings: Settings,
-    store: &Store,
-    applied: Position,
-) -> Result<Machine, RecoveryError> {
-    let mut machine = Machine::new(settings);
-    let mut writes = Writes::default();
-    let mut end = applied;
-    let mut records = journal.replay(journal.first()).map_err(RecoveryError::Read)?;
-    while let Some(record) = records.next_record().map_err(RecoveryError::Read)? {
-        let event = journal_payload::decode(record.version.0, record.payload).map_err(|source| {
-            RecoveryError::Record { path: path.to_owned(), position: record.position, source }
-        })?;
-        if record.position >= applied {
-            end = record.position.next();
-            machine.ended_by(&event).iter().for_each(|ended| writes.ended(ended));
-            writes.event(&event);
-        }
-        machine.replay(&event);
-        if writes.len() >= GATHERED {
-            store.apply(std::mem::take(&mut writes), end)?;
-        }
+/// The checkpoint, if there is one that can be read.
+fn checkpoint_of(journal: &Journal, settings: Settings) -> Option<(Position, Machine)> {
+    let error = match checkpoint::read(&journal.checkpoints(), settings) {
+        Ok(checkpoint) => return checkpoint,
+        Err(error) => error,
+    };
+    tracing::warn!(
+        "the whole journal is replayed, because its checkpoint is not believed: {}",
+        chain(&error)
+    );
+    if let Err(error) = journal.checkpoints().remove() {
+        tracing::warn!("{}", chain(&error));
     }
-    store.apply(writes, end)?;
-    Ok(machine)
+    None
+}
+
+/// Whether the checkpoint belongs to these segments and spares nothing that the store lacks.
+fn is_usable(journal: &Journal, position: Position, applied: Position) -> bool {
+    if !journal.is_boundary(position) {
+        tracing::warn!(
+            "the whole journal is replayed: no segment begins at its checkpoint's position, {position}"
+        );
+        return false;
+    }
+    if position > applied {
+        tracing::info!("the whole journal is replayed, because the store lacks what its checkpoint spares");
+        return false;
+    }
+    true
+}
+
+/// The replay of the journal.
+struct Replaying<'a> {
+    journal: &'a Journal,
+    path: &'a Path,
+    store: &'a Store,
+    /// The end of what the store holds.
+    applied: Position,
+    /// Where the machine is.
+    from: Position,
+}
+
+impl Replaying<'_> {
+    fn run(&self, mut machine: Machine) -> Result<Machine, RecoveryError> {
+        let mut writes = Writes::default();
+        let mut end = self.applied;
+        let boundary = self.journal.closed_end();
+        let mut is_due = boundary > self.from;
+        let mut records = self.journal.replay(self.from).map_err(RecoveryError::Read)?;
+        while let Some(record) = records.next_record().map_err(RecoveryError::Read)? {
+            if is_due && record.position >= boundary {
+                is_due = false;
+                self.store.apply(std::mem::take(&mut writes), end)?;
+                self.keep(boundary, &machine)?;
+            }
+            let event = journal_payload::decode(record.version.0, record.payload).map_err(|source| {
+                RecoveryError::Record { path: self.path.to_owned(), position: record.position, source }
+            })?;
+            if record.position >= self.applied {
+                end = record.position.next();
+                machine.ended_by(&event).iter().for_each(|ended| writes.ended(ended));
+                writes.event(&event);
+            }
+            machine.replay(&event);
+            if writes.len() >= GATHERED {
+                self.store.apply(std::mem::take(&mut writes), end)?;
+            }
+        }
+        self.store.apply(writes, end)?;
+        if is_due {
+            self.keep(boundary, &machine)?;
+        }
+        Ok(machine)
+    }
+
+    /// Keeps the machine as the checkpoint, so that the next start begins there.
+    fn keep(&self, boundary: Position, machine: &Machine) -> Result<(), RecoveryError> {
+        self.store.flush()?;
+        if let Err(error) = checkpoint::write(&self.journal.checkpoints(), boundary, machine) {
+            tracing::warn!("no checkpoint was made, the next start takes as long: {}", chain(&error));
+        }
+        Ok(())
+    }
 }

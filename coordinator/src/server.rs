@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use rustix::net::sockopt::set_tcp_user_timeout;
 use speedup_core::machine::Settings;
 use speedup_journal::{JournalId, WriteError};
 use speedup_proto::{limits, v1};
@@ -16,10 +18,12 @@ use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use uuid::Uuid;
 
+use crate::checkpoint::Checkpointer;
 use crate::committer::{Committer, WAITING_GROUPS};
 use crate::door::{AgentsDoor, ExperimentsDoor, HostsDoor};
 use crate::handle::{Handle, Progress};
-use crate::indexer::{self, WAITING_BATCHES};
+use crate::indexer::{Indexer, WAITING_BATCHES};
+use crate::open_files::paced;
 use crate::owner::{Owner, Request, WAITING_REQUESTS};
 use crate::recovery::{Recovered, RecoveryError, recover};
 use crate::timeline::TimeLine;
@@ -27,6 +31,11 @@ use crate::timeline::TimeLine;
 /// After how long without a word the kernel asks whether the other end is still there, how often, and how many times:
 /// a host that is gone is noticed after half a minute, without a message that would wake its agent.
 const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(10), Duration::from_secs(5), 4);
+
+/// How long what was sent may stay without an acknowledgement until the connection counts as broken. While the kernel waits
+/// for one it asks nothing, and by itself it waits for a quarter of an hour: a grant to a host that has just lost its
+/// power would stay there as long. As long as the questions take.
+const UNACKNOWLEDGED_MS: u32 = 30_000;
 
 /// Connections that may wait to be accepted: after a restart all agents connect at once.
 const WAITING_CONNECTIONS: u32 = 16_384;
@@ -38,8 +47,19 @@ pub struct Options {
     pub data: PathBuf,
     /// Where the doors are; port 0 takes a free one.
     pub bind: SocketAddr,
+    /// Who may reach them.
+    pub network: Network,
     /// How the machine behaves where plans are silent.
     pub settings: Settings,
+}
+
+/// Who may reach the doors, which have neither TLS nor passwords: whoever does may have programs executed on every host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// This machine alone.
+    Loopback,
+    /// Every machine that has a way to the address; the user says that all of them are trusted.
+    Trusted,
 }
 
 /// Why a coordinator does not start.
@@ -76,9 +96,10 @@ impl StartError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NotLoopback(_) => {
-                Some("bind 127.0.0.1 or [::1], and reach it from elsewhere through an ssh tunnel")
-            }
+            Self::NotLoopback(_) => Some(
+                "bind 127.0.0.1 or [::1], and reach it from elsewhere through an ssh tunnel; in a network where you \
+                     trust every machine and every user, --insecure-network does without",
+            ),
             Self::Bind { .. } => Some("another program may listen there; choose another port with --bind"),
             Self::Recovery { source, .. } => source.hint(),
             Self::Thread(_) | Self::Reflection(_) => None,
@@ -113,15 +134,21 @@ pub async fn start(
     options: Options,
     extend: impl FnOnce(SocketAddr, Routes) -> Routes,
 ) -> Result<Coordinator, StartError> {
-    if !options.bind.ip().is_loopback() {
-        return Err(StartError::NotLoopback(options.bind));
+    let Options { data, bind, network, settings } = options;
+    if !bind.ip().is_loopback() {
+        if network == Network::Loopback {
+            return Err(StartError::NotLoopback(bind));
+        }
+        tracing::warn!(
+            "whoever reaches {bind} may have programs executed on every host: nothing there is encrypted and nobody is \
+             asked who they are"
+        );
     }
-    let Options { data, bind, settings } = options;
     let recovered = recover_apart(&data, settings).await?;
     let bound = |source| StartError::Bind { address: bind, source };
     let listener = listen(bind).map_err(bound)?;
     let address = listener.local_addr().map_err(bound)?;
-    let (handle, failed, threads) = start_workers(recovered)?;
+    let (handle, failed, threads) = start_workers(recovered, settings)?;
     let routes = extend(address, doors(&handle).await?);
     let (stop, stopped) = oneshot::channel::<()>();
     let (time, interval, retries) = KEEPALIVE;
@@ -129,7 +156,8 @@ pub async fn start(
         .with_nodelay(Some(true))
         .with_keepalive(Some(time))
         .with_keepalive_interval(Some(interval))
-        .with_keepalive_retries(Some(retries));
+        .with_keepalive_retries(Some(retries))
+        .then(paced);
     let server = Server::builder().add_routes(routes).serve_with_incoming_shutdown(incoming, async {
         // An error means that the coordinator was dropped, which stops it as well.
         let _ = stopped.await;
@@ -178,6 +206,8 @@ fn listen(bind: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if bind.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // A coordinator that was killed is started again on its port at once.
     socket.set_reuseaddr(true)?;
+    // Connections have it from the socket that accepts them.
+    set_tcp_user_timeout(&socket, UNACKNOWLEDGED_MS)?;
     socket.bind(bind)?;
     socket.listen(WAITING_CONNECTIONS)
 }
@@ -193,8 +223,8 @@ async fn recover_apart(data: &Path, settings: Settings) -> Result<Recovered, Sta
 
 type Workers = (Handle, oneshot::Receiver<WriteError>, Vec<JoinHandle<()>>);
 
-fn start_workers(recovered: Recovered) -> Result<Workers, StartError> {
-    let Recovered { journal, machine, store } = recovered;
+fn start_workers(recovered: Recovered, settings: Settings) -> Result<Workers, StartError> {
+    let Recovered { journal, machine, store, unread } = recovered;
     let (requests, requested) = mpsc::channel(WAITING_REQUESTS);
     let (groups, to_commit) = mpsc::channel(WAITING_GROUPS);
     let (index, to_index) = std::sync::mpsc::sync_channel(WAITING_BATCHES);
@@ -204,11 +234,16 @@ fn start_workers(recovered: Recovered) -> Result<Workers, StartError> {
     let thread = |name: &str, work: Box<dyn FnOnce() + Send>| {
         std::thread::Builder::new().name(name.to_owned()).spawn(work).map_err(StartError::Thread)
     };
+    let closed = journal.closed_end();
+    let (checkpointer, to_checkpoint) = std::sync::mpsc::sync_channel(1);
+    let indexer = Indexer { store: store.clone(), indexed, checkpointer, closed };
+    let checkpointer =
+        Checkpointer { checkpoints: journal.checkpoints(), store: store.clone(), settings, unread };
     let committer = Committer { journal, durable, index, failed: fail, held: Vec::new() };
-    let to_store = store.clone();
     let threads = vec![
         thread("committer", Box::new(move || committer.run(to_commit)))?,
-        thread("indexer", Box::new(move || indexer::run(&to_store, &to_index, &indexed)))?,
+        thread("indexer", Box::new(move || indexer.run(&to_index)))?,
+        thread("checkpointer", Box::new(move || checkpointer.run(&to_checkpoint)))?,
     ];
     let time = TimeLine::after(machine.latest());
     tokio::spawn(Owner::new(machine, time, groups).run(requested));
@@ -239,4 +274,28 @@ async fn doors(handle: &Handle) -> Result<Routes, StartError> {
     routes.add_service(health_service).add_service(reflection);
     routes.add_service(experiments).add_service(hosts).add_service(agents);
     Ok(routes.routes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn started(network: Network) -> Result<Coordinator, StartError> {
+        let data = tempfile::tempdir().expect("a directory");
+        let options = Options {
+            data: data.path().to_owned(),
+            bind: ([0, 0, 0, 0], 0).into(),
+            network,
+            settings: Settings::default(),
+        };
+        start(options, |_, routes| routes).await
+    }
+
+    #[tokio::test]
+    async fn others_reach_it_only_where_the_user_says_so() {
+        let refused = started(Network::Loopback).await.expect_err("a refusal");
+        assert!(matches!(refused, StartError::NotLoopback(_)), "{refused}");
+        assert!(refused.hint().is_some_and(|hint| hint.contains("--insecure-network")));
+        started(Network::Trusted).await.expect("a coordinator").stop().await;
+    }
 }

@@ -2,6 +2,7 @@
 //! a shared machine disturbs all alike. A decision is one command handled: a request for work, a start, a report.
 //!
 //! `cargo bench -p speedup-core --bench machine`; `SPEEDUP_BENCH_RUNS` sets the runs of each experiment.
+//! `SPEEDUP_BENCH_MANY=n` serves two experiments of n runs on 10 000 hosts instead.
 #![expect(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -32,8 +33,13 @@ const ROUNDS: usize = 3;
 fn main() {
     let runs: u32 =
         std::env::var("SPEEDUP_BENCH_RUNS").ok().and_then(|text| text.parse().ok()).unwrap_or(200_000);
+    if let Some(each) = std::env::var("SPEEDUP_BENCH_MANY").ok().and_then(|text| text.parse().ok()) {
+        two_experiments(each);
+        return;
+    }
     let hosts = [10, 1_000, 10_000];
-    for (policy, name) in [(Policy::Any, "any"), (Policy::Distinct, "distinct")] {
+    for policy in [Policy::Any, Policy::Distinct, Policy::Reallocated] {
+        let name = policy.name();
         let mut rates: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for _ in 0..ROUNDS {
             for count in hosts {
@@ -43,7 +49,7 @@ fn main() {
         for (count, mut rates) in rates {
             rates.sort_by(f64::total_cmp);
             println!(
-                "policy {name:<8} {count:>6} hosts: {:>10.0} decisions/s (median of {ROUNDS}; {:.0} to {:.0})",
+                "policy {name:<11} {count:>6} hosts: {:>10.0} decisions/s (median of {ROUNDS}; {:.0} to {:.0})",
                 rates[ROUNDS / 2],
                 rates[0],
                 rates[ROUNDS - 1]
@@ -53,55 +59,99 @@ fn main() {
 }
 
 fn decisions_per_second(policy: Policy, hosts: u32, runs: u32) -> f64 {
-    let mut machine = Machine::new(Settings::default());
-    let mut clock = 0_u64;
-    let mut now = || {
-        clock += 1_000;
-        Timestamp(clock)
-    };
-    let speakers: Vec<Speaker> = (0..hosts).map(|number| join(&mut machine, now(), number)).collect();
+    let mut bench = Bench::new(hosts);
     // Under `distinct` a host serves each benchmark once: as many benchmarks as it takes for that many runs.
     let benchmarks = match policy {
         Policy::Any => 30,
+        // Hosts of the benchmark neither boot nor are allocated anew, so here too a host serves a benchmark once.
         Policy::Distinct | Policy::Rebooted | Policy::Reallocated | Policy::Rested => runs.div_ceil(hosts),
     };
-    let plan = Arc::new(Plan::draw(experiment(policy, benchmarks, (runs / benchmarks / 2).max(1))));
-    let total = u64::from(plan.runs());
-    let id = ExperimentId(Uuid::from_u128(1));
-    let submit = Command::Submit { experiment: id, plan, by: "bench".to_owned(), wait_for_hosts: true };
-    machine.handle(now(), submit).expect("the pool is large enough");
-    let mut decisions = 0_u64;
-    let mut done = 0_u64;
-    let begin = Instant::now();
-    'all: loop {
-        let mut granted = 0;
-        for speaker in &speakers {
-            let asked = machine.handle(now(), Command::Ask(speaker.clone())).expect("joined");
-            decisions += 1;
-            let Some(lease) = asked.effects.iter().find_map(granted_lease) else { continue };
-            granted += 1;
-            let started = Command::Started { speaker: speaker.clone(), lease };
-            machine.handle(now(), started).expect("its own lease");
-            let report = Box::new(Report { lease, executed_by: speaker.epoch, record: record() });
-            let report = Command::Report { speaker: speaker.clone(), report };
-            machine.handle(now(), report).expect("its own lease");
-            decisions += 2;
-            done += 1;
-            if done == total {
-                break 'all;
+    bench.submit(1, experiment(policy, benchmarks, (runs / benchmarks / 2).max(1)));
+    bench.serve()
+}
+
+/// Two experiments of as many runs, on 10 000 hosts that serve them by turns: decisions a second, and the memory.
+fn two_experiments(runs_of_each: u32) {
+    for policy in [Policy::Any, Policy::Distinct] {
+        let mut bench = Bench::new(10_000);
+        let benchmarks = if policy == Policy::Any { 30 } else { runs_of_each.div_ceil(10_000) };
+        for number in 1..=2 {
+            bench.submit(number, experiment(policy, benchmarks, runs_of_each / benchmarks / 2));
+        }
+        let (total, rate) = (bench.total, bench.serve());
+        let memory = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let peak = memory.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("VmHWM: unknown");
+        println!("policy {:<9} 2 experiments, {total} runs: {rate:>10.0} decisions/s; {peak}", policy.name());
+    }
+}
+
+struct Bench {
+    machine: Machine,
+    clock: u64,
+    speakers: Vec<Speaker>,
+    total: u64,
+}
+
+impl Bench {
+    fn new(hosts: u32) -> Self {
+        let (machine, speakers) = (Machine::new(Settings::default()), Vec::new());
+        let mut bench = Self { machine, clock: 0, speakers, total: 0 };
+        for number in 0..hosts {
+            let now = bench.now();
+            bench.speakers.push(join(&mut bench.machine, now, number));
+        }
+        bench
+    }
+
+    fn now(&mut self) -> Timestamp {
+        self.clock += 1_000;
+        Timestamp(self.clock)
+    }
+
+    fn submit(&mut self, number: u128, experiment: Experiment) {
+        let plan = Arc::new(Plan::draw(experiment));
+        self.total += u64::from(plan.runs());
+        let experiment = ExperimentId(Uuid::from_u128(number));
+        let submit = Command::Submit { experiment, plan, by: "bench".to_owned(), wait_for_hosts: true };
+        let now = self.now();
+        self.machine.handle(now, submit).expect("the pool is large enough");
+    }
+
+    /// Serves all runs, host after host; gives the decisions a second.
+    fn serve(&mut self) -> f64 {
+        let (mut decisions, mut done) = (0_u64, 0_u64);
+        let begin = Instant::now();
+        let speakers = std::mem::take(&mut self.speakers);
+        loop {
+            let before = done;
+            for speaker in &speakers {
+                let asked = self.handle(Command::Ask(speaker.clone()));
+                decisions += 1;
+                let Some(lease) = asked.effects.iter().find_map(granted_lease) else { continue };
+                self.handle(Command::Started { speaker: speaker.clone(), lease });
+                let report = Box::new(Report { lease, executed_by: speaker.epoch, record: record() });
+                self.handle(Command::Report { speaker: speaker.clone(), report });
+                decisions += 2;
+                done += 1;
+            }
+            if done == self.total || done == before {
+                break;
             }
         }
-        if granted == 0 {
-            break;
-        }
+        assert_eq!(done, self.total, "all runs are served");
+        decisions as f64 / begin.elapsed().as_secs_f64()
     }
-    decisions as f64 / begin.elapsed().as_secs_f64()
+
+    fn handle(&mut self, command: Command) -> speedup_core::machine::Outcome {
+        let now = self.now();
+        self.machine.handle(now, command).expect("an agent that obeys")
+    }
 }
 
 fn granted_lease(effect: &Effect) -> Option<speedup_core::id::LeaseEpoch> {
     match effect {
         Effect::Grant { lease, .. } => Some(lease.epoch),
-        Effect::Acknowledge { .. } => None,
+        Effect::Acknowledge { .. } | Effect::Reboot { .. } => None,
     }
 }
 

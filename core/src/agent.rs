@@ -19,12 +19,17 @@ pub enum Input {
     LinkUp,
     /// The connection broke.
     LinkDown,
+    /// The host was looked at again: its settings may have changed since.
+    Probed(HostFacts),
     /// The coordinator said something.
     Heard(CoordinatorMessage),
     /// The execution of the granted work is over.
     Executed(Record),
     /// The agent is to end: it asks for no more work.
     Retire,
+    /// The host has not booted anew, though it was to. The agent takes this for a later start of its own, so that the
+    /// coordinator sees a start in the same boot and does not wait for another.
+    NotRebooted,
     /// Nothing was heard for a while although nothing is executed: what was said may have been lost.
     Quiet,
 }
@@ -108,7 +113,15 @@ impl Agent {
                 self.link = Link::Down;
                 Vec::new()
             }
+            Input::Probed(facts) => {
+                self.facts = facts;
+                Vec::new()
+            }
             Input::Heard(message) => self.heard(message),
+            Input::NotRebooted => {
+                self.epoch = AgentEpoch(self.epoch.0.saturating_add(1));
+                vec![Action::Remember(self.epoch)]
+            }
             Input::Executed(record) => self.executed(record),
             Input::Retire => {
                 self.is_retiring = true;

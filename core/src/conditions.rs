@@ -25,6 +25,8 @@ pub struct Conditions {
     pub env_bytes: Option<u64>,
     /// The padding that was drawn for the run.
     pub env_padding: Option<u32>,
+    /// The length in bytes of the path of the directory that it stood in.
+    pub directory_bytes: Option<u32>,
     /// The settings that were in place, in their order.
     pub applied: Vec<Setting>,
     /// The settings that were not, in their order.

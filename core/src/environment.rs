@@ -23,6 +23,12 @@ pub const PADDING: &str = "SPEEDUP_PADDING";
 /// Largest environment, and largest padding, that a plan may ask for: Linux takes no single variable of 128 KiB, name
 /// included. Mytkowicz et al. (ASPLOS 2009) varied 4 KiB.
 pub const MAX_ENV_SIZE: u32 = (128 << 10) - 1 - PADDING.len() as u32;
+/// Longest path of a working directory that a plan may ask for: Linux takes none longer, its final zero included.
+pub const MAX_DIRECTORY_LENGTH: u32 = 4_095;
+/// The name of a working directory where the plan asks for no length; a longer one begins with it.
+pub const DIRECTORY_NAME: &str = "work";
+/// Longest random part of a working directory's name: Linux takes no name of more than 255 bytes.
+pub const MAX_DIRECTORY_PADDING: u32 = 255 - DIRECTORY_NAME.len() as u32;
 /// Longest time that a host may be left alone before a run; it is added to the run's lease.
 pub const MAX_SETTLE: Span = Span::from_secs(600);
 /// Longest name of a governor: the kernel's `CPUFREQ_NAME_LEN` with its final zero.
@@ -47,6 +53,8 @@ pub struct Environment {
     pub aslr: Option<bool>,
     /// The size of its environment variables.
     pub env_size: EnvSize,
+    /// The length of the path of its working directory.
+    pub directory_length: DirectoryLength,
     /// What becomes of the page cache before it.
     pub page_cache: PageCache,
     /// Transparent huge pages.
@@ -100,6 +108,19 @@ pub enum EnvSize {
     /// Filled up to this size: the same on all hosts and in all versions.
     Total(u32),
     /// With a padding of 0 to this many bytes, drawn for each run.
+    Random(u32),
+}
+
+/// The length of the path of the working directory, in bytes. It shifts the stack as the size of the environment does,
+/// for it stands in variables and in what programs make of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DirectoryLength {
+    /// Whatever it comes to on the host.
+    #[default]
+    AsIs,
+    /// This length: the same on all hosts and in all versions.
+    Total(u32),
+    /// Longer by 0 to this many bytes, drawn for each run.
     Random(u32),
 }
 
@@ -174,6 +195,7 @@ impl Environment {
             Setting::Governor => self.governor.is_some(),
             Setting::Turbo => self.turbo.is_some(),
             Setting::Limits => !self.limits.is_empty(),
+            Setting::DirectoryLength => self.directory_length != DirectoryLength::AsIs,
         };
         Setting::ALL.into_iter().filter(is_asked).collect()
     }
@@ -204,11 +226,13 @@ pub enum Setting {
     Turbo,
     /// [`Environment::limits`].
     Limits,
+    /// [`Environment::directory_length`].
+    DirectoryLength,
 }
 
 impl Setting {
-    /// All of them, in the order of plans.
-    pub const ALL: [Self; 11] = [
+    /// All of them, in their order.
+    pub const ALL: [Self; 12] = [
         Self::Cpus,
         Self::Housekeeping,
         Self::Nice,
@@ -220,6 +244,7 @@ impl Setting {
         Self::Governor,
         Self::Turbo,
         Self::Limits,
+        Self::DirectoryLength,
     ];
 
     /// Its name, which is its key in `[environment]`.
@@ -236,6 +261,7 @@ impl Setting {
             Self::Governor => "governor",
             Self::Turbo => "turbo",
             Self::Limits => "limits",
+            Self::DirectoryLength => "directory_bytes",
         }
     }
 }

@@ -57,3 +57,20 @@ pub struct Evidence {
     /// Its class.
     pub class: Option<ClassId>,
 }
+
+impl Evidence {
+    /// That of a host which never served before.
+    pub fn first(boot: BootId) -> Self {
+        Self {
+            boot,
+            allocation: None,
+            served_in_scope: 0,
+            served_in_all: 0,
+            previous: None,
+            idle: None,
+            boot_before: None,
+            allocation_before: None,
+            class: None,
+        }
+    }
+}

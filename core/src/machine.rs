@@ -5,10 +5,12 @@
 //! run, an experiment is complete). The shell makes the events durable before it performs the effects.
 //!
 //! In reading order: `command`, `refusal`, `active` (an experiment), `queue` (the visits that wait), `matching` (what is
-//! next for a host), `decide`, `follow_up`, `evolve`, `check` (every invariant, re-derived), `explain`.
+//! next for a host), `decide`, `follow_up`, `evolve`, `check` (every invariant, re-derived), `checkpoint` (taken apart and put together again),
+//! `explain`.
 
 mod active;
 mod check;
+mod checkpoint;
 mod command;
 mod decide;
 mod evolve;
@@ -19,8 +21,10 @@ mod queue;
 mod refusal;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 pub use active::{Active, Phase};
+pub use checkpoint::{ActivePiece, Misfit, Piece, RunPiece};
 pub use command::{Command, Decision, Effect, HostRequest, Request, Speaker};
 pub use explain::{Explanation, Hindrances, WaitingFor};
 pub use queue::hosts_needed;
@@ -190,6 +194,12 @@ impl Machine {
     /// All hosts ever joined.
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
+    }
+
+    /// All hosts ever joined, by id, those after the given one.
+    pub fn hosts_after(&self, after: Option<&HostId>) -> impl Iterator<Item = &Host> {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        self.numbers.range((from, Bound::Unbounded)).map(|(_, number)| self.host_at(*number))
     }
 
     /// A host by its id.

@@ -40,6 +40,25 @@ pub struct Record {
     pub absent: BTreeMap<Metric, Absence>,
     /// The values of the plan's own metrics by their names, one an iteration, in the order of the output; finite.
     pub series: BTreeMap<String, Vec<f64>>,
+    /// How the host was when the run began, where the plan has hosts rest.
+    pub rest: Option<RestReading>,
+    /// How long the plan's canary took after the run, where it has one and that succeeded.
+    pub canary: Option<Span>,
+    /// Why the canary has no time, where the plan has one. The run counts nevertheless.
+    pub canary_failed: Option<String>,
+}
+
+/// How a host was when it had rested. What cannot be read on it is absent, never zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RestReading {
+    /// How long the agent waited until the host was within the plan's bounds.
+    pub waited: Span,
+    /// The one-minute load average in percent: 100 is one task.
+    pub load_percent: Option<u32>,
+    /// The highest temperature of the processor, in thousandths of a degree Celsius.
+    pub temperature_mc: Option<i32>,
+    /// The mean frequency of the CPUs of the run, in percent of the mean of the highest that they offer.
+    pub frequency_percent: Option<u32>,
 }
 
 impl Record {
@@ -58,6 +77,9 @@ impl Record {
             user_only: BTreeSet::new(),
             absent: BTreeMap::new(),
             series: BTreeMap::new(),
+            rest: None,
+            canary: None,
+            canary_failed: None,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::environment::{EnvSize, Environment};
+use crate::environment::{DirectoryLength, EnvSize, Environment};
 use crate::experiment::{
     Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, OwnMetric, Policy, Rest, Setup,
 };
@@ -36,10 +36,14 @@ pub struct WorkOrder {
     pub prepare: Option<Setup>,
     /// Done after each execution, outside the clock.
     pub cleanup: Option<Setup>,
+    /// Timed by itself after the run.
+    pub canary: Option<Setup>,
     /// The environment of the timed execution.
     pub environment: Environment,
     /// The padding of the environment variables in bytes, where the plan has it drawn.
     pub env_padding: Option<u32>,
+    /// By how much the name of the working directory is lengthened, in bytes, where the plan has it drawn.
+    pub directory_padding: Option<u32>,
     /// What is measured.
     pub metrics: Vec<Metric>,
     /// What is read from the output.
@@ -91,8 +95,10 @@ impl WorkOrder {
             setup: experiment.setup.clone(),
             prepare: experiment.prepare.clone(),
             cleanup: experiment.cleanup.clone(),
+            canary: experiment.canary.clone(),
             environment: experiment.environment.clone(),
             env_padding: env_padding(experiment, run),
+            directory_padding: directory_padding(experiment, run),
             metrics: experiment.metrics.clone(),
             own_metrics: experiment.own_metrics.clone(),
             output: experiment.output,
@@ -112,10 +118,7 @@ impl WorkOrder {
 
     /// The command of the setup, if there is one.
     pub fn resolve_setup(&self, input: &str) -> Result<Option<Resolved>, TemplateError> {
-        self.setup
-            .as_ref()
-            .map(|setup| resolve(&setup.command, &BTreeMap::new(), &BTreeMap::new(), input))
-            .transpose()
+        resolve_of_host(self.setup.as_ref(), input)
     }
 
     /// The command of the preparation, if there is one.
@@ -126,6 +129,11 @@ impl WorkOrder {
     /// The command of the cleanup, if there is one.
     pub fn resolve_cleanup(&self, input: &str) -> Result<Option<Resolved>, TemplateError> {
         self.cleanup.as_ref().map(|cleanup| self.resolve_line(&cleanup.command, input)).transpose()
+    }
+
+    /// The command of the canary, if there is one. It is the same for all cells.
+    pub fn resolve_canary(&self, input: &str) -> Result<Option<Resolved>, TemplateError> {
+        resolve_of_host(self.canary.as_ref(), input)
     }
 
     fn resolve_line(&self, line: &CommandLine, input: &str) -> Result<Resolved, TemplateError> {
@@ -142,6 +150,23 @@ fn env_padding(experiment: &Experiment, run: RunIndex) -> Option<u32> {
             Some(below(u64::from(most) + 1, random) as u32)
         }
     }
+}
+
+/// The lengthening of a run's working directory, each from 0 to the plan's most equally likely.
+fn directory_padding(experiment: &Experiment, run: RunIndex) -> Option<u32> {
+    match experiment.environment.directory_length {
+        DirectoryLength::AsIs | DirectoryLength::Total(_) => None,
+        DirectoryLength::Random(most) => {
+            let random = &mut experiment.seed.child(&format!("directory length of run {run}"));
+            Some(below(u64::from(most) + 1, random) as u32)
+        }
+    }
+}
+
+/// A command that knows nothing of benchmarks and versions.
+fn resolve_of_host(setup: Option<&Setup>, input: &str) -> Result<Option<Resolved>, TemplateError> {
+    let nothing = BTreeMap::new();
+    setup.map(|setup| resolve(&setup.command, &nothing, &nothing, input)).transpose()
 }
 
 fn resolve(

@@ -7,9 +7,10 @@
 //! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `metric`, `experiment`, `sampling`, `plan`,
 //! `environment`, `host`, `timer`, `lease`, `record`, `conditions`, `loss`, `ended_attempt`; `message` and `work_order`
 //! between agent and coordinator;
-//! `request`, `tally`, `status`, `explanation`, `export` between user and coordinator; `event`, `outbox_entry`
-//! for the disk.
+//! `request`, `tally`, `status`, `explanation`, `export` between user and coordinator; `event`, `checkpoint`,
+//! `outbox_entry` for the disk.
 
+mod checkpoint;
 mod conditions;
 mod ended_attempt;
 mod environment;
@@ -35,6 +36,7 @@ mod tally;
 mod timer;
 mod work_order;
 
+pub(crate) use checkpoint::ActiveInParts;
 pub use event::NotKept;
 pub use export::ExportPart;
 pub use field::{optional, required};

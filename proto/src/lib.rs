@@ -4,11 +4,12 @@
 //! the wire.
 //!
 //! In reading order: [`v1`] and [`journal`] are generated; [`convert`] holds the conversions, one file a noun;
-//! [`journal_payload`] and [`outbox_payload`] the bytes that are stored, [`payload`] why they may be
+//! [`journal_payload`], [`checkpoint_payload`] and [`outbox_payload`] the bytes that are stored, [`payload`] why they may be
 //! refused; [`limits`] the bounds of messages.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod checkpoint_payload;
 pub mod convert;
 pub mod journal_payload;
 pub mod limits;

@@ -2,6 +2,7 @@
 //! beside them. Everything is killed when the pool is dropped.
 
 use std::fs::File;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -38,10 +39,11 @@ pub fn eventually<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T 
 pub struct Pool {
     directory: TempDir,
     binary: PathBuf,
-    port: u16,
+    listens: SocketAddr,
     coordinator: Option<Child>,
     agents: Vec<Option<Child>>,
     grace: &'static str,
+    starter: &'static [&'static str],
 }
 
 impl Pool {
@@ -57,9 +59,16 @@ impl Pool {
 
     /// A pool with a coordinator alone.
     pub fn without_agents(binary: &str) -> Self {
+        Self::at(binary, Ipv4Addr::LOCALHOST.into(), &[])
+    }
+
+    /// The same, whose coordinator is reached at this address of the machine and is started by a command that starts the
+    /// command it is given.
+    pub fn at(binary: &str, address: IpAddr, starter: &'static [&'static str]) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let (binary, port) = (PathBuf::from(binary), 0);
-        let mut pool = Self { directory, binary, port, coordinator: None, agents: Vec::new(), grace: "2s" };
+        let (binary, listens) = (PathBuf::from(binary), SocketAddr::new(address, 0));
+        let (coordinator, agents, grace) = (None, Vec::new(), "2s");
+        let mut pool = Self { directory, binary, listens, coordinator, agents, grace, starter };
         pool.start_coordinator();
         pool
     }
@@ -76,12 +85,12 @@ impl Pool {
 
     /// Where the coordinator listens.
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        format!("http://{}", self.listens)
     }
 
     /// Starts the coordinator, again where it was before if it was started before.
     pub fn start_coordinator(&mut self) {
-        self.start_coordinator_by(&[]);
+        self.start_coordinator_by(self.starter);
     }
 
     /// The same, by a command that starts the command it is given.
@@ -89,7 +98,7 @@ impl Pool {
         let access = self.path().join("access.toml");
         // The file of a coordinator that was killed says where that one was.
         let _ = std::fs::remove_file(&access);
-        let bind = format!("127.0.0.1:{}", self.port);
+        let bind = self.listens.to_string();
         let data = self.data();
         std::fs::create_dir_all(&data).expect("the data directory");
         let mut command = match starter {
@@ -103,6 +112,9 @@ impl Pool {
         };
         command.args(["coordinator", "start", "--bind", &bind, "--host-grace", self.grace]);
         command.arg("--data").arg(data).arg("--access-file").arg(&access);
+        if !self.listens.ip().is_loopback() {
+            command.arg("--insecure-network");
+        }
         let child =
             command.stdout(Stdio::null()).stderr(self.log("coordinator")).spawn().expect("the coordinator");
         self.coordinator = Some(child);
@@ -110,9 +122,9 @@ impl Pool {
             let text = std::fs::read_to_string(&access).ok()?;
             text.contains("http://").then_some(text)
         });
-        let port = text.split("127.0.0.1:").nth(1).expect("an address");
+        let port = text.split(&format!("{}:", self.listens.ip())).nth(1).expect("an address");
         let digits: String = port.chars().take_while(char::is_ascii_digit).collect();
-        self.port = digits.parse().expect("a port");
+        self.listens.set_port(digits.parse().expect("a port"));
     }
 
     /// Kills the coordinator as a power cut would.
@@ -216,6 +228,14 @@ impl Pool {
         }
     }
 
+    /// Asks an agent to end, and waits until it has.
+    pub fn stop_agent(&mut self, number: usize) {
+        if let Some(mut child) = self.agents[number].take() {
+            kill_process(pid(&child), Signal::TERM).expect("a signal");
+            child.wait().expect("an end");
+        }
+    }
+
     /// How many agents there were.
     pub fn agents(&self) -> usize {
         self.agents.len()
@@ -268,7 +288,15 @@ impl Pool {
     /// # Panics
     /// When it fails.
     pub fn export(&self, experiment: &str) -> String {
-        let output = self.speedup(&["export", experiment, "--format", "csv", "-o", "-"]);
+        self.export_as("csv", experiment)
+    }
+
+    /// The export of an experiment, in this form.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub fn export_as(&self, form: &str, experiment: &str) -> String {
+        let output = self.speedup(&["export", experiment, "--format", form, "-o", "-"]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("UTF-8")
     }

@@ -7,6 +7,7 @@
 //! which they are delivered in any order, doubled or lost.
 
 mod apply;
+mod checkpoint;
 mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -449,6 +450,11 @@ fn sim_agent(number: usize) -> AgentId {
 }
 
 impl World {
+    /// The coordinator's machine, while there is one.
+    pub fn machine(&self) -> Option<&Machine> {
+        self.coordinator.as_ref().map(|coordinator| &coordinator.machine)
+    }
+
     /// Runs of active experiments that are not settled.
     pub fn open_runs(&self) -> u32 {
         let machine = self.coordinator.as_ref().map(|coordinator| &coordinator.machine);

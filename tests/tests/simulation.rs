@@ -14,7 +14,7 @@ use speedup_core::experiment::{
     Levels, Limits, Metric, Order, OutputChoice, Policy, Rule, Sameness, Scope, Spending, Version,
     Weights as SuiteWeights,
 };
-use speedup_core::host::HostFacts;
+use speedup_core::host::{Host, HostFacts};
 use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch, RunIndex};
 use speedup_core::lease::Lease;
 use speedup_core::machine::{Command, Machine, Settings, Speaker};
@@ -223,23 +223,45 @@ fn experiment(
     }
 }
 
+/// A host that can execute nothing asks all the time. It is taken out of the pool before it has cost a run its attempts.
 #[test]
-fn a_host_that_can_execute_nothing_pauses_the_experiment_instead_of_spending_it() {
+fn a_host_that_can_execute_nothing_is_quarantined() {
+    let world = served_by(2, 1);
+    assert!(world.is_quiet(), "the other host has measured all");
+    let machine = world.machine().expect("it runs");
+    let standings: Vec<bool> = machine.hosts().iter().map(Host::is_available).collect();
+    assert_eq!(standings, [false, true], "{:?}", machine.hosts()[0].standing);
+    world.verify();
+}
+
+/// An experiment that no host can execute is paused, instead of being spent on the pool.
+#[test]
+fn an_experiment_that_nobody_can_execute_is_paused() {
+    for hosts in [1, 8] {
+        let world = served_by(hosts, hosts);
+        assert!(!world.is_quiet(), "the experiment waits for somebody to look");
+        let open = world.open_runs();
+        assert!((40..60).contains(&open), "{open} of 60 runs are left for when it is mended");
+    }
+}
+
+/// Sixty runs on hosts of which the first can execute nothing.
+fn served_by(hosts: usize, broken: usize) -> World {
     let mut plan = experiment(&mut Seed(3).child("black hole"), Policy::Any, Scope::Benchmark, 3);
     plan.runs = 10;
-    let mut world = World::new(vec![Plan::draw(plan)], 1);
+    plan.limits = Limits::of_attempts(2);
+    let mut world = World::new(vec![Plan::draw(plan)], hosts);
     world.apply(Choice::User(Wish::Submit(0)));
-    world.apply(Choice::Connect(0));
+    (0..hosts).for_each(|host| world.apply(Choice::Connect(host)));
     for _ in 0..200 {
         while world.choices().contains(&Choice::Deliver(0)) {
             world.apply(Choice::Deliver(0));
             world.apply(Choice::Sync);
         }
-        world.apply(Choice::Finish(0, Ending::NotExecuted));
+        (0..broken).for_each(|host| world.apply(Choice::Finish(host, Ending::NotExecuted)));
+        (broken..hosts).for_each(|host| world.apply(Choice::Finish(host, Ending::Measured)));
     }
-    assert!(!world.is_quiet(), "the experiment waits for somebody to look");
-    let open = world.open_runs();
-    assert!(open > 40, "{open} of 60 runs are left for when the host is mended");
+    world
 }
 
 /// No journal makes recovery panic or breaks an invariant: what does not fit the state changes nothing.

@@ -21,6 +21,11 @@ impl Facts {
         self.0.insert(name.to_owned(), fact);
     }
 
+    /// States what is known already.
+    pub(super) fn keep(&mut self, name: &str, fact: &Fact) {
+        self.0.insert(name.to_owned(), fact.clone());
+    }
+
     /// States it unless it is absent: what only some kinds of machines have is not told of the others.
     pub(super) fn state_if_there(&mut self, name: &str, reading: Reading) {
         if !matches!(reading, Ok(None)) {

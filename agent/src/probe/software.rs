@@ -30,16 +30,21 @@ const MUSL: [&str; 4] = [
 /// Where the release of the system is told, the first before the second.
 const RELEASE: [&str; 2] = ["etc/os-release", "usr/lib/os-release"];
 
+/// The fact that is the program.
+pub(super) const PROGRAM: &str = "speedup.binary";
+
 pub(super) fn state(system: &System, facts: &mut Facts) {
     let release = first(&RELEASE, |file| system.lines(file));
     let told = |key: &str| release.clone().map(|text| text.and_then(|text| variable(&text, key)));
     facts.state("os.id", told("ID"));
     facts.state("os.version", told("VERSION_ID"));
     facts.state("os.libc", libc(system));
-    facts.state(
-        "speedup.binary",
-        system.hash("proc/self/exe").map(|hash| hash.map(|hash| format!("BLAKE3 {hash}"))),
-    );
+}
+
+/// The program that this process is.
+pub(super) fn state_program(system: &System, facts: &mut Facts) {
+    let hash = system.hash("proc/self/exe").map(|hash| hash.map(|hash| format!("BLAKE3 {hash}")));
+    facts.state(PROGRAM, hash);
 }
 
 fn libc(system: &System) -> Reading {

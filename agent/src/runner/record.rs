@@ -39,6 +39,9 @@ pub(super) fn record(
         agent_switches: execution.agent_switches.voluntary + execution.agent_switches.involuntary,
         timer: None,
         conditions,
+        rest: None,
+        canary: None,
+        canary_failed: None,
     }
 }
 

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use speedup_core::conditions::{CpuTime, Frequency, Load, Pressure, Reading, Throttled};
 use speedup_core::cpu_set::CpuSet;
 use speedup_core::disturbance::TICK_NS;
+use speedup_core::record::RestReading;
+use speedup_core::time::Span;
 
 use super::file::line;
 use super::topology::Topology;
@@ -33,6 +35,8 @@ pub(super) struct Instruments {
     cpu_time: Gauge,
     memory: Gauge,
     frequencies: Vec<Gauge>,
+    /// The highest frequencies that these CPUs offer.
+    highest: Vec<Gauge>,
     temperatures: Vec<Gauge>,
     core_throttles: Vec<Gauge>,
     package_throttles: Vec<Gauge>,
@@ -68,6 +72,7 @@ impl Instruments {
             cpu_time: Gauge::open(&root.join("proc/stat")),
             memory: Gauge::open(&root.join("proc/meminfo")),
             frequencies: of_some(MAX_FREQUENCIES, "cpufreq/scaling_cur_freq"),
+            highest: of_some(MAX_FREQUENCIES, "cpufreq/cpuinfo_max_freq"),
             temperatures: sensors(root).iter().map(|path| Gauge::open(path)).collect(),
             core_throttles: of_some(MAX_THROTTLES, "thermal_throttle/core_throttle_count"),
             package_throttles: packages.iter().map(package).filter(Gauge::is_there).collect(),
@@ -78,6 +83,22 @@ impl Instruments {
     /// The CPUs that they are for.
     pub(super) fn cpus(&self) -> &CpuSet {
         &self.cpus
+    }
+
+    /// How far the host has come to rest; that it waited is the reader's to say.
+    pub(super) fn rest(&mut self) -> RestReading {
+        let reading = self.read();
+        let highest: Vec<u64> =
+            self.highest.iter().filter_map(|gauge| gauge.number(&mut self.room)).collect();
+        let mean = |frequency: Frequency| frequency.mean_khz;
+        let share = reading.frequency.map(mean).zip(frequency(&highest).map(mean));
+        RestReading {
+            waited: Span(0),
+            load_percent: reading.load.map(|load| load.one_percent),
+            temperature_mc: reading.temperature_mc,
+            frequency_percent: share
+                .and_then(|(now, highest)| now.saturating_mul(100).checked_div(highest)?.try_into().ok()),
+        }
     }
 
     /// One reading.

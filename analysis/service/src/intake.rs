@@ -128,7 +128,8 @@ fn study(stage: Stage) -> Result<Box<Study>, IntakeError> {
 
 fn standing(status: ExperimentStatus) -> Standing {
     let phase = match status.phase {
-        StatusPhase::Running => Phase::Running,
+        // Further runs may follow.
+        StatusPhase::Running | StatusPhase::Deciding => Phase::Running,
         StatusPhase::Paused { reason } => Phase::Paused { reason },
         StatusPhase::Deciding => Phase::Deciding,
         StatusPhase::Cancelling => Phase::Cancelling,

@@ -4,7 +4,7 @@
 //! posteriors and moments are computed. Sums run in [`LANES`] fixed lanes, so the vector instructions that the
 //! processor offers change the speed and not one bit of the result.
 
-use super::exponential::{LEAST_EXPONENT, exp, ln};
+use super::exponential::{exp, ln};
 use super::points::Points;
 use super::state::{MOST_COMPONENTS, State};
 
@@ -208,7 +208,7 @@ fn add_moments(x: &[f64], ratio: &Tile, row: &Tile, mean: f64, sums: &mut [[f64;
 }
 
 /// The densities of a tile relative to the largest at each observation, which no distance makes vanish; returns Σ w ln
-/// of what they are relative to. A component weaker than e⁻⁷⁰⁸ of the largest is zero.
+/// of what they are relative to. A component weaker than e⁻⁶⁹⁰ of the largest is zero.
 #[cold]
 #[inline(never)]
 fn rescue(
@@ -232,7 +232,7 @@ fn rescue(
         total.0[i] = 0.0;
         for k in 0..densities.components {
             let relative = logs[k] - largest;
-            density[k].0[i] = if relative >= LEAST_EXPONENT { exp(relative) } else { 0.0 };
+            density[k].0[i] = exp(relative);
             total.0[i] += density[k].0[i];
         }
         sum += w * largest;

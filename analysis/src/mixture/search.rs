@@ -97,9 +97,13 @@ impl Search {
         0.5 * (bic + model.parameters(components) as f64 * n.ln()) + n * self.log_unit
     }
 
+    fn most_components(&self) -> usize {
+        MOST_COMPONENTS.min(self.points.total() as usize)
+    }
+
     fn models(&self) -> impl Iterator<Item = (usize, VarianceModel)> + use<> {
-        let most = MOST_COMPONENTS.min(self.points.total() as usize);
-        (1..=most).flat_map(|components| VarianceModel::ALL.map(|model| (components, model)))
+        (1..=self.most_components())
+            .flat_map(|components| VarianceModel::ALL.map(|model| (components, model)))
     }
 
     fn run(
@@ -179,14 +183,12 @@ impl Search {
 
     fn drafts(&mut self, sorted: &[f64]) -> Vec<Drafted> {
         let (mut starts, mut numbers) = (Vec::with_capacity(2 * MOST_COMPONENTS), Vec::new());
-        let mut classes = None;
-        for (components, model) in self.models() {
-            if model == VarianceModel::Equal {
-                classes = quantile_classes(sorted, &self.distinct, components);
-            }
-            numbers.push((components, model, classes.map(|_| starts.len())));
-            if let Some(classes) = classes {
-                starts.push(Start { state: classes.state(&self.points, model), model });
+        for components in 1..=self.most_components() {
+            let classes = quantile_classes(sorted, &self.distinct, components);
+            let states = classes.map(|classes| classes.states(&self.points));
+            for (place, model) in VarianceModel::ALL.into_iter().enumerate() {
+                numbers.push((components, model, states.map(|_| starts.len())));
+                starts.extend(states.map(|states| Start { state: states[place], model }));
             }
         }
         self.draft.refill(&self.points);

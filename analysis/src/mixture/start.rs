@@ -103,6 +103,18 @@ impl Classes {
 
     /// The M-step when each observation belongs to its class alone.
     pub(super) fn state(&self, points: &Points, model: VarianceModel) -> State {
+        let (means, sums) = self.sums(points);
+        means.after(&sums, points.total(), model).0
+    }
+
+    /// The same for every model.
+    pub(super) fn states(&self, points: &Points) -> [State; VarianceModel::ALL.len()] {
+        let (means, sums) = self.sums(points);
+        VarianceModel::ALL.map(|model| means.after(&sums, points.total(), model).0)
+    }
+
+    /// The means of the classes, and the sums about them.
+    fn sums(&self, points: &Points) -> (State, Sums) {
         let mut state = State { components: self.count, ..State::default() };
         let mut sums = Sums::default();
         for k in 0..self.count {
@@ -113,6 +125,6 @@ impl Classes {
             state.mean[k] = pairs().map(|(x, w)| x * w).sum::<f64>() / sums.weight[k];
             sums.second[k] = pairs().map(|(x, w)| w * (x - state.mean[k]) * (x - state.mean[k])).sum();
         }
-        state.after(&sums, points.total(), model).0
+        (state, sums)
     }
 }

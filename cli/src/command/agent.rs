@@ -5,10 +5,13 @@ mod selftest;
 
 use std::path::PathBuf;
 
+use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use speedup_core::id::{AllocationId, BootId, HostId};
+use speedup_core::time::Span;
 
-use crate::compose::{self, AgentOptions, TimerTesting};
+use crate::command::coordinator::span;
+use crate::compose::{self, AgentOptions, Reboot, TimerTesting};
 use crate::connection::CoordinatorArguments;
 use crate::console::Console;
 use crate::directories;
@@ -39,9 +42,16 @@ pub(crate) struct StartArguments {
     /// Which boot of it this is [default: the kernel's boot id]
     #[arg(long, value_name = "ID")]
     boot_id: Option<BootId>,
-    /// Which allocation of a cluster's engine this is [default: what the engine's environment says]
+    /// Which allocation of a cluster's engine this is [default: the job of Slurm, the pod or the container]
     #[arg(long, value_name = "ID")]
     allocation_id: Option<AllocationId>,
+    /// Let the coordinator boot this host anew by this command, where a plan has hosts reboot between runs; its words are
+    /// split as a shell would, and no shell is used
+    #[arg(long, value_name = "COMMAND", value_parser = words)]
+    reboot_command: Option<Words>,
+    /// How long this host may take to go down from the start of that command; then it is told that it did not
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = span, requires = "reboot_command")]
+    reboot_patience: Span,
     /// Join without having tested this host's timer; the result of an earlier test is used
     #[arg(long)]
     no_selftest: bool,
@@ -56,6 +66,15 @@ pub(crate) struct StartArguments {
     system_root: PathBuf,
 }
 
+/// A command's words.
+#[derive(Clone, Debug)]
+struct Words(Vec<String>);
+
+fn words(text: &str) -> Result<Words, anyhow::Error> {
+    let words = shlex::split(text).filter(|words| !words.is_empty());
+    words.map(Words).ok_or_else(|| anyhow!("it has no words, or a quote that is not closed"))
+}
+
 pub(super) fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
     match verb {
         Verb::Selftest(arguments) => selftest::execute(&arguments, console),
@@ -67,12 +86,15 @@ pub(super) fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
 fn start(arguments: StartArguments) -> Result<Exit, Failure> {
     let coordinator = arguments.coordinator.required_url()?;
     let state = directories::or_state(arguments.state.as_deref(), "agent")?;
+    let patience = arguments.reboot_patience.into();
+    let reboot = arguments.reboot_command.map(|Words(command)| Reboot { command, patience });
     compose::agent(AgentOptions {
         coordinator,
         state,
         host: arguments.host_id,
         boot: arguments.boot_id,
         allocation: arguments.allocation_id,
+        reboot,
         timer_test: if arguments.no_selftest { TimerTesting::Never } else { TimerTesting::WhenUntested },
         exit_with_parent: arguments.exit_with_parent,
         user: arguments.user,

@@ -12,7 +12,7 @@ use speedup_core::time::Span;
 
 use super::print;
 use crate::arguments::{Output, OutputArgument};
-use crate::compose::{self, Coordinator, CoordinatorOptions};
+use crate::compose::{self, Coordinator, CoordinatorOptions, Network};
 use crate::connection::journal_failed;
 use crate::console::Console;
 use crate::exit::Exit;
@@ -39,6 +39,10 @@ pub(crate) struct StartArguments {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7077")]
     bind: SocketAddr,
+    /// Listen where other machines can connect, though there is no TLS: whoever reaches the address may have programs
+    /// executed on every host
+    #[arg(long)]
+    insecure_network: bool,
     /// How long a host may be away before the attempt it holds is given up
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = span)]
     host_grace: Span,
@@ -66,13 +70,17 @@ pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failu
 }
 
 async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Failure> {
-    let StartArguments { data, bind, host_grace, reboot_limit, access_file, output } = arguments;
+    let StartArguments { data, bind, insecure_network, host_grace, reboot_limit, access_file, output } =
+        arguments;
     // Asked for first: a signal that comes while the journal is recovered is obeyed after.
     let interrupts = Interrupts::listen()?;
     let data = directories::or_state(data.as_deref(), "coordinator")?;
     let access_file = access::path(access_file.as_deref())?;
     let settings = Settings { host_grace, reboot_limit };
-    let coordinator = compose::coordinator(CoordinatorOptions { data: data.clone(), bind, settings }).await?;
+    let network = if insecure_network { Network::Trusted } else { Network::Loopback };
+    let options = CoordinatorOptions { data: data.clone(), bind, network, settings };
+    compose::raise_open_files();
+    let coordinator = compose::coordinator(options).await?;
     let url = compose::url(coordinator.address());
     let access = match access::write(&access_file, url.clone()) {
         Ok(access) => access,

@@ -1,8 +1,12 @@
 //! `speedup hosts`: the pool.
 
+mod show;
+mod standing;
+
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use speedup_core::host::HostFacts;
+use speedup_core::fingerprint::ClassId;
+use speedup_core::host::{HostFacts, Standing};
 use speedup_core::lease::Lease;
 use speedup_core::time::Timestamp;
 use speedup_proto::convert::Malformed;
@@ -21,6 +25,11 @@ use crate::{moment, selector};
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     List(ListArguments),
+    Show(show::Arguments),
+    Drain(standing::DrainArguments),
+    Resume(standing::ResumeArguments),
+    Quarantine(standing::QuarantineArguments),
+    Approve(standing::ApproveArguments),
 }
 
 /// Lists the hosts that ever joined
@@ -43,13 +52,37 @@ struct HostStatus {
     away_since_ns: Option<Timestamp>,
     lease: Option<Lease>,
     served: u64,
+    /// Of its fingerprint.
+    class: Option<ClassId>,
+    /// serving, draining or quarantined.
+    standing: &'static str,
+    /// Who drained or quarantined it.
+    by: Option<String>,
+    /// Why it is quarantined.
+    reason: Option<String>,
+    /// It was asked to boot anew; by when it should be back.
+    rebooting_until_ns: Option<Timestamp>,
+    /// The facts in which it differed when it last joined with another fingerprint than before.
+    drifted: Vec<String>,
 }
 
 impl TryFrom<v1::HostStatus> for HostStatus {
     type Error = Malformed;
 
     fn try_from(wire: v1::HostStatus) -> Result<Self, Malformed> {
+        // A coordinator of an earlier release knows neither standing nor classes.
+        let (standing, by, reason) = match wire.standing.map(Standing::from).unwrap_or(Standing::Serving) {
+            Standing::Serving => ("serving", None, None),
+            Standing::Draining { by } => ("draining", Some(by), None),
+            Standing::Quarantined { by, reason } => ("quarantined", Some(by), Some(reason)),
+        };
         Ok(Self {
+            class: wire.class.parse().ok(),
+            standing,
+            by,
+            reason,
+            rebooting_until_ns: wire.rebooting_until_ns.map(Timestamp),
+            drifted: wire.drifted,
             facts: HostFacts::try_from(wire.facts.unwrap_or_default())?,
             agent_epoch: wire.agent_epoch,
             connected: wire.connected,
@@ -63,6 +96,11 @@ impl TryFrom<v1::HostStatus> for HostStatus {
 pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
     match verb {
         Verb::List(arguments) => list(arguments, console).await,
+        Verb::Show(arguments) => show::execute(arguments, console).await,
+        Verb::Drain(arguments) => standing::drain(arguments, console).await,
+        Verb::Resume(arguments) => standing::resume(arguments, console).await,
+        Verb::Quarantine(arguments) => standing::quarantine(arguments, console).await,
+        Verb::Approve(arguments) => standing::approve(arguments, console).await,
     }
 }
 
@@ -107,6 +145,8 @@ fn shown(hosts: &[HostStatus], paint: Paint) -> String {
     let columns = [
         Column::Words("host"),
         Column::Words("connected"),
+        Column::Words("standing"),
+        Column::Words("class"),
         Column::Words("boot"),
         Column::Words("at work on"),
         Column::Number("timer bias"),
@@ -127,7 +167,21 @@ fn shown(hosts: &[HostStatus], paint: Paint) -> String {
             |test| format!("{:+.1} µs", test.error.bias_ns as f64 / 1e3),
         );
         let boot = host.facts.boot.as_str().chars().take(8).collect();
-        vec![host.facts.host.to_string(), connected, boot, at_work, timer, host.served.to_string()]
+        let standing = match host.rebooting_until_ns {
+            Some(_) => "rebooting".to_owned(),
+            None => host.standing.to_owned(),
+        };
+        let class = host.class.map_or_else(|| "-".to_owned(), |class| format!("{class:.8}"));
+        vec![
+            host.facts.host.to_string(),
+            connected,
+            standing,
+            class,
+            boot,
+            at_work,
+            timer,
+            host.served.to_string(),
+        ]
     };
     table(&columns, hosts.iter().map(row), paint)
 }
@@ -150,7 +204,7 @@ mod tests {
         let text = shown(&[host(true), host(false)], Console::plain().out);
         let lines: Vec<&str> = text.lines().collect();
         let words: Vec<&str> = lines[1].split_whitespace().collect();
-        assert_eq!(words, ["a", "yes", "b0b0-b0b", "-", "untested", "3"], "{text}");
+        assert_eq!(words, ["a", "yes", "serving", "-", "b0b0-b0b", "-", "untested", "3"], "{text}");
         assert!(lines[2].contains("away since 19"), "{text}");
     }
 

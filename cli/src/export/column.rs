@@ -6,7 +6,7 @@ use speedup_core::event::{AttemptEnd, EndedAttempt};
 use speedup_core::id::ExperimentId;
 use speedup_core::lease::Lease;
 use speedup_core::metric::Metric;
-use speedup_core::record::{Failure, Outcome, Output, Record};
+use speedup_core::record::{Failure, Outcome, Output, Record, RestReading};
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::time::Timestamp;
 
@@ -55,7 +55,7 @@ macro_rules! columns {
 }
 
 /// The columns before the metrics.
-pub(super) const COLUMNS: [Column; 61] = columns! {
+pub(super) const COLUMNS: [Column; 68] = columns! {
     experiment: |row| Value::Text(row.planned.experiment.to_string()),
     name: |row| Value::Text(row.planned.name.to_owned()),
     benchmark: |row| Value::Text(row.planned.benchmark.to_owned()),
@@ -100,6 +100,7 @@ pub(super) const COLUMNS: [Column; 61] = columns! {
     unmet: |row| conditions(row).map_or(Value::Absent, unmet),
     cpus: |row| conditions(row).and_then(|is| Some(is.cpus.as_ref()?.to_string())).into(),
     env_bytes: |row| conditions(row).and_then(|is| is.env_bytes).into(),
+    directory_bytes: |row| conditions(row).and_then(|is| is.directory_bytes).map(u64::from).into(),
     steal_ns: |row| growth(row, |reading| Some(reading.cpu_time?.stolen_ns)),
     throttled: |row| growth(row, throttled),
     pressure_cpu_us: |row| growth(row, |reading| Some(reading.pressure_cpu?.total_us)),
@@ -109,6 +110,12 @@ pub(super) const COLUMNS: [Column; 61] = columns! {
     frequency_after_khz: |row| after(row, |reading| Some(reading.frequency?.mean_khz)),
     temperature_before_mc: |row| temperature(conditions(row).map(|is| &is.before)),
     temperature_after_mc: |row| temperature(conditions(row).map(|is| &is.after)),
+    rest_waited_ns: |row| rest(row).map(|rest| rest.waited.0).into(),
+    rest_load_percent: |row| rest(row).and_then(|rest| rest.load_percent).map(u64::from).into(),
+    rest_temperature_mc: |row| millicelsius(rest(row).and_then(|rest| rest.temperature_mc)),
+    rest_frequency_percent: |row| rest(row).and_then(|rest| rest.frequency_percent).map(u64::from).into(),
+    canary_ns: |row| row.record().and_then(|record| Some(record.canary?.0)).into(),
+    canary_failed: |row| row.record().and_then(|record| record.canary_failed.as_deref()).into(),
     absent: |row| row.record().and_then(absent).into(),
     user_only: |row| row.record().and_then(user_only).into(),
     group: |row| Value::Number(row.planned.place.group.0.into()),
@@ -155,9 +162,17 @@ fn throttled(reading: &Reading) -> Option<u64> {
     reading.throttled.map(|throttled| throttled.core.saturating_add(throttled.package))
 }
 
-/// Below zero it is still a number: text, for a column of numbers has none below zero elsewhere.
+fn rest(row: &Row<'_>) -> Option<RestReading> {
+    row.record()?.rest
+}
+
 fn temperature(reading: Option<&Reading>) -> Value {
-    match reading.and_then(|reading| reading.temperature_mc) {
+    millicelsius(reading.and_then(|reading| reading.temperature_mc))
+}
+
+/// Below zero it is still a number: text, for a column of numbers has none below zero elsewhere.
+fn millicelsius(temperature: Option<i32>) -> Value {
+    match temperature {
         Some(celsius) => {
             u64::try_from(celsius).map_or_else(|_| Value::Text(celsius.to_string()), Value::Number)
         }

@@ -12,10 +12,10 @@ use speedup_core::lease::{Evidence, Lease};
 use speedup_core::metric::{Absence, Metric};
 use speedup_core::plan::Plan;
 use speedup_core::plan_file;
-use speedup_core::record::{Failure, Outcome, Output, Record};
+use speedup_core::record::{Failure, Outcome, Output, Record, RestReading};
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::seed::Seed;
-use speedup_core::time::Timestamp;
+use speedup_core::time::{Span, Timestamp};
 use speedup_core::timer::TimerError;
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
@@ -46,13 +46,7 @@ fn record(outcome: Outcome) -> Record {
 
 fn ended(plan: &Plan, run: u32, attempt: u32, end: AttemptEnd) -> EndedAttempt {
     let previous = Some((status().experiment, RunIndex(9)));
-    let evidence = Evidence {
-        boot: "boot-1".parse().unwrap(),
-        allocation: None,
-        served_in_scope: 0,
-        served_in_all: 4,
-        previous,
-    };
+    let evidence = Evidence { served_in_all: 4, previous, ..Evidence::first("boot-1".parse().unwrap()) };
     let lease = Lease {
         epoch: LeaseEpoch(70 + u64::from(run)),
         experiment: status().experiment,
@@ -203,6 +197,7 @@ fn conditions_are_told_and_what_is_unknown_is_empty() {
         cpus: Some("2-3".parse().unwrap()),
         env_bytes: Some(4_096),
         env_padding: None,
+        directory_bytes: Some(99),
         applied: vec![Setting::Cpus],
         unmet: [Setting::Governor, Setting::Turbo]
             .map(|setting| Unmet { setting, reason: String::new() })
@@ -210,7 +205,13 @@ fn conditions_are_told_and_what_is_unknown_is_empty() {
         disturbances: vec![Disturbance::Stolen { ns: 20 }, Disturbance::Throttled { count: 1 }],
     };
     let (plan, status) = (plan(), status());
-    let record = Record { conditions: Some(Box::new(conditions)), ..record(Outcome::Measured) };
+    let rest = RestReading { waited: Span(7), temperature_mc: Some(-3), ..RestReading::default() };
+    let record = Record {
+        conditions: Some(Box::new(conditions)),
+        rest: Some(rest),
+        canary_failed: Some("exit code 1".to_owned()),
+        ..record(Outcome::Measured)
+    };
     let mut sheet = Sheet::new(&status, &plan);
     let mut bytes = Vec::new();
     let mut writer = RowWriter::new(Format::Csv, &plan.experiment, &mut bytes).unwrap();
@@ -223,6 +224,12 @@ fn conditions_are_told_and_what_is_unknown_is_empty() {
         ("unmet", "governor turbo"),
         ("cpus", "2-3"),
         ("env_bytes", "4096"),
+        ("directory_bytes", "99"),
+        ("rest_waited_ns", "7"),
+        ("rest_load_percent", ""),
+        ("rest_temperature_mc", "-3"),
+        ("canary_ns", ""),
+        ("canary_failed", "exit code 1"),
         ("steal_ns", "20"),
         ("throttled", ""),
         ("pressure_cpu_us", ""),

@@ -1,5 +1,7 @@
 //! What the benchmarks give to do: an experiment of runs that cost nothing, and the record of one.
 
+#![allow(dead_code, reason = "each benchmark uses its part")]
+
 use speedup_core::experiment::{Experiment, Metric};
 use speedup_core::plan_file;
 use speedup_core::record::{Outcome, Output, Record};

@@ -1,6 +1,5 @@
 //! The door to the pool of hosts.
 
-use speedup_core::host::Host;
 use speedup_core::id::HostId;
 use speedup_core::machine::{Command, HostRequest, Machine, Request as Asked};
 use speedup_proto::v1;
@@ -28,12 +27,11 @@ impl Hosts for HostsDoor {
     ) -> Result<Response<v1::ListHostsResponse>, Status> {
         let v1::ListHostsRequest { after, limit } = request.into_inner();
         let limit = if limit == 0 { PAGE } else { PAGE.min(limit as usize) };
+        let after = (!after.is_empty()).then(|| host_id(after)).transpose()?;
         let answer = self.handle.query(move |machine| {
-            let mut hosts: Vec<&Host> =
-                machine.hosts().iter().filter(|host| host.facts.host.as_str() > after.as_str()).collect();
-            hosts.sort_by(|a, b| a.facts.host.cmp(&b.facts.host));
-            let more = hosts.len() > limit;
-            (hosts.into_iter().take(limit).map(v1::HostStatus::from).collect::<Vec<_>>(), more)
+            let mut hosts = machine.hosts_after(after.as_ref());
+            let page: Vec<_> = hosts.by_ref().take(limit).map(v1::HostStatus::from).collect();
+            (page, hosts.next().is_some())
         });
         let (hosts, more) = answer.await?;
         let hosts = self.with_facts(hosts).await?;

@@ -189,7 +189,8 @@ fn no_cut_json_is_read() {
     for golden in GOLDEN.iter().filter(|golden| golden.starts_with(b"{")) {
         let format = detect(golden).unwrap();
         let end = golden.iter().rposition(|byte| *byte == b'}').unwrap();
-        if format == Format::CargoCriterion {
+        // Cut between its lines a file of lines is a shorter one.
+        if matches!(format, Format::CargoCriterion | Format::JsonLines) {
             continue;
         }
         for cut in (0..end).step_by(97) {

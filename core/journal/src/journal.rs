@@ -1,5 +1,6 @@
 //! The writer: append, sync, and only then acknowledge.
 
+use crate::checkpoint::Checkpoints;
 use crate::directory::{Directory, DiskDirectory, write_all_at};
 use crate::failure::Failure;
 use crate::lock::DirectoryLock;
@@ -190,6 +191,21 @@ impl Journal {
     /// The durable records from `from` on, as of now. It reads the files itself and may outlive later appends.
     pub fn replay(&self, from: Position) -> Result<Replay, ReadError> {
         Replay::new(self.directory.clone(), self.id, &self.segments, from, self.durable_end)
+    }
+
+    /// The first position of the current segment: all before it lies in segments that will not change any more.
+    pub fn closed_end(&self) -> Position {
+        self.segments.last().copied().unwrap_or(self.next())
+    }
+
+    /// Whether a segment begins at this position.
+    pub fn is_boundary(&self, position: Position) -> bool {
+        self.segments.binary_search(&position).is_ok()
+    }
+
+    /// Where its checkpoint is kept.
+    pub fn checkpoints(&self) -> Checkpoints {
+        Checkpoints::of(self.directory.clone(), self.id)
     }
 
     /// Removes the segments whose records all lie before `position`, and returns how many. The current one stays.

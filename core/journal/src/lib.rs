@@ -12,9 +12,10 @@
 //!
 //! What is assumed of the disk: a returned `fdatasync` holds, and rewriting a sector with the bytes it has keeps them.
 //!
-//! In reading order: [`Journal`]; recovery, which opens it; [`Replay`] and [`Reader`]; segment files; the lock; and
-//! [`Directory`], the seam where tests put a disk that fails.
+//! In reading order: [`Journal`]; recovery, which opens it; [`Replay`] and [`Reader`]; [`Checkpoints`]; segment files; the
+//! lock; and [`Directory`], the seam where tests put a disk that fails.
 
+mod checkpoint;
 mod directory;
 mod failure;
 mod journal;
@@ -23,6 +24,9 @@ mod recovery;
 mod replay;
 mod segment;
 
+pub use checkpoint::{
+    CheckpointReadError, CheckpointReader, CheckpointWriteError, CheckpointWriter, Checkpoints,
+};
 pub use directory::{Directory, DiskDirectory, SegmentFile};
 pub use failure::Failure;
 pub use journal::{Journal, MAX_GROUP_BYTES, Options, WriteError};

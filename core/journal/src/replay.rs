@@ -116,6 +116,11 @@ impl Reader {
         self.segments.first().copied().unwrap_or(self.durable_end)
     }
 
+    /// First positions of its segments, ascending.
+    pub fn segments(&self) -> &[Position] {
+        &self.segments
+    }
+
     /// The position after the last record that was durable when this reader was opened.
     pub fn durable_end(&self) -> Position {
         self.durable_end

@@ -159,15 +159,29 @@ impl SegmentReader {
         whose: Option<JournalId>,
         tail: Tail,
     ) -> Result<SegmentReader, SegmentError> {
-        let name = file_name(first);
-        let path = directory.path().join(&name);
-        let file = directory.open_to_read(&name).map_err(Failure::of("open", &path))?;
+        let reader = SegmentReader::open_named(directory, &file_name(first), whose, tail)?;
+        if reader.header.first != first {
+            let why = DamagedBy::Misnamed(reader.header.first);
+            return Err(Damaged { file: reader.path, at_byte: 0, position: first, why }.into());
+        }
+        Ok(reader)
+    }
+
+    /// The same for a file of any name.
+    pub(crate) fn open_named(
+        directory: &dyn Directory,
+        name: &str,
+        whose: Option<JournalId>,
+        tail: Tail,
+    ) -> Result<SegmentReader, SegmentError> {
+        let path = directory.path().join(name);
+        let file = directory.open_to_read(name).map_err(Failure::of("open", &path))?;
         let end = file.length().map_err(Failure::of("get the length of", &path))?;
         let mut start = [0; HEADER_BYTES as usize];
         let read = read_full_at(&*file, &mut start, 0).map_err(Failure::of("read", &path))?;
-        let damaged = |why| Damaged { file: path.clone(), at_byte: 0, position: first, why };
+        let position = position_in(name).unwrap_or_default();
+        let damaged = |why| Damaged { file: path.clone(), at_byte: 0, position, why };
         let header = match SegmentHeader::decode(&start[..read]) {
-            Ok(header) if header.first != first => Err(damaged(DamagedBy::Misnamed(header.first)))?,
             Ok(header) if whose.is_some_and(|whose| whose != header.journal) => {
                 Err(damaged(DamagedBy::Foreign(header.journal)))?
             }

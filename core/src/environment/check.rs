@@ -1,8 +1,8 @@
 //! The bounds of an environment.
 
 use super::{
-    CpuChoice, EnvSize, Environment, MAX_ENV_SIZE, MAX_GOVERNOR_BYTES, MAX_SETTLE, NICES, PRIORITIES,
-    Scheduler,
+    CpuChoice, DirectoryLength, EnvSize, Environment, MAX_DIRECTORY_LENGTH, MAX_DIRECTORY_PADDING,
+    MAX_ENV_SIZE, MAX_GOVERNOR_BYTES, MAX_SETTLE, NICES, PRIORITIES, Scheduler,
 };
 use crate::cpu_set::MAX_CPUS;
 
@@ -55,6 +55,14 @@ impl Environment {
         };
         if size > MAX_ENV_SIZE {
             refuse(key, size.to_string(), format!("0 to {MAX_ENV_SIZE}"));
+        }
+        let (key, length, allowed) = match self.directory_length {
+            DirectoryLength::AsIs => ("directory_bytes", 1, 1..=1),
+            DirectoryLength::Total(length) => ("directory_bytes", length, 1..=MAX_DIRECTORY_LENGTH),
+            DirectoryLength::Random(most) => ("directory_bytes_random", most, 0..=MAX_DIRECTORY_PADDING),
+        };
+        if !allowed.contains(&length) {
+            refuse(key, length.to_string(), format!("{} to {}", allowed.start(), allowed.end()));
         }
         if let Some(governor) = self.governor.as_ref().filter(|name| !is_governor(name)) {
             let allowed = format!("1 to {MAX_GOVERNOR_BYTES} letters, digits, _ and -, such as performance");

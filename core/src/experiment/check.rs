@@ -13,7 +13,7 @@ use super::{
     MAX_OUTPUT_LIMIT, MAX_TIMEOUT, MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP, MIN_TIMEOUT, Setup, Version,
     Weights,
 };
-use crate::environment::OutOfBounds;
+use crate::environment::{DirectoryLength, OutOfBounds};
 use crate::metric::{MAX_OWN_METRICS, MAX_OWN_UNIT_BYTES, MAX_READ_BYTES, Metric, OwnMetric};
 use crate::template::{is_identifier, placeholders};
 use crate::time::Span;
@@ -107,6 +107,14 @@ impl Experiment {
     fn check_environment(&self, problems: &mut Problems) {
         for OutOfBounds { key, value, allowed } in self.environment.out_of_bounds() {
             problems.refuse(["environment", key].into(), Fault::OutOfRange { value, allowed });
+        }
+        if self.environment.directory_length == DirectoryLength::AsIs {
+            return;
+        }
+        let own = self.benchmarks.iter().take(MAX_BENCHMARKS);
+        for benchmark in own.filter(|benchmark| benchmark.directory.is_some()) {
+            let place = Place::from(["benchmarks", &benchmark.name, "directory"]);
+            problems.refuse(place, Fault::LengthOfOwnDirectory);
         }
     }
 

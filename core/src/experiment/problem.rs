@@ -213,6 +213,9 @@ pub enum Fault {
     /// A directory that would be another one on each host.
     #[error("{} is no absolute path", quoted(.0))]
     RelativeDirectory(String),
+    /// The path of a directory of the plan's own has the length that it has.
+    #[error("the directory is the plan's own, so its path cannot be given a length")]
+    LengthOfOwnDirectory,
     /// Weights are the plan's, and one is not given.
     #[error("a weight is missing")]
     WeightMissing,
@@ -276,6 +279,10 @@ impl Fault {
             }
             Self::RelativeDirectory(_) => {
                 "begin it with / for a directory of every host, or with {input} for what [setup] made"
+                    .to_owned()
+            }
+            Self::LengthOfOwnDirectory => {
+                "leave out `directory`, or `directory_bytes` and `directory_bytes_random` in [environment]"
                     .to_owned()
             }
             Self::WeightMissing => {

@@ -101,6 +101,25 @@ impl Queue {
         queue
     }
 
+    /// The waiting visits of a plan, ascending by their names, each with whether another host began it.
+    pub(super) fn of_waiting(plan: &Plan, waiting: impl Iterator<Item = (RunIndex, bool)>) -> Self {
+        let lanes = vec![Lane::default(); lanes(plan)];
+        let mut queue = Self { lanes, heads: BTreeSet::new(), visits: 0, again: 0 };
+        for (visit, begun) in waiting {
+            let lane = &mut queue.lanes[lane_of(plan, visit) as usize];
+            if begun {
+                lane.again.insert(visit.0);
+            } else {
+                lane.first_time.push(visit.0);
+            }
+            queue.visits += 1;
+            queue.again += u32::from(begun);
+        }
+        queue.lanes.iter_mut().for_each(|lane| lane.first_time.reverse());
+        queue.find_heads();
+        queue
+    }
+
     /// The groups of a plan from run `from` on, after all that wait.
     pub(super) fn append(&mut self, plan: &Plan, from: u32) {
         let mut appended: Vec<Vec<u32>> = vec![Vec::new(); self.lanes.len()];
@@ -113,6 +132,10 @@ impl Queue {
             runs.append(&mut lane.first_time);
             lane.first_time = runs;
         }
+        self.find_heads();
+    }
+
+    fn find_heads(&mut self) {
         self.heads = (0..).zip(&self.lanes).filter_map(|(key, lane)| Some((lane.head()?, key))).collect();
     }
 

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use super::*;
 use crate::environment::{
-    CpuChoice, EnvSize, Environment, HugePages, PageCache, ResourceLimits, Scheduler, Setting,
+    CpuChoice, DirectoryLength, EnvSize, Environment, HugePages, PageCache, ResourceLimits, Scheduler,
+    Setting,
 };
 use crate::experiment::{CommandLine, KeepOutput, Policy, Scope, Weights};
 use crate::id::{BenchmarkIndex, RunIndex, VersionIndex};
@@ -83,7 +84,7 @@ fn an_environment_is_read_with_all_its_settings() {
     let experiment = read(&format!(
         "{SHORTEST}[prepare]\nshell = \"cp {{input}}/words .\"\n[cleanup]\ncommand = [\"rm\", \"words\"]\ntimeout = \"1s\"\n\
          [environment]\ncpus = \"cores:2\"\nhousekeeping = 1\nnice = -5\nscheduler = \"fifo:50\"\naslr = false\n\
-         env_bytes_random = 4096\npage_cache = \"drop\"\ntransparent_huge_pages = \"never\"\n\
+         env_bytes_random = 4096\ndirectory_bytes_random = 200\npage_cache = \"drop\"\ntransparent_huge_pages = \"never\"\n\
          governor = \"performance\"\nturbo = false\nsettle = \"500ms\"\nstrict = true\n\
          limits = {{ open_files = 64, memory = \"1GiB\", stack = \"8MiB\", core = \"0B\", processes = 9 }}\n"
     ));
@@ -94,6 +95,7 @@ fn an_environment_is_read_with_all_its_settings() {
         scheduler: Some(Scheduler::Fifo(50)),
         aslr: Some(false),
         env_size: EnvSize::Random(4_096),
+        directory_length: DirectoryLength::Random(200),
         page_cache: PageCache::Drop,
         huge_pages: Some(HugePages::Never),
         governor: Some("performance".to_owned()),
@@ -122,10 +124,16 @@ fn an_environment_is_read_with_all_its_settings() {
     let drawn: Vec<u32> = (0..4).filter_map(|run| order(run).env_padding).collect();
     assert_eq!(drawn, PADDING_OF_SEED_7);
     assert!((0..200).filter_map(|run| order(run).env_padding).all(|bytes| bytes <= 4_096));
+    let lengths: Vec<u32> = (0..400).filter_map(|run| order(run).directory_padding).collect();
+    assert_eq!(lengths[..4], LENGTHS_OF_SEED_7);
+    assert!(lengths.len() == 400 && lengths.iter().all(|bytes| *bytes <= 200));
 }
 
 /// The first paddings of seed 7 with at most 4096 bytes.
 const PADDING_OF_SEED_7: [u32; 4] = [3_997, 2_179, 1_386, 4_045];
+
+/// The first lengths of seed 7 with at most 200 bytes.
+const LENGTHS_OF_SEED_7: [u32; 4] = [197, 76, 122, 105];
 
 #[test]
 fn without_an_environment_everything_stays_as_the_host_is() {

@@ -1,21 +1,35 @@
 //! The environment that a plan wants. One in which nothing is asked for is not written at all.
 
 use speedup_core::environment::{
-    CpuChoice, EnvSize, Environment, HugePages, PageCache, ResourceLimits, Scheduler, Setting,
+    CpuChoice, DirectoryLength, EnvSize, Environment, HugePages, PageCache, ResourceLimits, Scheduler,
+    Setting,
 };
 use speedup_core::time::Span;
 
 use super::field::{chosen, cpu_set, enumerated, enumeration, optional, small, small_signed};
 use super::malformed::Malformed;
 use crate::v1;
-use v1::environment::{Cpus, EnvSize as WireEnvSize};
+use v1::environment::{Cpus, DirectoryLength as WireDirectoryLength, EnvSize as WireEnvSize};
 use v1::scheduler::{Class, Plain};
 
 enumeration!(HugePages, v1::HugePages, [Always, Madvise, Never]);
 enumeration!(
     Setting,
     v1::Setting,
-    [Cpus, Housekeeping, Nice, Scheduler, Aslr, EnvSize, PageCache, HugePages, Governor, Turbo, Limits,]
+    [
+        Cpus,
+        Housekeeping,
+        Nice,
+        Scheduler,
+        Aslr,
+        EnvSize,
+        PageCache,
+        HugePages,
+        Governor,
+        Turbo,
+        Limits,
+        DirectoryLength
+    ]
 );
 
 /// The environment on the wire, if it asks for anything.
@@ -36,6 +50,11 @@ impl From<&Environment> for v1::Environment {
             EnvSize::Total(size) => Some(WireEnvSize::Total(size)),
             EnvSize::Random(most) => Some(WireEnvSize::Random(most)),
         };
+        let directory_length = match environment.directory_length {
+            DirectoryLength::AsIs => None,
+            DirectoryLength::Total(length) => Some(WireDirectoryLength::DirectoryTotal(length)),
+            DirectoryLength::Random(most) => Some(WireDirectoryLength::DirectoryRandom(most)),
+        };
         let limits = environment.limits;
         Self {
             cpus,
@@ -44,6 +63,7 @@ impl From<&Environment> for v1::Environment {
             scheduler: environment.scheduler.map(Into::into),
             aslr: environment.aslr,
             env_size,
+            directory_length,
             drop_page_cache: environment.page_cache == PageCache::Drop,
             huge_pages: environment.huge_pages.map(|pages| v1::HugePages::from(pages).into()),
             governor: environment.governor.clone(),
@@ -70,6 +90,11 @@ impl TryFrom<v1::Environment> for Environment {
             Some(WireEnvSize::Total(size)) => EnvSize::Total(size),
             Some(WireEnvSize::Random(most)) => EnvSize::Random(most),
         };
+        let directory_length = match wire.directory_length {
+            None => DirectoryLength::AsIs,
+            Some(WireDirectoryLength::DirectoryTotal(length)) => DirectoryLength::Total(length),
+            Some(WireDirectoryLength::DirectoryRandom(most)) => DirectoryLength::Random(most),
+        };
         let pages = |pages| enumerated::<v1::HugePages, _>(pages, "huge_pages");
         Ok(Self {
             cpus,
@@ -78,6 +103,7 @@ impl TryFrom<v1::Environment> for Environment {
             scheduler: optional(wire.scheduler, "scheduler")?,
             aslr: wire.aslr,
             env_size,
+            directory_length,
             page_cache: if wire.drop_page_cache { PageCache::Drop } else { PageCache::Keep },
             huge_pages: wire.huge_pages.map(pages).transpose()?,
             governor: wire.governor,

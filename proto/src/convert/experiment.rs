@@ -13,7 +13,7 @@ use speedup_core::time::Span;
 use super::environment::wire_environment;
 use super::field::{at_most, chosen, each, enumerated, enumeration, exactly, optional, required, small};
 use super::malformed::{Malformed, Within};
-use super::sampling::{run_order, sameness, wire_rule};
+use super::sampling::{run_order, sameness, wire_rule, wire_run_order, wire_sameness};
 use crate::v1;
 use v1::command_line::Line;
 
@@ -43,9 +43,9 @@ impl From<&Experiment> for v1::Experiment {
             attempts: experiment.limits.attempts,
             all_attempts: experiment.limits.all_attempts,
             host_time_ns: experiment.limits.host_time.map(|time| time.0),
-            hosts: v1::Sameness::from(hosts).into(),
+            hosts: wire_sameness(hosts).into(),
             rest: (rest != Rest::default()).then(|| rest.into()),
-            run_order: v1::RunOrder::from(experiment.order).into(),
+            run_order: wire_run_order(experiment.order).into(),
             levels: experiment.levels.are_nested().then(|| experiment.levels.into()),
             rule: wire_rule(experiment.rule),
             priority: experiment.priority,

@@ -15,7 +15,11 @@ use v1::host_status::{Draining, Quarantined, Serving, Standing as WireStanding};
 
 impl From<&HostFacts> for v1::HostFacts {
     fn from(facts: &HostFacts) -> Self {
-        let mut wire = Self {
+        let (fingerprint, unreadable, absent) = wire_fingerprint(&facts.fingerprint);
+        Self {
+            fingerprint,
+            unreadable,
+            absent,
             host: facts.host.as_str().to_owned(),
             boot: facts.boot.as_str().to_owned(),
             allocation: facts.allocation.as_ref().map(|allocation| allocation.as_str().to_owned()),
@@ -23,18 +27,24 @@ impl From<&HostFacts> for v1::HostFacts {
             hardware: facts.hardware.map(|hardware| hardware.to_string()),
             named_by_owner: facts.named_by_owner,
             can_reboot: facts.can_reboot,
-            ..Self::default()
-        };
-        for (name, fact) in facts.fingerprint.iter() {
-            let name = name.to_owned();
-            match fact {
-                Fact::Value(value) => drop(wire.fingerprint.insert(name, value.clone())),
-                Fact::Unreadable(why) => drop(wire.unreadable.insert(name, why.clone())),
-                Fact::Absent => wire.absent.push(name),
-            }
         }
-        wire
     }
+}
+
+/// Facts as they stand on the wire: the values, why others are unreadable, and which are absent.
+type WireFingerprint = (BTreeMap<String, String>, BTreeMap<String, String>, Vec<String>);
+
+pub(super) fn wire_fingerprint(fingerprint: &Fingerprint) -> WireFingerprint {
+    let (mut values, mut unreadable, mut absent) = WireFingerprint::default();
+    for (name, fact) in fingerprint.iter() {
+        let name = name.to_owned();
+        match fact {
+            Fact::Value(value) => drop(values.insert(name, value.clone())),
+            Fact::Unreadable(why) => drop(unreadable.insert(name, why.clone())),
+            Fact::Absent => absent.push(name),
+        }
+    }
+    (values, unreadable, absent)
 }
 
 impl TryFrom<v1::HostFacts> for HostFacts {
@@ -55,7 +65,7 @@ impl TryFrom<v1::HostFacts> for HostFacts {
     }
 }
 
-fn fingerprint(
+pub(super) fn fingerprint(
     values: BTreeMap<String, String>,
     unreadable: BTreeMap<String, String>,
     absent: Vec<String>,

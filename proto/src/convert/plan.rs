@@ -64,8 +64,11 @@ pub(super) fn wire_stages(stages: &[Stage]) -> Vec<v1::Stage> {
     stages.iter().map(wire).collect()
 }
 
-/// The stages of a plan.
+/// The stages of a plan; one of single runs where none is said.
 pub(super) fn stages(wire: Vec<v1::Stage>) -> Result<Vec<Stage>, Malformed> {
+    if wire.is_empty() {
+        return Ok(vec![Stage { from: 0, shape: Shape::SINGLE }]);
+    }
     each(wire, MAX_STAGES, "stages")
 }
 

@@ -1,11 +1,11 @@
 //! The record of an attempt, its outcome and its output.
 
 use speedup_core::experiment::{MAX_NAME_BYTES, MAX_OUTPUT_KEPT};
-use speedup_core::record::{Failure, Outcome, Output, Record};
+use speedup_core::record::{Failure, Outcome, Output, Record, RestReading};
 use speedup_core::time::Span;
 
 use super::field::{chosen, cut, exactly, no_longer, optional, reason, required, small};
-use super::malformed::{Malformed, Within};
+use super::malformed::{Malformed, Why, Within};
 use super::metric;
 use crate::v1;
 use v1::failure::{Exit, Failure as WireFailure, NoValue, Warmup, WrongOutput};
@@ -38,6 +38,9 @@ fn wire(record: &Record, stdout: v1::StreamOutput, stderr: v1::StreamOutput) -> 
         conditions: record.conditions.as_deref().map(Into::into),
         absent: metric::absent_out(&record.absent),
         series: metric::series_out(&record.series),
+        rest: record.rest.map(Into::into),
+        canary_ns: record.canary.map(|time| time.0),
+        canary_failed: record.canary_failed.clone(),
     }
 }
 
@@ -46,6 +49,9 @@ impl TryFrom<v1::Record> for Record {
 
     fn try_from(wire: v1::Record) -> Result<Self, Malformed> {
         let (metrics, user_only) = metric::values_in(&wire.metrics)?;
+        if wire.canary_ns.is_some() && wire.canary_failed.is_some() {
+            return Err(Malformed::new("canary_failed", Why::Twice));
+        }
         Ok(Self {
             outcome: chosen(wire.outcome, "outcome")?.try_into()?,
             started_unix_ns: wire.started_unix_ns,
@@ -59,7 +65,24 @@ impl TryFrom<v1::Record> for Record {
             agent_switches: wire.agent_switches,
             timer: wire.timer.map(Into::into),
             conditions: optional(wire.conditions, "conditions")?.map(Box::new),
+            rest: wire.rest.map(Into::into),
+            canary: wire.canary_ns.map(Span),
+            canary_failed: wire.canary_failed.map(reason),
         })
+    }
+}
+
+impl From<RestReading> for v1::RestReading {
+    fn from(reading: RestReading) -> Self {
+        let RestReading { waited, load_percent, temperature_mc, frequency_percent } = reading;
+        Self { waited_ns: waited.0, load_percent, temperature_mc, frequency_percent }
+    }
+}
+
+impl From<v1::RestReading> for RestReading {
+    fn from(wire: v1::RestReading) -> Self {
+        let v1::RestReading { waited_ns, load_percent, temperature_mc, frequency_percent } = wire;
+        Self { waited: Span(waited_ns), load_percent, temperature_mc, frequency_percent }
     }
 }
 

@@ -14,6 +14,22 @@ enumeration!(Sameness, v1::Sameness, [Identical, Classes, Unchecked]);
 enumeration!(Order, v1::RunOrder, [Randomized, Interleaved, Blocked]);
 enumeration!(Spending, v1::Spending, [ObrienFleming, Pocock]);
 
+/// Which hosts may take part, on the wire: what is the default of older plans is written as they wrote it.
+pub(super) fn wire_sameness(hosts: Sameness) -> v1::Sameness {
+    match hosts {
+        Sameness::Unchecked => v1::Sameness::Unspecified,
+        Sameness::Identical | Sameness::Classes => hosts.into(),
+    }
+}
+
+/// The order of the runs on the wire, likewise.
+pub(super) fn wire_run_order(order: Order) -> v1::RunOrder {
+    match order {
+        Order::Randomized => v1::RunOrder::Unspecified,
+        Order::Interleaved | Order::Blocked => order.into(),
+    }
+}
+
 /// Which hosts may take part; plans from before there was a choice take any.
 pub(super) fn sameness(wire: i32) -> Result<Sameness, Malformed> {
     if wire == v1::Sameness::Unspecified as i32 {

@@ -32,6 +32,10 @@ const JOURNAL_V1_ENVIRONMENT: &str = include_str!("../golden/journal_v1_environm
 const JOURNAL_V1_METRICS: &str = include_str!("../golden/journal_v1_metrics.txt");
 /// What facts that are absent or cannot be read, the hardware and the owner's word added to version 1.
 const JOURNAL_V1_IDENTITY: &str = include_str!("../golden/journal_v1_identity.txt");
+/// What lengths of directories, hosts that rest and canaries added to version 1.
+const JOURNAL_V1_REST: &str = include_str!("../golden/journal_v1_rest.txt");
+/// What standing, classes, reboots, visits and rules added to version 1.
+const JOURNAL_V1_POOL: &str = include_str!("../golden/journal_v1_pool.txt");
 const OUTBOX_V1: &str = include_str!("../golden/outbox_v1.txt");
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001));
@@ -48,6 +52,35 @@ fn journal_version_1() {
 #[test]
 fn journal_version_1_with_metrics() {
     is_kept(JOURNAL_V1_METRICS, &events_of_metrics());
+}
+
+#[test]
+fn journal_version_1_with_pool() {
+    let (experiment, by, host) = (EXPERIMENT, "ada".to_owned(), facts().host);
+    let class = facts().fingerprint.class();
+    let evidence = Evidence {
+        idle: Some(Span(9)),
+        boot_before: Some("boot-0".parse().unwrap()),
+        allocation_before: Some("slurm:76".parse().unwrap()),
+        class: Some(class),
+        ..leased().evidence
+    };
+    let changes = [
+        Change::Cancelled { experiment, by: by.clone(), reason: "its 9 attempts are spent".to_owned() },
+        Change::AwaitingDecision { experiment },
+        Change::Decided { experiment, by: by.clone(), enough: true, words: "narrow".to_owned() },
+        Change::ClassPinned { experiment, class },
+        Change::ClassApproved { experiment, host: host.clone(), class, by: by.clone() },
+        Change::HostDrifted { host: host.clone(), facts: vec!["cpu".to_owned()] },
+        Change::HostDrained { host: host.clone(), by: by.clone() },
+        Change::HostQuarantined { host: host.clone(), by: by.clone(), reason: "hot".to_owned() },
+        Change::HostResumed { host: host.clone(), by },
+        Change::RebootAsked { host: host.clone(), experiment, give_up: Timestamp(7_000) },
+        Change::VisitBroken { host, experiment },
+        Change::LeaseGranted(Lease { evidence, ..leased() }),
+    ];
+    let events = changes.into_iter().map(|change| Event { at: Timestamp(5_000), change });
+    is_kept(JOURNAL_V1_POOL, &events.collect::<Vec<_>>());
 }
 
 #[test]
@@ -98,6 +131,11 @@ fn journal_version_1_with_environments() {
 }
 
 #[test]
+fn journal_version_1_with_rest_and_canaries() {
+    is_kept(JOURNAL_V1_REST, &environment::later_events());
+}
+
+#[test]
 fn outbox_version_1() {
     let lines = entries().into_iter().map(|(name, entry)| {
         let mut bytes = Vec::new();
@@ -136,6 +174,16 @@ fn kind(change: &Change) -> &'static str {
         Change::Finished { .. } => "finished",
         Change::HostJoined { .. } => "host_joined",
         Change::HostLeft { .. } => "host_left",
+        Change::AwaitingDecision { .. } => "awaiting_decision",
+        Change::Decided { .. } => "decided",
+        Change::ClassPinned { .. } => "class_pinned",
+        Change::ClassApproved { .. } => "class_approved",
+        Change::HostDrifted { .. } => "host_drifted",
+        Change::HostDrained { .. } => "host_drained",
+        Change::HostQuarantined { .. } => "host_quarantined",
+        Change::HostResumed { .. } => "host_resumed",
+        Change::RebootAsked { .. } => "reboot_asked",
+        Change::VisitBroken { .. } => "visit_broken",
         Change::HostAsked { .. } => "host_asked",
         Change::HostPassed { .. } => "host_passed",
         Change::LeaseGranted(_) => "lease_granted",
@@ -154,7 +202,7 @@ fn events() -> Vec<Event> {
         Change::Submitted { experiment, plan: Arc::new(plan()), by: by.clone() },
         Change::Paused { experiment, by: by.clone(), reason: "lunch".to_owned() },
         Change::Resumed { experiment, by: by.clone() },
-        Change::Cancelled { experiment, by: by.clone() },
+        Change::Cancelled { experiment, by: by.clone(), reason: String::new() },
         Change::Extended {
             experiment,
             from: 40,
@@ -314,7 +362,13 @@ fn leased() -> Lease {
         granted: Timestamp(5_000),
         deadline: Timestamp(6_000),
         started: Some(Timestamp(5_500)),
-        evidence: Evidence { boot, allocation, served_in_scope: 4, served_in_all: 5, previous },
+        evidence: Evidence {
+            allocation,
+            served_in_scope: 4,
+            served_in_all: 5,
+            previous,
+            ..Evidence::first(boot)
+        },
     }
 }
 

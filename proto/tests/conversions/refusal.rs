@@ -163,6 +163,9 @@ fn a_record_of_the_wrong_shape_is_refused() {
         "metrics[1].metric",
         Why::Twice,
     );
+    let canary_failed = Some("it failed".to_owned());
+    let both = v1::Record { canary_ns: Some(1), canary_failed, ..record() };
+    refused(Record::try_from(both), "canary_failed", Why::Twice);
     let absent = |metrics: Vec<v1::MetricValue>, why, times| {
         let absent = vec![v1::AbsentMetric { metric: v1::Metric::Wall.into(), why }; times];
         Record::try_from(v1::Record { metrics, absent, ..record() })

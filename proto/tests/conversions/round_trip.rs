@@ -111,7 +111,9 @@ proptest! {
 #[test]
 fn what_the_journal_does_not_keep_is_not_encoded() {
     let host: speedup_core::id::HostId = "h1".parse().unwrap();
-    for change in [Change::HostAsked { host: host.clone() }, Change::HostPassed { host: host.clone() }] {
+    for change in
+        [Change::HostAsked { host: host.clone() }, Change::HostPassed { host: host.clone(), until: None }]
+    {
         let mut bytes = Vec::new();
         assert!(!change.is_kept());
         let event = Event { at: Timestamp(1), change };

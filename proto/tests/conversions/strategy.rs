@@ -13,7 +13,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use speedup_core::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded, Tally};
-use speedup_core::fingerprint::{Fact, Fingerprint, HardwareId};
+use speedup_core::fingerprint::{ClassId, Fact, Fingerprint, HardwareId};
 use speedup_core::host::HostFacts;
 use speedup_core::id::*;
 use speedup_core::lease::{Evidence, Lease};
@@ -21,7 +21,7 @@ use speedup_core::machine::{Explanation, Hindrances, WaitingFor};
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant, Report};
 use speedup_core::metric::{Absence, Metric};
 use speedup_core::plan::{Extension, Shape};
-use speedup_core::record::{Failure, Outcome, Output, Record};
+use speedup_core::record::{Failure, Outcome, Output, Record, RestReading};
 use speedup_core::run::{AfterLoss, LossReason, Settlement};
 use speedup_core::time::{Span, Timestamp};
 use speedup_core::timer::{TimerError, TimerTest};
@@ -31,7 +31,7 @@ use uuid::Uuid;
 
 use conditions::conditions;
 use environment::environment;
-use experiment::{command, expectation, measured, metric, output_choice, setup};
+use experiment::{command, expectation, measured, metric, output_choice, rest, setup};
 pub(crate) use experiment::{experiment, plan};
 
 fn text() -> impl Strategy<Value = String> {
@@ -179,16 +179,34 @@ fn metered() -> impl Strategy<Value = (BTreeMap<Metric, u64>, BTreeSet<Metric>, 
     })
 }
 
+fn rest_reading() -> impl Strategy<Value = RestReading> {
+    any::<(u64, Option<u32>, Option<i32>, Option<u32>)>().prop_map(
+        |(waited, load_percent, temperature_mc, frequency_percent)| RestReading {
+            waited: Span(waited),
+            load_percent,
+            temperature_mc,
+            frequency_percent,
+        },
+    )
+}
+
 pub(crate) fn record() -> BoxedStrategy<Record> {
     let finite = any::<f64>().prop_filter("finite", |value| value.is_finite());
     let series = btree_map(text(), vec(finite, 0..5), 0..4);
     let numbers = any::<(u64, u32, u64)>();
-    let circumstances = (option::of(timer_error()), option::of(conditions()));
+    let canary = prop_oneof![
+        Just((None, None)),
+        any::<u64>().prop_map(|ns| (Some(Span(ns)), None)),
+        text().prop_map(|reason| (None, Some(reason))),
+    ];
+    let circumstances =
+        (option::of(timer_error()), option::of(conditions()), option::of(rest_reading()), canary);
     let parts = (outcome(), metered(), series, output(), output(), numbers, circumstances);
     parts
-        .prop_map(|(outcome, metered, series, stdout, stderr, numbers, (timer, conditions))| {
+        .prop_map(|(outcome, metered, series, stdout, stderr, numbers, circumstances)| {
             let (metrics, user_only, absent) = metered;
             let (started_unix_ns, survivors, agent_switches) = numbers;
+            let (timer, conditions, rest, (canary, canary_failed)) = circumstances;
             let conditions = conditions.map(Box::new);
             Record {
                 outcome,
@@ -203,6 +221,9 @@ pub(crate) fn record() -> BoxedStrategy<Record> {
                 user_only,
                 absent,
                 series,
+                rest,
+                canary,
+                canary_failed,
             }
         })
         .boxed()
@@ -237,37 +258,37 @@ pub(crate) fn ended_attempt() -> BoxedStrategy<EndedAttempt> {
 }
 
 fn work_order() -> BoxedStrategy<WorkOrder> {
-    let numbers = (any::<(u64, u32, Option<u32>)>(), option::of(text()));
+    let numbers = (any::<(u64, u32, Option<u32>, Option<u32>)>(), option::of(text()));
     let program = (command(), texts(), texts());
-    let outside = (option::of(setup()), option::of(setup()), option::of(setup()));
-    let rest = option::of(rest());
-    let parts =
-        (program, expectation(), numbers, outside, environment(), (measured(), output_choice(), rest));
+    let outside = (option::of(setup()), option::of(setup()), option::of(setup()), option::of(setup()));
+    let choices = (measured(), output_choice(), option::of(rest()));
+    let parts = (program, expectation(), numbers, outside, environment(), choices);
     parts
-        .prop_map(
-            |((command, env, vars), expect, numbers, outside, environment, (measured, output, rest))| {
-                let ((timeout, warmup, env_padding), directory) = numbers;
-                let (setup, prepare, cleanup) = outside;
-                WorkOrder {
-                    command,
-                    env,
-                    vars,
-                    expect,
-                    timeout: Span(timeout),
-                    warmup,
-                    directory,
-                    setup,
-                    prepare,
-                    cleanup,
-                    environment,
-                    env_padding,
-                    metrics: measured.0,
-                    own_metrics: measured.1,
-                    output,
-                    rest,
-                }
-            },
-        )
+        .prop_map(|((command, env, vars), expect, numbers, outside, environment, choices)| {
+            let ((timeout, warmup, env_padding, directory_padding), directory) = numbers;
+            let (setup, prepare, cleanup, canary) = outside;
+            let (measured, output, rest) = choices;
+            WorkOrder {
+                command,
+                env,
+                vars,
+                expect,
+                timeout: Span(timeout),
+                warmup,
+                directory,
+                setup,
+                prepare,
+                cleanup,
+                canary,
+                environment,
+                env_padding,
+                directory_padding,
+                metrics: measured.0,
+                own_metrics: measured.1,
+                output,
+                rest,
+            }
+        })
         .boxed()
 }
 

@@ -16,8 +16,8 @@ use speedup_core::work::WorkOrder;
 use uuid::Uuid;
 
 use super::{
-    Choice, Coordinator, Ending, Execution, Message, Packet, Rebirth, SimAgent, Wish, World, sim_agent,
-    sim_fingerprint, sim_host,
+    Choice, Coordinator, Ending, Execution, Message, Packet, Rebirth, SimAgent, Wish, World, checkpoint,
+    sim_agent, sim_fingerprint, sim_host,
 };
 
 impl World {
@@ -55,7 +55,11 @@ impl World {
                 self.add_agent(sim_host(number), sim_agent(number));
             }
             Choice::Reborn(at, how) => self.reborn(at, how),
-            Choice::RefuseReboot(at) => self.agents[at].is_to_reboot = false,
+            Choice::RefuseReboot(at) => {
+                self.agents[at].is_to_reboot = false;
+                self.disconnect(at);
+                self.tell_agent(at, Input::NotRebooted);
+            }
             Choice::Clone(at) => self.clone_host(at),
             Choice::Twin(at) => self.twin_host(at),
         }
@@ -461,8 +465,9 @@ impl World {
         if self.coordinator.is_some() {
             return;
         }
-        let mut machine = Machine::new(self.settings);
-        self.durable.iter().for_each(|event| machine.replay(event));
+        // By a checkpoint of some prefix, another one for each length.
+        let cut = 2_654_435_761 % (self.durable.len() + 1);
+        let machine = checkpoint::recovered(self.settings, &self.durable, cut);
         self.coordinator = Some(Coordinator {
             machine,
             unsynced: Vec::new(),

@@ -1,5 +1,6 @@
 //! The verdict on a finished world, from its journal alone: every run settled exactly once, no policy violated, every
-//! acknowledged report kept, every record that of its own lease, nothing executed twice under one lease.
+//! acknowledged report kept, every record that of its own lease, nothing executed twice under one lease, and any checkpoint
+//! as good as what it stands for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +15,7 @@ use speedup_core::time::Timestamp;
 
 mod freshness;
 
-use super::World;
+use super::{World, checkpoint};
 
 impl World {
     /// Asserts all of the above.
@@ -34,6 +35,7 @@ impl World {
         self.nothing_acknowledged_is_lost(&ended);
         self.the_journal_is_in_order();
         self.executed_once();
+        checkpoint::verify(self.settings, &self.durable);
     }
 
     /// What the worlds of a whole simulation have to have seen.

@@ -48,6 +48,30 @@ fn everything_that_a_host_tells_is_read() {
 }
 
 #[test]
+fn rest_is_read_of_the_cpus_of_the_run() {
+    let rest = |tree: &Tree, cpus: &str| {
+        let topology = Topology::read(tree.root());
+        Instruments::open(tree.root(), &topology, &cpus.parse().unwrap()).rest()
+    };
+    let tree = (0..16).fold(full(), |tree, cpu| {
+        let highest = if cpu < 8 { "4000000\n" } else { "2000000\n" };
+        tree.with(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq"), highest)
+    });
+    let expected = RestReading {
+        waited: Span(0),
+        load_percent: Some(137),
+        temperature_mc: Some(47_000),
+        frequency_percent: Some(50),
+    };
+    assert_eq!(rest(&tree, "3-4"), expected);
+    assert_eq!(rest(&tree, "3-4,11-12").frequency_percent, Some(66), "2 004 to 2 012 of 2 000 and 4 000 MHz");
+    assert_eq!(rest(&full(), "3-4").frequency_percent, None, "nothing says what the CPUs offer");
+    let zero = full().with("sys/devices/system/cpu/cpu3/cpufreq/cpuinfo_max_freq", "0\n");
+    assert_eq!(rest(&zero, "3").frequency_percent, None);
+    assert_eq!(rest(&Tree::new(), "0-3"), RestReading::default());
+}
+
+#[test]
 fn what_a_host_does_not_tell_is_absent() {
     assert_eq!(read(&Tree::new(), "0-3"), Reading::default());
     let odd = Tree::new()

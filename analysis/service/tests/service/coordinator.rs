@@ -74,6 +74,7 @@ not_asked! {
     resume(ChangeRequest) -> ExperimentStatus;
     cancel(ChangeRequest) -> ExperimentStatus;
     extend(ExtendRequest) -> ExperimentStatus;
+    decide(DecideRequest) -> ExperimentStatus;
     explain(ExplainRequest) -> Explanation;
 }
 
@@ -100,17 +101,7 @@ pub(crate) fn plan() -> Plan {
 fn attempt(plan: &Plan, run: u32) -> EndedAttempt {
     let cell = plan.cell_number(RunIndex(run));
     let wall_ns = 100_000_000 - u64::from(cell) * 20_000_000 + u64::from(run * run % 97) * 10_000;
-    let evidence = Evidence {
-        boot: "boot".parse().unwrap(),
-        allocation: None,
-        served_in_scope: 0,
-        served_in_all: 0,
-        previous: None,
-        idle: None,
-        boot_before: None,
-        allocation_before: None,
-        class: None,
-    };
+    let evidence = Evidence::first("boot".parse().unwrap());
     let lease = Lease {
         epoch: LeaseEpoch(u64::from(run)),
         experiment: experiment(),
@@ -159,6 +150,7 @@ pub(crate) fn status(phase: StatusPhase, measured: u32) -> ExperimentStatus {
         tally: Tally { measured, ..Tally::default() },
         cells: plan().cells(),
         hosts_here: 0,
+        words: String::new(),
     }
 }
 

@@ -439,15 +439,11 @@ impl Synthetic {
         let (host, boot, served) = self.host(RunIndex(run), repetition, attempt);
         let begin = u64::from(run) * (self.idle_s + 1) * 1_000_000_000;
         let evidence = Evidence {
-            boot: boot.parse().unwrap(),
             allocation: Some(format!("of-{boot}").parse().unwrap()),
             served_in_scope: served,
             served_in_all: u64::from(served),
-            previous: None,
-            idle: None,
-            boot_before: None,
-            allocation_before: None,
             class: self.classes.then(|| class(self.is_slow_class(run))),
+            ..Evidence::first(boot.parse().unwrap())
         };
         let lease = Lease {
             epoch: LeaseEpoch(u64::from(run) + 1),

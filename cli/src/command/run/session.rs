@@ -226,7 +226,7 @@ async fn cancel_leftovers(connection: &Connection, console: &Console) -> Result<
     for left in selector::list(&mut connection.experiments(), 0).await? {
         match left.phase {
             StatusPhase::Finished { .. } | StatusPhase::Cancelling => continue,
-            StatusPhase::Running | StatusPhase::Paused { .. } => {}
+            StatusPhase::Running | StatusPhase::Deciding | StatusPhase::Paused { .. } => {}
         }
         cancel(connection, left.experiment).await?;
         console.talk(format_args!(

@@ -109,7 +109,8 @@ impl Machine {
     }
 
     /// The loss of an attempt, and what becomes of its run: another attempt, unless it has had all. A host on which one
-    /// after another is lost is taken out of the pool.
+    /// after another is lost is taken out of the pool while there are others; the last one is left to its experiments, which
+    /// are paused when nothing of them can be executed.
     fn lose(&self, host: &Host, lease: &Lease, reason: LossReason) -> Vec<Change> {
         let active = &self.experiments[&lease.experiment];
         let after = if active.phase == Phase::Cancelled {
@@ -119,10 +120,11 @@ impl Machine {
         } else {
             AfterLoss::Again(Attempt(lease.attempt.0 + 1))
         };
-        let is_lost_to_all = host.lost_in_a_row + 1 >= LOST_IN_A_ROW && host.standing == Standing::Serving;
-        let why =
-            format!("{LOST_IN_A_ROW} attempts in a row were lost on it, the last because {}", reason.words());
-        let out = is_lost_to_all.then(|| quarantined(&lease.host, why));
+        let others = self.available - u32::from(host.is_available());
+        let is_odd = host.lost_in_a_row + 1 >= LOST_IN_A_ROW && host.standing == Standing::Serving;
+        let words = reason.words();
+        let why = format!("{LOST_IN_A_ROW} attempts in a row were lost on it, the last because {words}");
+        let out = (is_odd && others > 0).then(|| quarantined(&lease.host, why));
         let lost = Change::AttemptLost { host: lease.host.clone(), lease: lease.epoch, reason, after };
         std::iter::once(lost).chain(out).collect()
     }

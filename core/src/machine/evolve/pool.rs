@@ -162,12 +162,16 @@ impl Machine {
         self.look_again();
     }
 
-    /// Nothing of an experiment is kept for any host any more.
+    /// Nothing of an experiment is kept for any host any more: those that had begun a visit may take something else.
     pub(super) fn forget_visits(&mut self, experiment: ExperimentId) {
-        for number in (0..self.hosts.len() as u32).map(HostNumber) {
-            if self.host_at(number).visits.contains_key(&experiment) {
-                self.change(number, |host| host.visits.remove(&experiment));
-            }
+        let hosts = (0..).map(HostNumber).zip(&self.hosts);
+        let visiting = hosts.filter(|(_, host)| host.visits.contains_key(&experiment));
+        let visiting: Vec<HostNumber> = visiting.map(|(number, _)| number).collect();
+        for number in &visiting {
+            self.change(*number, |host| host.visits.remove(&experiment));
+        }
+        if !visiting.is_empty() {
+            self.look_again();
         }
     }
 

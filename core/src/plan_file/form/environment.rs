@@ -30,6 +30,12 @@ pub(in crate::plan_file) struct EnvironmentForm {
     /// Pads the environment variables with 0 to this many bytes, drawn for each run from the seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::plan_file) env_bytes_random: Option<u32>,
+    /// Gives the path of each run's working directory this many bytes, the same on every host and in every version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::plan_file) directory_bytes: Option<u32>,
+    /// Lengthens the path of each run's working directory by 0 to this many bytes, drawn for each run from the seed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::plan_file) directory_bytes_random: Option<u32>,
     /// The page cache before each timed run: "keep", so that warm-ups make it warm, or "drop".
     pub(in crate::plan_file) page_cache: PageCache,
     /// Transparent huge pages: "always", "madvise" or "never"; the first two are the host's, the last the program's own.
@@ -80,6 +86,8 @@ impl Default for EnvironmentForm {
             aslr: None,
             env_bytes: None,
             env_bytes_random: None,
+            directory_bytes: None,
+            directory_bytes_random: None,
             page_cache: PageCache::Keep,
             transparent_huge_pages: None,
             governor: None,

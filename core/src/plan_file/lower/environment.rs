@@ -1,6 +1,6 @@
 //! From `[environment]` as it is written to the environment of the runs.
 
-use crate::environment::{CpuChoice, EnvSize, Environment, ResourceLimits, Scheduler};
+use crate::environment::{CpuChoice, DirectoryLength, EnvSize, Environment, ResourceLimits, Scheduler};
 use crate::experiment::{Place, quoted};
 use crate::plan_file::form::{EnvironmentForm, ResourceLimitsForm};
 use crate::plan_file::quantity::{SPAN_HINT, span};
@@ -21,6 +21,7 @@ impl Lowering<'_> {
             scheduler: form.scheduler.and_then(|text| self.scheduler(&text)),
             aslr: form.aslr,
             env_size: self.env_size(form.env_bytes, form.env_bytes_random),
+            directory_length: self.directory_length(form.directory_bytes, form.directory_bytes_random),
             page_cache: form.page_cache,
             huge_pages: form.transparent_huge_pages,
             governor: form.governor,
@@ -59,6 +60,21 @@ impl Lowering<'_> {
                     (cause.to_owned(), "keep one: a size is either fixed or drawn".to_owned())
                 });
                 EnvSize::Total(total)
+            }
+        }
+    }
+
+    fn directory_length(&mut self, total: Option<u32>, random: Option<u32>) -> DirectoryLength {
+        match (total, random) {
+            (None, None) => DirectoryLength::AsIs,
+            (Some(total), None) => DirectoryLength::Total(total),
+            (None, Some(most)) => DirectoryLength::Random(most),
+            (Some(total), Some(_)) => {
+                self.note(&["environment", "directory_bytes_random"].into(), || {
+                    let cause = "[environment] has both `directory_bytes` and `directory_bytes_random`";
+                    (cause.to_owned(), "keep one: a length is either fixed or drawn".to_owned())
+                });
+                DirectoryLength::Total(total)
             }
         }
     }

@@ -286,6 +286,21 @@ fn environments() {
         "has both `env_bytes` and `env_bytes_random`",
         "fixed or drawn",
     );
+    one("directory_bytes = 0", 19, "environment.directory_bytes: 0 is out of range", "1 to 4095");
+    one("directory_bytes = 4096", 19, "4096 is out of range", "1 to 4095");
+    one("directory_bytes_random = 252", 26, "252 is out of range", "0 to 251");
+    expect_one(
+        &environment("directory_bytes = 100\ndirectory_bytes_random = 2"),
+        (10, 26),
+        "has both `directory_bytes` and `directory_bytes_random`",
+        "fixed or drawn",
+    );
+    expect_one(
+        &and("directory = \"/tmp\"\n[environment]\ndirectory_bytes_random = 9\n"),
+        (8, 13),
+        "its path cannot be given a length",
+        "leave out `directory`",
+    );
     one("page_cache = \"cold\"", 14, "\"cold\" is not possible for `page_cache`", "keep, drop");
     one("transparent_huge_pages = \"nevr\"", 26, "\"nevr\" is not possible", "did you mean `never`?");
     one("governor = \"../../etc\"", 12, "\"../../etc\" is out of range", "such as performance");

@@ -9,10 +9,13 @@ use speedup_core::event::{Change, Event};
 use speedup_core::experiment::{CommandLine, Setup};
 use speedup_core::id::LeaseEpoch;
 use speedup_core::plan::Plan;
-use speedup_core::record::Outcome;
+use speedup_core::record::{Outcome, Record, RestReading};
 use speedup_core::time::{Span, Timestamp};
 
 use super::{EXPERIMENT, plan, record};
+
+/// The settings of the first file.
+const FIRST_SETTINGS: usize = 11;
 
 pub(super) fn events() -> Vec<Event> {
     let submitted = environments().into_iter().map(|environment| {
@@ -24,6 +27,35 @@ pub(super) fn events() -> Vec<Event> {
     let reported = Change::RunReported { host: "machine-1".parse().unwrap(), lease: LeaseEpoch(7), record };
     let changes = submitted.chain([reported]);
     (1_000..).zip(changes).map(|(at, change)| Event { at: Timestamp(at), change }).collect()
+}
+
+/// What was added since: the length of the working directory, a host that rested, and the canary.
+pub(super) fn later_events() -> Vec<Event> {
+    let conditions = Conditions {
+        directory_bytes: Some(200),
+        applied: vec![Setting::DirectoryLength],
+        ..Conditions::default()
+    };
+    let rest = RestReading {
+        waited: Span(1_500_000_000),
+        load_percent: Some(12),
+        temperature_mc: Some(-5_000),
+        frequency_percent: Some(98),
+    };
+    let rested = Record {
+        conditions: Some(Box::new(conditions)),
+        rest: Some(rest),
+        canary: Some(Span(20_000_000)),
+        ..record(Outcome::Measured)
+    };
+    let canary_failed = Some("the canary ended with exit code 1".to_owned());
+    let failed = Record { canary_failed, ..record(Outcome::Measured) };
+    let reported = [rested, failed].map(|record| Change::RunReported {
+        host: "machine-1".parse().unwrap(),
+        lease: LeaseEpoch(7),
+        record,
+    });
+    (1_000..).zip(reported).map(|(at, change)| Event { at: Timestamp(at), change }).collect()
 }
 
 fn with(plan: &Plan, environment: Environment) -> Plan {
@@ -42,6 +74,7 @@ fn environments() -> [Environment; 4] {
         scheduler: Some(Scheduler::Fifo(50)),
         aslr: Some(false),
         env_size: EnvSize::Total(4096),
+        directory_length: DirectoryLength::AsIs,
         page_cache: PageCache::Drop,
         huge_pages: Some(HugePages::Always),
         governor: Some("performance".to_owned()),
@@ -80,8 +113,9 @@ fn conditions() -> Conditions {
         cpus: Some("2-5,8".parse().unwrap()),
         env_bytes: Some(4_096),
         env_padding: Some(17),
+        directory_bytes: None,
         applied: Setting::ALL[..5].to_vec(),
-        unmet: Setting::ALL[5..].iter().copied().map(unmet).collect(),
+        unmet: Setting::ALL[5..FIRST_SETTINGS].iter().copied().map(unmet).collect(),
         disturbances: vec![
             Disturbance::Stolen { ns: 1 },
             Disturbance::Throttled { count: 2 },

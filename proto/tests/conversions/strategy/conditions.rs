@@ -72,19 +72,30 @@ pub(crate) fn conditions() -> BoxedStrategy<Conditions> {
     let settings = || subsequence(Setting::ALL.to_vec(), 0..=Setting::ALL.len());
     let unmet =
         (select(Setting::ALL.as_slice()), text()).prop_map(|(setting, reason)| Unmet { setting, reason });
-    let size = any::<(Option<u64>, Option<u32>)>();
+    let sizes = any::<(Option<u64>, Option<u32>, Option<u32>)>();
     let parts = (
         reading(),
         reading(),
         option::of(cpu_set()),
-        size,
+        sizes,
         settings(),
         vec(unmet, 0..5),
         vec(disturbance(), 0..5),
     );
     parts
-        .prop_map(|(before, after, cpus, (env_bytes, env_padding), applied, unmet, disturbances)| {
-            Conditions { before, after, cpus, env_bytes, env_padding, applied, unmet, disturbances }
+        .prop_map(|(before, after, cpus, sizes, applied, unmet, disturbances)| {
+            let (env_bytes, env_padding, directory_bytes) = sizes;
+            Conditions {
+                before,
+                after,
+                cpus,
+                env_bytes,
+                env_padding,
+                directory_bytes,
+                applied,
+                unmet,
+                disturbances,
+            }
         })
         .boxed()
 }

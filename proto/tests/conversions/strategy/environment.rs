@@ -40,6 +40,14 @@ fn env_size() -> impl Strategy<Value = EnvSize> {
     ]
 }
 
+fn directory_length() -> impl Strategy<Value = DirectoryLength> {
+    prop_oneof![
+        Just(DirectoryLength::AsIs),
+        any::<u32>().prop_map(DirectoryLength::Total),
+        any::<u32>().prop_map(DirectoryLength::Random),
+    ]
+}
+
 fn limits() -> impl Strategy<Value = ResourceLimits> {
     any::<[Option<u64>; 5]>().prop_map(|[open_files, memory, stack, core, processes]| ResourceLimits {
         open_files,
@@ -52,12 +60,13 @@ fn limits() -> impl Strategy<Value = ResourceLimits> {
 
 pub(crate) fn environment() -> BoxedStrategy<Environment> {
     let pages = select(vec![HugePages::Always, HugePages::Madvise, HugePages::Never]);
-    let process = (option::of(scheduler()), any::<(Option<i8>, Option<bool>)>(), env_size(), limits());
+    let sizes = (env_size(), directory_length());
+    let process = (option::of(scheduler()), any::<(Option<i8>, Option<bool>)>(), sizes, limits());
     let host = (select(vec![PageCache::Keep, PageCache::Drop]), option::of(pages), option::of(text()));
     let parts = (cpus(), process, host, any::<(u32, u64, Option<bool>, bool)>());
     parts
         .prop_map(|(cpus, process, host, (housekeeping, settle, turbo, strict))| {
-            let (scheduler, (nice, aslr), env_size, limits) = process;
+            let (scheduler, (nice, aslr), (env_size, directory_length), limits) = process;
             let (page_cache, huge_pages, governor) = host;
             Environment {
                 cpus,
@@ -66,6 +75,7 @@ pub(crate) fn environment() -> BoxedStrategy<Environment> {
                 scheduler,
                 aslr,
                 env_size,
+                directory_length,
                 page_cache,
                 huge_pages,
                 governor,

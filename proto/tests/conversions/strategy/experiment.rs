@@ -90,17 +90,21 @@ pub(crate) fn measured() -> impl Strategy<Value = (Vec<Metric>, Vec<OwnMetric>)>
     (vec(metric(), 0..=Metric::ALL.len()), vec(own_metric(), 0..4))
 }
 
+/// When a host has rested.
+pub(crate) fn rest() -> impl Strategy<Value = Rest> {
+    let numbers = any::<(u64, Option<u32>, Option<i32>, Option<u32>, u64)>();
+    numbers.prop_map(|(idle, load_percent, temperature_mc, frequency_percent, patience)| {
+        let (idle, patience) = (Span(idle), Span(patience));
+        Rest { idle, load_percent, temperature_mc, frequency_percent, patience }
+    })
+}
+
 fn independence() -> impl Strategy<Value = Independence> {
     use Policy::{Any, Distinct, Reallocated, Rebooted, Rested};
     let policy = select(&[Distinct, Rebooted, Reallocated, Rested, Any][..]);
     let scope = select(&[Scope::Benchmark, Scope::Experiment, Scope::Cell][..]);
     let hosts = select(&[Sameness::Identical, Sameness::Classes, Sameness::Unchecked][..]);
-    let rest = any::<(u64, Option<u32>, Option<i32>, Option<u32>, u64)>();
-    let rest = rest.prop_map(|(idle, load_percent, temperature_mc, frequency_percent, patience)| {
-        let (idle, patience) = (Span(idle), Span(patience));
-        Rest { idle, load_percent, temperature_mc, frequency_percent, patience }
-    });
-    (policy, scope, hosts, rest).prop_map(|(policy, scope, hosts, rest)| Independence {
+    (policy, scope, hosts, rest()).prop_map(|(policy, scope, hosts, rest)| Independence {
         policy,
         scope,
         hosts,

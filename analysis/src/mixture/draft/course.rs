@@ -1,0 +1,82 @@
+//! The steps from a start to where mclust would stop.
+
+use super::laws::Laws;
+use super::observations::Observations;
+use super::pass::{Memory, Sums, accumulate};
+use super::{Ending, Start};
+use crate::mixture::schedule::TOLERANCE;
+use crate::mixture::state::VarianceModel;
+use std::f64::consts::LN_2;
+
+/// Drafts that are computed in turn.
+const ABREAST: usize = 2;
+/// A density, in standard units, below which the component that explains an observation may have vanished.
+const LEAST_DENSITY: f32 = 1e-30;
+/// Steps after which the noise of single precision keeps a draft from standing still.
+const MOST_STEPS: u32 = 3000;
+
+/// A start that is on its way.
+#[derive(Clone, Debug)]
+struct Course {
+    number: usize,
+    model: VarianceModel,
+    laws: Laws,
+    last: f64,
+    steps: u32,
+}
+
+impl Course {
+    #[inline(always)]
+    fn new(number: usize, start: &Start) -> Self {
+        Self { number, model: start.model, laws: Laws::new(&start.state), last: f64::INFINITY, steps: 0 }
+    }
+
+    /// One step with what the pass found; the log-likelihood of mclust's tolerance is `offset` lower.
+    #[inline(always)]
+    fn advance(&mut self, sums: &Sums, total: f64, offset: f64) -> Option<Ending> {
+        let in_standard_units = LN_2 * sums.log2_likelihood;
+        let log_likelihood = in_standard_units - offset;
+        // Written so that a density that is not a number hands over.
+        let is_near = sums.least_density > LEAST_DENSITY;
+        if is_near && (log_likelihood - self.last).abs() <= TOLERANCE * (1.0 + log_likelihood.abs()) {
+            return Some(Ending::Settled(self.laws.state(), in_standard_units));
+        }
+        self.last = log_likelihood;
+        self.steps += 1;
+        let goes_on =
+            is_near && self.steps < MOST_STEPS && self.laws.maximise(sums, total as f32, self.model);
+        (!goes_on).then(|| Ending::HandedOver(self.laws.state()))
+    }
+}
+
+/// All starts, [`ABREAST`] at a time: while one waits for its last division the other's densities are computed.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx512bw", "x86_64+avx2+fma"))]
+pub(super) fn run_abreast<const TILE: usize>(
+    observations: &Observations,
+    offset: f64,
+    memory: &mut Memory,
+    starts: &[Start],
+) -> Vec<Ending> {
+    let mut endings: Vec<Ending> = starts.iter().map(|start| Ending::HandedOver(start.state)).collect();
+    let mut waiting = starts.iter().enumerate().map(|(number, start)| Course::new(number, start));
+    let mut courses: Vec<Course> = waiting.by_ref().take(ABREAST).collect();
+    while !courses.is_empty() {
+        let mut place = 0;
+        while place < courses.len() {
+            let course = &mut courses[place];
+            let sums = accumulate::<TILE>(observations, &course.laws, memory);
+            place += 1;
+            if let Some(ending) = course.advance(&sums, observations.total(), offset) {
+                endings[course.number] = ending;
+                match waiting.next() {
+                    Some(next) => *course = next,
+                    None => {
+                        place -= 1;
+                        courses.swap_remove(place);
+                    }
+                }
+            }
+        }
+    }
+    endings
+}

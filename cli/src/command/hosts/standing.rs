@@ -1,0 +1,129 @@
+//! `speedup hosts drain`, `resume`, `quarantine`, `approve`: what a host is given.
+
+use clap::Args;
+use speedup_proto::convert::id_bytes;
+use speedup_proto::v1;
+use speedup_proto::v1::hosts_client::HostsClient;
+use tonic::transport::Channel;
+use tonic::{Response, Status};
+
+use super::HostStatus;
+use super::show::standing;
+use crate::arguments::{Output, OutputArgument};
+use crate::command::{by, print_json};
+use crate::connection::{Connection, CoordinatorArguments};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::selector::Selector;
+
+/// One host of one coordinator.
+#[derive(Debug, Args)]
+pub(super) struct HostArguments {
+    /// The host's id
+    host: String,
+    #[command(flatten)]
+    coordinator: CoordinatorArguments,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+/// Gives a host no more runs; the one that it executes ends
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup hosts drain node17")]
+pub(crate) struct DrainArguments {
+    #[command(flatten)]
+    host: HostArguments,
+}
+
+/// Gives a drained or quarantined host runs again
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup hosts resume node17")]
+pub(crate) struct ResumeArguments {
+    #[command(flatten)]
+    host: HostArguments,
+}
+
+/// Gives a host no more runs because something is wrong with it
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup hosts quarantine node17 --reason \"its fan is broken\"")]
+pub(crate) struct QuarantineArguments {
+    #[command(flatten)]
+    host: HostArguments,
+    /// What is wrong with it
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+/// Has an experiment take hosts of this one's class too
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup hosts approve node17 --experiment last")]
+pub(crate) struct ApproveArguments {
+    #[command(flatten)]
+    host: HostArguments,
+    /// The experiment: its id, the first digits of it, its name, or last
+    #[arg(long, value_name = "ID")]
+    experiment: Selector,
+}
+
+pub(super) async fn drain(arguments: DrainArguments, console: &Console) -> Result<Exit, Failure> {
+    let ask = async |mut client: HostsClient<Channel>, request| client.drain(request).await;
+    change(&arguments.host, console, "drain", ask).await
+}
+
+pub(super) async fn resume(arguments: ResumeArguments, console: &Console) -> Result<Exit, Failure> {
+    let ask = async |mut client: HostsClient<Channel>, request| client.resume(request).await;
+    change(&arguments.host, console, "resume", ask).await
+}
+
+pub(super) async fn quarantine(arguments: QuarantineArguments, console: &Console) -> Result<Exit, Failure> {
+    let reason = arguments.reason;
+    let ask = async |mut client: HostsClient<Channel>, request: v1::ChangeHostRequest| {
+        let v1::ChangeHostRequest { host, by } = request;
+        client.quarantine(v1::QuarantineRequest { host, by, reason }).await
+    };
+    change(&arguments.host, console, "quarantine", ask).await
+}
+
+pub(super) async fn approve(arguments: ApproveArguments, console: &Console) -> Result<Exit, Failure> {
+    let connection = arguments.host.coordinator.connect().await?;
+    let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
+    let request = v1::ApproveRequest {
+        host: arguments.host.host.clone(),
+        experiment: id_bytes(experiment.0),
+        by: by(),
+    };
+    let answer = connection.hosts().approve(request).await;
+    tell(connection, &arguments.host, console, "approve", answer).await
+}
+
+async fn change(
+    arguments: &HostArguments,
+    console: &Console,
+    verb: &str,
+    ask: impl AsyncFnOnce(HostsClient<Channel>, v1::ChangeHostRequest) -> Result<Response<v1::HostStatus>, Status>,
+) -> Result<Exit, Failure> {
+    let connection = arguments.coordinator.connect().await?;
+    let request = v1::ChangeHostRequest { host: arguments.host.clone(), by: by() };
+    let answer = ask(connection.hosts(), request).await;
+    tell(connection, arguments, console, verb, answer).await
+}
+
+/// Tells how the host stands after the change.
+async fn tell(
+    connection: Connection,
+    arguments: &HostArguments,
+    console: &Console,
+    verb: &str,
+    answer: Result<Response<v1::HostStatus>, Status>,
+) -> Result<Exit, Failure> {
+    connection.close().await;
+    let tried = format!("cannot {verb} host {}", arguments.host);
+    let status = answer.map_err(|status| Failure::status(&tried, &status))?.into_inner();
+    let host = HostStatus::try_from(status).map_err(|error| Failure::malformed(&tried, error))?;
+    match arguments.output.output {
+        Output::Json => print_json(console, &host)?,
+        Output::Table => console.talk(format_args!("host {} is {}", host.facts.host, standing(&host))),
+    }
+    Ok(Exit::Done)
+}

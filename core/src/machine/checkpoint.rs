@@ -1,0 +1,395 @@
+//! A machine taken apart and put together again, so that recovery need not replay what is over.
+//!
+//! A checkpoint is never a second truth: it stands for the events of a journal up to a position, and the machine put
+//! together from it equals the one that replayed them all. The pieces hold what cannot be derived; queues, tallies,
+//! deadlines and numbers are derived here as [`super::check`] derives them. Whether a connected host has asked is not kept:
+//! the journal does not keep it either.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::queue::Queue;
+use super::{Active, Class, Machine, Phase, Settings};
+use crate::event::{Superseded, Tally};
+use crate::fingerprint::{ClassId, Fingerprint};
+use crate::host::{Asking, Host, Presence};
+use crate::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use crate::plan::Plan;
+use crate::run::{HostNumber, RunState, Settlement};
+use crate::time::{Span, Timestamp};
+
+/// A piece of a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    /// How far time and leases are.
+    Progress {
+        /// The latest time an event carried.
+        latest: Timestamp,
+        /// The next lease that will be given.
+        next_lease: LeaseEpoch,
+    },
+    /// A class of hosts, before all hosts; with what they have in common, for the first of them.
+    Class(ClassId, Option<Box<Fingerprint>>),
+    /// A host; in the order in which hosts first joined.
+    Host(Box<Host>),
+    /// An attempt that was given up and may still be reported.
+    Superseded(Superseded),
+    /// An active experiment; after all hosts.
+    Experiment(Box<ActivePiece>),
+}
+
+/// An active experiment, without what its plan and its runs' states say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActivePiece {
+    /// Which.
+    pub experiment: ExperimentId,
+    /// Every run of it.
+    pub plan: Arc<Plan>,
+    /// When it was submitted.
+    pub submitted: Timestamp,
+    /// By whom.
+    pub by: String,
+    /// What may happen to it.
+    pub phase: Phase,
+    /// The states of its runs, in their order: each with how many runs in a row have it.
+    pub runs: Vec<(RunPiece, u32)>,
+    /// Attempts lost, of whatever run.
+    pub lost_attempts: u32,
+    /// Hosts on which a run was tried before.
+    pub tried: BTreeMap<u32, Vec<HostNumber>>,
+    /// Runs abandoned since one was executed.
+    pub abandoned_in_a_row: u32,
+    /// The latest words of its rule, or why it was cancelled.
+    pub words: String,
+    /// Attempts given out.
+    pub attempts: u64,
+    /// Time on hosts of the attempts that ended.
+    pub host_time: Span,
+    /// Classes whose hosts may take part.
+    pub classes: BTreeSet<ClassId>,
+}
+
+/// The state of a run, without what the lease at its host says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunPiece {
+    /// It waits for a host.
+    Waiting(Attempt),
+    /// A host holds a lease on it.
+    Held,
+    /// It will not change any more.
+    Settled(Settlement),
+}
+
+/// Why pieces are no machine.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Misfit {
+    /// A host is there twice.
+    #[error("host {0} is there twice")]
+    HostTwice(String),
+    /// An experiment is there twice.
+    #[error("experiment {0} is there twice")]
+    ExperimentTwice(ExperimentId),
+    /// The states are not those of the plan's runs.
+    #[error("experiment {experiment} has {runs} runs and {states} states")]
+    Runs {
+        /// Which.
+        experiment: ExperimentId,
+        /// Runs of its plan.
+        runs: u32,
+        /// States there are.
+        states: u64,
+    },
+    /// A lease and its run do not say the same.
+    #[error("lease {0} and its run do not agree")]
+    Lease(LeaseEpoch),
+    /// A held run that no host holds.
+    #[error("nobody holds a run of experiment {0} that is held")]
+    HeldByNobody(ExperimentId),
+    /// A host that is not there was tried.
+    #[error("experiment {0} was tried on a host that is not there")]
+    UnknownHost(ExperimentId),
+    /// A host of a class that is not there.
+    #[error("host {0} is of a class that is not there")]
+    UnknownClass(String),
+    /// A host served an experiment that is not active.
+    #[error("a host served experiment {0}, which is not active")]
+    NotActive(ExperimentId),
+}
+
+impl Machine {
+    /// All that cannot be derived.
+    pub fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
+        // Taken apart by name, so that a field that is added is not forgotten here.
+        let Self {
+            settings: _,
+            latest,
+            experiments,
+            turns: _,
+            touched: _,
+            hosts,
+            numbers: _,
+            boots: _,
+            classes,
+            deadlines: _,
+            asking: _,
+            in_vain: _,
+            here: _,
+            available: _,
+            superseded,
+            next_lease,
+        } = self;
+        let progress = Piece::Progress { latest: *latest, next_lease: LeaseEpoch(*next_lease) };
+        let classes = classes.iter().map(|(id, class)| {
+            let Class { fingerprint, available: _ } = class;
+            Piece::Class(*id, fingerprint.clone().map(Box::new))
+        });
+        let hosts = hosts.iter().map(|host| Piece::Host(Box::new(without_asking(host))));
+        let superseded = superseded.values().cloned().map(Piece::Superseded);
+        let experiments =
+            experiments.iter().map(|(id, active)| Piece::Experiment(Box::new(active.piece(*id))));
+        std::iter::once(progress).chain(classes).chain(hosts).chain(superseded).chain(experiments)
+    }
+
+    /// Puts a machine together.
+    pub fn assemble(settings: Settings, pieces: impl IntoIterator<Item = Piece>) -> Result<Self, Misfit> {
+        let mut machine = Self::new(settings);
+        for piece in pieces {
+            machine.add(piece)?;
+        }
+        machine.hand_out_leases()?;
+        machine.reserve()?;
+        machine.fill_queues();
+        machine.touched = machine.experiments.keys().copied().collect();
+        Ok(machine)
+    }
+
+    fn add(&mut self, piece: Piece) -> Result<(), Misfit> {
+        match piece {
+            Piece::Progress { latest, next_lease } => {
+                (self.latest, self.next_lease) = (latest, next_lease.0);
+            }
+            Piece::Host(host) => {
+                let number = HostNumber(self.hosts.len() as u32);
+                if self.numbers.insert(host.facts.host.clone(), number).is_some() {
+                    return Err(Misfit::HostTwice(host.facts.host.as_str().to_owned()));
+                }
+                self.here += u32::from(host.is_here());
+                self.available += u32::from(host.is_available());
+                let unknown = || Misfit::UnknownClass(host.facts.host.as_str().to_owned());
+                let class = self.classes.get_mut(&host.class).ok_or_else(unknown)?;
+                class.available += u32::from(host.is_available());
+                if !host.facts.named_by_owner {
+                    self.boots.insert(host.facts.boot.clone(), number);
+                }
+                host.deadline().map(|deadline| self.deadlines.insert((deadline, number)));
+                self.hosts.push(*host);
+            }
+            Piece::Class(id, fingerprint) => {
+                let fingerprint = fingerprint.map(|fingerprint| *fingerprint);
+                self.classes.insert(id, Class { fingerprint, available: 0 });
+            }
+            Piece::Superseded(superseded) => {
+                self.superseded.insert(superseded.lease, superseded);
+            }
+            Piece::Experiment(piece) => {
+                let experiment = piece.experiment;
+                let unknown = |host: &HostNumber| host.0 as usize >= self.hosts.len();
+                if piece.tried.values().flatten().any(unknown) {
+                    return Err(Misfit::UnknownHost(experiment));
+                }
+                let active = Active::of(*piece)?;
+                if self.experiments.insert(experiment, active).is_some() {
+                    return Err(Misfit::ExperimentTwice(experiment));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the runs that are held the leases of the hosts that hold them.
+    fn hand_out_leases(&mut self) -> Result<(), Misfit> {
+        for (number, host) in (0..).map(HostNumber).zip(&self.hosts) {
+            let named = host.used.keys().chain(host.visits.keys()).chain(&host.reserves);
+            if let Some(unknown) = named.into_iter().find(|id| !self.experiments.contains_key(id)) {
+                return Err(Misfit::NotActive(*unknown));
+            }
+            let Some(lease) = &host.lease else { continue };
+            let epoch = lease.epoch;
+            let active = self.experiments.get_mut(&lease.experiment).ok_or(Misfit::Lease(epoch))?;
+            let state = active.states.get_mut(lease.run.0 as usize).ok_or(Misfit::Lease(epoch))?;
+            if *state != HELD || epoch.0 >= self.next_lease {
+                return Err(Misfit::Lease(epoch));
+            }
+            (*state, active.tally) = match lease.started {
+                None => {
+                    let tally = Tally { leased: active.tally.leased + 1, ..active.tally };
+                    (RunState::Leased { lease: epoch, host: number }, tally)
+                }
+                Some(_) => {
+                    let tally = Tally { running: active.tally.running + 1, ..active.tally };
+                    (RunState::Running { lease: epoch, host: number }, tally)
+                }
+            };
+        }
+        let incomplete = |active: &Active| active.tally.runs() as usize != active.states.len();
+        match self.experiments.iter().find(|(_, active)| incomplete(active)) {
+            Some((id, _)) => Err(Misfit::HeldByNobody(*id)),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts the hosts that boot for an experiment.
+    fn reserve(&mut self) -> Result<(), Misfit> {
+        for experiment in self.hosts.iter().filter_map(|host| host.reserves) {
+            let active = self.experiments.get_mut(&experiment).ok_or(Misfit::NotActive(experiment))?;
+            active.reserved += 1;
+        }
+        Ok(())
+    }
+
+    /// What waits and is not the rest of a visit that a host has begun waits in the queue, and has its turn.
+    fn fill_queues(&mut self) {
+        let mut begun: BTreeMap<ExperimentId, BTreeSet<RunIndex>> = BTreeMap::new();
+        for (experiment, visit) in self.hosts.iter().flat_map(|host| &host.visits) {
+            begun.entry(*experiment).or_default().insert(visit.next);
+        }
+        for (id, active) in &mut self.experiments {
+            active.fill_queue(begun.get(id).unwrap_or(&BTreeSet::new()));
+            active.turn().map(|turn| self.turns.insert((turn, *id)));
+        }
+    }
+}
+
+/// Stands for a held run until its lease is found; no lease has this number while one is put together.
+const HELD: RunState = RunState::Leased { lease: LeaseEpoch(u64::MAX), host: HostNumber(u32::MAX) };
+
+fn without_asking(host: &Host) -> Host {
+    let presence = match host.presence {
+        Presence::Here { asking: _ } => Presence::Here { asking: Asking::No },
+        away @ Presence::Away { .. } => away,
+    };
+    Host { presence, ..host.clone() }
+}
+
+impl Active {
+    fn piece(&self, experiment: ExperimentId) -> ActivePiece {
+        let Self {
+            plan,
+            submitted,
+            by,
+            phase,
+            words,
+            states,
+            queue: _,
+            tally,
+            tried,
+            abandoned_in_a_row,
+            attempts,
+            host_time,
+            classes,
+            reserved: _,
+        } = self;
+        let mut runs: Vec<(RunPiece, u32)> = Vec::new();
+        for state in states {
+            let piece = match *state {
+                RunState::Waiting { attempt } => RunPiece::Waiting(attempt),
+                RunState::Leased { .. } | RunState::Running { .. } => RunPiece::Held,
+                RunState::Settled(settlement) => RunPiece::Settled(settlement),
+            };
+            match runs.last_mut() {
+                Some((last, count)) if *last == piece => *count += 1,
+                Some(_) | None => runs.push((piece, 1)),
+            }
+        }
+        ActivePiece {
+            experiment,
+            plan: plan.clone(),
+            submitted: *submitted,
+            by: by.clone(),
+            phase: phase.clone(),
+            runs,
+            lost_attempts: tally.lost_attempts,
+            tried: tried.clone(),
+            abandoned_in_a_row: *abandoned_in_a_row,
+            words: words.clone(),
+            attempts: *attempts,
+            host_time: *host_time,
+            classes: classes.clone(),
+        }
+    }
+
+    /// The experiment, its held runs still without their leases and not in the tally.
+    fn of(piece: ActivePiece) -> Result<Self, Misfit> {
+        let ActivePiece {
+            experiment,
+            plan,
+            submitted,
+            by,
+            phase,
+            runs,
+            lost_attempts,
+            tried,
+            abandoned_in_a_row,
+            words,
+            attempts,
+            host_time,
+            classes,
+        } = piece;
+        let number = runs.iter().map(|(_, count)| u64::from(*count)).sum();
+        if number != u64::from(plan.runs()) {
+            return Err(Misfit::Runs { experiment, runs: plan.runs(), states: number });
+        }
+        let mut states = Vec::with_capacity(plan.runs() as usize);
+        let mut tally = Tally { lost_attempts, ..Tally::default() };
+        for (piece, count) in runs {
+            let state = match piece {
+                RunPiece::Waiting(attempt) => {
+                    tally.waiting += count;
+                    RunState::Waiting { attempt }
+                }
+                RunPiece::Held => HELD,
+                RunPiece::Settled(settlement) => {
+                    *tally.of(settlement) += count;
+                    RunState::Settled(settlement)
+                }
+            };
+            states.extend(std::iter::repeat_n(state, count as usize));
+        }
+        // Its hosts say later which waiting runs they keep.
+        let queue = Queue::of_waiting(&plan, std::iter::empty());
+        Ok(Self {
+            plan,
+            submitted,
+            by,
+            phase,
+            words,
+            states,
+            queue,
+            tally,
+            tried,
+            abandoned_in_a_row,
+            attempts,
+            host_time,
+            classes,
+            reserved: 0,
+        })
+    }
+
+    fn fill_queue(&mut self, begun: &BTreeSet<RunIndex>) {
+        let plan = &self.plan;
+        let waits = |run: u32| match self.states[run as usize] {
+            RunState::Waiting { attempt } => Some(attempt),
+            RunState::Leased { .. } | RunState::Running { .. } | RunState::Settled(_) => None,
+        };
+        let visits = (0..plan.runs()).filter_map(|run| {
+            let attempt = waits(run)?;
+            let group = plan.place(RunIndex(run)).group;
+            let is_first = run == group.0 || waits(run - 1).is_none();
+            let is_new = run == group.0 && attempt.0 <= 1;
+            (is_first && !begun.contains(&RunIndex(run))).then_some((RunIndex(run), !is_new))
+        });
+        self.queue = Queue::of_waiting(plan, visits);
+    }
+}

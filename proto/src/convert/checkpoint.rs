@@ -1,0 +1,219 @@
+//! The pieces of a machine, as a checkpoint keeps them.
+
+mod host;
+
+use std::sync::Arc;
+
+use speedup_core::event::Superseded;
+use speedup_core::experiment::MAX_RUNS;
+use speedup_core::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
+use speedup_core::machine::{ActivePiece, Phase, RunPiece};
+use speedup_core::plan::{Plan, Stage};
+use speedup_core::run::{HostNumber, Settlement};
+use speedup_core::time::{Span, Timestamp};
+
+use super::field::{at_most, class, id, required};
+use super::id::{experiment_id, id_bytes};
+use super::malformed::{Malformed, Why};
+use super::plan::{stages, wire_stages};
+use crate::journal::v1 as journal;
+use crate::v1;
+
+/// Runs in one record: their cells take at most three bytes each, and so may their states.
+const RUNS_A_RECORD: usize = 1 << 20;
+
+impl From<&Superseded> for journal::CheckpointSuperseded {
+    fn from(superseded: &Superseded) -> Self {
+        Self {
+            lease: superseded.lease.0,
+            experiment: id_bytes(superseded.experiment.0),
+            run: superseded.run.0,
+            attempt: superseded.attempt.0,
+            host: superseded.host.as_str().to_owned(),
+            agent_epoch: superseded.agent_epoch.0,
+        }
+    }
+}
+
+impl TryFrom<journal::CheckpointSuperseded> for Superseded {
+    type Error = Malformed;
+
+    fn try_from(wire: journal::CheckpointSuperseded) -> Result<Self, Malformed> {
+        Ok(Self {
+            lease: LeaseEpoch(wire.lease),
+            experiment: experiment_id(&wire.experiment, "experiment")?,
+            run: RunIndex(wire.run),
+            attempt: Attempt(wire.attempt),
+            host: id(wire.host, "host")?,
+            agent_epoch: AgentEpoch(wire.agent_epoch),
+        })
+    }
+}
+
+impl From<&ActivePiece> for journal::CheckpointExperiment {
+    /// Without its runs: they follow.
+    fn from(active: &ActivePiece) -> Self {
+        let (paused, cancelled) = match &active.phase {
+            Phase::Running | Phase::Deciding | Phase::Decided => (None, false),
+            Phase::Paused { reason } => (Some(reason.clone()), false),
+            Phase::Cancelled => (None, true),
+        };
+        let tried = |(run, hosts): (&u32, &Vec<HostNumber>)| journal::CheckpointTried {
+            run: *run,
+            hosts: hosts.iter().map(|host| host.0).collect(),
+        };
+        let plan = active.plan.as_ref();
+        Self {
+            experiment: id_bytes(active.experiment.0),
+            plan: Some(v1::Plan {
+                experiment: Some((&plan.experiment).into()),
+                benchmarks: plan.benchmarks.iter().map(|benchmark| benchmark.0).collect(),
+                order: Vec::new(),
+                stages: wire_stages(plan.stages()),
+            }),
+            submitted_ns: active.submitted.0,
+            by: active.by.clone(),
+            paused,
+            cancelled,
+            lost_attempts: active.lost_attempts,
+            tried: active.tried.iter().map(tried).collect(),
+            abandoned_in_a_row: active.abandoned_in_a_row,
+            runs: plan.runs(),
+            deciding: active.phase == Phase::Deciding,
+            decided: active.phase == Phase::Decided,
+            words: active.words.clone(),
+            attempts: active.attempts,
+            host_time_ns: active.host_time.0,
+            classes: active.classes.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+/// An experiment of which not all runs are there yet.
+#[derive(Debug)]
+pub(crate) struct ActiveInParts {
+    active: ActivePiece,
+    order: Vec<u32>,
+    stages: Vec<Stage>,
+    runs: usize,
+}
+
+impl TryFrom<journal::CheckpointExperiment> for ActiveInParts {
+    type Error = Malformed;
+
+    fn try_from(wire: journal::CheckpointExperiment) -> Result<Self, Malformed> {
+        let runs = wire.runs as usize;
+        at_most(runs, usize::try_from(MAX_RUNS).unwrap_or(usize::MAX), "runs")?;
+        let phase = match (wire.paused, wire.cancelled, wire.deciding, wire.decided) {
+            (None, false, false, false) => Phase::Running,
+            (Some(reason), false, false, false) => Phase::Paused { reason },
+            (None, true, false, false) => Phase::Cancelled,
+            (None, false, true, false) => Phase::Deciding,
+            (None, false, false, true) => Phase::Decided,
+            (_, _, _, _) => return Err(Malformed::new("cancelled", Why::Twice)),
+        };
+        let classes = wire.classes.iter().map(|text| class(text, "classes")).collect::<Result<_, _>>()?;
+        let tried =
+            |tried: journal::CheckpointTried| (tried.run, tried.hosts.into_iter().map(HostNumber).collect());
+        // They suppose the order, which follows.
+        let mut plan = wire.plan;
+        let stages = stages(plan.as_mut().map(|plan| std::mem::take(&mut plan.stages)).unwrap_or_default())?;
+        let plan: Plan = required(plan, "plan")?;
+        let active = ActivePiece {
+            experiment: experiment_id(&wire.experiment, "experiment")?,
+            plan: Arc::new(plan),
+            submitted: Timestamp(wire.submitted_ns),
+            by: wire.by,
+            phase,
+            runs: Vec::new(),
+            lost_attempts: wire.lost_attempts,
+            tried: wire.tried.into_iter().map(tried).collect(),
+            abandoned_in_a_row: wire.abandoned_in_a_row,
+            words: wire.words,
+            attempts: wire.attempts,
+            host_time: Span(wire.host_time_ns),
+            classes,
+        };
+        Ok(Self { active, order: Vec::new(), stages, runs })
+    }
+}
+
+impl ActiveInParts {
+    /// The runs of an experiment, so many at once as a record holds.
+    pub(crate) fn runs_of(active: &ActivePiece) -> impl Iterator<Item = journal::CheckpointRuns> + '_ {
+        let mut stretches = active.runs.iter().copied();
+        let mut stretch = stretches.next();
+        active.plan.order().chunks(RUNS_A_RECORD).map(move |cells| {
+            let (mut states, mut counts) = (Vec::new(), Vec::new());
+            let mut left = cells.len() as u32;
+            while left > 0
+                && let Some((state, count)) = stretch
+            {
+                let taken = count.min(left);
+                states.push(state_number(state));
+                counts.push(taken);
+                left -= taken;
+                stretch = if taken < count { Some((state, count - taken)) } else { stretches.next() };
+            }
+            journal::CheckpointRuns { cells: cells.to_vec(), states, counts }
+        })
+    }
+
+    /// Adds runs.
+    pub(crate) fn add(&mut self, wire: journal::CheckpointRuns) -> Result<(), Malformed> {
+        let journal::CheckpointRuns { cells, states, counts } = wire;
+        same_length(&states, &counts, "states")?;
+        at_most(self.order.len() + cells.len(), self.runs, "cells")?;
+        self.order.extend(cells);
+        for (state, count) in states.into_iter().zip(counts) {
+            let state = run_state(state);
+            match self.active.runs.last_mut() {
+                Some((last, so_far)) if *last == state => *so_far = so_far.saturating_add(count),
+                Some(_) | None => self.active.runs.push((state, count)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all runs are there.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.order.len() == self.runs
+    }
+
+    /// The experiment with its runs.
+    pub(crate) fn finish(self) -> Result<ActivePiece, Malformed> {
+        let Plan { experiment, benchmarks, .. } = Plan::clone(&self.active.plan);
+        let plan = Plan::restore(experiment, benchmarks, self.order, &self.stages);
+        let plan = plan.map_err(|error| Malformed::new("cells", error))?;
+        Ok(ActivePiece { plan: Arc::new(plan), ..self.active })
+    }
+}
+
+const fn state_number(state: RunPiece) -> u32 {
+    match state {
+        RunPiece::Held => 0,
+        RunPiece::Settled(Settlement::Measured) => 1,
+        RunPiece::Settled(Settlement::Failed) => 2,
+        RunPiece::Settled(Settlement::Abandoned) => 3,
+        RunPiece::Settled(Settlement::Cancelled) => 4,
+        RunPiece::Waiting(attempt) => attempt.0.saturating_add(4),
+    }
+}
+
+const fn run_state(number: u32) -> RunPiece {
+    match number {
+        0 => RunPiece::Held,
+        1 => RunPiece::Settled(Settlement::Measured),
+        2 => RunPiece::Settled(Settlement::Failed),
+        3 => RunPiece::Settled(Settlement::Abandoned),
+        4 => RunPiece::Settled(Settlement::Cancelled),
+        attempt => RunPiece::Waiting(Attempt(attempt - 4)),
+    }
+}
+
+fn same_length(one: &[u32], other: &[u32], field: &str) -> Result<(), Malformed> {
+    if one.len() == other.len() {
+        return Ok(());
+    }
+    Err(Malformed::new(field, Why::Length { bytes: one.len(), expected: other.len() }))
+}

@@ -1,0 +1,71 @@
+//! What was planned, as the plan file says it. Not what a population or an extension makes of it: those the checker does
+//! not read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+/// What was planned.
+#[derive(Debug)]
+pub(super) struct Planned {
+    /// Benchmark and version of each cell.
+    pub(super) cells: BTreeSet<(String, String)>,
+    /// Runs of each cell.
+    pub(super) repetitions: u32,
+    /// When a host may take a run.
+    pub(super) policy: String,
+    /// Within what a host counts as used.
+    pub(super) scope: String,
+    /// Attempts that a run may have.
+    pub(super) attempts: u32,
+}
+
+#[derive(Deserialize)]
+struct File {
+    versions: BTreeMap<String, IgnoredAny>,
+    benchmarks: BTreeMap<String, IgnoredAny>,
+    repetitions: Repetitions,
+    #[serde(default)]
+    independence: Independence,
+    #[serde(default)]
+    limits: Limits,
+}
+
+#[derive(Deserialize)]
+struct Repetitions {
+    runs: u32,
+}
+
+#[derive(Default, Deserialize)]
+struct Independence {
+    policy: Option<String>,
+    scope: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Limits {
+    attempts: Option<u32>,
+}
+
+impl Planned {
+    /// Reads a plan file.
+    pub(super) fn read(text: &str) -> Result<Self, toml::de::Error> {
+        let File { versions, benchmarks, repetitions, independence, limits } = toml::from_str(text)?;
+        let of_benchmark = |benchmark: &String| {
+            versions.keys().map(|version| (benchmark.clone(), version.clone())).collect()
+        };
+        Ok(Self {
+            cells: benchmarks.keys().flat_map(|benchmark| -> Vec<_> { of_benchmark(benchmark) }).collect(),
+            repetitions: repetitions.runs,
+            policy: independence.policy.unwrap_or_else(|| "distinct".to_owned()),
+            scope: independence.scope.unwrap_or_else(|| "benchmark".to_owned()),
+            attempts: limits.attempts.unwrap_or(3),
+        })
+    }
+
+    /// How many runs there are.
+    pub(super) fn runs(&self) -> u32 {
+        self.cells.len() as u32 * self.repetitions
+    }
+}

@@ -1,0 +1,196 @@
+//! A site: a coordinator on this machine, simulated hosts of its own whose agents start at each boot, and a plan whose
+//! runs may be held at a gate.
+
+use std::cell::Cell;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::{Cluster, Host};
+use crate::checker::{self, Verdict};
+use crate::pool::{Pool, eventually};
+
+/// Lines of a log that are shown when a test fails.
+const SHOWN_LINES: usize = 60;
+/// Ends the coordinator with the thread that started it, so that a test which is killed leaves none behind.
+const LEASHED: &[&str] = &["setpriv", "--pdeathsig", "KILL"];
+
+/// A coordinator and hosts.
+#[derive(Debug)]
+pub struct Site {
+    /// The coordinator and the command beside it.
+    pub pool: Pool,
+    /// The hosts, each with an agent.
+    pub hosts: Vec<Host>,
+    policy: &'static str,
+    submitted: Cell<usize>,
+}
+
+/// What a scenario plans.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// How many benchmarks, in two versions each.
+    pub benchmarks: usize,
+    /// Runs of each benchmark in each version.
+    pub runs: usize,
+    /// Longest time a run may take.
+    pub timeout: &'static str,
+    /// Whether runs wait at the gate.
+    pub gate: Gate,
+}
+
+/// Whether runs wait until [`Site::open_gate`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// They do.
+    Closed,
+    /// They do not.
+    Open,
+}
+
+/// An experiment that was submitted.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    id: String,
+    plan: String,
+    runs: usize,
+}
+
+impl Site {
+    /// A coordinator, and this many hosts that have joined. `binary` is the command under test.
+    pub fn start(binary: &str, policy: &'static str, hosts: usize) -> Self {
+        let cluster = Cluster::shared();
+        let pool = Pool::at(binary, Cluster::address(), LEASHED);
+        let agent = format!(
+            "exec {binary} agent start --no-selftest --coordinator {} --state {}",
+            pool.url(),
+            Host::disk().join("agent").display()
+        );
+        let boot = |_| {
+            let host = cluster.host();
+            host.set_service(&agent);
+            host.boot();
+            host
+        };
+        let site = Self { pool, hosts: (0..hosts).map(boot).collect(), policy, submitted: Cell::new(0) };
+        site.pool.wait_for_hosts(hosts);
+        site
+    }
+
+    /// Submits a plan under the site's policy.
+    pub fn submit(&self, plan: Plan) -> Experiment {
+        let Plan { benchmarks, runs, timeout, gate } = plan;
+        self.submitted.set(self.submitted.get() + 1);
+        if gate == Gate::Open {
+            self.open_gate();
+        }
+        let directory = self.pool.path().display();
+        // What a run does is seen from outside: it says when it has begun, waits at the gate, and says when it ends.
+        let program = format!(
+            "h=$(cat /proc/sys/kernel/hostname); : > {directory}/begun-$h; \
+             until [ -e {directory}/go ] || [ -e {directory}/go-$h ]; do sleep 0.05; done; \
+             head -c 8192 /dev/zero; : > {directory}/ended-$h"
+        );
+        let benchmark =
+            |number| format!("[benchmarks.b{number}]\nshell = '{program}'\ntimeout = \"{timeout}\"\n");
+        let text = format!(
+            "[experiment]\nname = \"{policy}-{number}\"\nseed = {number}\n[versions.old]\nbaseline = true\n\
+             [versions.new]\n{benchmarks}[repetitions]\nruns = {runs}\n[independence]\npolicy = \"{policy}\"\n\
+             [output]\nkeep_of = \"all\"\n[limits]\nattempts = 10\n",
+            policy = self.policy,
+            number = self.submitted.get(),
+            benchmarks = (1..=benchmarks).map(benchmark).collect::<String>(),
+        );
+        Experiment { id: self.pool.submit(&text, &[]), plan: text, runs: 2 * benchmarks * runs }
+    }
+
+    /// Lets all runs go on.
+    pub fn open_gate(&self) {
+        self.write("go");
+    }
+
+    /// Lets the runs on one host go on.
+    pub fn open_gate_for(&self, host: &Host) {
+        self.write(&format!("go-{}", host.name()));
+    }
+
+    /// Waits until a run has begun on a host.
+    pub fn wait_for_begin(&self, host: &Host) {
+        let begun = self.file(&format!("begun-{}", host.name()));
+        eventually("a run begins", || begun.exists().then_some(()));
+    }
+
+    /// Waits until a run has ended on a host.
+    pub fn wait_for_end(&self, host: &Host) {
+        let ended = self.file(&format!("ended-{}", host.name()));
+        eventually("a run ends", || ended.exists().then_some(()));
+    }
+
+    /// Forgets that a run had begun on a host.
+    pub fn forget_begin(&self, host: &Host) {
+        std::fs::remove_file(self.file(&format!("begun-{}", host.name()))).expect("a run that had begun");
+    }
+
+    /// Waits until the coordinator has given up what this host held.
+    pub fn wait_until_given_up(&self, host: &Host) {
+        eventually("the lease is given up", || self.listed(host)?["lease"].is_null().then_some(()));
+    }
+
+    /// Waits until a host holds a lease.
+    pub fn wait_until_leased(&self, host: &Host) {
+        eventually("a lease is given", || (!self.listed(host)?["lease"].is_null()).then_some(()));
+    }
+
+    /// Waits until an experiment has finished, and checks its export: all is as the plan and its policy say, and every
+    /// run was measured.
+    ///
+    /// # Panics
+    /// When it is not.
+    pub fn finish(&self, experiment: &Experiment) -> Verdict {
+        eventually("the experiment finishes", || self.pool.is_finished(&experiment.id).then_some(()));
+        self.check(experiment)
+    }
+
+    /// Checks the export of an experiment that has finished. No fault of hosts is an error of the coordinator.
+    ///
+    /// # Panics
+    /// When something is wrong with it, a run was not measured, or the coordinator complains.
+    pub fn check(&self, experiment: &Experiment) -> Verdict {
+        let export = self.pool.export_as("jsonl", &experiment.id);
+        let verdict = checker::check(&experiment.plan, &export);
+        verdict.assert_ok();
+        assert_eq!(verdict.counting(), experiment.runs, "every run is measured:\n{export}");
+        let log = self.pool.logged("coordinator");
+        assert!(!log.contains("ERROR") && !log.contains("panicked"), "the coordinator complains:\n{log}");
+        verdict
+    }
+
+    fn listed(&self, host: &Host) -> Option<Value> {
+        let listed = self.pool.json(&["hosts", "list"])?;
+        listed.as_array()?.iter().find(|one| one["host"] == host.id()).cloned()
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.pool.path().join(name)
+    }
+
+    fn write(&self, name: &str) {
+        std::fs::write(self.file(name), "").expect("a file of the gate");
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            show("coordinator", &self.pool.logged("coordinator"));
+            self.hosts.iter().for_each(|host| show(&host.name(), &host.logged()));
+        }
+    }
+}
+
+/// Shows the end of a log where a test that fails shows its output.
+#[expect(clippy::print_stderr, reason = "a test that fails has no other place to say why")]
+fn show(who: &str, log: &str) {
+    let lines: Vec<&str> = log.lines().collect();
+    eprintln!("-- {who}\n{}", lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n"));
+}
