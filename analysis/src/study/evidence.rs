@@ -152,16 +152,12 @@ impl Evidence {
 }
 
 impl Readings {
-    /// The frequency is held against the highest that was read, which is no more than the highest there is: below the
-    /// bound by that, it is below it by any.
+    /// What the agent read before it began.
     fn new(rest: &Rest, record: Option<&Record>) -> Self {
-        let reading = record.and_then(|record| record.conditions.as_deref()).map(|is| &is.before);
-        let load = |most: u32| Some(reading?.load?.one_percent <= most);
+        let reading = record.and_then(|record| record.rest);
+        let load = |most: u32| Some(reading?.load_percent? <= most);
         let temperature = |most: i32| Some(reading?.temperature_mc? <= most);
-        let frequency = |least: u32| {
-            let is = reading?.frequency?;
-            Some(is.mean_khz.saturating_mul(100) >= is.max_khz.saturating_mul(u64::from(least)))
-        };
+        let frequency = |least: u32| Some(reading?.frequency_percent? >= least);
         let asked = [
             rest.load_percent.map(load),
             rest.temperature_mc.map(temperature),

@@ -18,21 +18,22 @@ pub(super) fn write(page: &mut Page, report: &Report) {
     page.heading("Independence, by the evidence");
     let share =
         independence.fresh_share.map_or_else(String::new, |share| percent((share * 1e3).round() / 1e3));
+    // The higher the rank, the sooner a narrow page does without it.
     let cells = [
-        ("policy", independence.policy.name().to_owned()),
-        ("runs", grouped(independence.runs)),
-        ("fresh", grouped(independence.fresh_runs)),
-        ("share", share),
-        ("visits", grouped(*visits)),
-        ("hosts", grouped(independence.hosts)),
-        ("boots", grouped(*boots)),
-        ("allocations", grouped(*allocations)),
-        ("classes", grouped(*classes)),
-        ("most on a host", grouped(independence.most_runs_on_one_host)),
+        ("policy", independence.policy.name().to_owned(), 0),
+        ("runs", grouped(independence.runs), 0),
+        ("fresh", grouped(independence.fresh_runs), 0),
+        ("share", share, 3),
+        ("visits", grouped(*visits), 1),
+        ("hosts", grouped(independence.hosts), 0),
+        ("boots", grouped(*boots), 1),
+        ("allocations", grouped(*allocations), 2),
+        ("classes", grouped(*classes), 2),
+        ("most on a host", grouped(independence.most_runs_on_one_host), 3),
     ];
     let align = |name: &str| if name == "policy" { Align::Left } else { Align::Right };
-    let columns = cells.each_ref().map(|(name, _)| Column::new(*name, align(name), 0));
-    page.table(&columns, &[cells.into_iter().map(|(_, text)| text.into()).collect()]);
+    let columns = cells.each_ref().map(|(name, _, rank)| Column::new(*name, align(name), *rank));
+    page.table(&columns, &[cells.into_iter().map(|(_, text, _)| text.into()).collect()]);
     let all: u64 = violations.values().sum();
     if all > 0 {
         let named = violating_runs

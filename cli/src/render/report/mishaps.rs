@@ -27,12 +27,16 @@ pub(super) fn write(page: &mut Page, report: &Report) {
     page.paragraph(&format!("{}. None of these is in a sample.", told.join(", ")), Tone::Plain);
     for missing in report.diagnostics.iter().flat_map(|diagnostics| &diagnostics.missing) {
         let tests = [("lost", &missing.losses), ("failed", &missing.failures)];
-        let told = tests.iter().filter_map(|(what, test)| {
-            Some(format!("{what} unlike the baseline: p-value {}", p_value(test.as_ref()?.p_value)))
-        });
+        let told = tests
+            .iter()
+            .filter_map(|(what, test)| Some(format!("{what} {}", p_value(test.as_ref()?.p_value))));
         let told: Vec<String> = told.collect();
         if !told.is_empty() {
-            let text = format!("{}. {} (Fisher's exact test).", missing.sentence(), told.join(", "));
+            let text = format!(
+                "{}. Alike (Fisher's exact test), p-values: {}.",
+                missing.sentence(),
+                told.join(", ")
+            );
             page.hanging("- ", &text, Tone::Plain);
         }
     }
