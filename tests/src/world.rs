@@ -339,7 +339,9 @@ impl World {
         }
         for at in (0..self.agents.len()).filter(|at| !self.agents[*at].is_gone).collect::<Vec<_>>() {
             let agent = &self.agents[at];
-            if agent.is_to_reboot || agent.old_boots.contains(&agent.facts.boot) {
+            // Where a second agent joined first, only another boot tells the host from it.
+            let has_twin = self.agents.iter().any(|other| other.twin_of == Some(at) && !other.is_gone);
+            if agent.is_to_reboot || has_twin || agent.old_boots.contains(&agent.facts.boot) {
                 self.apply(Choice::Reborn(at, Rebirth::Boot));
             }
             if self.agents[at].process.is_none() {
