@@ -434,7 +434,9 @@ impl Weights {
 fn sim_host(number: usize) -> HostFacts {
     let id = |text: String| text.parse().expect("ids of the simulation are ids");
     HostFacts {
-        allocation: (number % 2 == 0).then(|| format!("job-{number}").parse().expect("an allocation id")),
+        allocation: number
+            .is_multiple_of(2)
+            .then(|| format!("job-{number}").parse().expect("an allocation id")),
         fingerprint: sim_fingerprint(if number % 4 == 3 { "large" } else { "small" }),
         hardware: HardwareId::of([("serial", number.to_string().as_str())]),
         can_reboot: number % 5 != 4,
