@@ -339,7 +339,9 @@ impl World {
         }
         for at in (0..self.agents.len()).filter(|at| !self.agents[*at].is_gone).collect::<Vec<_>>() {
             let agent = &self.agents[at];
-            if agent.is_to_reboot || agent.old_boots.contains(&agent.facts.boot) {
+            // Where a second agent joined first, only another boot tells the host from it.
+            let has_twin = self.agents.iter().any(|other| other.twin_of == Some(at) && !other.is_gone);
+            if agent.is_to_reboot || has_twin || agent.old_boots.contains(&agent.facts.boot) {
                 self.apply(Choice::Reborn(at, Rebirth::Boot));
             }
             if self.agents[at].process.is_none() {
@@ -432,7 +434,9 @@ impl Weights {
 fn sim_host(number: usize) -> HostFacts {
     let id = |text: String| text.parse().expect("ids of the simulation are ids");
     HostFacts {
-        allocation: (number % 2 == 0).then(|| format!("job-{number}").parse().expect("an allocation id")),
+        allocation: number
+            .is_multiple_of(2)
+            .then(|| format!("job-{number}").parse().expect("an allocation id")),
         fingerprint: sim_fingerprint(if number % 4 == 3 { "large" } else { "small" }),
         hardware: HardwareId::of([("serial", number.to_string().as_str())]),
         can_reboot: number % 5 != 4,

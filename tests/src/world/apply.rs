@@ -92,7 +92,7 @@ impl World {
         let mut facts = original.facts.clone();
         facts.hardware = HardwareId::of([("serial", number.to_string().as_str())]);
         facts.boot = format!("boot-{number}").parse().expect("a boot id");
-        let id = if number % 2 == 0 { original.id } else { sim_agent(number) };
+        let id = if number.is_multiple_of(2) { original.id } else { sim_agent(number) };
         self.add_agent(facts, id);
     }
 
@@ -129,7 +129,7 @@ impl World {
                 self.end_twins(at);
             }
             Rebirth::Fact => {
-                agent.facts.fingerprint = sim_fingerprint(["small", "large"][named as usize % 2])
+                agent.facts.fingerprint = sim_fingerprint(["small", "large"][named as usize % 2]);
             }
             Rebirth::Allocation => {
                 agent.facts.allocation =

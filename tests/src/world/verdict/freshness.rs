@@ -14,6 +14,9 @@ use speedup_core::time::Timestamp;
 
 use crate::world::World;
 
+/// How many visits there were, and boot and allocation of the latest run.
+type Used = (u32, BootId, Option<AllocationId>);
+
 /// What the journal said of the pool so far.
 #[derive(Default)]
 struct Said {
@@ -26,8 +29,8 @@ struct Said {
     ended: BTreeMap<HostId, Timestamp>,
     /// The latest lease of each host in each experiment, while its visit may go on.
     visiting: BTreeMap<(ExperimentId, HostId), RunIndex>,
-    /// Boot and allocation at the latest use of a host for a unit of the scope, and how many visits there were.
-    used: BTreeMap<(ExperimentId, HostId, u32), (u32, BootId, Option<AllocationId>)>,
+    /// The use of a host for a unit of the scope.
+    used: BTreeMap<(ExperimentId, HostId, u32), Used>,
     /// Who began a group, and whether something excuses that it does not go on with it.
     begun: BTreeMap<(ExperimentId, RunIndex), (HostId, bool)>,
     leases: BTreeMap<HostId, Lease>,
