@@ -129,7 +129,7 @@ fn study(stage: Stage) -> Result<Box<Study>, IntakeError> {
 fn standing(status: ExperimentStatus) -> Standing {
     let phase = match status.phase {
         // Further runs may follow.
-        StatusPhase::Running | StatusPhase::Deciding => Phase::Running,
+        StatusPhase::Running => Phase::Running,
         StatusPhase::Paused { reason } => Phase::Paused { reason },
         StatusPhase::Deciding => Phase::Deciding,
         StatusPhase::Cancelling => Phase::Cancelling,
