@@ -54,10 +54,12 @@ fn damage_and_start(seed: u64, whole: &Path, acknowledged: &Acknowledged) -> boo
     let mut segments = files(&copy.path().join("journal"));
     segments.retain(is_segment);
     // The journal alone, or what was made of it: together nothing would be left to tell what had been there.
-    let victims = match below(4, &mut random) {
+    let victims = match below(5, &mut random) {
         0 => segments,
-        1 => checkpoint,
-        2 => store,
+        // The only one that the checkpoint does not stand for.
+        1 => segments.split_off(segments.len() - 1),
+        2 => checkpoint,
+        3 => store,
         _ => [store, checkpoint].concat(),
     };
     let mut damaged = Vec::new();

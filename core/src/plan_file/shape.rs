@@ -109,15 +109,16 @@ fn choices(schema: &Value) -> Vec<&str> {
     plain.chain(described).filter_map(Value::as_str).collect()
 }
 
-/// The bounds that the schema states; a missing upper one is that of the integer's width.
+/// The bounds that the schema states; a missing one is that of the integer's width.
 fn integer_bounds(schema: &Value) -> (i128, i128) {
     let bound = |key: &str| schema[key].as_i64().map(i128::from);
-    let widest = match schema["format"].as_str() {
-        Some("uint8") => i128::from(u8::MAX),
-        Some("uint32") => i128::from(u32::MAX),
-        _ => i128::from(u64::MAX),
+    let (least, most) = match schema["format"].as_str() {
+        Some("int32") => (i128::from(i32::MIN), i128::from(i32::MAX)),
+        Some("uint8") => (0, i128::from(u8::MAX)),
+        Some("uint32") => (0, i128::from(u32::MAX)),
+        _ => (0, i128::from(u64::MAX)),
     };
-    (bound("minimum").unwrap_or(0), bound("maximum").unwrap_or(widest))
+    (bound("minimum").unwrap_or(least), bound("maximum").unwrap_or(most))
 }
 
 /// The table of a plan that knows a key.

@@ -7,6 +7,7 @@ mod environment;
 mod fault;
 mod files;
 mod freshness;
+mod hosts;
 mod journey;
 mod metrics;
 mod misbehaviour;

@@ -36,7 +36,12 @@ fn message(message: v1::agent_message::Message) -> v1::AgentMessage {
 }
 
 fn join(host: &str) -> v1::AgentMessage {
-    let facts = v1::HostFacts { host: host.to_owned(), boot: "boot".to_owned(), ..Default::default() };
+    let facts = v1::HostFacts {
+        host: host.to_owned(),
+        boot: "boot".to_owned(),
+        named_by_owner: true,
+        ..Default::default()
+    };
     message(v1::agent_message::Message::Join(v1::Join {
         facts: Some(facts),
         agent: vec![7; 16],

@@ -86,6 +86,17 @@ fn keys_of_a_later_release() {
 }
 
 #[test]
+fn priorities_have_a_sign_and_bounds() {
+    let at =
+        |priority: i32| with("name = \"shortest\"", &format!("name = \"shortest\"\npriority = {priority}"));
+    for priority in [-100, -5, 0, 100] {
+        let experiment = parse(&at(priority), Seed(0)).expect("a plan");
+        assert_eq!(experiment.priority, priority);
+    }
+    expect_one(&at(-101), (3, 12), "-101 is out of range", "-100 to 100");
+}
+
+#[test]
 fn rules_of_repetition() {
     let cases = [
         ("pilot = 10\n", (9, 9), "`pilot` says nothing without", "add `precision` or `budget`"),

@@ -1,0 +1,82 @@
+//! The pool by hand: hosts are drained, resumed, quarantined and shown, and experiments of a higher priority go first.
+
+use serde_json::Value;
+use speedup_tests::ledger::Ledger;
+use speedup_tests::pool::{Pool, eventually, host_id};
+
+use crate::SPEEDUP;
+
+fn plan(name: &str, keys: &str, runs: u32) -> String {
+    format!(
+        "[experiment]\nname = \"{name}\"\nseed = 5\n{keys}[versions.old]\nbaseline = true\n[versions.new]\n\
+         [benchmarks.true]\ncommand = [\"true\"]\n[repetitions]\nruns = {runs}\n[independence]\npolicy = \"any\"\n"
+    )
+}
+
+/// The hosts of all attempts of an experiment.
+fn hosts(pool: &Pool, experiment: &str) -> Vec<String> {
+    let export = pool.export_as("jsonl", experiment);
+    let rows = export.lines().map(|line| serde_json::from_str::<Value>(line).expect("a row"));
+    rows.map(|row| row["host"].as_str().expect("a host").to_owned()).collect()
+}
+
+fn standing(pool: &Pool, host: &str) -> Value {
+    pool.json(&["hosts", "show", host]).expect("a host")
+}
+
+#[test]
+fn a_drained_and_a_quarantined_host_get_no_runs_until_they_are_resumed() {
+    let pool = Pool::start(SPEEDUP, 3);
+    pool.wait_for_hosts(3);
+    let (drained, quarantined, other) = (host_id(0), host_id(1), host_id(2));
+    assert!(pool.speedup(&["hosts", "drain", &drained]).status.success());
+    let reason = "its fan is broken";
+    assert!(pool.speedup(&["hosts", "quarantine", &quarantined, "--reason", reason]).status.success());
+    let shown = standing(&pool, &quarantined).to_string();
+    assert!(shown.contains("quarantined") && shown.contains(reason), "{shown}");
+
+    let experiment = pool.submit(&plan("drained", "", 4), &[]);
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    Ledger::read(&pool.export(&experiment)).assert_exactly_once(8);
+    assert!(hosts(&pool, &experiment).iter().all(|host| *host == other), "only one host served");
+
+    for host in [&drained, &quarantined] {
+        assert!(pool.speedup(&["hosts", "resume", host]).status.success());
+    }
+    assert!(pool.speedup(&["hosts", "drain", &other]).status.success());
+    let experiment = pool.submit(&plan("resumed", "", 4), &[]);
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    assert!(hosts(&pool, &experiment).iter().all(|host| *host != other), "the resumed hosts served");
+}
+
+#[test]
+fn what_stands_survives_a_killed_coordinator_and_unknown_hosts_are_named() {
+    let mut pool = Pool::start(SPEEDUP, 1);
+    pool.wait_for_hosts(1);
+    assert!(pool.speedup(&["hosts", "drain", &host_id(0)]).status.success());
+    pool.kill_coordinator();
+    pool.start_coordinator();
+    let shown = standing(&pool, &host_id(0)).to_string();
+    assert!(shown.contains("draining"), "{shown}");
+    let refused = pool.speedup(&["hosts", "drain", "no-such-host"]);
+    let words = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && words.contains("no-such-host"), "{words}");
+}
+
+#[test]
+fn the_higher_priority_goes_first() {
+    let mut pool = Pool::without_agents(SPEEDUP);
+    let low = pool.submit(&plan("low", "priority = -5\n", 3), &["--wait-for-hosts"]);
+    let high = pool.submit(&plan("high", "priority = 5\n", 3), &["--wait-for-hosts"]);
+    pool.add_agent();
+    for experiment in [&low, &high] {
+        eventually("the experiment finishes", || pool.is_finished(experiment).then_some(()));
+    }
+    let granted = |experiment: &str| -> Vec<u64> {
+        let export = pool.export_as("jsonl", experiment);
+        let rows = export.lines().map(|line| serde_json::from_str::<Value>(line).expect("a row"));
+        rows.map(|row| row["granted_ns"].as_u64().expect("a time")).collect()
+    };
+    let (first_low, last_high) = (granted(&low).into_iter().min(), granted(&high).into_iter().max());
+    assert!(last_high < first_low, "{last_high:?} {first_low:?}");
+}
