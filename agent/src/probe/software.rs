@@ -49,7 +49,7 @@ pub(super) fn state_program(system: &System, facts: &mut Facts) {
 
 fn libc(system: &System) -> Reading {
     let gnu = |file: &str| {
-        let Some(bytes) = system.library(file)? else { return Ok(None) };
+        let Some(bytes) = system.shared_object(file)? else { return Ok(None) };
         sentence(&bytes).map(Some).ok_or_else(|| format!("/{file}: does not say which version it is"))
     };
     if let Some(sentence) = first(&GNU_LIBRARIES, gnu)? {

@@ -63,7 +63,7 @@ impl System {
     }
 
     /// The bytes of a library.
-    pub(super) fn library(&self, path: &str) -> Reading<Vec<u8>> {
+    pub(super) fn shared_object(&self, path: &str) -> Reading<Vec<u8>> {
         self.bytes(path, MAX_LIBRARY_BYTES)
     }
 
