@@ -14,6 +14,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use speedup_access::Reach;
 use speedup_core::files::{ContentHash, FileSource, StagedFile, contents};
 use speedup_core::work::WorkOrder;
 use thiserror::Error;
@@ -21,7 +22,6 @@ use thiserror::Error;
 use self::cache::Cache;
 use self::fetch::Fetching;
 use self::stamp::Stamp;
-use crate::link::Address;
 use crate::stop::Stop;
 
 /// Bytes that are read at once while a file is hashed.
@@ -94,7 +94,7 @@ impl Files {
     pub(crate) async fn stage(
         &mut self,
         order: &mut WorkOrder,
-        coordinator: &Address,
+        coordinator: &Reach,
         stop: &mut Stop,
     ) -> Result<(), StagingError> {
         if order.files.is_empty() {

@@ -4,6 +4,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use speedup_access::Reach;
 use speedup_core::files::Content;
 use speedup_proto::convert::Blob;
 use speedup_proto::limits::MAX_PIECE_MESSAGE_BYTES;
@@ -16,7 +17,7 @@ use tonic::transport::Channel;
 use super::StagingError;
 use super::cache::{Cache, Draft, Rejected};
 use crate::causes::with_causes;
-use crate::link::{Address, flushed};
+use crate::link::flushed;
 use crate::stop::Stop;
 
 /// How long nothing of a content may come while the coordinator cannot be reached: it may be starting anew.
@@ -28,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// Fetches contents.
 pub(super) struct Fetching<'a> {
-    coordinator: &'a Address,
+    coordinator: &'a Reach,
     stop: &'a mut Stop,
     connection: Option<Channel>,
 }
@@ -47,7 +48,7 @@ enum Trouble {
 
 impl<'a> Fetching<'a> {
     /// Nothing is connected until something is fetched.
-    pub(super) fn new(coordinator: &'a Address, stop: &'a mut Stop) -> Self {
+    pub(super) fn new(coordinator: &'a Reach, stop: &'a mut Stop) -> Self {
         Self { coordinator, stop, connection: None }
     }
 

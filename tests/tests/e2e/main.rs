@@ -13,6 +13,7 @@ mod metrics;
 mod misbehaviour;
 mod rebuild;
 mod rules;
+mod security;
 mod selftest;
 mod silence;
 mod stranger;
