@@ -102,6 +102,20 @@ pub(crate) struct NewToken {
     pub(crate) by: String,
 }
 
+/// What was revoked.
+#[derive(Clone, Debug)]
+pub(crate) struct Revoked(Vec<Change>);
+
+impl Revoked {
+    pub(crate) fn has_certificate(&self, serial: Serial) -> bool {
+        self.0.contains(&Change::CertificateRevoked { serial })
+    }
+
+    pub(crate) fn has_token(&self, token: TokenId) -> bool {
+        self.0.contains(&Change::TokenRevoked { token })
+    }
+}
+
 /// How everyone speaks to the keeper. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Admission {
@@ -220,11 +234,11 @@ impl Admission {
     }
 
     /// Ends what holds.
-    pub(crate) async fn revoke(&self, target: Target, by: String) -> Result<Vec<Change>, Unheard> {
+    pub(crate) async fn revoke(&self, target: Target, by: String) -> Result<Revoked, Unheard> {
         self.ask(move |registry, _, now| {
             let changes = registry.revoke(&target)?;
             let event = |change: &Change| AccessEvent { at: now, by: by.clone(), change: change.clone() };
-            Ok((changes.iter().map(event).collect(), changes))
+            Ok((changes.iter().map(event).collect(), Revoked(changes)))
         })
         .await
     }

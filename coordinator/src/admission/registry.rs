@@ -106,22 +106,23 @@ impl Registry {
         self.certificates.contains_key(&serial)
     }
 
-    pub(crate) fn tokens(&self) -> impl Iterator<Item = (TokenId, &TokenState)> {
-        self.tokens.iter().map(|(id, token)| (*id, token))
+    /// Tokens that can be used.
+    pub(crate) fn tokens(&self, now: u64) -> impl Iterator<Item = (TokenId, &TokenState)> {
+        let usable = self.tokens.iter().filter(move |(_, token)| token.expires > now);
+        usable.map(|(id, token)| (*id, token))
     }
 
-    pub(crate) fn certificates(&self) -> impl Iterator<Item = (Serial, &Holder)> {
-        self.certificates.iter().map(|(serial, holder)| (*serial, holder))
+    /// Certificates that hold.
+    pub(crate) fn certificates(&self, now: u64) -> impl Iterator<Item = (Serial, &Holder)> {
+        let holding = self.certificates.iter().filter(move |(_, holder)| holder.not_after >= now);
+        holding.map(|(serial, holder)| (*serial, holder))
     }
 
     /// Forgets what has run out.
     pub(crate) fn forget_until(&mut self, now: u64) {
         self.tokens.retain(|_, token| token.expires > now);
-        let over: Vec<Serial> = self
-            .certificates()
-            .filter(|(_, holder)| holder.not_after < now)
-            .map(|(serial, _)| serial)
-            .collect();
+        let over = self.certificates.iter().filter(|(_, holder)| holder.not_after < now);
+        let over: Vec<Serial> = over.map(|(serial, _)| *serial).collect();
         over.into_iter().for_each(|serial| self.remove(serial));
     }
 

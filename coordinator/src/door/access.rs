@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use speedup_access::{Identity, Issued, Role, Serial, TokenId};
+use speedup_access::{Identity, Issued, Role, Serial, TokenId, unix_seconds};
 use speedup_proto::v1;
 use speedup_proto::v1::access_server::Access;
 use tonic::{Request, Response, Status};
@@ -96,7 +96,7 @@ impl Access for AccessDoor {
         let id = token.id();
         tracing::info!(token = %id, %role, uses, lifetime, by, "a token was made");
         let registry = self.admission.registry();
-        let status = registry.tokens().find(|(found, _)| *found == id).map(token_status);
+        let status = registry.tokens(unix_seconds()).find(|(found, _)| *found == id).map(token_status);
         Ok(Response::new(v1::CreateTokenResponse { token: token.text(), status }))
     }
 
@@ -106,8 +106,8 @@ impl Access for AccessDoor {
     ) -> Result<Response<v1::AccessList>, Status> {
         let registry = self.admission.registry();
         Ok(Response::new(v1::AccessList {
-            tokens: registry.tokens().map(token_status).collect(),
-            certificates: registry.certificates().map(certificate_status).collect(),
+            tokens: registry.tokens(unix_seconds()).map(token_status).collect(),
+            certificates: registry.certificates(unix_seconds()).map(certificate_status).collect(),
         }))
     }
 
@@ -123,17 +123,13 @@ impl Access for AccessDoor {
             })?),
             What::Token(prefix) => Target::Token(prefix),
         };
+        let now = unix_seconds();
         let before = self.admission.registry().clone();
-        self.admission.revoke(target.clone(), by.clone()).await.map_err(|error| unheard(&error))?;
-        let after = self.admission.registry();
-        let is_gone = |serial: &Serial| before.holds(*serial) && !after.holds(*serial);
-        let certificates: Vec<_> =
-            before.certificates().filter(|(serial, _)| is_gone(serial)).map(certificate_status).collect();
-        let tokens: Vec<_> = before
-            .tokens()
-            .filter(|(id, _)| after.tokens().all(|(left, _)| left != *id))
-            .map(token_status)
-            .collect();
+        let revoked = self.admission.revoke(target, by.clone()).await.map_err(|error| unheard(&error))?;
+        let certificates = before.certificates(now).filter(|(serial, _)| revoked.has_certificate(*serial));
+        let tokens = before.tokens(now).filter(|(token, _)| revoked.has_token(*token));
+        let certificates: Vec<_> = certificates.map(certificate_status).collect();
+        let tokens: Vec<_> = tokens.map(token_status).collect();
         tracing::info!(by, certificates = certificates.len(), tokens = tokens.len(), "access was revoked");
         Ok(Response::new(v1::AccessList { tokens, certificates }))
     }

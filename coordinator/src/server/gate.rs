@@ -20,12 +20,15 @@ pub(crate) const MAX_OF_CERTIFICATE: usize = 256;
 /// How often it is told at most that connections are refused: whoever floods the gate is not to flood the log.
 const COMPLAINT: Duration = Duration::from_secs(10);
 
+/// One connection with a certificate, by its number among them, and how it hears that it has to end.
+type Known = (u64, oneshot::Sender<()>);
+
 /// Counts connections.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     all: AtomicUsize,
     strangers: Mutex<HashMap<IpAddr, usize>>,
-    known: Mutex<HashMap<Serial, Vec<(u64, oneshot::Sender<()>)>>>,
+    known: Mutex<HashMap<Serial, Vec<Known>>>,
     complaint: Mutex<Option<(Instant, u64)>>,
 }
 

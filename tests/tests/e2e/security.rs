@@ -1,7 +1,9 @@
 //! Who is let in, and what they may do there: the attacks of SECURITY.md against the real command.
 
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Child, Output, Stdio};
 
 use speedup_access::{Authority, Credentials, Identity, Reach, Role, Signing, Trust, unix_seconds};
 use speedup_proto::v1;
@@ -325,4 +327,105 @@ fn keys_that_others_can_read_are_not_used() {
     let refused = refused.expect("a coordinator");
     assert_eq!(refused.status.code(), Some(4));
     assert!(told(&refused).contains("may be read or changed by others"), "{}", told(&refused));
+}
+
+/// Whether the other end has closed a connection.
+fn is_closed(stream: &mut TcpStream) -> bool {
+    stream.set_nonblocking(true).expect("a socket");
+    match stream.read(&mut [0; 64]) {
+        Ok(0) => true,
+        Ok(_) => false,
+        Err(error) => error.kind() != ErrorKind::WouldBlock,
+    }
+}
+
+#[test]
+fn thousands_of_silent_connections_are_bounded_and_ended() {
+    let pool = Pool::start(SPEEDUP, 1);
+    let address = pool.url().replace("https://", "");
+    let silent: Vec<TcpStream> = (0..2_000).filter_map(|_| TcpStream::connect(&address).ok()).collect();
+    let mut slow = silent;
+    // One byte now and then is not more than none: the handshake as a whole is bounded.
+    for stream in slow.iter_mut().take(32) {
+        let _ = stream.write_all(&[22]);
+    }
+    eventually("all that say nothing are ended", || {
+        slow.retain_mut(|stream| !is_closed(stream));
+        slow.is_empty().then_some(())
+    });
+    let log = pool.logged("coordinator");
+    let complaints = log.matches("refused a connection").count();
+    assert!((1..20).contains(&complaints), "{complaints} complaints about 2,000 connections:\n{log}");
+    let experiment = pool.submit(PLAN, &[]);
+    eventually("the service goes on", || pool.is_finished(&experiment).then_some(()));
+}
+
+/// A coordinator beside that of the pool, killed when dropped.
+struct Beside(Child);
+
+impl Beside {
+    fn start(pool: &Pool, flags: &[&str]) -> Self {
+        let mut command = pool.command();
+        command.args(["coordinator", "start"]).args(flags).env_remove("SPEEDUP_COORDINATOR");
+        Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a coordinator"))
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn of(pool: &Pool, coordinator: &str, arguments: &[&str]) -> Output {
+    pool.speedup(&[arguments, &["--coordinator", coordinator]].concat())
+}
+
+#[test]
+fn several_coordinators_live_side_by_side_one_of_them_on_ipv6() {
+    let pool = Pool::without_agents(SPEEDUP);
+    let _six = Beside::start(&pool, &["--name", "six", "--bind", "[::1]:0"]);
+    let advertise = ["--advertise", "localhost", "--advertise", "login1.cluster:7070"];
+    let _everywhere =
+        Beside::start(&pool, &[&["--name", "wide", "--bind", "0.0.0.0:0"], &advertise[..]].concat());
+    for (name, begins) in [("six", "https://[::1]:"), ("wide", "https://localhost:")] {
+        eventually("it answers by its name", || of(&pool, name, &["list"]).status.success().then_some(()));
+        let file = pool.path().join(format!("speedup/access/{name}.toml"));
+        let access: toml::Table = std::fs::read_to_string(file).expect("a file").parse().expect("TOML");
+        let address = access["address"].as_str().expect("an address");
+        assert!(address.starts_with(begins), "{address}");
+        let whoami = of(&pool, address, &["access", "whoami", "--output", "json"]);
+        assert!(whoami.status.success(), "its file is found by its address: {}", told(&whoami));
+        assert!(pool.path().join("speedup/coordinators").join(name).join("journal").is_dir());
+    }
+    let unknown = of(&pool, "seven", &["list"]);
+    assert_eq!(unknown.status.code(), Some(4));
+    assert!(told(&unknown).contains("access/seven.toml"), "{}", told(&unknown));
+
+    // Where another answers than the access file is for, nothing is told to it.
+    let six = pool.path().join("speedup/access/six.toml").display().to_string();
+    let refused = pool.speedup(&["list", "--access-file", &six]);
+    assert_eq!(refused.status.code(), Some(4));
+    assert!(told(&refused).contains("another server than that of the access file"), "{}", told(&refused));
+}
+
+#[test]
+fn without_tls_it_serves_this_machine_alone_and_only_when_told_to() {
+    let pool = Pool::without_agents(SPEEDUP);
+    let mut far = pool.command();
+    let refused =
+        far.args(["coordinator", "start", "--name", "far", "--insecure", "--bind", "0.0.0.0:0"]).output();
+    let refused = refused.expect("a coordinator");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(told(&refused).contains("leave --insecure away"), "{}", told(&refused));
+
+    let _near = Beside::start(&pool, &["--name", "near", "--insecure", "--bind", "127.0.0.1:0"]);
+    eventually("it answers", || of(&pool, "near", &["list"]).status.success().then_some(()));
+    let file = pool.path().join("speedup/access/near.toml");
+    let access: toml::Table = std::fs::read_to_string(file).expect("a file").parse().expect("TOML");
+    assert!(access["address"].as_str().is_some_and(|address| address.starts_with("http://127.0.0.1:")));
+    assert_eq!(access.get("key"), None, "there is nothing to prove");
+    let token = of(&pool, "near", &["token", "create", "--role", "agent"]);
+    assert!(!token.status.success(), "there is nobody to enrol");
 }

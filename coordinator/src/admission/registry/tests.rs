@@ -76,7 +76,7 @@ fn revoking_ends_what_it_names_and_nothing_else() {
     let revoked = registry.revoke(&Target::User("a".to_owned())).unwrap();
     assert_eq!(revoked.len(), 2);
     revoked.into_iter().for_each(|change| registry.evolve(&event(change)));
-    let left: Vec<_> = registry.certificates().map(|(serial, _)| serial).collect();
+    let left: Vec<_> = registry.certificates(NOW).map(|(serial, _)| serial).collect();
     assert_eq!(left, [serial(1), serial(4)]);
     assert_eq!(registry.revoke(&Target::User("a".to_owned())), Err(Refusal::Nothing));
     assert_eq!(registry.revoke(&Target::Certificate(serial(3))), Err(Refusal::Nothing));
@@ -84,7 +84,7 @@ fn revoking_ends_what_it_names_and_nothing_else() {
     for change in registry.revoke(&Target::Token(vec![1; 4])).unwrap() {
         registry.evolve(&event(change));
     }
-    assert_eq!(registry.tokens().count(), 0);
+    assert_eq!(registry.tokens(NOW).count(), 0);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn what_has_run_out_is_forgotten() {
     let mut registry = with_agent_token(1);
     registry.evolve(&issued(1, "a", Role::Agent, None));
     registry.forget_until(NOW + 100);
-    assert!(registry.holds(serial(1)) && registry.tokens().count() == 0);
+    assert!(registry.holds(serial(1)) && registry.tokens(NOW).count() == 0);
     registry.forget_until(NOW + 101);
     assert_eq!(registry, Registry::default());
 }
