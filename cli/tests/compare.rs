@@ -201,6 +201,61 @@ fn options_that_cannot_be_meant_are_refused() {
     }
 }
 
+/// What cannot vary over its replicates has no interval and decides nothing, nor does one whose ends are the extremes of
+/// the draws.
+#[test]
+fn a_bootstrap_that_cannot_vary_decides_nothing() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = |name: &str, values: String| fs::write(directory.path().join(name), values).expect("a file");
+    file("single", "1.5\n".to_owned());
+    file("half", "0.7\n".to_owned());
+    file("fives", "1.5\n".repeat(9));
+    file("sevens", "0.7\n".repeat(9));
+    file("slow", lines(varied(12, 2.0, 0.1)));
+    file("fast", lines(varied(12, 1.0, 0.1)));
+    let cases = [
+        (["single", "half"], "500", "no_error"),
+        (["slow", "half"], "500", "no_error"),
+        (["single", "fast"], "500", "no_error"),
+        (["fives", "sevens"], "500", "constant"),
+        (["slow", "fast"], "1", ""),
+        (["slow", "fast"], "39", ""),
+    ];
+    for (files, draws, reason) in cases {
+        for statistic in ["mean", "median"] {
+            let options = ["-m", "effect", "--bootstrap", draws, "--statistic", statistic, "--seed", "1"];
+            let answer = json(directory.path(), &[&files[..], &options].concat());
+            let bootstrap = &answer["findings"]["of"][0]["bootstrap"];
+            assert_eq!(bootstrap["decision"], "not_enough_data", "{files:?}: {bootstrap}");
+            if reason.is_empty() {
+                assert_eq!(bootstrap["interval"]["caveats"][0]["code"], "few_draws", "{bootstrap}");
+            } else {
+                assert_eq!(bootstrap["interval"]["reason"]["code"], reason, "{files:?}: {bootstrap}");
+            }
+        }
+    }
+    let enough = ["slow", "fast", "-m", "effect", "--bootstrap", "40", "--seed", "1"];
+    assert_eq!(json(directory.path(), &enough)["findings"]["of"][0]["bootstrap"]["decision"], "faster");
+}
+
+#[test]
+fn numbers_in_refusals_are_short_and_standard_input_is_read_once() {
+    let examples = examples().join("compare");
+    let files = ["before.csv", "after.csv"];
+    for option in [
+        &["--weights", "1e300,1,1,1,1,1"][..],
+        &["--weights", "5e-324,1,1,1,1,1"],
+        &["--method", "hpt", "--speedup-under-test", "1e300"],
+        &["--method", "mixture", "--delta", "-1e300", "--resamples", "0"],
+    ] {
+        let said = refused(&examples, &[&files[..], option].concat());
+        assert!(said.len() < 400 && said.contains("hint: "), "{said}");
+    }
+    assert!(refused(&examples, &["-", "-"]).contains("standard input is given twice"));
+    let percent = json(&examples, &[&files[..], &["--confidence", "90%"]].concat());
+    assert_eq!(percent["confidence"], 0.9);
+}
+
 #[test]
 fn suites_are_matched_by_name() {
     let directory = tempfile::tempdir().expect("a directory");
