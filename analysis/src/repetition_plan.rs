@@ -82,7 +82,9 @@ pub enum PlanError {
     #[error("no level varies, so there is nothing to repeat\nhint: use a finer clock, or a longer pilot")]
     NothingVaries,
     /// A budget that is no number, or beyond [x.
-    #[error("a budget of {0:?} measurements is none to count with: the most is {LARGEST_TIME:e}")]
+    #[error(
+        "a budget of {0:?} measurements is none to count with: the most is {LARGEST_TIME:e}\nhint: give the time that there is"
+    )]
     Budget(f64),
     /// The time does not suffice for two units of the highest level.
     #[error("a budget of {budget} measurements buys no interval: that takes {needed}\nhint: allow more time")]
