@@ -238,6 +238,44 @@ fn a_bootstrap_that_cannot_vary_decides_nothing() {
     assert_eq!(json(directory.path(), &enough)["findings"]["of"][0]["bootstrap"]["decision"], "faster");
 }
 
+/// 000 §3.2: Σ w x/Σ w y over the accelerated benchmarks, with the weights that they have among all.
+#[test]
+fn the_accelerated_benchmarks_alone_have_an_overall_speedup() {
+    let examples = examples().join("compare");
+    for weights in ["equal", "6,5,4,3,2,1"] {
+        let answer = json(&examples, &["before.csv", "after.csv", "--weights", weights]);
+        let samples = answer["samples"].as_array().expect("samples");
+        let suite = &answer["findings"]["of"][0];
+        for (at, by) in ["mean", "median"].into_iter().enumerate() {
+            let summary = |version: &str, name: &Value| {
+                let of = |sample: &&Value| sample["version"] == version && sample["benchmark"] == *name;
+                samples.iter().find(of).and_then(|sample| sample[by].as_f64()).expect("a summary")
+            };
+            let (mut slow, mut fast, mut count) = (0.0, 0.0, 0);
+            for (place, one) in (0_u32..).zip(suite["benchmarks"].as_array().expect("benchmarks")) {
+                if one[by]["verdict"] == "faster" {
+                    let weight = if weights == "equal" { 1.0 } else { f64::from(6 - place) };
+                    slow += weight * summary("before.csv", &one["benchmark"]);
+                    fast += weight * summary("after.csv", &one["benchmark"]);
+                    count += 1;
+                }
+            }
+            let proportion = &suite["proportions"][at];
+            assert!(count > 0 && count < 6 && proportion["accelerated"] == count, "{proportion}");
+            let alone = &proportion["overall_of_accelerated"];
+            let speedup = alone["speedup"].as_f64().expect("a speedup");
+            assert!((speedup - slow / fast).abs() < 1e-12, "{by}: {speedup}, {}", slow / fast);
+            assert!((alone["gain"].as_f64().expect("a gain") - (1.0 - fast / slow)).abs() < 1e-12);
+        }
+    }
+    let slower = json(&examples, &["after.csv", "before.csv"]);
+    let proportion = &slower["findings"]["of"][0]["proportions"][0];
+    assert_eq!(
+        (&proportion["accelerated"], &proportion["overall_of_accelerated"]),
+        (&0.into(), &Value::Null)
+    );
+}
+
 #[test]
 fn numbers_in_refusals_are_short_and_standard_input_is_read_once() {
     let examples = examples().join("compare");
