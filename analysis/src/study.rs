@@ -32,6 +32,7 @@ mod head;
 mod host_effect;
 mod independence;
 mod lacking;
+mod looked;
 mod losses;
 mod method;
 mod metric;

@@ -10,10 +10,11 @@ use super::metric::MetricReport;
 use super::missing::{AttemptCounts, MissingReport};
 use super::mixture::MixtureReport;
 use super::report::{MishapTotals, Report, SCHEMA_VERSION};
+use super::rule::RuleReport;
 use super::sampled::Sampled;
 use super::suite::{Suite, SuiteReport};
 use super::warning::Warnings;
-use super::{Mixtures, Study, completeness, disturbance, lacking, losses, multiplicity, proportion};
+use super::{Mixtures, Study, completeness, disturbance, lacking, looked, losses, multiplicity, proportion};
 use crate::{ConfidenceLevel, Selection, SuiteMember, Weights};
 use rayon::prelude::*;
 use speedup_core::experiment::{self, Rule};
@@ -42,9 +43,19 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) 
     disturbance::warn(&sampled, experiment, level, &mut warnings);
     let records: Vec<_> = sampled.iter().map(|sampled| (sampled.name, sampled.records)).collect();
     lacking::warn(&records, &experiment.own_metrics, &mut warnings);
-    let mut benchmarks = benchmarks(&sampled, study, level, mixtures, &mut warnings);
-    let multiplicity: Vec<_> =
-        (1..experiment.versions.len()).map(|version| adjust(&mut benchmarks, version, level)).collect();
+    let mut rule = super::rule::report(study, level);
+    let looks = rule.as_ref().filter(|rule| rule.is_by_looks());
+    let mut benchmarks = benchmarks(&sampled, study, looks, level, mixtures, &mut warnings);
+    let multiplicity: Vec<_> = (1..experiment.versions.len())
+        .map(|version| match looks {
+            // The looks of each benchmark are its own.
+            Some(_) => Vec::new(),
+            None => adjust(&mut benchmarks, version, level),
+        })
+        .collect();
+    if let Some(rule) = &mut rule {
+        super::rule::conclude(rule, experiment, &benchmarks);
+    }
     let diagnostics = diagnose(&sampled, &mut benchmarks, study, level, &mut warnings);
     let selection = selection(study);
     let suites = (1..experiment.versions.len())
@@ -63,7 +74,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) 
         diagnostics,
         metrics: others.map(|metric| MetricReport::new(*metric, rows())).chain(own).collect(),
         mishaps: totals,
-        rule: super::rule::report(study, level),
+        rule,
         warnings: warnings.into_list(),
         method: MethodReport::new(
             experiment,
@@ -81,13 +92,14 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) 
 fn benchmarks(
     sampled: &[Sampled<'_>],
     study: &Study,
+    looks: Option<&RuleReport>,
     level: ConfidenceLevel,
     mixtures: Mixtures,
     warnings: &mut Warnings,
 ) -> Vec<BenchmarkReport> {
     let one = |sampled: &Sampled<'_>| {
         let mut warnings = Warnings::default();
-        (benchmark(sampled, study, level, mixtures, &mut warnings), warnings)
+        (benchmark(sampled, study, looks, level, mixtures, &mut warnings), warnings)
     };
     let reported: Vec<_> = sampled.par_iter().map(one).collect();
     let keep = |(report, raised)| {
@@ -147,6 +159,7 @@ fn missing(sampled: &[Sampled<'_>], study: &Study) -> Vec<MissingReport> {
 fn benchmark(
     sampled: &Sampled<'_>,
     study: &Study,
+    looks: Option<&RuleReport>,
     level: ConfidenceLevel,
     mixtures: Mixtures,
     warnings: &mut Warnings,
@@ -171,7 +184,9 @@ fn benchmark(
         .map(|version| {
             let samples = [0, version].map(|version| sampled.samples[version].as_ref());
             let arranged = sampled.arranged[version - 1].as_ref();
-            let pair = Pair { baseline: &cells[0], candidate: &cells[version], samples, arranged };
+            let looked = looked::of(looks, sampled.name, &versions[version].name);
+            let looked = looked.as_ref();
+            let pair = Pair { baseline: &cells[0], candidate: &cells[version], samples, arranged, looked };
             let about = match versions.len() {
                 2 => sampled.name.to_owned(),
                 _ => format!("{} ({})", sampled.name, versions[version].name),
@@ -212,7 +227,9 @@ fn suite(
     let comparisons: Vec<_> = compared.iter().map(|(_, comparison)| *comparison).collect();
     let [baseline, candidate] = names;
     let are_pairs = Design::of(&study.plan) == Design::Pairs;
-    let suite = Suite { candidate, baseline, benchmarks: compared, members, are_pairs, weights, level };
+    let is_by_looks = matches!(experiment.rule, Rule::Sequential { .. });
+    let suite =
+        Suite { candidate, baseline, benchmarks: compared, members, are_pairs, is_by_looks, weights, level };
     let mut report = suite.report(warnings);
     report.proportions = proportion::all(&comparisons, selection, level);
     report.required = report.proportions.first().and_then(|accelerated| {

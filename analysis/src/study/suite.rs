@@ -123,6 +123,8 @@ pub(super) struct Suite<'a> {
     pub(super) members: Vec<SuiteMember<'a>>,
     /// Whether the observations of each benchmark are pairs.
     pub(super) are_pairs: bool,
+    /// Whether the plan's looks decided how many runs each benchmark has.
+    pub(super) is_by_looks: bool,
     pub(super) weights: Weights,
     pub(super) level: ConfidenceLevel,
 }
@@ -176,7 +178,24 @@ impl Suite<'_> {
     fn conclusion(&self) -> Conclusion {
         match &self.benchmarks[..] {
             [(_, only)] => Conclusion::of_one(only),
+            _ if self.is_by_looks => self.of_looks(),
             _ => self.of_many(),
+        }
+    }
+
+    /// Over benchmarks that stopped by what they showed there is no test that keeps the risk: the speedup is a description.
+    fn of_looks(&self) -> Conclusion {
+        let reason = Reason::new(
+            "no_suite_by_looks",
+            "The looks decided for each benchmark by itself how many runs it has, so no test over all of them keeps the risk: \
+             go by the benchmarks",
+        );
+        let overall = Overall::new(&self.members, Summary::Mean, &self.weights).ok();
+        let interval = IntervalReport::Missing { reason: reason.clone() };
+        Conclusion {
+            speedup: overall.map(|overall| overall.speedup),
+            interval: Some(interval),
+            ..Conclusion::refused(reason)
         }
     }
 
@@ -222,7 +241,7 @@ impl Suite<'_> {
         };
         let level = count::percent(level.get());
         let covers_one = match ends {
-            Some((lower, upper)) if lower <= 1.0 && 1.0 <= upper => {
+            Some((lower, upper)) if lower <= 1.0 && 1.0 <= upper && !self.is_by_looks => {
                 "; the verdict is one-sided, and the two-sided interval still covers 1"
             }
             Some(_) | None => "",
@@ -244,6 +263,14 @@ impl Suite<'_> {
                 "No difference shown between {candidate} and {baseline}: {}, at confidence level {level}.",
                 size(speedup)
             ),
+            (Verdict::NotEnoughData, speedup) if self.is_by_looks && counts.total() > 1 => {
+                let about = speedup.map_or_else(String::new, |speedup| {
+                    format!(" The overall speedup of {} is a description, not a verdict.", size(speedup))
+                });
+                format!(
+                    "{candidate} against {baseline} by the looks of each benchmark, each at confidence level {level}.{about}"
+                )
+            }
             (Verdict::NotEnoughData, _) | (_, None) => {
                 let reason = conclusion.reason.as_ref().map_or("", |reason| reason.sentence.as_str());
                 format!("Not enough data to compare {candidate} with {baseline}. {reason}")
