@@ -18,6 +18,7 @@
 
 mod advice;
 mod assembly;
+mod canary;
 mod cell;
 mod comparison;
 mod completeness;
@@ -34,6 +35,7 @@ mod independence;
 mod lacking;
 mod looked;
 mod losses;
+mod members;
 mod method;
 mod metric;
 mod mishap;
@@ -46,6 +48,7 @@ pub(crate) mod protocol;
 mod report;
 mod rule;
 mod sampled;
+mod sensitivity;
 mod standing;
 mod stratified;
 mod suite;
@@ -57,6 +60,8 @@ mod warning;
 pub use self::advice::{
     AdviceReport, MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH, ReachReport, RequiredRunsReport,
 };
+use self::canary::Canary;
+pub use self::canary::{CanaryOutcome, CanaryReport, HostTrend, PoolTrend};
 use self::cell::CellRecords;
 pub use self::comparison::{BenchmarkReport, CellReport, ComparisonReport, ObservedReport, SampleReport};
 pub use self::condition::ConditionCounts;
@@ -67,7 +72,7 @@ pub use self::diagnostics::{
 use self::evidence::Evidence;
 pub use self::freshness::Violation;
 pub use self::head::{Head, State};
-pub use self::host_effect::{HostEffectReport, OutlyingHost, OutlyingReport};
+pub use self::host_effect::{HostEffectReport, OutlyingHost, OutlyingReport, WithoutReport};
 pub use self::independence::{
     EvidenceCounts, IndependenceKind, IndependenceReport, ViolatingRun, scope_name,
 };
@@ -107,6 +112,7 @@ pub struct Study {
     beyond_plan: u64,
     /// What the attempts took of the hosts.
     costs: Costs,
+    canary: Canary,
 }
 
 /// What a report is asked for.
@@ -170,6 +176,7 @@ impl Study {
             reported,
             beyond_plan: 0,
             costs: Costs::default(),
+            canary: Canary::default(),
         }
     }
 
@@ -205,6 +212,7 @@ impl Study {
             }
             AttemptEnd::Reported(record) => {
                 *reported = true;
+                self.canary.keep(seat.host, lease.epoch, record);
                 match &record.outcome {
                     Outcome::Measured => {
                         cell.outlived += u64::from(record.survivors > 0);

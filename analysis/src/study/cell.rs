@@ -8,7 +8,7 @@ use speedup_core::id::RunIndex;
 use speedup_core::metric::{Absence, Metric, OwnMetric};
 use speedup_core::record::Record;
 use speedup_core::timer::TimerError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is kept of a cell.
 #[derive(Clone, Debug, Default)]
@@ -135,6 +135,17 @@ impl CellRecords {
     /// The value of each observation of a metric with its run, in run order.
     pub(super) fn values_by_run(&self, metric: Metric) -> Vec<(RunIndex, f64)> {
         self.in_run_order(metric).iter().map(|reading| (reading.run, reading.value as f64)).collect()
+    }
+
+    /// The runs of all hosts but these, without what else is kept: for the comparisons alone.
+    pub(super) fn without(&self, hosts: &BTreeSet<u32>) -> Self {
+        let mut seats = self.seats.clone();
+        seats.retain(|seat| !hosts.contains(&seat.host));
+        let kept: BTreeSet<RunIndex> = seats.iter().map(|seat| seat.run).collect();
+        let readings = self.readings.iter().map(|(metric, readings)| {
+            (*metric, readings.iter().filter(|reading| kept.contains(&reading.run)).copied().collect())
+        });
+        Self { seats, readings: readings.collect(), timer: self.timer, ..Self::default() }
     }
 
     fn in_run_order(&self, metric: Metric) -> Vec<Reading> {

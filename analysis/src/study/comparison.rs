@@ -7,6 +7,7 @@ use super::count::counted;
 use super::design::{Arranged, DesignKind, DesignReport};
 use super::diagnostics::DiagnosticsReport;
 use super::looked::{self, Looked};
+use super::members::speedup_within;
 use super::mishap::Mishaps;
 use super::mixture::MixtureReport;
 use super::multiplicity::{AdjustedReport, OneSidedReport};
@@ -18,6 +19,7 @@ use super::verdict::{Direction, Protocol, Reason, Verdict, headline};
 use super::warning::Warnings;
 use crate::{
     Caveat, ConfidenceLevel, Critical, EffectSize, Levels, RandomEffects, RatioError, Sample, SpeedupTest,
+    Summary,
 };
 use serde::{Deserialize, Serialize};
 use speedup_core::timer::TimerError;
@@ -117,7 +119,7 @@ pub struct ComparisonReport {
     pub advice: Option<AdviceReport>,
 }
 
-/// The observed speedups (000 §3.1).
+/// The observed speedups (000 §3.1); where the classes of hosts are blocks, of the weighted means over the classes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ObservedReport {
     /// Of the least times; whether it is reproducible cannot be tested (000 App. A).
@@ -217,6 +219,10 @@ impl Pair<'_> {
             None => (baseline, candidate),
             Some(Ok(arranged)) => (&arranged.baseline, &arranged.candidate),
             Some(Err(reason)) => return self.without(reason.clone()),
+        };
+        let observed = match self.arranged {
+            Some(Ok(arranged)) if !arranged.blocks.is_empty() => ObservedReport::within(&arranged.blocks),
+            Some(Ok(_) | Err(_)) | None => observed,
         };
         self.warn_of_broken_pairs(about, warnings);
         if let Some(looked) = self.looked {
@@ -365,6 +371,14 @@ impl Pair<'_> {
             design: self.design().cloned(),
             advice: None,
         }
+    }
+}
+
+impl ObservedReport {
+    /// Within the classes of hosts, whose means are weighted as in the verdict.
+    fn within(blocks: &[(Sample, Sample)]) -> Self {
+        let [min, mean, median] = Summary::ALL.map(|summary| speedup_within(blocks, summary));
+        Self { min, mean, median }
     }
 }
 

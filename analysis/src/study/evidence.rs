@@ -86,6 +86,11 @@ impl<T: Ord + Clone> Numbers<T> {
         }
     }
 
+    /// The names with their numbers.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = (&T, u32)> {
+        self.0.iter().map(|(name, number)| (name, *number))
+    }
+
     /// The names, sorted.
     pub(super) fn names(&self) -> impl Iterator<Item = &T> {
         self.0.keys()

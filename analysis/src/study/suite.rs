@@ -5,14 +5,15 @@
 
 use super::comparison::{BenchmarkReport, ComparisonReport};
 use super::count;
+use super::members::Members;
 use super::multiplicity::MultiplicityReport;
 use super::proportion::{ProportionReport, RequiredReport};
 use super::protocol::IntervalReport;
 use super::verdict::{Direction, Protocol, Reason, Verdict};
 use super::warning::Warnings;
 use crate::{
-    Alternative, ConfidenceLevel, Overall, PValue, PairedRatio, RatioError, RatioInterval, SpeedupMeans,
-    SuiteMember, SuiteRatio, SuiteRatioError, Summary, Weights,
+    Alternative, ConfidenceLevel, PValue, PairedRatio, RatioError, RatioInterval, SpeedupMeans, SuiteRatio,
+    SuiteRatioError, Summary, Weights,
 };
 use serde::{Deserialize, Serialize};
 
@@ -120,7 +121,7 @@ pub(super) struct Suite<'a> {
     /// All benchmarks that take part, each with the comparison of this candidate.
     pub(super) benchmarks: Vec<(&'a BenchmarkReport, &'a ComparisonReport)>,
     /// Those with a sample of positive times of both versions.
-    pub(super) members: Vec<SuiteMember<'a>>,
+    pub(super) members: Members<'a>,
     /// Whether the observations of each benchmark are pairs.
     pub(super) are_pairs: bool,
     /// Whether the plan's looks decided how many runs each benchmark has.
@@ -149,7 +150,7 @@ impl Suite<'_> {
     pub(super) fn report(&self, warnings: &mut Warnings) -> SuiteReport {
         self.warn(warnings);
         let overall = |summary: Summary| {
-            let overall = Overall::new(&self.members, summary, &self.weights).ok()?;
+            let overall = self.members.overall(&self.weights, summary).ok()?;
             let summary = summary.name().to_owned();
             Some(OverallReport { summary, gain: overall.gain, speedup: overall.speedup })
         };
@@ -166,7 +167,7 @@ impl Suite<'_> {
             speedup: conclusion.speedup,
             interval: conclusion.interval,
             p_value: conclusion.p_value,
-            over: self.members.len() as u64,
+            over: self.members.benchmarks() as u64,
             overall: Summary::ALL.into_iter().filter_map(overall).collect(),
             speedup_means: Summary::ALL.into_iter().filter_map(means).collect(),
             proportions: Vec::new(),
@@ -190,7 +191,7 @@ impl Suite<'_> {
             "The looks decided for each benchmark by itself how many runs it has, so no test over all of them keeps the risk: \
              go by the benchmarks",
         );
-        let overall = Overall::new(&self.members, Summary::Mean, &self.weights).ok();
+        let overall = self.members.overall(&self.weights, Summary::Mean).ok();
         let interval = IntervalReport::Missing { reason: reason.clone() };
         Conclusion {
             speedup: overall.map(|overall| overall.speedup),
@@ -200,13 +201,15 @@ impl Suite<'_> {
     }
 
     fn of_many(&self) -> Conclusion {
+        let (members, weights) =
+            (self.members.as_members(), self.members.weights(&self.weights, Summary::Mean));
         let ratio = match self.are_pairs {
-            true => PairedRatio::of_suite(&self.members, &self.weights).map(SuiteMean::OfPairs),
-            false => SuiteRatio::new(&self.members, &self.weights).map(SuiteMean::OfRuns),
+            true => PairedRatio::of_suite(members, &weights).map(SuiteMean::OfPairs),
+            false => SuiteRatio::new(members, &weights).map(SuiteMean::OfRuns),
         };
         let ratio = match ratio {
             Ok(ratio) => ratio,
-            Err(error) => return Conclusion::refused(refusal(error, self.members.len())),
+            Err(error) => return Conclusion::refused(refusal(error, self.members.benchmarks())),
         };
         let [faster, slower] =
             [Alternative::Greater, Alternative::Less].map(|alternative| ratio.p_value(1.0, alternative));
@@ -230,9 +233,10 @@ impl Suite<'_> {
 
     fn sentence(&self, conclusion: &Conclusion, counts: VerdictCounts) -> String {
         let Self { candidate, baseline, level, .. } = self;
+        let within = if self.members.are_by_classes() { " within the classes of hosts" } else { "" };
         let over = match self.benchmarks.len() {
-            1 => String::new(),
-            _ => format!(" over {}", count::counted(self.members.len() as u64, "benchmark")),
+            1 => within.to_owned(),
+            _ => format!(" over {}{within}", count::counted(self.members.benchmarks() as u64, "benchmark")),
         };
         let ends = conclusion.interval.as_ref().and_then(IntervalReport::ends);
         let size = |speedup: f64| {
@@ -296,7 +300,7 @@ impl Suite<'_> {
     }
 
     fn warn(&self, warnings: &mut Warnings) {
-        if self.benchmarks.len() < 2 || self.members.is_empty() {
+        if self.benchmarks.len() < 2 || self.members.benchmarks() == 0 {
             return;
         }
         for (benchmark, comparison) in &self.benchmarks {
@@ -346,8 +350,8 @@ impl SuiteMean {
 }
 
 impl SpeedupMeansReport {
-    fn new(members: &[SuiteMember<'_>], summary: Summary) -> Option<Self> {
-        let SpeedupMeans { arithmetic, geometric, harmonic } = SpeedupMeans::new(members, summary).ok()?;
+    fn new(members: &Members<'_>, summary: Summary) -> Option<Self> {
+        let SpeedupMeans { arithmetic, geometric, harmonic } = members.speedup_means(summary)?;
         let caveat = SpeedupMeans::CAVEAT;
         let caveats = vec![Reason { code: caveat.code().to_owned(), sentence: caveat.sentence() }];
         Some(Self { summary: summary.name().to_owned(), arithmetic, geometric, harmonic, caveats })

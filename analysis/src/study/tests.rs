@@ -3,6 +3,7 @@
 mod companions;
 mod designs;
 mod golden;
+mod hosts;
 mod independence;
 mod metrics;
 mod synthetic;

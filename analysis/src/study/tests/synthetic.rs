@@ -99,6 +99,7 @@ pub(super) struct Synthetic {
     idle_s: u64,
     /// Whether hosts are of two classes, of which one is slow.
     classes: bool,
+    classes_by_host: bool,
     late: bool,
     take: usize,
     finished: bool,
@@ -156,6 +157,7 @@ impl Synthetic {
             host_spread: 0.0,
             idle_s: 0,
             classes: false,
+            classes_by_host: false,
             late: false,
             take: usize::MAX,
             finished: true,
@@ -260,7 +262,15 @@ impl Synthetic {
         Self { classes: true, ..self }
     }
 
+    /// Hosts of two classes, one half slower: every other host is of it.
+    pub(super) fn of_two_classes_by_host(self) -> Self {
+        Self { classes: true, classes_by_host: true, ..self }
+    }
+
     fn is_slow_class(&self, run: u32) -> bool {
+        if let (true, Hosts::Few(count)) = (self.classes_by_host, &self.hosts) {
+            return run % count % 2 == 1;
+        }
         let third =
             self.plan.order()[..run as usize].iter().filter(|cell| **cell == self.plan.order()[run as usize]);
         (third.count() % 3 == 0) == (self.plan.cell(RunIndex(run)).version.0 == 0)
