@@ -28,6 +28,7 @@ mod design;
 mod diagnostics;
 mod disturbance;
 mod evidence;
+mod exclusion;
 mod freshness;
 mod head;
 mod host_effect;
@@ -70,6 +71,7 @@ pub use self::diagnostics::{
     DiagnosticReport, DiagnosticsReport, DiagnosticsSummary, GranularityKind, GranularityReport,
 };
 use self::evidence::Evidence;
+pub use self::exclusion::{ExcludedHost, ExclusionsReport};
 pub use self::freshness::Violation;
 pub use self::head::{Head, State};
 pub use self::host_effect::{HostEffectReport, OutlyingHost, OutlyingReport, WithoutReport};
@@ -93,6 +95,7 @@ pub use self::verdict::{Direction, Protocol, Reason, Verdict};
 pub use self::warning::Warning;
 use crate::{ConfidenceLevel, LevelError};
 use speedup_core::event::{AttemptEnd, EndedAttempt};
+use speedup_core::host::Exclusion;
 use speedup_core::id::{ExperimentId, RunIndex};
 use speedup_core::independence::Policy;
 use speedup_core::plan::Plan;
@@ -113,6 +116,8 @@ pub struct Study {
     /// What the attempts took of the hosts.
     costs: Costs,
     canary: Canary,
+    /// Hosts that were taken out of service meanwhile.
+    exclusions: Vec<Exclusion>,
 }
 
 /// What a report is asked for.
@@ -177,7 +182,14 @@ impl Study {
             beyond_plan: 0,
             costs: Costs::default(),
             canary: Canary::default(),
+            exclusions: Vec::new(),
         }
+    }
+
+    /// The same, with the hosts that were taken out of service while the experiment ran, oldest first.
+    #[must_use]
+    pub fn with_exclusions(self, exclusions: Vec<Exclusion>) -> Self {
+        Self { exclusions, ..self }
     }
 
     /// Takes an attempt that ended. An attempt of a run that the plan did not have yet is counted only.

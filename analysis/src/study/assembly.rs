@@ -3,6 +3,7 @@
 use super::comparison::{BenchmarkReport, CellReport, Pair};
 use super::design::Design;
 use super::diagnostics::{self, DiagnosticsReport, DiagnosticsSummary};
+use super::exclusion::ExclusionsReport;
 use super::head::Head;
 use super::independence::IndependenceReport;
 use super::members::Members;
@@ -105,6 +106,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) 
         independence,
         diagnostics,
         canary,
+        exclusions: ExclusionsReport::new(study),
         metrics: others.map(|metric| MetricReport::new(*metric, rows())).chain(own).collect(),
         mishaps: totals,
         rule,

@@ -243,8 +243,8 @@ impl CanaryReport {
                  as many hosts."
             ),
             CanaryOutcome::NoneSeen => format!(
-                "No drift of the canary was seen ({of}; {} under Holm's bound at {}).{}",
-                counted(tests, "test of a trend").replace("trends", "trend"),
+                "No drift of the canary was seen ({of}; {} of a trend under Holm's bound at {}).{}",
+                counted(tests, "test"),
                 percent(1.0 - risk),
                 self.of_pool(" Over")
             ),

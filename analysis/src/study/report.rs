@@ -4,6 +4,7 @@ use super::Study;
 use super::canary::CanaryReport;
 use super::comparison::BenchmarkReport;
 use super::diagnostics::DiagnosticsSummary;
+use super::exclusion::ExclusionsReport;
 use super::head::Head;
 use super::independence::IndependenceReport;
 use super::method::MethodReport;
@@ -32,6 +33,9 @@ pub struct Report {
     /// Whether the runs were what the methods take them for, over all cells.
     #[serde(default)]
     pub diagnostics: Option<DiagnosticsSummary>,
+    /// The hosts that were taken out of service while the experiment ran; absent where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exclusions: Option<ExclusionsReport>,
     /// What the canary says of the hosts; absent where the plan has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canary: Option<CanaryReport>,
