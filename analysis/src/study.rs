@@ -43,6 +43,7 @@ mod mishap;
 mod missing;
 mod mixture;
 mod multiplicity;
+mod own_metric;
 mod paired;
 mod proportion;
 pub(crate) mod protocol;
@@ -84,6 +85,7 @@ pub use self::mishap::{FailureCount, FailureExample, LossCount, LossExample, Mis
 pub use self::missing::{AttemptCounts, MissingReport};
 pub use self::mixture::{ComponentReport, FEWEST_RUNS_OF_A_MIXTURE, MixtureReport};
 pub use self::multiplicity::{AdjustedReport, MultiplicityReport, OneSidedReport};
+pub use self::own_metric::{IterationReport, OwnComparison};
 pub use self::proportion::{ProportionReport, RequiredReport};
 pub use self::protocol::{Answer, AssumptionReport, IntervalReport, ProtocolReport, TestReport};
 pub use self::report::{MishapTotals, Report, SCHEMA_VERSION};

@@ -88,7 +88,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) 
     let others = experiment.metrics.iter().filter(|metric| **metric != Metric::Wall);
     let rows = || records.iter().copied();
     let own = experiment.own_metrics.iter().enumerate();
-    let own = own.map(|(place, metric)| MetricReport::of_own(place, metric, rows()));
+    let own = own.map(|(place, metric)| MetricReport::of_own(study, place, metric, rows(), level));
     if let Some(rule) = &mut rule {
         super::rule::conclude(rule, experiment, &benchmarks);
     }

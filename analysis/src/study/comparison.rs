@@ -389,7 +389,10 @@ impl From<&SpeedupTest> for ObservedReport {
 }
 
 /// The interval of the speedup of the mean by levels (004 §7.3): the effect size with the versions exchanged.
-fn by_levels([baseline, candidate]: &[Levels; 2], level: ConfidenceLevel) -> (IntervalReport, Vec<Caveat>) {
+pub(super) fn by_levels(
+    [baseline, candidate]: &[Levels; 2],
+    level: ConfidenceLevel,
+) -> (IntervalReport, Vec<Caveat>) {
     let [baseline, candidate] = [baseline, candidate].map(RandomEffects::new);
     match EffectSize::new(candidate, baseline) {
         Ok(speedup) => {

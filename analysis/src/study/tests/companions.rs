@@ -262,3 +262,18 @@ fn a_mode_that_is_a_host_is_named_and_modes_over_all_hosts_are_not() {
     let once = fitted(&Synthetic::new(1, 2, 40, "").visits());
     assert_eq!(once.benchmarks[0].cells[0].diagnostics.as_ref().unwrap().modes, None);
 }
+
+#[test]
+fn a_mode_that_is_a_class_is_named_where_classes_are_blocks() {
+    let report = |hosts: &str| {
+        let plan = format!("[independence]\npolicy = \"any\"\nhosts = \"{hosts}\"\n");
+        fitted(&Synthetic::new(1, 2, 40, &plan).hosts(8).of_two_classes_by_host())
+    };
+    let blocked = report("classes");
+    let diagnostics = blocked.benchmarks[0].cells[0].diagnostics.as_ref().unwrap();
+    let modes = diagnostics.class_modes.unwrap();
+    assert!(modes.statistic > 0.99 && modes.p_value < 1e-4, "{modes:?}");
+    assert!(raised(&blocked).contains(&"modes_are_classes"), "{:?}", raised(&blocked));
+    let any = report("any");
+    assert_eq!(any.benchmarks[0].cells[0].diagnostics.as_ref().unwrap().class_modes, None);
+}

@@ -92,6 +92,8 @@ fn metrics_of_ones_own_and_energy_have_their_units_and_legends() {
         benchmark: "sort".to_owned(),
         ratios: vec![Some(ratio); medians.len() - 1],
         medians,
+        comparisons: Vec::new(),
+        iterations: Vec::new(),
     };
     let metric = |name: &str, unit: &str, better, own, rows| MetricReport {
         metric: name.to_owned(),
