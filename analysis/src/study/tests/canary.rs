@@ -84,7 +84,7 @@ fn too_few_readings_are_said_to_be_and_no_canary_is_none() {
 /// Without a drift the report speaks of one in at most a twentieth of experiments.
 #[test]
 fn a_steady_canary_is_said_to_drift_in_at_most_a_twentieth() {
-    const EXPERIMENTS: u64 = 400;
+    const EXPERIMENTS: u64 = 2_000;
     let alarms = (0..EXPERIMENTS).filter(|experiment| {
         let mut random = Seed(*experiment).child("steady");
         let mut canary = crate::study::canary::Canary::default();
@@ -99,9 +99,9 @@ fn a_steady_canary_is_said_to_drift_in_at_most_a_twentieth() {
         let names = (0..12).map(|host| (host, format!("host-{host}"))).collect();
         canary.report(&names, crate::ConfidenceLevel::USUAL).outcome == CanaryOutcome::Drift
     });
-    // Of 400 at 5 %, at most 34 with a probability of 99.9 %.
+    // Of 2000 at 5 %, at most 131 with a probability of 99.9 %; the law of eight readings is discrete: 49 are expected.
     let alarms = alarms.count();
-    assert!((5..=34).contains(&alarms), "{alarms}");
+    assert!((25..=131).contains(&alarms), "{alarms}");
 }
 
 #[test]

@@ -128,6 +128,11 @@ impl Synthetic {
         Self::repeated(benchmarks, versions, &format!("runs = {runs}\n"), more)
     }
 
+    /// Likewise under a rule of repetition.
+    pub(super) fn looking(benchmarks: &str, versions: &str, repetitions: &str) -> Self {
+        Self::repeated(benchmarks, versions, repetitions, "")
+    }
+
     fn repeated(benchmarks: &str, versions: &str, repetitions: &str, more: &str) -> Self {
         let mut text =
             "[experiment]\nname = \"synthetic\"\ndescription = \"attempts that never were\"\nseed = 42\n"
