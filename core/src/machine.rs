@@ -119,6 +119,8 @@ struct Class {
     fingerprint: Option<Fingerprint>,
     /// How many of them may be given runs.
     available: u32,
+    /// When the last of them went that might; means nothing while there are some.
+    emptied: Timestamp,
 }
 
 impl Machine {
