@@ -209,7 +209,12 @@ impl Pool {
 
     /// An agent for the host of that number, with a state directory of that name; not the pool's to kill.
     pub fn spawn_agent(&self, number: usize, state: &str) -> Child {
-        self.agent_command(number, state).spawn().expect("an agent")
+        self.spawn_agent_with(number, state, &[])
+    }
+
+    /// The same, with these flags.
+    pub fn spawn_agent_with(&self, number: usize, state: &str, flags: &[&str]) -> Child {
+        self.agent_command(number, state).args(flags).spawn().expect("an agent")
     }
 
     fn agent_command(&self, number: usize, state: &str) -> Command {
