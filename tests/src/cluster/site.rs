@@ -16,8 +16,9 @@ const SHOWN_LINES: usize = 60;
 /// Ends the coordinator with the thread that started it, so that a test which is killed leaves none behind.
 const LEASHED: &[&str] = &["setpriv", "--pdeathsig", "KILL"];
 
-/// For how long a host rests under policy `rested`; its load is this machine's, which is busy with the tests.
-const REST: &str = "rest = { idle = \"300ms\" }\n";
+/// For how long a host rests under policy `rested`; its load is this machine's, which is busy with the tests. What it may
+/// wait for is part of its lease, whose end some scenarios wait for.
+const REST: &str = "rest = { idle = \"300ms\", wait = \"10s\" }\n";
 
 /// A coordinator and hosts.
 #[derive(Debug)]
@@ -198,6 +199,18 @@ impl Site {
         let log = self.pool.logged("coordinator");
         assert!(!log.contains("ERROR") && !log.contains("panicked"), "the coordinator complains:\n{log}");
         verdict
+    }
+
+    /// The report of an experiment, as people read it.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn report(&self, experiment: &Experiment) -> String {
+        let output = self.pool.speedup(&["report", &experiment.id]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        // Lines are broken at the width of the page.
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     fn listed(&self, host: &Host) -> Option<Value> {

@@ -58,6 +58,11 @@ pub(crate) fn hung_hosts(site: &mut Site) {
     }
     [idle, busy].into_iter().for_each(Host::thaw);
     eventually("the late reports are kept", || (site.check(&experiment).late().count() == 2).then_some(()));
+    let report = site.report(&experiment);
+    assert!(
+        report.contains("2 reports too late. None of these is in a sample."),
+        "the user is told: {report}"
+    );
 }
 
 /// Four hosts cannot be reached for longer than the coordinator waits: both ways, both ways while their report is under
