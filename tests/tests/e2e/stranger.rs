@@ -8,6 +8,7 @@ use speedup_proto::v1;
 use speedup_proto::v1::agents_client::AgentsClient;
 use speedup_tests::pool::{PATIENCE, Pool, eventually};
 use tokio_stream::StreamExt as _;
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 use tonic_health::pb::HealthCheckRequest;
@@ -160,7 +161,9 @@ async fn the_standard_services_answer() {
 /// A report of a lease that was never given is refused and changes nothing.
 async fn never_given(pool: &Pool) {
     let mut client = client_of(pool, "liar").await;
-    let up = tokio_stream::iter(vec![join("liar"), report(4_711)]).chain(tokio_stream::pending());
+    // Open until the end of this function: the connection is not closed while there may be more to say.
+    let (_open, more) = tokio::sync::mpsc::channel(1);
+    let up = tokio_stream::iter(vec![join("liar"), report(4_711)]).chain(ReceiverStream::new(more));
     let mut down = client.session(up).await.expect("a session").into_inner();
     let welcome = down.next().await.expect("an answer").expect("a message");
     assert!(matches!(welcome.message, Some(v1::coordinator_message::Message::Welcome(_))), "{welcome:?}");
