@@ -194,10 +194,15 @@ impl Study {
         if *reported && matches!(attempt.end, AttemptEnd::Reported(_)) {
             return Err(AttemptError::ReportedTwice { run });
         }
+        let reported_now = matches!(attempt.end, AttemptEnd::Reported(_));
+        let Some(cell) = self.cells.get_mut(expected as usize) else {
+            // A build is no observation of the comparison.
+            *reported |= reported_now;
+            return Ok(());
+        };
         let asked = &self.plan.experiment.independence;
         let seat = self.evidence.keep(attempt, (asked.policy == Policy::Rested).then_some(&asked.rest));
         self.costs.add(attempt, self.plan.experiment.rule);
-        let cell = &mut self.cells[expected as usize];
         match &attempt.end {
             AttemptEnd::Lost { reason, after, late } => {
                 cell.mishaps.lost((run, lease.attempt), reason, *after, late.is_some());

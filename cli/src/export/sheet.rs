@@ -36,7 +36,8 @@ impl<'a> Sheet<'a> {
     /// The sheet of a plan whose experiment stands so.
     pub(crate) fn new(status: &ExperimentStatus, plan: &'a Plan) -> Self {
         let closed = matches!(status.phase, StatusPhase::Cancelling | StatusPhase::Finished { .. });
-        let mut of_cell = vec![0; plan.cells() as usize];
+        // Builds are counted as the others are, by their version.
+        let mut of_cell = vec![0; plan.cells() as usize + plan.experiment.versions.len()];
         let count = |cell: &u32| {
             let count: &mut u32 = &mut of_cell[*cell as usize];
             *count += 1;
@@ -77,7 +78,7 @@ impl<'a> Sheet<'a> {
 
     fn planned(&self, run: RunIndex) -> Option<Planned<'a>> {
         let repetition = *self.repetitions.get(run.0 as usize)?;
-        let cell = self.plan.cell(run);
+        let cell = self.plan.cell(run)?;
         let experiment = &self.plan.experiment;
         Some(Planned {
             experiment: self.experiment,

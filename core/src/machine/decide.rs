@@ -99,6 +99,9 @@ impl Machine {
 
     fn extend(&self, Request { experiment, by }: Request, more: u32) -> Result<Vec<Change>, Refusal> {
         let plan = &self.changeable(experiment)?.plan;
+        if plan.is_building() {
+            return Err(Refusal::Building(experiment));
+        }
         let more_runs = u64::from(plan.visit().size()) * u64::from(more);
         check_runs(u64::from(plan.runs()) + u64::from(plan.cells()) * more_runs)?;
         let (from, appended) = (plan.runs(), plan.draw_extension(&plan.singly(more), plan.visit()));

@@ -48,6 +48,7 @@ impl Machine {
             }
             let would_reboot = reboot.is_none()
                 && active.plan.experiment.independence.policy == Policy::Rebooted
+                && !active.plan.is_building()
                 && host.facts.can_reboot
                 && active.reserved < active.queue.visits();
             if would_reboot && active.queue.first(|_| true, may_retry).is_some() {
@@ -82,7 +83,7 @@ impl Machine {
             return true;
         }
         let could = |host: &Host| host.is_available() && active.admits(host.class);
-        active.plan.experiment.independence.policy != Policy::Distinct
+        (active.plan.experiment.independence.policy != Policy::Distinct || active.plan.is_building())
             && tried.iter().filter(|host| could(self.host_at(**host))).count() as u32
                 == self.available_to(active)
     }
@@ -111,16 +112,19 @@ pub(super) fn is_fresh(host: &Host, active: &Active, used: Option<Use>) -> bool 
     }
 }
 
-/// When a host has rested for an experiment that wants it to.
+/// When a host has rested for an experiment that wants it to; builds go to any host.
 pub(super) fn rests_until(host: &Host, active: &Active) -> Option<Timestamp> {
     let independence = active.plan.experiment.independence;
-    let rests = independence.policy == Policy::Rested;
+    let rests = independence.policy == Policy::Rested && !active.plan.is_building();
     host.idle_since.filter(|_| rests).map(|since| since + independence.rest.idle)
 }
 
-/// Whether a visit of the experiment needs a host that boots anew in the course of it.
+/// Whether a visit of the experiment, as it goes on now, needs a host that boots anew in the course of it.
 pub(super) fn needs_reboots(active: &Active) -> bool {
     let experiment = &active.plan.experiment;
+    if active.plan.is_building() {
+        return false;
+    }
     let shares = experiment.order == Order::Blocked && experiment.independence.policy == Policy::Rebooted;
     shares || experiment.levels.boots() > 1
 }

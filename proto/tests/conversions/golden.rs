@@ -322,7 +322,7 @@ fn plan() -> Plan {
 
 fn version(name: &str) -> Version {
     let vars = [("sort".to_owned(), format!("/opt/{name}/sort"))].into();
-    Version { name: name.to_owned(), env: pairs("LC_ALL", "C"), vars, command: None }
+    Version { name: name.to_owned(), env: pairs("LC_ALL", "C"), vars, command: None, build: None }
 }
 
 fn benchmark(name: &str, command: CommandLine) -> Benchmark {

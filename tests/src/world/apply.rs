@@ -437,7 +437,7 @@ impl World {
         let Some(coordinator) = &self.coordinator else { return };
         let (host, message) = match effect {
             Effect::Grant { lease, plan } => {
-                let order = WorkOrder::new(&plan.experiment, plan.cell(lease.run), lease.run);
+                let order = WorkOrder::of(&plan, &lease);
                 (lease.host.clone(), CoordinatorMessage::Grant(Box::new(Grant::new(&lease, order))))
             }
             Effect::Acknowledge { host, lease } => (host, CoordinatorMessage::Acknowledged { lease }),

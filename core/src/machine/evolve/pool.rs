@@ -221,7 +221,9 @@ impl Machine {
         let Some(class) = before.and_then(|class| self.classes.get_mut(&class)) else { return };
         class.available -= 1;
         let retries = |active: &Active| {
-            active.plan.experiment.independence.policy != Policy::Distinct && active.queue.has_retries()
+            let may_come_again =
+                active.plan.experiment.independence.policy != Policy::Distinct || active.plan.is_building();
+            may_come_again && active.queue.has_retries()
         };
         if self.experiments.values().any(retries) {
             self.look_again();
