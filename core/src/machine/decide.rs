@@ -166,7 +166,8 @@ fn check_extension(plan: &Arc<Plan>, appended: &Extension) -> Result<(), Refusal
         }
     };
     let mut counts = vec![0_u32; extended.cells() as usize];
-    extended.order().iter().for_each(|cell| counts[*cell as usize] += 1);
+    let measured = extended.order().iter().skip(extended.builds() as usize);
+    measured.for_each(|cell| counts[*cell as usize] += 1);
     let runs = counts.into_iter().max().unwrap_or(0);
     if runs > max { Err(Refusal::BeyondRule { runs, max }) } else { Ok(()) }
 }

@@ -502,6 +502,7 @@ pub(crate) fn explanation() -> BoxedStrategy<Explanation> {
     let settled = [Settlement::Measured, Settlement::Failed, Settlement::Abandoned, Settlement::Cancelled];
     let waiting_for = prop_oneof![
         text().prop_map(|reason| WaitingFor::Resume { reason }),
+        any::<(u32, u32)>().prop_map(|(made, builds)| WaitingFor::Builds { made, builds }),
         (any::<[u32; 11]>(), vec(text(), 0..4))
             .prop_map(|(counts, differing)| WaitingFor::Hosts(hindrances(counts, differing))),
     ];

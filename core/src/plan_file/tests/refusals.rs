@@ -453,7 +453,7 @@ fn builds() {
     expect_one(&build("builds = 0"), (8, 10), "0 is out of range", "1 to 1000");
     expect_one(&build("builds = 1001"), (8, 10), "1001 is out of range", "1 to 1000");
     expect_one(&build("build_timeout = \"soon\""), (8, 17), "is no length of time", "");
-    expect_one(&build("build_timeout = \"99d\""), (8, 17), "is out of range", "30 days");
+    expect_one(&build("build_timeout = \"999h\""), (8, 17), "is out of range", "30 days");
     let itself = after(&format!("build = [\"{{build.prog}}\"]\n{made}"));
     expect_one(&itself, (6, 11), "unknown placeholder `{build.prog}`", "{version}");
     let benchmark = after(&format!("build_shell = \"make {{benchmark}}\"\n{made}"));
@@ -470,7 +470,7 @@ fn products_that_no_build_makes() {
     let own = text.replace("baseline = true", "baseline = true\ncommand = [\"true\"]");
     assert!(parse(&own, Seed(1)).is_ok(), "a version with a command of its own needs no build");
     let setup = format!("{own}[setup]\ncommand = [\"{{build.prog}}\"]\n");
-    expect_one(&setup, (13, 12), "unknown placeholder `{build.prog}`", "{input}");
+    expect_one(&setup, (13, 13), "unknown placeholder `{build.prog}`", "{input}");
     let unknown = own.replace("{build.prog}", "{build.lib}");
-    expect_one(&unknown, (10, 12), "unknown placeholder `{build.lib}`", "{build.prog}");
+    expect_one(&unknown, (11, 13), "unknown placeholder `{build.lib}`", "{build.prog}");
 }
