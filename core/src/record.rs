@@ -103,6 +103,17 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// In words, why the attempt does not count, if it does not.
+    pub fn why_not(&self) -> Option<String> {
+        match self {
+            Self::Measured => None,
+            Self::Failed(failure) => Some(failure.words()),
+            Self::NotExecuted { reason } => Some(reason.clone()),
+        }
+    }
+}
+
 /// How a benchmark fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Failure {

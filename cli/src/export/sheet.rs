@@ -5,6 +5,7 @@ use speedup_core::id::{ExperimentId, RunIndex};
 use speedup_core::plan::{Place, Plan};
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
+use super::built::Built;
 use super::row::{Row, Subject, settled_by};
 
 /// A run as it was planned.
@@ -51,6 +52,12 @@ impl<'a> Sheet<'a> {
             repetitions,
             settled: vec![false; plan.runs() as usize],
         }
+    }
+
+    /// Whether an attempt is one at a build, which has no row.
+    pub(super) fn build(&self, ended: &EndedAttempt) -> Option<Built> {
+        let run = ended.lease.run;
+        (run.0 < self.plan.builds()).then(|| Built::new(self.plan, ended))
     }
 
     /// The rows of an attempt. An attempt at a run that was appended after the plan was sent belongs to the next export.

@@ -73,10 +73,9 @@ impl Machine {
             active.host_time = active.host_time + (at - lease.granted);
             active.tried.remove(&lease.run.0);
             active.set(lease.run, RunState::Settled(settlement));
-            active.is_built(lease.run, || match &record.outcome {
-                Outcome::Measured => Built::Made(record.products.clone()),
-                Outcome::Failed(failure) => Built::Not(failure.words()),
-                Outcome::NotExecuted { reason } => Built::Not(reason.clone()),
+            active.is_built(lease.run, || match record.outcome.why_not() {
+                None => Built::Made(record.products.clone()),
+                Some(words) => Built::Not(words),
             });
         });
         self.settle_visits(number);
