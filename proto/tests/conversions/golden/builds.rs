@@ -12,7 +12,7 @@ use speedup_core::plan::Plan;
 use speedup_core::record::{Failure, Outcome, Record};
 use speedup_core::time::{Span, Timestamp};
 
-use super::{EXPERIMENT, lease, plan, record};
+use super::{EXPERIMENT, leased, plan, record};
 
 pub(super) fn events() -> Vec<Event> {
     let plan = with_builds();
@@ -23,7 +23,7 @@ pub(super) fn events() -> Vec<Event> {
     let made = Record { products: products.clone(), ..record(Outcome::Measured) };
     let reported = |lease, record| Change::RunReported { host: "machine-1".parse().unwrap(), lease, record };
     let build = Some(Box::new(UsedBuild { run: RunIndex(1), products }));
-    let used = Lease { run: RunIndex(from), evidence: Evidence { build, ..lease().evidence }, ..lease() };
+    let used = Lease { run: RunIndex(from), evidence: Evidence { build, ..leased().evidence }, ..leased() };
     let changes = [
         Change::Submitted { experiment: EXPERIMENT, plan: Arc::new(plan), by: "ada@laptop".to_owned() },
         reported(LeaseEpoch(7), made),
