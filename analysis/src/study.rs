@@ -89,9 +89,9 @@ use crate::{ConfidenceLevel, LevelError};
 use speedup_core::event::{AttemptEnd, EndedAttempt};
 use speedup_core::id::{ExperimentId, RunIndex};
 use speedup_core::independence::Policy;
-use speedup_core::repetition::Rule;
 use speedup_core::plan::Plan;
 use speedup_core::record::Outcome;
+use speedup_core::repetition::Rule;
 use thiserror::Error;
 
 /// An experiment under study.

@@ -302,7 +302,8 @@ fn built(format: Format) -> String {
     let products = vec![Product { name: "prog".to_owned(), content }];
     let made = Record { products: products.clone(), ..record(Outcome::Measured) };
     let runs = plan.builds()..plan.runs();
-    let uses = runs.map(RunIndex).find(|run| plan.build_of(*run) == Some(RunIndex(1))).expect("two builds are used");
+    let uses =
+        runs.map(RunIndex).find(|run| plan.build_of(*run) == Some(RunIndex(1))).expect("two builds are used");
     let mut run = ended(&plan, uses.0, 1, AttemptEnd::Reported(record(Outcome::Measured)));
     run.lease.evidence.build = Some(Box::new(UsedBuild { run: RunIndex(1), products }));
     let mut sheet = Sheet::new(&status(), &plan);
@@ -322,7 +323,8 @@ fn built(format: Format) -> String {
 fn builds_are_no_rows_and_rows_name_their_build() {
     let rows = csv_rows(&built(Format::Csv));
     assert!(rows.iter().all(|row| row["run"].parse::<u32>().unwrap() >= 2), "builds have no rows");
-    let named: Vec<&str> = rows.iter().map(|row| row["build"].as_str()).filter(|build| !build.is_empty()).collect();
+    let named: Vec<&str> =
+        rows.iter().map(|row| row["build"].as_str()).filter(|build| !build.is_empty()).collect();
     assert_eq!(named, ["1"]);
 }
 
@@ -336,5 +338,8 @@ fn json_lists_builds_by_themselves() {
     assert_eq!(builds[0]["products"]["prog"], "ab".repeat(32));
     assert_eq!(builds[0]["host"], "host-a");
     assert!(builds[1]["why_not"].as_str().unwrap().contains("no such program"));
-    assert!(!exported(Format::Jsonl, StatusPhase::Running).contains("\"builds\""), "where there are none, no list");
+    assert!(
+        !exported(Format::Jsonl, StatusPhase::Running).contains("\"builds\""),
+        "where there are none, no list"
+    );
 }
