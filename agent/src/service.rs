@@ -8,14 +8,16 @@ use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AllocationId, BootId, HostId};
 use speedup_core::message::{AgentMessage, CoordinatorMessage};
+use speedup_core::record::Record;
 use speedup_core::seed::Seed;
 use speedup_core::timer::TimerTest;
 use thiserror::Error;
+use tokio::time::Instant;
 
 use crate::causes::with_causes;
 use crate::entry::{Admittance, Entry, EntryError};
-use crate::files::Files;
-use crate::launch::{LaunchError, User, UserError};
+use crate::files::{Files, time_of_build};
+use crate::launch::{LaunchError, User, UserError, forget_peak};
 use crate::link::{Link, LinkError};
 use crate::outbox::{Outbox, OutboxError};
 use crate::probe::{self, ProbeError};
@@ -347,14 +349,14 @@ impl Service {
                 if let Some(link) = &mut self.link {
                     link.flush().await;
                 }
-                let staged = match self.entry.reach() {
-                    Some(reach) => self.files.stage(&mut grant.order, reach, &mut self.stop).await,
-                    None => return Ok(None),
-                };
+                let deadline = Instant::now() + time_of_build(&grant.order);
+                let Some(reach) = self.entry.reach() else { return Ok(None) };
+                let staged = self.files.stage(&mut grant.order, reach, &mut self.stop).await;
                 let record = match staged {
-                    Ok(()) => self.runner.execute(&grant, self.stop.flag()),
+                    Ok(()) => self.runner.execute(&grant, &mut self.files, self.stop.flag()),
                     Err(error) => self.runner.not_executed(&error.to_string()),
                 };
+                let record = self.delivered(record, deadline).await;
                 if self.stop.is_wished() {
                     self.agent.handle(Input::Retire);
                 }
@@ -369,6 +371,24 @@ impl Service {
             }
         }
         Ok(None)
+    }
+
+    /// The record of an attempt, once the coordinator has what it made: a build counts with its products there, or not at
+    /// all.
+    async fn delivered(&mut self, record: Record, deadline: Instant) -> Record {
+        if record.products.is_empty() {
+            return record;
+        }
+        let Some(reach) = self.entry.reach() else {
+            return self.runner.not_executed("the coordinator does not let this agent in any more");
+        };
+        let put = self.files.put(&record.products, reach, &mut self.stop, deadline).await;
+        // Pieces of the products were in memory.
+        let _ = forget_peak();
+        match put {
+            Ok(()) => record,
+            Err(error) => self.runner.not_executed(&error.to_string()),
+        }
     }
 
     /// Boots the host anew, as its owner has configured it; the coordinator is told if that does not happen.

@@ -88,7 +88,7 @@ fn only_the_store_names_sled_and_only_doors_and_links_name_tonic() {
         "access/src/enrolment.rs",
         "access/src/reach.rs",
         "agent/src/entry.rs",
-        "agent/src/files/fetch.rs",
+        "agent/src/files/line.rs",
         "agent/src/link.rs",
         "analysis/service/",
         "cli/src/",
