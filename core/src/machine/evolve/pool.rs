@@ -6,7 +6,7 @@ use crate::experiment::Policy;
 use crate::fingerprint::{ClassId, Fingerprint};
 use crate::host::{Asking, Host, HostFacts, MAX_BOOTS, Presence, Reboot, Standing};
 use crate::id::{AgentEpoch, AgentId, ExperimentId, HostId};
-use crate::machine::matching::needs_reboots;
+use crate::machine::matching::boots_in_visits;
 use crate::machine::queue::lane_of;
 use crate::machine::{Active, Class, MAX_CLASSES, Machine};
 use crate::run::HostNumber;
@@ -92,12 +92,10 @@ impl Machine {
             host.reboot = host.reboot.filter(|_| !is_out);
             host.lost_in_a_row = if is_serving { 0 } else { host.lost_in_a_row };
         });
-        if !is_serving {
-            self.set_reserves(number, None);
-        }
-        // One that is gone may have been waited for.
-        if is_serving || !self.host_at(number).is_here() {
+        if is_serving {
             self.look_again();
+        } else {
+            self.set_reserves(number, None);
         }
         self.settle_visits(number);
     }
@@ -147,7 +145,7 @@ impl Machine {
         let may_go_on = |active: &Active| {
             host.standing == Standing::Serving
                 && active.admits(host.class)
-                && (host.facts.can_reboot || !needs_reboots(&active.plan.experiment))
+                && (host.facts.can_reboot || !boots_in_visits(active))
         };
         let under_way = host.lease.as_ref().map(|lease| lease.experiment);
         let broken = host.visits.keys().copied().filter(|id| {
