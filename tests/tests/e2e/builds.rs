@@ -152,6 +152,10 @@ fn every_run_uses_the_build_that_the_plan_says() {
         .for_each(|by| *uses.entry(by).or_default() += 1);
     assert_eq!(uses.into_values().collect::<Vec<_>>(), [2; 6], "evenly");
     let measured = Ledger::read(&pool.export(&experiment)).rows;
+    for row in measured.iter().filter(|row| row["counts"] == "true") {
+        let run = RunIndex(row["run"].parse().expect("a number"));
+        assert_eq!(row["build"], told.plan.build_of(run).expect("a build").to_string(), "{row:?}");
+    }
     assert_eq!(measured.iter().filter(|row| row["counts"] == "true").count(), 12, "{measured:?}");
 }
 
