@@ -57,7 +57,7 @@ impl Told {
 
     async fn ask(pool: &Pool, experiment: &str) -> Self {
         let id: ExperimentId = experiment.parse().expect("an id");
-        let mut client = ExperimentsClient::connect(pool.url()).await.expect("a connection");
+        let mut client = ExperimentsClient::new(pool.channel(None).await);
         let request = v1::GetRequest { experiment: id.0.as_bytes().to_vec() };
         let mut chunks = client.export(request).await.expect("an export").into_inner();
         let (mut head, mut order, mut attempts) = (None, Vec::new(), Vec::new());

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 
 use serde_json::Value;
+use speedup_access::Role;
 use speedup_proto::v1;
 use speedup_proto::v1::agents_client::AgentsClient;
 use speedup_tests::checker;
@@ -141,7 +142,7 @@ async fn join(pool: &Pool, host: &str, boot: &str, agent: u8) -> v1::coordinator
     let join = v1::Join { facts: Some(facts), agent: vec![agent; 16], agent_epoch: 1 };
     let message = v1::AgentMessage { message: Some(v1::agent_message::Message::Join(join)) };
     let up = tokio_stream::iter([message]).chain(tokio_stream::pending());
-    let mut client = AgentsClient::connect(pool.url()).await.expect("a connection");
+    let mut client = AgentsClient::new(pool.channel_of(host, Role::Agent).await);
     let answer = client.session(up).await.expect("a session").into_inner().next().await;
     answer.expect("an answer").expect("no error").message.expect("a message")
 }

@@ -150,7 +150,7 @@ async fn decide_late(client: &mut ExperimentsClient<Channel>, pool: &Pool) -> Op
 #[tokio::test]
 async fn a_decision_from_fewer_runs_is_refused() {
     let pool = Pool::start(SPEEDUP, 2);
-    let mut client = ExperimentsClient::connect(pool.url()).await.expect("a connection");
+    let mut client = ExperimentsClient::new(pool.channel(None).await);
     let words = loop {
         // A quick advisor may have decided before.
         if let Some(words) = decide_late(&mut client, &pool).await {

@@ -76,7 +76,7 @@ fn equals_take_turns_and_a_higher_priority_goes_before_both() {
 }
 
 async fn summary(pool: &Pool) -> Vec<v1::HostClassSummary> {
-    let mut client = HostsClient::connect(pool.url()).await.expect("a connection");
+    let mut client = HostsClient::new(pool.channel(None).await);
     client.summary(v1::HostsSummaryRequest {}).await.expect("an answer").into_inner().classes
 }
 
