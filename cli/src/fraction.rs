@@ -29,7 +29,11 @@ pub(crate) fn precision(text: &str) -> Result<f64, String> {
 /// A number, or a percentage of one.
 pub(crate) fn fraction(text: &str) -> Option<f64> {
     match text.trim().strip_suffix('%') {
-        Some(percent) => percent.trim_end().parse().ok().map(|percent: f64| percent / 100.0),
+        // Shifted as it is written: 99.9 / 100 is not 0.999.
+        Some(percent) => match format!("{}e-2", percent.trim_end()).parse() {
+            Ok(fraction) => Some(fraction),
+            Err(_) => percent.trim_end().parse().ok().map(|percent: f64| percent / 100.0),
+        },
         None => text.trim().parse().ok(),
     }
 }

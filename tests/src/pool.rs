@@ -130,6 +130,15 @@ impl Pool {
         enrolment::issue(&reach, &identity).await.expect("a certificate")
     }
 
+    /// A connection with credentials made for it.
+    ///
+    /// # Panics
+    /// When they are refused.
+    pub async fn channel_of(&self, name: &str, role: Role) -> Channel {
+        let credentials = self.credentials_of(name, role).await;
+        self.channel(Some(&credentials)).await
+    }
+
     /// Starts the coordinator, again where it was before if it was started before.
     pub fn start_coordinator(&mut self) {
         self.start_coordinator_by(self.starter);

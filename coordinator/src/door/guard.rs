@@ -4,7 +4,7 @@ use std::future::{Ready, ready};
 use std::task::{Context, Poll};
 
 use futures_util::future::Either;
-use speedup_access::{Certificate, unix_seconds};
+use speedup_access::{Certificate, Role, unix_seconds};
 use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::http::{Request, Response};
@@ -28,12 +28,19 @@ impl Guard {
         };
         match (need, caller) {
             (_, Caller::Inside | Caller::Unchecked) | (Need::Nothing, _) => Ok(()),
-            (Need::Certificate | Need::Role(_), Caller::Unknown) => Err(Status::unauthenticated(
-                "this needs a certificate, and none was shown\nhint: an admin makes a token with `speedup token create`; \
+            (Need::Certificate | Need::Role(_) | Need::RoleOrAgent(_), Caller::Unknown) => {
+                Err(Status::unauthenticated(
+                    "this needs a certificate, and none was shown\nhint: an admin makes a token with `speedup token create`; \
                  `speedup access enrol` and `speedup agent start` take it with --token-file",
-            )),
+                ))
+            }
             (Need::Certificate, Caller::Known(certificate)) => self.require_holds(certificate),
-            (Need::Role(wanted), Caller::Known(certificate)) => {
+            (Need::RoleOrAgent(_), Caller::Known(certificate))
+                if certificate.identity.role() == Role::Agent =>
+            {
+                self.require_holds(certificate)
+            }
+            (Need::Role(wanted) | Need::RoleOrAgent(wanted), Caller::Known(certificate)) => {
                 self.require_holds(certificate)?;
                 let identity = &certificate.identity;
                 if is_enough(identity.role(), wanted) {

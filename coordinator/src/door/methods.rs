@@ -11,10 +11,13 @@ pub(crate) enum Need {
     Certificate,
     /// This role, or one that may do more.
     Role(Role),
+    /// The same, or an agent: it puts the products of builds.
+    RoleOrAgent(Role),
 }
 
 const VIEWER: Need = Need::Role(Role::Viewer);
 const SUBMITTER: Need = Need::Role(Role::Submitter);
+const SUBMITTER_OR_AGENT: Need = Need::RoleOrAgent(Role::Submitter);
 const ADMIN: Need = Need::Role(Role::Admin);
 const AGENT: Need = Need::Role(Role::Agent);
 
@@ -50,8 +53,8 @@ pub(crate) const METHODS: [(&str, Need); 39] = [
     ("/speedup.v1.Experiments/Undecided", VIEWER),
     ("/speedup.v1.Experiments/Watch", VIEWER),
     ("/speedup.v1.Files/Get", AGENT),
-    ("/speedup.v1.Files/Missing", SUBMITTER),
-    ("/speedup.v1.Files/Put", SUBMITTER),
+    ("/speedup.v1.Files/Missing", SUBMITTER_OR_AGENT),
+    ("/speedup.v1.Files/Put", SUBMITTER_OR_AGENT),
     ("/speedup.v1.Hosts/Approve", SUBMITTER),
     ("/speedup.v1.Hosts/Drain", ADMIN),
     ("/speedup.v1.Hosts/List", VIEWER),

@@ -57,13 +57,13 @@ impl Told {
 
     async fn ask(pool: &Pool, experiment: &str) -> Self {
         let id: ExperimentId = experiment.parse().expect("an id");
-        let mut client = ExperimentsClient::connect(pool.url()).await.expect("a connection");
+        let mut client = ExperimentsClient::new(pool.channel(None).await);
         let request = v1::GetRequest { experiment: id.0.as_bytes().to_vec() };
         let mut chunks = client.export(request).await.expect("an export").into_inner();
         let (mut head, mut order, mut attempts) = (None, Vec::new(), Vec::new());
         while let Some(chunk) = chunks.next().await {
             match ExportPart::try_from(chunk.expect("a part")).expect("a part that is well formed") {
-                ExportPart::Head { status, experiment, benchmarks, stages, exclusions: _ } => {
+                ExportPart::Head { status, experiment, benchmarks, stages, .. } => {
                     head = Some((status, experiment, benchmarks, stages));
                 }
                 ExportPart::Order(piece) => order.extend(piece),
@@ -152,6 +152,10 @@ fn every_run_uses_the_build_that_the_plan_says() {
         .for_each(|by| *uses.entry(by).or_default() += 1);
     assert_eq!(uses.into_values().collect::<Vec<_>>(), [2; 6], "evenly");
     let measured = Ledger::read(&pool.export(&experiment)).rows;
+    for row in measured.iter().filter(|row| row["counts"] == "true") {
+        let run = RunIndex(row["run"].parse().expect("a number"));
+        assert_eq!(row["build"], told.plan.build_of(run).expect("a build").to_string(), "{row:?}");
+    }
     assert_eq!(measured.iter().filter(|row| row["counts"] == "true").count(), 12, "{measured:?}");
 }
 

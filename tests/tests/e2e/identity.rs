@@ -142,8 +142,7 @@ async fn join(pool: &Pool, host: &str, boot: &str, agent: u8) -> v1::coordinator
     let join = v1::Join { facts: Some(facts), agent: vec![agent; 16], agent_epoch: 1 };
     let message = v1::AgentMessage { message: Some(v1::agent_message::Message::Join(join)) };
     let up = tokio_stream::iter([message]).chain(tokio_stream::pending());
-    let credentials = pool.credentials_of(host, Role::Agent).await;
-    let mut client = AgentsClient::new(pool.channel(Some(&credentials)).await);
+    let mut client = AgentsClient::new(pool.channel_of(host, Role::Agent).await);
     let answer = client.session(up).await.expect("a session").into_inner().next().await;
     answer.expect("an answer").expect("no error").message.expect("a message")
 }

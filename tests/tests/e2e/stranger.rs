@@ -25,8 +25,7 @@ type Answer = Result<v1::CoordinatorMessage, Status>;
 
 /// A client with the certificate of a host.
 async fn client_of(pool: &Pool, host: &str) -> AgentsClient<Channel> {
-    let credentials = pool.credentials_of(host, Role::Agent).await;
-    AgentsClient::new(pool.channel(Some(&credentials)).await)
+    AgentsClient::new(pool.channel_of(host, Role::Agent).await)
 }
 
 /// Says messages in one session of this host; gives all that was answered until the session ended.

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use speedup_access::Role;
 use speedup_core::id::RunIndex;
 use speedup_core::run::LossReason;
 use speedup_proto::v1;
@@ -210,7 +211,7 @@ async fn claim_a_build(pool: &Pool, host: &str) {
     };
     let join = v1::Join { facts: Some(facts), agent: vec![7; 16], agent_epoch: 1 };
     up.send(message(Message::Join(join))).await.expect("said");
-    let mut client = AgentsClient::connect(pool.url()).await.expect("a connection");
+    let mut client = AgentsClient::new(pool.channel_of(host, Role::Agent).await);
     let session = client.session(ReceiverStream::new(messages)).await.expect("a session");
     let mut down = session.into_inner();
     up.send(message(Message::Ask(v1::Ask {}))).await.expect("said");

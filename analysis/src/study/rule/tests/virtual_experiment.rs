@@ -168,6 +168,7 @@ impl Virtual {
             boot_before: None,
             allocation_before: None,
             class: self.is_of_two_classes.then(|| format!("{:032x}", group % 2).parse().unwrap()),
+            build: None,
         };
         let lease = Lease {
             epoch: LeaseEpoch(u64::from(run) + 1),
