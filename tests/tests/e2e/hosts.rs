@@ -13,11 +13,11 @@ fn plan(name: &str, keys: &str, runs: u32) -> String {
     )
 }
 
-/// The hosts of all attempts of an experiment.
+/// The hosts of all attempts of an experiment; runs that wait have none.
 fn hosts(pool: &Pool, experiment: &str) -> Vec<String> {
     let export = pool.export_as("jsonl", experiment);
     let rows = export.lines().map(|line| serde_json::from_str::<Value>(line).expect("a row"));
-    rows.map(|row| row["host"].as_str().expect("a host").to_owned()).collect()
+    rows.filter_map(|row| row["host"].as_str().map(str::to_owned)).collect()
 }
 
 fn standing(pool: &Pool, host: &str) -> Value {
