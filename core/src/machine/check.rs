@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::follow_up::longest;
 use super::matching::{Match, boots_before, needs_reboots};
 use super::queue::lane_of;
 use super::{Active, Machine};
 use crate::event::Tally;
 use crate::experiment::Policy;
 use crate::fingerprint::ClassId;
-use crate::host::{Asking, Host, Presence, Standing};
+use crate::host::{ALLOCATION_MARGIN, Asking, Host, Presence, Standing};
 use crate::id::{BootId, ExperimentId, RunIndex};
 use crate::lease::Lease;
 use crate::run::{HostNumber, RunState};
@@ -101,6 +102,10 @@ impl Machine {
                 }
             }
             check_evidence(host, lease, active);
+            let ends = host.facts.allocation_ends.filter(|_| host.epoch == lease.agent_epoch);
+            let longest = longest(&active.plan, active.plan.cell(lease.run).benchmark);
+            let last = lease.granted + longest + ALLOCATION_MARGIN;
+            assert!(ends.is_none_or(|ends| last <= ends), "an allocation outlasts what it was given");
         }
         assert!(
             self.superseded.keys().all(|epoch| !epochs.contains(epoch)),

@@ -9,8 +9,9 @@ use crate::experiment::{Policy, Sameness, Setup};
 use crate::files::staging_time;
 use crate::fingerprint::ClassId;
 use crate::host::Host;
-use crate::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use crate::id::{Attempt, BenchmarkIndex, ExperimentId, LeaseEpoch, RunIndex};
 use crate::lease::{Evidence, LEASE_MARGIN, Lease};
+use crate::plan::Plan;
 use crate::run::RunState;
 use crate::time::{Span, Timestamp};
 
@@ -76,7 +77,7 @@ impl Machine {
             host: host.facts.host.clone(),
             agent_epoch: host.epoch,
             granted: now,
-            deadline: now + longest(active, run) + LEASE_MARGIN,
+            deadline: now + longest(&active.plan, active.plan.cell(run).benchmark) + LEASE_MARGIN,
             started: None,
             evidence: evidence(now, host, experiment, active, run),
         }
@@ -113,10 +114,10 @@ fn evidence(
     }
 }
 
-/// The longest an agent may rightly take for a run.
-fn longest(active: &Active, run: RunIndex) -> Span {
-    let experiment = &active.plan.experiment;
-    let benchmark = &experiment.benchmarks[active.plan.cell(run).benchmark.0 as usize];
+/// The longest an agent may rightly take for a run of a benchmark.
+pub(super) fn longest(plan: &Plan, benchmark: BenchmarkIndex) -> Span {
+    let experiment = &plan.experiment;
+    let benchmark = &experiment.benchmarks[benchmark.0 as usize];
     let most = |setup: &Option<Setup>| setup.as_ref().map_or(Span(0), |setup| setup.timeout);
     let execution = most(&experiment.prepare) + benchmark.timeout + most(&experiment.cleanup);
     let independence = experiment.independence;

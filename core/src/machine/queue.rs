@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::experiment::{Order, Policy, Scope};
-use crate::id::RunIndex;
+use crate::id::{BenchmarkIndex, RunIndex};
 use crate::plan::Plan;
 
 /// The waiting visits of one experiment.
@@ -67,6 +67,19 @@ fn unit(plan: &Plan) -> Scope {
         (Policy::Any, _) => Scope::Experiment,
         (_, Scope::Cell) if plan.experiment.order == Order::Blocked => Scope::Benchmark,
         (_, scope) => scope,
+    }
+}
+
+/// The benchmarks whose runs lie in a lane.
+pub(super) fn benchmarks_of(plan: &Plan, lane: u32) -> &[BenchmarkIndex] {
+    let of = |number: u32| {
+        let number = number as usize;
+        plan.benchmarks.get(number..=number).unwrap_or_default()
+    };
+    match unit(plan) {
+        Scope::Experiment => &plan.benchmarks,
+        Scope::Benchmark => of(lane),
+        Scope::Cell => of(lane / plan.experiment.versions.len().max(1) as u32),
     }
 }
 
@@ -142,6 +155,11 @@ impl Queue {
     /// How many visits wait.
     pub(super) fn visits(&self) -> u32 {
         self.visits
+    }
+
+    /// The lanes in which visits wait, each with how many.
+    pub(super) fn waiting_lanes(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.heads.iter().map(|(_, key)| (*key, self.lanes[*key as usize].visits()))
     }
 
     /// The first waiting visit that `lane_is_free` and, where another host began it, `may_retry` let a host take.
