@@ -11,11 +11,11 @@ use speedup_core::seed::Seed;
 
 use crate::failure::Failure;
 
-pub(crate) use speedup_agent::probe::{Hardware, Probed};
+pub(crate) use speedup_agent::probe::{Hardware, Names, Probed};
 pub(crate) use speedup_agent::{Options as AgentOptions, Reboot, TimerTesting, selftest};
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis};
 use speedup_coordinator::StartError;
-pub(crate) use speedup_coordinator::{Network, Options as CoordinatorOptions, raise_open_files};
+pub(crate) use speedup_coordinator::{AgentPlace, Network, Options as CoordinatorOptions, raise_open_files};
 
 /// Any free port of this machine.
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -80,6 +80,7 @@ pub(crate) async fn embedded(data: &Path) -> Result<Coordinator, Failure> {
         bind: LOOPBACK,
         network: Network::Loopback,
         settings: Settings::default(),
+        agents: None,
     };
     coordinator(options).await.map_err(|failure| in_use(data, failure))
 }

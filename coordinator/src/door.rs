@@ -5,12 +5,14 @@ mod agents;
 mod experiments;
 mod files;
 mod hosts;
+mod provision;
 mod undecided;
 
 pub(crate) use agents::AgentsDoor;
 pub(crate) use experiments::ExperimentsDoor;
 pub(crate) use files::FilesDoor;
 pub(crate) use hosts::HostsDoor;
+pub(crate) use provision::ProvisionDoor;
 
 use speedup_core::id::ExperimentId;
 use speedup_core::machine::Refusal;

@@ -6,7 +6,8 @@
 //! goes to the `indexer`, which keeps the `store` in step; the store can always be rebuilt from the journal.
 //!
 //! In reading order: `server` (what starts and stops), `recovery`, `timeline`, `owner` and `handle`,
-//! `committer`, `indexer`, `store`, `checkpoint`, `status`, `blobs` (the content of staged files), `door`, `open_files`.
+//! `committer`, `indexer`, `store`, `checkpoint`, `status`, `blobs` (the content of staged files), `door`, `open_files`,
+//! `provision` (an engine is asked for hosts).
 
 mod blobs;
 mod checkpoint;
@@ -16,6 +17,7 @@ mod handle;
 mod indexer;
 mod open_files;
 mod owner;
+mod provision;
 mod recovery;
 mod server;
 mod status;
@@ -24,4 +26,5 @@ mod timeline;
 
 pub use handle::{Gone, Handle};
 pub use open_files::raise_open_files;
+pub use provision::{AgentPlace, ResumeError};
 pub use server::{Broken, Coordinator, Network, Options, StartError, start};

@@ -21,11 +21,12 @@ use uuid::Uuid;
 use crate::blobs::{BlobError, Blobs};
 use crate::checkpoint::Checkpointer;
 use crate::committer::{Committer, WAITING_GROUPS};
-use crate::door::{AgentsDoor, ExperimentsDoor, FilesDoor, HostsDoor};
+use crate::door::{AgentsDoor, ExperimentsDoor, FilesDoor, HostsDoor, ProvisionDoor};
 use crate::handle::{Handle, Progress};
 use crate::indexer::{Indexer, WAITING_BATCHES};
 use crate::open_files::paced;
 use crate::owner::{Owner, Request, WAITING_REQUESTS};
+use crate::provision::{AgentPlace, AgentStart, Provisioning, ResumeError};
 use crate::recovery::{Recovered, RecoveryError, recover};
 use crate::timeline::TimeLine;
 
@@ -52,6 +53,8 @@ pub struct Options {
     pub network: Network,
     /// How the machine behaves where plans are silent.
     pub settings: Settings,
+    /// Where agents lie that an engine starts; without it no engine is ever asked for hosts.
+    pub agents: Option<AgentPlace>,
 }
 
 /// Who may reach the doors, which have neither TLS nor passwords: whoever does may have programs executed on every host.
@@ -93,6 +96,9 @@ pub enum StartError {
         /// Why not.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The engine that was asked for hosts before cannot be asked again.
+    #[error("cannot go on asking for hosts")]
+    Provision(#[source] ResumeError),
     /// A thread cannot be started.
     #[error("cannot start a thread")]
     Thread(#[source] std::io::Error),
@@ -112,6 +118,9 @@ impl StartError {
             Self::Bind { .. } => Some("another program may listen there; choose another port with --bind"),
             Self::Recovery { source, .. } => source.hint(),
             Self::Files { .. } => Some("look for space, permissions and errors of the disk"),
+            Self::Provision(_) => Some(
+                "repair or remove provision.json in the data directory; the engine's jobs have to be ended by hand then",
+            ),
             Self::Thread(_) | Self::Reflection(_) => None,
         }
     }
@@ -133,6 +142,7 @@ pub enum Broken {
 pub struct Coordinator {
     address: SocketAddr,
     handle: Handle,
+    provisioning: Provisioning,
     failed: Mutex<oneshot::Receiver<WriteError>>,
     stop: oneshot::Sender<()>,
     server: tokio::task::JoinHandle<Result<(), tonic::transport::Error>>,
@@ -144,7 +154,7 @@ pub async fn start(
     options: Options,
     extend: impl FnOnce(SocketAddr, Routes) -> Routes,
 ) -> Result<Coordinator, StartError> {
-    let Options { data, bind, network, settings } = options;
+    let Options { data, bind, network, settings, agents } = options;
     if !bind.ip().is_loopback() {
         if network == Network::Loopback {
             return Err(StartError::NotLoopback(bind));
@@ -160,7 +170,14 @@ pub async fn start(
     let listener = listen(bind).map_err(bound)?;
     let address = listener.local_addr().map_err(bound)?;
     let (handle, failed, threads) = start_workers(recovered, settings)?;
-    let routes = extend(address, doors(&handle, blobs).await?);
+    let provisioning = match agents {
+        None => Provisioning::none(),
+        Some(place) => {
+            let resumed = Provisioning::resume(data.clone(), AgentStart { place, address }, handle.clone());
+            resumed.await.map_err(StartError::Provision)?
+        }
+    };
+    let routes = extend(address, doors(&handle, blobs, &provisioning).await?);
     let (stop, stopped) = oneshot::channel::<()>();
     let (time, interval, retries) = KEEPALIVE;
     let incoming = TcpIncoming::from(listener)
@@ -175,7 +192,8 @@ pub async fn start(
     });
     let server = tokio::spawn(server);
     tracing::info!(%address, data = %data.display(), "the coordinator listens");
-    Ok(Coordinator { address, handle, failed: Mutex::new(failed), stop, server, threads })
+    let failed = Mutex::new(failed);
+    Ok(Coordinator { address, handle, provisioning, failed, stop, server, threads })
 }
 
 impl Coordinator {
@@ -200,6 +218,7 @@ impl Coordinator {
 
     /// Stops: what was acknowledged is durable anyway, the rest of the journal and the store are written and closed.
     pub async fn stop(self) {
+        self.provisioning.stop().await;
         // Either may be gone already; then there is nothing left to stop there.
         let _ = self.handle.requests.send(Request::Stop).await;
         let _ = self.stop.send(());
@@ -273,11 +292,12 @@ fn start_workers(recovered: Recovered, settings: Settings) -> Result<Workers, St
     Ok((Handle { requests, progress, store }, failed, threads))
 }
 
-async fn doors(handle: &Handle, blobs: Blobs) -> Result<Routes, StartError> {
+async fn doors(handle: &Handle, blobs: Blobs, provisioning: &Provisioning) -> Result<Routes, StartError> {
     let (health, health_service) = tonic_health::server::health_reporter();
     let experiments = v1::experiments_server::ExperimentsServer::new(ExperimentsDoor {
         handle: handle.clone(),
         blobs: blobs.clone(),
+        provisioning: provisioning.clone(),
     })
     .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
     .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
@@ -287,6 +307,10 @@ async fn doors(handle: &Handle, blobs: Blobs) -> Result<Routes, StartError> {
     let hosts = v1::hosts_server::HostsServer::new(HostsDoor { handle: handle.clone() })
         .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
         .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
+    let provision =
+        v1::provision_server::ProvisionServer::new(ProvisionDoor { provisioning: provisioning.clone() })
+            .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
+            .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
     let agents = v1::agents_server::AgentsServer::new(AgentsDoor { handle: handle.clone() })
         .max_decoding_message_size(limits::MAX_AGENT_MESSAGE_BYTES)
         .max_encoding_message_size(limits::MAX_GRANT_BYTES);
@@ -298,9 +322,15 @@ async fn doors(handle: &Handle, blobs: Blobs) -> Result<Routes, StartError> {
     health.set_serving::<v1::files_server::FilesServer<FilesDoor>>().await;
     health.set_serving::<v1::hosts_server::HostsServer<HostsDoor>>().await;
     health.set_serving::<v1::agents_server::AgentsServer<AgentsDoor>>().await;
+    health.set_serving::<v1::provision_server::ProvisionServer<ProvisionDoor>>().await;
     let mut routes = Routes::builder();
     routes.add_service(health_service).add_service(reflection);
-    routes.add_service(experiments).add_service(files).add_service(hosts).add_service(agents);
+    routes
+        .add_service(experiments)
+        .add_service(files)
+        .add_service(hosts)
+        .add_service(agents)
+        .add_service(provision);
     Ok(routes.routes())
 }
 
@@ -315,6 +345,7 @@ mod tests {
             bind: ([0, 0, 0, 0], 0).into(),
             network,
             settings: Settings::default(),
+            agents: None,
         };
         start(options, |_, routes| routes).await
     }

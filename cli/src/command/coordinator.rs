@@ -1,9 +1,9 @@
 //! `speedup coordinator`: the service.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 use jiff::SignedDuration;
 use serde_json::json;
@@ -12,7 +12,7 @@ use speedup_core::time::Span;
 
 use super::print;
 use crate::arguments::{Output, OutputArgument};
-use crate::compose::{self, Coordinator, CoordinatorOptions, Network};
+use crate::compose::{self, AgentPlace, Coordinator, CoordinatorOptions, Network};
 use crate::connection::journal_failed;
 use crate::console::Console;
 use crate::exit::Exit;
@@ -52,6 +52,10 @@ pub(crate) struct StartArguments {
     /// Where to write how the coordinator is found [default: $XDG_STATE_HOME/speedup/access.toml]
     #[arg(long, value_name = "FILE")]
     access_file: Option<PathBuf>,
+    /// Where agents that an engine starts keep their state and logs, one folder a node: on a disk that all nodes share
+    /// [default: $XDG_STATE_HOME/speedup/agents]
+    #[arg(long, value_name = "DIR")]
+    agents: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgument,
 }
@@ -70,15 +74,24 @@ pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failu
 }
 
 async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Failure> {
-    let StartArguments { data, bind, insecure_network, host_grace, reboot_limit, access_file, output } =
-        arguments;
+    let StartArguments {
+        data,
+        bind,
+        insecure_network,
+        host_grace,
+        reboot_limit,
+        access_file,
+        agents,
+        output,
+    } = arguments;
     // Asked for first: a signal that comes while the journal is recovered is obeyed after.
     let interrupts = Interrupts::listen()?;
     let data = directories::or_state(data.as_deref(), "coordinator")?;
     let access_file = access::path(access_file.as_deref())?;
     let settings = Settings { host_grace, reboot_limit };
     let network = if insecure_network { Network::Trusted } else { Network::Loopback };
-    let options = CoordinatorOptions { data: data.clone(), bind, network, settings };
+    let agents = Some(agent_place(agents.as_deref())?);
+    let options = CoordinatorOptions { data: data.clone(), bind, network, settings, agents };
     compose::raise_open_files();
     let coordinator = compose::coordinator(options).await?;
     let url = compose::url(coordinator.address());
@@ -98,6 +111,18 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
     coordinator.stop().await;
     served.and(removed)?;
     Ok(Exit::Done)
+}
+
+/// Agents are this same program, and find their state by an absolute path wherever they start.
+fn agent_place(state: Option<&Path>) -> Result<AgentPlace, Failure> {
+    let state = directories::or_state(state, "agents")?;
+    let state = std::path::absolute(&state)
+        .with_context(|| format!("{} is no place for the agents' state", state.display()))
+        .map_err(Failure::usage)?;
+    let program = std::env::current_exe()
+        .context("cannot find the program of this process")
+        .map_err(Failure::infrastructure)?;
+    Ok(AgentPlace { program, state })
 }
 
 async fn serve(coordinator: &Coordinator, mut interrupts: Interrupts) -> Result<(), Failure> {

@@ -29,6 +29,7 @@ fn coordinate(data: &Path) -> Result<(), Failure> {
             bind,
             network: Network::Loopback,
             settings: Settings::default(),
+            agents: None,
         };
         let coordinator = start(options, |_, routes| routes).await?;
         #[expect(clippy::print_stdout, reason = "the other process reads it")]

@@ -53,7 +53,7 @@ impl Agents for AgentsDoor {
         let (down, messages) = mpsc::channel(WAITING_MESSAGES);
         let (opened, answer) = oneshot::channel();
         // A task of its own: this call is dropped when the agent goes away, the session has to be closed even then.
-        tokio::spawn(serve(self.handle.clone(), Joining { facts, agent, epoch, down }, up, opened));
+        tokio::spawn(serve(self.handle.clone(), Joining { facts: *facts, agent, epoch, down }, up, opened));
         match answer.await.map_err(|_| Gone)?? {
             Ok(()) => {}
             Err(refusal) => return Ok(Response::new(turned_away(&refusal, epoch))),

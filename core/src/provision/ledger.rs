@@ -62,7 +62,6 @@ pub enum Cancelled {
 impl Ledger {
     /// Takes in what the engine and the machine say now.
     pub fn observe(&mut self, now: Timestamp, jobs: &[Job], demand: &Demand) {
-        self.verify_boots(demand);
         for job in jobs {
             match job.state {
                 JobState::Queued => self.queued(now, job),
@@ -75,6 +74,7 @@ impl Ledger {
         for id in self.jobs.keys().filter(gone).cloned().collect::<Vec<_>>() {
             self.vanished(now, &id);
         }
+        self.verify_boots(demand);
     }
 
     /// Time on nodes until now, with that of the jobs that run.

@@ -305,7 +305,7 @@ pub(crate) fn report() -> BoxedStrategy<Report> {
 pub(crate) fn agent_message() -> BoxedStrategy<AgentMessage> {
     prop_oneof![
         (facts(), agent_id(), agent_epoch()).prop_map(|(facts, agent, epoch)| AgentMessage::Join {
-            facts,
+            facts: Box::new(facts),
             agent,
             epoch
         }),

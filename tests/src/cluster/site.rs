@@ -73,9 +73,14 @@ impl Site {
             host.boot();
             host
         };
-        let site = Self { pool, hosts: (0..hosts).map(boot).collect(), policy, submitted: Cell::new(0) };
+        let site = Self::of(pool, (0..hosts).map(boot).collect(), policy);
         site.pool.wait_for_hosts(hosts);
         site
+    }
+
+    /// A coordinator and hosts that may come to join it.
+    pub(super) fn of(pool: Pool, hosts: Vec<Host>, policy: &'static str) -> Self {
+        Self { pool, hosts, policy, submitted: Cell::new(0) }
     }
 
     /// Submits a plan under the site's policy.
@@ -119,6 +124,11 @@ impl Site {
     pub fn wait_for_begin(&self, host: &Host) {
         let begun = self.file(&format!("begun-{}", host.name()));
         eventually("a run begins", || begun.exists().then_some(()));
+    }
+
+    /// Whether a run has begun on a host.
+    pub(super) fn has_begun(&self, host: &Host) -> bool {
+        self.file(&format!("begun-{}", host.name())).exists()
     }
 
     /// Waits until a run has ended on a host.
