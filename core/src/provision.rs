@@ -92,6 +92,8 @@ pub enum End {
 pub struct Demand {
     /// Hosts that they could give something to beyond those that are there.
     pub missing: u32,
+    /// How long a visit that waits may rightly take, at most.
+    pub longest: Span,
     /// The hosts that an engine ever gave out.
     pub hosts: Vec<Provided>,
 }

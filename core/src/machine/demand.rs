@@ -1,13 +1,13 @@
 //! What running plans could use of an engine that gives out hosts. Asked every few seconds at most: it looks at every host
 //! of the engine and every lane in which something waits.
 
-use super::matching::{holds, is_fresh};
+use super::matching::{holds, is_fresh, longest_visit};
 use super::{Active, Machine};
 use crate::experiment::Policy;
 use crate::host::{Host, Standing, Use};
 use crate::id::ExperimentId;
 use crate::provision::{Demand, Engaged, PROVISIONER, Provided, Worth};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 impl Machine {
     /// What the running plans could use now.
@@ -15,6 +15,7 @@ impl Machine {
         let wanting: Vec<(ExperimentId, &Active)> =
             self.turns.iter().map(|(_, id)| (*id, &self.experiments[id])).collect();
         let missing = wanting.iter().map(|(id, active)| self.missing(now, *id, active)).max().unwrap_or(0);
+        let longest = wanting.iter().map(|(_, active)| longest_waiting(active)).max();
         let provided = self.hosts.iter().filter_map(|host| {
             let node = host.facts.node.clone()?;
             let worth = wanting.iter().map(|(id, active)| worth(now, host, *id, active)).max();
@@ -30,7 +31,7 @@ impl Machine {
                 worth: worth.unwrap_or(Worth::Nothing),
             })
         });
-        Demand { missing, hosts: provided.collect() }
+        Demand { missing, longest: longest.unwrap_or_default(), hosts: provided.collect() }
     }
 
     /// How many more hosts an experiment could give something to without any of them serving twice what its policy holds
@@ -44,6 +45,11 @@ impl Machine {
         };
         active.queue.waiting_lanes().map(of_lane).max().unwrap_or(0)
     }
+}
+
+fn longest_waiting(active: &Active) -> Span {
+    let lanes = active.queue.waiting_lanes();
+    lanes.map(|(lane, _)| longest_visit(&active.plan, lane)).max().unwrap_or_default()
 }
 
 fn engaged(standing: &Standing) -> Engaged {

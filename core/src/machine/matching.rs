@@ -7,6 +7,7 @@ use super::{Active, Machine, Phase};
 use crate::experiment::{Order, Policy};
 use crate::host::{ALLOCATION_MARGIN, Host, Standing, Use};
 use crate::id::{ExperimentId, RunIndex};
+use crate::plan::Plan;
 use crate::run::HostNumber;
 use crate::time::{Span, Timestamp};
 
@@ -136,16 +137,17 @@ pub(super) fn is_fresh(host: &Host, active: &Active, used: Option<Use>) -> bool 
 /// Whether the allocation of a host holds a whole visit of a lane, even if each run takes as long as it may: where one
 /// was cut off, another host would have to serve the rest.
 pub(super) fn holds(now: Timestamp, host: &Host, active: &Active, lane: u32) -> bool {
-    if host.facts.allocation_ends.is_none() {
-        return true;
-    }
-    let plan = &active.plan;
+    host.facts.allocation_ends.is_none() || lasts(now, host, longest_visit(&active.plan, lane))
+}
+
+/// The longest that a visit of a lane may rightly take.
+pub(super) fn longest_visit(plan: &Plan, lane: u32) -> Span {
     let run = benchmarks_of(plan, lane).iter().map(|benchmark| longest(plan, *benchmark)).max();
     let versions = match plan.experiment.order {
         Order::Blocked => plan.experiment.versions.len() as u64,
         Order::Randomized | Order::Interleaved => 1,
     };
-    lasts(now, host, run.unwrap_or_default().times(versions * u64::from(plan.visit().size())))
+    run.unwrap_or_default().times(versions * u64::from(plan.visit().size()))
 }
 
 /// Whether the allocation of a host lasts for so long.

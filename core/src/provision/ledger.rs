@@ -67,12 +67,12 @@ impl Ledger {
                 JobState::Queued => self.queued(now, job),
                 JobState::Running => self.running(now, job, demand),
                 JobState::Ending => drop(self.jobs.entry(job.id.clone()).or_default()),
-                JobState::Ended(end) => self.ended(now, job, end),
+                JobState::Ended(end) => self.ended(now, job, end, demand.longest),
             }
         }
         let gone = |id: &&JobId| !jobs.iter().any(|job| job.id == **id);
         for id in self.jobs.keys().filter(gone).cloned().collect::<Vec<_>>() {
-            self.vanished(now, &id);
+            self.vanished(now, &id, demand.longest);
         }
         self.verify_boots(demand);
     }
@@ -197,7 +197,7 @@ impl Ledger {
         }
     }
 
-    fn ended(&mut self, now: Timestamp, job: &Job, end: End) {
+    fn ended(&mut self, now: Timestamp, job: &Job, end: End, longest: Span) {
         let Some(note) = self.jobs.remove(&job.id) else { return };
         let until = job.ends.unwrap_or(now).min(now);
         self.account(&note, until);
@@ -205,14 +205,14 @@ impl Ledger {
             End::Preempted => true,
             End::Completed | End::Cancelled | End::Failed | End::TimedOut => note.joined.is_some(),
         };
-        self.judge(&job.id, &note, excused, &job.words);
+        self.judge(&job.id, &note, excused, &job.words, longest);
     }
 
     /// A job that the engine has forgotten lasted until now at most, and no longer than it was allowed to.
-    fn vanished(&mut self, now: Timestamp, id: &JobId) {
+    fn vanished(&mut self, now: Timestamp, id: &JobId, longest: Span) {
         let Some(note) = self.jobs.remove(id) else { return };
         self.account(&note, note.ends.map_or(now, |ends| ends.min(now)));
-        self.judge(id, &note, note.joined.is_some(), "the engine knows it no more");
+        self.judge(id, &note, note.joined.is_some(), "the engine knows it no more", longest);
     }
 
     fn account(&mut self, note: &Note, until: Timestamp) {
@@ -221,10 +221,10 @@ impl Ledger {
         }
     }
 
-    fn judge(&mut self, id: &JobId, note: &Note, excused: bool, words: &str) {
+    fn judge(&mut self, id: &JobId, note: &Note, excused: bool, words: &str, longest: Span) {
         match note.cancelled {
             Some(Cancelled::Unneeded) => {}
-            Some(Cancelled::TooShort) => self.was_futile(),
+            Some(Cancelled::TooShort) => self.was_futile(longest),
             Some(Cancelled::Silent) => self.failed(|many| {
                 format!("{many} ended without an agent that joined; nothing was heard of that of job {id}")
             }),
@@ -235,12 +235,13 @@ impl Ledger {
         }
     }
 
-    fn was_futile(&mut self) {
+    fn was_futile(&mut self, longest: Span) {
         self.futile_in_a_row += 1;
         if self.futile_in_a_row >= FAILURES_IN_A_ROW && self.stopped.is_none() {
+            let minutes = longest.as_secs_f64() / 60.0;
             self.stopped = Some(format!(
-                "{FAILURES_IN_A_ROW} jobs in a row were too short for any run that waits: the time limit of a job has to \
-                 hold the longest time of a visit, with timeouts, warm-ups and setup"
+                "{FAILURES_IN_A_ROW} jobs in a row were too short for any run that waits: what one host has to hold may \
+                 take {minutes:.1} minutes, with timeouts, warm-ups and setup, and a job has to last longer"
             ));
         }
     }

@@ -220,7 +220,8 @@ fn command(program: &str) -> Command {
 
 /// Copies the command to where a user would, readable for the user.
 pub(crate) fn install(binary: &str, directory: &Path) -> std::path::PathBuf {
-    let copy = directory.join("speedup");
+    let copy = directory.join("bin/speedup");
+    std::fs::create_dir(directory.join("bin")).expect("a directory for it");
     std::fs::copy(binary, &copy).expect("a copy of the command");
     let executable = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(&copy, executable).expect("an executable");

@@ -40,7 +40,7 @@ fn host(job: &str, worth: Worth) -> Provided {
 }
 
 fn demand(missing: u32, hosts: Vec<Provided>) -> Demand {
-    Demand { missing, hosts }
+    Demand { missing, hosts, ..Demand::default() }
 }
 
 /// A ledger that has seen this at each of these seconds, and what it decides at the last.

@@ -49,7 +49,7 @@ impl World {
         let serves =
             |host: &&Provided| host.is_here && host.engaged == Engaged::Serving && host.worth == Worth::Now;
         let able = hosts.iter().filter(serves).count() as u32;
-        Demand { missing: self.visits.saturating_sub(able), hosts }
+        Demand { missing: self.visits.saturating_sub(able), longest: Span(0), hosts }
     }
 
     fn look(&mut self) {
