@@ -113,8 +113,8 @@ pub struct Provided {
     pub is_here: bool,
     /// Whether it has an attempt, or has begun a visit.
     pub is_busy: bool,
-    /// Attempts it was ever given.
-    pub served: u64,
+    /// Whether it was given an attempt since its agent joined.
+    pub has_served: bool,
     /// Whether it is given runs.
     pub engaged: Engaged,
     /// What it is worth to what waits.

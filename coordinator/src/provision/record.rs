@@ -174,7 +174,7 @@ mod tests {
             r#"{"version":1,"name":"speedup-1","spec":{"slurm":{"options":["-p","main"]}},"#,
             r#""limits":{"jobs":3,"queued":2,"node_time":null},"look_every":{"secs":5,"nanos":0},"by":"a","#,
             r#""ledger":{"node_time":0,"failures_in_a_row":0,"futile_in_a_row":0,"stopped":null,"#,
-            r#""cannot_reboot":null,"jobs":{"7":{"excluded":["n1"],"started":null,"ends":null,"joined":null,"#,
+            r#""cannot_reboot":null,"jobs":{"7":{"excluded":["n1"],"started":null,"ends":null,"joined":false,"#,
             r#""has_served":false,"silent_since":null,"idle_since":null,"cancelled":null}},"rebooting":{}}}"#
         );
         fs::write(data.path().join(NAME), golden).unwrap();

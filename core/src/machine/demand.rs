@@ -26,7 +26,8 @@ impl Machine {
                 boot: host.facts.boot.clone(),
                 is_here: host.is_here(),
                 is_busy: host.lease.is_some() || !host.visits.is_empty(),
-                served: host.served,
+                // What was last heard of it is the end of an attempt.
+                has_served: host.lease.is_some() || host.idle_since == Some(host.heard),
                 engaged: engaged(&host.standing),
                 worth: worth.unwrap_or(Worth::Nothing),
             })

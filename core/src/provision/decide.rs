@@ -140,7 +140,7 @@ impl Look<'_> {
     /// As many jobs as are missing, within the limits; those in the queue beyond that are cancelled, the latest first.
     fn balance(&self, actions: &mut Vec<Action>) {
         let running = self.alive(JobState::Running).count() as u32;
-        let starting = self.alive(JobState::Running).filter(|(_, note)| note.joined.is_none()).count() as u32;
+        let starting = self.alive(JobState::Running).filter(|(_, note)| !note.joined).count() as u32;
         let queued = self.alive(JobState::Queued).count() as u32;
         let missing = if self.goes_on { self.demand.missing } else { 0 };
         let wanted = missing

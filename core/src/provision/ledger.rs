@@ -36,8 +36,8 @@ pub struct Note {
     pub started: Option<Timestamp>,
     /// When it ends at the latest.
     pub ends: Option<Timestamp>,
-    /// What its host had served when its agent first joined.
-    pub joined: Option<u64>,
+    /// Whether its agent ever joined.
+    pub joined: bool,
     /// Whether its host was given anything.
     pub has_served: bool,
     /// Since when nothing is heard of its agent.
@@ -184,8 +184,8 @@ impl Ledger {
             return;
         };
         note.silent_since = None;
-        let joined_with = *note.joined.get_or_insert(host.served);
-        note.has_served |= host.served > joined_with || host.is_busy;
+        note.joined = true;
+        note.has_served |= host.has_served || host.is_busy;
         note.idle_since = match note.idle_since {
             _ if host.is_busy || host.worth == Worth::Now => None,
             Some(since) => Some(since),
@@ -203,7 +203,7 @@ impl Ledger {
         self.account(&note, until);
         let excused = match end {
             End::Preempted => true,
-            End::Completed | End::Cancelled | End::Failed | End::TimedOut => note.joined.is_some(),
+            End::Completed | End::Cancelled | End::Failed | End::TimedOut => note.joined,
         };
         self.judge(&job.id, &note, excused, &job.words, longest);
     }
@@ -212,7 +212,7 @@ impl Ledger {
     fn vanished(&mut self, now: Timestamp, id: &JobId, longest: Span) {
         let Some(note) = self.jobs.remove(id) else { return };
         self.account(&note, note.ends.map_or(now, |ends| ends.min(now)));
-        self.judge(id, &note, note.joined.is_some(), "the engine knows it no more", longest);
+        self.judge(id, &note, note.joined, "the engine knows it no more", longest);
     }
 
     fn account(&mut self, note: &Note, until: Timestamp) {

@@ -186,6 +186,11 @@ impl Slurm {
         jobs.lines().filter_map(job).collect()
     }
 
+    /// Whether a job was put back into the queue.
+    pub fn has_restarted(&self, job: &str) -> bool {
+        self.asked("scontrol", &["show", "job", job]).is_some_and(|shown| shown.contains("Restarts=1"))
+    }
+
     /// `scontrol`, as the user who administers Slurm.
     ///
     /// # Panics

@@ -123,7 +123,9 @@ fn a_time_limit_shorter_than_the_plan_costs_no_run() {
     on.site.forget_begin(host);
     // The gate opens for one run, late enough that no other fits.
     eventually("the minute is half over", || {
-        let ends = on.shown()["jobs"][0]["ends_ns"].as_u64()?;
+        let shown = on.shown();
+        let running = shown["jobs"].as_array()?.iter().find(|job| job["id"] == first.as_str())?;
+        let ends = running["ends_ns"].as_u64()?;
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos();
         (u128::from(ends) < now + 40_000_000_000).then_some(())
     });

@@ -35,17 +35,12 @@ fn a_job_is_put_back_into_the_queue_in_mid_run() {
     let (job, host) = on.wait_for_a_run();
     on.site.forget_begin(host);
     on.slurm.control(&["requeue", &job]);
-    eventually("it waits again", || {
-        let shown = on.shown();
-        (shown["jobs"][0]["id"] == job.as_str() && shown["jobs"][0]["state"] == "queued").then_some(())
-    });
-    // Slurm lets it wait for two minutes.
-    on.slurm.control(&["update", &format!("JobId={job}"), "StartTime=now"]);
+    eventually("it waits, or runs again", || on.slurm.has_restarted(&job).then_some(()));
     let (again, _) = on.wait_for_a_run();
     assert_eq!(again, job, "it is the same job");
     on.site.open_gate();
     let verdict = on.site.finish(&experiment);
-    assert_eq!(verdict.lost().count(), 1, "{verdict:?}");
+    assert!(verdict.lost().count() >= 1, "{verdict:?}");
     on.wait_until_given_back();
 }
 
@@ -78,8 +73,8 @@ fn a_job_is_cancelled_in_mid_run() {
     on.wait_until_given_back();
 }
 
-/// The coordinator is killed while jobs run and wait, and one ends meanwhile: it knows its jobs again, asks for no node
-/// twice, and goes on.
+/// The coordinator is killed while jobs run, and runs end while it is away: it knows its jobs again, asks for no node twice,
+/// and no run is lost.
 #[test]
 fn the_coordinator_is_killed_while_jobs_run() {
     let mut on = site("distinct", 6);
@@ -93,18 +88,22 @@ fn the_coordinator_is_killed_while_jobs_run() {
     });
     let before = on.slurm.jobs();
     on.site.pool.kill_coordinator();
-    on.host(&on.slurm.running()[0].1).crash();
+    on.site.open_gate();
+    for (_, node) in on.slurm.running() {
+        on.site.wait_for_end(on.host(&node));
+    }
     on.site.pool.start_coordinator();
     eventually("it knows its jobs", || {
         let shown = on.shown();
         let known: Vec<&str> =
             shown["jobs"].as_array()?.iter().filter_map(|job| job["id"].as_str()).collect();
-        before.iter().any(|job| known.contains(&job.as_str())).then_some(())
+        before.iter().all(|job| known.contains(&job.as_str())).then_some(())
     });
-    on.site.open_gate();
-    on.site.finish(&experiment);
+    let verdict = on.site.finish(&experiment);
+    assert_eq!(verdict.lost().count(), 0, "{verdict:?}");
     on.wait_until_given_back();
-    assert!(on.slurm.remembered().len() <= 6, "{:?}", on.slurm.remembered());
+    let given: Vec<_> = on.slurm.remembered().into_iter().filter(|(.., node)| !node.is_empty()).collect();
+    assert_eq!(given.len(), 4, "one job a run, none asked for twice: {given:?}");
 }
 
 /// A coordinator that ends cancels its jobs; the next start asks for others.

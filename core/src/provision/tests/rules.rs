@@ -33,7 +33,7 @@ fn host(job: &str, worth: Worth) -> Provided {
         boot: name("boot"),
         is_here: true,
         is_busy: false,
-        served: 0,
+        has_served: false,
         engaged: Engaged::Serving,
         worth,
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use rand_chacha::rand_core::SeedableRng as _;
 
 use super::super::*;
 
@@ -153,7 +153,7 @@ impl World {
         if host.is_busy {
             host.is_busy = false;
         } else if host.engaged == Engaged::Serving && self.visits > 0 && !self.used.contains(&node) {
-            (host.is_busy, host.served) = (true, host.served + 1);
+            (host.is_busy, host.has_served) = (true, true);
             self.visits -= 1;
             self.used.insert(node);
         }
@@ -200,7 +200,7 @@ fn joined(node: &NodeName, job: JobId, before: Option<Provided>) -> Provided {
         boot: "boot".parse().unwrap(),
         is_here: true,
         is_busy: false,
-        served: before.as_ref().map_or(0, |host| host.served),
+        has_served: false,
         engaged: before.map_or(Engaged::Serving, |host| host.engaged),
         worth: Worth::Nothing,
     }
