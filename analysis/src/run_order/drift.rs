@@ -46,14 +46,19 @@ impl Drift {
         if sample.is_constant() {
             return Err(RunOrderError::Constant);
         }
+        let (s, variance) = Self::s_and_variance(sample);
+        let tied = sample.sorted().windows(2).any(|two| two[0] == two[1]);
+        Ok(Self { s, variance, tied, in_run_order: sample.in_run_order().to_vec() })
+    }
+
+    /// S and its variance, corrected for ties.
+    pub(super) fn s_and_variance(sample: &Sample) -> (i64, f64) {
         let weight = |t: f64| t * (t - 1.0) * (2.0 * t + 5.0);
         let groups = sample.sorted().chunk_by(|a, b| a == b).map(|group| group.len() as f64);
         let tie_term: f64 = groups.map(weight).sum();
-        let variance = (weight(runs as f64) - tie_term) / 18.0;
         let (rising, falling) =
             (pairs(sample.in_run_order(), |a, b| a < b), pairs(sample.in_run_order(), |a, b| a > b));
-        let in_run_order = sample.in_run_order().to_vec();
-        Ok(Self { s: rising - falling, variance, tied: tie_term > 0.0, in_run_order })
+        (rising - falling, (weight(sample.len() as f64) - tie_term) / 18.0)
     }
 
     /// S.

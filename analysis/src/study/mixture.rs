@@ -106,6 +106,31 @@ impl MixtureReport {
         version: &str,
         seed: Seed,
     ) -> Option<DiagnosticReport> {
+        let hosts: Vec<u32> = cell.seats.iter().map(|seat| seat.host).collect();
+        let different: BTreeSet<u32> = hosts.iter().copied().collect();
+        if different.len() == hosts.len() {
+            return None;
+        }
+        let child = format!("modes and hosts {} {} {version}", cell.about.len(), cell.about);
+        self.against(cell, &hosts, Seed(seed.child(&child).next_u64()))
+    }
+
+    /// Likewise whether the clusters are the fingerprint classes of the hosts, where these are blocks. Hosts of no known
+    /// class are one of their own.
+    pub(super) fn against_classes(
+        &self,
+        cell: &DiagnosedCell<'_>,
+        version: &str,
+        seed: Seed,
+    ) -> Option<DiagnosticReport> {
+        cell.classes_are_blocks.then_some(())?;
+        let classes: Vec<u32> =
+            cell.seats.iter().map(|seat| seat.class.map_or(0, |class| class + 1)).collect();
+        let child = format!("modes and classes {} {} {version}", cell.about.len(), cell.about);
+        self.against(cell, &classes, Seed(seed.child(&child).next_u64()))
+    }
+
+    fn against(&self, cell: &DiagnosedCell<'_>, labels: &[u32], seed: Seed) -> Option<DiagnosticReport> {
         let Self::Fitted { components, .. } = self else { return None };
         let components = components.iter();
         let components = components
@@ -114,14 +139,7 @@ impl MixtureReport {
         let mixture = Mixture::new(components).ok()?;
         let clusters: Vec<u32> =
             cell.sample.in_run_order().iter().map(|value| mixture.cluster(*value) as u32).collect();
-        let hosts: Vec<u32> = cell.seats.iter().map(|seat| seat.host).collect();
-        let different: BTreeSet<u32> = hosts.iter().copied().collect();
-        if different.len() == hosts.len() {
-            return None;
-        }
-        let child = format!("modes and hosts {} {} {version}", cell.about.len(), cell.about);
-        let seed = Seed(seed.child(&child).next_u64());
-        let found = ClusterHosts::new(&clusters, &hosts, SHUFFLES, seed).ok()?;
+        let found = ClusterHosts::new(&clusters, labels, SHUFFLES, seed).ok()?;
         Some(DiagnosticReport::new(found.cramers_v(), found.p_value()))
     }
 }
