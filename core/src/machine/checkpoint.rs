@@ -144,6 +144,7 @@ impl Machine {
             in_vain: _,
             here: _,
             available: _,
+            holders: _,
             superseded,
             next_lease,
         } = self;
@@ -223,6 +224,7 @@ impl Machine {
             }
             let Some(lease) = &host.lease else { continue };
             let epoch = lease.epoch;
+            self.holders.insert(epoch, number);
             let active = self.experiments.get_mut(&lease.experiment).ok_or(Misfit::Lease(epoch))?;
             let state = active.states.get_mut(lease.run.0 as usize).ok_or(Misfit::Lease(epoch))?;
             if *state != HELD || epoch.0 >= self.next_lease {

@@ -3,7 +3,7 @@
 
 use super::queue::lane_of;
 use super::{Active, Machine, Phase};
-use crate::experiment::{Order, Policy};
+use crate::experiment::{Experiment, Order, Policy};
 use crate::host::{Host, Standing, Use};
 use crate::id::{ExperimentId, RunIndex};
 use crate::run::HostNumber;
@@ -35,7 +35,7 @@ impl Machine {
         for (_, id) in &self.turns {
             let active = &self.experiments[id];
             let Some(admitted) = self.admitted_from(active, host) else { continue };
-            if !host.facts.can_reboot && needs_reboots(active) {
+            if !host.facts.can_reboot && needs_reboots(&active.plan.experiment) {
                 continue;
             }
             let ready = admitted.max(rests_until(host, active));
@@ -135,9 +135,8 @@ pub(super) fn rests_until(host: &Host, active: &Active) -> Option<Timestamp> {
     host.idle_since.filter(|_| rests).map(|since| since + independence.rest.idle)
 }
 
-/// Whether a visit of the experiment needs a host that boots anew in the course of it.
-pub(super) fn needs_reboots(active: &Active) -> bool {
-    let experiment = &active.plan.experiment;
+/// Whether a visit of an experiment needs a host that boots anew in the course of it.
+pub fn needs_reboots(experiment: &Experiment) -> bool {
     let shares = experiment.order == Order::Blocked && experiment.independence.policy == Policy::Rebooted;
     shares || experiment.levels.boots() > 1
 }

@@ -145,7 +145,7 @@ impl Machine {
         let may_go_on = |active: &Active| {
             host.standing == Standing::Serving
                 && active.admits(host.class)
-                && (host.facts.can_reboot || !needs_reboots(active))
+                && (host.facts.can_reboot || !needs_reboots(&active.plan.experiment))
         };
         let under_way = host.lease.as_ref().map(|lease| lease.experiment);
         let broken = host.visits.keys().copied().filter(|id| {
