@@ -34,7 +34,7 @@ impl Attempts {
         let mut stream = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
         let (status, experiment, benchmarks, stages) = match receive(&mut stream).await? {
             Some(ExportPart::Head { status, experiment, benchmarks, stages, exclusions: _ }) => {
-                (status, *experiment, benchmarks, stages)
+                (*status, *experiment, benchmarks, stages)
             }
             Some(ExportPart::Order(_) | ExportPart::Attempts(_)) | None => return Err(out_of_order()),
         };

@@ -76,7 +76,7 @@ impl Intake {
         let stage = std::mem::replace(&mut self.stage, Stage::Nothing);
         self.stage = match (stage, part) {
             (Stage::Nothing, ExportPart::Head { status, experiment, benchmarks, stages, exclusions }) => {
-                let standing = standing(status);
+                let standing = standing(*status);
                 if standing.experiment != self.experiment {
                     let (found, expected) = (standing.experiment, self.experiment);
                     return Err(IntakeError::Experiment { found, expected });

@@ -20,7 +20,7 @@ pub enum ExportPart {
     /// First.
     Head {
         /// How the experiment stands.
-        status: ExperimentStatus,
+        status: Box<ExperimentStatus>,
         /// What was compared.
         experiment: Box<Experiment>,
         /// The benchmarks that take part.
@@ -41,7 +41,7 @@ impl From<&ExportPart> for v1::ExportChunk {
         let part = match part {
             ExportPart::Head { status, experiment, benchmarks, stages, exclusions } => {
                 Part::Head(v1::ExportHead {
-                    status: Some(status.into()),
+                    status: Some(status.as_ref().into()),
                     experiment: Some(experiment.as_ref().into()),
                     benchmarks: benchmarks.iter().map(|benchmark| benchmark.0).collect(),
                     stages: wire_stages(stages),
@@ -79,7 +79,7 @@ impl TryFrom<v1::ExportHead> for ExportPart {
 
     fn try_from(wire: v1::ExportHead) -> Result<Self, Malformed> {
         Ok(Self::Head {
-            status: required(wire.status, "status")?,
+            status: Box::new(required(wire.status, "status")?),
             experiment: Box::new(required(wire.experiment, "experiment")?),
             benchmarks: benchmarks(wire.benchmarks)?,
             stages: stages(wire.stages)?,

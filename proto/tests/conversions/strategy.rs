@@ -516,7 +516,7 @@ fn exclusion() -> BoxedStrategy<Exclusion> {
 pub(crate) fn export_part() -> BoxedStrategy<ExportPart> {
     let head =
         (status(), plan(), vec(exclusion(), 0..3)).prop_map(|(status, plan, exclusions)| ExportPart::Head {
-            status,
+            status: Box::new(status),
             exclusions,
             stages: plan.stages().to_vec(),
             experiment: Box::new(plan.experiment),

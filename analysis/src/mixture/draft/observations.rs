@@ -73,10 +73,11 @@ fn fill(to: &mut Vec<Vector>, from: &[f64], factor: f32, padding: f32) {
 
 /// The width of the tiles of so many vectors.
 fn tile_of(vectors: usize) -> usize {
-    match vectors {
-        0..=NARROW_TILE => NARROW_TILE,
-        ..=TILE => TILE,
-        ..=WIDE_TILE => WIDE_TILE,
-        _ => TILE,
+    if vectors <= NARROW_TILE {
+        NARROW_TILE
+    } else if vectors > TILE && vectors <= WIDE_TILE {
+        WIDE_TILE
+    } else {
+        TILE
     }
 }
