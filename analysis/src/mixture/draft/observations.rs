@@ -73,11 +73,6 @@ fn fill(to: &mut Vec<Vector>, from: &[f64], factor: f32, padding: f32) {
 
 /// The width of the tiles of so many vectors.
 fn tile_of(vectors: usize) -> usize {
-    if vectors <= NARROW_TILE {
-        NARROW_TILE
-    } else if vectors > TILE && vectors <= WIDE_TILE {
-        WIDE_TILE
-    } else {
-        TILE
-    }
+    let widths = [NARROW_TILE, TILE, WIDE_TILE];
+    widths.into_iter().find(|width| vectors <= *width).unwrap_or(TILE)
 }
