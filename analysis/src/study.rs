@@ -102,6 +102,7 @@ use speedup_core::id::{ExperimentId, RunIndex};
 use speedup_core::independence::Policy;
 use speedup_core::plan::Plan;
 use speedup_core::record::Outcome;
+use speedup_core::repetition::Rule;
 use thiserror::Error;
 
 /// An experiment under study.
@@ -162,6 +163,12 @@ pub enum AttemptError {
         /// The cell by the plan.
         expected: u32,
     },
+    /// It used another build than the plan's for its run.
+    #[error("run {run} used another build than the one that the plan has for it")]
+    Build {
+        /// The run.
+        run: RunIndex,
+    },
     /// Its run was reported before.
     #[error("run {run} was reported twice, and a run counts once")]
     ReportedTwice {
@@ -216,10 +223,20 @@ impl Study {
         if *reported && matches!(attempt.end, AttemptEnd::Reported(_)) {
             return Err(AttemptError::ReportedTwice { run });
         }
+        let (used, planned) = (lease.evidence.build.as_ref().map(|build| build.run), self.plan.build_of(run));
+        if used != planned {
+            return Err(AttemptError::Build { run });
+        }
+        let reported_now = matches!(attempt.end, AttemptEnd::Reported(_));
+        let Some(cell) = self.cells.get_mut(expected as usize) else {
+            // A build is no observation of the comparison; what it took of the hosts counts.
+            *reported |= reported_now;
+            self.costs.add(attempt, Rule::Fixed);
+            return Ok(());
+        };
         let asked = &self.plan.experiment.independence;
         let seat = self.evidence.keep(attempt, (asked.policy == Policy::Rested).then_some(&asked.rest));
         self.costs.add(attempt, self.plan.experiment.rule);
-        let cell = &mut self.cells[expected as usize];
         match &attempt.end {
             AttemptEnd::Lost { reason, after, late } => {
                 cell.mishaps.lost((run, lease.attempt), reason, *after, late.is_some());

@@ -58,6 +58,7 @@ fn refused(refusal: &Refusal) -> Status {
         | Refusal::Unfit(_)
         | Refusal::NothingAppended => Status::invalid_argument(text),
         Refusal::Cancelled(_)
+        | Refusal::Building(_)
         | Refusal::NotDeciding(_)
         | Refusal::StaleDecision { .. }
         | Refusal::AnyClass(_)

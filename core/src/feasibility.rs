@@ -85,6 +85,8 @@ fn add(mut sum: HostClass, class: &HostClass) -> HostClass {
 pub struct Estimate {
     /// One execution of each benchmark that takes part, in the plan's order.
     pub executions: Vec<Span>,
+    /// One build of a version, with all that it makes.
+    pub build: Span,
     /// One boot of a host.
     pub boot: Span,
     /// Where the times are known from.
@@ -120,15 +122,20 @@ impl Estimate {
     fn of_each(plan: &Plan, source: EstimateSource, execution: impl Fn(Span) -> Span) -> Self {
         let timeouts = plan.benchmarks.iter().filter_map(|index| plan.experiment.benchmark(*index));
         let executions = timeouts.map(|benchmark| execution(benchmark.timeout)).collect();
-        Self { executions, boot: USUAL_BOOT, source }
+        // No build is known to last as long as an execution, whatever is known of that.
+        let builds = plan.experiment.versions.iter().filter_map(|version| version.build.as_ref());
+        let build = builds.map(|build| build.timeout).max().unwrap_or_default();
+        Self { executions, build, boot: USUAL_BOOT, source }
     }
 }
 
 /// What a plan takes of a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Feasibility {
-    /// Visits of hosts that the plan has now.
+    /// Visits of hosts that the plan has now, without its builds.
     pub visits: u32,
+    /// Builds that go before them, on any host.
+    pub builds: u32,
     /// Fresh hosts that it needs.
     pub hosts_needed: u32,
     /// Fresh hosts that it may come to need when its rule asks for all it may.
@@ -160,6 +167,7 @@ pub struct PoolFeasibility {
 
 /// What a plan takes: of `pool`, where there is one.
 pub fn assess(plan: &Plan, pool: Option<&Pool>, estimate: &Estimate) -> Feasibility {
+    let plan = &*plan.with_first_runs();
     let load = Load::of(plan, estimate);
     let hosts_needed = needed(plan.experiment.independence.policy, load.fullest_lane);
     let grown = u64::from(load.fullest_lane)
@@ -168,10 +176,11 @@ pub fn assess(plan: &Plan, pool: Option<&Pool>, estimate: &Estimate) -> Feasibil
     let grown = u32::try_from(grown).unwrap_or(u32::MAX);
     Feasibility {
         visits: load.visits,
+        builds: plan.builds(),
         hosts_needed,
         hosts_needed_at_most: needed(plan.experiment.independence.policy, grown).max(hosts_needed),
-        pool: pool.map(|pool| of_pool(plan, pool, &load, estimate.boot)),
-        host_time_ns: load.host_time,
+        pool: pool.map(|pool| of_pool(plan, pool, &load, estimate)),
+        host_time_ns: load.host_time + estimate.build.times(u64::from(plan.builds())),
         estimate: estimate.source.clone(),
     }
 }
@@ -196,7 +205,7 @@ impl Load {
         let mut load =
             Self { visits: 0, fullest_lane: 0, fullest_cell: 0, host_time: Span(0), longest_visit: Span(0) };
         let mut visit = Span(0);
-        for run in (0..plan.runs()).map(RunIndex) {
+        for run in (plan.builds()..plan.runs()).map(RunIndex) {
             let (place, cell) = (plan.place(run), plan.cell_number(run));
             if place.group == run {
                 load.visits += 1;
@@ -254,7 +263,7 @@ fn growth(plan: &Plan, load: &Load) -> u64 {
     .max(u64::from(load.fullest_cell))
 }
 
-fn of_pool(plan: &Plan, pool: &Pool, load: &Load, boot: Span) -> PoolFeasibility {
+fn of_pool(plan: &Plan, pool: &Pool, load: &Load, estimate: &Estimate) -> PoolFeasibility {
     let independence = plan.experiment.independence;
     let class = pool.of_one_experiment(independence.hosts);
     let hosts = class.available;
@@ -262,7 +271,9 @@ fn of_pool(plan: &Plan, pool: &Pool, load: &Load, boot: Span) -> PoolFeasibility
     let usable = usable(plan, &class);
     let working = if usable >= load.fullest_lane { usable } else { can_come_again(plan, &class) };
     let waves = fits.then(|| load.visits.div_ceil(working.max(1)));
-    let wall_time_ns = waves.map(|waves| wall_time(plan, load, waves, working, boot));
+    // All hosts build, whatever the policy says of runs.
+    let building = estimate.build.times(u64::from(plan.builds().div_ceil(hosts.max(1))));
+    let wall_time_ns = waves.map(|waves| building + wall_time(plan, load, waves, working, estimate.boot));
     let everywhere = pool.of_one_experiment(Sameness::Unchecked).available;
     let remedies = if fits { Vec::new() } else { remedy::all(plan, pool, load.fullest_lane, usable) };
     PoolFeasibility { hosts, hosts_of_all_classes: everywhere, fits, waves, wall_time_ns, remedies }

@@ -26,7 +26,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-pub use active::{Active, Phase};
+pub use active::{Active, Built, Phase};
 pub use checkpoint::{ActivePiece, Misfit, Piece, RunPiece};
 pub use command::{Command, Decision, Effect, HostRequest, Request, Speaker};
 pub use explain::{Explanation, Hindrances, WaitingFor};

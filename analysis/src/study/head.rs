@@ -69,7 +69,7 @@ impl Head {
         let Standing { experiment: id, submitted, submitted_by, phase, tally } = &study.standing;
         let versions: Vec<String> = experiment.versions.iter().map(|version| version.name.clone()).collect();
         let measured_runs: u64 = study.cells.iter().map(|cell| cell.runs() as u64).sum();
-        let planned_runs = u64::from(study.plan.runs());
+        let planned_runs = u64::from(study.plan.runs() - study.plan.builds());
         let (finished, phase) = match phase {
             Phase::Running => (None, "running"),
             Phase::Paused { .. } => (None, "paused"),

@@ -55,6 +55,11 @@ fn waits_for(what: &WaitingFor) -> String {
         WaitingFor::Resume { reason } => {
             format!("Its experiment is paused: {reason}. `speedup resume` lets it go on.")
         }
+        WaitingFor::Builds { made, builds } => {
+            format!(
+                "Its experiment is still building: {made} of {builds} builds are there, and runs follow the last."
+            )
+        }
         WaitingFor::Hosts(counts) => waits_for_hosts(counts),
     }
 }

@@ -99,6 +99,9 @@ impl Machine {
 
     fn extend(&self, Request { experiment, by }: Request, more: u32) -> Result<Vec<Change>, Refusal> {
         let plan = &self.changeable(experiment)?.plan;
+        if plan.is_building() {
+            return Err(Refusal::Building(experiment));
+        }
         let more_runs = u64::from(plan.visit().size()) * u64::from(more);
         check_runs(u64::from(plan.runs()) + u64::from(plan.cells()) * more_runs)?;
         let (from, appended) = (plan.runs(), plan.draw_extension(&plan.singly(more), plan.visit()));
@@ -163,7 +166,8 @@ fn check_extension(plan: &Arc<Plan>, appended: &Extension) -> Result<(), Refusal
         }
     };
     let mut counts = vec![0_u32; extended.cells() as usize];
-    extended.order().iter().for_each(|cell| counts[*cell as usize] += 1);
+    let measured = extended.order().iter().skip(extended.builds() as usize);
+    measured.for_each(|cell| counts[*cell as usize] += 1);
     let runs = counts.into_iter().max().unwrap_or(0);
     if runs > max { Err(Refusal::BeyondRule { runs, max }) } else { Ok(()) }
 }

@@ -35,7 +35,7 @@ impl Machine {
         for (_, id) in &self.turns {
             let active = &self.experiments[id];
             let Some(admitted) = self.admitted_from(active, host) else { continue };
-            if !host.facts.can_reboot && needs_reboots(&active.plan.experiment) {
+            if !host.facts.can_reboot && needs_reboots_now(active) {
                 continue;
             }
             let ready = admitted.max(rests_until(host, active));
@@ -52,6 +52,7 @@ impl Machine {
             later = retries.filter(|from| *from > now).chain(later).min();
             let would_reboot = reboot.is_none()
                 && active.plan.experiment.independence.policy == Policy::Rebooted
+                && !active.plan.is_building()
                 && host.facts.can_reboot
                 && active.reserved < active.queue.visits();
             if would_reboot && active.queue.first(|_| true, may_retry).is_some() {
@@ -107,7 +108,9 @@ impl Machine {
             return Some(Timestamp(0));
         }
         let could = |host: &Host| host.is_available() && active.admits(host.class);
-        let all_tried = active.plan.experiment.independence.policy != Policy::Distinct
+        let may_come_again =
+            active.plan.experiment.independence.policy != Policy::Distinct || active.plan.is_building();
+        let all_tried = may_come_again
             && tried.iter().filter(|host| could(self.host_at(**host))).count() as u32
                 == self.available_to(active);
         if !all_tried {
@@ -149,11 +152,16 @@ pub(super) fn is_fresh(host: &Host, active: &Active, used: Option<Use>) -> bool 
     }
 }
 
-/// When a host has rested for an experiment that wants it to.
+/// When a host has rested for an experiment that wants it to; builds go to any host.
 pub(super) fn rests_until(host: &Host, active: &Active) -> Option<Timestamp> {
     let independence = active.plan.experiment.independence;
-    let rests = independence.policy == Policy::Rested;
+    let rests = independence.policy == Policy::Rested && !active.plan.is_building();
     host.idle_since.filter(|_| rests).map(|since| since + independence.rest.idle)
+}
+
+/// Whether a visit of the experiment, as it goes on now, needs a host that boots anew in the course of it.
+pub(super) fn needs_reboots_now(active: &Active) -> bool {
+    !active.plan.is_building() && needs_reboots(&active.plan.experiment)
 }
 
 /// Whether a visit of an experiment needs a host that boots anew in the course of it.

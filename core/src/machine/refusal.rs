@@ -23,6 +23,9 @@ pub enum Refusal {
     /// It was cancelled.
     #[error("experiment {0} was cancelled")]
     Cancelled(ExperimentId),
+    /// Its builds come first.
+    #[error("experiment {0} is still building: its runs are planned when all builds are there")]
+    Building(ExperimentId),
     /// More runs than an experiment may have.
     #[error("{runs} runs are more than the {max} an experiment may have")]
     TooManyRuns {
@@ -156,6 +159,9 @@ impl Refusal {
                 Some("`speedup list` shows the experiments; a finished one cannot be changed")
             }
             Self::UnknownHost(_) => Some("`speedup hosts list` shows them"),
+            Self::Building(_) => {
+                Some("extend it when its builds are done; `speedup status` shows how far it is")
+            }
             Self::TooManyActive => Some("wait for some to finish, or cancel some"),
             Self::Exists(_)
             | Self::Cancelled(_)

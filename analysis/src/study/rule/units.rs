@@ -51,13 +51,15 @@ pub(super) fn comparisons(study: &Study) -> Vec<Comparison<'_>> {
 /// The first run after those that the plan had when it was submitted.
 pub(super) fn end_of_pilot(study: &Study) -> u32 {
     let of_a_cell = study.plan.experiment.runs_of_a_cell();
-    u32::try_from(of_a_cell * u64::from(study.plan.cells())).unwrap_or(u32::MAX)
+    let of_all = of_a_cell * u64::from(study.plan.cells());
+    u32::try_from(u64::from(study.plan.builds()) + of_all).unwrap_or(u32::MAX)
 }
 
 /// The runs of each cell that the plan has.
 pub(super) fn planned(study: &Study) -> Vec<u32> {
     let mut planned = vec![0; study.plan.cells() as usize];
-    study.plan.order().iter().for_each(|cell| planned[*cell as usize] += 1);
+    let runs = study.plan.order().iter().skip(study.plan.builds() as usize);
+    runs.for_each(|cell| planned[*cell as usize] += 1);
     planned
 }
 
