@@ -20,8 +20,6 @@ mod matching;
 mod pool;
 mod queue;
 mod refusal;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;

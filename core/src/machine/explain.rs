@@ -167,7 +167,7 @@ impl Machine {
             let policy = active.plan.experiment.independence.policy;
             let never = policy == Policy::Reallocated && host.facts.allocation.is_none();
             if never { &mut counts.no_allocation } else { &mut counts.not_fresh }
-        } else if !goes_on && !self.may_retry(self.latest, active, number, run.0) {
+        } else if !goes_on && !self.may_retry(active, number, run.0) {
             &mut counts.tried
         } else if host.lease.is_some() {
             &mut counts.busy

@@ -4,7 +4,7 @@
 use super::queue::lane_of;
 use super::{Active, Machine, Phase};
 use crate::experiment::{Experiment, Order, Policy};
-use crate::host::{Host, Presence, Standing, Use};
+use crate::host::{Host, Standing, Use};
 use crate::id::{ExperimentId, RunIndex};
 use crate::run::HostNumber;
 use crate::time::Timestamp;
@@ -43,13 +43,11 @@ impl Machine {
                 later = Some(later.map_or(until, |later| later.min(until)));
                 continue;
             }
-            let may_retry = |run| self.may_retry(now, active, number, run);
+            let may_retry = |run| self.may_retry(active, number, run);
             let is_fresh = |lane| is_fresh(host, active, host.used(*id, lane));
             if let Some(run) = active.queue.first(is_fresh, may_retry) {
                 return Match::Run(*id, active, run);
             }
-            let retries = active.tried.keys().filter_map(|run| self.retry_from(active, number, *run));
-            later = retries.filter(|from| *from > now).chain(later).min();
             let would_reboot = reboot.is_none()
                 && active.plan.experiment.independence.policy == Policy::Rebooted
                 && !active.plan.is_building()
@@ -96,36 +94,17 @@ impl Machine {
 
     /// A run that lost an attempt goes to another host. Only where a host may come again, and every one that could take the
     /// run has been tried, may it go to one of them again.
-    pub(super) fn may_retry(&self, now: Timestamp, active: &Active, number: HostNumber, run: u32) -> bool {
-        self.retry_from(active, number, run).is_some_and(|from| from <= now)
-    }
-
-    /// From when on a host may take a run that was tried before, if it ever may: a host that has just gone, or has not come
-    /// back to a coordinator that began anew, is another one that could take it for as long as an attempt is kept for it.
-    fn retry_from(&self, active: &Active, number: HostNumber, run: u32) -> Option<Timestamp> {
+    pub(super) fn may_retry(&self, active: &Active, number: HostNumber, run: u32) -> bool {
         let tried = active.tried.get(&run).map_or(&[][..], Vec::as_slice);
         if !tried.contains(&number) {
-            return Some(Timestamp(0));
+            return true;
         }
         let could = |host: &Host| host.is_available() && active.admits(host.class);
         let may_come_again =
             active.plan.experiment.independence.policy != Policy::Distinct || active.plan.is_building();
-        let all_tried = may_come_again
+        may_come_again
             && tried.iter().filter(|host| could(self.host_at(**host))).count() as u32
-                == self.available_to(active);
-        if !all_tried {
-            return None;
-        }
-        let others = (0..).map(HostNumber).zip(&self.hosts).filter(|(other, _)| !tried.contains(other));
-        let expected = others.filter_map(|(_, host)| match host.presence {
-            Presence::Away { since, .. }
-                if host.standing == Standing::Serving && active.admits(host.class) =>
-            {
-                Some(since + self.settings.host_grace)
-            }
-            Presence::Away { .. } | Presence::Here { .. } => None,
-        });
-        Some(expected.max().unwrap_or(Timestamp(0)))
+                == self.available_to(active)
     }
 
     /// How many hosts could be given runs of an experiment, fresh or not.

@@ -92,12 +92,10 @@ impl Machine {
             host.reboot = host.reboot.filter(|_| !is_out);
             host.lost_in_a_row = if is_serving { 0 } else { host.lost_in_a_row };
         });
-        if !is_serving {
-            self.set_reserves(number, None);
-        }
-        // One that is gone may have been waited for.
-        if is_serving || !self.host_at(number).is_here() {
+        if is_serving {
             self.look_again();
+        } else {
+            self.set_reserves(number, None);
         }
         self.settle_visits(number);
     }
