@@ -55,8 +55,8 @@ pub fn encode<E>(piece: &Piece, mut append: impl FnMut(&[u8]) -> Result<(), E>) 
             latest_ns: latest.0,
             next_lease: next_lease.0,
         })),
-        Piece::Class(class, kept) => {
-            record(Wire::Class(journal::CheckpointClass::new(*class, kept.as_deref())))
+        Piece::Class { id, fingerprint, emptied } => {
+            record(Wire::Class(journal::CheckpointClass::new(*id, fingerprint.as_deref(), *emptied)))
         }
         Piece::Host(host) => record(Wire::Host(host.as_ref().into())),
         Piece::Superseded(superseded) => record(Wire::Superseded(superseded.into())),

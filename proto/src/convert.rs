@@ -16,6 +16,7 @@ mod conditions;
 mod ended_attempt;
 mod environment;
 mod event;
+mod exclusion;
 mod experiment;
 mod explanation;
 mod export;

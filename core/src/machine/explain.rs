@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::matching::{boots_before, is_fresh, needs_reboots, rests_until};
+use super::matching::{boots_before, boots_in_visits, is_fresh, rests_until};
 use super::queue::lane_of;
 use super::{Active, MAX_DRIFTED, Machine, Phase};
 use crate::experiment::Policy;
@@ -151,7 +151,7 @@ impl Machine {
                 && used.is_some_and(|used| used.boot == host.boot())
         } else {
             !is_fresh(host, active, used) && active.plan.experiment.independence.policy == Policy::Rebooted
-                || needs_reboots(active)
+                || boots_in_visits(active)
         };
         if host.reboot.is_some() {
             &mut counts.rebooting
@@ -167,7 +167,7 @@ impl Machine {
             let policy = active.plan.experiment.independence.policy;
             let never = policy == Policy::Reallocated && host.facts.allocation.is_none();
             if never { &mut counts.no_allocation } else { &mut counts.not_fresh }
-        } else if !goes_on && !self.may_retry(active, number, run.0) {
+        } else if !goes_on && !self.may_retry(self.latest, active, number, run.0) {
             &mut counts.tried
         } else if host.lease.is_some() {
             &mut counts.busy

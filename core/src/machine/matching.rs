@@ -3,8 +3,8 @@
 
 use super::queue::lane_of;
 use super::{Active, Machine, Phase};
-use crate::experiment::{Order, Policy};
-use crate::host::{Host, Standing, Use};
+use crate::experiment::{Experiment, Order, Policy};
+use crate::host::{Host, Presence, Standing, Use};
 use crate::id::{ExperimentId, RunIndex};
 use crate::run::HostNumber;
 use crate::time::Timestamp;
@@ -34,18 +34,22 @@ impl Machine {
         let (mut reboot, mut later) = (None, None::<Timestamp>);
         for (_, id) in &self.turns {
             let active = &self.experiments[id];
-            if !active.admits(host.class) || !host.facts.can_reboot && needs_reboots(active) {
+            let Some(admitted) = self.admitted_from(active, host) else { continue };
+            if !host.facts.can_reboot && boots_in_visits(active) {
                 continue;
             }
-            if let Some(until) = rests_until(host, active).filter(|until| *until > now) {
+            let ready = admitted.max(rests_until(host, active));
+            if let Some(until) = ready.filter(|until| *until > now) {
                 later = Some(later.map_or(until, |later| later.min(until)));
                 continue;
             }
-            let may_retry = |run| self.may_retry(active, number, run);
+            let may_retry = |run| self.may_retry(now, active, number, run);
             let is_fresh = |lane| is_fresh(host, active, host.used(*id, lane));
             if let Some(run) = active.queue.first(is_fresh, may_retry) {
                 return Match::Run(*id, active, run);
             }
+            let retries = active.tried.keys().filter_map(|run| self.retry_from(active, number, *run));
+            later = retries.filter(|from| *from > now).chain(later).min();
             let would_reboot = reboot.is_none()
                 && active.plan.experiment.independence.policy == Policy::Rebooted
                 && !active.plan.is_building()
@@ -75,17 +79,52 @@ impl Machine {
         })
     }
 
+    /// From when on an experiment takes a host, if it does; none within is always. Where it may pin anew, it takes one of
+    /// another class when its own have had no host for the time after which a host counts as gone.
+    fn admitted_from(&self, active: &Active, host: &Host) -> Option<Option<Timestamp>> {
+        if active.admits(host.class) {
+            return Some(None);
+        }
+        if !active.may_pin_anew() || active.reserved > 0 {
+            return None;
+        }
+        let classes = || active.classes.iter().filter_map(|class| self.classes.get(class));
+        let emptied = classes().map(|class| class.emptied).max()?;
+        let is_gone = classes().all(|class| class.available == 0);
+        is_gone.then(|| Some(emptied + self.settings.host_grace))
+    }
+
     /// A run that lost an attempt goes to another host. Only where a host may come again, and every one that could take the
     /// run has been tried, may it go to one of them again.
-    pub(super) fn may_retry(&self, active: &Active, number: HostNumber, run: u32) -> bool {
+    pub(super) fn may_retry(&self, now: Timestamp, active: &Active, number: HostNumber, run: u32) -> bool {
+        self.retry_from(active, number, run).is_some_and(|from| from <= now)
+    }
+
+    /// From when on a host may take a run that was tried before, if it ever may: a host that has just gone, or has not come
+    /// back to a coordinator that began anew, is another one that could take it for as long as an attempt is kept for it.
+    fn retry_from(&self, active: &Active, number: HostNumber, run: u32) -> Option<Timestamp> {
         let tried = active.tried.get(&run).map_or(&[][..], Vec::as_slice);
         if !tried.contains(&number) {
-            return true;
+            return Some(Timestamp(0));
         }
         let could = |host: &Host| host.is_available() && active.admits(host.class);
-        (active.plan.experiment.independence.policy != Policy::Distinct || active.plan.is_building())
+        let all_tried = (active.plan.experiment.independence.policy != Policy::Distinct
+            || active.plan.is_building())
             && tried.iter().filter(|host| could(self.host_at(**host))).count() as u32
-                == self.available_to(active)
+                == self.available_to(active);
+        if !all_tried {
+            return None;
+        }
+        let others = (0..).map(HostNumber).zip(&self.hosts).filter(|(other, _)| !tried.contains(other));
+        let expected = others.filter_map(|(_, host)| match host.presence {
+            Presence::Away { since, .. }
+                if host.standing == Standing::Serving && active.admits(host.class) =>
+            {
+                Some(since + self.settings.host_grace)
+            }
+            Presence::Away { .. } | Presence::Here { .. } => None,
+        });
+        Some(expected.max().unwrap_or(Timestamp(0)))
     }
 
     /// How many hosts could be given runs of an experiment, fresh or not.
@@ -119,12 +158,13 @@ pub(super) fn rests_until(host: &Host, active: &Active) -> Option<Timestamp> {
     host.idle_since.filter(|_| rests).map(|since| since + independence.rest.idle)
 }
 
-/// Whether a visit of the experiment, as it goes on now, needs a host that boots anew in the course of it.
-pub(super) fn needs_reboots(active: &Active) -> bool {
-    let experiment = &active.plan.experiment;
-    if active.plan.is_building() {
-        return false;
-    }
+/// Whether a visit of what an experiment does now needs a host that boots anew in the course of it: builds do not.
+pub(super) fn boots_in_visits(active: &Active) -> bool {
+    !active.plan.is_building() && needs_reboots(&active.plan.experiment)
+}
+
+/// Whether a visit of an experiment needs a host that boots anew in the course of it.
+pub fn needs_reboots(experiment: &Experiment) -> bool {
     let shares = experiment.order == Order::Blocked && experiment.independence.policy == Policy::Rebooted;
     shares || experiment.levels.boots() > 1
 }

@@ -81,15 +81,18 @@ fn unit(plan: &Plan) -> Scope {
 /// How many hosts a plan needs: under `distinct` as many as its fullest lane has groups. Elsewhere one host may come again,
 /// once it has booted, been allocated anew, or rested; and any may build.
 pub fn hosts_needed(plan: &Plan) -> u32 {
-    let plan = plan.with_first_runs();
     match plan.experiment.independence.policy {
         Policy::Any | Policy::Rebooted | Policy::Reallocated | Policy::Rested => 1,
-        Policy::Distinct => {
-            let mut visits = vec![0_u32; lanes_of_runs(&plan)];
-            groups(&plan, plan.builds()).for_each(|group| visits[lane_of(&plan, group) as usize] += 1);
-            visits.into_iter().max().unwrap_or(0)
-        }
+        Policy::Distinct => visits_of_fullest_lane(plan),
     }
+}
+
+/// How many visits there are that the policy holds against the same use of a host, where they are most.
+pub fn visits_of_fullest_lane(plan: &Plan) -> u32 {
+    let plan = plan.with_first_runs();
+    let mut visits = vec![0_u32; lanes_of_runs(&plan)];
+    groups(&plan, plan.builds()).for_each(|group| visits[lane_of(&plan, group) as usize] += 1);
+    visits.into_iter().max().unwrap_or(0)
 }
 
 /// The first runs of all groups from a group's first run on.

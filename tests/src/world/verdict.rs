@@ -41,7 +41,7 @@ impl World {
     }
 
     /// What the worlds of a whole simulation have to have seen.
-    pub const EVERYTHING: [&str; 49] = [
+    pub const EVERYTHING: [&str; 50] = [
         "a build",
         "a build another time",
         "a build lost",
@@ -52,6 +52,7 @@ impl World {
         "a boot that was left behind",
         "a class approved",
         "a class pinned",
+        "a class pinned anew",
         "a further stage",
         "a host drained",
         "a host drifted",
@@ -98,7 +99,18 @@ impl World {
         let starts = self.durable.iter().filter(|event| event.change == Change::CoordinatorStarted).count();
         let seen = self.durable.iter().flat_map(|event| self.seen_in(&event.change));
         let restarted = (starts > 1).then_some("coordinator restarted");
-        seen.chain(restarted).chain(self.lost_builds()).chain(self.turned_away.iter().copied()).collect()
+        let pinned = self.durable.iter().filter_map(|event| match &event.change {
+            Change::ClassPinned { experiment, .. } => Some(*experiment),
+            _ => None,
+        });
+        let mut pinned: Vec<ExperimentId> = pinned.collect();
+        pinned.sort_unstable();
+        let anew = pinned.windows(2).any(|two| two[0] == two[1]).then_some("a class pinned anew");
+        seen.chain(restarted)
+            .chain(anew)
+            .chain(self.lost_builds())
+            .chain(self.turned_away.iter().copied())
+            .collect()
     }
 
     /// What became of builds that have no product.

@@ -8,12 +8,14 @@ mod fault;
 mod files;
 mod freshness;
 mod hosts;
+mod identity;
 mod journey;
 mod metrics;
 mod misbehaviour;
 mod rebuild;
 mod rules;
 mod selftest;
+mod sharing;
 mod silence;
 mod stranger;
 
