@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::build::Build;
+use crate::experiment::CommandLine;
 use crate::fingerprint::{Fact, Fingerprint};
 use crate::host::HostFacts;
 use crate::id::{AgentEpoch, AgentId, ExperimentId};
@@ -246,4 +248,24 @@ fn grown(pool: &Pool, sameness: Sameness, more: u32, rebooting: u32) -> Pool {
         }
     }
     pool
+}
+
+#[test]
+fn builds_come_first_on_any_host_and_need_no_fresh_one() {
+    let plain = plan(1, "runs = 3", "");
+    let mut experiment = plain.experiment.clone();
+    experiment.versions[1].build = Some(Build {
+        command: CommandLine::Shell("make".to_owned()),
+        builds: 5,
+        products: [("prog".to_owned(), "prog".to_owned())].into(),
+        timeout: Span::from_secs(100),
+    });
+    let built = Plan::draw(experiment);
+    let of = |plan: &Plan| assess(plan, Some(&Pool::of(10)), &Estimate::given(plan, Span::from_secs(1)));
+    let (with, without) = (of(&built), of(&plain));
+    assert_eq!((with.builds, without.builds), (5, 0));
+    assert_eq!((with.visits, with.hosts_needed), (without.visits, without.hosts_needed));
+    assert_eq!(with.host_time_ns, without.host_time_ns + Span::from_secs(500));
+    let wall = |of: Feasibility| of.pool.unwrap().wall_time_ns.unwrap();
+    assert_eq!(wall(with), wall(without) + Span::from_secs(100), "five builds on ten hosts at once");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::matching::{Match, boots_before, needs_reboots_now};
+use super::matching::{Match, boots_before, boots_in_visits};
 use super::queue::lane_of;
 use super::{Active, Built, Machine};
 use crate::event::Tally;
@@ -123,7 +123,7 @@ impl Machine {
                 let active = &self.experiments[id];
                 let is_under_way = host.lease.as_ref().is_some_and(|lease| lease.experiment == *id);
                 let may_go_on = host.standing == Standing::Serving && active.admits(host.class);
-                let can = host.facts.can_reboot || !needs_reboots_now(active);
+                let can = host.facts.can_reboot || !boots_in_visits(active);
                 assert!(
                     is_under_way || may_go_on && can,
                     "a visit is kept for a host that may go on with it"

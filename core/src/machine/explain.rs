@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::matching::{boots_before, is_fresh, needs_reboots_now, rests_until};
+use super::matching::{boots_before, boots_in_visits, is_fresh, rests_until};
 use super::queue::lane_of;
 use super::{Active, MAX_DRIFTED, Machine, Phase};
 use crate::experiment::Policy;
@@ -151,7 +151,7 @@ impl Machine {
                 && used.is_some_and(|used| used.boot == host.boot())
         } else {
             !is_fresh(host, active, used) && active.plan.experiment.independence.policy == Policy::Rebooted
-                || needs_reboots_now(active)
+                || boots_in_visits(active)
         };
         if host.reboot.is_some() {
             &mut counts.rebooting

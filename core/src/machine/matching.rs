@@ -35,7 +35,7 @@ impl Machine {
         for (_, id) in &self.turns {
             let active = &self.experiments[id];
             let Some(admitted) = self.admitted_from(active, host) else { continue };
-            if !host.facts.can_reboot && needs_reboots_now(active) {
+            if !host.facts.can_reboot && boots_in_visits(active) {
                 continue;
             }
             let ready = admitted.max(rests_until(host, active));
@@ -138,8 +138,8 @@ pub(super) fn rests_until(host: &Host, active: &Active) -> Option<Timestamp> {
     host.idle_since.filter(|_| rests).map(|since| since + independence.rest.idle)
 }
 
-/// Whether a visit of the experiment, as it goes on now, needs a host that boots anew in the course of it.
-pub(super) fn needs_reboots_now(active: &Active) -> bool {
+/// Whether a visit of what an experiment does now needs a host that boots anew in the course of it: builds do not.
+pub(super) fn boots_in_visits(active: &Active) -> bool {
     !active.plan.is_building() && needs_reboots(&active.plan.experiment)
 }
 

@@ -6,7 +6,7 @@ use crate::experiment::Policy;
 use crate::fingerprint::{ClassId, Fingerprint};
 use crate::host::{Asking, Host, HostFacts, MAX_BOOTS, Presence, Reboot, Standing};
 use crate::id::{AgentEpoch, AgentId, ExperimentId, HostId};
-use crate::machine::matching::needs_reboots_now;
+use crate::machine::matching::boots_in_visits;
 use crate::machine::queue::lane_of;
 use crate::machine::{Active, Class, MAX_CLASSES, Machine};
 use crate::run::HostNumber;
@@ -145,7 +145,7 @@ impl Machine {
         let may_go_on = |active: &Active| {
             host.standing == Standing::Serving
                 && active.admits(host.class)
-                && (host.facts.can_reboot || !needs_reboots_now(active))
+                && (host.facts.can_reboot || !boots_in_visits(active))
         };
         let under_way = host.lease.as_ref().map(|lease| lease.experiment);
         let broken = host.visits.keys().copied().filter(|id| {
