@@ -187,3 +187,118 @@ fn copy(found: &Found<'_>, draft: &mut Draft, stop: &AtomicBool) -> Result<(), R
     }
     Err(Rejected::Disk(StagingError::Stopped))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::mknodat;
+
+    use super::*;
+
+    static GO: AtomicBool = AtomicBool::new(false);
+
+    /// What is collected from this path of a directory that was filled so.
+    fn collected(fill: impl Fn(&Path), path: &str, bound: u64) -> Result<Product, NotCollected> {
+        let state = tempfile::tempdir().unwrap();
+        let work = state.path().join("work");
+        fs::create_dir(&work).unwrap();
+        fill(&work);
+        let mut files = Files::open(state.path(), bound).unwrap();
+        let paths = [("prog".to_owned(), path.to_owned())].into();
+        let products = files.collect(&work, &paths, &GO)?;
+        let [product] = &products[..] else { panic!("{products:?}") };
+        let kept = files.cache.find(product.content, &GO).unwrap().expect("it is in the cache");
+        assert_eq!(fs::metadata(&kept).unwrap().len(), product.content.bytes);
+        let mode = if product.content.executable { 0o555 } else { 0o444 };
+        assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, mode);
+        Ok(product.clone())
+    }
+
+    fn why_not(fill: impl Fn(&Path), path: &str) -> String {
+        match collected(fill, path, 100).unwrap_err() {
+            NotCollected::NotMade { name, reason } if name == "prog" => reason,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_file_becomes_a_content_with_its_hash_and_its_mode() {
+        for executable in [false, true] {
+            let fill = |work: &Path| {
+                fs::create_dir_all(work.join("out/bin")).unwrap();
+                fs::write(work.join("out/bin/prog"), "words").unwrap();
+                let mode = if executable { 0o700 } else { 0o600 };
+                fs::set_permissions(work.join("out/bin/prog"), Permissions::from_mode(mode)).unwrap();
+            };
+            let product = collected(fill, "out/bin/prog", 5).unwrap();
+            let blake3 = speedup_core::files::ContentHash(blake3::hash(b"words").into());
+            assert_eq!(product.content, Content { blake3, bytes: 5, executable });
+        }
+        assert_eq!(
+            collected(|work| fs::write(work.join("a"), "").unwrap(), "a", 5).unwrap().content.bytes,
+            0
+        );
+    }
+
+    #[test]
+    fn what_is_no_regular_file_in_the_directory_is_not_collected() {
+        assert_eq!(why_not(|_| (), "out/prog"), "there is no out in its working directory");
+        let directory = |work: &Path| fs::create_dir_all(work.join("prog")).unwrap();
+        assert_eq!(why_not(directory, "prog"), "prog is a directory, not a regular file");
+        assert_eq!(why_not(directory, "prog/x"), "there is no prog/x in its working directory");
+        let file = |work: &Path| fs::write(work.join("out"), "").unwrap();
+        assert_eq!(why_not(file, "out/prog"), "out is a regular file, not a directory");
+        let pipe = |work: &Path| {
+            mknodat(CWD, work.join("prog"), FileType::Fifo, Mode::RWXU, 0).unwrap();
+        };
+        assert_eq!(why_not(pipe, "prog"), "prog is a pipe, not a regular file");
+    }
+
+    #[test]
+    fn no_link_is_followed_wherever_it_leads() {
+        let outside = |work: &Path| {
+            symlink("/etc/passwd", work.join("prog")).unwrap();
+            symlink("/etc", work.join("out")).unwrap();
+        };
+        assert_eq!(why_not(outside, "prog"), "prog is a symbolic link, not a regular file");
+        assert_eq!(why_not(outside, "out/passwd"), "out is a symbolic link, not a directory");
+        let inside = |work: &Path| {
+            fs::write(work.join("real"), "words").unwrap();
+            symlink("real", work.join("prog")).unwrap();
+        };
+        assert_eq!(why_not(inside, "prog"), "prog is a symbolic link, not a regular file");
+        let replaced = |work: &Path| {
+            fs::remove_dir(work).unwrap();
+            symlink("/etc", work).unwrap();
+        };
+        assert!(why_not(replaced, "passwd").contains("cannot open the working directory"));
+    }
+
+    #[test]
+    fn what_is_larger_than_possible_is_not_read() {
+        let sparse = |work: &Path, bytes| File::create(work.join("prog")).unwrap().set_len(bytes).unwrap();
+        let large = collected(|work| sparse(work, 1 << 40), "prog", 100).unwrap_err();
+        let NotCollected::NotMade { reason, .. } = &large else { panic!("{large:?}") };
+        assert!(reason.contains("1099511627776 bytes, but at most"), "{reason}");
+        // The host's own bound is no failure of the build.
+        let large = collected(|work| sparse(work, 101), "prog", 100).unwrap_err();
+        let fits = StagingError::TooLarge { wanted: 101, bound: 100 };
+        assert!(
+            matches!(&large, NotCollected::NotKept(error) if error.to_string() == fits.to_string()),
+            "{large:?}"
+        );
+    }
+
+    #[test]
+    fn what_an_earlier_start_left_half_collected_is_collected_anew() {
+        let half = |work: &Path| {
+            fs::write(work.join("prog"), "words").unwrap();
+            let files = work.with_file_name("files");
+            fs::create_dir(&files).unwrap();
+            fs::write(files.join(format!("{}.part", blake3::hash(b"words"))), "wrong").unwrap();
+        };
+        assert_eq!(collected(half, "prog", 100).unwrap().content.bytes, 5);
+    }
+}
