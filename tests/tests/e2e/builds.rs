@@ -52,8 +52,7 @@ struct Told {
 
 impl Told {
     fn of(pool: &Pool, experiment: &str) -> Self {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.expect("a runtime").block_on(Self::ask(pool, experiment))
+        await_it(Self::ask(pool, experiment))
     }
 
     async fn ask(pool: &Pool, experiment: &str) -> Self {
@@ -93,6 +92,12 @@ impl Told {
         });
         losses.collect()
     }
+}
+
+/// Waits for what is asked; its connections are gone then.
+fn await_it<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(work)
 }
 
 fn done(pool: &Pool, plan: &str, flags: &[&str]) -> String {

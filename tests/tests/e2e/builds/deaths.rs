@@ -4,7 +4,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use speedup_core::event::AttemptEnd;
 use speedup_core::id::RunIndex;
 use speedup_core::run::LossReason;
 use speedup_proto::v1;
@@ -16,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::{SCRIPT, Told, plan, used_what_was_built};
+use super::{SCRIPT, Told, await_it, plan, used_what_was_built};
 use crate::SPEEDUP;
 
 /// A build that says that it has begun, and makes nothing before it may.
@@ -164,22 +163,20 @@ fn an_upload_that_the_coordinator_breaks_off_is_begun_again() {
     assert!(names(&pool.data().join("blobs/partial")).is_empty());
 }
 
-#[tokio::test]
-async fn a_build_is_refused_whose_products_are_not_at_the_coordinator() {
+#[test]
+fn a_build_is_refused_whose_products_are_not_at_the_coordinator() {
     let mut pool = Pool::without_agents(SPEEDUP);
-    let text = plan(SCRIPT, 1, 1, "any") + "[limits]\nattempts = 9\n";
+    let text = plan(SCRIPT, 1, 1, "any") + "hosts = \"unchecked\"\n[limits]\nattempts = 9\n";
     let experiment = pool.submit(&text, &["--wait-for-hosts"]);
-    claim_a_build(&pool, "liar").await;
+    await_it(claim_a_build(&pool, "liar"));
     pool.add_agent();
     eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let told = Told::ask(&pool, &experiment).await;
+    let told = Told::of(&pool, &experiment);
     let losses = told.losses();
     let [words] = &losses[..] else { panic!("one attempt is lost: {losses:?}") };
     assert!(words.contains("does not have the content of the product prog (BLAKE3 2a2a"), "{words}");
     used_what_was_built(&pool, &told);
-    let lied = |ended: &speedup_core::event::EndedAttempt| ended.lease.host.as_str() == "liar";
-    let of_liar: Vec<_> = told.attempts.iter().filter(|ended| lied(ended)).collect();
-    assert!(of_liar.iter().all(|ended| matches!(ended.end, AttemptEnd::Lost { .. })), "{of_liar:?}");
+    assert!(told.reported().values().all(|(ended, _)| ended.lease.host.as_str() != "liar"));
     assert!(pool.logged("coordinator").contains("refused a build"));
 }
 
