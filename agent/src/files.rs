@@ -168,9 +168,6 @@ impl Files {
         stop: &mut Stop,
         deadline: Instant,
     ) -> Result<(), StagingError> {
-        if products.is_empty() {
-            return Ok(());
-        }
         let mut putting = Putting::new(coordinator, stop, deadline);
         for product in products {
             putting.put(&mut self.cache, product).await?;

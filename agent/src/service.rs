@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::causes::with_causes;
 use crate::files::{Files, time_of_build};
-use crate::launch::{LaunchError, User, UserError};
+use crate::launch::{LaunchError, User, UserError, forget_peak};
 use crate::link::{Address, Link, LinkError};
 use crate::outbox::{Outbox, OutboxError};
 use crate::probe::{self, ProbeError};
@@ -341,7 +341,12 @@ impl Service {
     /// The record of an attempt, once the coordinator has what it made: a build counts with its products there, or not at
     /// all.
     async fn delivered(&mut self, record: Record, deadline: Instant) -> Record {
+        if record.products.is_empty() {
+            return record;
+        }
         let put = self.files.put(&record.products, &self.address, &mut self.stop, deadline).await;
+        // Pieces of the products were in memory.
+        let _ = forget_peak();
         match put {
             Ok(()) => record,
             Err(error) => self.runner.not_executed(&error.to_string()),

@@ -164,9 +164,27 @@ fn an_upload_that_the_coordinator_breaks_off_is_begun_again() {
 }
 
 #[test]
+fn what_was_put_and_not_reported_survives_a_start_while_something_is_built() {
+    let mut pool = Pool::without_agents(SPEEDUP);
+    let experiment = pool.submit(&plan(SCRIPT, 1, 1, "any"), &["--wait-for-hosts"]);
+    let put = pool.data().join("blobs/ab").join("cd".repeat(31));
+    fs::create_dir_all(put.parent().expect("a folder")).expect("a folder");
+    fs::write(&put, b"put").expect("a file");
+    pool.kill_coordinator();
+    pool.start_coordinator();
+    assert!(put.exists(), "a build may have put it");
+    pool.add_agent();
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    pool.kill_coordinator();
+    pool.start_coordinator();
+    assert!(!put.exists(), "nobody can name it any more");
+    used_what_was_built(&pool, &Told::of(&pool, &experiment));
+}
+
+#[test]
 fn a_build_is_refused_whose_products_are_not_at_the_coordinator() {
     let mut pool = Pool::without_agents(SPEEDUP);
-    let text = plan(SCRIPT, 1, 1, "any") + "hosts = \"unchecked\"\n[limits]\nattempts = 9\n";
+    let text = plan(SCRIPT, 1, 1, "any") + "hosts = \"any\"\n[limits]\nattempts = 9\n";
     let experiment = pool.submit(&text, &["--wait-for-hosts"]);
     await_it(claim_a_build(&pool, "liar"));
     pool.add_agent();
