@@ -4,6 +4,8 @@
 //! Only this module names sled. One thread writes, in batches of bounded size; nothing waits for sled's own flush.
 //! Keys are big-endian, so that an experiment's attempts lie together and in the order of its runs.
 
+mod named;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -104,19 +106,6 @@ pub(crate) struct Writes {
     words: Vec<(ExperimentId, String)>,
     resumed: Vec<(HostId, Timestamp)>,
     bytes: usize,
-}
-
-/// Of a plan the files alone: its benchmarks and runs may be millions.
-#[derive(prost::Message)]
-struct FilesOfPlan {
-    #[prost(message, optional, tag = "1")]
-    experiment: Option<FilesOfExperiment>,
-}
-
-#[derive(prost::Message)]
-struct FilesOfExperiment {
-    #[prost(message, repeated, tag = "31")]
-    files: Vec<v1::StagedFile>,
 }
 
 #[derive(Clone, Copy)]
@@ -399,18 +388,6 @@ impl Store {
     /// The plan of an experiment.
     pub(crate) fn plan(&self, experiment: ExperimentId) -> Result<Option<v1::Plan>, StoreError> {
         self.guard(|| self.plans.get(experiment.0.as_bytes()))?.map(|value| self.decode(&value)).transpose()
-    }
-
-    /// The hashes of all files that experiments name.
-    pub(crate) fn named_blobs(&self) -> Result<BTreeSet<[u8; 32]>, StoreError> {
-        let mut named = BTreeSet::new();
-        let mut plans = self.plans.iter().values();
-        while let Some(plan) = self.guard(|| plans.next().transpose())? {
-            let FilesOfPlan { experiment } = self.decode(&plan)?;
-            let files = experiment.into_iter().flat_map(|experiment| experiment.files);
-            named.extend(files.filter_map(|file| <[u8; 32]>::try_from(file.blake3).ok()));
-        }
-        Ok(named)
     }
 
     /// The status of an experiment as it was submitted, or as it finished.

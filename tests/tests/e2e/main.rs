@@ -2,6 +2,7 @@
 
 mod analysis;
 mod bench;
+mod builds;
 mod crash;
 mod environment;
 mod fault;
