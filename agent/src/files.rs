@@ -2,24 +2,35 @@
 //! the right one. Contents are fetched and kept in a cache, shared files are read where they lie; either is verified
 //! once, and again whenever it looks as if it had been touched.
 //!
-//! In reading order: [`Files`], `stamp` (what a file looks like), `cache` (contents on the disk), `fetch` (from the
-//! coordinator).
+//! What a build made becomes such contents too: collected here, and put at the coordinator before anybody is told of it.
+//!
+//! In reading order: [`Files`], `stamp` (what a file looks like), `cache` (contents on the disk), `line` (to the
+//! coordinator), `fetch` (from there), `collect` (from the directory of a build), `put` (to the coordinator).
 
 mod cache;
+mod collect;
 mod fetch;
+mod line;
+mod put;
 mod stamp;
 
-use std::collections::BTreeMap;
+pub(crate) use self::collect::NotCollected;
+pub(crate) use self::put::time_of_build;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use speedup_core::files::{ContentHash, FileSource, StagedFile, contents};
+use speedup_core::build::Product;
+use speedup_core::files::{Content, ContentHash, FileSource, StagedFile, contents};
 use speedup_core::work::WorkOrder;
 use thiserror::Error;
+use tokio::time::Instant;
 
 use self::cache::Cache;
 use self::fetch::Fetching;
+use self::put::Putting;
 use self::stamp::Stamp;
 use crate::link::Address;
 use crate::stop::Stop;
@@ -43,6 +54,14 @@ pub(crate) enum StagingError {
     /// The content could not be fetched.
     #[error("cannot fetch the content of the file {name}: {reason}")]
     Fetch {
+        /// Which.
+        name: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The content could not be put at the coordinator.
+    #[error("cannot send the product {name} to the coordinator: {reason}")]
+    Put {
         /// Which.
         name: String,
         /// Why not.
@@ -97,23 +116,16 @@ impl Files {
         coordinator: &Address,
         stop: &mut Stop,
     ) -> Result<(), StagingError> {
-        if order.files.is_empty() {
+        if order.files.is_empty() && order.built.is_empty() {
             return Ok(());
         }
-        let wanted = contents(&order.files);
+        let built = order.built.iter().map(|product| product.content);
+        let wanted: BTreeSet<Content> = contents(&order.files).into_iter().chain(built).collect();
         let mut fetching = Fetching::new(coordinator, stop);
         for file in order.files.clone() {
             let path = match &file.source {
                 FileSource::Content(content) => {
-                    let name = &file.name;
-                    let path = match self.cache.find(*content, fetching.stop())? {
-                        Some(path) => path,
-                        None => {
-                            self.cache.make_room(*content, &wanted)?;
-                            fetching.fetch(&mut self.cache, *content, name).await?
-                        }
-                    };
-                    path.into_os_string().into_string().map_err(|_| StagingError::NotUtf8)?
+                    self.have(*content, &file.name, &wanted, &mut fetching).await?
                 }
                 FileSource::Shared { path, blake3, bytes } => {
                     self.verify_shared(&file, path, *blake3, *bytes, fetching.stop())?;
@@ -122,7 +134,45 @@ impl Files {
             };
             order.place(&file, path);
         }
+        for product in order.built.clone() {
+            let path = self.have(product.content, &product.placeholder(), &wanted, &mut fetching).await?;
+            order.place_product(&product, path);
+        }
         fetching.end().await;
+        Ok(())
+    }
+
+    /// Sees to it that a content is here and the right one; says where.
+    async fn have(
+        &mut self,
+        content: Content,
+        name: &str,
+        wanted: &BTreeSet<Content>,
+        fetching: &mut Fetching<'_>,
+    ) -> Result<String, StagingError> {
+        let path = match self.cache.find(content, fetching.stop())? {
+            Some(path) => path,
+            None => {
+                self.cache.make_room(content, wanted)?;
+                fetching.fetch(&mut self.cache, content, name).await?
+            }
+        };
+        path.into_os_string().into_string().map_err(|_| StagingError::NotUtf8)
+    }
+
+    /// Sees to it that the coordinator has what a build made and was collected here, by the end of the build's lease.
+    pub(crate) async fn put(
+        &mut self,
+        products: &[Product],
+        coordinator: &Address,
+        stop: &mut Stop,
+        deadline: Instant,
+    ) -> Result<(), StagingError> {
+        let mut putting = Putting::new(coordinator, stop, deadline);
+        for product in products {
+            putting.put(&mut self.cache, product).await?;
+        }
+        putting.end().await;
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The runner: a work order into a record. Everything around the timed execution happens outside the clock, in this
 //! order: the setup, once on a host; the environment of the host; its rest; warm-ups; a new working directory; the
 //! preparation; the page cache; the time to settle; a reading of the host; **the program**; another reading; the cleanup;
-//! judging the output; the canary. Warm-ups have their own working directory, preparation and cleanup, so that they are
+//! judging the output; collecting what a build made; the canary. Warm-ups have their own working directory, preparation and cleanup, so that they are
 //! like the run.
 //!
 //! In reading order: [`Runner`], `rest` (the wait until the host has come to rest), `outside` (commands of the plan outside
@@ -37,6 +37,7 @@ use self::judgement::judge;
 use self::record::record;
 use self::variables::{pad, size_of_variables, variables};
 use crate::causes::with_causes;
+use crate::files::{Files, NotCollected};
 use crate::launch::{Command, End, Execution, LaunchError, Launcher, Preparation, Sink, forget_peak};
 use crate::series;
 use crate::surroundings::{Established, Surroundings};
@@ -85,10 +86,10 @@ impl Runner {
         self.surroundings.release();
     }
 
-    /// Executes a work order. When `stop` is raised the run is given up.
-    pub(crate) fn execute(&mut self, grant: &Grant, stop: &AtomicBool) -> Record {
+    /// Executes a work order; what it makes is taken into the files. When `stop` is raised the run is given up.
+    pub(crate) fn execute(&mut self, grant: &Grant, files: &mut Files, stop: &AtomicBool) -> Record {
         let started_unix_ns = unix_ns();
-        let done = self.attempt(grant, stop).unwrap_or_else(|NotExecuted(reason)| Record {
+        let done = self.attempt(grant, files, stop).unwrap_or_else(|NotExecuted(reason)| Record {
             started_unix_ns,
             ..Record::bare(Outcome::NotExecuted { reason: cut(reason) })
         });
@@ -101,13 +102,18 @@ impl Runner {
         Record { started_unix_ns: unix_ns(), timer: self.timer, ..Record::bare(outcome) }
     }
 
-    fn attempt(&mut self, grant: &Grant, stop: &AtomicBool) -> Result<Record, NotExecuted> {
+    fn attempt(
+        &mut self,
+        grant: &Grant,
+        files: &mut Files,
+        stop: &AtomicBool,
+    ) -> Result<Record, NotExecuted> {
         let order = &grant.order;
         let user = self.surroundings.user().cloned();
         let place = Workplace::of(&self.state, &self.boot, user.as_ref(), grant.experiment)
             .map_err(|error| NotExecuted(format!("cannot make the experiment's directory: {error}")))?;
         self.set_up(order, &place, stop)?;
-        let done = self.run(order, &place, stop);
+        let done = self.run(order, &place, files, stop);
         place.clear_work();
         if !order.own_metrics.is_empty() {
             // The whole output was in memory.
@@ -120,6 +126,7 @@ impl Runner {
         &mut self,
         order: &WorkOrder,
         place: &Workplace,
+        files: &mut Files,
         stop: &AtomicBool,
     ) -> Result<Record, NotExecuted> {
         let input = place.input();
@@ -136,7 +143,8 @@ impl Runner {
         let established = self.surroundings.establish(&order.environment);
         insist(order, &established.unmet)?;
         let rest = order.rest.map(|rest| self.rest(&rest, stop)).transpose()?;
-        let done = self.executions(order, &steps, place, stop, &established)?;
+        let (done, directory) = self.executions(order, &steps, place, stop, &established)?;
+        let done = collected(done, order, &directory, files, stop)?;
         let canary = canary.zip(order.canary.as_ref());
         let canary = canary.map(|(resolved, canary)| {
             self.canary(&resolved, canary.timeout, place, &established, stop)
@@ -150,7 +158,7 @@ impl Runner {
         Ok(Record { rest, canary, canary_failed, ..done })
     }
 
-    /// The warm-ups and the timed execution.
+    /// The warm-ups and the timed execution; where the last of them stood.
     fn executions(
         &mut self,
         order: &WorkOrder,
@@ -158,19 +166,20 @@ impl Runner {
         place: &Workplace,
         stop: &AtomicBool,
         established: &Established,
-    ) -> Result<Record, NotExecuted> {
+    ) -> Result<(Record, PathBuf), NotExecuted> {
         let mut unclean = None;
         for number in 1..=order.warmup {
-            let Launched { execution, cleanup, .. } =
+            let Launched { execution, cleanup, directory, .. } =
                 self.launch(order, steps, place, stop, established, Turn::WarmUp)?;
             unclean = unclean.or(cleanup.err());
             if let Some(failure) = judge(order, &execution) {
                 let failure = Failure::Warmup { number, failure: failure.words() };
-                return Ok(record(order, execution, Outcome::Failed(failure), BTreeMap::new(), None));
+                let record = record(order, execution, Outcome::Failed(failure), BTreeMap::new(), None);
+                return Ok((record, directory));
             }
         }
         let launched = self.launch(order, steps, place, stop, established, Turn::Timed)?;
-        let Launched { execution, mut conditions, cleanup } = launched;
+        let Launched { execution, mut conditions, cleanup, directory } = launched;
         if let (Some(reason), Some(conditions)) = (unclean.or(cleanup.err()), &mut conditions) {
             conditions.disturbances.push(Disturbance::CleanupFailed { reason });
         }
@@ -178,10 +187,11 @@ impl Runner {
             Some(failure) => Err(failure),
             None => series::read(&order.own_metrics, &execution),
         };
-        Ok(match series {
+        let record = match series {
             Ok(series) => record(order, execution, Outcome::Measured, series, conditions),
             Err(failure) => record(order, execution, Outcome::Failed(failure), BTreeMap::new(), conditions),
-        })
+        };
+        Ok((record, directory))
     }
 
     fn set_up(&mut self, order: &WorkOrder, place: &Workplace, stop: &AtomicBool) -> Result<(), NotExecuted> {
@@ -261,7 +271,8 @@ impl Runner {
         match execution.end {
             End::Interrupted { .. } => Err(interrupted()),
             End::Exited(_) | End::Signaled { .. } | End::TimedOut { .. } => {
-                Ok(Launched { execution, conditions: conditions.map(Box::new), cleanup })
+                let (conditions, directory) = (conditions.map(Box::new), standing.directory);
+                Ok(Launched { execution, conditions, cleanup, directory })
             }
         }
     }
@@ -342,6 +353,31 @@ struct Launched {
     conditions: Option<Box<Conditions>>,
     /// Why the cleanup failed, if it did.
     cleanup: Result<(), String>,
+    /// Where the program stood.
+    directory: PathBuf,
+}
+
+/// With what a build that succeeded made in its directory.
+fn collected(
+    done: Record,
+    order: &WorkOrder,
+    directory: &Path,
+    files: &mut Files,
+    stop: &AtomicBool,
+) -> Result<Record, NotExecuted> {
+    if order.collect.is_empty() || done.outcome != Outcome::Measured {
+        return Ok(done);
+    }
+    match files.collect(directory, &order.collect, stop) {
+        Ok(products) => Ok(Record { products, ..done }),
+        Err(NotCollected::NotMade { name, reason }) => {
+            let failure = Failure::NoProduct { name, reason: cut(reason) };
+            Ok(Record { outcome: Outcome::Failed(failure), ..done })
+        }
+        Err(NotCollected::NotKept(error)) => {
+            Err(NotExecuted(format!("the build succeeded, but what it made cannot be kept here: {error}")))
+        }
+    }
 }
 
 /// What an execution is for.

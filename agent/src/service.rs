@@ -8,13 +8,15 @@ use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::host::HostFacts;
 use speedup_core::id::BootId;
 use speedup_core::message::{AgentMessage, CoordinatorMessage};
+use speedup_core::record::Record;
 use speedup_core::seed::Seed;
 use speedup_core::timer::TimerTest;
 use thiserror::Error;
+use tokio::time::Instant;
 
 use crate::causes::with_causes;
-use crate::files::Files;
-use crate::launch::{LaunchError, User, UserError};
+use crate::files::{Files, time_of_build};
+use crate::launch::{LaunchError, User, UserError, forget_peak};
 use crate::link::{Address, Link, LinkError};
 use crate::outbox::{Outbox, OutboxError};
 use crate::probe::{self, Names, ProbeError};
@@ -309,11 +311,13 @@ impl Service {
                 if let Some(link) = &mut self.link {
                     link.flush().await;
                 }
+                let deadline = Instant::now() + time_of_build(&grant.order);
                 let staged = self.files.stage(&mut grant.order, &self.address, &mut self.stop).await;
                 let record = match staged {
-                    Ok(()) => self.runner.execute(&grant, self.stop.flag()),
+                    Ok(()) => self.runner.execute(&grant, &mut self.files, self.stop.flag()),
                     Err(error) => self.runner.not_executed(&error.to_string()),
                 };
+                let record = self.delivered(record, deadline).await;
                 if self.stop.is_wished() {
                     self.agent.handle(Input::Retire);
                 }
@@ -328,6 +332,21 @@ impl Service {
             }
         }
         Ok(None)
+    }
+
+    /// The record of an attempt, once the coordinator has what it made: a build counts with its products there, or not at
+    /// all.
+    async fn delivered(&mut self, record: Record, deadline: Instant) -> Record {
+        if record.products.is_empty() {
+            return record;
+        }
+        let put = self.files.put(&record.products, &self.address, &mut self.stop, deadline).await;
+        // Pieces of the products were in memory.
+        let _ = forget_peak();
+        match put {
+            Ok(()) => record,
+            Err(error) => self.runner.not_executed(&error.to_string()),
+        }
     }
 
     /// Boots the host anew, as its owner has configured it; the coordinator is told if that does not happen.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 
 use speedup_core::event::{AttemptEnd, EndedAttempt};
-use speedup_core::id::ExperimentId;
+use speedup_core::id::{ExperimentId, VersionIndex};
 use speedup_core::plan::Plan;
 use speedup_core::record::{Failure as BenchmarkFailure, Outcome, Record};
 use speedup_core::run::LossReason;
@@ -141,18 +141,22 @@ impl FailedRuns {
 }
 
 fn line(plan: &Plan, cell: u32, words: &str, kind: &Kind) -> Option<String> {
-    if cell >= plan.cells() {
-        return None;
+    if let Some(version) = cell.checked_sub(plan.cells()) {
+        let version = &plan.experiment.version(VersionIndex(version))?.name;
+        return Some(with_stderr(format!("{version}, {}: {words}", counted(kind.runs, "build")), kind));
     }
     let cell = plan.cell_by_number(cell);
     let benchmark = &plan.experiment.benchmark(cell.benchmark)?.name;
     let version = &plan.experiment.version(cell.version)?.name;
     let runs = counted(kind.runs, "run");
-    let mut text = format!("{benchmark} in {version}, {runs}: {words}");
+    Some(with_stderr(format!("{benchmark} in {version}, {runs}: {words}"), kind))
+}
+
+fn with_stderr(mut text: String, kind: &Kind) -> String {
     if let Some(stderr) = &kind.stderr {
         let _ = write!(text, "\n    {stderr}");
     }
-    Some(text)
+    text
 }
 
 fn loss_words(reason: &LossReason) -> String {

@@ -115,7 +115,7 @@ pub(crate) fn hosts(feasibility: &Feasibility, policy: Policy) -> String {
 
 /// How long it takes, and where that is known from.
 pub(crate) fn duration(feasibility: &Feasibility) -> String {
-    let Feasibility { pool, host_time_ns, estimate, .. } = feasibility;
+    let Feasibility { pool, host_time_ns, estimate, builds, .. } = feasibility;
     let host_time = format!("{} of host time", roughly(Duration::from(*host_time_ns)));
     let known = pool.as_ref().and_then(|pool| Some((pool.waves?, pool.wall_time_ns?)));
     let lasts = known.map_or(String::new(), |(waves, wall)| {
@@ -128,7 +128,12 @@ pub(crate) fn duration(feasibility: &Feasibility) -> String {
             "at most, by the timeouts, as nothing better is known before a run".to_owned()
         }
     };
-    format!("{lasts}{host_time} ({source}; without setup and retries)")
+    // Nothing is known of builds but how long they may last.
+    let building = match builds {
+        0 => String::new(),
+        builds => format!("; {} by their timeouts", counted(u64::from(*builds), "build")),
+    };
+    format!("{lasts}{host_time} ({source}{building}; without setup and retries)")
 }
 
 /// What would make a plan fit that does not.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Error, anyhow};
@@ -10,9 +10,8 @@ use speedup_core::experiment::Experiment;
 use speedup_core::files::{Content, ContentHash, FileSource, contents};
 use speedup_core::plan_file::{Unusable, WantedAt, WantedFile};
 use speedup_proto::convert::Blob;
-use speedup_proto::limits::MAX_PIECE_BYTES;
+use speedup_proto::pieces::Pieces;
 use speedup_proto::v1;
-use speedup_proto::v1::put_request::Part;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
@@ -120,17 +119,10 @@ async fn put(connection: &Connection, blob: Blob, path: &Path) -> Result<(), Fai
 
 /// Reads a file as it was looked at; ends early when nobody takes the pieces any more.
 fn read_pieces(file: File, blob: Blob, to: &mpsc::Sender<v1::PutRequest>) -> io::Result<()> {
-    let put = |part| to.blocking_send(v1::PutRequest { part: Some(part) }).is_ok();
-    // One byte more shows that it has grown.
-    let mut file = file.take(blob.bytes.saturating_add(1));
-    let mut goes_on = put(Part::Blob(blob.into()));
-    while goes_on {
-        let mut piece = Vec::with_capacity(MAX_PIECE_BYTES);
-        file.by_ref().take(MAX_PIECE_BYTES as u64).read_to_end(&mut piece)?;
-        if piece.is_empty() {
+    for message in Pieces::of(blob, file) {
+        if to.blocking_send(message?).is_err() {
             break;
         }
-        goes_on = put(Part::Piece(piece));
     }
     Ok(())
 }

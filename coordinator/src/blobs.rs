@@ -5,8 +5,9 @@
 //! DIR/blobs/partial/ID     one that is being put; removed at the next start
 //! ```
 //!
-//! A content is kept while an experiment of the store names it. What no experiment names is removed at a start and at no
-//! other time, so that a content that a user has put is there when the experiment is submitted.
+//! A content is kept while an experiment of the store names it, as a file of the plan or as a product of a build. What no
+//! experiment names is removed at a start and at no other time, so that a content that a user has put is there when the
+//! experiment is submitted; and at no start while something is being built, so that a product is there when it is reported.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -71,6 +72,15 @@ pub(crate) struct Blobs {
     taken: Arc<Mutex<u64>>,
 }
 
+/// What becomes of contents that no experiment names, at a start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unnamed {
+    /// They stay: a build that is under way may have put them.
+    Keep,
+    /// They go.
+    Remove,
+}
+
 /// A content that is being put. What is not finished leaves nothing behind.
 #[derive(Debug)]
 pub(crate) struct Upload {
@@ -89,8 +99,8 @@ fn disk(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BlobError 
 }
 
 impl Blobs {
-    /// Opens the contents of a data directory; removes what was left half put, and what nobody names.
-    pub(crate) fn open(data: &Path, named: &BTreeSet<[u8; 32]>) -> Result<Self, BlobError> {
+    /// Opens the contents of a data directory; removes what was left half put, and, if that is to go, what nobody names.
+    pub(crate) fn open(data: &Path, named: &BTreeSet<[u8; 32]>, unnamed: Unnamed) -> Result<Self, BlobError> {
         let root = data.join("blobs");
         let partial = root.join(PARTIAL);
         match fs::remove_dir_all(&partial) {
@@ -102,7 +112,7 @@ impl Blobs {
         fs::create_dir_all(&partial).map_err(disk("make", &partial))?;
         let mut taken = 0;
         for (hash, path, bytes) in kept(&root)? {
-            if named.contains(&hash.0) {
+            if unnamed == Unnamed::Keep || named.contains(&hash.0) {
                 taken += bytes;
             } else {
                 tracing::info!(file = %hash, "removed a file that no experiment names");
@@ -280,7 +290,7 @@ mod tests {
     #[test]
     fn a_content_is_kept_once_under_its_hash_and_read_from_anywhere() {
         let data = tempfile::tempdir().unwrap();
-        let blobs = Blobs::open(data.path(), &BTreeSet::new()).unwrap();
+        let blobs = Blobs::open(data.path(), &BTreeSet::new(), Unnamed::Remove).unwrap();
         let words = blob(b"words");
         assert!(!blobs.has(words));
         assert!(matches!(blobs.read(words, 0), Err(BlobError::Missing(_))));
@@ -301,7 +311,7 @@ mod tests {
     #[test]
     fn what_is_not_what_was_announced_leaves_nothing() {
         let data = tempfile::tempdir().unwrap();
-        let blobs = Blobs::open(data.path(), &BTreeSet::new()).unwrap();
+        let blobs = Blobs::open(data.path(), &BTreeSet::new(), Unnamed::Remove).unwrap();
         for pieces in [&[b"other".as_slice()][..], &[b"word"], &[b"words", b"!"]] {
             let refused = put(&blobs, blob(b"words"), pieces).unwrap_err();
             assert!(matches!(refused, BlobError::Differs { .. }), "{refused}");
@@ -313,7 +323,7 @@ mod tests {
     #[test]
     fn contents_are_bounded_one_by_one_and_together() {
         let data = tempfile::tempdir().unwrap();
-        let blobs = Blobs::open(data.path(), &BTreeSet::new()).unwrap();
+        let blobs = Blobs::open(data.path(), &BTreeSet::new(), Unnamed::Remove).unwrap();
         let of = |bytes| Blob { blake3: [7; 32], bytes };
         assert!(matches!(blobs.put(of(MAX_FILE_BYTES + 1)), Err(BlobError::TooLarge { .. })));
         let announced: Vec<Upload> =
@@ -326,7 +336,7 @@ mod tests {
     #[test]
     fn a_start_removes_what_is_half_put_and_what_nobody_names() {
         let data = tempfile::tempdir().unwrap();
-        let blobs = Blobs::open(data.path(), &BTreeSet::new()).unwrap();
+        let blobs = Blobs::open(data.path(), &BTreeSet::new(), Unnamed::Remove).unwrap();
         let (named, forgotten) = (blob(b"named"), blob(b"forgotten"));
         put(&blobs, named, &[b"named"]).unwrap();
         put(&blobs, forgotten, &[b"forgotten"]).unwrap();
@@ -335,7 +345,11 @@ mod tests {
         // As a kill would leave it.
         std::mem::forget(half);
         fs::write(data.path().join("blobs/README"), "not ours").unwrap();
-        let again = Blobs::open(data.path(), &BTreeSet::from([named.blake3])).unwrap();
+        let names = BTreeSet::from([named.blake3]);
+        let building = Blobs::open(data.path(), &names, Unnamed::Keep).unwrap();
+        assert!(building.has(named) && building.has(forgotten));
+        assert_eq!((partial(data.path()), *building.taken()), (0, 14));
+        let again = Blobs::open(data.path(), &names, Unnamed::Remove).unwrap();
         assert!(again.has(named) && !again.has(forgotten));
         assert_eq!((partial(data.path()), *again.taken()), (0, 5));
         assert!(data.path().join("blobs/README").exists());

@@ -60,10 +60,11 @@ fn refused(refusal: &Refusal) -> Status {
         | Refusal::Unfit(_)
         | Refusal::NothingAppended => Status::invalid_argument(text),
         Refusal::Cancelled(_)
+        | Refusal::Building(_)
         | Refusal::NotDeciding(_)
         | Refusal::StaleDecision { .. }
         | Refusal::AnyClass(_)
-        | Refusal::PoolTooSmall { .. }
+        | Refusal::PoolTooSmall(_)
         | Refusal::OldBoot { .. }
         | Refusal::StaleAgent { .. } => Status::failed_precondition(text),
         Refusal::NotYourLease { .. } => Status::permission_denied(text),

@@ -231,7 +231,7 @@ impl Owner {
     fn address(&self, effect: Effect, group: &mut Group) {
         let (host, message) = match effect {
             Effect::Grant { lease, plan } => {
-                let order = WorkOrder::new(&plan.experiment, plan.cell(lease.run), lease.run);
+                let order = WorkOrder::of(&plan, &lease);
                 let grant = Box::new(Grant::new(&lease, order));
                 (lease.host, CoordinatorMessage::Grant(grant))
             }

@@ -18,7 +18,7 @@ use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use uuid::Uuid;
 
-use crate::blobs::{BlobError, Blobs};
+use crate::blobs::{BlobError, Blobs, Unnamed};
 use crate::checkpoint::Checkpointer;
 use crate::committer::{Committer, WAITING_GROUPS};
 use crate::door::{AgentsDoor, ExperimentsDoor, FilesDoor, HostsDoor, ProvisionDoor};
@@ -251,13 +251,17 @@ async fn recover_apart(data: &Path, settings: Settings) -> Result<Recovered, Sta
     recovered.await.map_err(|error| StartError::Thread(std::io::Error::other(error)))?
 }
 
-/// The contents of files, without those that no experiment names.
+/// The contents of files, without those that no experiment names and none may come to name.
 async fn open_blobs(data: &Path, recovered: &Recovered) -> Result<Blobs, StartError> {
     let (path, store) = (data.to_owned(), recovered.store.clone());
+    let machine = &recovered.machine;
+    let is_building = |id| machine.experiment(id).is_some_and(|active| active.plan().is_building());
+    // What a build made is put before it is reported: until then nobody names it.
+    let unnamed = if machine.active().any(is_building) { Unnamed::Keep } else { Unnamed::Remove };
     let opened = tokio::task::spawn_blocking(move || {
         let files = |source| StartError::Files { path: path.clone(), source };
         let named = store.named_blobs().map_err(|error| files(error.into()))?;
-        Blobs::open(&path, &named).map_err(|error: BlobError| files(error.into()))
+        Blobs::open(&path, &named, unnamed).map_err(|error: BlobError| files(error.into()))
     });
     opened.await.map_err(|error| StartError::Thread(std::io::Error::other(error)))?
 }
@@ -301,7 +305,7 @@ async fn doors(handle: &Handle, blobs: Blobs, provisioning: &Provisioning) -> Re
     })
     .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
     .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
-    let files = v1::files_server::FilesServer::new(FilesDoor::new(blobs))
+    let files = v1::files_server::FilesServer::new(FilesDoor::new(blobs.clone()))
         .max_decoding_message_size(limits::MAX_PIECE_MESSAGE_BYTES)
         .max_encoding_message_size(limits::MAX_PIECE_MESSAGE_BYTES);
     let hosts = v1::hosts_server::HostsServer::new(HostsDoor { handle: handle.clone() })
@@ -311,7 +315,7 @@ async fn doors(handle: &Handle, blobs: Blobs, provisioning: &Provisioning) -> Re
         v1::provision_server::ProvisionServer::new(ProvisionDoor { provisioning: provisioning.clone() })
             .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
             .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
-    let agents = v1::agents_server::AgentsServer::new(AgentsDoor { handle: handle.clone() })
+    let agents = v1::agents_server::AgentsServer::new(AgentsDoor { handle: handle.clone(), blobs })
         .max_decoding_message_size(limits::MAX_AGENT_MESSAGE_BYTES)
         .max_encoding_message_size(limits::MAX_GRANT_BYTES);
     let reflection = tonic_reflection::server::Builder::configure()

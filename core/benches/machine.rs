@@ -179,8 +179,13 @@ fn record() -> Record {
 }
 
 fn experiment(policy: Policy, benchmarks: u32, runs: u32) -> Experiment {
-    let version =
-        |name: &str| Version { name: name.to_owned(), env: [].into(), vars: [].into(), command: None };
+    let version = |name: &str| Version {
+        name: name.to_owned(),
+        env: [].into(),
+        vars: [].into(),
+        command: None,
+        build: None,
+    };
     let benchmark = |number: u32| Benchmark {
         name: format!("b{number}"),
         command: CommandLine::Exact(vec!["true".to_owned()]),

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::build::Build;
 use crate::environment::Environment;
 use crate::files::StagedFile;
 use crate::id::{BenchmarkIndex, VersionIndex};
@@ -121,6 +122,8 @@ pub struct Version {
     pub vars: BTreeMap<String, String>,
     /// Executed instead of the benchmark's command.
     pub command: Option<CommandLine>,
+    /// How it is built, where the experiment has it compiled.
+    pub build: Option<Build>,
 }
 
 /// One program with one fixed input.
@@ -265,6 +268,15 @@ impl Experiment {
     pub fn runs_of_a_cell(&self) -> u64 {
         let visits = u64::from(self.levels.hosts()).saturating_mul(u64::from(self.levels.boots()));
         visits.saturating_mul(u64::from(self.runs))
+    }
+
+    /// Builds of all versions.
+    pub fn builds(&self) -> u64 {
+        self.versions
+            .iter()
+            .filter_map(|version| version.build.as_ref())
+            .map(|build| u64::from(build.builds))
+            .sum()
     }
 
     /// The version all others are compared with.

@@ -136,7 +136,12 @@ pub fn contents(files: &[StagedFile]) -> BTreeSet<Content> {
 
 /// How long a host may take, before a run, to have all these files and to know that they are the right ones.
 pub fn staging_time(files: &[StagedFile]) -> Span {
-    let bytes = files.iter().map(|file| file.bytes().unwrap_or(ASSUMED_BYTES)).fold(0, u64::saturating_add);
+    time_for(files.iter().map(StagedFile::bytes))
+}
+
+/// How long contents of these sizes may take to come to a host or from it, or to be read there.
+pub fn time_for(bytes: impl IntoIterator<Item = Option<u64>>) -> Span {
+    let bytes = bytes.into_iter().map(|bytes| bytes.unwrap_or(ASSUMED_BYTES)).fold(0, u64::saturating_add);
     Span::from_secs(1).times(bytes.div_ceil(SLOWEST_BYTES_PER_SECOND))
 }
 

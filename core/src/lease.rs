@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::build::UsedBuild;
 use crate::fingerprint::ClassId;
 use crate::id::{AgentEpoch, AllocationId, Attempt, BootId, ExperimentId, HostId, LeaseEpoch, RunIndex};
 use crate::time::{Span, Timestamp};
@@ -56,6 +57,8 @@ pub struct Evidence {
     pub allocation_before: Option<AllocationId>,
     /// Its class.
     pub class: Option<ClassId>,
+    /// The build that the run uses, where its version is built.
+    pub build: Option<Box<UsedBuild>>,
 }
 
 impl Evidence {
@@ -71,6 +74,7 @@ impl Evidence {
             boot_before: None,
             allocation_before: None,
             class: None,
+            build: None,
         }
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! 1. [`id`], [`time`], [`seed`]: what everything is named, dated and drawn by;
 //! 2. [`plan_file`] → [`experiment`] → [`plan`]: from the text a user writes to every run in its order;
-//! 3. [`metric`], [`files`], [`work`], [`record`], [`message`]: what an agent is told to do, and what it says was done;
+//! 3. [`metric`], [`files`], [`build`], [`work`], [`record`], [`message`]: what an agent is told to do, and what it says was done;
 //!    [`environment`] with [`cpu_set`]: under which circumstances; [`conditions`] with [`disturbance`]: under which it was;
 //! 4. [`host`] with its [`fingerprint`], [`timer`], [`lease`], [`run`], [`event`]: the state of the world and what changes it;
 //! 5. [`machine`]: the coordinator's machine, [`agent`]: the agent's;
@@ -17,6 +17,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod agent;
+pub mod build;
 pub mod conditions;
 pub mod cpu_set;
 pub mod disturbance;

@@ -3,8 +3,14 @@
 //!
 //! Runs come in groups: a group is what one host serves in one visit. Where the plan neither nests levels nor blocks, a
 //! group is one run.
+//!
+//! Where versions are built, the builds go first: each is a group of its own, and its number in the order is that of its
+//! version after all cells. The runs that are measured are appended when all builds are there.
 
+mod builds;
 mod draw;
+#[cfg(test)]
+mod tests;
 
 use crate::experiment::Experiment;
 use crate::id::{BenchmarkIndex, RunIndex, VersionIndex};
@@ -18,6 +24,33 @@ pub struct Cell {
     pub version: VersionIndex,
 }
 
+/// What a run does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// It builds a version.
+    Build(VersionIndex),
+    /// It executes a benchmark in a version, and is measured.
+    Run(Cell),
+}
+
+impl Task {
+    /// The version that it builds or executes.
+    pub const fn version(self) -> VersionIndex {
+        match self {
+            Self::Build(version) => version,
+            Self::Run(cell) => cell.version,
+        }
+    }
+
+    /// The cell, of a run that is measured.
+    pub const fn cell(self) -> Option<Cell> {
+        match self {
+            Self::Build(_) => None,
+            Self::Run(cell) => Some(cell),
+        }
+    }
+}
+
 /// An experiment with every run specified.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -29,6 +62,8 @@ pub struct Plan {
     order: Vec<u32>,
     /// The stages, ascending; the first begins with the first run.
     stages: Vec<Stage>,
+    /// Which of them build, and for which others.
+    builds: builds::Builds,
 }
 
 /// Runs that were planned together: all from `from` to the next stage, in groups of one shape.
@@ -105,6 +140,19 @@ pub enum PlanError {
         /// Runs of a boot.
         of_a_boot: u32,
     },
+    /// A build where there can be none.
+    #[error("run {0} is a build, but builds go before all other runs, each by itself")]
+    LateBuild(u32),
+    /// Too many builds of a version, or too few of them before the first run that is measured.
+    #[error("version {version} has {planned} builds in the plan, and {builds} in the experiment")]
+    Builds {
+        /// The version.
+        version: u32,
+        /// How many the plan has.
+        planned: u32,
+        /// How many there should be.
+        builds: u32,
+    },
     /// Stages that do not follow each other.
     #[error("stage {0} does not begin where runs of the plan begin")]
     Stages(usize),
@@ -124,7 +172,7 @@ impl Plan {
         if let Some(unknown) = benchmarks.iter().find(|b| experiment.benchmark(**b).is_none()) {
             return Err(PlanError::UnknownBenchmark(unknown.0));
         }
-        let mut plan = Self { experiment, benchmarks, order: Vec::new(), stages: Vec::new() };
+        let mut plan = Self::empty(experiment, benchmarks);
         let whole = [Stage { from: 0, shape: Shape::SINGLE }];
         let stages = if stages.is_empty() { &whole } else { stages };
         let mut rest = order.split_off(0);
@@ -140,26 +188,52 @@ impl Plan {
         Ok(plan)
     }
 
+    /// A plan without runs.
+    fn empty(experiment: Experiment, benchmarks: Vec<BenchmarkIndex>) -> Self {
+        let mut plan = Self {
+            experiment,
+            benchmarks,
+            order: Vec::new(),
+            stages: Vec::new(),
+            builds: builds::Builds::default(),
+        };
+        plan.builds = builds::Builds::none(&plan.experiment, plan.cells());
+        plan
+    }
+
     /// The plan with further runs appended, as a stage of its own.
     ///
     /// # Errors
     /// [`PlanError`] when they do not fit it.
-    pub fn extended(mut self, Extension { order, shape }: Extension) -> Result<Self, PlanError> {
-        let (cells, from) = (self.cells(), self.order.len() as u32);
-        let size = shape.size();
+    pub fn extended(mut self, extension: Extension) -> Result<Self, PlanError> {
+        let Extension { order, shape } = &extension;
+        let (cells, size) = (self.cells(), shape.size());
         if size == 0 || size == u32::MAX || !order.len().is_multiple_of(size as usize) {
-            let (runs, Shape { boots, runs: of_a_boot }) = (order.len(), shape);
+            let (runs, Shape { boots, runs: of_a_boot }) = (order.len(), *shape);
             return Err(PlanError::TornGroup { runs, boots, of_a_boot });
         }
-        if let Some(at) = order.iter().position(|cell| *cell >= cells) {
-            return Err(PlanError::UnknownCell { run: from + at as u32, cell: order[at], cells });
+        let is_known = |cell: &u32| match self.task_of(*cell) {
+            Task::Run(_) => true,
+            Task::Build(version) => self.experiment.version(version).is_some_and(|v| v.build.is_some()),
+        };
+        if let Some(at) = order.iter().position(|cell| !is_known(cell)) {
+            return Err(PlanError::UnknownCell { run: self.runs() + at as u32, cell: order[at], cells });
         }
+        self.fit_builds(&extension)?;
+        self.append(extension);
+        Ok(self)
+    }
+
+    /// Appends runs that fit.
+    fn append(&mut self, extension: Extension) {
+        let (cells, from) = (self.cells(), self.runs());
+        self.builds.append(cells, from, &extension);
+        let Extension { order, shape } = extension;
         // Stages of one shape are one: what a group is does not change where they meet.
         if self.stages.last().is_none_or(|last| last.shape != shape) {
             self.stages.push(Stage { from, shape });
         }
         self.order.extend(order);
-        Ok(self)
     }
 
     /// How many cells there are.
@@ -172,7 +246,7 @@ impl Plan {
         self.order.len() as u32
     }
 
-    /// The number of a run's cell.
+    /// The number of a run's cell; of a build, that of its version after all cells.
     ///
     /// # Panics
     /// When the plan has no such run: run indices are checked where they enter.
@@ -180,9 +254,22 @@ impl Plan {
         self.order[run.0 as usize]
     }
 
-    /// The cell of a run; panics as [`Plan::cell_number`].
-    pub fn cell(&self, run: RunIndex) -> Cell {
-        self.cell_by_number(self.cell_number(run))
+    /// What a run does; panics as [`Plan::cell_number`].
+    pub fn task(&self, run: RunIndex) -> Task {
+        self.task_of(self.cell_number(run))
+    }
+
+    /// What runs of this number in the order do.
+    fn task_of(&self, number: u32) -> Task {
+        match number.checked_sub(self.cells()) {
+            Some(version) => Task::Build(VersionIndex(version)),
+            None => Task::Run(self.cell_by_number(number)),
+        }
+    }
+
+    /// The cell of a run, unless it is a build; panics as [`Plan::cell_number`].
+    pub fn cell(&self, run: RunIndex) -> Option<Cell> {
+        self.task(run).cell()
     }
 
     /// A cell by its number: benchmarks in order, within each its versions.

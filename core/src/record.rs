@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::build::Product;
 use crate::conditions::Conditions;
 use crate::metric::{Absence, Metric};
 use crate::time::Span;
@@ -46,6 +47,9 @@ pub struct Record {
     pub canary: Option<Span>,
     /// Why the canary has no time, where the plan has one. The run counts nevertheless.
     pub canary_failed: Option<String>,
+    /// What it made, where it was a build; ascending by name.
+    #[serde(default)]
+    pub products: Vec<Product>,
 }
 
 /// How a host was when it had rested. What cannot be read on it is absent, never zero.
@@ -80,6 +84,7 @@ impl Record {
             rest: None,
             canary: None,
             canary_failed: None,
+            products: Vec::new(),
         }
     }
 }
@@ -96,6 +101,17 @@ pub enum Outcome {
         /// What was tried and why it failed.
         reason: String,
     },
+}
+
+impl Outcome {
+    /// In words, why the attempt does not count, if it does not.
+    pub fn why_not(&self) -> Option<String> {
+        match self {
+            Self::Measured => None,
+            Self::Failed(failure) => Some(failure.words()),
+            Self::NotExecuted { reason } => Some(reason.clone()),
+        }
+    }
 }
 
 /// How a benchmark fails.
@@ -140,6 +156,13 @@ pub enum Failure {
         /// What was found instead.
         reason: String,
     },
+    /// It was a build, and what it was to make is not there.
+    NoProduct {
+        /// The product's name.
+        name: String,
+        /// What was found instead.
+        reason: String,
+    },
     /// A warm-up failed, so the run was not begun.
     Warmup {
         /// Which, from 1.
@@ -160,6 +183,7 @@ impl Failure {
             Self::WrongOutput { .. } => "standard output differs from what the plan expects".to_owned(),
             Self::TooMuchOutput { limit } => format!("wrote more than the {limit} bytes the plan allows"),
             Self::NoValue { metric, reason } => format!("no value of {metric}: {reason}"),
+            Self::NoProduct { name, reason } => format!("the build has no product `{name}`: {reason}"),
             Self::Warmup { number, failure } => format!("warm-up {number} failed: {failure}"),
         }
     }
@@ -173,6 +197,7 @@ impl Failure {
             Self::WrongOutput { .. } => "wrong_output",
             Self::TooMuchOutput { .. } => "too_much_output",
             Self::NoValue { .. } => "no_value",
+            Self::NoProduct { .. } => "no_product",
             Self::Warmup { .. } => "warmup",
         }
     }

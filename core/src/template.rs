@@ -4,7 +4,7 @@
 //! directly between two braces, is a placeholder; `{{identifier}}` is the literal text `{identifier}`; every other brace
 //! stands for itself. `awk '{ n++ } END { print n }'`, `{}`, `a{3}`, `{a,b}` and `${HOME}` are written as always;
 //! `awk '{print}'` and `${i}` look like placeholders and are written `{{print}}` and `${{i}}` (or `$i`). One more form,
-//! `{file.identifier}`, is that of a plan's staged files.
+//! `{file.identifier}` and `{build.identifier}`, is that of a plan's staged files and of what its builds make.
 //!
 //! A placeholder nobody knows is an error, never an empty text: a command that silently lost its input would be measured.
 //! A value is put in as it is. It is not expanded again, and in a shell line the quotes around it are the plan's:
@@ -12,7 +12,7 @@
 
 use thiserror::Error;
 
-use crate::files::PREFIX;
+use crate::{build, files};
 
 /// A placeholder nobody has a value for.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -113,12 +113,13 @@ fn braced(text: &str) -> Option<&str> {
     (!name.is_empty() && inner[name.len()..].starts_with('}')).then_some(name)
 }
 
-/// The bytes of the name a text begins with: an identifier, or that of a staged file; 0 when it begins with none.
+/// The bytes of the name a text begins with: an identifier, or that of a file or product; 0 when it begins with none.
 fn name_length(text: &str) -> usize {
-    match text.strip_prefix(PREFIX).map_or(0, identifier_length) {
-        0 => identifier_length(text),
-        identifier => PREFIX.len() + identifier,
-    }
+    let of_a_kind = |prefix: &str| match text.strip_prefix(prefix).map_or(0, identifier_length) {
+        0 => None,
+        identifier => Some(prefix.len() + identifier),
+    };
+    of_a_kind(files::PREFIX).or_else(|| of_a_kind(build::PREFIX)).unwrap_or_else(|| identifier_length(text))
 }
 
 /// The bytes of the identifier a text begins with; 0 when it begins with none.
@@ -192,6 +193,7 @@ mod tests {
             assert_eq!(fill(literal).unwrap(), literal);
         }
         assert_eq!(fill("{{file.a}}").unwrap(), "{file.a}");
+        assert_eq!(placeholders("{build.prog} {build.} {{build.a}}").collect::<Vec<_>>(), ["build.prog"]);
     }
 
     #[test]

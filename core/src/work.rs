@@ -3,13 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::build::{self, Product, UsedBuild};
 use crate::environment::{DirectoryLength, EnvSize, Environment};
 use crate::experiment::{
-    Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, OwnMetric, Policy, Rest, Setup,
+    AcceptedExits, Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, OwnMetric, Policy,
+    Rest, Setup,
 };
-use crate::files::{PREFIX, StagedFile};
-use crate::id::RunIndex;
-use crate::plan::Cell;
+use crate::files::{self, StagedFile};
+use crate::id::{RunIndex, VersionIndex};
+use crate::lease::Lease;
+use crate::plan::{Cell, Plan, Task};
 use crate::seed::below;
 use crate::template::{TemplateError, expand, placeholders};
 use crate::time::Span;
@@ -55,6 +58,11 @@ pub struct WorkOrder {
     pub rest: Option<Rest>,
     /// The files that its commands name: they are on the host, and the right ones, before anything is executed.
     pub files: Vec<StagedFile>,
+    /// What its build made of what its commands name: staged files as well, under [`Product::placeholder`].
+    pub built: Vec<Product>,
+    /// What it makes, where it is a build: by their names, the paths in its working directory from which its products are
+    /// collected when it has succeeded.
+    pub collect: BTreeMap<String, String>,
 }
 
 /// A command with nothing left to fill in.
@@ -76,8 +84,25 @@ pub const VERSION: &str = "version";
 pub const BENCHMARK: &str = "benchmark";
 
 impl WorkOrder {
-    /// The work order of a run of a cell. What is random in it depends on the experiment's seed and the run, not on the
-    /// attempt.
+    /// The work order of an attempt: all that is in it follows from the plan and the lease.
+    ///
+    /// # Panics
+    /// When the plan has no such run.
+    pub fn of(plan: &Plan, lease: &Lease) -> Self {
+        match plan.task(lease.run) {
+            Task::Build(version) => Self::of_build(&plan.experiment, version),
+            Task::Run(cell) => {
+                let order = Self::new(&plan.experiment, cell, lease.run);
+                match &lease.evidence.build {
+                    Some(build) => order.using(build),
+                    None => order,
+                }
+            }
+        }
+    }
+
+    /// The work order of a run of a cell, before it is known what its build made. What is random in it depends on the
+    /// experiment's seed and the run, not on the attempt.
     pub fn new(experiment: &Experiment, cell: Cell, run: RunIndex) -> Self {
         let benchmark = &experiment.benchmarks[cell.benchmark.0 as usize];
         let version = &experiment.versions[cell.version.0 as usize];
@@ -90,10 +115,13 @@ impl WorkOrder {
         let command = version.command.clone().unwrap_or(command);
         let texts = [&command].into_iter().chain(outside(experiment)).flat_map(texts_of);
         let texts = texts.chain(env.values().map(String::as_str)).chain(directory.as_deref());
-        let files = files_named_in(texts, &experiment.files);
+        let named: BTreeSet<&str> = texts.flat_map(placeholders).collect();
+        let files = files_named(&named, &experiment.files);
         Self {
-            command,
             files,
+            built: Vec::new(),
+            collect: BTreeMap::new(),
+            command,
             env,
             vars,
             expect,
@@ -111,6 +139,57 @@ impl WorkOrder {
             own_metrics: experiment.own_metrics.clone(),
             output: experiment.output,
             rest: (experiment.independence.policy == Policy::Rested).then_some(experiment.independence.rest),
+        }
+    }
+
+    /// The order with those products of a build that its commands name.
+    fn using(mut self, build: &UsedBuild) -> Self {
+        let around = [&self.prepare, &self.cleanup].into_iter().flatten().map(|setup| &setup.command);
+        let texts =
+            around.chain([&self.command]).flat_map(texts_of).chain(self.env.values().map(String::as_str));
+        let texts = texts.chain(self.directory.as_deref());
+        let named: BTreeSet<&str> = texts.flat_map(placeholders).collect();
+        let is_named = |product: &&Product| named.contains(product.placeholder().as_str());
+        let built = build.products.iter().filter(is_named).cloned().collect();
+        self.built = built;
+        self
+    }
+
+    /// The work order of a build of a version: a plain execution in a new directory, where nothing is asked of the host.
+    ///
+    /// # Panics
+    /// When the version is not built.
+    pub fn of_build(experiment: &Experiment, version: VersionIndex) -> Self {
+        let version = &experiment.versions[version.0 as usize];
+        let build = version.build.as_ref().expect("a version with builds says how");
+        let mut vars = version.vars.clone();
+        vars.insert(VERSION.to_owned(), version.name.clone());
+        let env = env_of_build(&version.env);
+        let setup = experiment.setup.iter().map(|setup| &setup.command);
+        let texts = setup.chain([&build.command]).flat_map(texts_of).chain(env.values().map(String::as_str));
+        let files = files_named(&texts.flat_map(placeholders).collect(), &experiment.files);
+        Self {
+            files,
+            built: Vec::new(),
+            collect: build.products.clone(),
+            command: build.command.clone(),
+            env,
+            vars,
+            expect: Expectation { exit: 0, accept: AcceptedExits::None, stdout_blake3: None },
+            timeout: build.timeout,
+            warmup: 0,
+            directory: None,
+            setup: experiment.setup.clone(),
+            prepare: None,
+            cleanup: None,
+            canary: None,
+            environment: Environment::default(),
+            env_padding: None,
+            directory_padding: None,
+            metrics: experiment.metrics.clone(),
+            own_metrics: Vec::new(),
+            output: experiment.output,
+            rest: None,
         }
     }
 
@@ -155,9 +234,14 @@ impl WorkOrder {
         self.vars.insert(file.placeholder(), path);
     }
 
+    /// Says where a product of the run's build lies on this host: the value of its placeholder.
+    pub fn place_product(&mut self, product: &Product, path: String) {
+        self.vars.insert(product.placeholder(), path);
+    }
+
     /// The values of placeholders that are the same for all versions and benchmarks: where staged files lie.
     pub fn vars_of_host(&self) -> BTreeMap<String, String> {
-        let files = self.vars.iter().filter(|(name, _)| name.starts_with(PREFIX));
+        let files = self.vars.iter().filter(|(name, _)| name.starts_with(files::PREFIX));
         files.map(|(name, path)| (name.clone(), path.clone())).collect()
     }
 
@@ -180,13 +264,20 @@ fn texts_of(command: &CommandLine) -> impl Iterator<Item = &str> {
     words.iter().map(String::as_str)
 }
 
-fn files_named_in<'t>(texts: impl Iterator<Item = &'t str>, files: &[StagedFile]) -> Vec<StagedFile> {
-    if files.is_empty() {
-        return Vec::new();
-    }
-    let named: BTreeSet<&str> =
-        texts.flat_map(placeholders).filter_map(|name| name.strip_prefix(PREFIX)).collect();
+/// The files of which a placeholder is among these.
+fn files_named(named: &BTreeSet<&str>, files: &[StagedFile]) -> Vec<StagedFile> {
+    let named: BTreeSet<&str> = named.iter().filter_map(|name| name.strip_prefix(files::PREFIX)).collect();
     files.iter().filter(|file| named.contains(file.name.as_str())).cloned().collect()
+}
+
+/// The variables of a version that a build has too: a benchmark and a build's products are of runs.
+fn env_of_build(env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let of_runs =
+        |value: &str| placeholders(value).any(|name| name == BENCHMARK || name.starts_with(build::PREFIX));
+    env.iter()
+        .filter(|(_, value)| !of_runs(value))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 /// The padding of a run's environment, each size from 0 to the plan's most equally likely.

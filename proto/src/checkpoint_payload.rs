@@ -12,7 +12,7 @@ use journal::checkpoint_piece::Piece as Wire;
 use prost::Message as _;
 
 /// The version of what is written, and the only one that is read.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 
 /// The release that writes and reads them.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");

@@ -4,17 +4,19 @@
 //! What comes in is checked for its shape: what has to be there is there, numbers fit, lists and texts keep the heart's
 //! limits. Whether it makes sense (an experiment without versions, a lease nobody gave) is asked elsewhere.
 //!
-//! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `metric`, `experiment`, `file`, `sampling`, `plan`,
+//! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `metric`, `experiment`, `build`, `file`, `sampling`, `plan`,
 //! `environment`, `host`, `timer`, `lease`, `record`, `conditions`, `loss`, `ended_attempt`; `message` and `work_order`
 //! between agent and coordinator;
 //! `request`, `tally`, `status`, `explanation`, `export`, `pool` between user and coordinator; `event`, `checkpoint`,
 //! `outbox_entry` for the disk.
 
+mod build;
 mod checkpoint;
 mod conditions;
 mod ended_attempt;
 mod environment;
 mod event;
+mod exclusion;
 mod experiment;
 mod explanation;
 mod export;

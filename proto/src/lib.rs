@@ -5,7 +5,7 @@
 //!
 //! In reading order: [`v1`] and [`journal`] are generated; [`convert`] holds the conversions, one file a noun;
 //! [`journal_payload`], [`checkpoint_payload`] and [`outbox_payload`] the bytes that are stored, [`payload`] why they may be
-//! refused; [`limits`] the bounds of messages.
+//! refused; [`limits`] the bounds of messages, [`pieces`] how a content is put.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
@@ -15,6 +15,7 @@ pub mod journal_payload;
 pub mod limits;
 pub mod outbox_payload;
 pub mod payload;
+pub mod pieces;
 
 /// The API: services and messages of package `speedup.v1`.
 #[allow(

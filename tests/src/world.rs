@@ -91,6 +91,8 @@ pub enum Ending {
     Measured,
     /// The benchmark fails.
     Failed,
+    /// A build ends well, but without something that it was to make.
+    Lacking,
     /// The host cannot execute it.
     NotExecuted,
 }
@@ -136,6 +138,8 @@ pub struct Execution {
     pub experiment: ExperimentId,
     /// Which run.
     pub run: RunIndex,
+    /// What it is to make, if it is a build.
+    pub collect: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -284,6 +288,8 @@ impl World {
             if agent.executing.is_some() {
                 let endings = [Ending::Measured, Ending::Failed, Ending::NotExecuted];
                 choices.extend(endings.map(|ending| Choice::Finish(at, ending)));
+                let is_build = agent.executing.as_ref().is_some_and(|it| !it.collect.is_empty());
+                choices.extend(is_build.then_some(Choice::Finish(at, Ending::Lacking)));
             }
         }
         match &self.coordinator {
@@ -406,6 +412,7 @@ impl Weights {
             Choice::Connect(_) | Choice::StartAgent(_) | Choice::StartCoordinator => 60,
             Choice::Finish(_, Ending::Measured) => 40,
             Choice::Finish(_, Ending::Failed) => 4,
+            Choice::Finish(_, Ending::Lacking) => 1,
             Choice::Finish(_, Ending::NotExecuted) => 2 * self.hosts,
             Choice::User(Wish::Submit(_) | Wish::Resume(_)) => 20,
             Choice::User(Wish::Pause(_)) => self.users,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use speedup_core::build::Build;
 use speedup_core::environment::Environment;
 use speedup_core::event::{Change, Event};
 use speedup_core::experiment::{
@@ -167,6 +168,17 @@ fn any_experiment(random: &mut rand_chacha::ChaCha8Rng) -> Experiment {
             drawn.runs = 1 + pick(2) as u32;
         }
     }
+    if pick(4) == 0 {
+        for version in 0..=pick(2) as usize {
+            let products = ["prog", "lib"].into_iter().take(1 + pick(2) as usize);
+            drawn.versions[version].build = Some(Build {
+                command: CommandLine::Shell("make".to_owned()),
+                builds: 1 + pick(3) as u32,
+                products: products.map(|name| (name.to_owned(), format!("out/{name}"))).collect(),
+                timeout: Span::from_secs(20),
+            });
+        }
+    }
     let maximum = 4 + pick(8) as u32;
     drawn.rule = match pick(5) {
         0 => Rule::Pilot { precision: 0.1, maximum },
@@ -185,8 +197,13 @@ fn experiment(
     scope: Scope,
     benchmarks: u32,
 ) -> Experiment {
-    let version =
-        |name: &str| Version { name: name.to_owned(), env: [].into(), vars: [].into(), command: None };
+    let version = |name: &str| Version {
+        name: name.to_owned(),
+        env: [].into(),
+        vars: [].into(),
+        command: None,
+        build: None,
+    };
     let benchmark = |number: u32| Benchmark {
         name: format!("b{number}"),
         command: CommandLine::Exact(vec!["true".to_owned()]),

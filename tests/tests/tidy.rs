@@ -78,7 +78,7 @@ fn only_the_store_names_sled_and_only_doors_and_links_name_tonic() {
     };
     assert_eq!(names("sled"), BTreeSet::from(["coordinator/src/store.rs".to_owned()]));
     let doors = [
-        "agent/src/files/fetch.rs",
+        "agent/src/files/line.rs",
         "agent/src/link.rs",
         "analysis/service/",
         "cli/src/",

@@ -166,15 +166,18 @@ impl Cache {
         content: Content,
         wanted: &BTreeSet<Content>,
     ) -> Result<(), StagingError> {
-        let (bound, all) = (self.bound, wanted.iter().map(|one| one.bytes).fold(0, u64::saturating_add));
-        if all > bound {
-            return Err(StagingError::TooLarge { wanted: all, bound });
-        }
+        self.fits(wanted.iter().map(|one| one.bytes))?;
         let needed: BTreeSet<Key> =
             wanted.iter().map(|one| Key::of(*one)).chain([Key::part(content)]).collect();
         // What is there of the content counts as a part of it.
         let part = self.entries.get(&Key::part(content)).map_or(0, |part| part.bytes);
         self.shrink(content.bytes.saturating_sub(part), &needed)
+    }
+
+    /// Whether contents of these sizes can be here together.
+    pub(super) fn fits(&self, bytes: impl IntoIterator<Item = u64>) -> Result<(), StagingError> {
+        let (bound, wanted) = (self.bound, bytes.into_iter().fold(0, u64::saturating_add));
+        if wanted > bound { Err(StagingError::TooLarge { wanted, bound }) } else { Ok(()) }
     }
 
     /// Removes what was used longest ago, as far as it takes for so many bytes more to fit; nothing of what is needed.

@@ -6,17 +6,13 @@ use std::time::Duration;
 
 use speedup_core::files::Content;
 use speedup_proto::convert::Blob;
-use speedup_proto::limits::MAX_PIECE_MESSAGE_BYTES;
 use speedup_proto::v1;
-use speedup_proto::v1::files_client::FilesClient;
 use tokio::time::Instant;
-use tonic::Code;
-use tonic::transport::Channel;
 
 use super::StagingError;
 use super::cache::{Cache, Draft, Rejected};
-use crate::causes::with_causes;
-use crate::link::{Address, flushed};
+use super::line::{Line, Trouble};
+use crate::link::Address;
 use crate::stop::Stop;
 
 /// How long nothing of a content may come while the coordinator cannot be reached: it may be starting anew.
@@ -28,27 +24,27 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// Fetches contents.
 pub(super) struct Fetching<'a> {
-    coordinator: &'a Address,
-    stop: &'a mut Stop,
-    connection: Option<Channel>,
+    line: Line<'a>,
 }
 
 /// Why a content did not come.
-enum Trouble {
-    /// It may come when it is tried again.
-    Passing(String),
-    /// It will not.
-    Lasting(String),
+enum Interrupted {
+    /// The way there.
+    Trouble(Trouble),
     /// What came was wrong.
     Wrong(String),
-    /// This host's own.
-    Here(StagingError),
+}
+
+impl From<Trouble> for Interrupted {
+    fn from(trouble: Trouble) -> Self {
+        Self::Trouble(trouble)
+    }
 }
 
 impl<'a> Fetching<'a> {
     /// Nothing is connected until something is fetched.
     pub(super) fn new(coordinator: &'a Address, stop: &'a mut Stop) -> Self {
-        Self { coordinator, stop, connection: None }
+        Self { line: Line::new(coordinator, stop) }
     }
 
     /// Fetches a content into the cache; says where it is.
@@ -59,7 +55,7 @@ impl<'a> Fetching<'a> {
         name: &str,
     ) -> Result<std::path::PathBuf, StagingError> {
         let failed = |reason| StagingError::Fetch { name: name.to_owned(), reason };
-        let mut draft = cache.draft(content, self.stop.flag())?;
+        let mut draft = cache.draft(content, self.line.stop())?;
         if draft.is_resumed() {
             let (file, had) = (content.blake3, draft.had());
             tracing::info!(%file, had, "the fetching of a file goes on where it was interrupted");
@@ -74,7 +70,7 @@ impl<'a> Fetching<'a> {
                         Ok(path) => return Ok(path),
                         // The beginning may have been damaged since; once more from the start.
                         Err(Rejected::Wrong(_)) if is_resumed => {
-                            draft = cache.draft(content, self.stop.flag())?;
+                            draft = cache.draft(content, self.line.stop())?;
                             continue;
                         }
                         Err(Rejected::Wrong(what)) => return Err(failed(what)),
@@ -84,20 +80,19 @@ impl<'a> Fetching<'a> {
                 Err(trouble) => trouble,
             };
             match trouble {
-                Trouble::Here(error) => {
+                Interrupted::Trouble(Trouble::Here(error)) => {
                     if matches!(error, StagingError::Disk { .. }) {
                         // A disk that is full is not kept full; the first error is the one to tell.
                         let _ = cache.discard(&draft);
                     }
                     return Err(error);
                 }
-                Trouble::Lasting(reason) => return Err(failed(reason)),
-                Trouble::Wrong(reason) => {
+                Interrupted::Trouble(Trouble::Lasting(reason)) => return Err(failed(reason)),
+                Interrupted::Wrong(reason) => {
                     cache.discard(&draft)?;
                     return Err(failed(reason));
                 }
-                Trouble::Passing(reason) => {
-                    self.connection = None;
+                Interrupted::Trouble(Trouble::Passing(reason)) => {
                     if draft.had() > had {
                         deadline = Instant::now() + PATIENCE;
                     }
@@ -105,7 +100,7 @@ impl<'a> Fetching<'a> {
                         return Err(failed(reason));
                     }
                     tracing::debug!(file = %content.blake3, had = draft.had(), "fetching again: {reason}");
-                    unless_stopped(self.stop, tokio::time::sleep(PAUSE)).await?;
+                    self.line.pause(PAUSE).await?;
                 }
             }
         }
@@ -113,67 +108,34 @@ impl<'a> Fetching<'a> {
 
     /// The wish to stop.
     pub(super) fn stop(&self) -> &AtomicBool {
-        self.stop.flag()
+        self.line.stop()
     }
 
     /// Lets go of the connection, and sees to it that nothing of it is left to be done while the run is timed.
     pub(super) async fn end(self) {
-        if self.connection.is_some() {
-            drop(self.connection);
-            flushed().await;
-        }
+        self.line.end().await;
     }
 
-    async fn receive(&mut self, draft: &mut Draft, content: Content) -> Result<(), Trouble> {
+    async fn receive(&mut self, draft: &mut Draft, content: Content) -> Result<(), Interrupted> {
         if draft.is_complete() {
             return Ok(());
         }
-        let connection = match &self.connection {
-            Some(connection) => connection.clone(),
-            None => {
-                let connected =
-                    unless_stopped(self.stop, self.coordinator.connect()).await.map_err(Trouble::Here)?;
-                let connected = connected.map_err(|error| Trouble::Passing(with_causes(&error)))?;
-                self.connection.insert(connected).clone()
-            }
-        };
-        let mut client = FilesClient::new(connection).max_decoding_message_size(MAX_PIECE_MESSAGE_BYTES);
+        let mut client = self.line.client(Instant::now() + SILENCE).await?;
         let request = v1::GetContentRequest { blob: Some(Blob::from(content).into()), offset: draft.had() };
-        let pieces = in_time(self.stop, client.get(request)).await?;
+        let pieces = self.line.answer(Instant::now() + SILENCE, client.get(request)).await?;
         let mut pieces = pieces.into_inner();
-        while let Some(v1::ContentPiece { piece }) = in_time(self.stop, pieces.message()).await? {
+        while let Some(v1::ContentPiece { piece }) =
+            self.line.answer(Instant::now() + SILENCE, pieces.message()).await?
+        {
             draft.write(&piece).map_err(|rejected| match rejected {
-                Rejected::Wrong(what) => Trouble::Wrong(what),
-                Rejected::Disk(error) => Trouble::Here(error),
+                Rejected::Wrong(what) => Interrupted::Wrong(what),
+                Rejected::Disk(error) => Trouble::Here(error).into(),
             })?;
         }
         if draft.is_complete() {
             return Ok(());
         }
-        Err(Trouble::Lasting(format!("it ends after {} of {} bytes", draft.had(), content.bytes)))
-    }
-}
-
-async fn in_time<T>(
-    stop: &mut Stop,
-    answer: impl Future<Output = Result<T, tonic::Status>>,
-) -> Result<T, Trouble> {
-    let answer = unless_stopped(stop, tokio::time::timeout(SILENCE, answer)).await.map_err(Trouble::Here)?;
-    let answer = answer.map_err(|_| Trouble::Passing("nothing comes any more".to_owned()))?;
-    answer.map_err(|status| {
-        let reason = status.message().to_owned();
-        match status.code() {
-            Code::NotFound | Code::InvalidArgument | Code::Unimplemented | Code::OutOfRange => {
-                Trouble::Lasting(reason)
-            }
-            _ => Trouble::Passing(reason),
-        }
-    })
-}
-
-async fn unless_stopped<T>(stop: &mut Stop, work: impl Future<Output = T>) -> Result<T, StagingError> {
-    tokio::select! {
-        done = work => Ok(done),
-        () = stop.wished() => Err(StagingError::Stopped),
+        let what = format!("it ends after {} of {} bytes", draft.had(), content.bytes);
+        Err(Trouble::Lasting(what).into())
     }
 }

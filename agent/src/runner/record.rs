@@ -42,6 +42,7 @@ pub(super) fn record(
         rest: None,
         canary: None,
         canary_failed: None,
+        products: Vec::new(),
     }
 }
 

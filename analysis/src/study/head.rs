@@ -69,7 +69,7 @@ impl Head {
         let Standing { experiment: id, submitted, submitted_by, phase, tally } = &study.standing;
         let versions: Vec<String> = experiment.versions.iter().map(|version| version.name.clone()).collect();
         let measured_runs: u64 = study.cells.iter().map(|cell| cell.runs() as u64).sum();
-        let planned_runs = u64::from(study.plan.runs());
+        let planned_runs = u64::from(study.plan.runs() - study.plan.builds());
         let (finished, phase) = match phase {
             Phase::Running => (None, "running"),
             Phase::Paused { .. } => (None, "paused"),
@@ -113,7 +113,7 @@ impl Head {
 }
 
 /// A moment as RFC 3339 in UTC, to the second.
-fn calendar(at: Timestamp) -> String {
+pub(super) fn calendar(at: Timestamp) -> String {
     let seconds = i64::try_from(at.0 / 1_000_000_000).unwrap_or(i64::MAX);
     jiff::Timestamp::from_second(seconds).map_or_else(|_| format!("{seconds} s"), |at| at.to_string())
 }

@@ -1,8 +1,10 @@
 //! Known answers on synthetic attempts.
 
+mod canary;
 mod companions;
 mod designs;
 mod golden;
+mod hosts;
 mod independence;
 mod metrics;
 mod synthetic;
@@ -352,4 +354,38 @@ fn the_order_of_feeding_does_not_reach_the_report() {
 fn another_level_than_the_plans_is_named() {
     let report = two(1, 10).study().report(Some(ConfidenceLevel::new(0.99).unwrap())).unwrap();
     assert_eq!((report.head.confidence, report.method.confidence_from.as_str()), (0.99, "request"));
+}
+
+/// What builds take is no observation, and changes nothing of what is said of the runs.
+#[test]
+fn builds_are_no_observations() {
+    let candidate = Times::normal(80e6, 1e6);
+    let without = two(2, 12).times(0, 1, candidate);
+    let with = two(2, 12).times(0, 1, candidate).built(3);
+    let mut study = with.study();
+    for run in 0..3 {
+        study.add(&with.build(run, 9e12)).unwrap();
+    }
+    for attempt in with.attempts() {
+        study.add(&attempt).unwrap();
+    }
+    let (with_builds, plain) = (study.report(None).unwrap(), without.report());
+    assert_eq!(with_builds.head.planned_runs, plain.head.planned_runs);
+    assert_eq!(with_builds.head.measured_runs, plain.head.measured_runs);
+    let mean = |report: &Report| report.benchmarks[0].cells[1].wall_ns.as_ref().map(|wall| wall.mean);
+    assert!(mean(&with_builds) < Some(90e6), "{:?}", mean(&with_builds));
+}
+
+#[test]
+fn a_run_that_used_another_build_is_no_run_of_the_plan() {
+    let with = two(1, 4).built(2);
+    let mut attempt =
+        with.attempts().into_iter().find(|attempt| attempt.lease.evidence.build.is_some()).unwrap();
+    let run = attempt.lease.run;
+    attempt.lease.evidence.build = None;
+    assert_eq!(with.study().add(&attempt), Err(AttemptError::Build { run }));
+    let mut other = with.attempts().into_iter().find(|attempt| attempt.lease.run == run).unwrap();
+    let used = other.lease.evidence.build.as_mut().unwrap();
+    used.run = RunIndex(1 - used.run.0);
+    assert_eq!(with.study().add(&other), Err(AttemptError::Build { run }));
 }

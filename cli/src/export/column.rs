@@ -55,7 +55,7 @@ macro_rules! columns {
 }
 
 /// The columns before the metrics.
-pub(super) const COLUMNS: [Column; 68] = columns! {
+pub(super) const COLUMNS: [Column; 69] = columns! {
     experiment: |row| Value::Text(row.planned.experiment.to_string()),
     name: |row| Value::Text(row.planned.name.to_owned()),
     benchmark: |row| Value::Text(row.planned.benchmark.to_owned()),
@@ -126,6 +126,7 @@ pub(super) const COLUMNS: [Column; 68] = columns! {
         lease(row).and_then(|lease| Some(lease.evidence.allocation_before.as_ref()?.as_str())).into()
     },
     class: |row| lease(row).and_then(|lease| lease.evidence.class).map(|class| class.to_string()).into(),
+    build: |row| lease(row).and_then(|lease| Some(u64::from(lease.evidence.build.as_ref()?.run.0))).into(),
 };
 
 /// The output that was kept, in JSON lines only: it may be anything, of any length. What is not UTF-8 is replaced; the

@@ -5,6 +5,7 @@ use speedup_core::id::{ExperimentId, RunIndex};
 use speedup_core::plan::{Place, Plan};
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
+use super::built::Built;
 use super::row::{Row, Subject, settled_by};
 
 /// A run as it was planned.
@@ -36,7 +37,8 @@ impl<'a> Sheet<'a> {
     /// The sheet of a plan whose experiment stands so.
     pub(crate) fn new(status: &ExperimentStatus, plan: &'a Plan) -> Self {
         let closed = matches!(status.phase, StatusPhase::Cancelling | StatusPhase::Finished { .. });
-        let mut of_cell = vec![0; plan.cells() as usize];
+        // Builds are counted as the others are, by their version.
+        let mut of_cell = vec![0; plan.cells() as usize + plan.experiment.versions.len()];
         let count = |cell: &u32| {
             let count: &mut u32 = &mut of_cell[*cell as usize];
             *count += 1;
@@ -50,6 +52,12 @@ impl<'a> Sheet<'a> {
             repetitions,
             settled: vec![false; plan.runs() as usize],
         }
+    }
+
+    /// Whether an attempt is one at a build, which has no row.
+    pub(super) fn build(&self, ended: &EndedAttempt) -> Option<Built> {
+        let run = ended.lease.run;
+        (run.0 < self.plan.builds()).then(|| Built::new(self.plan, ended))
     }
 
     /// The rows of an attempt. An attempt at a run that was appended after the plan was sent belongs to the next export.
@@ -77,7 +85,7 @@ impl<'a> Sheet<'a> {
 
     fn planned(&self, run: RunIndex) -> Option<Planned<'a>> {
         let repetition = *self.repetitions.get(run.0 as usize)?;
-        let cell = self.plan.cell(run);
+        let cell = self.plan.cell(run)?;
         let experiment = &self.plan.experiment;
         Some(Planned {
             experiment: self.experiment,

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
+use speedup_core::build::{Build, Product, USUAL_TIMEOUT, UsedBuild};
 use speedup_core::conditions::{Conditions, CpuTime, Load, Reading, Unmet};
 use speedup_core::disturbance::Disturbance;
 use speedup_core::environment::Setting;
 use speedup_core::event::{AttemptEnd, EndedAttempt};
+use speedup_core::experiment::CommandLine;
+use speedup_core::files::{Content, ContentHash};
 use speedup_core::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
 use speedup_core::lease::{Evidence, Lease};
 use speedup_core::metric::{Absence, Metric};
@@ -283,4 +286,60 @@ fn json_lines_have_the_same_names_and_the_kept_output() {
     assert_eq!(json[1]["stderr_kept"], "no\u{fffd}");
     assert_eq!(json[4]["counts"], true);
     assert_eq!(json[8]["stderr_kept"], Json::Null);
+}
+
+/// A plan whose version b is built twice, with an attempt at each build and one at a run that uses the second.
+fn built(format: Format) -> String {
+    let Plan { mut experiment, .. } = plan();
+    experiment.versions[1].build = Some(Build {
+        command: CommandLine::Shell("make".to_owned()),
+        builds: 2,
+        products: [("prog".to_owned(), "prog".to_owned())].into(),
+        timeout: USUAL_TIMEOUT,
+    });
+    let plan = Plan::draw(experiment).with_first_runs().into_owned();
+    let content = Content { blake3: ContentHash([0xab; 32]), bytes: 9, executable: true };
+    let products = vec![Product { name: "prog".to_owned(), content }];
+    let made = Record { products: products.clone(), ..record(Outcome::Measured) };
+    let runs = plan.builds()..plan.runs();
+    let uses =
+        runs.map(RunIndex).find(|run| plan.build_of(*run) == Some(RunIndex(1))).expect("two builds are used");
+    let mut run = ended(&plan, uses.0, 1, AttemptEnd::Reported(record(Outcome::Measured)));
+    run.lease.evidence.build = Some(Box::new(UsedBuild { run: RunIndex(1), products }));
+    let mut sheet = Sheet::new(&status(), &plan);
+    let mut bytes = Vec::new();
+    let mut writer = RowWriter::new(format, &plan.experiment, &mut bytes).unwrap();
+    let attempts = [
+        ended(&plan, 0, 1, AttemptEnd::Reported(made)),
+        ended(&plan, 1, 1, lost(AfterLoss::Again(Attempt(2)), None)),
+        run,
+    ];
+    attempts.iter().for_each(|ended| writer.attempt(&mut sheet, ended).unwrap());
+    writer.end(&sheet).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn builds_are_no_rows_and_rows_name_their_build() {
+    let rows = csv_rows(&built(Format::Csv));
+    assert!(rows.iter().all(|row| row["run"].parse::<u32>().unwrap() >= 2), "builds have no rows");
+    let named: Vec<&str> =
+        rows.iter().map(|row| row["build"].as_str()).filter(|build| !build.is_empty()).collect();
+    assert_eq!(named, ["1"]);
+}
+
+#[test]
+fn json_lists_builds_by_themselves() {
+    let text = built(Format::Jsonl);
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    let builds = last["builds"].as_array().unwrap();
+    assert_eq!(builds.len(), 2);
+    assert_eq!((&builds[0]["run"], &builds[0]["measured"]), (&0.into(), &true.into()));
+    assert_eq!(builds[0]["products"]["prog"], "ab".repeat(32));
+    assert_eq!(builds[0]["host"], "host-a");
+    assert!(builds[1]["why_not"].as_str().unwrap().contains("no such program"));
+    assert!(
+        !exported(Format::Jsonl, StatusPhase::Running).contains("\"builds\""),
+        "where there are none, no list"
+    );
 }

@@ -8,6 +8,7 @@ use speedup_core::event::EndedAttempt;
 use speedup_core::experiment::Experiment;
 use speedup_core::metric::Metric;
 
+use super::built::Built;
 use super::column::{COLUMNS, KEPT, Value, metric, own};
 use super::row::Row;
 use super::sheet::Sheet;
@@ -26,6 +27,7 @@ pub(crate) enum Format {
 pub(crate) struct RowWriter<W: Write> {
     form: Form<W>,
     measured: Measured,
+    builds: Vec<Built>,
 }
 
 /// The columns that one experiment has and another may not: its metrics, and its own with their columns. Those are named
@@ -53,20 +55,27 @@ impl<W: Write> RowWriter<W> {
                 Form::Csv(Box::new(writer))
             }
         };
-        Ok(Self { form, measured })
+        Ok(Self { form, measured, builds: Vec::new() })
     }
 
     /// Writes the rows of an attempt.
     pub(crate) fn attempt(&mut self, sheet: &mut Sheet<'_>, ended: &EndedAttempt) -> io::Result<()> {
+        self.builds.extend(sheet.build(ended));
         sheet.rows(ended).iter().try_for_each(|row| self.row(row))
     }
 
-    /// Writes the rows of the runs that no attempt settled, and ends.
+    /// Writes the rows of the runs that no attempt settled, after them in JSON the builds if there are any, and ends.
     pub(crate) fn end(mut self, sheet: &Sheet<'_>) -> io::Result<()> {
         sheet.unsettled().try_for_each(|row| self.row(&row))?;
         match self.form {
             Form::Csv(mut writer) => writer.flush(),
-            Form::Jsonl(mut to) => to.flush(),
+            Form::Jsonl(mut to) => {
+                if !self.builds.is_empty() {
+                    serde_json::to_writer(&mut to, &serde_json::json!({ "builds": self.builds }))?;
+                    to.write_all(b"\n")?;
+                }
+                to.flush()
+            }
         }
     }
 

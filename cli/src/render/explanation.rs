@@ -55,6 +55,11 @@ fn waits_for(what: &WaitingFor) -> String {
         WaitingFor::Resume { reason } => {
             format!("Its experiment is paused: {reason}. `speedup resume` lets it go on.")
         }
+        WaitingFor::Builds { made, builds } => {
+            format!(
+                "Its experiment is still building: {made} of {builds} builds are there, and runs follow the last."
+            )
+        }
         WaitingFor::Hosts(counts) => waits_for_hosts(counts),
     }
 }
@@ -91,7 +96,7 @@ fn waits_for_hosts(counts: &Hindrances) -> String {
         )
     };
     let next = if counts.able + counts.busy + counts.resting + counts.rebooting == 0 {
-        "\nNo host of the pool can take it; it needs another one."
+        "\nNo host of the pool can take it; it needs another one, which `speedup agent start` adds."
     } else {
         ""
     };
@@ -115,7 +120,10 @@ mod tests {
             WaitingFor::Hosts(Hindrances { away: 2, not_fresh: 12, tried: 1, ..Hindrances::default() });
         let text = waiting(2, hosts);
         assert!(text.starts_with("Run 7 lost an attempt and waits"), "{text}");
-        assert!(text.contains("\n      12  not fresh") && text.ends_with("it needs another one."), "{text}");
+        assert!(
+            text.contains("\n      12  not fresh") && text.ends_with("which `speedup agent start` adds."),
+            "{text}"
+        );
     }
 
     #[test]

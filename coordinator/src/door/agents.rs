@@ -5,17 +5,21 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt as _};
+use speedup_core::build::Product;
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId};
 use speedup_core::machine::Refusal;
-use speedup_core::message::{AgentMessage, CoordinatorMessage};
+use speedup_core::message::{AgentMessage, CoordinatorMessage, Report};
+use speedup_core::record::Outcome;
 use speedup_proto::v1;
 use speedup_proto::v1::agents_server::Agents;
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
+use super::files::missing;
 use super::malformed;
+use crate::blobs::Blobs;
 use crate::handle::{Gone, Handle};
 use crate::owner::{Down, SessionId};
 
@@ -29,6 +33,7 @@ const JOIN_PATIENCE: Duration = Duration::from_secs(30);
 /// The door of the agents.
 pub(crate) struct AgentsDoor {
     pub(crate) handle: Handle,
+    pub(crate) blobs: Blobs,
 }
 
 type Answers = Pin<Box<dyn Stream<Item = Result<v1::CoordinatorMessage, Status>> + Send>>;
@@ -53,7 +58,8 @@ impl Agents for AgentsDoor {
         let (down, messages) = mpsc::channel(WAITING_MESSAGES);
         let (opened, answer) = oneshot::channel();
         // A task of its own: this call is dropped when the agent goes away, the session has to be closed even then.
-        tokio::spawn(serve(self.handle.clone(), Joining { facts: *facts, agent, epoch, down }, up, opened));
+        let door = Self { handle: self.handle.clone(), blobs: self.blobs.clone() };
+        tokio::spawn(door.serve(Joining { facts: *facts, agent, epoch, down }, up, opened));
         match answer.await.map_err(|_| Gone)?? {
             Ok(()) => {}
             Err(refusal) => return Ok(Response::new(turned_away(&refusal, epoch))),
@@ -83,61 +89,87 @@ struct Joining {
     down: Down,
 }
 
-/// Opens a session, carries it, and closes it.
-async fn serve(
-    handle: Handle,
-    joining: Joining,
-    up: Streaming<v1::AgentMessage>,
-    opened: oneshot::Sender<Result<Result<(), Refusal>, Gone>>,
-) {
-    let Joining { facts, agent, epoch, down } = joining;
-    let host = facts.host.clone();
-    let (session, answer) = match handle.open(facts, agent, epoch, down).await {
-        Ok(Ok(session)) => {
-            tracing::info!(%host, %agent, %epoch, "an agent joined");
-            (Some(session), Ok(Ok(())))
+impl AgentsDoor {
+    /// Opens a session, carries it, and closes it.
+    async fn serve(
+        self,
+        joining: Joining,
+        up: Streaming<v1::AgentMessage>,
+        opened: oneshot::Sender<Result<Result<(), Refusal>, Gone>>,
+    ) {
+        let Joining { facts, agent, epoch, down } = joining;
+        let host = facts.host.clone();
+        let (session, answer) = match self.handle.open(facts, agent, epoch, down).await {
+            Ok(Ok(session)) => {
+                tracing::info!(%host, %agent, %epoch, "an agent joined");
+                (Some(session), Ok(Ok(())))
+            }
+            Ok(Err(refusal)) => {
+                tracing::warn!(%host, %agent, %epoch, "turned an agent away: {refusal}");
+                (None, Ok(Err(refusal)))
+            }
+            Err(gone) => (None, Err(gone)),
+        };
+        // Nobody hears the answer when the agent is gone; then nothing comes up either, and the session is closed at once.
+        let is_heard = opened.send(answer).is_ok();
+        let Some(session) = session else { return };
+        if is_heard {
+            self.listen(session, up).await;
         }
-        Ok(Err(refusal)) => {
-            tracing::warn!(%host, %agent, %epoch, "turned an agent away: {refusal}");
-            (None, Ok(Err(refusal)))
-        }
-        Err(gone) => (None, Err(gone)),
-    };
-    // Nobody hears the answer when the agent is gone; then nothing comes up either, and the session is closed at once.
-    let is_heard = opened.send(answer).is_ok();
-    let Some(session) = session else { return };
-    if is_heard {
-        listen(&handle, session, up).await;
+        tracing::info!(%host, %agent, %epoch, "an agent's session is over");
+        // If the owner is gone, so are all sessions.
+        let _ = self.handle.close(session).await;
     }
-    tracing::info!(%host, %agent, %epoch, "an agent's session is over");
-    // If the owner is gone, so are all sessions.
-    let _ = handle.close(session).await;
-}
 
-/// Carries what an agent says to the owner, until it says nothing more or something malformed.
-async fn listen(handle: &Handle, session: SessionId, mut up: Streaming<v1::AgentMessage>) {
-    loop {
-        let message = match up.message().await {
-            Ok(Some(message)) => message,
-            Ok(None) => break,
-            Err(status) => {
-                tracing::debug!(?session, "a session broke: {status}");
-                break;
+    /// Carries what an agent says to the owner, until it says nothing more or something malformed.
+    async fn listen(&self, session: SessionId, mut up: Streaming<v1::AgentMessage>) {
+        loop {
+            let message = match up.message().await {
+                Ok(Some(message)) => message,
+                Ok(None) => break,
+                Err(status) => {
+                    tracing::debug!(?session, "a session broke: {status}");
+                    break;
+                }
+            };
+            let said = match AgentMessage::try_from(message) {
+                Ok(AgentMessage::Join { .. }) => {
+                    tracing::warn!(?session, "ended a session: Join is the first message of a session only");
+                    break;
+                }
+                Ok(AgentMessage::Report(mut report)) => {
+                    self.insist_on_products(&mut report).await;
+                    self.handle.say(session, AgentMessage::Report(report)).await
+                }
+                Ok(message) => self.handle.say(session, message).await,
+                Err(error) => {
+                    tracing::warn!(?session, "ended a session: {error}");
+                    break;
+                }
+            };
+            if said.is_err() {
+                return;
             }
-        };
-        let said = match AgentMessage::try_from(message) {
-            Ok(AgentMessage::Join { .. }) => {
-                tracing::warn!(?session, "ended a session: Join is the first message of a session only");
-                break;
-            }
-            Ok(message) => handle.say(session, message).await,
-            Err(error) => {
-                tracing::warn!(?session, "ended a session: {error}");
-                break;
-            }
-        };
-        if said.is_err() {
+        }
+    }
+
+    /// A build whose products are not all here is none: no run could use it. Its attempt is lost, with the reason.
+    async fn insist_on_products(&self, report: &mut Report) {
+        let Report { lease, record, .. } = report;
+        if record.products.is_empty() {
             return;
         }
+        let reason = match missing(&self.blobs, &record.products).await {
+            Ok(None) => return,
+            Ok(Some(Product { name, content })) => format!(
+                "the coordinator does not have the content of the product {name} (BLAKE3 {}), which is to be put \
+                 before the build is reported",
+                content.blake3
+            ),
+            Err(status) => format!("the coordinator cannot look at its files: {}", status.message()),
+        };
+        tracing::warn!(%lease, "refused a build: {reason}");
+        record.outcome = Outcome::NotExecuted { reason };
+        record.products.clear();
     }
 }

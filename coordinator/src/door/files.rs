@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::Stream;
+use speedup_core::build::Product;
 use speedup_core::files::{ContentHash, MAX_FILES, StagedFile, contents};
 use speedup_proto::convert::{Blob, required};
 use speedup_proto::v1;
@@ -119,6 +120,12 @@ pub(crate) async fn require_files(blobs: &Blobs, files: &[StagedFile]) -> Result
          first; if that was done, submit it again",
         file.name
     )))
+}
+
+/// The first of these products whose content is not here.
+pub(super) async fn missing(blobs: &Blobs, products: &[Product]) -> Result<Option<Product>, Status> {
+    let (blobs, products) = (blobs.clone(), products.to_vec());
+    apart(move || Ok(products.into_iter().find(|product| !blobs.has(product.content.into())))).await
 }
 
 async fn send(

@@ -1,12 +1,12 @@
 //! The door every experiment passes, from a plan file or over the wire: names, bounds, and that every placeholder has a
 //! value. It finds all problems in one pass, because a plan is mended by a person who wants to see them together.
 
+mod builds;
 mod files;
 mod sampling;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::slice;
 
 use super::problem::{ExperimentError, Fault, Place, Problems};
 use super::{
@@ -15,8 +15,9 @@ use super::{
     MAX_OUTPUT_LIMIT, MAX_TIMEOUT, MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP, MIN_TIMEOUT, Setup, Version,
     Weights,
 };
+use crate::build::{PREFIX, placeholder};
 use crate::environment::{DirectoryLength, OutOfBounds};
-use crate::files::StagedFile;
+use crate::files::{ASSUMED_FILE_PATH_BYTES, StagedFile};
 use crate::metric::{MAX_OWN_METRICS, MAX_OWN_UNIT_BYTES, MAX_READ_BYTES, Metric, OwnMetric};
 use crate::template::{is_identifier, placeholders};
 use crate::time::Span;
@@ -37,10 +38,12 @@ impl Experiment {
             check_version(version, &self.files, &mut problems);
         }
         self.check_files(&mut problems);
+        self.check_builds(&mut problems);
         let of_host = Names::of_host(&self.files);
         let names = Names::of_versions(&self.versions, &self.files);
+        let of_command = self.names_of_commands();
         for benchmark in self.benchmarks.iter().take(MAX_BENCHMARKS) {
-            check_benchmark(benchmark, &names, self.analysis.weights, &mut problems);
+            check_benchmark(benchmark, [&of_command, &names], self.analysis.weights, &mut problems);
         }
         check_outside(self.setup.as_ref(), "setup", &of_host, &mut problems);
         check_outside(self.prepare.as_ref(), "prepare", &names, &mut problems);
@@ -175,17 +178,23 @@ fn check_version(version: &Version, files: &[StagedFile], problems: &mut Problem
             problems.refuse(place(), Fault::TooLong { what, bytes, most });
         }
     }
-    let names = Names::of_versions(slice::from_ref(version), files);
+    let names = Names::of_versions([version], files);
     check_env(&version.env, &names, place, problems);
     if let Some(command) = &version.command {
         check_command(command, &names, &place(), problems);
     }
 }
 
-fn check_benchmark(benchmark: &Benchmark, names: &Names<'_>, weights: Weights, problems: &mut Problems) {
+/// A benchmark: its command is executed in versions without one of their own, all else in every version.
+fn check_benchmark(
+    benchmark: &Benchmark,
+    [of_command, names]: [&Names<'_>; 2],
+    weights: Weights,
+    problems: &mut Problems,
+) {
     let place = Place::from(["benchmarks", &benchmark.name]);
     check_name(&benchmark.name, || place.clone(), problems);
-    check_command(&benchmark.command, names, &place, problems);
+    check_command(&benchmark.command, of_command, &place, problems);
     check_env(&benchmark.env, names, || place.clone(), problems);
     check_timeout(benchmark.timeout, &place, problems);
     if let Some(directory) = &benchmark.directory {
@@ -239,9 +248,15 @@ fn check_no_control(text: &str, place: impl Fn() -> Place, problems: &mut Proble
 }
 
 fn check_command(command: &CommandLine, names: &Names<'_>, place: &Place, problems: &mut Problems) {
+    check_line(command, names, [place.at("command"), place.at("shell")], problems);
+}
+
+/// A command, which stands in one of two places: as an argument vector, or as a line for a shell.
+fn check_line(command: &CommandLine, names: &Names<'_>, places: [Place; 2], problems: &mut Problems) {
+    let [exact, shell] = places;
     let (place, bytes) = match command {
         CommandLine::Exact(argv) => {
-            let place = place.at("command");
+            let place = exact;
             if argv.first().is_none_or(String::is_empty) {
                 problems.refuse(place.clone(), Fault::EmptyCommand);
             }
@@ -252,7 +267,7 @@ fn check_command(command: &CommandLine, names: &Names<'_>, place: &Place, proble
             (place, bytes)
         }
         CommandLine::Shell(line) => {
-            let place = place.at("shell");
+            let place = shell;
             if line.trim().is_empty() {
                 problems.refuse(place.clone(), Fault::EmptyCommand);
             }
@@ -308,10 +323,14 @@ fn check_no_nul(text: &str, place: impl Fn() -> Place, problems: &mut Problems) 
 }
 
 fn check_timeout(timeout: Span, place: &Place, problems: &mut Problems) {
+    check_length(timeout, place.at("timeout"), problems);
+}
+
+fn check_length(timeout: Span, place: Place, problems: &mut Problems) {
     if timeout < MIN_TIMEOUT || timeout > MAX_TIMEOUT {
         let days = MAX_TIMEOUT.0 / Span::from_secs(24 * 3600).0;
         let allowed = format!("{MIN_TIMEOUT} to {days} days");
-        problems.refuse(place.at("timeout"), Fault::OutOfRange { value: timeout.to_string(), allowed });
+        problems.refuse(place, Fault::OutOfRange { value: timeout.to_string(), allowed });
     }
 }
 
@@ -341,6 +360,13 @@ fn check_unique<'e>(names: impl Iterator<Item = &'e str>, section: &str, problem
     }
 }
 
+/// Whether a version gives a placeholder a value, by itself or by its build.
+fn gives(version: &Version, name: &str) -> bool {
+    let makes =
+        |product: &str| version.build.as_ref().is_some_and(|build| build.products.contains_key(product));
+    version.vars.contains_key(name) || name.strip_prefix(PREFIX).is_some_and(makes)
+}
+
 /// The placeholders that are known in a place.
 struct Names<'e> {
     known: BTreeMap<Cow<'e, str>, Known<'e>>,
@@ -364,16 +390,21 @@ impl<'e> Names<'e> {
     }
 
     /// What is known in the runs of these versions.
-    fn of_versions(versions: &'e [Version], files: &'e [StagedFile]) -> Self {
+    fn of_versions(versions: impl IntoIterator<Item = &'e Version>, files: &'e [StagedFile]) -> Self {
         let mut names = Self::of_host(files);
-        for (name, value) in versions.iter().flat_map(|version| &version.vars) {
-            let known =
-                names.known.entry(name.into()).or_insert(Known { longest: 0, versions: 0, lacking: None });
-            known.longest = known.longest.max(value.len());
+        let versions: Vec<&Version> = versions.into_iter().collect();
+        let vars = versions.iter().flat_map(|version| &version.vars);
+        let vars = vars.map(|(name, value)| (Cow::from(name), value.len()));
+        let products = versions.iter().filter_map(|version| version.build.as_ref());
+        let products = products.flat_map(|build| build.products.keys());
+        let products = products.map(|name| (Cow::from(placeholder(name)), ASSUMED_FILE_PATH_BYTES));
+        for (name, longest) in vars.chain(products) {
+            let known = names.known.entry(name).or_insert(Known { longest: 0, versions: 0, lacking: None });
+            known.longest = known.longest.max(longest);
             known.versions += 1;
         }
         for (name, known) in names.known.iter_mut().filter(|(_, known)| known.versions > 0) {
-            let lacks = |version: &&Version| !version.vars.contains_key(name.as_ref());
+            let lacks = |version: &&&Version| !gives(version, name);
             known.lacking = versions.iter().find(lacks).map(|version| version.name.as_str());
         }
         let of_run = || Known { longest: MAX_NAME_BYTES, versions: 0, lacking: None };

@@ -5,6 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 use super::{MAX_NAME_BYTES, MAX_RUNS};
+use crate::build::{self, MAX_PRODUCT_PATH_BYTES};
 use crate::files::MAX_SHARED_PATH_BYTES;
 use crate::metric::OwnMetricError;
 use crate::template::doubling_hint;
@@ -220,6 +221,15 @@ pub enum Fault {
     /// A staged file whose name cannot stand in a placeholder.
     #[error("{} is no name for a file", quoted(.0))]
     FileName(String),
+    /// A version that is built for nothing.
+    #[error("the build has no products")]
+    NoProducts,
+    /// What a build makes has a name that cannot stand in a placeholder.
+    #[error("{} is no name for a product of a build", quoted(.0))]
+    ProductName(String),
+    /// A product that would not lie in the working directory of its build.
+    #[error("{} is no path within the build's working directory", quoted(.0))]
+    ProductPath(String),
     /// A path of a shared file that would be another one on each host, or that no host takes.
     #[error("{} is no path of a shared file", quoted(.0))]
     SharedPath(String),
@@ -292,6 +302,12 @@ impl Fault {
             }
             Self::PlaceholderLacks { name, version } => {
                 let (name, version) = (excerpt(name), excerpt(version));
+                if let Some(product) = name.strip_prefix(build::PREFIX) {
+                    return format!(
+                        "build it in [versions.{version}]: products = {{ {product} = \"PATH\" }}, or give that version a \
+                         command of its own"
+                    );
+                }
                 format!("give it one in [versions.{version}] vars, or double the braces: `{{{{{name}}}}}`")
             }
             Self::RelativeDirectory(_) => {
@@ -306,6 +322,17 @@ impl Fault {
                 "use lower-case letters, digits and _, beginning with a letter or _: commands say {file.NAME}"
                     .to_owned()
             }
+            Self::NoProducts => {
+                "name what it makes: products = { prog = \"out/prog\" }; commands say {build.prog}".to_owned()
+            }
+            Self::ProductName(_) => {
+                "use lower-case letters, digits and _, beginning with a letter or _: commands say {build.NAME}"
+                    .to_owned()
+            }
+            Self::ProductPath(_) => format!(
+                "write a relative path without `.` and `..` to a file that the build makes, at most \
+                 {MAX_PRODUCT_PATH_BYTES} bytes"
+            ),
             Self::SharedPath(_) => format!(
                 "write the absolute path that the file has on every host, at most {MAX_SHARED_PATH_BYTES} bytes; for a file \
                  of this machine alone write `path`"

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::queue::Queue;
 use super::{ABANDONED_IN_A_ROW, COORDINATOR};
+use crate::build::Product;
 use crate::event::{Change, Tally};
 use crate::experiment::{Rule, Sameness};
 use crate::fingerprint::ClassId;
@@ -28,6 +29,8 @@ pub struct Active {
     pub(super) tally: Tally,
     /// Hosts on which a run was tried before, for runs that lost an attempt.
     pub(super) tried: BTreeMap<u32, Vec<HostNumber>>,
+    /// What became of its settled builds.
+    pub(super) built: BTreeMap<RunIndex, Built>,
     pub(super) abandoned_in_a_row: u32,
     /// Attempts given out.
     pub(super) attempts: u64,
@@ -57,6 +60,15 @@ pub enum Phase {
     Cancelled,
 }
 
+/// What became of a build.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Built {
+    /// It made this, ascending by name.
+    Made(Vec<Product>),
+    /// It made nothing that can be used, because of this.
+    Not(String),
+}
+
 /// Who goes first: of the highest priority the one with the fewest live leases.
 pub(super) type Turn = (Reverse<i32>, u32);
 
@@ -71,6 +83,7 @@ impl Active {
             queue: Queue::new(&plan),
             tally: Tally { waiting: plan.runs(), ..Tally::default() },
             tried: BTreeMap::new(),
+            built: BTreeMap::new(),
             abandoned_in_a_row: 0,
             attempts: 0,
             host_time: Span(0),
@@ -132,10 +145,19 @@ impl Active {
         offers.then(|| (Reverse(self.plan.experiment.priority), self.tally.leased + self.tally.running))
     }
 
+    /// What became of its settled builds.
+    pub fn built(&self) -> &BTreeMap<RunIndex, Built> {
+        &self.built
+    }
+
     /// What follows for the experiment from its state alone.
     pub(super) fn next_step(&self, experiment: ExperimentId) -> Option<Change> {
         let tally = self.tally;
-        if tally.open() == 0 {
+        if self.plan.is_building() && self.phase != Phase::Cancelled {
+            if let Some(change) = self.after_builds(experiment) {
+                return Some(change);
+            }
+        } else if tally.open() == 0 {
             let fixed = self.plan.experiment.rule == Rule::Fixed;
             return match self.phase {
                 Phase::Cancelled => Some(Change::Finished { experiment, tally, cancelled: true }),
@@ -154,6 +176,23 @@ impl Active {
         let stuck = self.abandoned_in_a_row >= ABANDONED_IN_A_ROW && self.phase == Phase::Running;
         let reason = || format!("{ABANDONED_IN_A_ROW} runs in a row could not be executed on any host");
         stuck.then(|| Change::Paused { experiment, by: by(), reason: reason() })
+    }
+
+    /// What follows from its builds: the end of all where one is not to be had, else the first runs once all are there.
+    fn after_builds(&self, experiment: ExperimentId) -> Option<Change> {
+        let by = || COORDINATOR.to_owned();
+        let lacking = |(run, built): (&RunIndex, &'_ Built)| match built {
+            Built::Not(reason) => Some((*run, reason.clone())),
+            Built::Made(_) => None,
+        };
+        let is_lacking = self.tally.failed + self.tally.abandoned > 0;
+        if let Some((run, reason)) = is_lacking.then(|| self.built.iter().find_map(lacking)).flatten() {
+            let reason = format!("{}: {reason}", self.plan.build_in_words(run));
+            return Some(Change::Cancelled { experiment, by: by(), reason });
+        }
+        let is_done = self.tally.open() == 0 && self.plan.has_all_builds();
+        let (from, appended) = is_done.then(|| (self.plan.runs(), self.plan.draw_runs()))?;
+        Some(Change::Extended { experiment, from, appended, by: by() })
     }
 
     /// Which of its limits it has reached.

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::follow_up::longest;
-use super::matching::{Match, boots_before, needs_reboots};
+use super::follow_up::longest_run;
+use super::matching::{Match, boots_before, boots_in_visits};
 use super::queue::lane_of;
-use super::{Active, Machine};
+use super::{Active, Built, Machine};
 use crate::event::Tally;
 use crate::experiment::Policy;
 use crate::fingerprint::ClassId;
 use crate::host::{ALLOCATION_MARGIN, Asking, Host, Presence, Standing};
 use crate::id::{BootId, ExperimentId, RunIndex};
 use crate::lease::Lease;
-use crate::run::{HostNumber, RunState};
+use crate::run::{HostNumber, RunState, Settlement};
 
 impl Machine {
     /// Asserts all invariants: at most one live lease per run and host, both ends of a lease agree, no host serves what
@@ -25,6 +25,7 @@ impl Machine {
         for (id, active) in &self.experiments {
             self.check_states(*id, active);
             self.check_queue(*id, active);
+            check_builds(active);
         }
         self.check_leases();
         self.check_policies();
@@ -87,10 +88,10 @@ impl Machine {
     }
 
     fn check_leases(&self) {
-        let mut epochs = BTreeSet::new();
+        let mut holders = BTreeMap::new();
         for (number, host) in (0..).map(HostNumber).zip(&self.hosts) {
             let Some(lease) = &host.lease else { continue };
-            assert!(epochs.insert(lease.epoch), "one host a lease");
+            assert_eq!(holders.insert(lease.epoch, number), None, "one host a lease");
             assert!(lease.epoch.0 < self.next_lease, "epochs grow");
             assert_eq!(lease.host, host.facts.host, "a lease lies with its host");
             assert!(lease.agent_epoch <= host.epoch, "agent starts grow");
@@ -103,12 +104,12 @@ impl Machine {
             }
             check_evidence(host, lease, active);
             let ends = host.facts.allocation_ends.filter(|_| host.epoch == lease.agent_epoch);
-            let longest = longest(&active.plan, active.plan.cell(lease.run).benchmark);
-            let last = lease.granted + longest + ALLOCATION_MARGIN;
+            let last = lease.granted + longest_run(active, lease.run) + ALLOCATION_MARGIN;
             assert!(ends.is_none_or(|ends| last <= ends), "an allocation outlasts what it was given");
         }
+        assert_eq!(self.holders, holders, "every live lease has its holder");
         assert!(
-            self.superseded.keys().all(|epoch| !epochs.contains(epoch)),
+            self.superseded.keys().all(|epoch| !holders.contains_key(epoch)),
             "a superseded lease is not live"
         );
     }
@@ -126,7 +127,7 @@ impl Machine {
                 let active = &self.experiments[id];
                 let is_under_way = host.lease.as_ref().is_some_and(|lease| lease.experiment == *id);
                 let may_go_on = host.standing == Standing::Serving && active.admits(host.class);
-                let can = host.facts.can_reboot || !needs_reboots(active);
+                let can = host.facts.can_reboot || !boots_in_visits(active);
                 assert!(
                     is_under_way || may_go_on && can,
                     "a visit is kept for a host that may go on with it"
@@ -192,9 +193,47 @@ impl Machine {
     }
 }
 
+/// That each settled build is known, with what it made, and that no run is there before all builds are.
+fn check_builds(active: &Active) {
+    let plan = &active.plan;
+    for (run, state) in (0..plan.builds()).map(RunIndex).zip(&active.states) {
+        let is_as_settled = match (state, active.built.get(&run)) {
+            (RunState::Settled(Settlement::Measured), Some(Built::Made(products))) => {
+                let version = &plan.experiment.versions[plan.task(run).version().0 as usize];
+                let made: Vec<&String> = products.iter().map(|product| &product.name).collect();
+                made == version.build.iter().flat_map(|build| build.products.keys()).collect::<Vec<_>>()
+            }
+            (RunState::Settled(Settlement::Failed | Settlement::Abandoned), Some(Built::Not(_))) => true,
+            (RunState::Settled(Settlement::Cancelled), built) => built.is_none(),
+            (RunState::Waiting { .. } | RunState::Leased { .. } | RunState::Running { .. }, built) => {
+                built.is_none()
+            }
+            (RunState::Settled(_), _) => false,
+        };
+        assert!(is_as_settled, "a settled build is kept with what it made: {run}");
+    }
+    let is_complete =
+        plan.is_building() || active.built.values().all(|built| matches!(built, Built::Made(_)));
+    assert!(is_complete, "no run is planned while a build is lacking");
+    assert!(active.built.keys().all(|run| run.0 < plan.builds()), "only builds are built");
+}
+
 /// That the evidence of a live lease is what makes its host fresh, whatever chose it.
 fn check_evidence(host: &Host, lease: &Lease, active: &Active) {
     let (evidence, independence) = (&lease.evidence, active.plan.experiment.independence);
+    let used_build = active.plan.build_of(lease.run);
+    assert_eq!(evidence.build.as_ref().map(|build| build.run), used_build, "the build that the plan says");
+    if let Some(build) = &evidence.build {
+        assert_eq!(
+            active.built.get(&build.run),
+            Some(&Built::Made(build.products.clone())),
+            "and what it made"
+        );
+    }
+    if active.plan.cell(lease.run).is_none() {
+        assert!(active.admits(evidence.class.expect("a host has a class")), "of an admitted class");
+        return;
+    }
     let used = host.used(lease.experiment, lane_of(&active.plan, lease.run)).expect("a lease is a use");
     assert_eq!(evidence.served_in_scope + 1, used.visits, "visits before this one");
     assert!(active.admits(evidence.class.expect("a host has a class")), "of an admitted class");

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::queue::Queue;
-use super::{Active, Class, Machine, Phase, Settings};
+use super::{Active, Built, Class, Machine, Phase, Settings};
 use crate::event::{Superseded, Tally};
 use crate::fingerprint::{ClassId, Fingerprint};
 use crate::host::{Asking, Host, Presence};
@@ -66,6 +66,8 @@ pub struct ActivePiece {
     pub lost_attempts: u32,
     /// Hosts on which a run was tried before.
     pub tried: BTreeMap<u32, Vec<HostNumber>>,
+    /// What became of its settled builds.
+    pub built: BTreeMap<RunIndex, Built>,
     /// Runs abandoned since one was executed.
     pub abandoned_in_a_row: u32,
     /// The latest words of its rule, or why it was cancelled.
@@ -114,6 +116,14 @@ pub enum Misfit {
     /// A held run that no host holds.
     #[error("nobody holds a run of experiment {0} that is held")]
     HeldByNobody(ExperimentId),
+    /// A build that the plan does not have.
+    #[error("run {run} of experiment {experiment} is no build")]
+    NoBuild {
+        /// Of which experiment.
+        experiment: ExperimentId,
+        /// Which run.
+        run: RunIndex,
+    },
     /// A host that is not there was tried.
     #[error("experiment {0} was tried on a host that is not there")]
     UnknownHost(ExperimentId),
@@ -144,6 +154,7 @@ impl Machine {
             in_vain: _,
             here: _,
             available: _,
+            holders: _,
             superseded,
             next_lease,
         } = self;
@@ -223,6 +234,7 @@ impl Machine {
             }
             let Some(lease) = &host.lease else { continue };
             let epoch = lease.epoch;
+            self.holders.insert(epoch, number);
             let active = self.experiments.get_mut(&lease.experiment).ok_or(Misfit::Lease(epoch))?;
             let state = active.states.get_mut(lease.run.0 as usize).ok_or(Misfit::Lease(epoch))?;
             if *state != HELD || epoch.0 >= self.next_lease {
@@ -291,6 +303,7 @@ impl Active {
             queue: _,
             tally,
             tried,
+            built,
             abandoned_in_a_row,
             attempts,
             host_time,
@@ -318,6 +331,7 @@ impl Active {
             runs,
             lost_attempts: tally.lost_attempts,
             tried: tried.clone(),
+            built: built.clone(),
             abandoned_in_a_row: *abandoned_in_a_row,
             words: words.clone(),
             attempts: *attempts,
@@ -337,6 +351,7 @@ impl Active {
             runs,
             lost_attempts,
             tried,
+            built,
             abandoned_in_a_row,
             words,
             attempts,
@@ -346,6 +361,9 @@ impl Active {
         let number = runs.iter().map(|(_, count)| u64::from(*count)).sum();
         if number != u64::from(plan.runs()) {
             return Err(Misfit::Runs { experiment, runs: plan.runs(), states: number });
+        }
+        if let Some(run) = built.keys().copied().find(|run| run.0 >= plan.builds()) {
+            return Err(Misfit::NoBuild { experiment, run });
         }
         let mut states = Vec::with_capacity(plan.runs() as usize);
         let mut tally = Tally { lost_attempts, ..Tally::default() };
@@ -375,6 +393,7 @@ impl Active {
             queue,
             tally,
             tried,
+            built,
             abandoned_in_a_row,
             attempts,
             host_time,

@@ -5,10 +5,10 @@ mod pool;
 
 use std::sync::Arc;
 
-use super::queue::hosts_needed;
 use super::{Active, Command, Decision, Effect, MAX_ACTIVE, Machine, Phase, Refusal, Request};
 use crate::event::{Change, Event};
 use crate::experiment::{MAX_RUNS, Rule, Sameness};
+use crate::feasibility::shortage;
 use crate::fingerprint::ClassId;
 use crate::id::ExperimentId;
 use crate::plan::{Extension, Plan};
@@ -60,9 +60,9 @@ impl Machine {
         }
         let pinned =
             self.largest_class().filter(|_| plan.experiment.independence.hosts == Sameness::Identical);
-        let (needed, here) = (hosts_needed(&plan), pinned.map_or(self.available, |(here, _)| here));
-        if needed > here && !wait_for_hosts {
-            return Err(Refusal::PoolTooSmall { needed, here });
+        let taken = || self.pool().of_one_experiment(plan.experiment.independence.hosts);
+        if !wait_for_hosts && let Some(shortage) = shortage(&plan, &taken()) {
+            return Err(Refusal::PoolTooSmall(shortage));
         }
         let submitted = Change::Submitted { experiment, plan, by };
         let pinned = pinned.map(|(_, class)| Change::ClassPinned { experiment, class });
@@ -99,6 +99,9 @@ impl Machine {
 
     fn extend(&self, Request { experiment, by }: Request, more: u32) -> Result<Vec<Change>, Refusal> {
         let plan = &self.changeable(experiment)?.plan;
+        if plan.is_building() {
+            return Err(Refusal::Building(experiment));
+        }
         let more_runs = u64::from(plan.visit().size()) * u64::from(more);
         check_runs(u64::from(plan.runs()) + u64::from(plan.cells()) * more_runs)?;
         let (from, appended) = (plan.runs(), plan.draw_extension(&plan.singly(more), plan.visit()));
@@ -163,7 +166,8 @@ fn check_extension(plan: &Arc<Plan>, appended: &Extension) -> Result<(), Refusal
         }
     };
     let mut counts = vec![0_u32; extended.cells() as usize];
-    extended.order().iter().for_each(|cell| counts[*cell as usize] += 1);
+    let measured = extended.order().iter().skip(extended.builds() as usize);
+    measured.for_each(|cell| counts[*cell as usize] += 1);
     let runs = counts.into_iter().max().unwrap_or(0);
     if runs > max { Err(Refusal::BeyondRule { runs, max }) } else { Ok(()) }
 }

@@ -50,7 +50,7 @@ impl Machine {
 
 fn longest_waiting(active: &Active) -> Span {
     let lanes = active.queue.waiting_lanes();
-    lanes.map(|(lane, _)| longest_visit(&active.plan, lane)).max().unwrap_or_default()
+    lanes.map(|(lane, _)| longest_visit(active, lane)).max().unwrap_or_default()
 }
 
 fn engaged(standing: &Standing) -> Engaged {

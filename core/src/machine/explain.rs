@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::matching::{boots_before, holds, is_fresh, needs_reboots, rests_until};
+use super::matching::{boots_before, boots_in_visits, holds, is_fresh, rests_until};
 use super::queue::lane_of;
 use super::{Active, MAX_DRIFTED, Machine, Phase};
 use crate::experiment::Policy;
@@ -46,6 +46,13 @@ pub enum WaitingFor {
         /// Why it was.
         reason: String,
     },
+    /// Builds: it is planned when all of them are there.
+    Builds {
+        /// Those that are there.
+        made: u32,
+        /// All that are wanted.
+        builds: u32,
+    },
     /// Hosts.
     Hosts(Hindrances),
 }
@@ -86,7 +93,10 @@ impl Machine {
     /// Why a run of an active experiment is not running; nothing when there is no such run.
     pub fn explain(&self, experiment: ExperimentId, run: RunIndex) -> Option<Explanation> {
         let active = self.experiments.get(&experiment)?;
-        Some(match *active.states.get(run.0 as usize)? {
+        let Some(state) = active.states.get(run.0 as usize) else {
+            return waits_for_builds(active, run);
+        };
+        Some(match *state {
             RunState::Settled(settlement) => Explanation::Settled(settlement),
             RunState::Leased { host, .. } => self.held(host, false)?,
             RunState::Running { host, .. } => self.held(host, true)?,
@@ -143,7 +153,7 @@ impl Machine {
                 && used.is_some_and(|used| used.boot == host.boot())
         } else {
             !is_fresh(host, active, used) && active.plan.experiment.independence.policy == Policy::Rebooted
-                || needs_reboots(active)
+                || boots_in_visits(active)
         };
         if host.reboot.is_some() {
             &mut counts.rebooting
@@ -171,4 +181,13 @@ impl Machine {
             &mut counts.able
         }
     }
+}
+
+/// What a run waits for that is planned when all builds are there; nothing when it will not be.
+fn waits_for_builds(active: &Active, run: RunIndex) -> Option<Explanation> {
+    let (plan, made) = (&active.plan, active.tally.measured);
+    let is_expected = plan.is_building() && active.phase != Phase::Cancelled;
+    let is_planned = is_expected && run.0 < plan.with_first_runs().runs();
+    let waiting_for = WaitingFor::Builds { made, builds: plan.builds() };
+    is_planned.then_some(Explanation::Waiting { attempt: Attempt(1), waiting_for })
 }

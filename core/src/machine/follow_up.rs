@@ -3,15 +3,16 @@
 
 use super::matching::Match;
 use super::queue::lane_of;
-use super::{Active, Effect, Machine};
+use super::{Active, Built, Effect, Machine};
+use crate::build::{Product, UsedBuild};
 use crate::event::{Change, Event};
-use crate::experiment::{Policy, Sameness, Setup};
-use crate::files::staging_time;
+use crate::experiment::{Experiment, Policy, Sameness, Setup};
+use crate::files::{staging_time, time_for};
 use crate::fingerprint::ClassId;
 use crate::host::Host;
-use crate::id::{Attempt, BenchmarkIndex, ExperimentId, LeaseEpoch, RunIndex};
+use crate::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex, VersionIndex};
 use crate::lease::{Evidence, LEASE_MARGIN, Lease};
-use crate::plan::Plan;
+use crate::plan::Task;
 use crate::run::RunState;
 use crate::time::{Span, Timestamp};
 
@@ -69,6 +70,8 @@ impl Machine {
             RunState::Waiting { attempt } => attempt,
             RunState::Leased { .. } | RunState::Running { .. } | RunState::Settled(_) => Attempt(1),
         };
+        let build = used_build(active, run);
+        let products = build.as_ref().map_or(&[][..], |build| &build.products);
         Lease {
             epoch: LeaseEpoch(self.next_lease),
             experiment,
@@ -77,9 +80,9 @@ impl Machine {
             host: host.facts.host.clone(),
             agent_epoch: host.epoch,
             granted: now,
-            deadline: now + longest(&active.plan, active.plan.cell(run).benchmark) + LEASE_MARGIN,
+            deadline: now + longest(active, active.plan.task(run), staged(products)) + LEASE_MARGIN,
             started: None,
-            evidence: evidence(now, host, experiment, active, run),
+            evidence: Evidence { build: build.map(Box::new), ..evidence(now, host, experiment, active, run) },
         }
     }
 }
@@ -111,18 +114,65 @@ fn evidence(
         boot_before: used.and_then(|used| boot(used.boot)),
         allocation_before: used.and_then(|used| used.allocation).and_then(allocation),
         class: Some(host.class),
+        build: None,
     }
 }
 
-/// The longest an agent may rightly take for a run of a benchmark.
-pub(super) fn longest(plan: &Plan, benchmark: BenchmarkIndex) -> Span {
-    let experiment = &plan.experiment;
-    let benchmark = &experiment.benchmarks[benchmark.0 as usize];
+/// The build that a run uses, where its version is built.
+fn used_build(active: &Active, run: RunIndex) -> Option<UsedBuild> {
+    let built_by = active.plan.build_of(run)?;
+    let products = match active.built.get(&built_by) {
+        Some(Built::Made(products)) => products.clone(),
+        Some(Built::Not(_)) | None => Vec::new(),
+    };
+    Some(UsedBuild { run: built_by, products })
+}
+
+/// The longest an agent may rightly take for a run.
+pub(super) fn longest_run(active: &Active, run: RunIndex) -> Span {
+    let build = used_build(active, run);
+    let products = build.as_ref().map_or(&[][..], |build| &build.products);
+    longest(active, active.plan.task(run), staged(products))
+}
+
+/// The longest an agent may rightly take for what a lane has waiting, whatever build it uses.
+pub(super) fn longest_of_any_build(active: &Active, task: Task) -> Span {
+    let made = active.built.values().filter_map(|built| match built {
+        Built::Made(products) => Some(staged(products)),
+        Built::Not(_) => None,
+    });
+    longest(active, task, made.max().unwrap_or_default())
+}
+
+/// How long a host may take to fetch what a build has made.
+fn staged(products: &[Product]) -> Span {
+    time_for(products.iter().map(|product| Some(product.content.bytes)))
+}
+
+/// The longest an agent may rightly take for a task, with the time to fetch its build.
+fn longest(active: &Active, task: Task, staged: Span) -> Span {
+    let experiment = &active.plan.experiment;
+    let cell = match task {
+        Task::Build(version) => return longest_build(experiment, version),
+        Task::Run(cell) => cell,
+    };
+    let benchmark = &experiment.benchmarks[cell.benchmark.0 as usize];
     let most = |setup: &Option<Setup>| setup.as_ref().map_or(Span(0), |setup| setup.timeout);
     let execution = most(&experiment.prepare) + benchmark.timeout + most(&experiment.cleanup);
     let independence = experiment.independence;
     let patience = if independence.policy == Policy::Rested { independence.rest.patience } else { Span(0) };
-    let before =
-        patience + staging_time(&experiment.files) + most(&experiment.setup) + experiment.environment.settle;
+    let before = patience
+        + staging_time(&experiment.files)
+        + staged
+        + most(&experiment.setup)
+        + experiment.environment.settle;
     before + execution.times(u64::from(benchmark.warmup) + 1) + most(&experiment.canary)
+}
+
+/// The longest an agent may rightly take for a build of a version: what it makes is of unknown size.
+fn longest_build(experiment: &Experiment, version: VersionIndex) -> Span {
+    let timeout = experiment.version(version).and_then(|version| version.build.as_ref());
+    let timeout = timeout.map_or(Span(0), |build| build.timeout);
+    let setup = experiment.setup.as_ref().map_or(Span(0), |setup| setup.timeout);
+    staging_time(&experiment.files) + setup + timeout + time_for([None])
 }

@@ -1,13 +1,13 @@
 //! What is next for an asking host: the next run of a visit that it has begun, or a visit of the experiment whose turn it
 //! is and that the host is fresh for; failing that, a reboot that would make it so, or the moment when it has rested.
 
-use super::follow_up::longest;
-use super::queue::{benchmarks_of, lane_of};
+use super::follow_up::{longest_of_any_build, longest_run};
+use super::queue::{lane_of, tasks_of};
 use super::{Active, Machine, Phase};
-use crate::experiment::{Order, Policy};
+use crate::experiment::{Experiment, Order, Policy};
 use crate::host::{ALLOCATION_MARGIN, Host, Standing, Use};
 use crate::id::{ExperimentId, RunIndex};
-use crate::plan::Plan;
+use crate::plan::Task;
 use crate::run::HostNumber;
 use crate::time::{Span, Timestamp};
 
@@ -37,7 +37,7 @@ impl Machine {
         for (_, id) in &self.turns {
             let active = &self.experiments[id];
             let Some(admitted) = self.admitted_from(active, host) else { continue };
-            if !host.facts.can_reboot && needs_reboots(active) {
+            if !host.facts.can_reboot && boots_in_visits(active) {
                 continue;
             }
             let ready = admitted.max(rests_until(host, active));
@@ -53,6 +53,7 @@ impl Machine {
             }
             let would_reboot = reboot.is_none()
                 && active.plan.experiment.independence.policy == Policy::Rebooted
+                && !active.plan.is_building()
                 && host.facts.can_reboot
                 && active.reserved < active.queue.visits();
             if would_reboot && active.queue.first(|_| true, may_retry).is_some() {
@@ -74,7 +75,7 @@ impl Machine {
             if boots_before(active, visit.next) && used.boot == host.boot() {
                 return Some(if host.facts.can_reboot { Match::Reboot(*id) } else { Match::Nothing });
             }
-            if !lasts(now, host, longest(&active.plan, active.plan.cell(visit.next).benchmark)) {
+            if !lasts(now, host, longest_run(active, visit.next)) {
                 return Some(Match::Nothing);
             }
             let resting = rests_until(host, active).filter(|until| *until > now);
@@ -105,7 +106,9 @@ impl Machine {
             return true;
         }
         let could = |host: &Host| host.is_available() && active.admits(host.class);
-        active.plan.experiment.independence.policy != Policy::Distinct
+        let may_come_again =
+            active.plan.experiment.independence.policy != Policy::Distinct || active.plan.is_building();
+        may_come_again
             && tried.iter().filter(|host| could(self.host_at(**host))).count() as u32
                 == self.available_to(active)
     }
@@ -137,17 +140,23 @@ pub(super) fn is_fresh(host: &Host, active: &Active, used: Option<Use>) -> bool 
 /// Whether the allocation of a host holds a whole visit of a lane, even if each run takes as long as it may: where one
 /// was cut off, another host would have to serve the rest.
 pub(super) fn holds(now: Timestamp, host: &Host, active: &Active, lane: u32) -> bool {
-    host.facts.allocation_ends.is_none() || lasts(now, host, longest_visit(&active.plan, lane))
+    host.facts.allocation_ends.is_none() || lasts(now, host, longest_visit(active, lane))
 }
 
 /// The longest that a visit of a lane may rightly take.
-pub(super) fn longest_visit(plan: &Plan, lane: u32) -> Span {
-    let run = benchmarks_of(plan, lane).iter().map(|benchmark| longest(plan, *benchmark)).max();
-    let versions = match plan.experiment.order {
-        Order::Blocked => plan.experiment.versions.len() as u64,
-        Order::Randomized | Order::Interleaved => 1,
-    };
-    run.unwrap_or_default().times(versions * u64::from(plan.visit().size()))
+pub(super) fn longest_visit(active: &Active, lane: u32) -> Span {
+    let plan = &active.plan;
+    let visit = tasks_of(plan, lane).into_iter().map(|task| {
+        let runs = match (task, plan.experiment.order) {
+            (Task::Build(_), _) => 1,
+            (Task::Run(_), Order::Blocked) => {
+                plan.experiment.versions.len() as u64 * u64::from(plan.visit().size())
+            }
+            (Task::Run(_), Order::Randomized | Order::Interleaved) => u64::from(plan.visit().size()),
+        };
+        longest_of_any_build(active, task).times(runs)
+    });
+    visit.max().unwrap_or_default()
 }
 
 /// Whether the allocation of a host lasts for so long.
@@ -155,16 +164,20 @@ pub(super) fn lasts(now: Timestamp, host: &Host, span: Span) -> bool {
     host.facts.allocation_ends.is_none_or(|ends| now + span + ALLOCATION_MARGIN <= ends)
 }
 
-/// When a host has rested for an experiment that wants it to.
+/// When a host has rested for an experiment that wants it to; builds go to any host.
 pub(super) fn rests_until(host: &Host, active: &Active) -> Option<Timestamp> {
     let independence = active.plan.experiment.independence;
-    let rests = independence.policy == Policy::Rested;
+    let rests = independence.policy == Policy::Rested && !active.plan.is_building();
     host.idle_since.filter(|_| rests).map(|since| since + independence.rest.idle)
 }
 
-/// Whether a visit of the experiment needs a host that boots anew in the course of it.
-pub(super) fn needs_reboots(active: &Active) -> bool {
-    let experiment = &active.plan.experiment;
+/// Whether a visit of what an experiment does now needs a host that boots anew in the course of it: builds do not.
+pub(super) fn boots_in_visits(active: &Active) -> bool {
+    !active.plan.is_building() && needs_reboots(&active.plan.experiment)
+}
+
+/// Whether a visit of an experiment needs a host that boots anew in the course of it.
+pub fn needs_reboots(experiment: &Experiment) -> bool {
     let shares = experiment.order == Order::Blocked && experiment.independence.policy == Policy::Rebooted;
     shares || experiment.levels.boots() > 1
 }

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use crate::experiment::{Order, Policy, Scope};
-use crate::id::{BenchmarkIndex, RunIndex};
-use crate::plan::Plan;
+use crate::id::{RunIndex, VersionIndex};
+use crate::plan::{Plan, Task};
 
 /// The waiting visits of one experiment.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,10 +42,14 @@ impl Lane {
     }
 }
 
-/// The lane of a run's group, which is also the key under which a host's use is counted. A group of all versions of a
+/// The lane of a run's group, which is also the key under which a host's use is counted. Builds have the last lane, and are
+/// no use of a host. A group of all versions of a
 /// benchmark uses its host for the benchmark.
 pub(super) fn lane_of(plan: &Plan, run: RunIndex) -> u32 {
     let cell = plan.cell_number(plan.place(run).group);
+    if cell >= plan.cells() {
+        return lanes_of_runs(plan) as u32;
+    }
     match unit(plan) {
         Scope::Experiment => 0,
         Scope::Benchmark => cell / plan.experiment.versions.len() as u32,
@@ -54,6 +58,10 @@ pub(super) fn lane_of(plan: &Plan, run: RunIndex) -> u32 {
 }
 
 fn lanes(plan: &Plan) -> usize {
+    lanes_of_runs(plan) + usize::from(plan.experiment.builds() > 0)
+}
+
+fn lanes_of_runs(plan: &Plan) -> usize {
     match unit(plan) {
         Scope::Experiment => 1,
         Scope::Benchmark => plan.benchmarks.len(),
@@ -70,30 +78,35 @@ fn unit(plan: &Plan) -> Scope {
     }
 }
 
-/// The benchmarks whose runs lie in a lane.
-pub(super) fn benchmarks_of(plan: &Plan, lane: u32) -> &[BenchmarkIndex] {
-    let of = |number: u32| {
-        let number = number as usize;
-        plan.benchmarks.get(number..=number).unwrap_or_default()
-    };
+/// What is done in a lane: a build of each version that is built, or runs of its benchmarks.
+pub(super) fn tasks_of(plan: &Plan, lane: u32) -> Vec<Task> {
+    let versions = plan.experiment.versions.len().max(1) as u32;
+    if lane as usize >= lanes_of_runs(plan) {
+        return (0..versions).map(|version| Task::Build(VersionIndex(version))).collect();
+    }
+    let run = |cell: u32| Task::Run(plan.cell_by_number(cell));
     match unit(plan) {
-        Scope::Experiment => &plan.benchmarks,
-        Scope::Benchmark => of(lane),
-        Scope::Cell => of(lane / plan.experiment.versions.len().max(1) as u32),
+        Scope::Experiment => (0..plan.cells()).step_by(versions as usize).map(run).collect(),
+        Scope::Benchmark => vec![run(lane * versions)],
+        Scope::Cell => vec![run(lane)],
     }
 }
 
 /// How many hosts a plan needs: under `distinct` as many as its fullest lane has groups. Elsewhere one host may come again,
-/// once it has booted, been allocated anew, or rested.
+/// once it has booted, been allocated anew, or rested; and any may build.
 pub fn hosts_needed(plan: &Plan) -> u32 {
     match plan.experiment.independence.policy {
         Policy::Any | Policy::Rebooted | Policy::Reallocated | Policy::Rested => 1,
-        Policy::Distinct => {
-            let mut visits = vec![0_u32; lanes(plan)];
-            groups(plan, 0).for_each(|group| visits[lane_of(plan, group) as usize] += 1);
-            visits.into_iter().max().unwrap_or(0)
-        }
+        Policy::Distinct => visits_of_fullest_lane(plan),
     }
+}
+
+/// How many visits there are that the policy holds against the same use of a host, where they are most.
+pub fn visits_of_fullest_lane(plan: &Plan) -> u32 {
+    let plan = plan.with_first_runs();
+    let mut visits = vec![0_u32; lanes_of_runs(&plan)];
+    groups(&plan, plan.builds()).for_each(|group| visits[lane_of(&plan, group) as usize] += 1);
+    visits.into_iter().max().unwrap_or(0)
 }
 
 /// The first runs of all groups from a group's first run on.

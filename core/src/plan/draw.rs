@@ -1,5 +1,7 @@
 //! Drawing a plan from its seed.
 
+use std::borrow::Cow;
+
 use rand_chacha::ChaCha8Rng;
 
 use super::{Extension, Plan, Shape};
@@ -8,7 +10,8 @@ use crate::id::BenchmarkIndex;
 use crate::seed::shuffle;
 
 impl Plan {
-    /// Draws the plan of an experiment: first the benchmarks, if it draws from a population, then the order of the runs.
+    /// Draws the plan of an experiment: first the benchmarks, if it draws from a population, then the order of the builds;
+    /// where there are none, that of the runs.
     pub fn draw(experiment: Experiment) -> Self {
         let mut benchmarks: Vec<u32> = (0..experiment.benchmarks.len() as u32).collect();
         if let Some(size) = experiment.drawn {
@@ -17,14 +20,39 @@ impl Plan {
             benchmarks.sort_unstable();
         }
         let benchmarks = benchmarks.into_iter().map(BenchmarkIndex).collect();
-        let mut plan = Self { experiment, benchmarks, order: Vec::new(), stages: Vec::new() };
-        let more = vec![plan.experiment.levels.hosts(); plan.cells() as usize];
-        let visits =
-            if plan.experiment.levels.are_nested() { more } else { plan.singly(plan.experiment.runs) };
-        let Extension { order, shape } = plan.draw_extension(&visits, plan.visit());
-        plan.stages = vec![super::Stage { from: 0, shape }];
-        plan.order = order;
+        let mut plan = Self::empty(experiment, benchmarks);
+        let builds = plan.draw_builds();
+        let first = if builds.order.is_empty() { plan.draw_runs() } else { builds };
+        plan.append(first);
         plan
+    }
+
+    /// The builds of all versions, in random order.
+    fn draw_builds(&self) -> Extension {
+        let versions = (self.cells()..).zip(&self.experiment.versions);
+        let builds =
+            versions.map(|(number, version)| (number, version.build.as_ref().map_or(0, |b| b.builds)));
+        let mut order: Vec<u32> =
+            builds.flat_map(|(number, builds)| std::iter::repeat_n(number, builds as usize)).collect();
+        shuffle(&mut order, &mut self.experiment.seed.child("builds"));
+        Extension { order, shape: Shape::SINGLE }
+    }
+
+    /// The first runs that are measured, in their order: those that a plan begins with, or that follow its builds.
+    pub fn draw_runs(&self) -> Extension {
+        let levels = self.experiment.levels;
+        let visits = if levels.are_nested() { levels.hosts() } else { self.experiment.runs };
+        self.draw_extension(&self.singly(visits), self.visit())
+    }
+
+    /// The plan with its first runs that are measured, where they still wait for the builds.
+    pub fn with_first_runs(&self) -> Cow<'_, Self> {
+        if !self.is_building() {
+            return Cow::Borrowed(self);
+        }
+        let mut plan = self.clone();
+        plan.append(self.draw_runs());
+        Cow::Owned(plan)
     }
 
     /// The same number for each cell.
@@ -70,7 +98,7 @@ impl Plan {
 
     /// What tells the draws of one plan apart: how many runs of each cell there are, or of all.
     fn draw_name(&self) -> String {
-        let (runs, cells) = (self.order.len(), self.cells().max(1) as usize);
+        let (runs, cells) = (self.order.len() - self.builds() as usize, self.cells().max(1) as usize);
         match (runs / cells, runs % cells) {
             (of_each, 0) => format!("order from {of_each}"),
             _ => format!("order from run {runs}"),

@@ -106,6 +106,23 @@ pub(super) struct VersionForm {
     /// The same as a line for /bin/sh -c.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) shell: Option<String>,
+    /// Builds the version on a host before all runs, in a new and empty directory: an argument vector; {input}, {version},
+    /// the version's vars and {file.NAME} are filled in. At most one of build and build_shell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) build: Option<Vec<String>>,
+    /// The same as a line for /bin/sh -c.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) build_shell: Option<String>,
+    /// How often the version is built, each time anew; its runs use the builds in turn. 1 when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) builds: Option<u32>,
+    /// What a build makes: names with paths relative to its directory, e.g. { prog = "out/prog" }; commands, directories
+    /// and environment variables of runs say {build.prog} for the path at which it lies on the host.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) products: BTreeMap<String, String>,
+    /// A build that lasts longer has failed, e.g. "1h"; 10 minutes when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) build_timeout: Option<String>,
 }
 
 /// One program with one fixed input; exactly one of command and shell.

@@ -1,6 +1,7 @@
 //! From the form to the experiment: the author's order, lengths of time, sizes and hashes in our types. What cannot be
 //! read is noted and replaced by its default, so that the rest can still be checked in the same pass.
 
+mod builds;
 mod environment;
 mod files;
 mod sampling;
@@ -15,7 +16,7 @@ use super::form::{
     AroundForm, BenchmarkForm, ExpectForm, Form, OutputForm, OwnMetricForm, SetupForm, VersionForm,
     ten_minutes,
 };
-use super::quantity::{SIZE_HINT, SPAN_HINT, size, span};
+use super::quantity::{SIZE_HINT, size, span};
 use super::wanted_file::Look;
 use crate::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Levels, OutputChoice,
@@ -86,9 +87,10 @@ impl Lowering<'_> {
                 baselines.push(versions.len());
             }
             let place = Place::from(["versions", &name]);
+            let build = self.build(&place, &form);
             let given = form.command.is_some() || form.shell.is_some();
             let command = given.then(|| self.command(&place, form.command, form.shell));
-            versions.push(Version { name, env: form.env, vars: form.vars, command });
+            versions.push(Version { name, env: form.env, vars: form.vars, command, build });
         }
         let name_of = |version: &Version| format!("[versions.{}]", version.name);
         match baselines.as_slice() {
@@ -217,11 +219,7 @@ impl Lowering<'_> {
     }
 
     fn timeout(&mut self, place: &Place, text: &str) -> Span {
-        let read = span(text);
-        if read.is_none() {
-            let cause = || (format!("{} is no length of time", quoted(text)), SPAN_HINT.to_owned());
-            self.note(&place.at("timeout"), cause);
-        }
+        let read = self.length(&place.at("timeout"), text);
         read.or_else(|| span(&ten_minutes())).unwrap_or(Span::from_secs(600))
     }
 

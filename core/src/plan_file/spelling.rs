@@ -1,8 +1,7 @@
 //! Hints for keys and values nobody knows: what was probably meant, or that it is for a later release.
 
 /// What the design has and this release does not, with its section; a plan that uses it shall learn that it is not mistyped.
-const NOT_YET: [(&str, &str); 3] =
-    [("repetitions", "iterations"), ("versions", "build"), ("versions", "builds")];
+const NOT_YET: [(&str, &str); 1] = [("repetitions", "iterations")];
 
 /// Longer words are compared with nothing: the distance costs their product, and nobody mistypes so much.
 const MAX_COMPARED: usize = 40;

@@ -1,6 +1,7 @@
 //! Plans that are read: the examples, the defaults, the author's order; and that no text makes the reader panic. Plans
 //! that are refused are in [`refusals`].
 
+mod builds;
 mod files;
 mod refusals;
 

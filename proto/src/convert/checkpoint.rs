@@ -7,11 +7,12 @@ use std::sync::Arc;
 use speedup_core::event::Superseded;
 use speedup_core::experiment::MAX_RUNS;
 use speedup_core::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
-use speedup_core::machine::{ActivePiece, Phase, RunPiece};
+use speedup_core::machine::{ActivePiece, Built, Phase, RunPiece};
 use speedup_core::plan::{Plan, Stage};
 use speedup_core::run::{HostNumber, Settlement};
 use speedup_core::time::{Span, Timestamp};
 
+use super::build::{products_in, products_out};
 use super::field::{at_most, class, id, required};
 use super::id::{experiment_id, id_bytes};
 use super::malformed::{Malformed, Why};
@@ -85,8 +86,26 @@ impl From<&ActivePiece> for journal::CheckpointExperiment {
             attempts: active.attempts,
             host_time_ns: active.host_time.0,
             classes: active.classes.iter().map(ToString::to_string).collect(),
+            built: active.built.iter().map(wire_build).collect(),
         }
     }
+}
+
+fn wire_build((run, built): (&RunIndex, &Built)) -> journal::CheckpointBuild {
+    let (products, failed) = match built {
+        Built::Made(products) => (products_out(products), None),
+        Built::Not(reason) => (Vec::new(), Some(reason.clone())),
+    };
+    journal::CheckpointBuild { run: run.0, products, failed }
+}
+
+fn build(wire: journal::CheckpointBuild) -> Result<(RunIndex, Built), Malformed> {
+    let journal::CheckpointBuild { run, products, failed } = wire;
+    let built = match failed {
+        Some(reason) => Built::Not(reason),
+        None => Built::Made(products_in(products, "products")?),
+    };
+    Ok((RunIndex(run), built))
 }
 
 /// An experiment of which not all runs are there yet.
@@ -133,6 +152,7 @@ impl TryFrom<journal::CheckpointExperiment> for ActiveInParts {
             attempts: wire.attempts,
             host_time: Span(wire.host_time_ns),
             classes,
+            built: wire.built.into_iter().map(build).collect::<Result<_, _>>()?,
         };
         Ok(Self { active, order: Vec::new(), stages, runs })
     }

@@ -115,8 +115,8 @@ pub(super) fn metrics(wire: &[i32]) -> Result<Vec<Metric>, Malformed> {
 
 impl From<&Version> for v1::Version {
     fn from(version: &Version) -> Self {
-        let Version { name, env, vars, command } = version.clone();
-        Self { name, env, vars, command: command.map(Into::into) }
+        let Version { name, env, vars, command, build } = version.clone();
+        Self { name, env, vars, command: command.map(Into::into), build: build.map(Into::into) }
     }
 }
 
@@ -124,8 +124,9 @@ impl TryFrom<v1::Version> for Version {
     type Error = Malformed;
 
     fn try_from(wire: v1::Version) -> Result<Self, Malformed> {
-        let v1::Version { name, env, vars, command } = wire;
-        Ok(Self { name, env, vars, command: optional(command, "command")? })
+        let v1::Version { name, env, vars, command, build } = wire;
+        let (command, build) = (optional(command, "command")?, optional(build, "build")?);
+        Ok(Self { name, env, vars, command, build })
     }
 }
 

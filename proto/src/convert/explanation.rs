@@ -9,7 +9,7 @@ use super::field::{chosen, enumerated, enumeration, id, reason};
 use super::host::fact_names;
 use super::malformed::{Malformed, Within};
 use crate::v1;
-use v1::explanation::{Held, State, WaitingForHosts, WaitingForResume};
+use v1::explanation::{Held, State, WaitingForBuilds, WaitingForHosts, WaitingForResume};
 
 enumeration!(Settlement, v1::Settlement, [Measured, Failed, Abandoned, Cancelled]);
 
@@ -35,6 +35,9 @@ fn waiting(attempt: Attempt, waiting_for: &WaitingFor) -> State {
     match waiting_for {
         WaitingFor::Resume { reason } => {
             State::WaitingForResume(WaitingForResume { attempt, reason: reason.clone() })
+        }
+        WaitingFor::Builds { made, builds } => {
+            State::WaitingForBuilds(WaitingForBuilds { attempt, made: *made, builds: *builds })
         }
         WaitingFor::Hosts(counts) => State::WaitingForHosts(WaitingForHosts {
             attempt,
@@ -64,6 +67,9 @@ impl TryFrom<v1::Explanation> for Explanation {
                 attempt: Attempt(attempt),
                 waiting_for: WaitingFor::Resume { reason: reason(text) },
             },
+            State::WaitingForBuilds(WaitingForBuilds { attempt, made, builds }) => {
+                Self::Waiting { attempt: Attempt(attempt), waiting_for: WaitingFor::Builds { made, builds } }
+            }
             State::WaitingForHosts(hosts) => {
                 let counts = Hindrances {
                     rebooting: hosts.rebooting,

@@ -4,6 +4,7 @@ use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use speedup_core::lease::{Evidence, Lease};
 use speedup_core::time::{Span, Timestamp};
 
+use super::build::{products_out, used_build};
 use super::field::{class, id, optional_id, required};
 use super::id::{experiment_id, id_bytes};
 use super::malformed::{Malformed, Within};
@@ -61,6 +62,8 @@ impl From<&Evidence> for v1::Evidence {
             boot_before: evidence.boot_before.as_ref().map(|boot| boot.as_str().to_owned()),
             allocation_before: evidence.allocation_before.as_ref().map(|before| before.as_str().to_owned()),
             class: evidence.class.map(|class| class.to_string()),
+            build_run: evidence.build.as_ref().map(|build| build.run.0),
+            products: evidence.build.as_ref().map_or_else(Vec::new, |build| products_out(&build.products)),
         }
     }
 }
@@ -83,6 +86,7 @@ impl TryFrom<v1::Evidence> for Evidence {
             boot_before: optional_id(wire.boot_before, "boot_before")?,
             allocation_before: optional_id(wire.allocation_before, "allocation_before")?,
             class: wire.class.map(|text| class(&text, "class")).transpose()?,
+            build: used_build(wire.build_run, wire.products)?,
         })
     }
 }

@@ -31,7 +31,7 @@ impl TryFrom<v1::Plan> for Plan {
         Self::restore(experiment, benchmarks, order, &stages).map_err(|error| {
             let field = match error {
                 PlanError::UnknownBenchmark(_) => "benchmarks",
-                PlanError::UnknownCell { .. } => "order",
+                PlanError::UnknownCell { .. } | PlanError::LateBuild(_) | PlanError::Builds { .. } => "order",
                 PlanError::TornGroup { .. } | PlanError::Stages(_) => "stages",
             };
             Malformed::new(field, error)

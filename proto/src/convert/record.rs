@@ -4,11 +4,12 @@ use speedup_core::experiment::{MAX_NAME_BYTES, MAX_OUTPUT_KEPT};
 use speedup_core::record::{Failure, Outcome, Output, Record, RestReading};
 use speedup_core::time::Span;
 
+use super::build::{products_in, products_out};
 use super::field::{chosen, cut, exactly, no_longer, optional, reason, required, small};
 use super::malformed::{Malformed, Why, Within};
 use super::metric;
 use crate::v1;
-use v1::failure::{Exit, Failure as WireFailure, NoValue, Warmup, WrongOutput};
+use v1::failure::{Exit, Failure as WireFailure, NoProduct, NoValue, Warmup, WrongOutput};
 use v1::record::Outcome as WireOutcome;
 
 impl From<&Record> for v1::Record {
@@ -41,6 +42,7 @@ fn wire(record: &Record, stdout: v1::StreamOutput, stderr: v1::StreamOutput) -> 
         rest: record.rest.map(Into::into),
         canary_ns: record.canary.map(|time| time.0),
         canary_failed: record.canary_failed.clone(),
+        products: products_out(&record.products),
     }
 }
 
@@ -68,6 +70,7 @@ impl TryFrom<v1::Record> for Record {
             rest: wire.rest.map(Into::into),
             canary: wire.canary_ns.map(Span),
             canary_failed: wire.canary_failed.map(reason),
+            products: products_in(wire.products, "products")?,
         })
     }
 }
@@ -126,6 +129,9 @@ impl From<&Failure> for v1::Failure {
             Failure::NoValue { metric, reason } => {
                 WireFailure::NoValue(NoValue { metric: metric.clone(), reason: reason.clone() })
             }
+            Failure::NoProduct { name, reason } => {
+                WireFailure::NoProduct(NoProduct { name: name.clone(), reason: reason.clone() })
+            }
             Failure::Warmup { number, failure } => {
                 WireFailure::Warmup(Warmup { number: *number, failure: failure.clone() })
             }
@@ -153,6 +159,9 @@ impl TryFrom<v1::Failure> for Failure {
             WireFailure::TooMuchOutputLimit(limit) => Self::TooMuchOutput { limit },
             WireFailure::NoValue(NoValue { metric, reason: text }) => {
                 Self::NoValue { metric: cut(metric, MAX_NAME_BYTES), reason: reason(text) }
+            }
+            WireFailure::NoProduct(NoProduct { name, reason: text }) => {
+                Self::NoProduct { name: cut(name, MAX_NAME_BYTES), reason: reason(text) }
             }
             WireFailure::Warmup(Warmup { number, failure }) => {
                 Self::Warmup { number, failure: reason(failure) }

@@ -5,6 +5,7 @@ use speedup_core::metric::MAX_OWN_METRICS;
 use speedup_core::time::Span;
 use speedup_core::work::WorkOrder;
 
+use super::build::{collect_in, products_in, products_out};
 use super::environment::wire_environment;
 use super::experiment::metrics;
 use super::field::{each, optional, required};
@@ -27,6 +28,8 @@ impl From<WorkOrder> for v1::WorkOrder {
             env_padding: order.env_padding,
             prepare: order.prepare.map(Into::into),
             cleanup: order.cleanup.map(Into::into),
+            collect: order.collect,
+            built: products_out(&order.built),
             rest: order.rest.map(Into::into),
             canary: order.canary.map(Into::into),
             directory_padding: order.directory_padding,
@@ -60,6 +63,8 @@ impl TryFrom<v1::WorkOrder> for WorkOrder {
             output: required(wire.output, "output")?,
             metrics: metrics(&wire.metrics)?,
             files: each(wire.files, MAX_FILES, "files")?,
+            collect: collect_in(wire.collect)?,
+            built: products_in(wire.built, "built")?,
             own_metrics: each(wire.own_metrics, MAX_OWN_METRICS, "own_metrics")?,
         })
     }

@@ -3,6 +3,7 @@
 //! A line is the kind and the bytes in hex. When a test here fails, stored data of earlier releases can no longer be
 //! read, or a later release writes it otherwise: write a new version instead of changing the file.
 
+mod builds;
 mod environment;
 
 use std::collections::BTreeMap;
@@ -36,6 +37,8 @@ const JOURNAL_V1_IDENTITY: &str = include_str!("../golden/journal_v1_identity.tx
 const JOURNAL_V1_REST: &str = include_str!("../golden/journal_v1_rest.txt");
 /// What standing, classes, reboots, visits and rules added to version 1.
 const JOURNAL_V1_POOL: &str = include_str!("../golden/journal_v1_pool.txt");
+/// What builds of versions added to version 1.
+const JOURNAL_V1_BUILDS: &str = include_str!("../golden/journal_v1_builds.txt");
 const OUTBOX_V1: &str = include_str!("../golden/outbox_v1.txt");
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001));
@@ -47,6 +50,11 @@ const FIRST: usize = 10;
 #[test]
 fn journal_version_1() {
     is_kept(JOURNAL_V1, &events());
+}
+
+#[test]
+fn journal_version_1_with_builds() {
+    is_kept(JOURNAL_V1_BUILDS, &builds::events());
 }
 
 #[test]
@@ -322,7 +330,7 @@ fn plan() -> Plan {
 
 fn version(name: &str) -> Version {
     let vars = [("sort".to_owned(), format!("/opt/{name}/sort"))].into();
-    Version { name: name.to_owned(), env: pairs("LC_ALL", "C"), vars, command: None }
+    Version { name: name.to_owned(), env: pairs("LC_ALL", "C"), vars, command: None, build: None }
 }
 
 fn benchmark(name: &str, command: CommandLine) -> Benchmark {

@@ -44,7 +44,7 @@ fn take_as_everything(bytes: &[u8]) {
     }
     if let Some(plan) = take::<v1::Plan, Plan>(bytes) {
         (0..plan.runs()).for_each(|run| {
-            plan.cell(speedup_core::id::RunIndex(run));
+            plan.task(speedup_core::id::RunIndex(run));
         });
     }
     let _ = journal_payload::decode(journal_payload::VERSION, bytes);

@@ -12,9 +12,12 @@ use std::sync::Arc;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
+use speedup_core::build::{Product, UsedBuild};
 use speedup_core::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded, Tally};
+use speedup_core::files::{Content, ContentHash};
 use speedup_core::fingerprint::{ClassId, Fact, Fingerprint, HardwareId};
 use speedup_core::host::HostFacts;
+use speedup_core::host::{Exclusion, ExclusionCause};
 use speedup_core::id::*;
 use speedup_core::lease::{Evidence, Lease};
 use speedup_core::machine::{Explanation, Hindrances, WaitingFor};
@@ -96,6 +99,20 @@ fn class() -> impl Strategy<Value = ClassId> {
     fingerprint().prop_map(|fingerprint| fingerprint.class())
 }
 
+fn products() -> impl Strategy<Value = Vec<Product>> {
+    let content = any::<([u8; 32], u64, bool)>();
+    let content = content.prop_map(|(hash, bytes, executable)| Content {
+        blake3: ContentHash(hash),
+        bytes,
+        executable,
+    });
+    vec((text(), content).prop_map(|(name, content)| Product { name, content }), 0..4)
+}
+
+fn used_build() -> impl Strategy<Value = UsedBuild> {
+    (any::<u32>(), products()).prop_map(|(run, products)| UsedBuild { run: RunIndex(run), products })
+}
+
 fn timer_error() -> impl Strategy<Value = TimerError> {
     any::<(i64, u64)>().prop_map(|(bias_ns, spread_ns)| TimerError { bias_ns, spread_ns })
 }
@@ -108,7 +125,12 @@ fn timer_test() -> impl Strategy<Value = TimerTest> {
 
 fn evidence() -> impl Strategy<Value = Evidence> {
     let previous = option::of((experiment_id(), any::<u32>().prop_map(RunIndex)));
-    let before = (any::<Option<u64>>(), option::of(id()), option::of(id()), option::of(class()));
+    let before = (
+        any::<Option<u64>>(),
+        option::of(id()),
+        option::of(id()),
+        (option::of(class()), option::of(used_build())),
+    );
     let parts = (id(), option::of(id()), any::<(u32, u64)>(), previous, before);
     parts.prop_map(|(boot, allocation, (served_in_scope, served_in_all), previous, before)| Evidence {
         boot,
@@ -119,7 +141,8 @@ fn evidence() -> impl Strategy<Value = Evidence> {
         idle: before.0.map(Span),
         boot_before: before.1,
         allocation_before: before.2,
-        class: before.3,
+        class: before.3.0,
+        build: before.3.1.map(Box::new),
     })
 }
 
@@ -143,6 +166,7 @@ fn failure() -> impl Strategy<Value = Failure> {
             .prop_map(|(blake3, expected)| Failure::WrongOutput { blake3, expected }),
         any::<u64>().prop_map(|limit| Failure::TooMuchOutput { limit }),
         (text(), text()).prop_map(|(metric, reason)| Failure::NoValue { metric, reason }),
+        (text(), text()).prop_map(|(name, reason)| Failure::NoProduct { name, reason }),
         (any::<u32>(), text()).prop_map(|(number, failure)| Failure::Warmup { number, failure }),
     ]
 }
@@ -205,9 +229,9 @@ pub(crate) fn record() -> BoxedStrategy<Record> {
     ];
     let circumstances =
         (option::of(timer_error()), option::of(conditions()), option::of(rest_reading()), canary);
-    let parts = (outcome(), metered(), series, output(), output(), numbers, circumstances);
+    let parts = (outcome(), metered(), series, output(), output(), numbers, circumstances, products());
     parts
-        .prop_map(|(outcome, metered, series, stdout, stderr, numbers, circumstances)| {
+        .prop_map(|(outcome, metered, series, stdout, stderr, numbers, circumstances, products)| {
             let (metrics, user_only, absent) = metered;
             let (started_unix_ns, survivors, agent_switches) = numbers;
             let (timer, conditions, rest, (canary, canary_failed)) = circumstances;
@@ -228,6 +252,7 @@ pub(crate) fn record() -> BoxedStrategy<Record> {
                 rest,
                 canary,
                 canary_failed,
+                products,
             }
         })
         .boxed()
@@ -265,13 +290,14 @@ fn work_order() -> BoxedStrategy<WorkOrder> {
     let numbers = (any::<(u64, u32, Option<u32>, Option<u32>)>(), option::of(text()));
     let program = (command(), texts(), texts());
     let outside = (option::of(setup()), option::of(setup()), option::of(setup()), option::of(setup()));
-    let choices = (measured(), output_choice(), option::of(rest()), files());
+    let collect = btree_map(text(), text(), 0..4);
+    let choices = (measured(), output_choice(), option::of(rest()), files(), (products(), collect));
     let parts = (program, expectation(), numbers, outside, environment(), choices);
     parts
         .prop_map(|((command, env, vars), expect, numbers, outside, environment, choices)| {
             let ((timeout, warmup, env_padding, directory_padding), directory) = numbers;
             let (setup, prepare, cleanup, canary) = outside;
-            let (measured, output, rest, files) = choices;
+            let (measured, output, rest, files, (built, collect)) = choices;
             WorkOrder {
                 command,
                 env,
@@ -292,6 +318,8 @@ fn work_order() -> BoxedStrategy<WorkOrder> {
                 output,
                 rest,
                 files,
+                built,
+                collect,
             }
         })
         .boxed()
@@ -480,6 +508,7 @@ pub(crate) fn explanation() -> BoxedStrategy<Explanation> {
     let settled = [Settlement::Measured, Settlement::Failed, Settlement::Abandoned, Settlement::Cancelled];
     let waiting_for = prop_oneof![
         text().prop_map(|reason| WaitingFor::Resume { reason }),
+        any::<(u32, u32)>().prop_map(|(made, builds)| WaitingFor::Builds { made, builds }),
         (any::<[u32; 12]>(), vec(text(), 0..4))
             .prop_map(|(counts, differing)| WaitingFor::Hosts(hindrances(counts, differing))),
     ];
@@ -502,13 +531,30 @@ pub(crate) fn explanation() -> BoxedStrategy<Explanation> {
     .boxed()
 }
 
+fn exclusion() -> BoxedStrategy<Exclusion> {
+    let cause = prop_oneof![
+        "[a-z]{0,9}".prop_map(|by| ExclusionCause::Drained { by }),
+        ("[a-z]{0,9}", ".{0,20}").prop_map(|(by, reason)| ExclusionCause::Quarantined { by, reason }),
+    ];
+    ("[a-z][a-z0-9]{0,9}", any::<u64>(), cause, option::of(any::<u64>()))
+        .prop_map(|(host, at, cause, resumed)| Exclusion {
+            host: host.parse().unwrap(),
+            at: Timestamp(at),
+            cause,
+            resumed: resumed.map(Timestamp),
+        })
+        .boxed()
+}
+
 pub(crate) fn export_part() -> BoxedStrategy<ExportPart> {
-    let head = (status(), plan()).prop_map(|(status, plan)| ExportPart::Head {
-        status,
-        stages: plan.stages().to_vec(),
-        experiment: Box::new(plan.experiment),
-        benchmarks: plan.benchmarks,
-    });
+    let head =
+        (status(), plan(), vec(exclusion(), 0..3)).prop_map(|(status, plan, exclusions)| ExportPart::Head {
+            status: Box::new(status),
+            exclusions,
+            stages: plan.stages().to_vec(),
+            experiment: Box::new(plan.experiment),
+            benchmarks: plan.benchmarks,
+        });
     prop_oneof![
         head,
         vec(any::<u32>(), 0..9).prop_map(ExportPart::Order),

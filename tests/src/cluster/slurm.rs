@@ -78,7 +78,7 @@ impl SlurmSite {
             Who::Root => (AS_ROOT, None),
         };
         let pool = Pool::installed(binary, Cluster::address(), starter, owner);
-        Self { site: Site::of(pool, hosts, policy), slurm }
+        Self { site: Site::of(pool, cluster, hosts, policy), slurm }
     }
 
     /// `speedup hosts slurm add`, with these options of `sbatch`.

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use speedup_core::agent::{Action, Agent, Input};
+use speedup_core::build::Product;
+use speedup_core::files::{Content, ContentHash};
 use speedup_core::fingerprint::HardwareId;
 use speedup_core::host::HostFacts;
-use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId};
+use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch};
 use speedup_core::machine::{Active, Command, Decision, Effect, HostRequest, Refusal, Request, Speaker};
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant};
 use speedup_core::record::{Failure, Outcome, Record};
@@ -200,12 +202,16 @@ impl World {
     fn finish(&mut self, at: usize, ending: Ending) {
         let Some(execution) = self.agents[at].executing.take() else { return };
         let outcome = match ending {
-            Ending::Measured => Outcome::Measured,
+            Ending::Measured | Ending::Lacking => Outcome::Measured,
             Ending::Failed => Outcome::Failed(Failure::Exit { code: 1, expected: 0 }),
             Ending::NotExecuted => Outcome::NotExecuted { reason: "no such program".to_owned() },
         };
         // The record carries the lease, so that the verdict can tell whose record it is.
-        self.tell_agent(at, Input::Executed(record(outcome, execution.lease.0)));
+        let lacking = usize::from(ending == Ending::Lacking);
+        let products =
+            execution.collect.iter().skip(lacking).map(|name| product(name, execution.lease)).collect();
+        let record = Record { products, ..record(outcome, execution.lease.0) };
+        self.tell_agent(at, Input::Executed(record));
         if self.agents[at].doomed != Some(0) {
             self.reported.insert(execution.lease);
         }
@@ -240,8 +246,9 @@ impl World {
             }
             Action::Remember(epoch) => agent.epoch_on_disk = epoch.0,
             Action::Execute(grant) => {
-                let Grant { lease, experiment, run, .. } = *grant;
-                let execution = Execution { lease, host: at, experiment, run };
+                let Grant { lease, experiment, run, order, .. } = *grant;
+                let collect = order.collect.into_keys().collect();
+                let execution = Execution { lease, host: at, experiment, run, collect };
                 agent.executing = Some(execution.clone());
                 self.executions.push(execution);
             }
@@ -375,6 +382,7 @@ impl World {
                 Refusal::NotActive(_)
                 | Refusal::Cancelled(_)
                 | Refusal::NotDeciding(_)
+                | Refusal::Building(_)
                 | Refusal::BeyondRule { .. }
                 | Refusal::AnyClass(_)
                 | Refusal::UnknownHost(_),
@@ -437,7 +445,7 @@ impl World {
         let Some(coordinator) = &self.coordinator else { return };
         let (host, message) = match effect {
             Effect::Grant { lease, plan } => {
-                let order = WorkOrder::new(&plan.experiment, plan.cell(lease.run), lease.run);
+                let order = WorkOrder::of(&plan, &lease);
                 (lease.host.clone(), CoordinatorMessage::Grant(Box::new(Grant::new(&lease, order))))
             }
             Effect::Acknowledge { host, lease } => (host, CoordinatorMessage::Acknowledged { lease }),
@@ -480,4 +488,12 @@ impl World {
 
 fn record(outcome: Outcome, marker: u64) -> Record {
     Record { started_unix_ns: marker, ..Record::bare(outcome) }
+}
+
+/// What an attempt made: another content for each, as a compiler may.
+fn product(name: &str, lease: LeaseEpoch) -> Product {
+    let mut hash = [0; 32];
+    hash[..8].copy_from_slice(&lease.0.to_le_bytes());
+    let content = Content { blake3: ContentHash(hash), bytes: name.len() as u64, executable: true };
+    Product { name: name.to_owned(), content }
 }

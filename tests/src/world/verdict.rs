@@ -9,10 +9,11 @@ use speedup_core::experiment::{Order, Policy};
 use speedup_core::id::{ExperimentId, HostId, LeaseEpoch, RunIndex};
 use speedup_core::lease::Lease;
 use speedup_core::machine::Machine;
-use speedup_core::record::Outcome;
+use speedup_core::record::{Failure, Outcome};
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::time::Timestamp;
 
+mod builds;
 mod freshness;
 
 use super::{World, checkpoint};
@@ -32,6 +33,7 @@ impl World {
         let ended: Vec<EndedAttempt> = ended.collect();
         self.settled_exactly_once(&ended);
         self.freshness_held();
+        self.builds_held();
         self.nothing_acknowledged_is_lost(&ended);
         self.the_journal_is_in_order();
         self.executed_once();
@@ -39,7 +41,14 @@ impl World {
     }
 
     /// What the worlds of a whole simulation have to have seen.
-    pub const EVERYTHING: [&str; 43] = [
+    pub const EVERYTHING: [&str; 50] = [
+        "a build",
+        "a build another time",
+        "a build lost",
+        "a build that failed",
+        "a build used",
+        "a build without its products",
+        "no build",
         "a boot that was left behind",
         "a class approved",
         "a class pinned",
@@ -97,7 +106,31 @@ impl World {
         let mut pinned: Vec<ExperimentId> = pinned.collect();
         pinned.sort_unstable();
         let anew = pinned.windows(2).any(|two| two[0] == two[1]).then_some("a class pinned anew");
-        seen.chain(restarted).chain(anew).chain(self.turned_away.iter().copied()).collect()
+        seen.chain(restarted)
+            .chain(anew)
+            .chain(self.lost_builds())
+            .chain(self.turned_away.iter().copied())
+            .collect()
+    }
+
+    /// What became of builds that have no product.
+    fn lost_builds(&self) -> impl Iterator<Item = &'static str> {
+        let is_build = |lease: &Lease| lease.run.0 < self.plans[self.submitted[&lease.experiment]].builds();
+        let leases = self.durable.iter().filter_map(|event| match &event.change {
+            Change::LeaseGranted(lease) if is_build(lease) => Some(lease.epoch),
+            _ => None,
+        });
+        let builds: BTreeSet<LeaseEpoch> = leases.collect();
+        let lost = |change: &Change| match change {
+            Change::AttemptLost { lease, .. } if builds.contains(lease) => Some("a build lost"),
+            Change::RunReported { lease, record, .. }
+                if builds.contains(lease) && record.outcome != Outcome::Measured =>
+            {
+                Some("a build that failed")
+            }
+            _ => None,
+        };
+        self.durable.iter().filter_map(|event| lost(&event.change)).collect::<BTreeSet<_>>().into_iter()
     }
 
     fn seen_in(&self, change: &Change) -> Vec<&'static str> {
@@ -120,6 +153,7 @@ impl World {
             Change::AwaitingDecision { .. } => Some("awaiting a decision"),
             Change::Decided { enough: true, .. } => Some("a rule that had enough"),
             Change::Decided { .. } => Some("a further stage"),
+            Change::Cancelled { reason, .. } if reason.starts_with("build ") => Some("no build"),
             Change::Cancelled { reason, .. } if reason.contains("attempts") => Some("all attempts spent"),
             Change::Cancelled { reason, .. } if reason.contains("time") => Some("all host time spent"),
             Change::AttemptLost { after: AfterLoss::Abandoned, .. } => Some("abandoned"),
@@ -133,6 +167,11 @@ impl World {
             Change::Extended { .. } => Some("extended"),
             Change::LateReport { .. } => Some("late report"),
             Change::Paused { by, .. } if by == "coordinator" => Some("paused by the coordinator"),
+            Change::RunReported { record, .. }
+                if matches!(record.outcome, Outcome::Failed(Failure::NoProduct { .. })) =>
+            {
+                Some("a build without its products")
+            }
             Change::RunReported { record, .. } if record.outcome != Outcome::Measured => Some("failed"),
             _ => None,
         };
@@ -151,6 +190,7 @@ impl World {
         let goes_on = evidence.previous.is_some_and(|previous| {
             previous == (lease.experiment, RunIndex(lease.run.0.wrapping_sub(1)))
                 && lease.run.0 < plan.runs()
+                && plan.builds() == 0
                 && plan.place(lease.run).group != lease.run
         });
         let is_new_boot = evidence.boot_before.as_ref().is_some_and(|boot| *boot != evidence.boot);
@@ -163,7 +203,14 @@ impl World {
             Policy::Rested => Some("served again after a rest"),
             Policy::Distinct | Policy::Any => None,
         };
-        [independence.policy.name(), order].into_iter().chain(again).collect()
+        let is_build = lease.run.0 < plan.builds();
+        let build = match &evidence.build {
+            _ if is_build && lease.attempt.0 > 1 => Some("a build another time"),
+            _ if is_build => Some("a build"),
+            Some(_) => Some("a build used"),
+            None => None,
+        };
+        [independence.policy.name(), order].into_iter().chain(again).chain(build).collect()
     }
 
     fn settled_exactly_once(&self, ended: &[EndedAttempt]) {

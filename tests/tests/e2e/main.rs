@@ -2,18 +2,21 @@
 
 mod analysis;
 mod bench;
+mod builds;
 mod crash;
 mod environment;
 mod fault;
 mod files;
 mod freshness;
 mod hosts;
+mod identity;
 mod journey;
 mod metrics;
 mod misbehaviour;
 mod rebuild;
 mod rules;
 mod selftest;
+mod sharing;
 mod silence;
 mod stranger;
 

@@ -132,10 +132,11 @@ pub(crate) fn pieces() -> Vec<v1::ExportChunk> {
     let (first, second) = plan.order().split_at(7);
     let parts = [
         ExportPart::Head {
-            status,
+            status: Box::new(status),
             experiment: Box::new(plan.experiment.clone()),
             benchmarks: plan.benchmarks.clone(),
             stages: plan.stages().to_vec(),
+            exclusions: Vec::new(),
         },
         ExportPart::Order(first.to_vec()),
         ExportPart::Order(second.to_vec()),

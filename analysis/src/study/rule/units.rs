@@ -15,7 +15,7 @@ pub(super) struct Comparison<'a> {
     /// The place of the benchmark among those that take part.
     pub(super) place: usize,
     /// The numbers of the two cells, the baseline's first.
-    cells: [u32; 2],
+    pub(super) cells: [u32; 2],
 }
 
 /// The observations of a comparison, in run order.
@@ -23,8 +23,8 @@ pub(super) struct Comparison<'a> {
 pub(super) enum Units {
     /// Of the baseline and of the candidate, independent of each other.
     Apart([Sample; 2]),
-    /// The baseline's less the candidate's, by pairs; with the mean of the baseline.
-    Paired { differences: Sample, baseline_mean: f64 },
+    /// The baseline's less the candidate's, by pairs; with the pairs.
+    Paired { differences: Sample, pairs: [Sample; 2] },
 }
 
 /// Every comparison of the experiment, in plan order.
@@ -51,13 +51,15 @@ pub(super) fn comparisons(study: &Study) -> Vec<Comparison<'_>> {
 /// The first run after those that the plan had when it was submitted.
 pub(super) fn end_of_pilot(study: &Study) -> u32 {
     let of_a_cell = study.plan.experiment.runs_of_a_cell();
-    u32::try_from(of_a_cell * u64::from(study.plan.cells())).unwrap_or(u32::MAX)
+    let of_all = of_a_cell * u64::from(study.plan.cells());
+    u32::try_from(u64::from(study.plan.builds()) + of_all).unwrap_or(u32::MAX)
 }
 
 /// The runs of each cell that the plan has.
 pub(super) fn planned(study: &Study) -> Vec<u32> {
     let mut planned = vec![0; study.plan.cells() as usize];
-    study.plan.order().iter().for_each(|cell| planned[*cell as usize] += 1);
+    let runs = study.plan.order().iter().skip(study.plan.builds() as usize);
+    runs.for_each(|cell| planned[*cell as usize] += 1);
     planned
 }
 
@@ -69,8 +71,9 @@ impl Comparison<'_> {
             let pairs: Vec<(f64, f64)> =
                 baseline.iter().filter_map(|(group, mean)| Some((*mean, *candidate.get(group)?))).collect();
             let differences = Sample::new(pairs.iter().map(|(x, y)| x - y).collect()).ok()?;
-            let baseline_mean = Sample::new(pairs.iter().map(|(x, _)| *x).collect()).ok()?.mean();
-            return Some(Units::Paired { differences, baseline_mean });
+            let (of_baseline, of_candidate) = pairs.into_iter().unzip();
+            let pairs = [Sample::new(of_baseline).ok()?, Sample::new(of_candidate).ok()?];
+            return Some(Units::Paired { differences, pairs });
         }
         let sample = |visits: BTreeMap<u32, f64>| Sample::new(visits.into_values().collect()).ok();
         Some(Units::Apart([sample(baseline)?, sample(candidate)?]))
@@ -104,7 +107,7 @@ impl Units {
     pub(super) fn baseline_mean(&self) -> f64 {
         match self {
             Self::Apart([baseline, _]) => baseline.mean(),
-            Self::Paired { baseline_mean, .. } => *baseline_mean,
+            Self::Paired { pairs, .. } => pairs[0].mean(),
         }
     }
 

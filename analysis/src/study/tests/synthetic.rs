@@ -2,9 +2,10 @@
 
 use crate::distribution::normal;
 use crate::study::{Phase, Report, Standing, Study};
+use speedup_core::build::{Build, UsedBuild};
 use speedup_core::conditions::Conditions;
 use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};
-use speedup_core::experiment::Metric;
+use speedup_core::experiment::{CommandLine, Metric};
 use speedup_core::fingerprint::ClassId;
 use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use speedup_core::lease::{Evidence, Lease};
@@ -13,7 +14,7 @@ use speedup_core::plan_file;
 use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::seed::{Seed, below, shuffle};
-use speedup_core::time::Timestamp;
+use speedup_core::time::{Span, Timestamp};
 use speedup_core::timer::TimerError;
 use std::collections::BTreeMap;
 
@@ -99,6 +100,7 @@ pub(super) struct Synthetic {
     idle_s: u64,
     /// Whether hosts are of two classes, of which one is slow.
     classes: bool,
+    classes_by_host: bool,
     late: bool,
     take: usize,
     finished: bool,
@@ -125,6 +127,11 @@ impl Synthetic {
     /// Versions and benchmarks by their names, with a space between.
     pub(super) fn named(benchmarks: &str, versions: &str, runs: u32, more: &str) -> Self {
         Self::repeated(benchmarks, versions, &format!("runs = {runs}\n"), more)
+    }
+
+    /// Likewise under a rule of repetition.
+    pub(super) fn looking(benchmarks: &str, versions: &str, repetitions: &str) -> Self {
+        Self::repeated(benchmarks, versions, repetitions, "")
     }
 
     fn repeated(benchmarks: &str, versions: &str, repetitions: &str, more: &str) -> Self {
@@ -156,6 +163,7 @@ impl Synthetic {
             host_spread: 0.0,
             idle_s: 0,
             classes: false,
+            classes_by_host: false,
             late: false,
             take: usize::MAX,
             finished: true,
@@ -260,10 +268,18 @@ impl Synthetic {
         Self { classes: true, ..self }
     }
 
+    /// Hosts of two classes, one half slower: every other host is of it.
+    pub(super) fn of_two_classes_by_host(self) -> Self {
+        Self { classes: true, classes_by_host: true, ..self }
+    }
+
     fn is_slow_class(&self, run: u32) -> bool {
+        if let (true, Hosts::Few(count)) = (self.classes_by_host, &self.hosts) {
+            return run % count % 2 == 1;
+        }
         let third =
             self.plan.order()[..run as usize].iter().filter(|cell| **cell == self.plan.order()[run as usize]);
-        (third.count() % 3 == 0) == (self.plan.cell(RunIndex(run)).version.0 == 0)
+        (third.count() % 3 == 0) == (self.plan.task(RunIndex(run)).version().0 == 0)
     }
 
     pub(super) fn take(self, attempts: usize) -> Self {
@@ -276,6 +292,29 @@ impl Synthetic {
 
     pub(super) fn cancelled(self) -> Self {
         Self { cancelled: true, ..self }
+    }
+
+    /// Has the candidate built so often.
+    pub(super) fn built(mut self, builds: u32) -> Self {
+        let mut experiment = self.plan.experiment.clone();
+        experiment.versions[1].build = Some(Build {
+            command: CommandLine::Shell("make".to_owned()),
+            builds,
+            products: [("prog".to_owned(), "prog".to_owned())].into(),
+            timeout: Span::from_secs(60),
+        });
+        self.plan = Plan::draw(experiment).with_first_runs().into_owned();
+        self
+    }
+
+    /// An attempt at a build, on a host of its own.
+    pub(super) fn build(&self, run: u32, wall_ns: f64) -> EndedAttempt {
+        let other = self.attempts().swap_remove(0);
+        let evidence = Evidence { build: None, ..other.lease.evidence };
+        let host = format!("builder-{run}").parse().unwrap();
+        let lease = Lease { run: RunIndex(run), host, evidence, ..other.lease };
+        let end = AttemptEnd::Reported(record(Outcome::Measured, wall_ns, ""));
+        EndedAttempt { lease, cell: self.plan.cell_number(RunIndex(run)), end, ..other }
     }
 
     /// Appends `more` runs of each cell, as if after the submission.
@@ -337,10 +376,10 @@ impl Synthetic {
         let mut repetitions: BTreeMap<u32, u32> = BTreeMap::new();
         let mut places: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         let mut attempts = Vec::new();
-        for run in 0..self.plan.runs() {
+        for run in self.plan.builds()..self.plan.runs() {
             let cell = self.plan.cell_number(RunIndex(run));
             let repetition = repetitions.entry(cell).or_default();
-            let of_cell = self.plan.runs() / self.plan.cells();
+            let of_cell = (self.plan.runs() - self.plan.builds()) / self.plan.cells();
             let place =
                 places.entry(cell).or_insert_with(|| self.places(cell, of_cell))[*repetition as usize];
             // A quantile of its own for each run, so that small samples have the law's shape.
@@ -415,7 +454,7 @@ impl Synthetic {
 
     /// Host, boot and allocation of a run, and the uses before that its lease tells.
     fn host(&self, run: RunIndex, repetition: u32, attempt: Attempt) -> (String, String, u32) {
-        let Cell { benchmark, version } = self.plan.cell(run);
+        let Cell { benchmark, version } = self.plan.cell(run).expect("a run that is measured");
         let place = self.plan.place(run);
         let (group, boot) = (place.group.0, place.boot);
         let of_one_boot = |host: String, served| (host, "boot".to_owned(), served);
@@ -442,6 +481,10 @@ impl Synthetic {
             allocation: Some(format!("of-{boot}").parse().unwrap()),
             served_in_scope: served,
             served_in_all: u64::from(served),
+            build: self
+                .plan
+                .build_of(RunIndex(run))
+                .map(|run| Box::new(UsedBuild { run, products: Vec::new() })),
             class: self.classes.then(|| class(self.is_slow_class(run))),
             ..Evidence::first(boot.parse().unwrap())
         };

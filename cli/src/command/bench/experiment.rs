@@ -148,7 +148,7 @@ fn version(
     } else {
         None
     };
-    Ok(Version { name: variant.name.clone(), env: BTreeMap::new(), vars, command })
+    Ok(Version { name: variant.name.clone(), env: BTreeMap::new(), vars, command, build: None })
 }
 
 fn slot(number: usize) -> String {

@@ -58,7 +58,7 @@ async fn measured(connection: &Connection) -> Result<Measured, Failure> {
         for EndedAttempt { lease, end, .. } in page {
             let AttemptEnd::Reported(record) = end else { continue };
             if record.outcome == Outcome::Measured {
-                let version = attempts.plan.cell(lease.run).version;
+                let version = attempts.plan.task(lease.run).version();
                 measured.entry(version).or_default().insert(lease.run, record.metrics);
             }
         }

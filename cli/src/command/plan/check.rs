@@ -122,7 +122,7 @@ fn check(plan: &Plan, feasibility: Feasibility) -> Checked<'_> {
         versions: experiment.versions.iter().map(|version| version.name.as_str()).collect(),
         population: experiment.drawn.map(|_| experiment.benchmarks.len()),
         cells: plan.cells(),
-        runs: plan.runs(),
+        runs: plan.with_first_runs().runs() - plan.builds(),
         metrics: experiment.metrics.iter().map(|metric| metric.name()).collect(),
         own_metrics: &experiment.own_metrics,
         files: &experiment.files,

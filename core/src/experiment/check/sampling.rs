@@ -70,6 +70,7 @@ impl Experiment {
         let benchmarks = self.benchmarks.len();
         let taking_part = self.drawn.map_or(benchmarks, |drawn| benchmarks.min(drawn as usize)) as u64;
         let runs = taking_part.saturating_mul(self.versions.len() as u64).saturating_mul(of_a_cell);
+        let runs = runs.saturating_add(self.builds());
         if runs > MAX_RUNS && u64::from(self.runs) <= MAX_RUNS {
             problems.refuse(["repetitions", "runs"].into(), Fault::TooManyRuns(runs));
         }

@@ -9,6 +9,7 @@ use crate::lease::Lease;
 use crate::machine::follow_up::reboot;
 use crate::machine::{Effect, LOST_IN_A_ROW, Machine, Phase, Refusal, Speaker};
 use crate::message::Report;
+use crate::plan::Task;
 use crate::record::{Outcome, Record};
 use crate::run::{AfterLoss, LossReason};
 use crate::time::Timestamp;
@@ -67,20 +68,40 @@ impl Machine {
             let late = Change::LateReport { superseded: superseded.clone(), record };
             return Ok((dated(now, vec![late]), vec![acknowledge]));
         }
-        let held_elsewhere =
-            || self.hosts.iter().any(|host| host.lease.as_ref().is_some_and(|l| l.epoch == lease));
-        if lease.0 >= self.next_lease || held_elsewhere() {
+        let held_elsewhere = self.holders.contains_key(&lease);
+        if lease.0 >= self.next_lease || held_elsewhere {
             return Err(refusal());
         }
         Ok((Vec::new(), vec![acknowledge]))
     }
 
-    fn conclude(&self, host: &Host, lease: &Lease, record: Record) -> Vec<Change> {
+    fn conclude(&self, host: &Host, lease: &Lease, mut record: Record) -> Vec<Change> {
+        self.settle_products(lease, &mut record);
         match record.outcome {
             Outcome::NotExecuted { reason } => self.lose(host, lease, LossReason::NotExecuted { reason }),
             Outcome::Measured | Outcome::Failed(_) => {
                 vec![Change::RunReported { host: lease.host.clone(), lease: lease.epoch, record }]
             }
+        }
+    }
+
+    /// A build counts as one only with exactly the products that the plan names; only a build has any.
+    fn settle_products(&self, lease: &Lease, record: &mut Record) {
+        let plan = &self.experiments[&lease.experiment].plan;
+        let build = match plan.task(lease.run) {
+            Task::Run(_) => None,
+            Task::Build(version) => {
+                plan.experiment.version(version).and_then(|version| version.build.as_ref())
+            }
+        };
+        match (build, &record.outcome) {
+            (Some(build), Outcome::Measured) => {
+                if let Some(failure) = build.refuses(&record.products) {
+                    record.outcome = Outcome::Failed(failure);
+                }
+                record.products.sort_by(|one, other| one.name.cmp(&other.name));
+            }
+            (Some(_) | None, _) => record.products.clear(),
         }
     }
 

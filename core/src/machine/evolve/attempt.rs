@@ -4,8 +4,8 @@ use crate::event::Superseded;
 use crate::host::{Asking, Host, Use, Visit};
 use crate::id::{HostId, LeaseEpoch, RunIndex};
 use crate::lease::Lease;
-use crate::machine::Machine;
 use crate::machine::queue::lane_of;
+use crate::machine::{Active, Built, Machine};
 use crate::record::{Outcome, Record};
 use crate::run::{AfterLoss, HostNumber, LossReason, RunState, Settlement};
 use crate::time::Timestamp;
@@ -22,6 +22,7 @@ impl Machine {
             return;
         }
         let (place, lane) = (active.plan.place(lease.run), lane_of(&active.plan, lease.run));
+        let use_of = active.plan.cell(lease.run).map(|_| lane);
         let begun = host.visits.get(&lease.experiment).copied();
         let goes_on = begun.is_some_and(|visit| visit.next == lease.run);
         // A host that has begun a visit begins no other of that experiment.
@@ -43,13 +44,14 @@ impl Machine {
         self.set_asking(&lease.host, Asking::No);
         let (next, end) = (RunIndex(lease.run.0 + 1), RunIndex(place.group.0 + place.size));
         self.change(number, |host| {
-            host.serve(lease, lane, !goes_on);
+            host.serve(lease, use_of, !goes_on);
             host.visits.remove(&lease.experiment);
             if next < end {
                 host.visits.insert(lease.experiment, Visit { next, end });
             }
             host.lease = Some(lease.clone());
         });
+        self.holders.insert(lease.epoch, number);
     }
 
     pub(super) fn run_started(&mut self, at: Timestamp, host: &HostId, epoch: LeaseEpoch) {
@@ -72,6 +74,10 @@ impl Machine {
             active.host_time = active.host_time + (at - lease.granted);
             active.tried.remove(&lease.run.0);
             active.set(lease.run, RunState::Settled(settlement));
+            active.is_built(lease.run, || match record.outcome.why_not() {
+                None => Built::Made(record.products.clone()),
+                Some(words) => Built::Not(words),
+            });
         });
         self.settle_visits(number);
     }
@@ -106,6 +112,10 @@ impl Machine {
                 AfterLoss::Cancelled => (RunState::Settled(Settlement::Cancelled), None),
                 AfterLoss::Abandoned => {
                     active.abandoned_in_a_row += 1;
+                    active.is_built(lease.run, || {
+                        let (attempts, words) = (lease.attempt, reason.words());
+                        Built::Not(format!("all its {attempts} attempts were lost, the last because {words}"))
+                    });
                     (RunState::Settled(Settlement::Abandoned), rest.map(|visit| visit.next))
                 }
             };
@@ -134,15 +144,26 @@ impl Machine {
             (host.heard, host.idle_since) = (at, Some(at));
             host.lease.take()
         });
+        self.holders.remove(&epoch);
         Some((number, lease?))
     }
 }
 
+impl Active {
+    /// Notes what became of a run that is a build.
+    fn is_built(&mut self, run: RunIndex, built: impl FnOnce() -> Built) {
+        if self.plan.cell(run).is_none() {
+            self.built.insert(run, built());
+        }
+    }
+}
+
 impl Host {
-    /// Counts a lease as use of the host.
-    fn serve(&mut self, lease: &Lease, lane: u32, is_new_visit: bool) {
+    /// Counts a lease as use of the host, in the scope of its lane; a build is none there.
+    fn serve(&mut self, lease: &Lease, lane: Option<u32>, is_new_visit: bool) {
         self.served += 1;
         self.previous = Some((lease.experiment, lease.run));
+        let Some(lane) = lane else { return };
         let (boot, allocation) = (self.boot(), self.allocation());
         let lanes = self.used.entry(lease.experiment).or_default();
         let used = lanes.entry(lane).or_insert(Use { visits: 0, from: lease.run, boot, allocation });

@@ -6,7 +6,7 @@ use crate::experiment::Policy;
 use crate::fingerprint::{ClassId, Fingerprint};
 use crate::host::{Asking, Host, HostFacts, MAX_BOOTS, Presence, Reboot, Standing};
 use crate::id::{AgentEpoch, AgentId, ExperimentId, HostId};
-use crate::machine::matching::needs_reboots;
+use crate::machine::matching::boots_in_visits;
 use crate::machine::queue::lane_of;
 use crate::machine::{Active, Class, MAX_CLASSES, Machine};
 use crate::run::HostNumber;
@@ -145,7 +145,7 @@ impl Machine {
         let may_go_on = |active: &Active| {
             host.standing == Standing::Serving
                 && active.admits(host.class)
-                && (host.facts.can_reboot || !needs_reboots(active))
+                && (host.facts.can_reboot || !boots_in_visits(active))
         };
         let under_way = host.lease.as_ref().map(|lease| lease.experiment);
         let broken = host.visits.keys().copied().filter(|id| {
@@ -233,7 +233,9 @@ impl Machine {
             class.emptied = self.latest;
         }
         let retries = |active: &Active| {
-            active.plan.experiment.independence.policy != Policy::Distinct && active.queue.has_retries()
+            let may_come_again =
+                active.plan.experiment.independence.policy != Policy::Distinct || active.plan.is_building();
+            may_come_again && active.queue.has_retries()
         };
         let pins = |active: &Active| is_empty && active.may_pin_anew();
         if self.experiments.values().any(|active| retries(active) || pins(active)) {

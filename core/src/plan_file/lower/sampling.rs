@@ -147,7 +147,7 @@ impl Lowering<'_> {
         Limits { attempts: form.attempts, all_attempts: form.all_attempts, host_time }
     }
 
-    fn length(&mut self, place: &Place, text: &str) -> Option<Span> {
+    pub(super) fn length(&mut self, place: &Place, text: &str) -> Option<Span> {
         let read = span(text);
         if read.is_none() {
             let cause = || (format!("{} is no length of time", quoted(text)), SPAN_HINT.to_owned());

@@ -81,8 +81,6 @@ fn unknown_keys() {
 fn keys_of_a_later_release() {
     let text = and("[repetitions]\niterations = 1\n");
     expect_one(&text, (9, 1), "unknown key `iterations`", "is not in this release");
-    let text = with("[versions.after]", "[versions.after]\nbuild = [\"make\"]");
-    expect_one(&text, (6, 1), "unknown key `build`", "`build` is not in this release");
 }
 
 #[test]
@@ -434,4 +432,45 @@ fn far_too_many_benchmarks_are_refused_briefly() {
 fn text_of_the_plan_cannot_upset_a_terminal() {
     let shown = refused(&and("\"\\u001b[2J\" = 1\n# \u{1b}[2J\n")).to_string();
     assert!(!shown.contains('\u{1b}'));
+}
+
+#[test]
+fn builds() {
+    let after = |keys: &str| with("[versions.after]", &format!("[versions.after]\n{keys}"));
+    let made = "products = { prog = \"out/prog\" }\n";
+    expect_one(&after("build = [\"make\"]\n"), (5, 11), "the build has no products", "{build.prog}");
+    let both = after(&format!("build = [\"make\"]\n{made}build_shell = \"make\""));
+    expect_one(&both, (8, 15), "has both `build` and `build_shell`", "keep one");
+    expect_one(&after("builds = 2"), (6, 10), "has `builds` and nothing that builds", "build = [");
+    expect_one(&after("build_timeout = \"1h\""), (6, 17), "has `build_timeout` and nothing", "build = [");
+    let product =
+        |name: &str, path: &str| after(&format!("build = [\"make\"]\nproducts = {{ {name} = \"{path}\" }}"));
+    expect_one(&product("Prog", "prog"), (7, 21), "\"Prog\" is no name for a product", "{build.NAME}");
+    for path in ["../prog", "/prog", "a/../prog", ""] {
+        expect_one(&product("prog", path), (7, 21), "is no path within", "without `.` and `..`");
+    }
+    let build = |keys: &str| after(&format!("build = [\"make\"]\n{made}{keys}"));
+    expect_one(&build("builds = 0"), (8, 10), "0 is out of range", "1 to 1000");
+    expect_one(&build("builds = 1001"), (8, 10), "1001 is out of range", "1 to 1000");
+    expect_one(&build("build_timeout = \"soon\""), (8, 17), "is no length of time", "");
+    expect_one(&build("build_timeout = \"999h\""), (8, 17), "is out of range", "30 days");
+    let itself = after(&format!("build = [\"{{build.prog}}\"]\n{made}"));
+    expect_one(&itself, (6, 11), "unknown placeholder `{build.prog}`", "{version}");
+    let benchmark = after(&format!("build_shell = \"make {{benchmark}}\"\n{made}"));
+    expect_one(&benchmark, (6, 21), "unknown placeholder `{benchmark}`", "{version}");
+}
+
+#[test]
+fn products_that_no_build_makes() {
+    let built = "build = [\"make\"]\nproducts = { prog = \"prog\" }\n";
+    let text = with("[versions.after]", &format!("[versions.after]\n{built}"));
+    let text = text.replace("command = [\"true\"]", "command = [\"{build.prog}\"]");
+    let lacks = "the placeholder `{build.prog}` has no value in version \"before\"";
+    expect_one(&text, (10, 13), lacks, "build it in [versions.before]");
+    let own = text.replace("baseline = true", "baseline = true\ncommand = [\"true\"]");
+    assert!(parse(&own, Seed(1)).is_ok(), "a version with a command of its own needs no build");
+    let setup = format!("{own}[setup]\ncommand = [\"{{build.prog}}\"]\n");
+    expect_one(&setup, (13, 13), "unknown placeholder `{build.prog}`", "{input}");
+    let unknown = own.replace("{build.prog}", "{build.lib}");
+    expect_one(&unknown, (11, 13), "unknown placeholder `{build.lib}`", "{build.prog}");
 }

@@ -4,6 +4,7 @@ use proptest::collection::{btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
+use speedup_core::build::Build;
 use speedup_core::experiment::*;
 use speedup_core::files::{Content, ContentHash, FileSource, StagedFile};
 use speedup_core::id::BenchmarkIndex;
@@ -43,8 +44,17 @@ pub(crate) fn output_choice() -> impl Strategy<Value = OutputChoice> {
 }
 
 fn version() -> impl Strategy<Value = Version> {
-    let parts = (text(), texts(), texts(), option::of(command()));
-    parts.prop_map(|(name, env, vars, command)| Version { name, env, vars, command })
+    let parts = (text(), texts(), texts(), option::of(command()), option::of(build()));
+    parts.prop_map(|(name, env, vars, command, build)| Version { name, env, vars, command, build })
+}
+
+fn build() -> impl Strategy<Value = Build> {
+    (command(), 0..4_u32, texts(), any::<u64>()).prop_map(|(command, builds, products, timeout)| Build {
+        command,
+        builds,
+        products,
+        timeout: Span(timeout),
+    })
 }
 
 fn benchmark() -> impl Strategy<Value = Benchmark> {
@@ -215,8 +225,11 @@ pub(crate) fn plan() -> BoxedStrategy<Plan> {
             let benchmarks: Vec<_> =
                 (0..experiment.benchmarks.len() as u32).filter(taken).map(BenchmarkIndex).collect();
             let cells = (benchmarks.len() * experiment.versions.len()) as u32;
-            let order =
-                if cells == 0 { Vec::new() } else { order.into_iter().map(|cell| cell % cells).collect() };
+            let builds = |version: &Version| version.build.as_ref().map_or(0, |build| build.builds as usize);
+            let versions = (cells..).zip(&experiment.versions);
+            let built = versions.flat_map(|(number, of)| std::iter::repeat_n(number, builds(of)));
+            let measured = order.into_iter().filter(|_| cells > 0).map(|cell| cell % cells);
+            let order = built.chain(measured).collect();
             Plan::restore(experiment, benchmarks, order, &[]).unwrap()
         })
         .boxed()

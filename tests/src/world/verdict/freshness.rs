@@ -125,6 +125,28 @@ impl Said {
         }
     }
 
+    /// A build goes to any host of a class that is taken, to none twice while there may be others, and is no visit.
+    fn granted_build(&mut self, lease: &Lease) {
+        let independence = self.plans[&lease.experiment].experiment.independence;
+        let facts = &self.hosts[&lease.host];
+        let evidence = &lease.evidence;
+        assert_eq!((&evidence.boot, &evidence.allocation), (&facts.boot, &facts.allocation), "true evidence");
+        assert_eq!((&evidence.boot_before, &evidence.allocation_before), (&None, &None), "no use before");
+        let idle = self.ended.get(&lease.host).map(|ended| lease.granted - *ended);
+        assert_eq!(evidence.idle, idle, "of the time without work");
+        let class = facts.fingerprint.class();
+        assert_eq!(evidence.class, Some(class), "of the class");
+        let is_taken = || self.classes[&lease.experiment].contains(&class);
+        assert!(
+            independence.hosts != Sameness::Identical || is_taken(),
+            "a host of another class: {lease:?}"
+        );
+        let experiment = &self.plans[&lease.experiment].experiment;
+        assert!(lease.attempt.0 <= experiment.limits.attempts, "no attempt beyond the limit");
+        *self.attempts.entry(lease.experiment).or_default() += 1;
+        self.leases.insert(lease.host.clone(), lease.clone());
+    }
+
     fn granted(&mut self, lease: &Lease) {
         let (id, host, run) = (lease.experiment, lease.host.clone(), lease.run);
         let plan = &self.plans[&id];
@@ -134,6 +156,10 @@ impl Said {
         assert!(!self.out.contains(&host), "a host that is out of the pool is given nothing");
         assert!(!self.rebooting.contains_key(&host), "nor one that boots");
 
+        if plan.cell_number(run) >= plan.cells() {
+            self.granted_build(lease);
+            return;
+        }
         let cell = plan.cell_number(place.group);
         let versions = experiment.versions.len() as u32;
         let unit = match independence.scope {

@@ -1,0 +1,70 @@
+//! Builds of versions: their commands, how many there are, and what they make.
+
+use super::super::problem::{Fault, Place, Problems};
+use super::super::{Experiment, MAX_NAME_BYTES, MAX_VERSIONS, Version};
+use super::{Names, check_length, check_line, check_range};
+use crate::build::{Build, MAX_ALL_BUILDS, MAX_BUILDS, MAX_PRODUCTS, is_inside};
+use crate::files::StagedFile;
+use crate::template::is_identifier;
+use crate::work::BENCHMARK;
+
+impl Experiment {
+    pub(super) fn check_builds(&self, problems: &mut Problems) {
+        for version in self.versions.iter().take(MAX_VERSIONS) {
+            if let Some(build) = &version.build {
+                check_build(version, build, &self.files, problems);
+            }
+        }
+        let (what, most) = ("builds", MAX_ALL_BUILDS as usize);
+        let count = usize::try_from(self.builds()).unwrap_or(usize::MAX);
+        if count > most
+            && self.versions.iter().flat_map(|version| &version.build).all(|b| b.builds <= MAX_BUILDS)
+        {
+            problems.refuse(["versions"].into(), Fault::TooMany { what, count, most });
+        }
+    }
+
+    /// What is known in commands of benchmarks: they are executed in the versions without a command of their own.
+    pub(super) fn names_of_commands(&self) -> Names<'_> {
+        let executes = |version: &&Version| version.command.is_none();
+        if self.versions.iter().any(|version| executes(&version)) {
+            Names::of_versions(self.versions.iter().filter(executes), &self.files)
+        } else {
+            Names::of_versions(&self.versions, &self.files)
+        }
+    }
+}
+
+fn check_build(version: &Version, build: &Build, files: &[StagedFile], problems: &mut Problems) {
+    let place = |key: &str| Place::from(["versions", &version.name, key]);
+    let Build { command, builds, products, timeout } = build;
+    let names = Names::of_build(version, files);
+    check_line(command, &names, [place("build"), place("build_shell")], problems);
+    check_range(u64::from(*builds), 1, u64::from(MAX_BUILDS), || place("builds"), problems);
+    check_length(*timeout, place("build_timeout"), problems);
+    let count = products.len();
+    if count == 0 {
+        problems.refuse(place("products"), Fault::NoProducts);
+    }
+    if count > MAX_PRODUCTS {
+        problems.refuse(place("products"), Fault::TooMany { what: "products", count, most: MAX_PRODUCTS });
+    }
+    for (name, path) in products.iter().take(MAX_PRODUCTS) {
+        let place = || place("products").at(name);
+        if !is_identifier(name) || name.len() > MAX_NAME_BYTES {
+            problems.refuse(place(), Fault::ProductName(name.clone()));
+        }
+        if !is_inside(path) {
+            problems.refuse(place(), Fault::ProductPath(path.clone()));
+        }
+    }
+}
+
+impl<'e> Names<'e> {
+    /// What is known in the builds of a version: no benchmark, and nothing that a build makes.
+    fn of_build(version: &'e Version, files: &'e [StagedFile]) -> Self {
+        let mut names = Self::of_versions([version], files);
+        names.known.retain(|name, _| name != BENCHMARK && !name.starts_with(crate::build::PREFIX));
+        names
+    }
+}

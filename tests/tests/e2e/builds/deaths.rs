@@ -1,0 +1,244 @@
+//! Coordinators and agents that die between a build and its report: a build counts whole, with all that it made at the
+//! coordinator, or it is built again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use speedup_core::id::RunIndex;
+use speedup_core::run::LossReason;
+use speedup_proto::v1;
+use speedup_proto::v1::agent_message::Message;
+use speedup_proto::v1::agents_client::AgentsClient;
+use speedup_proto::v1::coordinator_message::Message as Answer;
+use speedup_tests::pool::{Pool, eventually};
+use tokio::sync::mpsc;
+use tokio_stream::StreamExt as _;
+use tokio_stream::wrappers::ReceiverStream;
+
+use super::{SCRIPT, Told, await_it, plan, used_what_was_built};
+use crate::SPEEDUP;
+
+/// A build that says that it has begun, and makes nothing before it may.
+struct Gate {
+    begun: PathBuf,
+    shut: PathBuf,
+}
+
+impl Gate {
+    fn of(pool: &Pool) -> Self {
+        let gate = Self { begun: pool.path().join("begun"), shut: pool.path().join("shut") };
+        fs::write(&gate.shut, b"").expect("a file");
+        gate
+    }
+
+    /// The plan of one build of each version, behind the gate.
+    fn plan(&self, build: &str) -> String {
+        let (begun, shut) = (self.begun.display(), self.shut.display());
+        let build = format!("touch {begun}; while test -e {shut}; do sleep 0.01; done; {build}");
+        plan(&build, 1, 2, "any") + "[limits]\nattempts = 9\n"
+    }
+
+    fn is_begun(&self) {
+        eventually("a build begins", || self.begun.exists().then_some(()));
+    }
+
+    fn open(&self) {
+        fs::remove_file(&self.shut).expect("removed");
+    }
+}
+
+/// The names in a directory; none where it is not there.
+fn names(directory: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+    entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// What the agent has collected.
+fn collected(pool: &Pool) -> Option<String> {
+    names(&pool.agent_state(0).join("files"))
+        .into_iter()
+        .find_map(|name| Some(name.strip_suffix(".x")?.to_owned()))
+}
+
+#[test]
+fn a_coordinator_that_dies_during_a_build_takes_it_when_it_is_back() {
+    let mut pool = Pool::start(SPEEDUP, 1);
+    let gate = Gate::of(&pool);
+    let experiment = pool.submit(&gate.plan(SCRIPT), &[]);
+    gate.is_begun();
+    pool.kill_coordinator();
+    gate.open();
+    // Collected, and nobody to take it.
+    let hash = eventually("the build is collected", || collected(&pool));
+    pool.start_coordinator();
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let told = Told::of(&pool, &experiment);
+    assert_eq!(told.losses(), Vec::<String>::new(), "nothing was built twice");
+    used_what_was_built(&pool, &told);
+    assert_eq!(told.reported()[&RunIndex(0)].1.products[0].content.blake3.to_string(), hash);
+}
+
+#[test]
+fn an_agent_that_dies_with_what_it_built_builds_again() {
+    let mut pool = Pool::start(SPEEDUP, 1);
+    let gate = Gate::of(&pool);
+    let experiment = pool.submit(&gate.plan(SCRIPT), &[]);
+    gate.is_begun();
+    pool.kill_coordinator();
+    gate.open();
+    let hash = eventually("the build is collected", || collected(&pool));
+    pool.kill_agent(0);
+    pool.start_coordinator();
+    pool.start_agent(0);
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let told = Told::of(&pool, &experiment);
+    assert_eq!(told.losses(), [LossReason::AgentRestarted.words()]);
+    used_what_was_built(&pool, &told);
+    for (_, record) in told.reported().values() {
+        assert!(record.products.iter().all(|product| product.content.blake3.to_string() != hash));
+    }
+}
+
+#[test]
+fn an_agent_that_dies_during_a_build_leaves_nothing_and_another_builds() {
+    let mut pool = Pool::start(SPEEDUP, 1);
+    let gate = Gate::of(&pool);
+    let experiment = pool.submit(&gate.plan(SCRIPT), &[]);
+    gate.is_begun();
+    pool.kill_agent(0);
+    gate.open();
+    pool.add_agent();
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let told = Told::of(&pool, &experiment);
+    assert_eq!(told.losses(), [LossReason::HostLost.words()]);
+    used_what_was_built(&pool, &told);
+    assert!(told.reported().values().all(|(ended, _)| ended.lease.host.as_str() == "host-1"));
+}
+
+/// A build whose product takes a while on its way.
+const LARGE: &str = "mkdir out; { echo \"#!/bin/sh\"; echo exit 0; head -c 96000000 /dev/urandom; } > out/prog; \
+    chmod 755 out/prog";
+
+/// Waits until some of a product has come to the coordinator.
+fn is_on_its_way(pool: &Pool) {
+    let partial = pool.data().join("blobs/partial");
+    let some = || {
+        let sizes = names(&partial).into_iter().filter_map(|name| fs::metadata(partial.join(name)).ok());
+        sizes.map(|file| file.len()).find(|bytes| *bytes > 0)
+    };
+    eventually("some of the product has come", some);
+}
+
+#[test]
+fn an_upload_that_the_agent_breaks_off_leaves_nothing() {
+    let mut pool = Pool::start(SPEEDUP, 1);
+    let gate = Gate::of(&pool);
+    let experiment = pool.submit(&gate.plan(LARGE), &[]);
+    gate.open();
+    is_on_its_way(&pool);
+    pool.kill_agent(0);
+    eventually("what had come is gone", || {
+        names(&pool.data().join("blobs/partial")).is_empty().then_some(())
+    });
+    pool.add_agent();
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let told = Told::of(&pool, &experiment);
+    assert_eq!(told.losses(), [LossReason::HostLost.words()]);
+    assert_eq!(told.status.tally.measured, 6, "two builds and four runs: {:?}", told.status);
+}
+
+#[test]
+fn an_upload_that_the_coordinator_breaks_off_is_begun_again() {
+    let mut pool = Pool::start(SPEEDUP, 1);
+    let gate = Gate::of(&pool);
+    let experiment = pool.submit(&gate.plan(LARGE), &[]);
+    gate.open();
+    is_on_its_way(&pool);
+    pool.kill_coordinator();
+    pool.start_coordinator();
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let told = Told::of(&pool, &experiment);
+    assert_eq!(told.losses(), Vec::<String>::new(), "nothing was built twice");
+    assert_eq!(told.status.tally.measured, 6, "two builds and four runs: {:?}", told.status);
+    assert!(names(&pool.data().join("blobs/partial")).is_empty());
+}
+
+#[test]
+fn what_was_put_and_not_reported_survives_a_start_while_something_is_built() {
+    let mut pool = Pool::without_agents(SPEEDUP);
+    let experiment = pool.submit(&plan(SCRIPT, 1, 1, "any"), &["--wait-for-hosts"]);
+    let put = pool.data().join("blobs/ab").join("cd".repeat(31));
+    fs::create_dir_all(put.parent().expect("a folder")).expect("a folder");
+    fs::write(&put, b"put").expect("a file");
+    pool.kill_coordinator();
+    pool.start_coordinator();
+    assert!(put.exists(), "a build may have put it");
+    pool.add_agent();
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    pool.kill_coordinator();
+    pool.start_coordinator();
+    assert!(!put.exists(), "nobody can name it any more");
+    used_what_was_built(&pool, &Told::of(&pool, &experiment));
+}
+
+#[test]
+fn a_build_is_refused_whose_products_are_not_at_the_coordinator() {
+    let mut pool = Pool::without_agents(SPEEDUP);
+    let text = plan(SCRIPT, 1, 1, "any") + "hosts = \"any\"\n[limits]\nattempts = 9\n";
+    let experiment = pool.submit(&text, &["--wait-for-hosts"]);
+    await_it(claim_a_build(&pool, "liar"));
+    pool.add_agent();
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let told = Told::of(&pool, &experiment);
+    let losses = told.losses();
+    let [words] = &losses[..] else { panic!("one attempt is lost: {losses:?}") };
+    assert!(words.contains("does not have the content of the product prog (BLAKE3 2a2a"), "{words}");
+    used_what_was_built(&pool, &told);
+    assert!(told.reported().values().all(|(ended, _)| ended.lease.host.as_str() != "liar"));
+    assert!(pool.logged("coordinator").contains("refused a build"));
+}
+
+/// Joins as an agent, takes a build, and reports a product that it never put; gone once that is acknowledged.
+async fn claim_a_build(pool: &Pool, host: &str) {
+    let message = |message| v1::AgentMessage { message: Some(message) };
+    let (up, messages) = mpsc::channel(8);
+    let facts = v1::HostFacts {
+        host: host.to_owned(),
+        boot: "boot".to_owned(),
+        named_by_owner: true,
+        ..Default::default()
+    };
+    let join = v1::Join { facts: Some(facts), agent: vec![7; 16], agent_epoch: 1 };
+    up.send(message(Message::Join(join))).await.expect("said");
+    let mut client = AgentsClient::connect(pool.url()).await.expect("a connection");
+    let session = client.session(ReceiverStream::new(messages)).await.expect("a session");
+    let mut down = session.into_inner();
+    up.send(message(Message::Ask(v1::Ask {}))).await.expect("said");
+    while let Some(heard) = down.next().await {
+        match heard.expect("an answer").message.expect("a message") {
+            Answer::Grant(grant) => {
+                let collect = grant.order.expect("an order").collect;
+                assert_eq!(collect["prog"], "out/prog");
+                let stream = || Some(v1::StreamOutput { bytes: 0, blake3: vec![0; 32], kept: Vec::new() });
+                let product = v1::Product {
+                    name: "prog".to_owned(),
+                    blake3: vec![0x2a; 32],
+                    bytes: 9,
+                    executable: true,
+                };
+                let record = v1::Record {
+                    outcome: Some(v1::record::Outcome::Measured(v1::Measured {})),
+                    stdout: stream(),
+                    stderr: stream(),
+                    products: vec![product],
+                    ..Default::default()
+                };
+                let report = v1::Report { lease: grant.lease, executed_by: 1, record: Some(record) };
+                up.send(message(Message::Report(report))).await.expect("said");
+            }
+            Answer::Acknowledged(_) => return,
+            _ => {}
+        }
+    }
+    panic!("the session ended before the report was acknowledged");
+}

@@ -1,0 +1,66 @@
+//! Builds that fail, and what is no product: each ends the experiment with its reason.
+
+use speedup_core::event::AttemptEnd;
+use speedup_core::record::{Failure, Outcome};
+use speedup_proto::convert::StatusPhase;
+use speedup_tests::pool::Pool;
+
+use super::{Told, done, plan};
+use crate::SPEEDUP;
+
+/// What becomes of an experiment whose first build is so.
+fn ended(build: &str) -> (Failure, String) {
+    let pool = Pool::start(SPEEDUP, 1);
+    let told = Told::of(&pool, &done(&pool, &plan(build, 1, 1, "any"), &[]));
+    assert!(matches!(told.status.phase, StatusPhase::Finished { cancelled: true, .. }), "{:?}", told.status);
+    assert_eq!(told.status.tally.measured, 0, "{:?}", told.status);
+    let failures = told.attempts.iter().filter_map(|ended| match &ended.end {
+        AttemptEnd::Reported(record) => match &record.outcome {
+            Outcome::Failed(failure) => Some(failure.clone()),
+            Outcome::Measured | Outcome::NotExecuted { .. } => None,
+        },
+        AttemptEnd::Lost { .. } => None,
+    });
+    let failures: Vec<_> = failures.collect();
+    let [failure] = &failures[..] else { panic!("one build failed: {:?}", told.attempts) };
+    (failure.clone(), told.status.words)
+}
+
+#[test]
+fn a_build_that_fails_ends_the_experiment_with_its_reason() {
+    let (failure, words) = ended("echo broken >&2; exit 3");
+    assert_eq!(failure, Failure::Exit { code: 3, expected: 0 });
+    assert!(words.contains("build 1 of version") && words.contains("exit code 3 instead of 0"), "{words}");
+}
+
+#[test]
+fn what_is_no_regular_file_of_the_build_is_no_product() {
+    for (build, told) in [
+        ("true", "there is no out in its working directory"),
+        ("mkdir out", "there is no out/prog in its working directory"),
+        ("mkdir out; ln -s /bin/sh out/prog", "out/prog is a symbolic link, not a regular file"),
+        ("mkdir real; cp /bin/sh real/prog; ln -s real out", "out is a symbolic link, not a directory"),
+        ("mkdir -p out/prog", "out/prog is a directory, not a regular file"),
+        ("mkdir out; mkfifo out/prog", "out/prog is a pipe, not a regular file"),
+    ] {
+        let (failure, words) = ended(build);
+        let Failure::NoProduct { name, reason } = &failure else { panic!("{failure:?}") };
+        assert_eq!((name.as_str(), reason.as_str()), ("prog", told), "{build}");
+        assert!(words.contains("the build has no product `prog`") && words.contains(told), "{words}");
+    }
+}
+
+#[test]
+fn a_product_larger_than_the_cache_is_a_loss_of_that_host() {
+    let mut pool = Pool::without_agents(SPEEDUP);
+    pool.add_agent_with(&["--file-cache", "1KiB"]);
+    pool.wait_for_hosts(1);
+    let large =
+        plan("mkdir out; head -c 2000 /dev/zero > out/prog", 1, 1, "any") + "[limits]\nattempts = 2\n";
+    let told = Told::of(&pool, &done(&pool, &large, &[]));
+    let losses = told.losses();
+    assert!(losses.len() >= 2, "{losses:?}");
+    for words in losses.iter().chain([&told.status.words]) {
+        assert!(words.contains("2000 bytes, and this host keeps at most 1024"), "{words}");
+    }
+}
