@@ -139,13 +139,15 @@ impl Look<'_> {
 
     /// As many jobs as are missing, within the limits; those in the queue beyond that are cancelled, the latest first.
     fn balance(&self, actions: &mut Vec<Action>) {
-        let running = self.alive(JobState::Running).count() as u32;
+        // One that is about to end has its node still, and may come back into the queue.
+        let has_node = |job: &&Job| matches!(job.state, JobState::Running | JobState::Ending);
+        let with_node = self.jobs.iter().filter(has_node).count() as u32;
         let starting = self.alive(JobState::Running).filter(|(_, note)| !note.joined).count() as u32;
         let queued = self.alive(JobState::Queued).count() as u32;
         let missing = if self.goes_on { self.demand.missing } else { 0 };
         let wanted = missing
             .saturating_sub(starting)
-            .min(self.limits.jobs.saturating_sub(running))
+            .min(self.limits.jobs.saturating_sub(with_node))
             .min(self.limits.queued);
         let surplus = queued.saturating_sub(wanted) as usize;
         let cancelled = self.alive(JobState::Queued).rev().take(surplus);

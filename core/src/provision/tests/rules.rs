@@ -61,6 +61,13 @@ fn as_many_are_asked_for_as_are_missing_within_the_limits() {
 }
 
 #[test]
+fn a_job_that_is_about_to_end_still_counts() {
+    let ending: Vec<Job> = (1..=7).map(|id| job(&id.to_string(), JobState::Ending)).collect();
+    let found = looked(&mut Ledger::default(), &[0], &ending, &demand(3, vec![]));
+    assert_eq!(found, [Action::Submit { jobs: 1, exclude: Nodes::new() }]);
+}
+
+#[test]
 fn what_waits_beyond_the_need_is_cancelled_the_latest_first() {
     let queued = [job("1", JobState::Queued), job("2", JobState::Queued)];
     let found = looked(&mut Ledger::default(), &[0], &queued, &demand(1, vec![]));
