@@ -1,7 +1,9 @@
 //! The entry: how this agent is let in by the coordinator. Its certificate is for this host alone, lies in the state
 //! directory, and is renewed before it runs out; its key was made here and never leaves.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -21,8 +23,11 @@ const AGAIN: Duration = Duration::from_secs(600);
 /// How often it is looked whether the certificate is to be renewed: it has weeks.
 const LOOK: Duration = Duration::from_secs(600);
 
+/// What an access file says now: the coordinator's address and what one is let in with; nothing when it is not there.
+pub type AccessFile = Arc<dyn Fn() -> Option<(String, Option<Credentials>)> + Send + Sync>;
+
 /// What the agent was given to be let in with.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Admittance {
     /// Where the coordinator is, such as `https://login1:7077`.
     pub coordinator: String,
@@ -30,6 +35,14 @@ pub struct Admittance {
     pub credentials: Option<Credentials>,
     /// A token to enrol with, where there is no certificate yet.
     pub token: Option<Token>,
+    /// The access file, to be read again when the coordinator is not reached: another may have begun since.
+    pub access_file: Option<AccessFile>,
+}
+
+impl fmt::Debug for Admittance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Admittance").field("coordinator", &self.coordinator).finish_non_exhaustive()
+    }
 }
 
 /// Why the agent is not let in.
@@ -121,7 +134,7 @@ impl Entry {
     pub(crate) fn new(given: Admittance, host: HostId, state: &Path) -> Result<Self, EntryError> {
         let (path, look) = (state.join("identity.toml"), Instant::now());
         let mut entry = Self { given, host, path, held: None, reach: None, look };
-        if !entry.given.coordinator.starts_with("https://") {
+        if !entry.is_secured() {
             entry.reach = Some(Reach::new(&entry.given.coordinator, None)?);
             return Ok(entry);
         }
@@ -143,7 +156,7 @@ impl Entry {
         if let Some(reach) = &self.reach {
             return Ok(reach.clone());
         }
-        if self.held.is_none() {
+        if self.held.is_none() && self.is_secured() {
             let got = self.ask().await?;
             tracing::info!(serial = %got.certificate().serial, "this host has a certificate");
             self.keep(got)?;
@@ -191,8 +204,22 @@ impl Entry {
         Ok(())
     }
 
+    /// Takes what the access file says now: the coordinator may have begun anew, with another authority or elsewhere.
+    pub(crate) fn look_again(&mut self) {
+        let Some((url, credentials)) = self.given.access_file.as_ref().and_then(|read| read()) else {
+            return;
+        };
+        if url == self.given.coordinator && credentials == self.given.credentials {
+            return;
+        }
+        self.given.coordinator = url;
+        self.given.credentials = credentials;
+        self.held = self.held.take().filter(|held| self.fits(held));
+        self.reach = None;
+    }
+
     async fn ask(&self) -> Result<Credentials, EntryError> {
-        let Admittance { coordinator: url, credentials, token } = &self.given;
+        let Admittance { coordinator: url, credentials, token, access_file: _ } = &self.given;
         let identity = Identity::new(self.host.as_str(), Role::Agent)?;
         match (credentials, token) {
             (_, Some(token)) => Ok(enrolment::enrol(url, token, identity.name()).await?),
@@ -203,6 +230,10 @@ impl Entry {
             }
             (None, None) => Err(ReachError::NoCredentials { url: url.clone() }.into()),
         }
+    }
+
+    fn is_secured(&self) -> bool {
+        self.given.coordinator.starts_with("https://")
     }
 
     /// Whether kept credentials are for this host, of this coordinator, and hold.

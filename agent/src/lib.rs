@@ -26,6 +26,6 @@ mod surroundings;
 mod wall_clock;
 mod workplace;
 
-pub use entry::{Admittance, EntryError};
+pub use entry::{AccessFile, Admittance, EntryError};
 pub use reboot::Reboot;
 pub use service::{AgentError, Options, TimerTesting, run};

@@ -216,6 +216,8 @@ impl Service {
             if let Err(error) = self.session().await? {
                 if error.is_unauthenticated() {
                     self.entry.turned_out(&with_causes(&error))?;
+                } else {
+                    self.entry.look_again();
                 }
                 self.complain(&error);
             }
@@ -264,6 +266,7 @@ impl Service {
             Err(error) if AgentError::is_lasting(&error) => return Err(error),
             Err(error) => {
                 self.say_once(format!("{}; trying again", with_causes(&error)));
+                self.entry.look_again();
                 return Ok(Ok(()));
             }
         };

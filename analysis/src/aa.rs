@@ -100,11 +100,19 @@ pub enum AaError {
     /// No splits, or too many.
     #[error("between 1 and {MOST_SPLITS} splits are made, and {0} is not such a number")]
     Splits(u64),
+    /// More than fits the memory.
+    #[error("{splits} splits of {runs} runs are more than is kept\nhint: make fewer splits")]
+    TooLarge {
+        /// Runs of the pool.
+        runs: usize,
+        /// Splits asked for.
+        splits: u64,
+    },
     /// A factor is of positive quantities.
     #[error("a detectable factor needs positive observations, and the least is {0}")]
     NotPositive(f64),
     /// A power that is not one.
-    #[error("a power lies strictly between 0 and 1, and {0} does not")]
+    #[error("a power lies strictly between 0 and 1, and {0:?} does not\nhint: 80 % is written 0.8")]
     Power(f64),
 }
 
@@ -112,6 +120,8 @@ pub enum AaError {
 const FEWEST_RUNS: usize = 4;
 /// More splits than this say nothing more.
 const MOST_SPLITS: u64 = 100_000;
+/// Runs of all splits together: each is kept with its order, 160 MB.
+const MOST_RUNS_OF_SPLITS: u64 = 10_000_000;
 /// A pool that does not show a factor of a thousand shows nothing.
 const LARGEST_FACTOR: f64 = 1e3;
 /// Exact rank-sum laws are counted below this many runs in a half.
@@ -130,7 +140,7 @@ impl AaStudy {
     /// Splits run by run: what a pool of fresh hosts gives.
     ///
     /// # Errors
-    /// [`AaError`] for fewer than four runs, all equal, or an absurd number of splits.
+    /// [`AaError`] for fewer than four runs, all equal, or more splits than are kept.
     pub fn by_runs(pool: &Sample, options: AaOptions) -> Result<Self, AaError> {
         check(pool, &options)?;
         let half = pool.len() / 2;
@@ -269,5 +279,11 @@ fn check(pool: &Sample, options: &AaOptions) -> Result<(), AaError> {
     if pool.is_constant() {
         return Err(AaError::Constant);
     }
-    if (1..=MOST_SPLITS).contains(&options.splits) { Ok(()) } else { Err(AaError::Splits(options.splits)) }
+    if !(1..=MOST_SPLITS).contains(&options.splits) {
+        return Err(AaError::Splits(options.splits));
+    }
+    if options.splits.saturating_mul(pool.len() as u64) > MOST_RUNS_OF_SPLITS {
+        return Err(AaError::TooLarge { runs: pool.len(), splits: options.splits });
+    }
+    Ok(())
 }

@@ -19,6 +19,24 @@ pub const USUAL_RESAMPLES: u32 = 500;
 /// The most resamples: at a millisecond each a quarter of an hour.
 pub const MOST_RESAMPLES: u32 = 1_000_000;
 
+/// Of [`FEWEST_RESAMPLES`], farther ones after which the p-value is clearly large, above 0.1: see [`Drawing::UntilFarther`].
+pub const ENOUGH_FARTHER: u32 = 20;
+/// The least number of resamples that threads share before the next look.
+const LEAST_ROUND: u32 = 8;
+
+/// When no more resamples are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Drawing {
+    /// When all are drawn.
+    #[default]
+    All,
+    /// Or once so many, at least one, are farther than the sample: with h farther ones among the first l, the last of them the
+    /// l-th, h/l is a p-value (J. Besag and P. Clifford, "Sequential Monte Carlo p-values", Biometrika 78, 1991). Of N resamples
+    /// a p-value of h/N or less is that of drawing all.
+    UntilFarther(u32),
+}
+
 /// How many observations a resample has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -35,6 +53,8 @@ pub enum ResampleSize {
 pub struct GoodnessOfFitOptions {
     /// N, from [`FEWEST_RESAMPLES`] to [`MOST_RESAMPLES`].
     pub resamples: u32,
+    /// Whether all of them are drawn.
+    pub drawing: Drawing,
     /// Their size.
     pub size: ResampleSize,
     /// How the sample and every resample is fitted. The test is of the family of mixtures, and holds for either; mclust's
@@ -108,6 +128,7 @@ impl GoodnessOfFitOptions {
     pub fn usual(seed: Seed) -> Self {
         Self {
             resamples: USUAL_RESAMPLES,
+            drawing: Drawing::All,
             size: ResampleSize::Same,
             method: Method::Mclust,
             refits: Refits::default(),
@@ -149,31 +170,28 @@ impl GoodnessOfFit {
             ResampleSize::NineTenths => (n * 9 / 10).max(2),
         };
         let streams = options.seed.child("ksfit");
+        let distance = distance(&mixture, sample.sorted());
         let resamples = Resamples { mixture: &mixture, size: resample_size, options, streams };
-        let distances = resamples.distances();
+        let drawn = resamples.drawn(distance);
+        let mut distances: Vec<f64> = drawn.iter().copied().flatten().collect();
         if distances.is_empty() {
             return Err(GoodnessOfFitError::Rounding);
         }
-        let mut test = Self {
-            options,
-            distance: distance(&mixture, sample.sorted()),
-            mixture,
-            resample_size,
-            caveats: Vec::new(),
-            distances,
-        };
-        test.caveats = test.caveats(sample);
+        distances.sort_unstable_by(f64::total_cmp);
+        let left_out = drawn.len() - distances.len();
+        let mut test = Self { options, distance, mixture, resample_size, caveats: Vec::new(), distances };
+        test.caveats = test.caveats(sample, left_out);
         Ok(test)
     }
 
-    /// The share of resamples whose distance is strictly greater than the sample's. Zero means below
+    /// The share of the drawn resamples whose distance is strictly greater than the sample's. Zero means below
     /// 1/N: print it so.
     pub fn p_value(&self) -> PValue {
         let not_greater = self.distances.partition_point(|d| *d <= self.distance);
         PValue::clamped((self.distances.len() - not_greater) as f64 / self.distances.len() as f64)
     }
 
-    /// The ⌊N(1 − risk)⌋-th smallest distance of the resamples: the sample does not fit at `risk` if its distance is
+    /// The ⌊N(1 − risk)⌋-th smallest distance of the N drawn resamples: the sample does not fit at `risk` if its distance is
     /// greater. `None` if that is none of them.
     pub fn critical_distance(&self, risk: Risk) -> Option<f64> {
         // The product is rounded where R rounds it: 500 · (1 − 0.05) is 475.
@@ -186,7 +204,7 @@ impl GoodnessOfFit {
         &self.distances
     }
 
-    fn caveats(&self, sample: &Sample) -> Vec<GoodnessOfFitCaveat> {
+    fn caveats(&self, sample: &Sample, left_out: usize) -> Vec<GoodnessOfFitCaveat> {
         let mut caveats = Vec::new();
         let share = tied_share(sample.sorted());
         if share > 0.0 {
@@ -196,9 +214,8 @@ impl GoodnessOfFit {
             let resolution = 1.0 / self.distances.len() as f64;
             caveats.push(GoodnessOfFitCaveat::BelowResolution { resolution });
         }
-        let count = self.options.resamples as usize - self.distances.len();
-        if count > 0 {
-            caveats.push(GoodnessOfFitCaveat::ResamplesLeftOut { count });
+        if left_out > 0 {
+            caveats.push(GoodnessOfFitCaveat::ResamplesLeftOut { count: left_out });
         }
         caveats
     }
@@ -232,15 +249,35 @@ struct Resamples<'a> {
 }
 
 impl Resamples<'_> {
-    /// The distances of the resamples that have a mixture, ascending.
-    fn distances(&self) -> Vec<f64> {
+    /// The distances of the resamples in the order of their numbers, as many as are drawn for a sample at `distance`; none
+    /// for a resample without a mixture.
+    fn drawn(&self, distance: f64) -> Vec<Option<f64>> {
+        let all = self.options.resamples;
+        let enough = match self.options.drawing {
+            Drawing::All => return self.round(0, all),
+            Drawing::UntilFarther(enough) => enough.max(1),
+        };
+        let (mut drawn, mut farther) = (Vec::new(), 0);
+        while (drawn.len() as u32) < all {
+            // So many more at least: the threads look together, and what they drew beyond the last is dropped.
+            let first = drawn.len() as u32;
+            for one in self.round(first, (enough - farther).max(LEAST_ROUND).min(all - first)) {
+                drawn.push(one);
+                farther += u32::from(one.is_some_and(|one| one > distance));
+                if farther == enough {
+                    return drawn;
+                }
+            }
+        }
+        drawn
+    }
+
+    /// The distances of `count` resamples from number `first`.
+    fn round(&self, first: u32, count: u32) -> Vec<Option<f64>> {
         let refit = || Refit::new(self.options.method, self.options.refits);
         let worker = || Worker { refit: refit(), values: Vec::with_capacity(self.size) };
-        let numbers = (0..self.options.resamples).into_par_iter();
-        let distances = numbers.map_init(worker, |worker, number| self.distance(number, worker));
-        let mut distances: Vec<f64> = distances.flatten().collect();
-        distances.sort_unstable_by(f64::total_cmp);
-        distances
+        let numbers = (first..first + count).into_par_iter();
+        numbers.map_init(worker, |worker, number| self.distance(number, worker)).collect()
     }
 
     fn distance(&self, number: u32, Worker { refit, values }: &mut Worker) -> Option<f64> {

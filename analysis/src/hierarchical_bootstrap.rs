@@ -7,12 +7,13 @@
 //!
 //! * [`Replicates`]: what one experiment's draws gave, [`RatioReplicates`]: the ratio of two's;
 //! * `mean`: draws for the mean, as sums over tuples of members; `median`: draws for the median, by counting;
-//! * `generator`, `index_draw`: where the numbers come from.
+//! * `generator`, `index_draw`, `index_block`: where the numbers come from.
 //!
 //! Every unit of the highest level (for the mean) or block of replicates (for the median) has a random stream
 //! of its own, and their sums are added in order: the replicates do not depend on the number of threads.
 
 mod generator;
+mod index_block;
 mod index_draw;
 mod mean;
 mod median;

@@ -2,17 +2,21 @@
 //!
 //! * [`VarianceShare`]: the share of the variance that lies between hosts, with its test and interval;
 //! * [`CellsAndHosts`]: the same seen over many cells at once;
-//! * [`OutlyingHosts`]: hosts whose runs are unlike those of the others;
+//! * [`OutlyingHosts`]: hosts whose means are unlike those of the others, among hosts that differ;
+//! * [`HostRanks`]: hosts whose runs are slower or faster than those of the others in the same cells, seen over many;
 //! * [`ClusterHosts`]: whether the clusters of a mixture are hosts.
 
 mod cells_and_hosts;
 mod cluster_hosts;
+mod host_ranks;
 mod outlying_hosts;
+mod permutation_law;
 mod variance_share;
 
 use crate::Sample;
 pub use cells_and_hosts::CellsAndHosts;
 pub use cluster_hosts::{ClusterHosts, ClusterHostsError, MOST_DRAWS};
+pub use host_ranks::{HostRank, HostRanks};
 pub use outlying_hosts::{HostVerdict, OutlyingHosts};
 use serde::Serialize;
 use std::collections::BTreeMap;

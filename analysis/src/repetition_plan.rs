@@ -22,6 +22,10 @@ use thiserror::Error;
 /// The most repetitions of a level within a unit that a plan asks for: more would outlast anybody's patience.
 pub const MOST_REPETITIONS: u64 = 1_000_000_000;
 
+/// The largest cost or budget, in measurements: up to here a double counts them one by one, and one a microsecond fills
+/// thirty years.
+pub(crate) const LARGEST_TIME: f64 = 1e15;
+
 /// c₁ … cₙ, what one more unit above each level but the highest costs besides its members, in measurements.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
@@ -50,8 +54,10 @@ pub struct RepetitionPlan {
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum PlanError {
-    /// A cost that is negative or no number.
-    #[error("the cost of a unit above level {level} is {value}\nhint: costs are counted in measurements")]
+    /// A cost that is negative, no number, or beyond [x.
+    #[error(
+        "the cost of a unit above level {level} is {value:?}, not between 0 and {LARGEST_TIME:e}\nhint: costs are counted in measurements"
+    )]
     Cost {
         /// The level.
         level: usize,
@@ -59,10 +65,13 @@ pub enum PlanError {
         value: f64,
     },
     /// A variance or mean that is no number.
-    #[error("a variance or the mean is {0}, which is not a finite number")]
+    #[error("a variance or the mean is {0:?}, which is not a finite number")]
     NotFinite(f64),
     /// Each level but the highest needs a cost.
-    #[error("an experiment of {levels} levels has one cost fewer, and {costs} are given")]
+    #[error(
+        "one more unit above each level but the highest has a cost: there are {levels} levels and {costs} costs\nhint: give \
+         one cost fewer than levels, the lowest level first"
+    )]
     NumberOfCosts {
         /// The levels.
         levels: usize,
@@ -72,6 +81,11 @@ pub enum PlanError {
     /// No level varies.
     #[error("no level varies, so there is nothing to repeat\nhint: use a finer clock, or a longer pilot")]
     NothingVaries,
+    /// A budget that is no number, or beyond [x.
+    #[error(
+        "a budget of {0:?} measurements is none to count with: the most is {LARGEST_TIME:e}\nhint: give the time that there is"
+    )]
+    Budget(f64),
     /// The time does not suffice for two units of the highest level.
     #[error("a budget of {budget} measurements buys no interval: that takes {needed}\nhint: allow more time")]
     BudgetTooSmall {
@@ -86,9 +100,9 @@ impl Costs {
     /// The costs `of_units`: first that of one more unit above level 1 (its warm-up), in measurements.
     ///
     /// # Errors
-    /// [`PlanError::Cost`] for a negative or infinite cost.
+    /// [`PlanError::Cost`] for a cost that is negative or beyond [x.
     pub fn new(of_units: Vec<f64>) -> Result<Self, PlanError> {
-        match of_units.iter().position(|cost| !(cost.is_finite() && *cost >= 0.0)) {
+        match of_units.iter().position(|cost| !(0.0..=LARGEST_TIME).contains(cost)) {
             Some(at) => Err(PlanError::Cost { level: at + 1, value: of_units[at] }),
             None => Ok(Self(of_units)),
         }

@@ -94,7 +94,7 @@ pub enum Assumption {
 pub enum RequiredError {
     /// A half-width that is not a positive fraction.
     #[error(
-        "a relative half-width lies strictly between 0 and 1, and {0} does not\nhint: 1 % is written 0.01"
+        "a relative half-width lies strictly between 0 and 1, and {0:?} does not\nhint: 1 % is written 0.01"
     )]
     HalfWidth(f64),
     /// A pilot that is too small.
@@ -110,7 +110,7 @@ pub enum RequiredError {
     ConstantPilot,
     /// A standard deviation that is none of such a mean.
     #[error(
-        "a standard deviation of {sd} beside a mean of {mean} is no spread to plan with\nhint: both are in the unit of the values"
+        "a standard deviation of {sd:?} beside a mean of {mean:?} is no spread to plan with\nhint: both are in the unit of the values"
     )]
     Spread {
         /// The mean.
@@ -119,11 +119,13 @@ pub enum RequiredError {
         sd: f64,
     },
     /// A relative half-width is of positive quantities.
-    #[error("a relative precision needs positive observations, and the pilot's least is {0}")]
+    #[error(
+        "a relative precision needs positive observations, and the pilot's least is {0:?}\nhint: a speedup is a ratio of positive times"
+    )]
     NotPositive(f64),
     /// A speedup that is not a positive number, or is none.
     #[error(
-        "a speedup to be found is positive and not 1, and {0} is not such\nhint: 5 % faster is written 1.05"
+        "a speedup to be found is positive and not 1, and {0:?} is not such\nhint: 5 % faster is written 1.05"
     )]
     Speedup(f64),
     /// The versions of the pilot have no ratio.

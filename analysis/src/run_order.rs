@@ -11,11 +11,13 @@
 mod autocorrelation;
 mod drift;
 mod first_run;
+mod regional_drift;
 mod runs_test;
 
 pub use autocorrelation::Autocorrelation;
 pub use drift::Drift;
 pub use first_run::FirstRunEffect;
+pub use regional_drift::RegionalDrift;
 pub use runs_test::RunsTest;
 use serde::Serialize;
 use thiserror::Error;

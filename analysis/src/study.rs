@@ -18,6 +18,7 @@
 
 mod advice;
 mod assembly;
+mod canary;
 mod cell;
 mod comparison;
 mod completeness;
@@ -27,24 +28,29 @@ mod design;
 mod diagnostics;
 mod disturbance;
 mod evidence;
+mod exclusion;
 mod freshness;
 mod head;
 mod host_effect;
 mod independence;
 mod lacking;
+mod looked;
 mod losses;
+mod members;
 mod method;
 mod metric;
 mod mishap;
 mod missing;
 mod mixture;
 mod multiplicity;
+mod own_metric;
 mod paired;
 mod proportion;
 pub(crate) mod protocol;
 mod report;
 mod rule;
 mod sampled;
+mod sensitivity;
 mod standing;
 mod stratified;
 mod suite;
@@ -56,6 +62,8 @@ mod warning;
 pub use self::advice::{
     AdviceReport, MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH, ReachReport, RequiredRunsReport,
 };
+use self::canary::Canary;
+pub use self::canary::{CanaryOutcome, CanaryReport, HostTrend, PoolTrend};
 use self::cell::CellRecords;
 pub use self::comparison::{BenchmarkReport, CellReport, ComparisonReport, ObservedReport, SampleReport};
 pub use self::condition::ConditionCounts;
@@ -64,9 +72,10 @@ pub use self::diagnostics::{
     DiagnosticReport, DiagnosticsReport, DiagnosticsSummary, GranularityKind, GranularityReport,
 };
 use self::evidence::Evidence;
+pub use self::exclusion::{ExcludedHost, ExclusionsReport};
 pub use self::freshness::Violation;
 pub use self::head::{Head, State};
-pub use self::host_effect::{HostEffectReport, OutlyingHost, OutlyingReport};
+pub use self::host_effect::{HostEffectReport, OutlyingHost, OutlyingReport, WithoutReport};
 pub use self::independence::{
     EvidenceCounts, IndependenceKind, IndependenceReport, ViolatingRun, scope_name,
 };
@@ -76,6 +85,7 @@ pub use self::mishap::{FailureCount, FailureExample, LossCount, LossExample, Mis
 pub use self::missing::{AttemptCounts, MissingReport};
 pub use self::mixture::{ComponentReport, FEWEST_RUNS_OF_A_MIXTURE, MixtureReport};
 pub use self::multiplicity::{AdjustedReport, MultiplicityReport, OneSidedReport};
+pub use self::own_metric::{IterationReport, OwnComparison};
 pub use self::proportion::{ProportionReport, RequiredReport};
 pub use self::protocol::{Answer, AssumptionReport, IntervalReport, ProtocolReport, TestReport};
 pub use self::report::{MishapTotals, Report, SCHEMA_VERSION};
@@ -87,6 +97,7 @@ pub use self::verdict::{Direction, Protocol, Reason, Verdict};
 pub use self::warning::Warning;
 use crate::{ConfidenceLevel, LevelError};
 use speedup_core::event::{AttemptEnd, EndedAttempt};
+use speedup_core::host::Exclusion;
 use speedup_core::id::{ExperimentId, RunIndex};
 use speedup_core::independence::Policy;
 use speedup_core::plan::Plan;
@@ -106,6 +117,9 @@ pub struct Study {
     beyond_plan: u64,
     /// What the attempts took of the hosts.
     costs: Costs,
+    canary: Canary,
+    /// Hosts that were taken out of service meanwhile.
+    exclusions: Vec<Exclusion>,
 }
 
 /// What a report is asked for.
@@ -169,7 +183,15 @@ impl Study {
             reported,
             beyond_plan: 0,
             costs: Costs::default(),
+            canary: Canary::default(),
+            exclusions: Vec::new(),
         }
+    }
+
+    /// The same, with the hosts that were taken out of service while the experiment ran, oldest first.
+    #[must_use]
+    pub fn with_exclusions(self, exclusions: Vec<Exclusion>) -> Self {
+        Self { exclusions, ..self }
     }
 
     /// Takes an attempt that ended. An attempt of a run that the plan did not have yet is counted only.
@@ -204,6 +226,7 @@ impl Study {
             }
             AttemptEnd::Reported(record) => {
                 *reported = true;
+                self.canary.keep(seat.host, lease.epoch, record);
                 match &record.outcome {
                     Outcome::Measured => {
                         cell.outlived += u64::from(record.survivors > 0);

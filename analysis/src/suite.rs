@@ -137,6 +137,34 @@ impl Weights {
 }
 
 impl Overall {
+    /// The overall gain and speedup of the accelerated benchmarks alone, one flag a member, each with the weight that it has
+    /// among all; absent where none is.
+    ///
+    /// 000 §3.2 allows this where the proportion of accelerated benchmarks is studied beside it (§5): it says nothing of what
+    /// the others lose.
+    ///
+    /// # Errors
+    /// As [`Overall::new`]; flags that are not one a member are [`SuiteError::WeightCount`].
+    pub fn of_accelerated(
+        members: &[SuiteMember<'_>],
+        accelerated: &[bool],
+        summary: Summary,
+        weights: &Weights,
+    ) -> Result<Option<Self>, SuiteError> {
+        if accelerated.len() != members.len() {
+            return Err(SuiteError::WeightCount { weights: accelerated.len(), benchmarks: members.len() });
+        }
+        let coefficients = weights.coefficients(summary, members)?;
+        let kept =
+            || accelerated.iter().zip(members.iter().zip(coefficients.iter())).filter(|(kept, _)| **kept);
+        let members: Vec<SuiteMember<'_>> = kept().map(|(_, (member, _))| *member).collect();
+        if members.is_empty() {
+            return Ok(None);
+        }
+        let weights = Weights::Custom(kept().map(|(_, (_, coefficient))| *coefficient).collect());
+        Self::new(&members, summary, &weights).map(Some)
+    }
+
     /// The overall gain and speedup of `members` by `summary`.
     ///
     /// # Errors

@@ -1,7 +1,9 @@
 //! Laws of mixtures, their fit, its test, and the metrics of variability: for any data.
 
 use proptest::prelude::*;
-use speedup_analysis::goodness_of_fit::{GoodnessOfFitError, GoodnessOfFitOptions, ResampleSize};
+use speedup_analysis::goodness_of_fit::{
+    Drawing, ENOUGH_FARTHER, GoodnessOfFitError, GoodnessOfFitOptions, ResampleSize,
+};
 use speedup_analysis::mixture::{Component, Method, MixtureCaveat, MixtureFitError, Refits, VarianceModel};
 use speedup_analysis::variability::{empirical, modelled};
 use speedup_analysis::{GoodnessOfFit, Mixture, MixtureFit, Sample};
@@ -203,6 +205,17 @@ fn a_spread_in_the_last_digits_has_a_caveat() {
     assert!(fit.caveats.iter().any(|caveat| matches!(caveat, MixtureCaveat::Ties { .. })));
 }
 
+#[test]
+fn two_adjacent_numbers_are_one_component_with_caveats() {
+    let values: Vec<f64> = (0..40).map(|i| if i % 2 == 0 { 1.0 } else { 1.0_f64.next_up() }).collect();
+    for method in METHODS {
+        let fit = MixtureFit::with_method(&sample(&values), method).unwrap();
+        assert_eq!(fit.mixture.components().len(), 1, "{method:?}");
+        let coarse = |caveat: &MixtureCaveat| matches!(caveat, MixtureCaveat::CoarseAgainstSpread { .. });
+        assert!(fit.caveats.iter().any(coarse), "{method:?}");
+    }
+}
+
 fn three_clusters() -> Sample {
     sample(&(0..50).map(|i| f64::from(i % 3) * 4.0 + (f64::from(i) * 1.3).cos() + 30.0).collect::<Vec<_>>())
 }
@@ -224,6 +237,41 @@ fn the_number_of_threads_changes_no_bit() {
         assert_ne!(one.resampled_distances(), other.resampled_distances());
         assert_eq!(one.resample_size, 45);
     }
+}
+
+#[test]
+fn a_test_that_ends_early_has_the_first_resamples_and_their_p_value() {
+    let rounded: Vec<f64> = three_clusters().in_run_order().iter().map(|x| (x * 2.0).round() / 2.0).collect();
+    let mut early = 0;
+    for (sample, drawing) in [
+        (three_clusters(), Drawing::UntilFarther(ENOUGH_FARTHER)),
+        (three_clusters(), Drawing::UntilFarther(1)),
+        (sample(&rounded), Drawing::UntilFarther(ENOUGH_FARTHER)),
+    ] {
+        let all = GoodnessOfFitOptions { resamples: 200, ..GoodnessOfFitOptions::usual(Seed(5)) };
+        let with_threads = |threads, options| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| GoodnessOfFit::new(&sample, options).unwrap())
+        };
+        let options = GoodnessOfFitOptions { drawing, ..all };
+        let [one, three] = [1, 3].map(|threads| with_threads(threads, options));
+        assert_eq!(one.resampled_distances(), three.resampled_distances());
+        let (full, drawn) = (with_threads(2, all), one.resampled_distances());
+        assert!(drawn.iter().all(|distance| full.resampled_distances().contains(distance)));
+        let farther = drawn.iter().filter(|distance| **distance > one.distance).count();
+        let Drawing::UntilFarther(enough) = drawing else { unreachable!() };
+        if drawn.len() < 200 {
+            early += 1;
+            assert_eq!(
+                (farther, one.p_value().get()),
+                (enough as usize, f64::from(enough) / drawn.len() as f64)
+            );
+        } else {
+            assert!(farther <= enough as usize);
+            assert_eq!(one.p_value(), full.p_value());
+        }
+    }
+    assert!(early >= 1, "no test ended early");
 }
 
 #[test]

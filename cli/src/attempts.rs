@@ -33,7 +33,7 @@ impl Attempts {
         let answer = connection.experiments().export(get(experiment)).await;
         let mut stream = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
         let (status, experiment, benchmarks, stages) = match receive(&mut stream).await? {
-            Some(ExportPart::Head { status, experiment, benchmarks, stages }) => {
+            Some(ExportPart::Head { status, experiment, benchmarks, stages, exclusions: _ }) => {
                 (status, *experiment, benchmarks, stages)
             }
             Some(ExportPart::Order(_) | ExportPart::Attempts(_)) | None => return Err(out_of_order()),

@@ -14,7 +14,9 @@ use tonic::transport::Channel;
 use crate::failure::Failure;
 
 pub(crate) use speedup_agent::probe::{Hardware, Probed};
-pub(crate) use speedup_agent::{Admittance, Options as AgentOptions, Reboot, TimerTesting, selftest};
+pub(crate) use speedup_agent::{
+    AccessFile, Admittance, Options as AgentOptions, Reboot, TimerTesting, selftest,
+};
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis};
 use speedup_coordinator::StartError;
 pub(crate) use speedup_coordinator::{Options as CoordinatorOptions, Security, raise_open_files};

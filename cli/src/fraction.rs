@@ -5,26 +5,46 @@ use speedup_analysis::ConfidenceLevel;
 /// The least precision: what is finer asks for more benchmarks than can be counted.
 const LEAST_PRECISION: f64 = 1e-6;
 
-/// A confidence level, strictly between 0 and 1.
+/// A confidence level, strictly between 0 and 1, as 0.95 or 95%.
 pub(crate) fn confidence_level(text: &str) -> Result<ConfidenceLevel, String> {
-    let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
+    let number =
+        fraction(text).ok_or_else(|| "it is not a number\nhint: 95 % is written 0.95 or 95%".to_owned())?;
     ConfidenceLevel::new(number).map_err(|error| error.to_string())
 }
 
 /// A share that is written as 0.01 or as 1%.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
-    let number: Option<f64> = match text.trim().strip_suffix('%') {
-        Some(percent) => percent.trim().parse().ok().map(|percent: f64| percent / 100.0),
-        None => text.trim().parse().ok(),
-    };
-    let number = number.filter(|share| (0.0..1.0).contains(share));
+    let number = fraction(text).filter(|share| (0.0..1.0).contains(share));
     number.ok_or_else(|| "a share is at least 0 and below 1, as 0.01 or 1%".to_owned())
 }
 
-/// The half-width of the interval of a proportion.
+/// The half-width of the interval of a proportion, as 0.05 or 5%.
 pub(crate) fn precision(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|r| (LEAST_PRECISION..1.0).contains(r));
+    let number = fraction(text).filter(|r| (LEAST_PRECISION..1.0).contains(r));
     number.ok_or_else(|| {
-        format!("a precision is at least {LEAST_PRECISION} and below 1\nhint: 5 % is written 0.05")
+        format!("a precision is at least {LEAST_PRECISION} and below 1\nhint: 5 % is written 0.05 or 5%")
     })
+}
+
+/// A number, or a percentage of one.
+pub(crate) fn fraction(text: &str) -> Option<f64> {
+    match text.trim().strip_suffix('%') {
+        Some(percent) => percent.trim_end().parse().ok().map(|percent: f64| percent / 100.0),
+        None => text.trim().parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentage_is_the_fraction_that_it_says() {
+        assert_eq!(confidence_level("95%").map(ConfidenceLevel::get), Ok(0.95));
+        assert_eq!(confidence_level("99.9 %").map(ConfidenceLevel::get), Ok(0.999));
+        assert_eq!((share("1%"), precision("5%")), (Ok(0.01), Ok(0.05)));
+        for text in ["95", "100%", "%", "", "0%", "-1%", "nan%", "95%%"] {
+            assert!(confidence_level(text).is_err(), "{text}");
+        }
+    }
 }

@@ -201,6 +201,99 @@ fn options_that_cannot_be_meant_are_refused() {
     }
 }
 
+/// What cannot vary over its replicates has no interval and decides nothing, nor does one whose ends are the extremes of
+/// the draws.
+#[test]
+fn a_bootstrap_that_cannot_vary_decides_nothing() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = |name: &str, values: String| fs::write(directory.path().join(name), values).expect("a file");
+    file("single", "1.5\n".to_owned());
+    file("half", "0.7\n".to_owned());
+    file("fives", "1.5\n".repeat(9));
+    file("sevens", "0.7\n".repeat(9));
+    file("slow", lines(varied(12, 2.0, 0.1)));
+    file("fast", lines(varied(12, 1.0, 0.1)));
+    let cases = [
+        (["single", "half"], "500", "no_error"),
+        (["slow", "half"], "500", "no_error"),
+        (["single", "fast"], "500", "no_error"),
+        (["fives", "sevens"], "500", "constant"),
+        (["slow", "fast"], "1", ""),
+        (["slow", "fast"], "39", ""),
+    ];
+    for (files, draws, reason) in cases {
+        for statistic in ["mean", "median"] {
+            let options = ["-m", "effect", "--bootstrap", draws, "--statistic", statistic, "--seed", "1"];
+            let answer = json(directory.path(), &[&files[..], &options].concat());
+            let bootstrap = &answer["findings"]["of"][0]["bootstrap"];
+            assert_eq!(bootstrap["decision"], "not_enough_data", "{files:?}: {bootstrap}");
+            if reason.is_empty() {
+                assert_eq!(bootstrap["interval"]["caveats"][0]["code"], "few_draws", "{bootstrap}");
+            } else {
+                assert_eq!(bootstrap["interval"]["reason"]["code"], reason, "{files:?}: {bootstrap}");
+            }
+        }
+    }
+    let enough = ["slow", "fast", "-m", "effect", "--bootstrap", "40", "--seed", "1"];
+    assert_eq!(json(directory.path(), &enough)["findings"]["of"][0]["bootstrap"]["decision"], "faster");
+}
+
+/// 000 §3.2: Σ w x/Σ w y over the accelerated benchmarks, with the weights that they have among all.
+#[test]
+fn the_accelerated_benchmarks_alone_have_an_overall_speedup() {
+    let examples = examples().join("compare");
+    for weights in ["equal", "6,5,4,3,2,1"] {
+        let answer = json(&examples, &["before.csv", "after.csv", "--weights", weights]);
+        let samples = answer["samples"].as_array().expect("samples");
+        let suite = &answer["findings"]["of"][0];
+        for (at, by) in ["mean", "median"].into_iter().enumerate() {
+            let summary = |version: &str, name: &Value| {
+                let of = |sample: &&Value| sample["version"] == version && sample["benchmark"] == *name;
+                samples.iter().find(of).and_then(|sample| sample[by].as_f64()).expect("a summary")
+            };
+            let (mut slow, mut fast, mut count) = (0.0, 0.0, 0);
+            for (place, one) in (0_u32..).zip(suite["benchmarks"].as_array().expect("benchmarks")) {
+                if one[by]["verdict"] == "faster" {
+                    let weight = if weights == "equal" { 1.0 } else { f64::from(6 - place) };
+                    slow += weight * summary("before.csv", &one["benchmark"]);
+                    fast += weight * summary("after.csv", &one["benchmark"]);
+                    count += 1;
+                }
+            }
+            let proportion = &suite["proportions"][at];
+            assert!(count > 0 && count < 6 && proportion["accelerated"] == count, "{proportion}");
+            let alone = &proportion["overall_of_accelerated"];
+            let speedup = alone["speedup"].as_f64().expect("a speedup");
+            assert!((speedup - slow / fast).abs() < 1e-12, "{by}: {speedup}, {}", slow / fast);
+            assert!((alone["gain"].as_f64().expect("a gain") - (1.0 - fast / slow)).abs() < 1e-12);
+        }
+    }
+    let slower = json(&examples, &["after.csv", "before.csv"]);
+    let proportion = &slower["findings"]["of"][0]["proportions"][0];
+    assert_eq!(
+        (&proportion["accelerated"], &proportion["overall_of_accelerated"]),
+        (&0.into(), &Value::Null)
+    );
+}
+
+#[test]
+fn numbers_in_refusals_are_short_and_standard_input_is_read_once() {
+    let examples = examples().join("compare");
+    let files = ["before.csv", "after.csv"];
+    for option in [
+        &["--weights", "1e300,1,1,1,1,1"][..],
+        &["--weights", "5e-324,1,1,1,1,1"],
+        &["--method", "hpt", "--speedup-under-test", "1e300"],
+        &["--method", "mixture", "--delta", "-1e300", "--resamples", "0"],
+    ] {
+        let said = refused(&examples, &[&files[..], option].concat());
+        assert!(said.len() < 400 && said.contains("hint: "), "{said}");
+    }
+    assert!(refused(&examples, &["-", "-"]).contains("standard input is given twice"));
+    let percent = json(&examples, &[&files[..], &["--confidence", "90%"]].concat());
+    assert_eq!(percent["confidence"], 0.9);
+}
+
 #[test]
 fn suites_are_matched_by_name() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -140,6 +140,21 @@ fn levels_are_repeated_as_the_formula_has_it() {
 }
 
 #[test]
+fn a_budget_without_end_and_a_pilot_of_one_level_are_refused() {
+    let given = ["levels", "--mean", "10", "--variances", "4,1", "--costs", "2", "--budget"];
+    for budget in ["inf", "nan", "1e300", "-1"] {
+        let output = samples(&[&given[..], &[budget]].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{budget}: {said}");
+    }
+    assert!(samples(&[&given[..], &["1e15"]].concat()).status.success());
+    let pilot = examples().join("compare/two-modes.txt");
+    let output = samples(&["levels", pilot.to_str().expect("UTF-8"), "--costs", "1"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("--run-column"), "{said}");
+}
+
+#[test]
 fn what_cannot_be_planned_is_refused() {
     let moments = ["repetitions", "--mean", "2", "--sd", "0.1"];
     let with = |more: &[&'static str]| [&moments[..], more].concat();

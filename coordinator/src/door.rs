@@ -68,7 +68,7 @@ fn refused(refusal: &Refusal) -> Status {
         | Refusal::NotDeciding(_)
         | Refusal::StaleDecision { .. }
         | Refusal::AnyClass(_)
-        | Refusal::PoolTooSmall { .. }
+        | Refusal::PoolTooSmall(_)
         | Refusal::OldBoot { .. }
         | Refusal::StaleAgent { .. } => Status::failed_precondition(text),
         Refusal::NotYourLease { .. } => Status::permission_denied(text),

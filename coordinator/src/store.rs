@@ -10,18 +10,20 @@ use std::path::{Path, PathBuf};
 
 use prost::Message as _;
 use speedup_core::event::{Change, EndedAttempt, Event, Tally};
-use speedup_core::id::ExperimentId;
+use speedup_core::host::{Exclusion, ExclusionCause};
+use speedup_core::id::{ExperimentId, HostId};
 use speedup_core::plan::Extension;
 use speedup_core::record::Record;
 use speedup_core::time::Timestamp;
 use speedup_journal::{JournalId, Position};
+use speedup_proto::limits::MAX_EXCLUSIONS;
 use speedup_proto::v1;
 use thiserror::Error;
 
 use crate::status::{finished_status, submitted_status};
 
 /// Version of what the trees hold; another one means that the store is built anew.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// What sled may keep of the trees in memory; it takes two to five times that.
 const CACHE_BYTES: u64 = 64 << 20;
 /// Most writes sled is given at once: it takes much more memory with larger batches.
@@ -78,6 +80,7 @@ pub(crate) struct Store {
     statuses: sled::Tree,
     attempts: sled::Tree,
     hosts: sled::Tree,
+    exclusions: sled::Tree,
     db: sled::Db,
 }
 
@@ -94,11 +97,12 @@ pub(crate) struct Opened {
 /// Writes gathered for one application.
 #[derive(Default)]
 pub(crate) struct Writes {
-    puts: [BTreeMap<Vec<u8>, Vec<u8>>; 4],
+    puts: [BTreeMap<Vec<u8>, Vec<u8>>; 5],
     late: Vec<(Vec<u8>, Record)>,
     finished: Vec<(ExperimentId, Timestamp, Tally, bool)>,
     extended: Vec<(ExperimentId, u32, Extension)>,
     words: Vec<(ExperimentId, String)>,
+    resumed: Vec<(HostId, Timestamp)>,
     bytes: usize,
 }
 
@@ -121,6 +125,7 @@ enum Tree {
     Statuses,
     Attempts,
     Hosts,
+    Exclusions,
 }
 
 impl Writes {
@@ -157,6 +162,14 @@ impl Writes {
                 let key = facts.host.as_str().as_bytes().to_vec();
                 self.put(Tree::Hosts, key, v1::HostFacts::from(facts).encode_to_vec());
             }
+            Change::HostDrained { host, by } => {
+                self.excluded(event.at, host, ExclusionCause::Drained { by: by.clone() });
+            }
+            Change::HostQuarantined { host, by, reason } => {
+                let cause = ExclusionCause::Quarantined { by: by.clone(), reason: reason.clone() };
+                self.excluded(event.at, host, cause);
+            }
+            Change::HostResumed { host, .. } => self.resumed.push((host.clone(), event.at)),
             Change::LateReport { superseded, record } => {
                 let key = attempt_key(superseded.experiment, superseded.run.0, superseded.attempt.0);
                 self.late.push((key, record.clone()));
@@ -167,9 +180,6 @@ impl Writes {
             | Change::ClassPinned { .. }
             | Change::ClassApproved { .. }
             | Change::HostDrifted { .. }
-            | Change::HostDrained { .. }
-            | Change::HostQuarantined { .. }
-            | Change::HostResumed { .. }
             | Change::RebootAsked { .. }
             | Change::VisitBroken { .. }
             | Change::Resumed { .. }
@@ -189,6 +199,11 @@ impl Writes {
         self.put(Tree::Attempts, key, v1::EndedAttempt::from(ended).encode_to_vec());
     }
 
+    fn excluded(&mut self, at: Timestamp, host: &HostId, cause: ExclusionCause) {
+        let exclusion = Exclusion { host: host.clone(), at, cause, resumed: None };
+        self.put(Tree::Exclusions, exclusion_key(host, at), v1::Exclusion::from(&exclusion).encode_to_vec());
+    }
+
     fn put(&mut self, tree: Tree, key: Vec<u8>, value: Vec<u8>) {
         self.bytes += value.len();
         self.puts[tree as usize].insert(key, value);
@@ -197,6 +212,15 @@ impl Writes {
 
 fn attempt_key(experiment: ExperimentId, run: u32, attempt: u32) -> Vec<u8> {
     [experiment.0.as_bytes().as_slice(), &run.to_be_bytes(), &attempt.to_be_bytes()].concat()
+}
+
+/// Those of a host lie together, in their order; no id of a host has a zero byte.
+fn exclusion_key(host: &HostId, at: Timestamp) -> Vec<u8> {
+    [exclusions_of(host), at.0.to_be_bytes().to_vec()].concat()
+}
+
+fn exclusions_of(host: &HostId) -> Vec<u8> {
+    [host.as_str().as_bytes(), &[0]].concat()
 }
 
 impl Store {
@@ -259,6 +283,7 @@ impl Store {
                 statuses: db.open_tree("statuses")?,
                 attempts: db.open_tree("attempts")?,
                 hosts: db.open_tree("hosts")?,
+                exclusions: db.open_tree("exclusions")?,
                 db,
             })
         })
@@ -270,7 +295,8 @@ impl Store {
         self.apply_extensions(&mut writes)?;
         self.apply_words(&mut writes)?;
         self.apply_finished(&mut writes)?;
-        let trees = [&self.plans, &self.statuses, &self.attempts, &self.hosts];
+        self.apply_resumed(&mut writes)?;
+        let trees = [&self.plans, &self.statuses, &self.attempts, &self.hosts, &self.exclusions];
         self.guard(|| {
             for (tree, puts) in trees.into_iter().zip(writes.puts) {
                 let mut puts = puts.into_iter().peekable();
@@ -330,6 +356,26 @@ impl Store {
         Ok(())
     }
 
+    /// Ends the exclusions of hosts that are given runs again.
+    fn apply_resumed(&self, writes: &mut Writes) -> Result<(), StoreError> {
+        for (host, at) in std::mem::take(&mut writes.resumed) {
+            let from = exclusions_of(&host);
+            let kept =
+                self.guard(|| self.exclusions.scan_prefix(&from).keys().collect::<Result<Vec<_>, _>>())?;
+            let pending = writes.puts[Tree::Exclusions as usize].keys().filter(|key| key.starts_with(&from));
+            let keys: BTreeSet<Vec<u8>> =
+                kept.iter().map(|key| key.to_vec()).chain(pending.cloned()).collect();
+            for key in keys {
+                let found = self.get::<v1::Exclusion>(Tree::Exclusions, &key, writes)?;
+                if let Some(open) = found.filter(|one| one.resumed_ns.is_none() && one.at_ns <= at.0) {
+                    let ended = v1::Exclusion { resumed_ns: Some(at.0), ..open };
+                    writes.put(Tree::Exclusions, key, ended.encode_to_vec());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// A value, as it will be after the pending writes.
     fn get<M: prost::Message + Default>(
         &self,
@@ -345,6 +391,7 @@ impl Store {
             Tree::Statuses => &self.statuses,
             Tree::Attempts => &self.attempts,
             Tree::Hosts => &self.hosts,
+            Tree::Exclusions => &self.exclusions,
         };
         self.guard(|| tree.get(key))?.map(|value| self.decode(&value)).transpose()
     }
@@ -411,6 +458,21 @@ impl Store {
     /// What a host said of itself when it last joined.
     pub(crate) fn host(&self, host: &str) -> Result<Option<v1::HostFacts>, StoreError> {
         self.guard(|| self.hosts.get(host))?.map(|value| self.decode(&value)).transpose()
+    }
+
+    /// The exclusions of hosts that began between two moments, oldest first, and at most so many as an export may have.
+    pub(crate) fn exclusions(&self, from: u64, to: u64) -> Result<Vec<v1::Exclusion>, StoreError> {
+        let mut exclusions = Vec::new();
+        let mut values = self.exclusions.iter().values();
+        while let Some(value) = self.guard(|| values.next().transpose())? {
+            let exclusion: v1::Exclusion = self.decode(&value)?;
+            if (from..=to).contains(&exclusion.at_ns) {
+                exclusions.push(exclusion);
+            }
+        }
+        exclusions.sort_by(|a, b| a.at_ns.cmp(&b.at_ns).then_with(|| a.host.cmp(&b.host)));
+        exclusions.truncate(MAX_EXCLUSIONS);
+        Ok(exclusions)
     }
 
     /// Writes what sled holds back. Slow; at the end only.

@@ -87,7 +87,8 @@ pub enum Change {
         /// Why, in words.
         words: String,
     },
-    /// It takes hosts of this class only, and of those that are approved.
+    /// It takes hosts of this class only, and of those that are approved from now on. A class pinned before is let go of:
+    /// nothing was measured on it.
     ClassPinned {
         /// Which.
         experiment: ExperimentId,

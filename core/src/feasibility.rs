@@ -2,6 +2,7 @@
 //! lasts, and what would make it fit. Nothing is decided here: the machine refuses, this explains before.
 
 mod remedy;
+mod shortage;
 #[cfg(test)]
 mod tests;
 
@@ -9,10 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Experiment, Order, Policy, Rule, Sameness, Scope};
 use crate::id::RunIndex;
+use crate::machine::needs_reboots;
 use crate::plan::Plan;
 use crate::time::Span;
 
 pub use remedy::Remedy;
+pub use shortage::{Shortage, Want, shortage};
 
 /// How long a boot is taken to last where nothing is known: what a server's firmware and an agent's start often take.
 pub const USUAL_BOOT: Span = Span::from_secs(180);
@@ -53,9 +56,10 @@ impl Pool {
     pub fn of_one_experiment(&self, sameness: Sameness) -> HostClass {
         match sameness {
             Sameness::Identical => {
-                // Of two as large, always the same one.
-                let largest = |class: &&HostClass| (class.available, std::cmp::Reverse(class.class.clone()));
-                self.classes.iter().max_by_key(largest).cloned().unwrap_or_default()
+                // Of two as large, always the same one: that which is pinned at the submission.
+                let largest = |class: &&HostClass| (class.available, class.class.clone());
+                let served = self.classes.iter().filter(|class| class.available > 0);
+                served.max_by_key(largest).cloned().unwrap_or_default()
             }
             Sameness::Classes | Sameness::Unchecked => self.classes.iter().fold(HostClass::default(), add),
         }
@@ -166,7 +170,7 @@ pub fn assess(plan: &Plan, pool: Option<&Pool>, estimate: &Estimate) -> Feasibil
         visits: load.visits,
         hosts_needed,
         hosts_needed_at_most: needed(plan.experiment.independence.policy, grown).max(hosts_needed),
-        pool: pool.map(|pool| of_pool(plan, pool, &load, hosts_needed, estimate.boot)),
+        pool: pool.map(|pool| of_pool(plan, pool, &load, estimate.boot)),
         host_time_ns: load.host_time,
         estimate: estimate.source.clone(),
     }
@@ -250,29 +254,33 @@ fn growth(plan: &Plan, load: &Load) -> u64 {
     .max(u64::from(load.fullest_cell))
 }
 
-fn of_pool(plan: &Plan, pool: &Pool, load: &Load, hosts_needed: u32, boot: Span) -> PoolFeasibility {
+fn of_pool(plan: &Plan, pool: &Pool, load: &Load, boot: Span) -> PoolFeasibility {
     let independence = plan.experiment.independence;
     let class = pool.of_one_experiment(independence.hosts);
     let hosts = class.available;
-    let can_come_again = can_come_again(independence.policy, &class);
-    // A host that cannot come again is fresh once; under a policy that lets it, one that can is enough.
-    let fits =
-        load.visits == 0 || hosts >= hosts_needed && (hosts >= load.fullest_lane || can_come_again > 0);
-    let working = if hosts >= load.fullest_lane { hosts } else { can_come_again };
+    let fits = shortage(plan, &class).is_none();
+    let usable = usable(plan, &class);
+    let working = if usable >= load.fullest_lane { usable } else { can_come_again(plan, &class) };
     let waves = fits.then(|| load.visits.div_ceil(working.max(1)));
     let wall_time_ns = waves.map(|waves| wall_time(plan, load, waves, working, boot));
     let everywhere = pool.of_one_experiment(Sameness::Unchecked).available;
-    let remedies = if fits { Vec::new() } else { remedy::all(plan, pool, load.fullest_lane, hosts) };
+    let remedies = if fits { Vec::new() } else { remedy::all(plan, pool, load.fullest_lane, usable) };
     PoolFeasibility { hosts, hosts_of_all_classes: everywhere, fits, waves, wall_time_ns, remedies }
 }
 
-/// Hosts that may be fresh more than once under a policy.
-fn can_come_again(policy: Policy, class: &HostClass) -> u32 {
-    match policy {
+/// Hosts that may be given visits: where these go over several boots, those that can boot anew.
+fn usable(plan: &Plan, class: &HostClass) -> u32 {
+    if needs_reboots(&plan.experiment) { class.can_reboot } else { class.available }
+}
+
+/// Those of them that may be fresh more than once under the plan's policy.
+fn can_come_again(plan: &Plan, class: &HostClass) -> u32 {
+    let usable = usable(plan, class);
+    match plan.experiment.independence.policy {
         Policy::Distinct => 0,
-        Policy::Rebooted => class.can_reboot,
-        Policy::Reallocated => class.allocated,
-        Policy::Any | Policy::Rested => class.available,
+        Policy::Rebooted => usable.min(class.can_reboot),
+        Policy::Reallocated => usable.min(class.allocated),
+        Policy::Any | Policy::Rested => usable,
     }
 }
 

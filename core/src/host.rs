@@ -145,6 +145,36 @@ pub enum Standing {
     },
 }
 
+/// That a host was given no more runs, for a while or until now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exclusion {
+    /// Which.
+    pub host: HostId,
+    /// Since when.
+    pub at: Timestamp,
+    /// Why.
+    pub cause: ExclusionCause,
+    /// Since when it is given runs again, if it is.
+    pub resumed: Option<Timestamp>,
+}
+
+/// Why a host was given no more runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExclusionCause {
+    /// Somebody wanted it to end what it had.
+    Drained {
+        /// Who.
+        by: String,
+    },
+    /// Something is wrong with it.
+    Quarantined {
+        /// Who found it.
+        by: String,
+        /// What.
+        reason: String,
+    },
+}
+
 /// Whether a host is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {

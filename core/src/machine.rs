@@ -28,7 +28,8 @@ pub use active::{Active, Phase};
 pub use checkpoint::{ActivePiece, Misfit, Piece, RunPiece};
 pub use command::{Command, Decision, Effect, HostRequest, Request, Speaker};
 pub use explain::{Explanation, Hindrances, WaitingFor};
-pub use queue::hosts_needed;
+pub use matching::needs_reboots;
+pub use queue::{hosts_needed, visits_of_fullest_lane};
 pub use refusal::Refusal;
 
 use crate::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded};
@@ -108,6 +109,8 @@ pub struct Machine {
     here: u32,
     /// Those of them that may be given runs.
     available: u32,
+    /// The host of each live lease.
+    holders: BTreeMap<LeaseEpoch, HostNumber>,
     superseded: BTreeMap<LeaseEpoch, Superseded>,
     next_lease: u64,
 }
@@ -119,6 +122,8 @@ struct Class {
     fingerprint: Option<Fingerprint>,
     /// How many of them may be given runs.
     available: u32,
+    /// When the last of them went that might; means nothing while there are some.
+    emptied: Timestamp,
 }
 
 impl Machine {

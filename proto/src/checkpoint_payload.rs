@@ -12,7 +12,7 @@ use journal::checkpoint_piece::Piece as Wire;
 use prost::Message as _;
 
 /// The version of what is written, and the only one that is read.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 
 /// The release that writes and reads them.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
@@ -55,8 +55,8 @@ pub fn encode<E>(piece: &Piece, mut append: impl FnMut(&[u8]) -> Result<(), E>) 
             latest_ns: latest.0,
             next_lease: next_lease.0,
         })),
-        Piece::Class(class, kept) => {
-            record(Wire::Class(journal::CheckpointClass::new(*class, kept.as_deref())))
+        Piece::Class { id, fingerprint, emptied } => {
+            record(Wire::Class(journal::CheckpointClass::new(*id, fingerprint.as_deref(), *emptied)))
         }
         Piece::Host(host) => record(Wire::Host(host.as_ref().into())),
         Piece::Superseded(superseded) => record(Wire::Superseded(superseded.into())),

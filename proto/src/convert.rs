@@ -15,6 +15,7 @@ mod conditions;
 mod ended_attempt;
 mod environment;
 mod event;
+mod exclusion;
 mod experiment;
 mod explanation;
 mod export;

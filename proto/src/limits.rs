@@ -1,6 +1,9 @@
 //! Bounds of messages. Whatever is larger is refused before it is decoded.
 //! Texts without a limit of the heart's own have it here.
 
+/// Most exclusions of hosts in an export: every host of a large pool several times. Later ones are left out.
+pub const MAX_EXCLUSIONS: usize = 10_000;
+
 /// Most bytes of a message from a user: an experiment of 100 000 benchmarks fits.
 pub const MAX_REQUEST_BYTES: usize = 64 << 20;
 /// Most bytes of a message from an agent: a report with both streams of output kept whole, and as many values of

@@ -163,6 +163,11 @@ impl Host {
         hosts(&["enter", &self.number(), &Self::reboot_program().display().to_string()]);
     }
 
+    /// Executes a shell script there.
+    pub fn enter(&self, script: &str) {
+        hosts(&["enter", &self.number(), "sh", "-c", script]);
+    }
+
     /// It hangs: its kernel answers, no program runs.
     pub fn freeze(&self) {
         hosts(&["freeze", &self.number()]);

@@ -45,6 +45,7 @@ pub struct Pool {
     coordinator: Option<Child>,
     agents: Vec<Option<Child>>,
     grace: &'static str,
+    reboot_limit: &'static str,
     starter: &'static [&'static str],
 }
 
@@ -69,10 +70,16 @@ impl Pool {
     pub fn at(binary: &str, address: IpAddr, starter: &'static [&'static str]) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let (binary, listens) = (PathBuf::from(binary), SocketAddr::new(address, 0));
-        let (coordinator, agents, grace) = (None, Vec::new(), "2s");
-        let mut pool = Self { directory, binary, listens, coordinator, agents, grace, starter };
+        let (coordinator, agents) = (None, Vec::new());
+        let (grace, reboot_limit) = ("2s", "15m");
+        let mut pool = Self { directory, binary, listens, coordinator, agents, grace, reboot_limit, starter };
         pool.start_coordinator();
         pool
+    }
+
+    /// Sets how long a host may take to boot anew, from the next start of the coordinator on.
+    pub fn set_reboot_limit(&mut self, limit: &'static str) {
+        self.reboot_limit = limit;
     }
 
     /// The directory of the pool.
@@ -146,6 +153,7 @@ impl Pool {
             }
         };
         command.args(["coordinator", "start", "--bind", &bind, "--host-grace", self.grace]);
+        command.args(["--reboot-limit", self.reboot_limit]);
         command.arg("--data").arg(data);
         let child =
             command.stdout(Stdio::null()).stderr(self.log("coordinator")).spawn().expect("the coordinator");
@@ -247,7 +255,12 @@ impl Pool {
 
     /// An agent for the host of that number, with a state directory of that name; not the pool's to kill.
     pub fn spawn_agent(&self, number: usize, state: &str) -> Child {
-        self.agent_command(number, state).spawn().expect("an agent")
+        self.spawn_agent_with(number, state, &[])
+    }
+
+    /// The same, with these flags.
+    pub fn spawn_agent_with(&self, number: usize, state: &str, flags: &[&str]) -> Child {
+        self.agent_command(number, state).args(flags).spawn().expect("an agent")
     }
 
     fn agent_command(&self, number: usize, state: &str) -> Command {

@@ -2,6 +2,7 @@
 
 use speedup_analysis::study::{AttemptError, Phase, Standing, Study};
 use speedup_core::experiment::{Experiment, MAX_RUNS};
+use speedup_core::host::Exclusion;
 use speedup_core::id::{BenchmarkIndex, ExperimentId};
 use speedup_core::plan::{Plan, PlanError, Stage as PlanStage};
 use speedup_proto::convert::{ExperimentStatus, ExportPart, Malformed, StatusPhase};
@@ -29,6 +30,7 @@ struct Head {
     experiment: Experiment,
     benchmarks: Vec<BenchmarkIndex>,
     stages: Vec<PlanStage>,
+    exclusions: Vec<Exclusion>,
     order: Vec<u32>,
 }
 
@@ -73,14 +75,15 @@ impl Intake {
         let part = ExportPart::try_from(piece)?;
         let stage = std::mem::replace(&mut self.stage, Stage::Nothing);
         self.stage = match (stage, part) {
-            (Stage::Nothing, ExportPart::Head { status, experiment, benchmarks, stages }) => {
+            (Stage::Nothing, ExportPart::Head { status, experiment, benchmarks, stages, exclusions }) => {
                 let standing = standing(status);
                 if standing.experiment != self.experiment {
                     let (found, expected) = (standing.experiment, self.experiment);
                     return Err(IntakeError::Experiment { found, expected });
                 }
                 let experiment = *experiment;
-                Stage::Head(Box::new(Head { standing, experiment, benchmarks, stages, order: Vec::new() }))
+                let order = Vec::new();
+                Stage::Head(Box::new(Head { standing, experiment, benchmarks, stages, exclusions, order }))
             }
             (Stage::Head(mut head), ExportPart::Order(order)) => {
                 if (head.order.len() + order.len()) as u64 > MAX_RUNS {
@@ -119,8 +122,9 @@ fn study(stage: Stage) -> Result<Box<Study>, IntakeError> {
     match stage {
         Stage::Nothing => Err(IntakeError::OutOfOrder("it ended before its head")),
         Stage::Head(head) => {
-            let Head { standing, experiment, benchmarks, stages, order } = *head;
-            Ok(Box::new(Study::new(Plan::restore(experiment, benchmarks, order, &stages)?, standing)))
+            let Head { standing, experiment, benchmarks, stages, exclusions, order } = *head;
+            let plan = Plan::restore(experiment, benchmarks, order, &stages)?;
+            Ok(Box::new(Study::new(plan, standing).with_exclusions(exclusions)))
         }
         Stage::Attempts(study) => Ok(study),
     }

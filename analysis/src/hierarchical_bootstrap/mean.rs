@@ -7,9 +7,8 @@
 //! joint distribution, since the draws of different units are independent.
 
 use super::HierarchicalBootstrap;
-use super::generator::Generator;
-use super::index_draw::IndexDraw;
-use super::tuple_sums::{TuplePlan, TupleSums};
+use super::index_block::{Streams, fill};
+use super::tuple_sums::{self, TuplePlan, TupleSums};
 use crate::Levels;
 use crate::unit_means::Units;
 use rayon::prelude::*;
@@ -98,15 +97,15 @@ impl Walk<'_> {
         let all: Vec<Replicate> = (0..count as Replicate).collect();
         let purpose = format!("{purpose} from {first}");
         let units = self.levels.members(highest);
-        let mut generator = Generator::new(self.bootstrap.seed, &purpose, units);
+        let mut streams = Streams::new(self.bootstrap.seed, &purpose, units);
         let uses = Uses { replicates: &all, weight: 1.0 };
         let totals = if highest == 1 {
             let mut totals = vec![0.0; count];
-            self.observations(0, &uses, &mut generator, &mut TupleSums::default(), &mut totals);
+            self.observations(0, &uses, &mut streams, &mut TupleSums::default(), &mut totals);
             totals
         } else {
             let mut of_units = UsesOfMembers::default();
-            of_units.distribute(&uses, units, &mut generator, &mut Vec::new());
+            of_units.distribute(&uses, units, &mut streams, &mut Vec::new());
             self.sum_of_units(&purpose, count, &of_units)
         };
         totals.into_iter().map(|total| self.origin + total).collect()
@@ -123,9 +122,9 @@ impl Walk<'_> {
             let mut scratch = Scratch::default();
             scratch.of_members.resize_with(level, UsesOfMembers::default);
             for unit in first..units.min(first + in_a_part) {
-                let mut generator = Generator::new(self.bootstrap.seed, purpose, unit);
+                let mut streams = Streams::new(self.bootstrap.seed, purpose, unit);
                 let uses = Uses { replicates: of_units.member(unit), weight };
-                self.members(level, unit, &uses, &mut generator, &mut scratch, &mut totals);
+                self.members(level, unit, &uses, &mut streams, &mut scratch, &mut totals);
             }
             totals
         };
@@ -146,7 +145,7 @@ impl Walk<'_> {
         level: usize,
         unit: usize,
         uses: &Uses<'_>,
-        generator: &mut Generator,
+        streams: &mut Streams,
         scratch: &mut Scratch,
         totals: &mut [f64],
     ) {
@@ -157,15 +156,15 @@ impl Walk<'_> {
                 totals[replicate as usize] += contribution;
             }
         } else if level == 1 {
-            self.observations(unit, uses, generator, &mut scratch.sums, totals);
+            self.observations(unit, uses, streams, &mut scratch.sums, totals);
         } else {
             let members = self.levels.members_of(level, unit);
             let weight = uses.weight / members.len() as f64;
             let mut of_members = std::mem::take(&mut scratch.of_members[level - 1]);
-            of_members.distribute(uses, members.len(), generator, &mut scratch.drawn);
+            of_members.distribute(uses, members.len(), streams, &mut scratch.drawn);
             for (at, member) in members.enumerate() {
                 let uses = Uses { replicates: of_members.member(at), weight };
-                self.members(level - 1, member, &uses, generator, scratch, totals);
+                self.members(level - 1, member, &uses, streams, scratch, totals);
             }
             scratch.of_members[level - 1] = of_members;
         }
@@ -176,7 +175,7 @@ impl Walk<'_> {
         &self,
         unit: usize,
         uses: &Uses<'_>,
-        generator: &mut Generator,
+        streams: &mut Streams,
         sums: &mut TupleSums,
         totals: &mut [f64],
     ) {
@@ -186,8 +185,13 @@ impl Walk<'_> {
         sums.refill(members, &plan);
         let base = uses.weight * (members[0] - self.origin);
         let weight = uses.weight / count;
-        for &replicate in uses.replicates {
-            totals[replicate as usize] += base + weight * sums.draw(&plan, generator);
+        let mut drawn = [0.0; tuple_sums::TOGETHER];
+        for replicates in uses.replicates.chunks(tuple_sums::TOGETHER) {
+            let drawn = &mut drawn[..replicates.len()];
+            sums.draw(&plan, streams, drawn);
+            for (&replicate, drawn) in replicates.iter().zip(drawn) {
+                totals[replicate as usize] += base + weight * *drawn;
+            }
         }
     }
 }
@@ -195,22 +199,13 @@ impl Walk<'_> {
 impl UsesOfMembers {
     /// Draws for each use as many of `members` as there are, and lists for each member the replicates that
     /// drew it, in order: by counting first, so that every list has its place.
-    fn distribute(
-        &mut self,
-        uses: &Uses<'_>,
-        members: usize,
-        generator: &mut Generator,
-        drawn: &mut Vec<u32>,
-    ) {
-        let draw = IndexDraw::simple(members, members);
+    fn distribute(&mut self, uses: &Uses<'_>, members: usize, streams: &mut Streams, drawn: &mut Vec<u32>) {
         drawn.resize(uses.replicates.len() * members, 0);
+        fill(streams, members as u32, drawn);
         self.ends.clear();
         self.ends.resize(members, 0);
-        for drawn in drawn.chunks_exact_mut(members) {
-            draw.write(generator, drawn);
-            for &member in drawn.iter() {
-                self.ends[member as usize] += 1;
-            }
+        for &member in drawn.iter() {
+            self.ends[member as usize] += 1;
         }
         let mut end = 0;
         for place in &mut self.ends {

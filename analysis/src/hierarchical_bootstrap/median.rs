@@ -20,7 +20,7 @@ pub(super) fn replicates(levels: &Levels, bootstrap: &HierarchicalBootstrap, pur
     let (sorted, ranks) = ranked(levels.values());
     let draw_of = |level: usize| {
         let counts = levels.boundaries(level).windows(2).map(|bounds| bounds[1] - bounds[0]);
-        counts.map(|count| IndexDraw::simple(count, count)).collect()
+        counts.map(|count| IndexDraw::new(count, count)).collect()
     };
     let draws = (1..=levels.depth()).map(draw_of).collect();
     let counting = Counting { levels, bootstrap, draws, ranks };
@@ -78,7 +78,7 @@ struct Counting<'a> {
 
 impl Counting<'_> {
     /// Counts one use of `unit`, whose members are of `level`.
-    fn unit(&self, level: usize, unit: usize, generator: &mut Generator, counts: &mut [u32]) {
+    fn unit(&self, level: usize, unit: usize, generator: &mut Generator<1>, counts: &mut [u32]) {
         let members = self.levels.members_of(level, unit);
         if !self.bootstrap.resampling.draws_level(level, self.levels.depth()) {
             for &rank in &self.ranks[self.observations(level, unit)] {

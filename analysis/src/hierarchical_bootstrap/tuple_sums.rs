@@ -3,15 +3,18 @@
 //! Drawing k of n members is drawing one of n^k tuples, all equally likely. With the sums of all tuples in a
 //! table, k draws cost one index and one addition, and the distribution is the same.
 
-use super::generator::Generator;
-use super::index_draw::IndexDraw;
+use super::index_block::{Streams, fill};
 
-/// The longest table: one that stays in the cache nearest to the processor but one.
+/// The longest table of tuples: one that stays in the cache nearest to the processor but one. A power of two, so that a mask
+/// keeps every index inside.
 const LARGEST_TABLE: usize = 8192;
+/// Sums that are drawn at a time: their indices stay in the nearest cache.
+pub(super) const TOGETHER: usize = 256;
 
 /// The sums of all tuples of one unit's members, less their first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TupleSums {
+    /// At least [`LARGEST_TABLE`], of which the first are in use.
     sums: Vec<f64>,
 }
 
@@ -20,8 +23,17 @@ pub(super) struct TupleSums {
 pub(super) struct TuplePlan {
     members: usize,
     tuple: usize,
-    indices: IndexDraw,
+    /// How many tuples there are.
+    entries: usize,
+    /// How many are drawn.
+    draws: usize,
+    /// How many shorter tuples there are, of which one is drawn to make up as many members.
+    last_entries: usize,
 }
+
+/// Where the entries of a block stand; no vector of them lies across two lines of the cache.
+#[repr(C, align(64))]
+struct Indices([u32; TOGETHER]);
 
 impl TuplePlan {
     /// The cheapest way to draw as many as there are of `members`, `times` over.
@@ -39,10 +51,14 @@ impl TuplePlan {
             entries = entries.saturating_mul(members);
         }
         let tuple = best.1;
-        let bound = members.pow(tuple as u32);
-        // The tuples left over are those whose first members are the first, which add nothing.
-        let last_bound = members.pow((members % tuple) as u32);
-        Self { members, tuple, indices: IndexDraw::new(bound, members / tuple, last_bound) }
+        Self {
+            members,
+            tuple,
+            entries: members.pow(tuple as u32),
+            draws: members / tuple,
+            // Those whose first members are the first, which add nothing.
+            last_entries: members.pow((members % tuple) as u32),
+        }
     }
 }
 
@@ -51,8 +67,8 @@ impl TupleSums {
     pub(super) fn refill(&mut self, members: &[f64], plan: &TuplePlan) {
         debug_assert_eq!(members.len(), plan.members);
         let first = members[0];
-        self.sums.clear();
-        self.sums.resize(members.len().pow(plan.tuple as u32), 0.0);
+        self.sums.resize(plan.entries.max(LARGEST_TABLE), 0.0);
+        self.sums[0] = 0.0;
         let mut shorter = 1;
         for _ in 0..plan.tuple {
             // Every sum of shorter tuples, which stand first, with each further member.
@@ -67,11 +83,38 @@ impl TupleSums {
         }
     }
 
-    /// Σ(x − first) over as many members as there are, drawn with replacement.
-    #[inline]
-    pub(super) fn draw(&self, plan: &TuplePlan, generator: &mut Generator) -> f64 {
-        let sums = self.sums.as_slice();
-        plan.indices.fold(generator, 0.0, |total, at| total + sums[at])
+    /// Of each of `drawn`, at most [`TOGETHER`], Σ(x − first) over as many members as there are, drawn with replacement.
+    pub(super) fn draw(&self, plan: &TuplePlan, streams: &mut Streams, drawn: &mut [f64]) {
+        let mut indices = Indices([0; TOGETHER]);
+        let indices = &mut indices.0[..drawn.len()];
+        drawn.fill(0.0);
+        for _ in 0..plan.draws {
+            fill(streams, plan.entries as u32, indices);
+            self.add(plan, indices, drawn);
+        }
+        if plan.last_entries > 1 {
+            fill(streams, plan.last_entries as u32, indices);
+            self.add(plan, indices, drawn);
+        }
+    }
+
+    fn add(&self, plan: &TuplePlan, indices: &[u32], drawn: &mut [f64]) {
+        match self.sums.first_chunk() {
+            Some(table) if plan.entries <= LARGEST_TABLE => add_from(table, indices, drawn),
+            _ => {
+                for (sum, &at) in drawn.iter_mut().zip(indices) {
+                    *sum += self.sums[at as usize];
+                }
+            }
+        }
+    }
+}
+
+/// Adds the entries at `indices`, all of them below the table's length.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx512bw", "x86_64+avx2"))]
+fn add_from(table: &[f64; LARGEST_TABLE], indices: &[u32], drawn: &mut [f64]) {
+    for (sum, &at) in drawn.iter_mut().zip(indices) {
+        *sum += table[at as usize % LARGEST_TABLE];
     }
 }
 
@@ -87,18 +130,21 @@ mod tests {
             let plan = TuplePlan::new(members, times);
             let mut table = TupleSums::default();
             table.refill(&values, &plan);
-            let mut generator = Generator::new(Seed(11), "test", members);
+            let mut streams = Streams::new(Seed(11), "test", members);
             let n = members as f64;
             let mean = values.iter().sum::<f64>() / n;
             let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
-            let rounds = 3000;
-            let (mut sum, mut squares) = (0.0, 0.0);
-            for _ in 0..rounds {
-                let deviation = table.draw(&plan, &mut generator) + n * (values[0] - mean);
-                sum += deviation;
-                squares += deviation * deviation;
+            let (mut sum, mut squares, mut rounds) = (0.0, 0.0, 0.0);
+            let mut drawn = [0.0; 250];
+            for _ in 0..12 {
+                table.draw(&plan, &mut streams, &mut drawn);
+                for drawn in drawn {
+                    let deviation = drawn + n * (values[0] - mean);
+                    sum += deviation;
+                    squares += deviation * deviation;
+                    rounds += 1.0;
+                }
             }
-            let rounds = f64::from(rounds);
             let error = (n * variance / rounds).sqrt();
             assert!((sum / rounds).abs() <= 4.5 * error, "{members}: mean {}", sum / rounds);
             let off = (squares / rounds - n * variance).abs();

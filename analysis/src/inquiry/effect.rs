@@ -4,8 +4,9 @@ use super::pairing::{Pair, Pairing};
 use super::{Better, EffectOptions, Inquiry, InquiryError, IntervalAnswer, Remark};
 use crate::study::Reason;
 use crate::{
-    BootstrapError, ConfidenceLevel, Critical, Decision, EffectSize, EffectSizeError, HierarchicalBootstrap,
-    LevelVariance, Levels, RandomEffects, Resampling, Reshaped, Side, Statistic, Threshold,
+    BootstrapError, Caveat, ConfidenceLevel, Critical, Decision, EffectSize, EffectSizeError,
+    HierarchicalBootstrap, Interval, LevelVariance, Levels, RandomEffects, Resampling, Reshaped, Side,
+    Statistic, Threshold,
 };
 use rand_chacha::rand_core::Rng as _;
 use serde::Serialize;
@@ -49,7 +50,7 @@ pub struct BootstrapFinding {
     pub speedup: Option<f64>,
     /// Its percentile interval.
     pub interval: IntervalAnswer,
-    /// What that interval says against the threshold.
+    /// What that interval says against the threshold; nothing where its ends are the extremes of the draws.
     pub decision: Decision,
 }
 
@@ -163,17 +164,35 @@ impl Asked<'_> {
         second: &Levels,
     ) -> BootstrapFinding {
         let statistic = self.options.statistic;
+        let missing = |interval| BootstrapFinding {
+            statistic,
+            draws,
+            speedup: None,
+            interval,
+            decision: Decision::NotEnoughData,
+        };
+        if let Some(reason) = self.nothing_to_draw(first, second) {
+            return missing(IntervalAnswer::Missing { reason });
+        }
         let purpose = format!("inquiry bootstrap {:?} of {:?}", pair.benchmark, candidate);
         let seed = Seed(self.inquiry.seed.child(&purpose).next_u64());
         let bootstrap = HierarchicalBootstrap { resampling: Resampling::EveryLevel, statistic, draws, seed };
         match bootstrap.ratio(second, first) {
             Ok(replicates) => {
                 let interval = replicates.interval(self.level);
+                let few_draws = |interval: &Interval| {
+                    interval.caveats.iter().any(|caveat| matches!(caveat, Caveat::FewDraws { .. }))
+                };
+                let decision = if interval.bounded().is_some_and(few_draws) {
+                    Decision::NotEnoughData
+                } else {
+                    Decision::of_speedup(&interval, self.threshold)
+                };
                 BootstrapFinding {
                     statistic,
                     draws,
                     speedup: Some(replicates.estimate()),
-                    decision: Decision::of_speedup(&interval, self.threshold),
+                    decision,
                     interval: IntervalAnswer::of_ratio(&interval, self.inquiry.better),
                 }
             }
@@ -183,16 +202,32 @@ impl Asked<'_> {
                     BootstrapError::BaselineZero => "baseline_zero",
                     BootstrapError::RatioTooLarge(_) => "ratio_too_large",
                 };
-                let interval = IntervalAnswer::missing(code, error);
-                BootstrapFinding {
-                    statistic,
-                    draws,
-                    speedup: None,
-                    interval,
-                    decision: Decision::NotEnoughData,
-                }
+                missing(IntervalAnswer::missing(code, error))
             }
         }
+    }
+
+    /// Why all replicates of a version would be one number, which no interval can be read off: a single unit of the highest
+    /// level, or values without variation.
+    fn nothing_to_draw(&self, first: &Levels, second: &Levels) -> Option<Reason> {
+        let sides = match self.inquiry.better {
+            Better::Lower => [(Side::Baseline, first), (Side::Candidate, second)],
+            Better::Higher => [(Side::Candidate, first), (Side::Baseline, second)],
+        };
+        let of_one_unit = |levels: &Levels| levels.members(levels.depth()) < 2;
+        if let Some((side, _)) = sides.iter().find(|(_, levels)| of_one_unit(levels)) {
+            return Some(Reason::new(
+                "no_error",
+                format!(
+                    "a bootstrap draws from at least 2 units of the highest level, and the {} has one\nhint: repeat the \
+                     highest level",
+                    side.name()
+                ),
+            ));
+        }
+        let constant = |levels: &Levels| levels.values().windows(2).all(|pair| pair[0] == pair[1]);
+        let both = sides.iter().all(|(_, levels)| constant(levels));
+        both.then(|| Reason::new("constant", EffectSizeError::Constant))
     }
 }
 

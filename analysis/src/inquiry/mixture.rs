@@ -3,7 +3,7 @@
 use super::pairing::Pairing;
 use super::suite::Observed;
 use super::{Better, Inquiry, InquiryError, MixtureOptions, Remark};
-use crate::goodness_of_fit::{GoodnessOfFitError, GoodnessOfFitOptions};
+use crate::goodness_of_fit::{Drawing, GoodnessOfFitError, GoodnessOfFitOptions};
 use crate::mixture::{Component, MixtureFitError, Refits};
 use crate::study::Reason;
 use crate::variability::{ProbabilityBelow, ProbabilityShortest, empirical, modelled};
@@ -156,6 +156,7 @@ fn sample(
         let purpose = format!("inquiry test of fit {benchmark:?} of {version:?}");
         let options = GoodnessOfFitOptions {
             resamples: options.resamples,
+            drawing: Drawing::All,
             size: options.resample_size,
             method: crate::mixture::Method::Mclust,
             refits: Refits::Drafted,

@@ -118,7 +118,7 @@ pub enum InquiryError {
     Threshold(#[from] ThresholdError),
     /// A speedup under test that is no positive number.
     #[error(
-        "a speedup under test lies between 1e-6 and 1e6, and {0} does not\nhint: 5 % faster is written 1.05"
+        "a speedup under test lies between 1e-6 and 1e6, and {0:?} does not\nhint: 5 % faster is written 1.05"
     )]
     SpeedupUnderTest(f64),
     /// Draws out of range.
@@ -130,7 +130,9 @@ pub enum InquiryError {
     )]
     Resamples(u32),
     /// A Δ that is no number in range.
-    #[error("a difference between runs is a number of the size of the values, and {0} is not")]
+    #[error(
+        "a difference between runs is a number of the size of the values, and {0:?} is not\nhint: it is in the unit of the values, and 0 without the option"
+    )]
     Delta(f64),
     /// The precision of the proportion is none.
     #[error(transparent)]
@@ -150,7 +152,7 @@ pub enum InquiryError {
     },
     /// A weight that is not positive, or out of range.
     #[error(
-        "the weight of {benchmark} is {weight}, which is not a positive number between 1e-100 and 1e100\nhint: leave out a benchmark that is not to count"
+        "the weight of {benchmark} is {weight:?}, which is not a positive number between 1e-100 and 1e100\nhint: leave out a benchmark that is not to count"
     )]
     Weight {
         /// The benchmark.

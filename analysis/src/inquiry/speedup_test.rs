@@ -84,6 +84,8 @@ pub struct ProportionFinding {
     pub benchmarks_needed: Option<u64>,
     /// The same by Wilson's interval.
     pub benchmarks_needed_by_wilson: u64,
+    /// Overall gain and speedup of the accelerated benchmarks alone (000 §3.2); absent where there is none.
+    pub overall_of_accelerated: Option<OverallFinding>,
 }
 
 /// One benchmark of one candidate.
@@ -321,14 +323,15 @@ fn suite(
     let members: Vec<SuiteMember<'_>> = pairs.iter().map(Pair::member).collect();
     let mut overall = Vec::new();
     for summary in Summary::ALL {
-        let Overall { gain, speedup, weights, .. } = Overall::new(&members, summary, &pairing.weights)?;
-        overall.push(OverallFinding { summary, gain, speedup, weights });
+        overall.push(OverallFinding::from(Overall::new(&members, summary, &pairing.weights)?));
     }
     let speedup_means =
         Summary::ALL.into_iter().filter_map(|summary| speedup_means(&members, summary)).collect();
     let by = [Protocol::Mean, Protocol::Median];
-    let proportions: Result<Vec<_>, _> =
-        by.into_iter().map(|by| proportion(&benchmarks, by, inquiry, options, level)).collect();
+    let proportions: Result<Vec<_>, _> = by
+        .into_iter()
+        .map(|by| proportion(&benchmarks, &members, by, (inquiry, pairing, options, level)))
+        .collect();
     let (verdict, speedup, interval) = match benchmarks.as_slice() {
         [only] => {
             let own = &only.of(only.by).report;
@@ -408,12 +411,19 @@ fn first_cause(error: &SuiteRatioError) -> String {
 
 fn proportion(
     benchmarks: &[SpeedupTestFinding],
+    members: &[SuiteMember<'_>],
     by: Protocol,
-    inquiry: &Inquiry,
-    options: &SpeedupTestOptions,
-    level: ConfidenceLevel,
+    asked: (&Inquiry, &Pairing<'_>, &SpeedupTestOptions, ConfidenceLevel),
 ) -> Result<ProportionFinding, InquiryError> {
-    let faster = benchmarks.iter().filter(|one| one.of(by).report.verdict == Verdict::Faster).count() as u64;
+    let (inquiry, pairing, options, level) = asked;
+    let accelerated: Vec<bool> =
+        benchmarks.iter().map(|one| one.of(by).report.verdict == Verdict::Faster).collect();
+    let summary = match by {
+        Protocol::Mean => Summary::Mean,
+        Protocol::Median => Summary::Median,
+    };
+    let alone = Overall::of_accelerated(members, &accelerated, summary, &pairing.weights)?;
+    let faster = accelerated.iter().filter(|one| **one).count() as u64;
     let all = benchmarks.len() as u64;
     let proportion = Proportion::new(faster, all, inquiry.selection)?;
     let (estimate, precision) = (proportion.estimate(), options.precision);
@@ -435,7 +445,14 @@ fn proportion(
         precision,
         benchmarks_needed: (needed > 0).then_some(needed),
         benchmarks_needed_by_wilson: benchmarks_by_wilson(estimate, precision, level, drawn)?,
+        overall_of_accelerated: alone.map(OverallFinding::from),
     })
+}
+
+impl From<Overall> for OverallFinding {
+    fn from(Overall { summary, gain, speedup, weights }: Overall) -> Self {
+        Self { summary, gain, speedup, weights }
+    }
 }
 
 impl ProtocolFinding {

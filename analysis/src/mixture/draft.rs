@@ -20,7 +20,7 @@ mod pass;
 use super::points::Points;
 use super::state::{State, VarianceModel};
 use course::run_abreast;
-use observations::{NARROW_TILE, Observations, WIDE_TILE};
+use observations::{NARROW_TILE, Observations, TILE, WIDE_TILE};
 use pass::Memory;
 
 /// Where a draft starts.
@@ -56,10 +56,11 @@ impl Draft {
     /// [`super::schedule::Rule`].
     pub(super) fn run(&mut self, starts: &[Start], log_unit: f64) -> Vec<Ending> {
         let offset = self.observations.total() * log_unit;
-        if self.observations.tile() == NARROW_TILE {
-            run_abreast::<NARROW_TILE>(&self.observations, offset, &mut self.memory, starts)
-        } else {
-            run_abreast::<WIDE_TILE>(&self.observations, offset, &mut self.memory, starts)
-        }
+        let run = match self.observations.tile() {
+            NARROW_TILE => run_abreast::<NARROW_TILE>,
+            WIDE_TILE => run_abreast::<WIDE_TILE>,
+            _ => run_abreast::<TILE>,
+        };
+        run(&self.observations, offset, &mut self.memory, starts)
     }
 }

@@ -1,5 +1,6 @@
 //! Expectation and maximisation in mclust's order, with its stopping rule and its refusals.
 
+use super::exponential::exp;
 use super::kernel::{Kernel, Sums};
 use super::points::Points;
 use super::state::{MOST_COMPONENTS, State, VarianceModel};
@@ -115,21 +116,24 @@ pub(super) fn maximised(points: &Points, before: &State, sums: &Sums, model: Var
 /// The variances of `next` about its own means, by the posteriors of `before`.
 #[cold]
 fn recentred(points: &Points, before: &State, next: &State, model: VarianceModel) -> State {
-    let log_density = |k: usize, x: f64| {
-        let d = x - before.mean[k];
-        before.weight[k].ln() - 0.5 * (before.variance[k].ln() + d * d / before.variance[k])
-    };
     let components = next.components;
+    let (mut log_factor, mut rate) = ([f64::NEG_INFINITY; MOST_COMPONENTS], [0.0; MOST_COMPONENTS]);
+    for k in 0..components {
+        log_factor[k] = before.weight[k].ln() - 0.5 * before.variance[k].ln();
+        rate[k] = -0.5 / before.variance[k];
+    }
     let mut spread = [0.0; MOST_COMPONENTS];
     for (&x, &w) in points.values().iter().zip(points.weights()) {
-        let logs: [f64; MOST_COMPONENTS] =
-            std::array::from_fn(|k| if k < components { log_density(k, x) } else { f64::NEG_INFINITY });
+        let logs: [f64; MOST_COMPONENTS] = std::array::from_fn(|k| {
+            let d = x - before.mean[k];
+            log_factor[k] + rate[k] * (d * d)
+        });
         let largest = logs.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
-        let relative = logs.map(|log| (log - largest).exp());
-        let total: f64 = relative.iter().sum();
+        let relative = logs.map(|log| exp(log - largest));
+        let ratio = w / relative.iter().sum::<f64>();
         for k in 0..components {
             let d = x - next.mean[k];
-            spread[k] += w * relative[k] / total * d * d;
+            spread[k] += ratio * relative[k] * (d * d);
         }
     }
     let mut result = *next;

@@ -22,7 +22,7 @@ pub(super) struct Classes {
 /// rounds them, since an observation may lie on a cut. `None` when there are too few distinct values, or a class is
 /// empty.
 pub(super) fn quantile_classes(sorted: &[f64], distinct: &[f64], count: usize) -> Option<Classes> {
-    if distinct.len() < count {
+    if distinct.len() < count || !has_numbers(sorted, count + 1) {
         return None;
     }
     let mut quantiles = Vec::with_capacity(count + 1);
@@ -62,21 +62,54 @@ pub(super) fn gap_classes(distinct: &[f64], count: usize) -> Option<Classes> {
     Classes { count, cuts }.without_empty_ones()
 }
 
+/// Whether there are as many as `count` floating-point numbers from the first of `sorted` to the last: of fewer, no
+/// probabilities make as many quantiles.
+fn has_numbers(sorted: &[f64], count: usize) -> bool {
+    let mut number = sorted[0];
+    for _ in 1..count {
+        number = number.next_up();
+    }
+    number <= sorted[sorted.len() - 1]
+}
+
 fn distinct_quantiles(sorted: &[f64], probabilities: usize, quantiles: &mut Vec<f64>) {
     quantiles.clear();
     let step = 1.0 / (probabilities - 1) as f64;
-    for i in 0..probabilities {
+    let position_of = |i: usize| {
         let probability = if i + 1 == probabilities { 1.0 } else { i as f64 * step };
-        let position = 1.0 + (sorted.len() - 1) as f64 * probability;
+        1.0 + (sorted.len() - 1) as f64 * probability
+    };
+    let mut i = 0;
+    while i < probabilities {
+        let position = position_of(i);
         let below = position.floor();
         let (low, high) =
             (sorted[below as usize - 1], sorted[(position.ceil() as usize).min(sorted.len()) - 1]);
         let share = position - below;
         let value = if share > 0.0 && high != low { (1.0 - share) * low + share * high } else { low };
+        i += 1;
         if quantiles.last() != Some(&value) {
             quantiles.push(value);
+        } else if low == high {
+            // All that lie between equal observations add nothing.
+            let equal = sorted.partition_point(|x| *x <= value) as f64;
+            i = first_where(i, probabilities, |i| position_of(i) > equal);
         }
     }
+}
+
+/// The first number from `start` to `end` at which `is_past`, which stays so; `end` if it is none.
+fn first_where(start: usize, end: usize, is_past: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (start, end);
+    while low < high {
+        let middle = low.midpoint(high);
+        if is_past(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
 }
 
 /// Leaves `count` + 1 of the ascending `quantiles`.
@@ -126,5 +159,45 @@ impl Classes {
             sums.second[k] = pairs().map(|(x, w)| w * (x - state.mean[k]) * (x - state.mean[k])).sum();
         }
         (state, sums)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_of_equal_values_change_no_quantile() {
+        let mut sorted: Vec<f64> = (0..200).map(|i| f64::from(i * i % 7).powi(2) + 0.1).collect();
+        sorted.extend([60.0, 60.5, 61.25]);
+        sorted.sort_by(f64::total_cmp);
+        for probabilities in 2..900 {
+            let mut found = Vec::new();
+            distinct_quantiles(&sorted, probabilities, &mut found);
+            let step = 1.0 / (probabilities - 1) as f64;
+            let mut expected: Vec<f64> = (0..probabilities)
+                .map(|i| {
+                    let p = if i + 1 == probabilities { 1.0 } else { i as f64 * step };
+                    let position = 1.0 + 202.0 * p;
+                    let share = position - position.floor();
+                    let (low, high) = (
+                        sorted[position.floor() as usize - 1],
+                        sorted[(position.ceil() as usize).min(203) - 1],
+                    );
+                    if share > 0.0 && high != low { (1.0 - share) * low + share * high } else { low }
+                })
+                .collect();
+            expected.dedup();
+            assert_eq!(found, expected, "{probabilities} probabilities");
+        }
+    }
+
+    #[test]
+    fn adjacent_numbers_have_no_classes() {
+        let sorted = [vec![1.0; 20], vec![1.0_f64.next_up(); 20]].concat();
+        let distinct = [1.0, 1.0_f64.next_up()];
+        assert_eq!(quantile_classes(&sorted, &distinct, 2), None);
+        assert!(quantile_classes(&sorted, &distinct, 1).is_some());
+        assert!(!has_numbers(&sorted, 3) && has_numbers(&sorted, 2));
     }
 }

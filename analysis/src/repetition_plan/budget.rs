@@ -1,7 +1,7 @@
 //! What a plan achieves in a given time, beside the design that repeats everything from the top (004 §8.5,
 //! Table VIII).
 
-use super::{PlanError, RepetitionPlan};
+use super::{LARGEST_TIME, PlanError, RepetitionPlan};
 use crate::ConfidenceLevel;
 use crate::distribution::student_t;
 use serde::Serialize;
@@ -39,8 +39,11 @@ impl RepetitionPlan {
     /// t interval at `level` to expect of the mean if the variances are as in the pilot.
     ///
     /// # Errors
-    /// [`PlanError::BudgetTooSmall`] if two units of the highest level cost more.
+    /// [`PlanError::Budget`] if the budget is none, [`PlanError::BudgetTooSmall`] if two units of the highest level cost more.
     pub fn within(&self, budget: f64, level: ConfidenceLevel) -> Result<BudgetedPlan, PlanError> {
+        if !(0.0..=LARGEST_TIME).contains(&budget) {
+            return Err(PlanError::Budget(budget));
+        }
         let one = self.cost_with(1)?;
         let two = self.cost_with(2)?;
         let affordable = affordable(budget - one, two - one).saturating_add(1);

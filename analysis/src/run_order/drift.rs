@@ -46,14 +46,19 @@ impl Drift {
         if sample.is_constant() {
             return Err(RunOrderError::Constant);
         }
+        let (s, variance) = Self::s_and_variance(sample);
+        let tied = sample.sorted().windows(2).any(|two| two[0] == two[1]);
+        Ok(Self { s, variance, tied, in_run_order: sample.in_run_order().to_vec() })
+    }
+
+    /// S and its variance, corrected for ties.
+    pub(super) fn s_and_variance(sample: &Sample) -> (i64, f64) {
         let weight = |t: f64| t * (t - 1.0) * (2.0 * t + 5.0);
         let groups = sample.sorted().chunk_by(|a, b| a == b).map(|group| group.len() as f64);
         let tie_term: f64 = groups.map(weight).sum();
-        let variance = (weight(runs as f64) - tie_term) / 18.0;
         let (rising, falling) =
             (pairs(sample.in_run_order(), |a, b| a < b), pairs(sample.in_run_order(), |a, b| a > b));
-        let in_run_order = sample.in_run_order().to_vec();
-        Ok(Self { s: rising - falling, variance, tied: tie_term > 0.0, in_run_order })
+        (rising - falling, (weight(sample.len() as f64) - tie_term) / 18.0)
     }
 
     /// S.
@@ -84,12 +89,12 @@ impl Drift {
     }
 
     /// The median of the slopes between all pairs of runs, in the unit of the observations per run (Theil 1950, Sen
-    /// 1968). Beyond 1000 runs it is the lower of the middle two, by counting.
+    /// 1968). Beyond 1000 runs it is found by counting, to the rounding of the observations.
     pub fn slope(&self) -> f64 {
         let pairs = self.pairs();
-        let slopes = Slopes::new(&self.in_run_order);
-        let upper = slopes.kth(pairs / 2 + 1);
-        if pairs % 2 == 1 { upper } else { upper / 2.0 + slopes.kth(pairs / 2) / 2.0 }
+        // Of an odd number both are the middle one.
+        let [lower, upper] = Slopes::new(&self.in_run_order).kth([pairs.div_ceil(2), pairs / 2 + 1]);
+        lower / 2.0 + upper / 2.0
     }
 
     /// Sen's two-sided interval of the slope (JASA 63, 1968, §6), ranks rounded outward; unbounded sides are infinite.
@@ -99,7 +104,8 @@ impl Drift {
         let depth = ((pairs - c) / 2.0).floor();
         let slopes = Slopes::new(&self.in_run_order);
         let (lower, upper) = if depth >= 1.0 {
-            (slopes.kth(depth as u64), slopes.kth(self.pairs() + 1 - depth as u64))
+            let [lower, upper] = slopes.kth([depth as u64, self.pairs() + 1 - depth as u64]);
+            (lower, upper)
         } else {
             (f64::NEG_INFINITY, f64::INFINITY)
         };
@@ -186,27 +192,36 @@ impl<'a> Slopes<'a> {
         Self::Listed(slopes)
     }
 
-    /// The `k`-th smallest, from 1.
-    fn kth(&self, k: u64) -> f64 {
+    /// The k-th smallest for each of two k, from 1.
+    fn kth(&self, both: [u64; 2]) -> [f64; 2] {
         match self {
-            Self::Listed(slopes) => slopes[k as usize - 1],
-            Self::Counted(values) => kth_by_counting(values, k),
+            Self::Listed(slopes) => both.map(|k| slopes[k as usize - 1]),
+            Self::Counted(values) => kth_by_counting(values, both),
         }
     }
 }
 
-/// Halves the range of slopes until it is as small as a double of the data's range resolves.
-fn kth_by_counting(values: &[f64], k: u64) -> f64 {
+/// Halves the range of slopes until it is as small as a double of the data's range resolves; neighbours of one order share
+/// nearly all of the counting.
+fn kth_by_counting(values: &[f64], both: [u64; 2]) -> [f64; 2] {
     let (least, greatest) =
         values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, g), x| (l.min(*x), g.max(*x)));
-    let (mut below, mut enough) = (least - greatest, greatest - least);
-    for _ in 0..HALVINGS {
-        let middle = below / 2.0 + enough / 2.0;
+    // A slope is at most the middle where the tilted values do not rise.
+    let at_most = |middle: f64| {
         let tilted: Vec<f64> = values.iter().enumerate().map(|(i, x)| x - middle * i as f64).collect();
-        // A slope is at most the middle where the tilted values do not rise.
-        if pairs(&tilted, |a, b| a >= b) as u64 >= k { enough = middle } else { below = middle }
+        pairs(&tilted, |a, b| a >= b) as u64
+    };
+    let mut ranges = [(least - greatest, greatest - least); 2];
+    for _ in 0..HALVINGS {
+        let middles = ranges.map(|(below, enough)| below / 2.0 + enough / 2.0);
+        let first = at_most(middles[0]);
+        let second = if ranges[0] == ranges[1] { first } else { at_most(middles[1]) };
+        for (at, count) in [first, second].into_iter().enumerate() {
+            let (below, enough) = &mut ranges[at];
+            *(if count >= both[at] { enough } else { below }) = middles[at];
+        }
     }
-    enough
+    ranges.map(|(_, enough)| enough)
 }
 
 /// The range of slopes is divided by 2⁵⁵: below the rounding of the tilted values.

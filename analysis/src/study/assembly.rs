@@ -3,21 +3,37 @@
 use super::comparison::{BenchmarkReport, CellReport, Pair};
 use super::design::Design;
 use super::diagnostics::{self, DiagnosticsReport, DiagnosticsSummary};
+use super::exclusion::ExclusionsReport;
 use super::head::Head;
 use super::independence::IndependenceReport;
+use super::members::Members;
 use super::method::MethodReport;
 use super::metric::MetricReport;
 use super::missing::{AttemptCounts, MissingReport};
 use super::mixture::MixtureReport;
 use super::report::{MishapTotals, Report, SCHEMA_VERSION};
+use super::rule::RuleReport;
 use super::sampled::Sampled;
 use super::suite::{Suite, SuiteReport};
 use super::warning::Warnings;
-use super::{Mixtures, Study, completeness, disturbance, lacking, losses, multiplicity, proportion};
-use crate::{ConfidenceLevel, Selection, SuiteMember, Weights};
+use super::{
+    Mixtures, Study, completeness, disturbance, lacking, looked, losses, multiplicity, proportion,
+    sensitivity,
+};
+use crate::{ConfidenceLevel, Selection, Weights};
 use rayon::prelude::*;
 use speedup_core::experiment::{self, Rule};
 use speedup_core::metric::Metric;
+
+/// What all comparisons of a report share.
+#[derive(Clone, Copy)]
+pub(super) struct Circumstances<'a> {
+    study: &'a Study,
+    level: ConfidenceLevel,
+    mixtures: Mixtures,
+    /// What the plan's rule says, where the plan has looks.
+    looks: Option<&'a RuleReport>,
+}
 
 /// The report of `study` at `level`.
 pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) -> Report {
@@ -42,28 +58,58 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) 
     disturbance::warn(&sampled, experiment, level, &mut warnings);
     let records: Vec<_> = sampled.iter().map(|sampled| (sampled.name, sampled.records)).collect();
     lacking::warn(&records, &experiment.own_metrics, &mut warnings);
-    let mut benchmarks = benchmarks(&sampled, study, level, mixtures, &mut warnings);
-    let multiplicity: Vec<_> =
-        (1..experiment.versions.len()).map(|version| adjust(&mut benchmarks, version, level)).collect();
-    let diagnostics = diagnose(&sampled, &mut benchmarks, study, level, &mut warnings);
-    let selection = selection(study);
+    let mut rule = super::rule::report(study, level);
+    let looks = rule.as_ref().filter(|rule| rule.is_by_looks());
+    let circumstances = Circumstances { study, level, mixtures, looks };
+    let mut benchmarks = benchmarks(&sampled, &circumstances, &mut warnings);
+    let multiplicity: Vec<_> = (1..experiment.versions.len())
+        .map(|version| match looks {
+            // The looks of each benchmark are its own.
+            Some(_) => Vec::new(),
+            None => adjust(&mut benchmarks, version, level),
+        })
+        .collect();
+    let mut diagnostics = diagnose(&sampled, &mut benchmarks, study, level, &mut warnings);
+    let outlying = diagnostics.as_mut().and_then(|diagnostics| diagnostics.hosts.outlying_mut());
+    if let Some(outlying) = outlying.filter(|outlying| looks.is_none() && !outlying.hosts.is_empty()) {
+        let names = outlying.hosts.iter().map(|host| host.host.as_str()).collect();
+        let without = sensitivity::without(
+            study,
+            &names,
+            &Circumstances { mixtures: Mixtures::LeftOut, ..circumstances },
+            &benchmarks,
+        );
+        outlying.without = without;
+    }
     let suites = (1..experiment.versions.len())
-        .map(|version| suite(study, &sampled, &benchmarks, version, level, selection, &mut warnings));
+        .map(|version| suite(&sampled, &benchmarks, version, &circumstances, &mut warnings));
     let suites = suites.zip(multiplicity);
     let suites = suites.map(|(suite, multiplicity)| SuiteReport { multiplicity, ..suite }).collect();
     let others = experiment.metrics.iter().filter(|metric| **metric != Metric::Wall);
     let rows = || records.iter().copied();
     let own = experiment.own_metrics.iter().enumerate();
-    let own = own.map(|(place, metric)| MetricReport::of_own(place, metric, rows()));
+    let own = own.map(|(place, metric)| MetricReport::of_own(study, place, metric, rows(), level));
+    if let Some(rule) = &mut rule {
+        super::rule::conclude(rule, experiment, &benchmarks);
+    }
+    let canary = experiment.canary.as_ref().map(|_| {
+        let names = study.evidence.hosts.numbered().map(|(name, number)| (number, name.to_string()));
+        study.canary.report(&names.collect(), level)
+    });
+    if let Some(canary) = &canary {
+        canary.warn(&mut warnings);
+    }
     let from_plan = level.get() == experiment.analysis.confidence;
     Report {
         schema_version: SCHEMA_VERSION,
         suites,
         independence,
         diagnostics,
+        canary,
+        exclusions: ExclusionsReport::new(study),
         metrics: others.map(|metric| MetricReport::new(*metric, rows())).chain(own).collect(),
         mishaps: totals,
-        rule: super::rule::report(study, level),
+        rule,
         warnings: warnings.into_list(),
         method: MethodReport::new(
             experiment,
@@ -78,16 +124,14 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) 
 }
 
 /// All benchmarks, in parallel; their caveats in plan order.
-fn benchmarks(
+pub(super) fn benchmarks(
     sampled: &[Sampled<'_>],
-    study: &Study,
-    level: ConfidenceLevel,
-    mixtures: Mixtures,
+    circumstances: &Circumstances<'_>,
     warnings: &mut Warnings,
 ) -> Vec<BenchmarkReport> {
     let one = |sampled: &Sampled<'_>| {
         let mut warnings = Warnings::default();
-        (benchmark(sampled, study, level, mixtures, &mut warnings), warnings)
+        (benchmark(sampled, circumstances, &mut warnings), warnings)
     };
     let reported: Vec<_> = sampled.par_iter().map(one).collect();
     let keep = |(report, raised)| {
@@ -146,11 +190,10 @@ fn missing(sampled: &[Sampled<'_>], study: &Study) -> Vec<MissingReport> {
 
 fn benchmark(
     sampled: &Sampled<'_>,
-    study: &Study,
-    level: ConfidenceLevel,
-    mixtures: Mixtures,
+    circumstances: &Circumstances<'_>,
     warnings: &mut Warnings,
 ) -> BenchmarkReport {
+    let Circumstances { study, level, mixtures, looks } = *circumstances;
     let versions = &study.plan.experiment.versions;
     let seed = study.plan.experiment.seed;
     let cell = |version: usize| {
@@ -163,6 +206,7 @@ fn benchmark(
         let mut diagnostics = diagnosed.as_ref().and_then(DiagnosticsReport::new);
         if let (Some(diagnostics), Some(cell), Some(mixture)) = (&mut diagnostics, &diagnosed, &mixture) {
             diagnostics.modes = mixture.against_hosts(cell, name, seed);
+            diagnostics.class_modes = mixture.against_classes(cell, name, seed);
         }
         CellReport { diagnostics, mixture, ..CellReport::new(name, sample, &sampled.records[version]) }
     };
@@ -171,7 +215,9 @@ fn benchmark(
         .map(|version| {
             let samples = [0, version].map(|version| sampled.samples[version].as_ref());
             let arranged = sampled.arranged[version - 1].as_ref();
-            let pair = Pair { baseline: &cells[0], candidate: &cells[version], samples, arranged };
+            let looked = looked::of(looks, sampled.name, &versions[version].name);
+            let looked = looked.as_ref();
+            let pair = Pair { baseline: &cells[0], candidate: &cells[version], samples, arranged, looked };
             let about = match versions.len() {
                 2 => sampled.name.to_owned(),
                 _ => format!("{} ({})", sampled.name, versions[version].name),
@@ -182,24 +228,24 @@ fn benchmark(
     BenchmarkReport { name: sampled.name.to_owned(), cells, comparisons }
 }
 
-fn suite(
-    study: &Study,
+pub(super) fn suite(
     sampled: &[Sampled<'_>],
     benchmarks: &[BenchmarkReport],
     version: usize,
-    level: ConfidenceLevel,
-    selection: Selection,
+    circumstances: &Circumstances<'_>,
     warnings: &mut Warnings,
 ) -> SuiteReport {
+    let Circumstances { study, level, .. } = *circumstances;
+    let selection = selection(study);
     let experiment = &study.plan.experiment;
     let compared: Vec<_> =
         benchmarks.iter().map(|benchmark| (benchmark, &benchmark.comparisons[version - 1])).collect();
     let comparable =
         sampled.iter().zip(&compared).filter(|(_, (_, comparison))| comparison.observed.is_some());
-    let (mut members, mut given) = (Vec::new(), Vec::new());
+    let (mut members, mut given) = (Members::new(), Vec::new());
     for (sampled, _) in comparable {
         if let Some((baseline, candidate)) = sampled.compared(version) {
-            members.push(SuiteMember { baseline, candidate });
+            members.add(baseline, candidate, sampled.blocks(version));
             given.push(sampled.weight.unwrap_or(f64::NAN));
         }
     }
@@ -212,7 +258,9 @@ fn suite(
     let comparisons: Vec<_> = compared.iter().map(|(_, comparison)| *comparison).collect();
     let [baseline, candidate] = names;
     let are_pairs = Design::of(&study.plan) == Design::Pairs;
-    let suite = Suite { candidate, baseline, benchmarks: compared, members, are_pairs, weights, level };
+    let is_by_looks = matches!(experiment.rule, Rule::Sequential { .. });
+    let suite =
+        Suite { candidate, baseline, benchmarks: compared, members, are_pairs, is_by_looks, weights, level };
     let mut report = suite.report(warnings);
     report.proportions = proportion::all(&comparisons, selection, level);
     report.required = report.proportions.first().and_then(|accelerated| {

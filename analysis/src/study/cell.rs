@@ -8,7 +8,7 @@ use speedup_core::id::RunIndex;
 use speedup_core::metric::{Absence, Metric, OwnMetric};
 use speedup_core::record::Record;
 use speedup_core::timer::TimerError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is kept of a cell.
 #[derive(Clone, Debug, Default)]
@@ -24,8 +24,8 @@ pub(super) struct CellRecords {
     /// What was not measured.
     pub(super) mishaps: Mishaps,
     readings: BTreeMap<Metric, Vec<Reading>>,
-    /// The means of the runs' iterations, by the place of the own metric in the plan.
-    means: BTreeMap<usize, Vec<Mean>>,
+    /// The iterations of the runs, by the place of the own metric in the plan.
+    iterations: BTreeMap<usize, Vec<Iterations>>,
     /// Measured runs in which a metric has no value, by metric and the code of the reason, with the reason of the first
     /// of them in the plan's order.
     pub(super) absent: BTreeMap<(Metric, &'static str), Absent>,
@@ -47,11 +47,14 @@ struct Reading {
     value: u64,
 }
 
-/// The mean of the iterations of a run.
+/// The iterations of a run.
 #[derive(Clone, Copy, Debug)]
-struct Mean {
-    run: RunIndex,
-    value: f64,
+pub(super) struct Iterations {
+    pub(super) run: RunIndex,
+    pub(super) count: usize,
+    pub(super) mean: f64,
+    /// `None` of a single one.
+    pub(super) variance: Option<f64>,
 }
 
 impl Absent {
@@ -83,7 +86,12 @@ impl CellRecords {
         for (place, metric) in own.iter().enumerate() {
             let iterations = record.series.get(&metric.name).cloned().unwrap_or_default();
             if let Ok(iterations) = Sample::new(iterations) {
-                self.means.entry(place).or_default().push(Mean { run, value: iterations.mean() });
+                self.iterations.entry(place).or_default().push(Iterations {
+                    run,
+                    count: iterations.len(),
+                    mean: iterations.mean(),
+                    variance: iterations.variance(),
+                });
             }
         }
         for metric in &record.user_only {
@@ -108,9 +116,16 @@ impl CellRecords {
 
     /// The sample of an own metric, in run order: of each run the mean of its iterations.
     pub(super) fn means(&self, place: usize) -> Result<Sample, SampleError> {
-        let mut means = self.means.get(&place).cloned().unwrap_or_default();
-        means.sort_unstable_by_key(|mean| mean.run);
-        Sample::new(means.iter().map(|mean| mean.value).collect())
+        Sample::new(self.iterations(place).iter().map(|(_, of_run)| of_run.mean).collect())
+    }
+
+    /// The iterations of each run with a value of an own metric, in run order, and where the run was executed.
+    pub(super) fn iterations(&self, place: usize) -> Vec<(Seat, Iterations)> {
+        let by_run: BTreeMap<RunIndex, Iterations> =
+            self.iterations.get(&place).into_iter().flatten().map(|of_run| (of_run.run, *of_run)).collect();
+        let mut seats = self.seats.clone();
+        seats.sort_unstable_by_key(|seat| seat.run);
+        seats.into_iter().filter_map(|seat| Some((seat, *by_run.get(&seat.run)?))).collect()
     }
 
     /// The sample of a metric, in run order.
@@ -135,6 +150,17 @@ impl CellRecords {
     /// The value of each observation of a metric with its run, in run order.
     pub(super) fn values_by_run(&self, metric: Metric) -> Vec<(RunIndex, f64)> {
         self.in_run_order(metric).iter().map(|reading| (reading.run, reading.value as f64)).collect()
+    }
+
+    /// The runs of all hosts but these, without what else is kept: for the comparisons alone.
+    pub(super) fn without(&self, hosts: &BTreeSet<u32>) -> Self {
+        let mut seats = self.seats.clone();
+        seats.retain(|seat| !hosts.contains(&seat.host));
+        let kept: BTreeSet<RunIndex> = seats.iter().map(|seat| seat.run).collect();
+        let readings = self.readings.iter().map(|(metric, readings)| {
+            (*metric, readings.iter().filter(|reading| kept.contains(&reading.run)).copied().collect())
+        });
+        Self { seats, readings: readings.collect(), timer: self.timer, ..Self::default() }
     }
 
     fn in_run_order(&self, metric: Metric) -> Vec<Reading> {

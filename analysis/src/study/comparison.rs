@@ -6,16 +6,20 @@ use super::condition::ConditionCounts;
 use super::count::counted;
 use super::design::{Arranged, DesignKind, DesignReport};
 use super::diagnostics::DiagnosticsReport;
+use super::looked::{self, Looked};
+use super::members::speedup_within;
 use super::mishap::Mishaps;
 use super::mixture::MixtureReport;
 use super::multiplicity::{AdjustedReport, OneSidedReport};
 use super::paired;
 use super::protocol::{self, IntervalReport, Judged, ProtocolReport};
+use super::rule::LookReport;
 use super::stratified;
 use super::verdict::{Direction, Protocol, Reason, Verdict, headline};
 use super::warning::Warnings;
 use crate::{
     Caveat, ConfidenceLevel, Critical, EffectSize, Levels, RandomEffects, RatioError, Sample, SpeedupTest,
+    Summary,
 };
 use serde::{Deserialize, Serialize};
 use speedup_core::timer::TimerError;
@@ -97,6 +101,10 @@ pub struct ComparisonReport {
     pub median: Option<ProtocolReport>,
     /// The estimated probability that a run of the candidate is faster than one of the baseline, or than its pair.
     pub probability_faster: Option<f64>,
+    /// The look that the verdict is by, where the plan has looks: the protocol of the mean is then the rule's, and that of
+    /// the median absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look: Option<LookReport>,
     /// The p-values of both questions, by the protocol of the headline.
     #[serde(default)]
     pub one_sided: Option<OneSidedReport>,
@@ -111,7 +119,7 @@ pub struct ComparisonReport {
     pub advice: Option<AdviceReport>,
 }
 
-/// The observed speedups (000 §3.1).
+/// The observed speedups (000 §3.1); where the classes of hosts are blocks, of the weighted means over the classes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ObservedReport {
     /// Of the least times; whether it is reproducible cannot be tested (000 App. A).
@@ -179,6 +187,8 @@ pub(super) struct Pair<'a> {
     pub(super) samples: [Option<&'a Sample>; 2],
     /// What the design makes of the runs, where they are not what is independent.
     pub(super) arranged: Option<&'a Result<Arranged, Reason>>,
+    /// What the plan's rule says, where the plan has looks.
+    pub(super) looked: Option<&'a Looked<'a>>,
 }
 
 /// Both protocols on what is independent.
@@ -210,7 +220,14 @@ impl Pair<'_> {
             Some(Ok(arranged)) => (&arranged.baseline, &arranged.candidate),
             Some(Err(reason)) => return self.without(reason.clone()),
         };
+        let observed = match self.arranged {
+            Some(Ok(arranged)) if !arranged.blocks.is_empty() => ObservedReport::within(&arranged.blocks),
+            Some(Ok(_) | Err(_)) | None => observed,
+        };
         self.warn_of_broken_pairs(about, warnings);
+        if let Some(looked) = self.looked {
+            return self.by_looks(looked, observed, level, about, warnings);
+        }
         let (n, m) = (baseline.len(), candidate.len());
         if n < 2 || m < 2 {
             let reason = Reason::from(&RatioError::TooFew { n, m });
@@ -246,6 +263,36 @@ impl Pair<'_> {
                 ComparisonReport { advice: AdviceReport::new(&report, baseline, candidate, level), ..report }
             }
             Some(_) => report,
+        }
+    }
+
+    /// What the plan's rule says, in the place of the protocols.
+    fn by_looks(
+        &self,
+        looked: &Looked<'_>,
+        observed: ObservedReport,
+        level: ConfidenceLevel,
+        about: &str,
+        warnings: &mut Warnings,
+    ) -> ComparisonReport {
+        let (row, look) = match looked {
+            Ok((row, look)) => (*row, *look),
+            Err(reason) => {
+                return ComparisonReport { observed: Some(observed), ..self.without(reason.clone()) };
+            }
+        };
+        let Judged { report, .. } = looked::mean(row, look, level);
+        if report.verdict.is_effect() && row.saved_ns.is_some_and(|saved| self.is_near_the_timer(saved)) {
+            warnings.concern("near_timer", about, near_timer);
+        }
+        ComparisonReport {
+            verdict: report.verdict,
+            by: Some(Protocol::Mean),
+            reason: report.reason.clone(),
+            observed: Some(observed),
+            mean: Some(report),
+            look: Some(look),
+            ..self.without(Reason::new("", ""))
         }
     }
 
@@ -318,11 +365,20 @@ impl Pair<'_> {
             mean: None,
             median: None,
             probability_faster: None,
+            look: None,
             one_sided: None,
             adjusted: Vec::new(),
             design: self.design().cloned(),
             advice: None,
         }
+    }
+}
+
+impl ObservedReport {
+    /// Within the classes of hosts, whose means are weighted as in the verdict.
+    fn within(blocks: &[(Sample, Sample)]) -> Self {
+        let [min, mean, median] = Summary::ALL.map(|summary| speedup_within(blocks, summary));
+        Self { min, mean, median }
     }
 }
 
@@ -333,7 +389,10 @@ impl From<&SpeedupTest> for ObservedReport {
 }
 
 /// The interval of the speedup of the mean by levels (004 §7.3): the effect size with the versions exchanged.
-fn by_levels([baseline, candidate]: &[Levels; 2], level: ConfidenceLevel) -> (IntervalReport, Vec<Caveat>) {
+pub(super) fn by_levels(
+    [baseline, candidate]: &[Levels; 2],
+    level: ConfidenceLevel,
+) -> (IntervalReport, Vec<Caveat>) {
     let [baseline, candidate] = [baseline, candidate].map(RandomEffects::new);
     match EffectSize::new(candidate, baseline) {
         Ok(speedup) => {

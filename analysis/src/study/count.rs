@@ -60,9 +60,22 @@ pub fn change(percent: f64, interval: Option<(f64, f64)>) -> String {
     format!("{sign}{size}\u{a0}%")
 }
 
-/// A share in percent: "95 %", "99.9 %".
+/// A share in percent: "95 %", "99.9 %"; with as many digits as it takes that neither nothing nor all is shown of what is
+/// beside it, "0.0001 %".
 pub fn percent(share: f64) -> String {
-    format!("{}\u{a0}%", (share * 1e4).round() / 1e2)
+    let rounded = (share * 1e4).round() / 1e2;
+    let hides = (rounded == 0.0 && share > 0.0) || (rounded == 100.0 && share != 1.0);
+    if !hides {
+        return format!("{rounded}\u{a0}%");
+    }
+    let beside = 100.0 * if share < 0.5 { share } else { (1.0 - share).abs() };
+    // The slack is for what rounding takes from a power of ten.
+    let digits = -(beside.log10() + 1e-9).floor();
+    if digits <= 15.0 {
+        format!("{:.*}\u{a0}%", digits as usize, share * 100.0)
+    } else {
+        format!("{:.0e}\u{a0}%", share * 100.0)
+    }
 }
 
 /// A p-value with two digits, and by its size where it is smaller than anyone reads: "0.031", "< 0.0001".
@@ -88,6 +101,10 @@ mod tests {
         assert_eq!(counted(1, "run"), "1 run");
     }
 
+    fn spaced(text: &str) -> String {
+        text.replace(' ', "\u{a0}")
+    }
+
     #[test]
     fn digits_follow_the_interval() {
         assert_eq!(ratio(1.2345, Some((1.19, 1.27))), "1.23× [1.19, 1.27]");
@@ -97,7 +114,14 @@ mod tests {
         assert_eq!(ratio(1.07, Some((0.999_999, 1.17))), "1.07× [1.00, 1.17]");
         assert_eq!(change(-18.69, Some((1.19, 1.27))), "−18.7\u{a0}%");
         assert_eq!(change(-0.001, Some((0.99, 1.01))), "0.0\u{a0}%");
-        assert_eq!(percent(0.95), "95\u{a0}%");
+        assert_eq!(
+            [0.0, 0.95, 0.999, 1.0, 25.6].map(percent),
+            ["0 %", "95 %", "99.9 %", "100 %", "2560 %"].map(spaced)
+        );
+        assert_eq!(
+            [1e-6, 1e-300, 0.99999, 1.0 - f64::EPSILON / 2.0].map(percent),
+            ["0.0001 %", "1e-298 %", "99.999 %", "99.99999999999999 %"].map(spaced)
+        );
         assert_eq!(
             [1e-9, 0.00012, 0.031, 0.5, 1.0].map(p_value),
             ["< 0.0001", "0.0001", "0.031", "0.50", "1.0"]

@@ -62,6 +62,13 @@ pub(super) struct Arranged {
     pub(super) blocks: Vec<(Sample, Sample)>,
 }
 
+/// What a class counts in a comparison within classes, nm/(n + m): least variance where all runs vary alike, as Mantel
+/// and Haenszel weigh strata (Journal of the National Cancer Institute 22, 1959).
+pub(super) fn class_weight(baseline: &Sample, candidate: &Sample) -> f64 {
+    let (n, m) = (baseline.len() as f64, candidate.len() as f64);
+    n * m / (n + m)
+}
+
 /// The design of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Design {

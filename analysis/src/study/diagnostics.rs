@@ -4,9 +4,9 @@
 //! step-down bound, and a caveat is raised only where the adjusted one is at most the report's risk: in an undisturbed
 //! experiment the report raises any of them with at most that probability, however many cells it has.
 
-use super::count::{counted, grouped};
+use super::count::counted;
 use super::evidence::Seat;
-use super::host_effect::{HostEffectReport, OutlyingReport};
+use super::host_effect::HostEffectReport;
 use super::missing::MissingReport;
 use super::warning::Warnings;
 use crate::run_order::{Autocorrelation, Drift, FirstRunEffect, RunsTest};
@@ -18,12 +18,13 @@ use std::collections::BTreeMap;
 const FEWEST_RUNS: usize = 5;
 
 /// The code names of the caveats, in the order in which they are told.
-const CODES: [&str; 9] = [
+const CODES: [&str; 10] = [
     "autocorrelation",
     "runs_in_series",
     "drift",
     "first_run",
     "modes_are_hosts",
+    "modes_are_classes",
     "host_effect",
     "outlying_hosts",
     "losses_differ",
@@ -46,6 +47,9 @@ pub struct DiagnosticsReport {
     /// Whether the clusters of its mixture are hosts; its statistic is Cramér's V. Only with a mixture of several components.
     #[serde(default)]
     pub modes: Option<DiagnosticReport>,
+    /// The same for the fingerprint classes of its hosts. Only where the plan allows several and several took part.
+    #[serde(default)]
+    pub class_modes: Option<DiagnosticReport>,
     /// The Theil–Sen slope in nanoseconds a run, or a visit, where the drift is significant after adjustment.
     pub slope_ns: Option<f64>,
     /// How coarse the times are.
@@ -119,6 +123,23 @@ pub(super) struct DiagnosedCell<'a> {
     pub(super) seats: &'a [Seat],
     /// What is independent by design, in order: the runs, or the means of visits that have several.
     pub(super) independent: &'a Sample,
+    /// Whether versions are compared within the fingerprint classes of hosts.
+    pub(super) classes_are_blocks: bool,
+}
+
+impl DiagnosedCell<'_> {
+    /// The runs with the numbers of their hosts; apart for each fingerprint class, where the classes are blocks, since hosts
+    /// of another class are known to differ.
+    pub(super) fn by_class(&self) -> Vec<(Sample, Vec<u32>)> {
+        let mut classes: BTreeMap<Option<u32>, (Vec<f64>, Vec<u32>)> = BTreeMap::new();
+        for (value, seat) in self.sample.in_run_order().iter().zip(self.seats) {
+            let (values, hosts) = classes.entry(seat.class.filter(|_| self.classes_are_blocks)).or_default();
+            values.push(*value);
+            hosts.push(seat.host);
+        }
+        let sample = |(values, hosts)| Some((Sample::new(values).ok()?, hosts));
+        classes.into_values().filter_map(sample).collect()
+    }
 }
 
 impl DiagnosticsReport {
@@ -144,19 +165,21 @@ impl DiagnosticsReport {
             first_run: first_run
                 .map(|test| DiagnosticReport::new(test.difference(), test.p_value(two_sided))),
             modes: None,
+            class_modes: None,
             slope_ns: None,
             granularity: GranularityReport::from(&Granularity::new(sample)),
         })
     }
 
     /// The tests with the code names of their caveats.
-    fn tests(&mut self) -> [(&'static str, Option<&mut DiagnosticReport>); 5] {
+    fn tests(&mut self) -> [(&'static str, Option<&mut DiagnosticReport>); 6] {
         [
             ("autocorrelation", self.autocorrelation.as_mut()),
             ("runs_in_series", self.runs_test.as_mut()),
             ("drift", self.drift.as_mut()),
             ("first_run", self.first_run.as_mut()),
             ("modes_are_hosts", self.modes.as_mut()),
+            ("modes_are_classes", self.class_modes.as_mut()),
         ]
     }
 }
@@ -319,6 +342,10 @@ fn sentence(code: &str, hosts: &HostEffectReport, tests: u64) -> String {
             "The clusters of the times are not spread evenly over the hosts ({of_family}): a mode may be a host, not the \
              program; look at the times by host."
         ),
+        "modes_are_classes" => format!(
+            "The clusters of the times are not spread evenly over the fingerprint classes of the hosts ({of_family}): a mode is \
+             a class, not the program; versions are compared within the classes, so go by the verdict and not by the modes."
+        ),
         "losses_differ" => format!(
             "A candidate lost another share of its attempts than the baseline (Fisher's exact test, {of_family}), so the \
              difference of the samples may be of what is missing from them: mend what loses attempts, and repeat."
@@ -329,17 +356,13 @@ fn sentence(code: &str, hosts: &HostEffectReport, tests: u64) -> String {
         ),
         "host_effect" => hosts.sentence(),
         _ => match hosts.outlying() {
-            Some(OutlyingReport { hosts, .. }) => {
-                let names: Vec<&str> = hosts.iter().map(|host| host.host.as_str()).collect();
+            Some(outlying) => {
+                let all = outlying.hosts.len() as u64 + outlying.more;
+                let (is, it) = if all == 1 { ("is", "it") } else { ("are", "them") };
                 format!(
-                    "{} unlike the others ({of_family}): {}; look into {} before the pool is used again.",
-                    if names.len() == 1 {
-                        "A host is".to_owned()
-                    } else {
-                        format!("{} hosts are", grouped(names.len() as u64))
-                    },
-                    names.join(", "),
-                    if names.len() == 1 { "it" } else { "them" },
+                    "{} {is} unlike the others ({of_family}): {}; look into {it} before the pool is used again.",
+                    counted(all, "host"),
+                    outlying.named(),
                 )
             }
             None => String::new(),

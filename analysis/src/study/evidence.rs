@@ -43,6 +43,7 @@ pub(super) struct Served {
     /// What the lease says of attempts before, in the policy's scope.
     pub(super) served_in_scope: u32,
     pub(super) is_measured: bool,
+    is_lost: bool,
     /// Whether its host read as rested; of a policy that does not ask nothing is kept.
     pub(super) readings: Readings,
     /// When it was given its host.
@@ -86,6 +87,11 @@ impl<T: Ord + Clone> Numbers<T> {
         }
     }
 
+    /// The names with their numbers.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = (&T, u32)> {
+        self.0.iter().map(|(name, number)| (name, *number))
+    }
+
     /// The names, sorted.
     pub(super) fn names(&self) -> impl Iterator<Item = &T> {
         self.0.keys()
@@ -123,6 +129,7 @@ impl Evidence {
             allocation_before: evidence.allocation_before.as_ref().map(|one| self.allocations.of(one)),
             idle: evidence.idle,
             served_in_scope: evidence.served_in_scope,
+            is_lost: record.is_none(),
             is_measured: record.is_some_and(|record| record.outcome == Outcome::Measured),
             readings: rest.map_or(Readings::Within, |rest| Readings::new(rest, record)),
             granted: lease.granted,
@@ -141,6 +148,14 @@ impl Evidence {
             boot: boots[seat.boot as usize],
             class: seat.class.map(|class| classes[class as usize]),
         }
+    }
+
+    /// How many runs of a host were measured, and how many of its attempts were lost.
+    pub(super) fn attempts_of(&self, host: &HostId) -> (u64, u64) {
+        let Some(number) = self.hosts.0.get(host) else { return (0, 0) };
+        let of_host = || self.served.iter().filter(|one| one.seat.host == *number);
+        let measured = of_host().filter(|one| one.is_measured).count() as u64;
+        (measured, of_host().filter(|one| one.is_lost).count() as u64)
     }
 
     /// The attempts of each host in the order in which it made them.

@@ -113,7 +113,7 @@ impl Head {
 }
 
 /// A moment as RFC 3339 in UTC, to the second.
-fn calendar(at: Timestamp) -> String {
+pub(super) fn calendar(at: Timestamp) -> String {
     let seconds = i64::try_from(at.0 / 1_000_000_000).unwrap_or(i64::MAX);
     jiff::Timestamp::from_second(seconds).map_or_else(|_| format!("{seconds} s"), |at| at.to_string())
 }

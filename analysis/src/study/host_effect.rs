@@ -6,13 +6,11 @@
 
 use super::count::{counted, percent};
 use super::diagnostics::{DiagnosedCell, DiagnosticReport};
-use super::verdict::Reason;
-use crate::host_effect::{ByHost, CellsAndHosts, HostEffectError, OutlyingHosts};
-use crate::{Alternative, ConfidenceLevel, Sample};
+use super::verdict::{Reason, Verdict};
+use crate::host_effect::{CellsAndHosts, HostEffectError, HostRanks};
+use crate::{ConfidenceLevel, Sample};
 use serde::{Deserialize, Serialize};
 
-/// Every host is compared with the others, which is quadratic in their number.
-const MOST_HOSTS_COMPARED: usize = 2_000;
 /// Outlying hosts that are named; the others are counted.
 const MOST_HOSTS_NAMED: usize = 10;
 
@@ -47,14 +45,19 @@ pub enum HostEffectReport {
 pub struct OutlyingReport {
     /// The full name of the method.
     pub method: String,
-    /// The hosts with at least half as many runs as the busiest: only those are compared.
+    /// The hosts that were compared: those with a run in a cell of several hosts.
     pub compared: u64,
-    /// Whether any is outlying; the statistic is the largest studentised residual, the p-value is Holm's over the hosts.
+    /// Whether any is outlying; the statistic is the largest distance of a rank sum in standard deviations, the p-value is
+    /// Holm's over the hosts.
     pub test: DiagnosticReport,
-    /// Those with a p-value of at most the report's risk among the hosts, the farthest first; at most ten.
+    /// Those with a p-value of at most the report's risk among the hosts, the most unlikely first; at most ten.
     pub hosts: Vec<OutlyingHost>,
     /// Further ones.
     pub more: u64,
+    /// What the verdicts would be without those named, one a candidate; empty where none is outlying, or where looks
+    /// decided the number of runs.
+    #[serde(default)]
+    pub without: Vec<WithoutReport>,
 }
 
 /// A host that is unlike the others.
@@ -66,16 +69,36 @@ pub struct OutlyingHost {
     pub runs: u64,
     /// Its mean less that of the others, in standard deviations of a cell; positive is slower.
     pub difference: f64,
+    /// By how much its runs take longer than the median of the others in their cell, in percent: the median over its runs.
+    /// `None` in reports from before it was told.
+    #[serde(default)]
+    pub slower_percent: Option<f64>,
+    /// Its own two-sided p-value, likewise.
+    #[serde(default)]
+    pub p_value: Option<f64>,
     /// Its p-value adjusted for the number of hosts.
     pub adjusted: f64,
 }
 
+/// What the verdict on a candidate would be without the hosts that are named as outlying: to see what depends on them, not to be quoted in its
+/// place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WithoutReport {
+    /// The candidate.
+    pub candidate: String,
+    /// The verdict on the suite.
+    pub verdict: Verdict,
+    /// Its speedup.
+    pub speedup: Option<f64>,
+    /// The benchmarks with another verdict than with all hosts, in plan order.
+    pub changed: Vec<String>,
+}
+
 impl HostEffectReport {
     pub(super) fn new(cells: &[DiagnosedCell<'_>], names: &[String], level: ConfidenceLevel) -> Self {
-        let hosts: Vec<Vec<u32>> =
-            cells.iter().map(|cell| cell.seats.iter().map(|seat| seat.host).collect()).collect();
+        let cells: Vec<(Sample, Vec<u32>)> = cells.iter().flat_map(DiagnosedCell::by_class).collect();
         let cells: Vec<(&Sample, &[u32])> =
-            cells.iter().zip(&hosts).map(|(cell, hosts)| (cell.sample, &hosts[..])).collect();
+            cells.iter().map(|(sample, hosts)| (sample, &hosts[..])).collect();
         match CellsAndHosts::new(&cells) {
             Ok(found) => Self::Tested {
                 method: CellsAndHosts::NAME.to_owned(),
@@ -83,7 +106,7 @@ impl HostEffectReport {
                 runs: found.runs() as u64,
                 share: found.estimate(),
                 test: DiagnosticReport::new(found.f(), found.p_value()),
-                outlying: OutlyingReport::new(&cells, names, level).ok().flatten(),
+                outlying: OutlyingReport::new(&cells, names, level),
             },
             Err(error) => Self::NotTested { reason: refusal(error) },
         }
@@ -97,6 +120,14 @@ impl HostEffectReport {
                 let outlying = outlying.as_mut().map(|outlying| ("outlying_hosts", &mut outlying.test));
                 std::iter::once(("host_effect", test)).chain(outlying).collect()
             }
+        }
+    }
+
+    /// The same, to add to.
+    pub(super) fn outlying_mut(&mut self) -> Option<&mut OutlyingReport> {
+        match self {
+            Self::Tested { outlying, .. } => outlying.as_mut(),
+            Self::NotTested { .. } => None,
         }
     }
 
@@ -125,36 +156,75 @@ impl HostEffectReport {
 }
 
 impl OutlyingReport {
-    fn new(
-        cells: &[(&Sample, &[u32])],
-        names: &[String],
-        level: ConfidenceLevel,
-    ) -> Result<Option<Self>, HostEffectError> {
-        let by_host = ByHost::over_cells(cells)?;
-        let half = by_host.most_runs().div_ceil(2);
-        let by_host = by_host.with_at_least(half);
-        if by_host.hosts() > MOST_HOSTS_COMPARED {
-            return Ok(None);
-        }
-        let found = OutlyingHosts::new(&by_host, Alternative::TwoSided)?;
-        let largest = found.verdicts().iter().map(|host| host.t.abs()).fold(0.0, f64::max);
-        let mut outlying: Vec<_> =
-            found.verdicts().iter().filter(|host| host.adjusted.rejects_at(level.risk())).collect();
-        outlying.sort_by(|a, b| b.t.abs().total_cmp(&a.t.abs()).then(a.host.cmp(&b.host)));
-        let named = outlying.iter().take(MOST_HOSTS_NAMED).map(|host| OutlyingHost {
-            host: names.get(host.host as usize).cloned().unwrap_or_default(),
-            runs: host.runs as u64,
-            difference: host.difference,
-            adjusted: host.adjusted.get(),
+    fn new(cells: &[(&Sample, &[u32])], names: &[String], level: ConfidenceLevel) -> Option<Self> {
+        let found = HostRanks::new(cells, level).ok()?;
+        let named = found.outlying().iter().take(MOST_HOSTS_NAMED).map(|rank| OutlyingHost {
+            host: names.get(rank.host as usize).cloned().unwrap_or_default(),
+            runs: rank.runs as u64,
+            difference: difference(cells, rank.host),
+            slower_percent: Some(100.0 * rank.slower),
+            p_value: Some(rank.p.get()),
+            adjusted: rank.adjusted.get(),
         });
-        Ok(Some(Self {
-            method: OutlyingHosts::NAME.to_owned(),
-            compared: by_host.hosts() as u64,
-            test: DiagnosticReport::new(largest, found.p_value()),
+        Some(Self {
+            method: HostRanks::NAME.to_owned(),
+            compared: found.hosts() as u64,
+            test: DiagnosticReport::new(found.most_unlikely().z.abs(), found.p_value()),
             hosts: named.collect(),
-            more: outlying.len().saturating_sub(MOST_HOSTS_NAMED) as u64,
-        }))
+            more: found.outlying().len().saturating_sub(MOST_HOSTS_NAMED) as u64,
+            without: Vec::new(),
+        })
     }
+
+    /// The outlying hosts with what they are outlying by: "host-3 (5.1 % slower, adjusted p-value < 0.0001)".
+    pub fn named(&self) -> String {
+        let named = self.hosts.iter().map(|host| match host.slower_percent {
+            Some(percent) => format!(
+                "{} ({:.1}\u{a0}% {}, {}, adjusted p-value {})",
+                host.host,
+                percent.abs(),
+                if percent < 0.0 { "faster" } else { "slower" },
+                counted(host.runs, "run"),
+                super::count::p_value(host.adjusted)
+            ),
+            None => host.host.clone(),
+        });
+        let named: Vec<String> = named.collect();
+        let more = match self.more {
+            0 => String::new(),
+            more => format!(" and {}", counted(more, "more host")),
+        };
+        format!("{}{more}", named.join(", "))
+    }
+}
+
+impl WithoutReport {
+    /// What would change, in a sentence.
+    pub fn sentence(&self) -> String {
+        let Self { candidate, verdict, speedup, changed } = self;
+        let size =
+            speedup.map_or_else(String::new, |speedup| format!(" ({})", super::count::ratio(speedup, None)));
+        let changed = match changed.len() {
+            0 => "no benchmark's verdict would change".to_owned(),
+            few if few <= MOST_HOSTS_NAMED => format!("other verdicts on {}", changed.join(", ")),
+            many => format!("other verdicts on {}", counted(many as u64, "benchmark")),
+        };
+        format!("Without them, {candidate} would be: {}{size}; {changed}.", verdict.words())
+    }
+}
+
+/// The mean of a host's runs less that of the others, in standard deviations of a cell.
+fn difference(cells: &[(&Sample, &[u32])], host: u32) -> f64 {
+    let (mut own, mut others) = ((0.0, 0.0), (0.0, 0.0));
+    for (sample, hosts) in cells {
+        let Some(sd) = sample.standard_deviation().filter(|sd| *sd > 0.0) else { continue };
+        for (value, of) in sample.in_run_order().iter().zip(*hosts) {
+            let (sum, count) = if *of == host { &mut own } else { &mut others };
+            *sum += (value - sample.mean()) / sd;
+            *count += 1.0;
+        }
+    }
+    if own.1 > 0.0 && others.1 > 0.0 { own.0 / own.1 - others.0 / others.1 } else { 0.0 }
 }
 
 fn refusal(error: HostEffectError) -> Reason {

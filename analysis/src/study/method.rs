@@ -3,7 +3,7 @@
 use super::advice::{MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH};
 use super::count;
 use super::design::Design;
-use crate::host_effect::{CellsAndHosts, OutlyingHosts};
+use crate::host_effect::{CellsAndHosts, HostRanks};
 use crate::required_repetitions::{RankSumDetection, RatioPrecision, WelchDetection};
 use crate::run_order::{Autocorrelation, FirstRunEffect, RunsTest};
 use crate::speedup_test::Rules;
@@ -112,7 +112,8 @@ fn of_design(design: Design) -> Option<MethodNote> {
             "classes",
             format!(
                 "Where hosts of several classes took part, versions are compared within the classes: means by weights \
-                 nm/(n + m), ranks by the {}. Suites and diagnostics take all classes as one.",
+                 nm/(n + m), ranks by the {}. Overall speedups, observed ones and proportions go by the same weighted means, and hosts are \
+                 compared with those of their class.",
                 VanElteren::NAME
             ),
             "Mantel and Haenszel 1959; van Elteren 1960",
@@ -216,7 +217,7 @@ fn notes(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
                 RunsTest::NAME,
                 FirstRunEffect::NAME,
                 CellsAndHosts::NAME,
-                OutlyingHosts::NAME,
+                HostRanks::NAME,
                 count::percent(level.risk().get())
             ),
             "Moran 1948; Wald and Wolfowitz 1940; Mann 1945; Holm 1979",

@@ -1,7 +1,9 @@
 //! The other metrics: medians and their ratios, without tests.
 
+use super::Study;
 use super::cell::CellRecords;
-use crate::Sample;
+use super::own_metric::{IterationReport, OwnComparison};
+use crate::{ConfidenceLevel, Sample};
 use serde::{Deserialize, Serialize};
 use speedup_core::metric::{Better, Metric, OwnMetric};
 
@@ -9,8 +11,8 @@ use speedup_core::metric::{Better, Metric, OwnMetric};
 const SENTENCE: &str = "Medians and ratios only: these counters step (the kernel's clock ticks, pages, whole \
     events), so they tie, and the tests of this report are for continuous metrics.";
 /// What the values of an own metric are.
-const OWN_SENTENCE: &str = "Medians and ratios only. A run's value is the mean of the iterations that its output \
-    tells.";
+const OWN_SENTENCE: &str = "A run's value is the mean of the iterations that its output tells. The interval is of the \
+    ratio of means, over what is independent by the plan's design; there is no verdict on these.";
 
 /// The medians of one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +43,12 @@ pub struct MetricRow {
     /// Of each candidate, above 1 when it is the better: baseline over candidate, or candidate over baseline where higher
     /// values are better. `None` where one of the two is not positive.
     pub ratios: Vec<Option<f64>>,
+    /// Of an own metric, the means of each candidate against the baseline's with their interval; empty of others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub comparisons: Vec<OwnComparison>,
+    /// Of an own metric, where the values of each version vary; empty of others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub iterations: Vec<Option<IterationReport>>,
 }
 
 impl MetricReport {
@@ -62,18 +70,31 @@ impl MetricReport {
 
     /// The same of the own metric at `place` in the plan.
     pub(super) fn of_own<'a>(
+        study: &Study,
         place: usize,
         metric: &OwnMetric,
         benchmarks: impl Iterator<Item = (&'a str, &'a [CellRecords])>,
+        level: ConfidenceLevel,
     ) -> Self {
-        let sample = |cell: &CellRecords| cell.means(place).ok();
+        let row = |(name, cells): (&str, &[CellRecords])| {
+            let medians =
+                cells.iter().map(|cell| cell.means(place).ok().map(|sample| sample.median())).collect();
+            let compare = |candidate: &CellRecords| {
+                OwnComparison::new(study, place, metric.better, [&cells[0], candidate], level)
+            };
+            MetricRow {
+                comparisons: cells.iter().skip(1).map(compare).collect(),
+                iterations: cells.iter().map(|cell| IterationReport::new(cell, place)).collect(),
+                ..MetricRow::new(name, medians, metric.better)
+            }
+        };
         Self {
             metric: metric.name.clone(),
             unit: metric.unit.clone(),
             sentence: OWN_SENTENCE.to_owned(),
             better: metric.better,
             own: true,
-            rows: rows(benchmarks, sample, metric.better),
+            rows: benchmarks.map(row).collect(),
         }
     }
 }
@@ -97,7 +118,13 @@ impl MetricRow {
             };
             (baseline > 0.0 && candidate > 0.0).then_some(ratio)
         };
-        Self { benchmark: benchmark.to_owned(), ratios: medians.iter().skip(1).map(ratio).collect(), medians }
+        Self {
+            benchmark: benchmark.to_owned(),
+            ratios: medians.iter().skip(1).map(ratio).collect(),
+            medians,
+            comparisons: Vec::new(),
+            iterations: Vec::new(),
+        }
     }
 }
 

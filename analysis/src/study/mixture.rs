@@ -4,7 +4,7 @@
 
 use super::diagnostics::{DiagnosedCell, DiagnosticReport};
 use super::verdict::Reason;
-use crate::goodness_of_fit::{FEWEST_RESAMPLES, GoodnessOfFitOptions, ResampleSize};
+use crate::goodness_of_fit::{Drawing, ENOUGH_FARTHER, FEWEST_RESAMPLES, GoodnessOfFitOptions, ResampleSize};
 use crate::host_effect::ClusterHosts;
 use crate::mixture::{Component, Method, Refits};
 use crate::{GoodnessOfFit, Mixture, Sample};
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 /// 001 §4.3 fitted samples of 30 runs and more.
 pub const FEWEST_RUNS_OF_A_MIXTURE: usize = 30;
-/// Resamples of each test: the fewest with which its p-value is no noise (001 §5.1.3).
+/// Resamples of each test at most: the fewest with which its p-value is no noise (001 §5.1.3).
 const RESAMPLES: u32 = FEWEST_RESAMPLES;
 /// Shuffles of the clusters over the hosts: the least p-value that they can show is to pass Holm's bound among hundreds.
 const SHUFFLES: u64 = 99_999;
@@ -34,7 +34,7 @@ pub enum MixtureReport {
         distance: f64,
         /// The share of resamples that are farther from their own mixture (KSfit).
         p_value: f64,
-        /// How many resamples: a p-value of 0 is below their reciprocal.
+        /// How many resamples were drawn: a p-value of 0 is below their reciprocal.
         resamples: u32,
         /// How it was fitted.
         method: String,
@@ -70,6 +70,7 @@ impl MixtureReport {
         let child = format!("mixture {} {benchmark} {version}", benchmark.len());
         let options = GoodnessOfFitOptions {
             resamples: RESAMPLES,
+            drawing: Drawing::UntilFarther(ENOUGH_FARTHER),
             size: ResampleSize::Same,
             method: Method::Mclust,
             refits: Refits::Drafted,
@@ -87,8 +88,12 @@ impl MixtureReport {
                 modes_ns: test.mixture.modes(),
                 distance: test.distance,
                 p_value: test.p_value().get(),
-                resamples: RESAMPLES,
-                method: format!("{}; {}", Method::Mclust.name(), GoodnessOfFit::NAME),
+                resamples: test.resampled_distances().len() as u32,
+                method: format!(
+                    "{}; {}, at most {RESAMPLES} resamples, fewer once {ENOUGH_FARTHER} are farther",
+                    Method::Mclust.name(),
+                    GoodnessOfFit::NAME
+                ),
             },
         }
     }
@@ -101,6 +106,31 @@ impl MixtureReport {
         version: &str,
         seed: Seed,
     ) -> Option<DiagnosticReport> {
+        let hosts: Vec<u32> = cell.seats.iter().map(|seat| seat.host).collect();
+        let different: BTreeSet<u32> = hosts.iter().copied().collect();
+        if different.len() == hosts.len() {
+            return None;
+        }
+        let child = format!("modes and hosts {} {} {version}", cell.about.len(), cell.about);
+        self.against(cell, &hosts, Seed(seed.child(&child).next_u64()))
+    }
+
+    /// Likewise whether the clusters are the fingerprint classes of the hosts, where these are blocks. Hosts of no known
+    /// class are one of their own.
+    pub(super) fn against_classes(
+        &self,
+        cell: &DiagnosedCell<'_>,
+        version: &str,
+        seed: Seed,
+    ) -> Option<DiagnosticReport> {
+        cell.classes_are_blocks.then_some(())?;
+        let classes: Vec<u32> =
+            cell.seats.iter().map(|seat| seat.class.map_or(0, |class| class + 1)).collect();
+        let child = format!("modes and classes {} {} {version}", cell.about.len(), cell.about);
+        self.against(cell, &classes, Seed(seed.child(&child).next_u64()))
+    }
+
+    fn against(&self, cell: &DiagnosedCell<'_>, labels: &[u32], seed: Seed) -> Option<DiagnosticReport> {
         let Self::Fitted { components, .. } = self else { return None };
         let components = components.iter();
         let components = components
@@ -109,14 +139,7 @@ impl MixtureReport {
         let mixture = Mixture::new(components).ok()?;
         let clusters: Vec<u32> =
             cell.sample.in_run_order().iter().map(|value| mixture.cluster(*value) as u32).collect();
-        let hosts: Vec<u32> = cell.seats.iter().map(|seat| seat.host).collect();
-        let different: BTreeSet<u32> = hosts.iter().copied().collect();
-        if different.len() == hosts.len() {
-            return None;
-        }
-        let child = format!("modes and hosts {} {} {version}", cell.about.len(), cell.about);
-        let seed = Seed(seed.child(&child).next_u64());
-        let found = ClusterHosts::new(&clusters, &hosts, SHUFFLES, seed).ok()?;
+        let found = ClusterHosts::new(&clusters, labels, SHUFFLES, seed).ok()?;
         Some(DiagnosticReport::new(found.cramers_v(), found.p_value()))
     }
 }

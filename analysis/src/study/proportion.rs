@@ -62,14 +62,17 @@ impl ProportionReport {
     }
 }
 
-/// The accelerated and the slowed-down benchmarks, by the headline and by each protocol.
+/// The accelerated and the slowed-down benchmarks, by the headline and by each protocol with verdicts.
 pub(super) fn all(
     comparisons: &[&ComparisonReport],
     selection: Selection,
     level: ConfidenceLevel,
 ) -> Vec<ProportionReport> {
+    // Under looks the protocols have no verdicts of their own.
+    let is_by_looks = comparisons.iter().any(|comparison| comparison.look.is_some());
     let protocols = [None, Some(Protocol::Mean), Some(Protocol::Median)];
-    let asked = protocols.into_iter().flat_map(|by| [(by, Verdict::Faster), (by, Verdict::Slower)]);
+    let protocols = protocols.into_iter().take(if is_by_looks { 1 } else { 3 });
+    let asked = protocols.flat_map(|by| [(by, Verdict::Faster), (by, Verdict::Slower)]);
     asked.filter_map(|(by, of)| proportion(comparisons, by, of, selection, level)).collect()
 }
 

@@ -1,8 +1,10 @@
 //! The report: plain data with stable names, the same bytes for the same attempts.
 
 use super::Study;
+use super::canary::CanaryReport;
 use super::comparison::BenchmarkReport;
 use super::diagnostics::DiagnosticsSummary;
+use super::exclusion::ExclusionsReport;
 use super::head::Head;
 use super::independence::IndependenceReport;
 use super::method::MethodReport;
@@ -31,6 +33,12 @@ pub struct Report {
     /// Whether the runs were what the methods take them for, over all cells.
     #[serde(default)]
     pub diagnostics: Option<DiagnosticsSummary>,
+    /// The hosts that were taken out of service while the experiment ran; absent where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exclusions: Option<ExclusionsReport>,
+    /// What the canary says of the hosts; absent where the plan has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canary: Option<CanaryReport>,
     /// The other metrics.
     pub metrics: Vec<MetricReport>,
     /// What was not measured, over all cells.

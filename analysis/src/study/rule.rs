@@ -5,12 +5,13 @@
 //! the plan does not have. The answer depends on the plan and the attempts alone, so whoever asks, and however often,
 //! is told the same.
 //!
-//! In reading order: [`RuleReport`]; `units` (what counts as one observation), `pilot`, `sequential`, `budget` (the rules),
+//! In reading order: [`RuleReport`]; `units` (what counts as one observation), `look` (what a look at them sees), `pilot`, `sequential`, `budget` (the rules),
 //! `bounds` (the plan's limits), `costs` (what attempts took of the hosts).
 
 mod bounds;
 mod budget;
 mod costs;
+mod look;
 mod pilot;
 mod sequential;
 #[cfg(test)]
@@ -22,12 +23,15 @@ use super::count::counted;
 use super::head::Head;
 use super::verdict::Verdict;
 use super::warning::Warnings;
-use super::{Phase, Study};
+use super::{BenchmarkReport, Phase, Study};
 use crate::ConfidenceLevel;
 use serde::{Deserialize, Serialize};
 use speedup_core::event::Tally;
-use speedup_core::experiment::Rule;
+use speedup_core::experiment::{Experiment, Rule};
 use speedup_core::plan::{Extension, Plan, Shape};
+
+/// The name of the rule that looks at growing data.
+const SEQUENTIAL: &str = "sequential";
 
 /// What the plan's rule of repetition says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -92,6 +96,16 @@ pub struct RuleRow {
     pub saved_ns: Option<f64>,
     /// The rule's own interval of it in nanoseconds, at the level of the plan.
     pub interval_ns: Option<[f64; 2]>,
+    /// The speedup of the verdict, baseline over candidate: under the sequential rule the observed one of the mean.
+    #[serde(default)]
+    pub speedup: Option<f64>,
+    /// Its interval: under the sequential rule the repeated one, at the look's risk, so that all looks together keep the
+    /// level of the plan.
+    #[serde(default)]
+    pub speedup_interval: Option<[f64; 2]>,
+    /// The full name of the test that the verdict is by; none where there was none.
+    #[serde(default)]
+    pub test: Option<String>,
     /// Half the width that the plan asks for, in nanoseconds.
     pub half_width_ns: Option<f64>,
     /// The look that was taken, under the sequential rule.
@@ -118,6 +132,11 @@ pub struct LookReport {
 }
 
 impl RuleReport {
+    /// Whether the number of runs depends on what looks showed, so that only the rule's verdicts keep the stated risk.
+    pub fn is_by_looks(&self) -> bool {
+        self.rule == SEQUENTIAL
+    }
+
     /// The runs to be appended to `plan`, from which this was computed.
     pub fn extension(&self, plan: &Plan) -> Option<Extension> {
         let Further { visits, boots, runs } = self.further.as_ref()?;
@@ -175,6 +194,14 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Option<RuleReport
     Some(RuleReport { rows: finding.rows, further, ..report(state, words) })
 }
 
+/// Gives the rule's rows the verdicts of the `benchmarks`, where the rule has none of its own and both stages are over.
+pub(super) fn conclude(rule: &mut RuleReport, experiment: &Experiment, benchmarks: &[BenchmarkReport]) {
+    match experiment.rule {
+        Rule::Budget { .. } if rule.state == RuleState::Enough => budget::conclude(rule, benchmarks),
+        Rule::Budget { .. } | Rule::Fixed | Rule::Pilot { .. } | Rule::Sequential { .. } => {}
+    }
+}
+
 /// The rule's name and method; none where the plan says the number.
 fn named(rule: Rule) -> Option<(&'static str, &'static str)> {
     match rule {
@@ -184,7 +211,7 @@ fn named(rule: Rule) -> Option<(&'static str, &'static str)> {
             "Stein's two-stage interval of the difference of means (Annals of Mathematical Statistics 16, 1945)",
         )),
         Rule::Sequential { .. } => Some((
-            "sequential",
+            SEQUENTIAL,
             "group-sequential two-sided t test with risk spending (Lan and DeMets, Biometrika 70, 1983; Jennison and \
              Turnbull 2000, §3.3)",
         )),
@@ -239,8 +266,9 @@ pub(super) fn warn(rule: Rule, head: &Head, warnings: &mut Warnings) {
     let (code, sentence) = match rule {
         Rule::Sequential { .. } => (
             "looked_sequentially",
-            "The number of runs depends on what the looks showed, so that only the rule's own verdicts keep the stated risk: \
-             take the verdicts of the Speedup-Test, its speedups and intervals as descriptions.",
+            "The number of runs depends on what the looks showed, so the verdicts and intervals are the rule's, which keep the \
+             stated risk over all looks of a comparison, approximately for few runs; the Speedup-Test has no verdict here. A \
+             speedup at which a look stopped is on average too large: quote its interval.",
         ),
         Rule::Pilot { .. } if grown => (
             "sized_by_pilot",

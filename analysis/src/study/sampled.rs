@@ -18,6 +18,8 @@ pub(super) struct Sampled<'a> {
     pub(super) samples: Vec<Option<Sample>>,
     /// Where each run of each sample was executed, hosts by the order of their names.
     seats: Vec<Vec<Seat>>,
+    /// Whether versions are compared within the fingerprint classes of hosts.
+    classes_are_blocks: bool,
     /// The means of the visits of each sample, where visits have several runs.
     visits: Vec<Option<Sample>>,
     /// Of each candidate what the design makes of its runs and the baseline's, where those are not what is independent.
@@ -27,8 +29,13 @@ pub(super) struct Sampled<'a> {
 impl<'a> Sampled<'a> {
     /// The benchmarks that take part, in plan order.
     pub(super) fn all(study: &'a Study, versions: usize) -> Vec<Self> {
+        Self::of_cells(study, &study.cells, versions)
+    }
+
+    /// The same from other records of the cells.
+    pub(super) fn of_cells(study: &'a Study, cells: &'a [CellRecords], versions: usize) -> Vec<Self> {
         let (by_name, design) = (study.evidence.by_name(), Design::of(&study.plan));
-        let taking_part = study.plan.benchmarks.iter().zip(study.cells.chunks(versions));
+        let taking_part = study.plan.benchmarks.iter().zip(cells.chunks(versions));
         let named = taking_part
             .filter_map(|(index, records)| Some((study.plan.experiment.benchmark(*index)?, records)));
         let sampled = |(benchmark, records): (&'a Benchmark, &'a [CellRecords])| {
@@ -53,6 +60,7 @@ impl<'a> Sampled<'a> {
                 records,
                 samples,
                 seats,
+                classes_are_blocks: design == Design::Classes,
                 visits,
                 arranged,
             }
@@ -70,11 +78,25 @@ impl<'a> Sampled<'a> {
         }
     }
 
+    /// The samples of each class, where the classes of hosts are blocks.
+    pub(super) fn blocks(&self, version: usize) -> &[(Sample, Sample)] {
+        match &self.arranged[version - 1] {
+            Some(Ok(arranged)) => &arranged.blocks,
+            Some(Err(_)) | None => &[],
+        }
+    }
+
     /// A cell with what its diagnostics need.
     pub(super) fn diagnosed(&self, version: usize) -> Option<DiagnosedCell<'_>> {
         let sample = self.samples[version].as_ref()?;
         let independent = self.visits[version].as_ref().unwrap_or(sample);
-        Some(DiagnosedCell { about: self.name, sample, seats: &self.seats[version], independent })
+        Some(DiagnosedCell {
+            about: self.name,
+            sample,
+            seats: &self.seats[version],
+            independent,
+            classes_are_blocks: self.classes_are_blocks,
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 //! National Cancer Institute 22, 1959), with the interval of a suite whose benchmarks are the classes. The median is van
 //! Elteren's test.
 
+use super::design::class_weight;
 use super::paired::{Allowed, MainTest, judge, refusal, report_with};
 use super::protocol::{IntervalReport, Judged};
 use super::verdict::{Protocol, Reason};
@@ -17,11 +18,7 @@ use crate::{
 pub(super) fn mean(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> Judged {
     let several = |(x, y): &&(Sample, Sample)| x.len() > 1 && y.len() > 1;
     let blocks: Vec<&(Sample, Sample)> = blocks.iter().filter(several).collect();
-    let weight = |(x, y): &&(Sample, Sample)| {
-        let (n, m) = (x.len() as f64, y.len() as f64);
-        n * m / (n + m)
-    };
-    let weights = Weights::Custom(blocks.iter().map(weight).collect());
+    let weights = Weights::Custom(blocks.iter().map(|(x, y)| class_weight(x, y)).collect());
     let members: Vec<SuiteMember<'_>> =
         blocks.iter().map(|(x, y)| SuiteMember { baseline: x, candidate: y }).collect();
     let ratio = SuiteRatio::new(&members, &weights);
@@ -75,7 +72,7 @@ pub(super) fn median(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> (Ju
 fn typical(blocks: &[(Sample, Sample)]) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
     for (x, y) in blocks {
-        let weight = (x.len() * y.len()) as f64 / (x.len() + y.len()) as f64;
+        let weight = class_weight(x, y);
         sum += weight * (x.median() / y.median()).ln();
         weights += weight;
     }

@@ -5,14 +5,15 @@
 
 use super::comparison::{BenchmarkReport, ComparisonReport};
 use super::count;
+use super::members::Members;
 use super::multiplicity::MultiplicityReport;
 use super::proportion::{ProportionReport, RequiredReport};
 use super::protocol::IntervalReport;
 use super::verdict::{Direction, Protocol, Reason, Verdict};
 use super::warning::Warnings;
 use crate::{
-    Alternative, ConfidenceLevel, Overall, PValue, PairedRatio, RatioError, RatioInterval, SpeedupMeans,
-    SuiteMember, SuiteRatio, SuiteRatioError, Summary, Weights,
+    Alternative, ConfidenceLevel, PValue, PairedRatio, RatioError, RatioInterval, SpeedupMeans, SuiteRatio,
+    SuiteRatioError, Summary, Weights,
 };
 use serde::{Deserialize, Serialize};
 
@@ -120,9 +121,11 @@ pub(super) struct Suite<'a> {
     /// All benchmarks that take part, each with the comparison of this candidate.
     pub(super) benchmarks: Vec<(&'a BenchmarkReport, &'a ComparisonReport)>,
     /// Those with a sample of positive times of both versions.
-    pub(super) members: Vec<SuiteMember<'a>>,
+    pub(super) members: Members<'a>,
     /// Whether the observations of each benchmark are pairs.
     pub(super) are_pairs: bool,
+    /// Whether the plan's looks decided how many runs each benchmark has.
+    pub(super) is_by_looks: bool,
     pub(super) weights: Weights,
     pub(super) level: ConfidenceLevel,
 }
@@ -147,7 +150,7 @@ impl Suite<'_> {
     pub(super) fn report(&self, warnings: &mut Warnings) -> SuiteReport {
         self.warn(warnings);
         let overall = |summary: Summary| {
-            let overall = Overall::new(&self.members, summary, &self.weights).ok()?;
+            let overall = self.members.overall(&self.weights, summary).ok()?;
             let summary = summary.name().to_owned();
             Some(OverallReport { summary, gain: overall.gain, speedup: overall.speedup })
         };
@@ -164,7 +167,7 @@ impl Suite<'_> {
             speedup: conclusion.speedup,
             interval: conclusion.interval,
             p_value: conclusion.p_value,
-            over: self.members.len() as u64,
+            over: self.members.benchmarks() as u64,
             overall: Summary::ALL.into_iter().filter_map(overall).collect(),
             speedup_means: Summary::ALL.into_iter().filter_map(means).collect(),
             proportions: Vec::new(),
@@ -176,18 +179,37 @@ impl Suite<'_> {
     fn conclusion(&self) -> Conclusion {
         match &self.benchmarks[..] {
             [(_, only)] => Conclusion::of_one(only),
+            _ if self.is_by_looks => self.of_looks(),
             _ => self.of_many(),
         }
     }
 
+    /// Over benchmarks that stopped by what they showed there is no test that keeps the risk: the speedup is a description.
+    fn of_looks(&self) -> Conclusion {
+        let reason = Reason::new(
+            "no_suite_by_looks",
+            "The looks decided for each benchmark by itself how many runs it has, so no test over all of them keeps the risk: \
+             go by the benchmarks",
+        );
+        let overall = self.members.overall(&self.weights, Summary::Mean).ok();
+        let interval = IntervalReport::Missing { reason: reason.clone() };
+        Conclusion {
+            speedup: overall.map(|overall| overall.speedup),
+            interval: Some(interval),
+            ..Conclusion::refused(reason)
+        }
+    }
+
     fn of_many(&self) -> Conclusion {
+        let (members, weights) =
+            (self.members.as_members(), self.members.weights(&self.weights, Summary::Mean));
         let ratio = match self.are_pairs {
-            true => PairedRatio::of_suite(&self.members, &self.weights).map(SuiteMean::OfPairs),
-            false => SuiteRatio::new(&self.members, &self.weights).map(SuiteMean::OfRuns),
+            true => PairedRatio::of_suite(members, &weights).map(SuiteMean::OfPairs),
+            false => SuiteRatio::new(members, &weights).map(SuiteMean::OfRuns),
         };
         let ratio = match ratio {
             Ok(ratio) => ratio,
-            Err(error) => return Conclusion::refused(refusal(error, self.members.len())),
+            Err(error) => return Conclusion::refused(refusal(error, self.members.benchmarks())),
         };
         let [faster, slower] =
             [Alternative::Greater, Alternative::Less].map(|alternative| ratio.p_value(1.0, alternative));
@@ -211,9 +233,10 @@ impl Suite<'_> {
 
     fn sentence(&self, conclusion: &Conclusion, counts: VerdictCounts) -> String {
         let Self { candidate, baseline, level, .. } = self;
+        let within = if self.members.are_by_classes() { " within the classes of hosts" } else { "" };
         let over = match self.benchmarks.len() {
-            1 => String::new(),
-            _ => format!(" over {}", count::counted(self.members.len() as u64, "benchmark")),
+            1 => within.to_owned(),
+            _ => format!(" over {}{within}", count::counted(self.members.benchmarks() as u64, "benchmark")),
         };
         let ends = conclusion.interval.as_ref().and_then(IntervalReport::ends);
         let size = |speedup: f64| {
@@ -222,7 +245,7 @@ impl Suite<'_> {
         };
         let level = count::percent(level.get());
         let covers_one = match ends {
-            Some((lower, upper)) if lower <= 1.0 && 1.0 <= upper => {
+            Some((lower, upper)) if lower <= 1.0 && 1.0 <= upper && !self.is_by_looks => {
                 "; the verdict is one-sided, and the two-sided interval still covers 1"
             }
             Some(_) | None => "",
@@ -244,6 +267,14 @@ impl Suite<'_> {
                 "No difference shown between {candidate} and {baseline}: {}, at confidence level {level}.",
                 size(speedup)
             ),
+            (Verdict::NotEnoughData, speedup) if self.is_by_looks && counts.total() > 1 => {
+                let about = speedup.map_or_else(String::new, |speedup| {
+                    format!(" The overall speedup of {} is a description, not a verdict.", size(speedup))
+                });
+                format!(
+                    "{candidate} against {baseline} by the looks of each benchmark, each at confidence level {level}.{about}"
+                )
+            }
             (Verdict::NotEnoughData, _) | (_, None) => {
                 let reason = conclusion.reason.as_ref().map_or("", |reason| reason.sentence.as_str());
                 format!("Not enough data to compare {candidate} with {baseline}. {reason}")
@@ -269,7 +300,7 @@ impl Suite<'_> {
     }
 
     fn warn(&self, warnings: &mut Warnings) {
-        if self.benchmarks.len() < 2 || self.members.is_empty() {
+        if self.benchmarks.len() < 2 || self.members.benchmarks() == 0 {
             return;
         }
         for (benchmark, comparison) in &self.benchmarks {
@@ -319,8 +350,8 @@ impl SuiteMean {
 }
 
 impl SpeedupMeansReport {
-    fn new(members: &[SuiteMember<'_>], summary: Summary) -> Option<Self> {
-        let SpeedupMeans { arithmetic, geometric, harmonic } = SpeedupMeans::new(members, summary).ok()?;
+    fn new(members: &Members<'_>, summary: Summary) -> Option<Self> {
+        let SpeedupMeans { arithmetic, geometric, harmonic } = members.speedup_means(summary)?;
         let caveat = SpeedupMeans::CAVEAT;
         let caveats = vec![Reason { code: caveat.code().to_owned(), sentence: caveat.sentence() }];
         Some(Self { summary: summary.name().to_owned(), arithmetic, geometric, harmonic, caveats })

@@ -1,8 +1,10 @@
 //! Known answers on synthetic attempts.
 
+mod canary;
 mod companions;
 mod designs;
 mod golden;
+mod hosts;
 mod independence;
 mod metrics;
 mod synthetic;

@@ -18,7 +18,8 @@ pub fn mean_difference(x: &Mixture, y: &Mixture) -> f64 {
 
 /// I₂: `P[X < Y + delta]` of independent X and Y (001 §6.2.2).
 pub fn probability_below(x: &Mixture, y: &Mixture, delta: f64) -> ProbabilityBelow {
-    let below = pairs(x, y, |m, s| normal::lower((delta - m) / s));
+    // Weights add up to 1 but for rounding, and a probability is no more than that.
+    let below = pairs(x, y, |m, s| normal::lower((delta - m) / s)).min(1.0);
     ProbabilityBelow { below, tied: 0.0 }
 }
 
@@ -31,7 +32,11 @@ pub fn probability_shortest(versions: &[&Mixture]) -> ProbabilityShortest {
             let density = versions[number].density(t);
             if density > 0.0 { density * others().map(|(_, law)| law.sf(t)).product::<f64>() } else { 0.0 }
         };
-        if versions.len() == 1 { 1.0 } else { integral(integrand, &breaks(versions, versions[number])) }
+        if versions.len() == 1 {
+            1.0
+        } else {
+            integral(integrand, &breaks(versions, versions[number])).min(1.0)
+        }
     };
     ProbabilityShortest { shares: (0..versions.len()).map(shortest).collect(), tied: 0.0 }
 }
@@ -66,4 +71,26 @@ fn breaks(versions: &[&Mixture], own: &Mixture) -> Vec<f64> {
     breaks.sort_by(f64::total_cmp);
     breaks.dedup();
     breaks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probability_is_at_most_one() {
+        let law = |mean: f64, weights: &[f64]| {
+            let components = weights.iter().map(|&weight| Component { weight, mean, sd: 1e-3 }).collect();
+            Mixture::new(components).expect("a mixture")
+        };
+        for parts in 2..60 {
+            let weights: Vec<f64> =
+                (1..=parts).map(|i| f64::from(i) / f64::from(parts * (parts + 1) / 2)).collect();
+            let (fast, slow) = (law(1.0, &weights), law(2.0, &weights));
+            let below = probability_below(&fast, &slow, 0.0).below;
+            assert!((1.0 - 1e-12..=1.0).contains(&below), "{parts}: {below:e}");
+            let shares = probability_shortest(&[&fast, &slow]).shares;
+            assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{parts}: {shares:?}");
+        }
+    }
 }

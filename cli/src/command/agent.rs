@@ -4,6 +4,7 @@ mod facts;
 mod selftest;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
@@ -13,7 +14,7 @@ use speedup_core::time::Span;
 
 use crate::command::coordinator::span;
 use crate::command::token;
-use crate::compose::{self, Admittance, AgentOptions, Reboot, TimerTesting};
+use crate::compose::{self, AccessFile, Admittance, AgentOptions, Reboot, TimerTesting};
 use crate::connection::{CoordinatorArguments, Found};
 use crate::console::Console;
 use crate::directories;
@@ -101,7 +102,10 @@ fn start(arguments: StartArguments) -> Result<Exit, Failure> {
         Some(url) => Found { url, credentials: None },
         None => arguments.coordinator.require()?,
     };
-    let coordinator = Admittance { coordinator: url, credentials, token };
+    let places = arguments.coordinator.clone();
+    let read = move || places.find().ok().flatten().map(|found| (found.url, found.credentials));
+    let access_file: Option<AccessFile> = if token.is_some() { None } else { Some(Arc::new(read)) };
+    let coordinator = Admittance { coordinator: url, credentials, token, access_file };
     let state = directories::or_state(arguments.state.as_deref(), "agent")?;
     let patience = arguments.reboot_patience.into();
     let reboot = arguments.reboot_command.map(|Words(command)| Reboot { command, patience });

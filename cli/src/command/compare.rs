@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Error, anyhow};
 use clap::Args;
 use serde::Serialize;
-use speedup_analysis::inquiry::{Answer, Better, Inquiry, InquiryError};
+use speedup_analysis::inquiry::{Answer, Better, Inquiry, InquiryError, Method};
 use speedup_analysis::{ConfidenceLevel, Selection, Weights};
 use speedup_core::seed::Seed;
 use speedup_formats::{Columns, Format};
@@ -18,7 +18,7 @@ use super::{print, print_json};
 use crate::arguments::{Form, FormArgument};
 use crate::compare::rows;
 use crate::compare::shown::shown;
-use crate::compare::source::{Reading, Source};
+use crate::compare::source::{Reading, Source, is_stdin};
 use crate::compare::versions::Versions;
 use crate::console::Console;
 use crate::exit::Exit;
@@ -128,6 +128,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
         selection: arguments.selection(),
         seed: arguments.seed.map_or_else(drawn_seed, Seed),
     };
+    tell_of_long_fits(&inquiry, console);
     let answer = inquiry.answer().map_err(|error| refused(&error, &inquiry))?;
     match arguments.output.output {
         Form::Table => print(console, &shown(&answer, &versions, console.out))?,
@@ -141,6 +142,28 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
         }
     }
     Ok(Exit::Done)
+}
+
+/// Values that are fitted, those of resamples counted each time, from which on a mixture takes longer than people wait
+/// without a word: some ten seconds.
+const LONG_FIT: usize = 5_000_000;
+/// What the fits of a sample cost, in those of its resamples, which are drafted.
+const FITS_OF_A_SAMPLE: usize = 20;
+
+/// Says before a long silence what it is for, and how to do without.
+fn tell_of_long_fits(inquiry: &Inquiry, console: &Console) {
+    let Method::Mixture(options) = &inquiry.method else { return };
+    let benchmarks = inquiry.suites.iter().flat_map(|suite| &suite.benchmarks);
+    let values: usize = benchmarks.map(|one| one.runs.iter().map(Vec::len).sum::<usize>()).sum();
+    let resamples = options.resamples as usize;
+    if values.saturating_mul(resamples.saturating_add(FITS_OF_A_SAMPLE)) < LONG_FIT {
+        return;
+    }
+    let instead =
+        if resamples > 0 { "--resamples 0 leaves the test of fit out" } else { "fewer values will do" };
+    console.talk(format_args!(
+        "fitting {values} values and {resamples} resamples of them may take minutes; {instead}"
+    ));
 }
 
 fn refused(error: &InquiryError, inquiry: &Inquiry) -> Failure {
@@ -165,6 +188,10 @@ impl Arguments {
             ..Columns::default()
         };
         let reading = Reading { format: self.format, columns };
+        if self.files.iter().filter(|path| is_stdin(path)).count() > 1 {
+            return Err(Failure::usage(anyhow!("standard input is given twice"))
+                .hint("it is read once: give files, or one file that holds several versions"));
+        }
         self.files.iter().map(|path| Source::read(path, &reading, console)).collect()
     }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::Args;
 use speedup_core::experiment::Experiment;
-use speedup_core::machine::hosts_needed;
+use speedup_core::feasibility::{HostClass, shortage};
 use speedup_core::plan::Plan;
 
 use crate::arguments::OutputArgument;
@@ -50,12 +50,11 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 /// One machine is one host.
 fn require_one_host(experiment: Experiment) -> Result<Experiment, Failure> {
     let plan = Plan::draw(experiment);
-    let needed = hosts_needed(&plan);
-    if needed <= 1 {
-        return Ok(plan.experiment);
-    }
+    // The same boot and the same allocation for as long as this lasts.
+    let this_machine = HostClass { available: 1, ..HostClass::default() };
+    let Some(shortage) = shortage(&plan, &this_machine) else { return Ok(plan.experiment) };
     let policy = plan.experiment.independence.policy.name();
-    Err(Failure::usage(anyhow!("the policy {policy} of the plan needs {needed} fresh hosts, and this machine is one"))
+    Err(Failure::usage(anyhow!("{shortage}: it is this machine alone, and the policy is {policy}"))
         .hint(
             "set policy = \"any\" in [independence] to run all on this machine, which gives up independence; or submit \
              the plan to a coordinator with a pool of hosts",
@@ -79,5 +78,11 @@ mod tests {
         assert!(failure.hint.unwrap().contains("policy = \"any\""));
         let any = format!("{PLAN}[independence]\npolicy = \"any\"\n");
         assert!(require_one_host(plan_file::parse(&any, Seed(1)).unwrap()).is_ok());
+        // It neither boots anew while its runs go on nor is given out anew.
+        for policy in ["rebooted", "reallocated"] {
+            let text = format!("{PLAN}[independence]\npolicy = \"{policy}\"\n");
+            let failure = require_one_host(plan_file::parse(&text, Seed(1)).unwrap()).unwrap_err();
+            assert!(failure.error.to_string().contains("none of them"), "{}", failure.error);
+        }
     }
 }

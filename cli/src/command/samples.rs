@@ -2,7 +2,7 @@
 
 mod benchmarks;
 mod levels;
-mod pilot;
+pub(super) mod pilot;
 mod repetitions;
 
 use clap::Subcommand;

@@ -1,10 +1,11 @@
-//! `speedup study`: the papers' simulation studies, again.
+//! `speedup study`: the papers' simulation studies, again, and a pool of runs compared with itself.
 
 mod answer;
 mod coverage;
 mod estimators;
 mod false_alarms;
 mod options;
+mod pool;
 mod power;
 
 use clap::Subcommand;
@@ -20,6 +21,7 @@ pub(crate) enum Verb {
     FalseAlarms(false_alarms::Arguments),
     Estimators(estimators::Arguments),
     Power(power::Arguments),
+    Pool(pool::Arguments),
 }
 
 pub(super) fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
@@ -28,5 +30,6 @@ pub(super) fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
         Verb::FalseAlarms(arguments) => false_alarms::execute(arguments, console),
         Verb::Estimators(arguments) => estimators::execute(arguments, console),
         Verb::Power(arguments) => power::execute(arguments, console),
+        Verb::Pool(arguments) => pool::execute(&arguments, console),
     }
 }

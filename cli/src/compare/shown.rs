@@ -89,8 +89,12 @@ fn of_suite(suite: &SpeedupTestSuite) -> String {
             format!(" [{}, {}]", count::percent(lower), count::percent(upper))
         });
         let needed = proportion.benchmarks_needed.unwrap_or(proportion.benchmarks_needed_by_wilson);
+        let alone = proportion.overall_of_accelerated.as_ref();
+        let alone = alone
+            .filter(|_| proportion.accelerated < proportion.benchmarks)
+            .map_or_else(String::new, |alone| format!("; they alone {:.4}", alone.speedup));
         text.push_str(&format!(
-            "\n  accelerated by the {}: {} of {}, {}{interval}; for ±{} draw {}",
+            "\n  accelerated by the {}: {} of {}, {}{interval}{alone}; for ±{} draw {}",
             proportion.by.name(),
             proportion.accelerated,
             proportion.benchmarks,

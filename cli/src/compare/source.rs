@@ -16,6 +16,11 @@ const STDIN: &str = "-";
 /// What the benchmark of files is called that do not name it: one word for all, since that is why they are compared.
 pub(crate) const UNNAMED: &str = "sample";
 
+/// Whether a file is standard input.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path == Path::new(STDIN)
+}
+
 /// What to do about a file that cannot be opened.
 const NOT_THERE: &str = "names of files start from the working directory, and - is standard input";
 
@@ -40,7 +45,7 @@ pub(crate) struct Source {
 impl Source {
     /// The file at `path`; what its reader must know is told on standard error.
     pub(crate) fn read(path: &Path, reading: &Reading<'_>, console: &Console) -> Result<Self, Failure> {
-        let is_stdin = path == Path::new(STDIN);
+        let is_stdin = is_stdin(path);
         let name = if is_stdin { "standard input".to_owned() } else { shown(path) };
         let tried = || format!("cannot read {name}");
         let bytes = if is_stdin { bounded(io::stdin().lock()) } else { File::open(path).and_then(bounded) };

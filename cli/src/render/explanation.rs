@@ -87,7 +87,7 @@ fn waits_for_hosts(counts: &Hindrances) -> String {
         )
     };
     let next = if counts.able + counts.busy + counts.resting + counts.rebooting == 0 {
-        "\nNo host of the pool can take it; it needs another one."
+        "\nNo host of the pool can take it; it needs another one, which `speedup agent start` adds."
     } else {
         ""
     };
@@ -111,7 +111,10 @@ mod tests {
             WaitingFor::Hosts(Hindrances { away: 2, not_fresh: 12, tried: 1, ..Hindrances::default() });
         let text = waiting(2, hosts);
         assert!(text.starts_with("Run 7 lost an attempt and waits"), "{text}");
-        assert!(text.contains("\n      12  not fresh") && text.ends_with("it needs another one."), "{text}");
+        assert!(
+            text.contains("\n      12  not fresh") && text.ends_with("which `speedup agent start` adds."),
+            "{text}"
+        );
     }
 
     #[test]

@@ -72,6 +72,7 @@ pub(crate) fn rendered(report: &Report, paint: Paint, width: usize) -> String {
     benchmarks::write_metrics(&mut page, report);
     independence::write(&mut page, report);
     companions::write_diagnostics(&mut page, report);
+    companions::write_exclusions(&mut page, report);
     mishaps::write(&mut page, report);
     caveats::write(&mut page, report);
     closing::write(&mut page, report);

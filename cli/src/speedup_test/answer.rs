@@ -230,8 +230,8 @@ impl Answer {
             confidence: options.level,
             weights: weighting,
             proportions: [
-                proportion(Protocol::Mean, &benchmarks, options)?,
-                proportion(Protocol::Median, &benchmarks, options)?,
+                proportion(Protocol::Mean, &benchmarks, (&members, &weights), options)?,
+                proportion(Protocol::Median, &benchmarks, (&members, &weights), options)?,
             ],
             benchmarks,
             overall,

@@ -350,7 +350,9 @@ fn export(
     let plan = store.plan(id).map_err(|error| store_failed(&error))?;
     let v1::Plan { experiment, benchmarks, order, stages } =
         plan.ok_or_else(|| Status::not_found(format!("there is no experiment {id}")))?;
-    send(Part::Head(v1::ExportHead { status: Some(status), experiment, benchmarks, stages }))?;
+    let until = status.finished_ns.unwrap_or(u64::MAX);
+    let exclusions = store.exclusions(status.submitted_ns, until).map_err(|error| store_failed(&error))?;
+    send(Part::Head(v1::ExportHead { status: Some(status), experiment, benchmarks, stages, exclusions }))?;
     for piece in order.chunks(ORDER_PIECE) {
         send(Part::Order(v1::ExportOrder { order: piece.to_vec() }))?;
     }

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{Estimate, Pool, assess, redrawn};
 use crate::experiment::{Policy, Rule, Sameness, Scope};
+use crate::machine::{hosts_needed, needs_reboots};
 use crate::plan::Plan;
 use crate::time::Span;
 
@@ -36,6 +37,11 @@ pub enum Remedy {
         /// How many there are.
         hosts: u32,
     },
+    /// Hosts that can boot anew.
+    RebootingHosts {
+        /// How many at least.
+        more: u32,
+    },
     /// Further hosts.
     WaitForHosts {
         /// How many at least.
@@ -61,6 +67,11 @@ impl Remedy {
                     "hosts = \"classes\" in [independence], which may take all {hosts} hosts, by their classes"
                 )
             }
+            Self::RebootingHosts { more } => {
+                format!(
+                    "a --reboot-command for {more} more agents, before or, with --wait-for-hosts, after the submission"
+                )
+            }
             Self::WaitForHosts { more } => {
                 format!("{more} more agents, started before or, with --wait-for-hosts, after the submission")
             }
@@ -69,7 +80,7 @@ impl Remedy {
 }
 
 /// All that help, the least costly first.
-pub(super) fn all(plan: &Plan, pool: &Pool, fullest_lane: u32, hosts: u32) -> Vec<Remedy> {
+pub(super) fn all(plan: &Plan, pool: &Pool, fullest_lane: u32, usable: u32) -> Vec<Remedy> {
     let independence = plan.experiment.independence;
     let mut remedies = Vec::new();
     if independence.scope == Scope::Experiment && plan.benchmarks.len() > 1 {
@@ -89,8 +100,17 @@ pub(super) fn all(plan: &Plan, pool: &Pool, fullest_lane: u32, hosts: u32) -> Ve
         let all = pool.of_one_experiment(Sameness::Classes).available;
         remedies.extend(fits(&other, pool).then_some(Remedy::Classes { hosts: all }));
     }
-    remedies.extend(fewer(plan, pool, fullest_lane, hosts));
-    remedies.push(Remedy::WaitForHosts { more: fullest_lane.saturating_sub(hosts).max(1) });
+    remedies.extend(fewer(plan, pool, fullest_lane, usable));
+    let more = fullest_lane.saturating_sub(usable).max(1);
+    if independence.policy == Policy::Rebooted {
+        remedies.push(Remedy::RebootingHosts { more: 1 });
+    } else if needs_reboots(&plan.experiment) {
+        remedies.push(Remedy::RebootingHosts { more: hosts_needed(plan).saturating_sub(usable).max(1) });
+    }
+    // Where visits go over boots, hosts that cannot boot anew are of no use.
+    if !needs_reboots(&plan.experiment) {
+        remedies.push(Remedy::WaitForHosts { more });
+    }
     remedies
 }
 

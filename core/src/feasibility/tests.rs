@@ -3,8 +3,13 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::fingerprint::{Fact, Fingerprint};
+use crate::host::HostFacts;
+use crate::id::{AgentEpoch, AgentId, ExperimentId};
+use crate::machine::{Command, Machine, Refusal, Settings};
 use crate::plan_file;
 use crate::seed::Seed;
+use crate::time::Timestamp;
 
 fn plan(benchmarks: u32, runs: &str, more: &str) -> Plan {
     let mut text = format!("[experiment]\nname = \"x\"\nseed = 1\n[repetitions]\n{runs}\n{more}\n");
@@ -56,6 +61,29 @@ fn hosts_that_boot_anew_come_again() {
 }
 
 #[test]
+fn visits_over_several_boots_need_hosts_that_boot_anew() {
+    let nested = plan(1, "hosts = 3\nboots = 2\nruns = 2", "[independence]\npolicy = \"distinct\"\n");
+    let mut pool = Pool::of(12);
+    let (_, lacking) = assessed(&nested, &pool);
+    assert_eq!((lacking.fits, lacking.remedies), (false, vec![Remedy::RebootingHosts { more: 6 }]));
+    let lacks = shortage(&nested, &pool.classes[0]).unwrap();
+    assert_eq!((lacks.needed, lacks.here, lacks.want), (6, 0, Want::Rebooting));
+    pool.classes[0].can_reboot = 6;
+    assert!(assessed(&nested, &pool).1.fits);
+}
+
+#[test]
+fn a_pool_without_hosts_that_come_again_is_told_what_it_lacks() {
+    for (policy, want) in [("rebooted", Want::FreshOrRebooting), ("reallocated", Want::FreshOrAllocated)] {
+        let plan = plan(1, "runs = 5", &format!("[independence]\npolicy = \"{policy}\"\n"));
+        let lacks = shortage(&plan, &Pool::of(3).classes[0]).unwrap();
+        assert_eq!((lacks.needed, lacks.here, lacks.want), (10, 3, want), "{lacks}");
+        assert!(lacks.to_string().contains("needs 10 fresh hosts, or one"), "{lacks}");
+        assert_eq!(shortage(&plan, &Pool::of(10).classes[0]), None, "each is fresh once");
+    }
+}
+
+#[test]
 fn classes_of_hosts_count_apart_where_they_have_to_be_identical() {
     let class =
         |class: &str, available| HostClass { class: class.to_owned(), available, ..HostClass::default() };
@@ -93,29 +121,32 @@ proptest! {
     fn nothing_is_promised_that_does_not_fit(
         benchmarks in 1_u32..4,
         runs in 1_u32..12,
-        policy in prop::sample::select(vec!["distinct", "rebooted", "rested", "any"]),
+        policy in prop::sample::select(vec!["distinct", "rebooted", "reallocated", "rested", "any"]),
         scope in prop::sample::select(vec!["benchmark", "experiment", "cell"]),
         sameness in prop::sample::select(vec!["identical", "classes", "any"]),
         blocked: bool,
         nested: bool,
-        sizes in prop::collection::vec((0_u32..30, 0_u32..3), 0..4),
+        sizes in prop::collection::vec((0_u32..30, 0_u32..3, 0_u32..3), 0..4),
     ) {
+        // An engine does not give the same host out anew in the course of a visit.
+        let stays = policy != "reallocated";
+        let (blocked, nested) = (blocked && stays, nested && stays);
         let levels = if nested { format!("hosts = {runs}\nboots = 2\nruns = 2") } else { format!("runs = {runs}") };
         let order = if blocked { "blocked" } else { "randomized" };
         let more = format!(
             "[independence]\npolicy = \"{policy}\"\nscope = \"{scope}\"\nhosts = \"{sameness}\"\n[design]\norder = \"{order}\"\n"
         );
         let plan = plan(benchmarks, &levels, &more);
-        let class = |(number, (available, reboot)): (usize, &(u32, u32))| HostClass {
+        let class = |(number, (available, reboot, allocated)): (usize, &(u32, u32, u32))| HostClass {
             class: number.to_string(),
             available: *available,
             can_reboot: (*available).min(*reboot),
+            allocated: (*available).min(*allocated),
             ..HostClass::default()
         };
         let pool = Pool { classes: sizes.iter().enumerate().map(class).collect() };
         let (feasibility, of_pool) = assessed(&plan, &pool);
         let hosts = of_pool.hosts;
-        // What the machine refuses by.
         prop_assert_eq!(feasibility.hosts_needed, crate::machine::hosts_needed(&plan));
         prop_assert!(hosts <= of_pool.hosts_of_all_classes);
         if of_pool.fits {
@@ -126,12 +157,16 @@ proptest! {
             prop_assert!(of_pool.remedies.is_empty());
         } else {
             prop_assert!(of_pool.waves.is_none() && of_pool.wall_time_ns.is_none());
-            let waits = matches!(of_pool.remedies.last(), Some(Remedy::WaitForHosts { more }) if *more > 0);
+            let waits = matches!(
+                of_pool.remedies.last(),
+                Some(Remedy::WaitForHosts { more } | Remedy::RebootingHosts { more }) if *more > 0
+            );
             prop_assert!(waits);
             for remedy in &of_pool.remedies {
                 let other = tried(&plan, remedy);
                 let pool = match remedy {
-                    Remedy::WaitForHosts { more } => grown(&pool, plan.experiment.independence.hosts, *more),
+                    Remedy::WaitForHosts { more } => grown(&pool, sameness_of(&plan), *more, 0),
+                    Remedy::RebootingHosts { more } => grown(&pool, sameness_of(&plan), *more, *more),
                     Remedy::FewerRuns { .. }
                     | Remedy::FewerVisits { .. }
                     | Remedy::Rebooted { .. }
@@ -142,9 +177,47 @@ proptest! {
             }
         }
         // More hosts never do harm.
-        let larger = grown(&pool, plan.experiment.independence.hosts, 1);
+        let larger = grown(&pool, sameness_of(&plan), 1, 0);
         prop_assert!(!of_pool.fits || assessed(&plan, &larger).1.fits);
+        // What is told before is what the machine says at the submission.
+        prop_assert_eq!(submitted(&plan, &sizes).is_ok(), of_pool.fits);
     }
+}
+
+fn sameness_of(plan: &Plan) -> Sameness {
+    plan.experiment.independence.hosts
+}
+
+/// Whether a machine with such classes of hosts takes a plan. The fingerprints are those for which the machine's names of
+/// the classes sort as the numbers do.
+fn submitted(plan: &Plan, sizes: &[(u32, u32, u32)]) -> Result<(), Refusal> {
+    let mut machine = Machine::new(Settings::default());
+    let fingerprint = |number: u32| -> Fingerprint {
+        Fingerprint::new([("cpu.model".to_owned(), Fact::Value(number.to_string()))].into()).unwrap()
+    };
+    let mut fingerprints: Vec<Fingerprint> = (0..sizes.len() as u32).map(fingerprint).collect();
+    fingerprints.sort_by_key(Fingerprint::class);
+    let mut joined = 0_u32;
+    for ((available, reboot, allocated), fingerprint) in sizes.iter().zip(fingerprints) {
+        for host in 0..*available {
+            joined += 1;
+            let facts = HostFacts {
+                fingerprint: fingerprint.clone(),
+                can_reboot: host < *reboot,
+                allocation: (host < *allocated).then(|| "job-1".parse().unwrap()),
+                ..HostFacts::bare(
+                    format!("h{joined}").parse().unwrap(),
+                    format!("b{joined}").parse().unwrap(),
+                )
+            };
+            let agent = AgentId(uuid::Uuid::from_u128(joined.into()));
+            machine.handle(Timestamp(1), Command::Join { facts, agent, epoch: AgentEpoch(1) }).unwrap();
+        }
+    }
+    let experiment = ExperimentId(uuid::Uuid::from_u128(1));
+    let (plan, by) = (std::sync::Arc::new(plan.clone()), "test".to_owned());
+    let submit = Command::Submit { experiment, plan, by, wait_for_hosts: false };
+    machine.handle(Timestamp(2), submit).map(drop)
 }
 
 /// The plan with a remedy applied.
@@ -155,17 +228,22 @@ fn tried(plan: &Plan, remedy: &Remedy) -> Plan {
         Remedy::Rebooted { .. } => experiment.independence.policy = Policy::Rebooted,
         Remedy::ScopeBenchmark { .. } => experiment.independence.scope = Scope::Benchmark,
         Remedy::Classes { .. } => experiment.independence.hosts = Sameness::Classes,
-        Remedy::WaitForHosts { .. } => {}
+        Remedy::WaitForHosts { .. } | Remedy::RebootingHosts { .. } => {}
     })
 }
 
 /// The pool with so many more hosts of the class that the experiment takes.
-fn grown(pool: &Pool, sameness: Sameness, more: u32) -> Pool {
+fn grown(pool: &Pool, sameness: Sameness, more: u32, rebooting: u32) -> Pool {
     let mut pool = pool.clone();
     let chosen = pool.of_one_experiment(sameness).class;
     match pool.classes.iter_mut().find(|class| class.class == chosen) {
-        Some(class) => class.available += more,
-        None => pool.classes.push(HostClass { available: more, ..HostClass::default() }),
+        Some(class) => {
+            (class.available, class.can_reboot) = (class.available + more, class.can_reboot + rebooting);
+        }
+        None => {
+            let class = HostClass { available: more, can_reboot: rebooting, ..HostClass::default() };
+            pool.classes.push(class);
+        }
     }
     pool
 }

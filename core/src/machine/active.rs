@@ -118,9 +118,12 @@ impl Active {
         }
     }
 
-    /// Whether the first host that it is given pins its class.
-    pub(super) fn pins(&self) -> bool {
-        self.plan.experiment.independence.hosts == Sameness::Identical && self.classes.is_empty()
+    /// Whether nothing was executed yet on the classes that it takes, and nothing is about to be: a class is pinned for the
+    /// sake of what was measured on it.
+    pub(super) fn may_pin_anew(&self) -> bool {
+        let tally = self.tally;
+        self.plan.experiment.independence.hosts == Sameness::Identical
+            && tally.leased + tally.running + tally.measured + tally.failed == 0
     }
 
     /// When it is its turn, if it has visits to give out.

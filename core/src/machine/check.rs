@@ -86,10 +86,10 @@ impl Machine {
     }
 
     fn check_leases(&self) {
-        let mut epochs = BTreeSet::new();
+        let mut holders = BTreeMap::new();
         for (number, host) in (0..).map(HostNumber).zip(&self.hosts) {
             let Some(lease) = &host.lease else { continue };
-            assert!(epochs.insert(lease.epoch), "one host a lease");
+            assert_eq!(holders.insert(lease.epoch, number), None, "one host a lease");
             assert!(lease.epoch.0 < self.next_lease, "epochs grow");
             assert_eq!(lease.host, host.facts.host, "a lease lies with its host");
             assert!(lease.agent_epoch <= host.epoch, "agent starts grow");
@@ -102,8 +102,9 @@ impl Machine {
             }
             check_evidence(host, lease, active);
         }
+        assert_eq!(self.holders, holders, "every live lease has its holder");
         assert!(
-            self.superseded.keys().all(|epoch| !epochs.contains(epoch)),
+            self.superseded.keys().all(|epoch| !holders.contains_key(epoch)),
             "a superseded lease is not live"
         );
     }
@@ -121,7 +122,7 @@ impl Machine {
                 let active = &self.experiments[id];
                 let is_under_way = host.lease.as_ref().is_some_and(|lease| lease.experiment == *id);
                 let may_go_on = host.standing == Standing::Serving && active.admits(host.class);
-                let can = host.facts.can_reboot || !needs_reboots(active);
+                let can = host.facts.can_reboot || !needs_reboots(&active.plan.experiment);
                 assert!(
                     is_under_way || may_go_on && can,
                     "a visit is kept for a host that may go on with it"

@@ -30,8 +30,15 @@ pub enum Piece {
         /// The next lease that will be given.
         next_lease: LeaseEpoch,
     },
-    /// A class of hosts, before all hosts; with what they have in common, for the first of them.
-    Class(ClassId, Option<Box<Fingerprint>>),
+    /// A class of hosts, before all hosts.
+    Class {
+        /// Which.
+        id: ClassId,
+        /// What its hosts have in common, for the first classes.
+        fingerprint: Option<Box<Fingerprint>>,
+        /// When the last of them went that might be given runs.
+        emptied: Timestamp,
+    },
     /// A host; in the order in which hosts first joined.
     Host(Box<Host>),
     /// An attempt that was given up and may still be reported.
@@ -137,13 +144,14 @@ impl Machine {
             in_vain: _,
             here: _,
             available: _,
+            holders: _,
             superseded,
             next_lease,
         } = self;
         let progress = Piece::Progress { latest: *latest, next_lease: LeaseEpoch(*next_lease) };
         let classes = classes.iter().map(|(id, class)| {
-            let Class { fingerprint, available: _ } = class;
-            Piece::Class(*id, fingerprint.clone().map(Box::new))
+            let Class { fingerprint, available: _, emptied } = class;
+            Piece::Class { id: *id, fingerprint: fingerprint.clone().map(Box::new), emptied: *emptied }
         });
         let hosts = hosts.iter().map(|host| Piece::Host(Box::new(without_asking(host))));
         let superseded = superseded.values().cloned().map(Piece::Superseded);
@@ -185,9 +193,9 @@ impl Machine {
                 host.deadline().map(|deadline| self.deadlines.insert((deadline, number)));
                 self.hosts.push(*host);
             }
-            Piece::Class(id, fingerprint) => {
+            Piece::Class { id, fingerprint, emptied } => {
                 let fingerprint = fingerprint.map(|fingerprint| *fingerprint);
-                self.classes.insert(id, Class { fingerprint, available: 0 });
+                self.classes.insert(id, Class { fingerprint, available: 0, emptied });
             }
             Piece::Superseded(superseded) => {
                 self.superseded.insert(superseded.lease, superseded);
@@ -216,6 +224,7 @@ impl Machine {
             }
             let Some(lease) = &host.lease else { continue };
             let epoch = lease.epoch;
+            self.holders.insert(epoch, number);
             let active = self.experiments.get_mut(&lease.experiment).ok_or(Misfit::Lease(epoch))?;
             let state = active.states.get_mut(lease.run.0 as usize).ok_or(Misfit::Lease(epoch))?;
             if *state != HELD || epoch.0 >= self.next_lease {

@@ -5,10 +5,10 @@ mod pool;
 
 use std::sync::Arc;
 
-use super::queue::hosts_needed;
 use super::{Active, Command, Decision, Effect, MAX_ACTIVE, Machine, Phase, Refusal, Request};
 use crate::event::{Change, Event};
 use crate::experiment::{MAX_RUNS, Rule, Sameness};
+use crate::feasibility::shortage;
 use crate::fingerprint::ClassId;
 use crate::id::ExperimentId;
 use crate::plan::{Extension, Plan};
@@ -60,9 +60,9 @@ impl Machine {
         }
         let pinned =
             self.largest_class().filter(|_| plan.experiment.independence.hosts == Sameness::Identical);
-        let (needed, here) = (hosts_needed(&plan), pinned.map_or(self.available, |(here, _)| here));
-        if needed > here && !wait_for_hosts {
-            return Err(Refusal::PoolTooSmall { needed, here });
+        let taken = || self.pool().of_one_experiment(plan.experiment.independence.hosts);
+        if !wait_for_hosts && let Some(shortage) = shortage(&plan, &taken()) {
+            return Err(Refusal::PoolTooSmall(shortage));
         }
         let submitted = Change::Submitted { experiment, plan, by };
         let pinned = pinned.map(|(_, class)| Change::ClassPinned { experiment, class });

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::{Active, Machine, Phase};
 use crate::event::{Change, Event};
+use crate::fingerprint::ClassId;
 use crate::host::{Asking, Presence, Standing};
 use crate::id::{Attempt, ExperimentId};
 use crate::plan::{Extension, Plan};
@@ -33,7 +34,8 @@ impl Machine {
             }
             Change::AwaitingDecision { experiment } => self.set_phase(*experiment, Phase::Deciding),
             Change::Decided { experiment, enough, words, .. } => self.decided(*experiment, *enough, words),
-            Change::ClassPinned { experiment, class } | Change::ClassApproved { experiment, class, .. } => {
+            Change::ClassPinned { experiment, class } => self.class_pinned(*experiment, *class),
+            Change::ClassApproved { experiment, class, .. } => {
                 self.share(*experiment, |active| active.classes.insert(*class));
                 self.look_again();
             }
@@ -117,6 +119,15 @@ impl Machine {
         if self.share(experiment, cancel).is_some() {
             self.forget_visits(experiment);
         }
+    }
+
+    /// A class that was pinned before, and on which nothing was measured, is let go of.
+    fn class_pinned(&mut self, experiment: ExperimentId, class: ClassId) {
+        let before = self.share(experiment, |active| std::mem::replace(&mut active.classes, [class].into()));
+        if before.is_some_and(|before| !before.is_empty()) {
+            self.visiting(experiment).into_iter().for_each(|number| self.settle_visits(number));
+        }
+        self.look_again();
     }
 
     fn decided(&mut self, experiment: ExperimentId, enough: bool, words: &str) {

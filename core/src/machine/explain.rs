@@ -141,7 +141,7 @@ impl Machine {
                 && used.is_some_and(|used| used.boot == host.boot())
         } else {
             !is_fresh(host, active, used) && active.plan.experiment.independence.policy == Policy::Rebooted
-                || needs_reboots(active)
+                || needs_reboots(&active.plan.experiment)
         };
         if host.reboot.is_some() {
             &mut counts.rebooting

@@ -5,8 +5,9 @@ use super::matching::Match;
 use super::queue::lane_of;
 use super::{Active, Effect, Machine};
 use crate::event::{Change, Event};
-use crate::experiment::{Policy, Setup};
+use crate::experiment::{Policy, Sameness, Setup};
 use crate::files::staging_time;
+use crate::fingerprint::ClassId;
 use crate::host::Host;
 use crate::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use crate::lease::{Evidence, LEASE_MARGIN, Lease};
@@ -30,7 +31,7 @@ impl Machine {
         let host = self.host_at(number);
         let id = host.facts.host.clone();
         Some(match self.match_for(now, number) {
-            Match::Run(experiment, active, _) if active.pins() => {
+            Match::Run(experiment, ..) | Match::Reboot(experiment) if self.pins(experiment, host.class) => {
                 (Change::ClassPinned { experiment, class: host.class }, None)
             }
             Match::Run(experiment, active, run) => {
@@ -46,6 +47,13 @@ impl Machine {
             Match::Later(until) => (Change::HostPassed { host: id, until: Some(until) }, None),
             Match::Nothing => (Change::HostPassed { host: id, until: None }, None),
         })
+    }
+
+    /// Whether a host pins its class for an experiment that is to have it.
+    fn pins(&self, experiment: ExperimentId, class: ClassId) -> bool {
+        let active = &self.experiments[&experiment];
+        let identical = active.plan.experiment.independence.hosts == Sameness::Identical;
+        identical && !active.classes.contains(&class)
     }
 
     fn lease(

@@ -3,7 +3,7 @@
 
 use super::queue::lane_of;
 use super::{Active, Machine, Phase};
-use crate::experiment::{Order, Policy};
+use crate::experiment::{Experiment, Order, Policy};
 use crate::host::{Host, Standing, Use};
 use crate::id::{ExperimentId, RunIndex};
 use crate::run::HostNumber;
@@ -34,10 +34,12 @@ impl Machine {
         let (mut reboot, mut later) = (None, None::<Timestamp>);
         for (_, id) in &self.turns {
             let active = &self.experiments[id];
-            if !active.admits(host.class) || !host.facts.can_reboot && needs_reboots(active) {
+            let Some(admitted) = self.admitted_from(active, host) else { continue };
+            if !host.facts.can_reboot && needs_reboots(&active.plan.experiment) {
                 continue;
             }
-            if let Some(until) = rests_until(host, active).filter(|until| *until > now) {
+            let ready = admitted.max(rests_until(host, active));
+            if let Some(until) = ready.filter(|until| *until > now) {
                 later = Some(later.map_or(until, |later| later.min(until)));
                 continue;
             }
@@ -72,6 +74,21 @@ impl Machine {
             let resting = rests_until(host, active).filter(|until| *until > now);
             Some(resting.map_or(Match::Run(*id, active, visit.next), Match::Later))
         })
+    }
+
+    /// From when on an experiment takes a host, if it does; none within is always. Where it may pin anew, it takes one of
+    /// another class when its own have had no host for the time after which a host counts as gone.
+    fn admitted_from(&self, active: &Active, host: &Host) -> Option<Option<Timestamp>> {
+        if active.admits(host.class) {
+            return Some(None);
+        }
+        if !active.may_pin_anew() || active.reserved > 0 {
+            return None;
+        }
+        let classes = || active.classes.iter().filter_map(|class| self.classes.get(class));
+        let emptied = classes().map(|class| class.emptied).max()?;
+        let is_gone = classes().all(|class| class.available == 0);
+        is_gone.then(|| Some(emptied + self.settings.host_grace))
     }
 
     /// A run that lost an attempt goes to another host. Only where a host may come again, and every one that could take the
@@ -118,9 +135,8 @@ pub(super) fn rests_until(host: &Host, active: &Active) -> Option<Timestamp> {
     host.idle_since.filter(|_| rests).map(|since| since + independence.rest.idle)
 }
 
-/// Whether a visit of the experiment needs a host that boots anew in the course of it.
-pub(super) fn needs_reboots(active: &Active) -> bool {
-    let experiment = &active.plan.experiment;
+/// Whether a visit of an experiment needs a host that boots anew in the course of it.
+pub fn needs_reboots(experiment: &Experiment) -> bool {
     let shares = experiment.order == Order::Blocked && experiment.independence.policy == Policy::Rebooted;
     shares || experiment.levels.boots() > 1
 }

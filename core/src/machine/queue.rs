@@ -75,12 +75,15 @@ fn unit(plan: &Plan) -> Scope {
 pub fn hosts_needed(plan: &Plan) -> u32 {
     match plan.experiment.independence.policy {
         Policy::Any | Policy::Rebooted | Policy::Reallocated | Policy::Rested => 1,
-        Policy::Distinct => {
-            let mut visits = vec![0_u32; lanes(plan)];
-            groups(plan, 0).for_each(|group| visits[lane_of(plan, group) as usize] += 1);
-            visits.into_iter().max().unwrap_or(0)
-        }
+        Policy::Distinct => visits_of_fullest_lane(plan),
     }
+}
+
+/// How many visits there are that the policy holds against the same use of a host, where they are most.
+pub fn visits_of_fullest_lane(plan: &Plan) -> u32 {
+    let mut visits = vec![0_u32; lanes(plan)];
+    groups(plan, 0).for_each(|group| visits[lane_of(plan, group) as usize] += 1);
+    visits.into_iter().max().unwrap_or(0)
 }
 
 /// The first runs of all groups from a group's first run on.

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::{MAX_ACTIVE, MAX_HOSTS};
+use crate::feasibility::Shortage;
 use crate::host::MAX_BOOTS;
 use crate::id::{AgentEpoch, AgentId, BootId, ExperimentId, HostId, LeaseEpoch};
 use crate::plan::PlanError;
@@ -63,13 +64,8 @@ pub enum Refusal {
     #[error("experiment {0} takes hosts of any class")]
     AnyClass(ExperimentId),
     /// The pool cannot satisfy the plan's policy.
-    #[error("the plan needs {needed} fresh hosts, the pool has {here}")]
-    PoolTooSmall {
-        /// How many fresh hosts the plan needs.
-        needed: u32,
-        /// How many could take part now.
-        here: u32,
-    },
+    #[error("{0}")]
+    PoolTooSmall(Shortage),
     /// No host of this id ever joined.
     #[error("no host {0} ever joined")]
     UnknownHost(HostId),
@@ -143,10 +139,7 @@ impl Refusal {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::PoolTooSmall { .. } => Some(
-                "start more agents, or submit with --wait-for-hosts, or set policy = \"any\" in [independence], \
-                 which gives up independence",
-            ),
+            Self::PoolTooSmall(shortage) => Some(shortage.hint()),
             Self::HostClaimed { .. } => {
                 Some("stop the other agent, or give this one its own --host-id if it is another machine")
             }

@@ -2,6 +2,7 @@
 
 use speedup_core::event::EndedAttempt;
 use speedup_core::experiment::Experiment;
+use speedup_core::host::Exclusion;
 use speedup_core::id::BenchmarkIndex;
 use speedup_core::plan::Stage;
 
@@ -9,6 +10,7 @@ use super::field::{chosen, each, required};
 use super::malformed::{Malformed, Within};
 use super::plan::{benchmarks, order, stages, wire_stages};
 use super::status::ExperimentStatus;
+use crate::limits::MAX_EXCLUSIONS;
 use crate::v1;
 use v1::export_chunk::Part;
 
@@ -25,6 +27,8 @@ pub enum ExportPart {
         benchmarks: Vec<BenchmarkIndex>,
         /// The stages of its plan.
         stages: Vec<Stage>,
+        /// Hosts that were given no more runs while it ran, oldest first.
+        exclusions: Vec<Exclusion>,
     },
     /// A piece of the plan's order; all come before any attempt.
     Order(Vec<u32>),
@@ -35,12 +39,15 @@ pub enum ExportPart {
 impl From<&ExportPart> for v1::ExportChunk {
     fn from(part: &ExportPart) -> Self {
         let part = match part {
-            ExportPart::Head { status, experiment, benchmarks, stages } => Part::Head(v1::ExportHead {
-                status: Some(status.into()),
-                experiment: Some(experiment.as_ref().into()),
-                benchmarks: benchmarks.iter().map(|benchmark| benchmark.0).collect(),
-                stages: wire_stages(stages),
-            }),
+            ExportPart::Head { status, experiment, benchmarks, stages, exclusions } => {
+                Part::Head(v1::ExportHead {
+                    status: Some(status.into()),
+                    experiment: Some(experiment.as_ref().into()),
+                    benchmarks: benchmarks.iter().map(|benchmark| benchmark.0).collect(),
+                    stages: wire_stages(stages),
+                    exclusions: exclusions.iter().map(Into::into).collect(),
+                })
+            }
             ExportPart::Order(order) => Part::Order(v1::ExportOrder { order: order.clone() }),
             ExportPart::Attempts(attempts) => {
                 Part::Attempts(v1::ExportAttempts { attempts: attempts.iter().map(Into::into).collect() })
@@ -76,6 +83,7 @@ impl TryFrom<v1::ExportHead> for ExportPart {
             experiment: Box::new(required(wire.experiment, "experiment")?),
             benchmarks: benchmarks(wire.benchmarks)?,
             stages: stages(wire.stages)?,
+            exclusions: each(wire.exclusions, MAX_EXCLUSIONS, "exclusions")?,
         })
     }
 }

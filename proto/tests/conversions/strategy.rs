@@ -15,6 +15,7 @@ use proptest::prelude::*;
 use speedup_core::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded, Tally};
 use speedup_core::fingerprint::{ClassId, Fact, Fingerprint, HardwareId};
 use speedup_core::host::HostFacts;
+use speedup_core::host::{Exclusion, ExclusionCause};
 use speedup_core::id::*;
 use speedup_core::lease::{Evidence, Lease};
 use speedup_core::machine::{Explanation, Hindrances, WaitingFor};
@@ -497,13 +498,30 @@ pub(crate) fn explanation() -> BoxedStrategy<Explanation> {
     .boxed()
 }
 
+fn exclusion() -> BoxedStrategy<Exclusion> {
+    let cause = prop_oneof![
+        "[a-z]{0,9}".prop_map(|by| ExclusionCause::Drained { by }),
+        ("[a-z]{0,9}", ".{0,20}").prop_map(|(by, reason)| ExclusionCause::Quarantined { by, reason }),
+    ];
+    ("[a-z][a-z0-9]{0,9}", any::<u64>(), cause, option::of(any::<u64>()))
+        .prop_map(|(host, at, cause, resumed)| Exclusion {
+            host: host.parse().unwrap(),
+            at: Timestamp(at),
+            cause,
+            resumed: resumed.map(Timestamp),
+        })
+        .boxed()
+}
+
 pub(crate) fn export_part() -> BoxedStrategy<ExportPart> {
-    let head = (status(), plan()).prop_map(|(status, plan)| ExportPart::Head {
-        status,
-        stages: plan.stages().to_vec(),
-        experiment: Box::new(plan.experiment),
-        benchmarks: plan.benchmarks,
-    });
+    let head =
+        (status(), plan(), vec(exclusion(), 0..3)).prop_map(|(status, plan, exclusions)| ExportPart::Head {
+            status,
+            exclusions,
+            stages: plan.stages().to_vec(),
+            experiment: Box::new(plan.experiment),
+            benchmarks: plan.benchmarks,
+        });
     prop_oneof![
         head,
         vec(any::<u32>(), 0..9).prop_map(ExportPart::Order),

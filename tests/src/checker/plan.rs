@@ -17,6 +17,8 @@ pub(super) struct Planned {
     pub(super) policy: String,
     /// Within what a host counts as used.
     pub(super) scope: String,
+    /// How long a host rests before each run, under the policy `rested`.
+    pub(super) idle_ns: Option<u64>,
     /// Attempts that a run may have.
     pub(super) attempts: u32,
 }
@@ -41,6 +43,12 @@ struct Repetitions {
 struct Independence {
     policy: Option<String>,
     scope: Option<String>,
+    rest: Option<Rest>,
+}
+
+#[derive(Deserialize)]
+struct Rest {
+    idle: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -60,6 +68,7 @@ impl Planned {
             repetitions: repetitions.runs,
             policy: independence.policy.unwrap_or_else(|| "distinct".to_owned()),
             scope: independence.scope.unwrap_or_else(|| "benchmark".to_owned()),
+            idle_ns: independence.rest.and_then(|rest| nanoseconds(&rest.idle?)),
             attempts: limits.attempts.unwrap_or(3),
         })
     }
@@ -68,4 +77,12 @@ impl Planned {
     pub(super) fn runs(&self) -> u32 {
         self.cells.len() as u32 * self.repetitions
     }
+}
+
+/// A time in nanoseconds, milliseconds or seconds.
+fn nanoseconds(text: &str) -> Option<u64> {
+    let units = [("ns", 1), ("ms", 1_000_000), ("s", 1_000_000_000)];
+    let of =
+        |(unit, ns): (&str, u64)| text.strip_suffix(unit)?.trim().parse().ok().map(|count: u64| count * ns);
+    units.into_iter().find_map(of)
 }

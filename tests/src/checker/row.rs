@@ -30,6 +30,9 @@ pub struct Row {
     pub ended_ns: Option<u64>,
     pub served_in_scope: Option<u32>,
     pub served_in_all: Option<u64>,
+    pub idle_ns: Option<u64>,
+    pub boot_before: Option<String>,
+    pub allocation_before: Option<String>,
     pub previous_experiment: Option<String>,
     pub previous_run: Option<u32>,
 }

@@ -10,7 +10,8 @@ fn plan(policy: &str, scope: &str) -> String {
     format!(
         "[experiment]\nname = \"checked\"\n[versions.old]\nbaseline = true\n[versions.new]\n\
          [benchmarks.b1]\ncommand = [\"true\"]\n[benchmarks.b2]\ncommand = [\"true\"]\n[repetitions]\nruns = 2\n\
-         [independence]\npolicy = \"{policy}\"\nscope = \"{scope}\"\n[limits]\nattempts = 3\n"
+         [independence]\npolicy = \"{policy}\"\nscope = \"{scope}\"\n\
+         rest = {{ idle = \"3000ns\" }}\n[limits]\nattempts = 3\n"
     )
 }
 
@@ -24,7 +25,8 @@ fn measured(run: u64, host: u64, lease: u64) -> Value {
         "after": null, "host": format!("h{host}"), "boot": format!("h{host}-boot-{lease}"),
         "allocation": format!("job-{lease}"), "agent_epoch": 100 + lease, "lease_epoch": lease,
         "granted_ns": 1000 * lease, "started_ns": 1000 * lease + 1, "ended_ns": 1000 * lease + 900,
-        "served_in_scope": 0, "served_in_all": lease, "previous_experiment": "e", "previous_run": null,
+        "served_in_scope": 0, "served_in_all": lease,
+        "idle_ns": null, "boot_before": null, "allocation_before": null, "previous_experiment": "e", "previous_run": null,
     })
 }
 
@@ -53,6 +55,7 @@ fn good() -> Vec<Value> {
         let mut row = measured(run, 1 + run % 4, 1 + run);
         let before = (run >= 4).then(|| run - 4);
         set(&mut row, json!({"previous_run": before, "previous_experiment": before.map(|_| "e")}));
+        set(&mut row, json!({"idle_ns": before.map(|_| 3_100)}));
         rows.push(row);
     }
     set(&mut rows[2], json!({"attempt": 2}));
@@ -81,7 +84,7 @@ fn doctored(doctor: impl FnOnce(&mut Vec<Value>)) -> Vec<Rule> {
 
 #[test]
 fn a_good_export_is_good_under_each_policy_that_it_keeps() {
-    for policy in ["distinct", "rebooted", "reallocated", "any"] {
+    for policy in ["distinct", "rebooted", "reallocated", "rested", "any"] {
         assert_eq!(broken(policy, "benchmark", &good()), [], "{policy}");
         assert_eq!(broken(policy, "cell", &good()), [], "{policy}");
     }
@@ -211,15 +214,28 @@ fn each_policy_is_broken_by_what_it_forbids() {
     set(&mut rows[at(1)], json!({"host": "h3"}));
     set(&mut rows[at(2)], json!({"previous_experiment": "e", "previous_run": 1}));
     set(&mut rows[at(5)], json!({"previous_experiment": null, "previous_run": null}));
+    let [boot, allocation] = ["boot", "allocation"].map(|column| rows[at(1)][column].clone());
+    set(&mut rows[at(2)], json!({"boot_before": boot, "allocation_before": allocation}));
     assert_eq!(broken("distinct", "benchmark", &rows), [Rule::Freshness]);
     assert_eq!(broken("distinct", "cell", &rows), [], "the two are of different versions");
     for policy in ["any", "rebooted", "reallocated"] {
         assert_eq!(broken(policy, "benchmark", &rows), [], "{policy}: a new boot and a new allocation");
     }
-    let boot = rows[at(1)]["boot"].clone();
+    assert_eq!(broken("rested", "benchmark", &rows), [Rule::Freshness], "one run follows the other at once");
+    for (policy, column) in [("rebooted", "boot_before"), ("reallocated", "allocation_before")] {
+        let mut rows = rows.clone();
+        set(&mut rows[at(2)], json!({column: "another"}));
+        assert_eq!(
+            broken(policy, "benchmark", &rows),
+            [Rule::Freshness],
+            "the evidence is not what was before"
+        );
+    }
+    let mut tired = good();
+    set(&mut tired[at(5)], json!({"idle_ns": 2_999}));
+    assert_eq!(broken("rested", "benchmark", &tired), [Rule::Freshness], "the evidence itself says so");
     set(&mut rows[at(2)], json!({"boot": boot}));
     assert_eq!(broken("rebooted", "benchmark", &rows), [Rule::Freshness]);
-    let allocation = rows[at(1)]["allocation"].clone();
     set(&mut rows[at(2)], json!({"allocation": allocation}));
     assert_eq!(broken("reallocated", "benchmark", &rows), [Rule::Freshness]);
     assert_eq!(broken("any", "benchmark", &rows), []);

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -15,6 +16,10 @@ const SHOWN_LINES: usize = 60;
 /// Ends the coordinator with the thread that started it, so that a test which is killed leaves none behind.
 const LEASHED: &[&str] = &["setpriv", "--pdeathsig", "KILL"];
 
+/// For how long a host rests under policy `rested`; its load is this machine's, which is busy with the tests. What it may
+/// wait for is part of its lease, whose end some scenarios wait for.
+const REST: &str = "rest = { idle = \"300ms\", wait = \"10s\" }\n";
+
 /// A coordinator and hosts.
 #[derive(Debug)]
 pub struct Site {
@@ -22,6 +27,9 @@ pub struct Site {
     pub pool: Pool,
     /// The hosts, each with an agent.
     pub hosts: Vec<Host>,
+    cluster: Arc<Cluster>,
+    /// What each host executes at each boot.
+    service: String,
     policy: &'static str,
     submitted: Cell<usize>,
 }
@@ -62,21 +70,47 @@ impl Site {
         let cluster = Cluster::shared();
         let pool = Pool::at(binary, Cluster::address(), LEASHED);
         let agent = format!(
-            "exec {binary} agent start --no-selftest --coordinator {} --access-file {} --state {} --reboot-command {}",
+            "{binary} agent start --no-selftest --coordinator {} --access-file {} --state {} --reboot-command {}",
             pool.url(),
             pool.access_file().display(),
             Host::disk().join("agent").display(),
             Host::reboot_program().display()
         );
-        let boot = |_| {
-            let host = cluster.host();
-            host.set_service(&agent);
-            host.boot();
-            host
-        };
-        let site = Self { pool, hosts: (0..hosts).map(boot).collect(), policy, submitted: Cell::new(0) };
+        let service = if policy == "reallocated" { in_jobs(&agent) } else { format!("exec {agent}") };
+        let mut site = Self { pool, cluster, service, hosts: Vec::new(), policy, submitted: Cell::new(0) };
+        (0..hosts).for_each(|_| site.add_host());
         site.pool.wait_for_hosts(hosts);
         site
+    }
+
+    /// One more host, which boots and joins.
+    pub fn add_host(&mut self) {
+        let host = self.cluster.host();
+        host.set_service(&self.service);
+        host.boot();
+        self.hosts.push(host);
+    }
+
+    /// Ends the job in which the agent of a host executes; the engine gives the host out anew, as another job. Only under
+    /// policy `reallocated` there are jobs.
+    pub fn end_job(&self, host: &Host) {
+        host.enter(&format!("kill -TERM $(cat {})", Host::disk().join("job.pid").display()));
+    }
+
+    /// Waits until a host has been given so many runs, and has none now.
+    pub fn wait_until_served(&self, host: &Host, runs: u64) {
+        eventually("it has served", || {
+            let listed = self.listed(host)?;
+            (listed["served"] == runs && listed["lease"].is_null()).then_some(())
+        });
+    }
+
+    /// Why a host is quarantined, once it is.
+    pub fn wait_for_quarantine(&self, host: &Host) -> String {
+        eventually("it is quarantined", || {
+            let listed = self.listed(host)?;
+            (listed["standing"] == "quarantined").then(|| listed["reason"].as_str().map(str::to_owned))?
+        })
     }
 
     /// Submits a plan under the site's policy.
@@ -98,8 +132,9 @@ impl Site {
         let text = format!(
             "[experiment]\nname = \"{policy}-{number}\"\nseed = {number}\n[versions.old]\nbaseline = true\n\
              [versions.new]\n{benchmarks}[repetitions]\nruns = {runs}\n[independence]\npolicy = \"{policy}\"\n\
-             [output]\nkeep_of = \"all\"\n[limits]\nattempts = 10\n",
+             {rest}[output]\nkeep_of = \"all\"\n[limits]\nattempts = 10\n",
             policy = self.policy,
+            rest = if self.policy == "rested" { REST } else { "" },
             number = self.submitted.get(),
             benchmarks = (1..=benchmarks).map(benchmark).collect::<String>(),
         );
@@ -167,6 +202,18 @@ impl Site {
         verdict
     }
 
+    /// The report of an experiment, as people read it.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn report(&self, experiment: &Experiment) -> String {
+        let output = self.pool.speedup(&["report", &experiment.id]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        // Lines are broken at the width of the page.
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     fn listed(&self, host: &Host) -> Option<Value> {
         let listed = self.pool.json(&["hosts", "list"])?;
         listed.as_array()?.iter().find(|one| one["host"] == host.id()).cloned()
@@ -179,6 +226,17 @@ impl Site {
     fn write(&self, name: &str) {
         std::fs::write(self.file(name), "").expect("a file of the gate");
     }
+}
+
+/// A service that executes an agent in one job after another, as Slurm starts and numbers them: a new one after the end of
+/// the last, and after each boot.
+fn in_jobs(agent: &str) -> String {
+    let [job, pid] = ["job", "job.pid"].map(|name| Host::disk().join(name));
+    let (job, pid) = (job.display(), pid.display());
+    format!(
+        "while :; do number=$(($(cat {job} 2>/dev/null || echo 100) + 1)); echo $number >{job}\n\
+         SLURM_JOB_ID=$number {agent} & echo $! >{pid}; wait $!; done"
+    )
 }
 
 impl Drop for Site {

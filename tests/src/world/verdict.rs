@@ -39,10 +39,11 @@ impl World {
     }
 
     /// What the worlds of a whole simulation have to have seen.
-    pub const EVERYTHING: [&str; 42] = [
+    pub const EVERYTHING: [&str; 43] = [
         "a boot that was left behind",
         "a class approved",
         "a class pinned",
+        "a class pinned anew",
         "a further stage",
         "a host drained",
         "a host drifted",
@@ -89,7 +90,14 @@ impl World {
         let starts = self.durable.iter().filter(|event| event.change == Change::CoordinatorStarted).count();
         let seen = self.durable.iter().flat_map(|event| self.seen_in(&event.change));
         let restarted = (starts > 1).then_some("coordinator restarted");
-        seen.chain(restarted).chain(self.turned_away.iter().copied()).collect()
+        let pinned = self.durable.iter().filter_map(|event| match &event.change {
+            Change::ClassPinned { experiment, .. } => Some(*experiment),
+            _ => None,
+        });
+        let mut pinned: Vec<ExperimentId> = pinned.collect();
+        pinned.sort_unstable();
+        let anew = pinned.windows(2).any(|two| two[0] == two[1]).then_some("a class pinned anew");
+        seen.chain(restarted).chain(anew).chain(self.turned_away.iter().copied()).collect()
     }
 
     fn seen_in(&self, change: &Change) -> Vec<&'static str> {

@@ -1,6 +1,9 @@
 //! Whole-system tests over simulated hosts with addresses, boots and disks of their own. What is asserted is what the
 //! checker finds in an export; the rest only waits for moments.
 //!
+//! All hosts share this machine's wall clock, which cannot be stepped for one of them: clocks that step forward and back are
+//! the simulation's.
+//!
 //! It is not part of the normal test run, for it wants root, iproute2, nftables and a C compiler. The tests mostly wait, so
 //! that many can run at once:
 //!
@@ -40,14 +43,40 @@ macro_rules! under_policy {
 
 under_policy! {
     distinct
+    rebooted
+    reallocated
+    rested
     any
 }
 
-mod rebooted {
+/// What hosts do between runs to be fresh again.
+mod again {
+    use crate::scenario;
+
     #[test]
     fn hosts_reboot_between_runs() {
-        crate::scenario::hosts_reboot_between_runs(&crate::Site::start(crate::SPEEDUP, "rebooted", 2));
+        scenario::hosts_reboot_between_runs(&crate::few("rebooted"));
     }
+
+    #[test]
+    fn hosts_are_given_out_anew_between_runs() {
+        scenario::hosts_are_given_out_anew_between_runs(&crate::few("reallocated"));
+    }
+
+    #[test]
+    fn hosts_rest_between_runs() {
+        scenario::hosts_rest_between_runs(&crate::few("rested"));
+    }
+
+    #[test]
+    fn a_host_that_does_not_come_back_from_its_reboot_is_given_up() {
+        scenario::a_lost_reboot(&mut crate::Site::start(crate::SPEEDUP, "rebooted", 1));
+    }
+}
+
+/// Fewer hosts than a plan has runs of a benchmark.
+fn few(policy: &'static str) -> Site {
+    Site::start(SPEEDUP, policy, 2)
 }
 
 /// Hosts of a scenario: with up to six runs of a benchmark there are two to spare under policy `distinct`.

@@ -58,6 +58,11 @@ pub(crate) fn hung_hosts(site: &mut Site) {
     }
     [idle, busy].into_iter().for_each(Host::thaw);
     eventually("the late reports are kept", || (site.check(&experiment).late().count() == 2).then_some(()));
+    let report = site.report(&experiment);
+    assert!(
+        report.contains("2 reports too late. None of these is in a sample."),
+        "the user is told: {report}"
+    );
 }
 
 /// Four hosts cannot be reached for longer than the coordinator waits: both ways, both ways while their report is under
@@ -147,6 +152,56 @@ pub(crate) fn hosts_reboot_between_runs(site: &Site) {
     let reboots: usize = logs.iter().map(|log| log.matches("this host boots anew").count()).sum();
     assert!(reboots >= 4, "the agents said that they reboot their hosts, and why: {logs:?}");
     assert!(logs.iter().all(|log| !log.contains("did not boot anew")), "{logs:?}");
+}
+
+/// Two hosts serve six runs of one benchmark, each as another job of an engine, without any reboot.
+pub(crate) fn hosts_are_given_out_anew_between_runs(site: &Site) {
+    let experiment = site.submit(Plan { benchmarks: 1, runs: 3, timeout: "5m", gate: Gate::Open });
+    for served in 1..=2 {
+        // A host that has served in its job is given no other run, so that this ends none.
+        site.hosts.iter().for_each(|host| site.wait_until_served(host, served));
+        site.hosts.iter().for_each(|host| site.end_job(host));
+    }
+    let verdict = site.finish(&experiment);
+    assert_eq!(verdict.lost().count(), 0, "{verdict:?}");
+    let of_each = |of: fn(&Row) -> Option<&str>| -> BTreeSet<(&str, Option<&str>)> {
+        verdict.rows.iter().map(|row| (row.host(), of(row))).collect()
+    };
+    let allocations = of_each(|row| row.allocation.as_deref());
+    assert_eq!(allocations.len(), 6, "each run has an allocation of its own: {allocations:?}");
+    assert!(
+        allocations.iter().all(|(_, job)| job.is_some_and(|job| job.starts_with("slurm:"))),
+        "{allocations:?}"
+    );
+    assert_eq!(of_each(|row| row.boot.as_deref()).len(), 2, "no host has booted anew");
+}
+
+/// Two hosts serve six runs of one benchmark, and rest in between.
+pub(crate) fn hosts_rest_between_runs(site: &Site) {
+    let experiment = site.submit(Plan { benchmarks: 1, runs: 3, timeout: "5m", gate: Gate::Open });
+    let verdict = site.finish(&experiment);
+    assert_eq!(verdict.lost().count(), 0, "{verdict:?}");
+    let after_rest = verdict.rows.iter().filter(|row| row.idle_ns.is_some()).count();
+    assert!(after_rest >= 4, "what the checker finds to be true is said of most: {verdict:?}");
+}
+
+/// The only host is asked to boot anew and does not come back: after the limit it is given up with the reason, and the plan
+/// goes on once there is another.
+pub(crate) fn a_lost_reboot(site: &mut Site) {
+    site.pool.stop_coordinator();
+    site.pool.set_reboot_limit("3s");
+    site.pool.start_coordinator();
+    site.pool.wait_for_hosts(1);
+    // It boots, but nothing is started there any more.
+    site.hosts[0].set_service("exit 0");
+    let experiment = site.submit(Plan { benchmarks: 1, runs: 1, timeout: "5m", gate: Gate::Open });
+    let reason = site.wait_for_quarantine(&site.hosts[0]);
+    assert_eq!(reason, "it did not come back from its reboot");
+    site.add_host();
+    let verdict = site.finish(&experiment);
+    assert_eq!(verdict.lost().count(), 0, "{verdict:?}");
+    let hosts: BTreeSet<&str> = verdict.rows.iter().map(Row::host).collect();
+    assert_eq!(hosts.len(), 2, "each served once: {verdict:?}");
 }
 
 /// A host reboots by itself in mid-run. Another does the run; the host comes back in a new boot and serves other runs.

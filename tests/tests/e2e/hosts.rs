@@ -80,3 +80,40 @@ fn the_higher_priority_goes_first() {
     let (first_low, last_high) = (granted(&low).into_iter().min(), granted(&high).into_iter().max());
     assert!(last_high < first_low, "{last_high:?} {first_low:?}");
 }
+
+/// Two hosts serve a run each, and are taken out of service while the experiment waits for more.
+#[test]
+fn a_report_tells_which_hosts_were_taken_out_of_service() {
+    let mut pool = Pool::start(SPEEDUP, 2);
+    pool.wait_for_hosts(2);
+    let (drained, quarantined) = (host_id(0), host_id(1));
+    let text = plan("excluded", "", 2).replace("\"any\"", "\"distinct\"");
+    let experiment = pool.submit(&text, &["--wait-for-hosts"]);
+    eventually("both hosts served", || (hosts(&pool, &experiment).len() == 2).then_some(()));
+    assert!(pool.speedup(&["hosts", "drain", &drained]).status.success());
+    assert!(pool.speedup(&["hosts", "quarantine", &quarantined, "--reason", "it smells"]).status.success());
+    assert!(pool.speedup(&["hosts", "resume", &drained]).status.success());
+    pool.add_agent();
+    pool.add_agent();
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    // What happens afterwards is none of its.
+    assert!(pool.speedup(&["hosts", "drain", &host_id(2)]).status.success());
+    let told = |pool: &Pool| {
+        let report = pool.json(&["report", &experiment]).expect("a report");
+        let found = report["exclusions"].clone();
+        let of = |one: &Value| {
+            let texts = ["host", "cause", "reason"].map(|key| one[key].as_str().unwrap_or("").to_owned());
+            (texts, one["observations"].as_u64(), one["resumed"].is_string())
+        };
+        found["hosts"].as_array().expect("hosts").iter().map(of).collect::<Vec<_>>()
+    };
+    let expected = vec![
+        ([drained, "drained".to_owned(), String::new()], Some(1), true),
+        ([quarantined, "quarantined".to_owned(), "it smells".to_owned()], Some(1), false),
+    ];
+    assert_eq!(told(&pool), expected);
+    pool.stop_coordinator();
+    std::fs::remove_dir_all(pool.data().join("store")).expect("deleted");
+    pool.start_coordinator();
+    assert_eq!(told(&pool), expected, "the store is built anew from the journal");
+}

@@ -8,6 +8,7 @@ mod fault;
 mod files;
 mod freshness;
 mod hosts;
+mod identity;
 mod journey;
 mod metrics;
 mod misbehaviour;
@@ -15,6 +16,7 @@ mod rebuild;
 mod rules;
 mod security;
 mod selftest;
+mod sharing;
 mod silence;
 mod stranger;
 

@@ -5,8 +5,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 use speedup_core::seed::{Seed, below};
+use speedup_proto::v1;
+use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_tests::ledger::Ledger;
 use speedup_tests::pool::{Pool, eventually};
+
+use tonic::Code;
+use tonic::transport::Channel;
 
 use crate::SPEEDUP;
 
@@ -14,6 +19,8 @@ use crate::SPEEDUP;
 const NOISY: &str = "sleep 0.0$(( $(od -An -N1 -tu1 /dev/urandom) % 8 + 1 ))";
 /// Most runs of a cell under the pilot's rule.
 const MOST: u64 = 40;
+/// Runs of the pilot, of both versions.
+const PILOT_RUNS: u32 = 8;
 
 fn plan(rule: &str, benchmarks: &str) -> String {
     format!(
@@ -103,4 +110,52 @@ fn kills_and_a_second_advisor_extend_once() {
     drop(second);
     let runs = assert_as_computed(&report);
     Ledger::read(&pool.export(&experiment)).assert_exactly_once(2 * runs as usize);
+}
+
+/// How a decision that was computed from the pilot is answered after the plan was extended: that it is stale, if the
+/// experiment was seen while it awaits the next decision.
+async fn decide_late(client: &mut ExperimentsClient<Channel>, pool: &Pool) -> Option<String> {
+    let experiment = pool.submit(&pilot(), &[]);
+    let id = uuid::Uuid::parse_str(&experiment).expect("an id").as_bytes().to_vec();
+    let enough = v1::decide_request::Decision::Enough(v1::decide_request::Enough {});
+    let request = v1::DecideRequest {
+        experiment: id.clone(),
+        by: "a late advisor".to_owned(),
+        words: "computed from the pilot".to_owned(),
+        from: PILOT_RUNS,
+        decision: Some(enough),
+    };
+    let is_over = |code: Code| code == Code::NotFound;
+    loop {
+        let status = client.get(v1::GetRequest { experiment: id.clone() }).await.expect("it is known");
+        let tally = status.into_inner().tally.expect("a tally");
+        let runs = tally.waiting + tally.leased + tally.running + tally.measured;
+        if runs == PILOT_RUNS {
+            if pool.is_finished(&experiment) {
+                return None;
+            }
+            continue;
+        }
+        let refused = client.decide(request.clone()).await.expect_err("it was computed from fewer runs");
+        if is_over(refused.code()) {
+            return None;
+        }
+        assert_eq!(refused.code(), Code::FailedPrecondition, "{refused}");
+        if refused.message().contains("computed from") {
+            return Some(refused.message().to_owned());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_decision_from_fewer_runs_is_refused() {
+    let pool = Pool::start(SPEEDUP, 2);
+    let mut client = ExperimentsClient::connect(pool.url()).await.expect("a connection");
+    let words = loop {
+        // A quick advisor may have decided before.
+        if let Some(words) = decide_late(&mut client, &pool).await {
+            break words;
+        }
+    };
+    assert!(words.contains(&format!("computed from {PILOT_RUNS} runs")), "{words}");
 }

@@ -136,6 +136,7 @@ pub(crate) fn pieces() -> Vec<v1::ExportChunk> {
             experiment: Box::new(plan.experiment.clone()),
             benchmarks: plan.benchmarks.clone(),
             stages: plan.stages().to_vec(),
+            exclusions: Vec::new(),
         },
         ExportPart::Order(first.to_vec()),
         ExportPart::Order(second.to_vec()),

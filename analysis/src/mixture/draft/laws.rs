@@ -15,20 +15,25 @@ const LEAST_VARIANCE: f32 = 1e-10;
 const LEAST_COUNT: f32 = 1e-3;
 /// Below this share of the second moment the new variance is mostly rounding.
 const CANCELLED: f32 = 1e-3;
-/// −½ log₂ e: natural exponents become exponents of 2.
-const RATE: f32 = -0.721_347_5;
+/// ½ log₂ e: natural exponents become exponents of 2.
+const RATE: f32 = 0.721_347_5;
+/// 1/[`RATE`].
+const INVERSE_RATE: f32 = 1.386_294_4;
 const LOG2_ROOT_TWO_PI: f32 = 1.325_748;
 /// The offset of a place without a component: no density is as small.
 const NOWHERE: f32 = -1e9;
 
-/// A state as the pass needs it: the logarithm to base 2 of component k's density is `offset` + `rate`·(x − `mean`)².
+/// A state as the pass needs it: the logarithm to base 2 of component k's density is `offset` − u², where u = `slope`·x +
+/// `start` is the distance of x from the mean in the component's own unit. One rounding makes u: it moves the mean by no
+/// more than single precision moves it.
 #[derive(Clone, Debug)]
 pub(super) struct Laws {
     pub(super) components: usize,
-    pub(super) mean: Vector,
-    pub(super) rate: Vector,
+    pub(super) slope: Vector,
+    pub(super) start: Vector,
     pub(super) offset: Vector,
     weight: Vector,
+    mean: Vector,
     variance: Vector,
 }
 
@@ -49,15 +54,16 @@ impl Laws {
     /// Places beyond the components have weight zero and a positive variance.
     #[inline(always)]
     fn with_densities(components: usize, weight: Vector, mean: Vector, variance: Vector) -> Self {
-        let (mut rate, mut offset) = (Vector::ZERO, Vector::ZERO);
+        let (mut slope, mut start, mut offset) = (Vector::ZERO, Vector::ZERO, Vector::ZERO);
         for k in 0..LANES {
             let (weight, precision) = (weight.0[k], 1.0 / variance.0[k]);
-            rate.0[k] = RATE * precision;
+            slope.0[k] = (RATE * precision).sqrt();
+            start.0[k] = -slope.0[k] * mean.0[k];
             // log₂(weight/sd) with one logarithm: the square has neither root nor second division.
             let of_factor = 0.5 * log2_single(weight * weight * precision) - LOG2_ROOT_TWO_PI;
             offset.0[k] = if weight > 0.0 { of_factor } else { NOWHERE };
         }
-        Self { components, mean, rate, offset, weight, variance }
+        Self { components, slope, start, offset, weight, mean, variance }
     }
 
     pub(super) fn state(&self) -> State {
@@ -74,18 +80,22 @@ impl Laws {
     #[inline(always)]
     pub(super) fn maximise(&mut self, sums: &Sums, total: f32, model: VarianceModel) -> bool {
         let (mut mean, mut variance, mut spread) = (Vector::ZERO, Vector::ZERO, Vector::ZERO);
+        let mut second = Vector::ZERO;
         for k in 0..LANES {
-            let inverse = 1.0 / sums.weight.0[k];
-            let shift = sums.first.0[k] * inverse;
+            // The squares of the component's own unit, and the unit.
+            let square = INVERSE_RATE * self.variance.0[k];
+            let unit = square * self.slope.0[k];
+            let (first, inverse) = (unit * sums.first.0[k], 1.0 / sums.weight.0[k]);
+            second.0[k] = square * sums.second.0[k];
+            let shift = first * inverse;
             let has_any = sums.weight.0[k] > 0.0;
             mean.0[k] = if has_any { self.mean.0[k] + shift } else { 0.0 };
-            spread.0[k] = if has_any { sums.second.0[k] - sums.first.0[k] * shift } else { 0.0 };
+            spread.0[k] = if has_any { second.0[k] - first * shift } else { 0.0 };
             variance.0[k] = if has_any { spread.0[k] * inverse } else { 1.0 };
         }
-        let mut second = sums.second;
         if model == VarianceModel::Equal {
             let pooled = folded(&spread.0, |a, b| a + b);
-            second = Vector([folded(&sums.second.0, |a, b| a + b); LANES]);
+            second = Vector([folded(&second.0, |a, b| a + b); LANES]);
             spread = Vector([pooled; LANES]);
             variance = Vector([pooled / total; LANES]);
         }
@@ -113,9 +123,9 @@ impl Laws {
     pub(super) fn near(&self, low: f32, high: f32) -> [bool; MOST_COMPONENTS] {
         let (mut least, mut largest) = (Vector::ZERO, Vector::ZERO);
         for k in 0..LANES {
-            let (a, b) = (low - self.mean.0[k], high - self.mean.0[k]);
-            let log_a = self.offset.0[k] + self.rate.0[k] * (a * a);
-            let log_b = self.offset.0[k] + self.rate.0[k] * (b * b);
+            let (slope, start) = (self.slope.0[k], self.start.0[k]);
+            let (a, b) = (slope * low + start, slope * high + start);
+            let (log_a, log_b) = (self.offset.0[k] - a * a, self.offset.0[k] - b * b);
             let at_ends = if log_a > log_b { log_a } else { log_b };
             least.0[k] = if log_a < log_b { log_a } else { log_b };
             largest.0[k] = if a <= 0.0 && b >= 0.0 { self.offset.0[k] } else { at_ends };

@@ -3,10 +3,12 @@
 use super::lanes::{LANES, Vector};
 use crate::mixture::points::Points;
 
-/// Vectors of observations at a time: 9 × 4 vectors of densities are 2.3 KiB, and as many sums stay in registers.
-pub(super) const WIDE_TILE: usize = 4;
+/// Vectors of observations at a time: as many sums of densities stay in registers.
+pub(super) const TILE: usize = 4;
 /// The same for samples that fit into one tile of this width.
 pub(super) const NARROW_TILE: usize = 2;
+/// The same for samples that do not fit into one [`TILE`], but into one of this width: 112 observations.
+pub(super) const WIDE_TILE: usize = 7;
 /// What the multiplicities are multiplied with. The density of a far component is the least normal number; its posterior
 /// sums would be smaller yet, and processors take a hundred cycles for a number that is not normal.
 pub(super) const LIFT: f32 = 16_777_216.0;
@@ -71,5 +73,10 @@ fn fill(to: &mut Vec<Vector>, from: &[f64], factor: f32, padding: f32) {
 
 /// The width of the tiles of so many vectors.
 fn tile_of(vectors: usize) -> usize {
-    if vectors <= NARROW_TILE { NARROW_TILE } else { WIDE_TILE }
+    match vectors {
+        0..=NARROW_TILE => NARROW_TILE,
+        ..=TILE => TILE,
+        ..=WIDE_TILE => WIDE_TILE,
+        _ => TILE,
+    }
 }

@@ -8,7 +8,7 @@ use super::observations::{LIFT, Observations, WIDE_TILE};
 use crate::mixture::exponential::{exp2_single, log2_single, split_single};
 use crate::mixture::state::MOST_COMPONENTS;
 
-/// Σ wᵢ log₂ f(xᵢ), the least f(xᵢ), and the posterior sums of 1, x − μ and (x − μ)².
+/// Σ wᵢ log₂ f(xᵢ), the least f(xᵢ), and the posterior sums of 1, u and u², u the distance from the mean as in [`Laws`].
 #[derive(Clone, Debug)]
 pub(super) struct Sums {
     pub(super) log2_likelihood: f64,
@@ -18,19 +18,24 @@ pub(super) struct Sums {
     pub(super) second: Vector,
 }
 
-/// Densities of a tile, and the lanes of the lifted sums of 1, x − μ and (x − μ)² of every component.
+/// A component at a tile: the distances u of the observations from its mean, and its densities there.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    distance: [Vector; WIDE_TILE],
+    density: [Vector; WIDE_TILE],
+}
+
+/// The rows of a tile, and the lanes of the lifted sums of 1, u and u² of every component.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
-    density: [[Vector; WIDE_TILE]; MOST_COMPONENTS],
+    rows: [Row; MOST_COMPONENTS],
     moments: [[Vector; 3]; MOST_COMPONENTS],
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        Self {
-            density: [[Vector::ZERO; WIDE_TILE]; MOST_COMPONENTS],
-            moments: [[Vector::ZERO; 3]; MOST_COMPONENTS],
-        }
+        let row = Row { distance: [Vector::ZERO; WIDE_TILE], density: [Vector::ZERO; WIDE_TILE] };
+        Self { rows: [row; MOST_COMPONENTS], moments: [[Vector::ZERO; 3]; MOST_COMPONENTS] }
     }
 }
 
@@ -40,7 +45,7 @@ pub(super) fn accumulate<const TILE: usize>(
     laws: &Laws,
     memory: &mut Memory,
 ) -> Sums {
-    let Memory { density, moments } = memory;
+    let Memory { rows, moments } = memory;
     let ratio = &mut [Vector::ZERO; TILE];
     let mut logarithms = Logarithms::ZERO;
     let mut least = [f32::INFINITY; LANES];
@@ -55,8 +60,12 @@ pub(super) fn accumulate<const TILE: usize>(
         let mut total = [Vector::ZERO; TILE];
         for k in 0..laws.components {
             if near[k] {
-                let row = add_density(x, laws.mean.0[k], laws.rate.0[k], laws.offset.0[k], &mut total);
-                density[k][..TILE].copy_from_slice(&row);
+                add_density(
+                    x,
+                    [laws.slope.0[k], laws.start.0[k], laws.offset.0[k]],
+                    &mut rows[k],
+                    &mut total,
+                );
             }
         }
         *ratio = total;
@@ -70,7 +79,7 @@ pub(super) fn accumulate<const TILE: usize>(
         for k in 0..laws.components {
             if near[k] {
                 let before = if tile == 0 { [Vector::ZERO; 3] } else { moments[k] };
-                moments[k] = moments_after(x, ratio, &density[k], laws.mean.0[k], &before);
+                moments[k] = moments_after(ratio, &rows[k], &before);
             } else if tile == 0 {
                 moments[k] = [Vector::ZERO; 3];
             }
@@ -88,18 +97,19 @@ struct Logarithms {
     exponents: [i32; LANES],
     product: [f32; LANES],
     weighted: [f64; LANES],
+    has_weighted: bool,
 }
 
 impl Logarithms {
-    const ZERO: Self = Self { exponents: [0; LANES], product: [1.0; LANES], weighted: [0.0; LANES] };
+    const ZERO: Self =
+        Self { exponents: [0; LANES], product: [1.0; LANES], weighted: [0.0; LANES], has_weighted: false };
 
     #[inline(always)]
     fn sum(&self) -> f64 {
-        let mut logs = self.weighted;
-        for lane in 0..LANES {
-            logs[lane] += f64::from(self.exponents[lane]) + f64::from(log2_single(self.product[lane]));
-        }
-        folded(&logs, |a, b| a + b)
+        let exponents = folded(&self.exponents, |a, b| a + b);
+        let product = folded(&self.product, |a, b| a * b);
+        let weighted = if self.has_weighted { folded(&self.weighted, |a, b| a + b) } else { 0.0 };
+        weighted + f64::from(exponents) + f64::from(log2_single(product))
     }
 }
 
@@ -107,7 +117,7 @@ impl Logarithms {
 /// a factor in [√½, √2) a vector, and gives its own exponent away at the end of the tile.
 #[inline(always)]
 fn divide(w: &[Vector], density: &mut [Vector], logarithms: &mut Logarithms, least: &mut [f32; LANES]) {
-    let Logarithms { mut exponents, mut product, weighted } = *logarithms;
+    let Logarithms { mut exponents, mut product, .. } = *logarithms;
     let mut smallest = *least;
     for (w, density) in w.iter().zip(density) {
         for lane in 0..LANES {
@@ -124,7 +134,7 @@ fn divide(w: &[Vector], density: &mut [Vector], logarithms: &mut Logarithms, lea
         exponents[lane] += exponent;
         product[lane] = factor;
     }
-    *logarithms = Logarithms { exponents, product, weighted };
+    (logarithms.exponents, logarithms.product) = (exponents, product);
     *least = smallest;
 }
 
@@ -140,50 +150,42 @@ fn divide_tied(w: &[Vector], density: &mut [Vector], logarithms: &mut Logarithms
             density.0[lane] = w / f;
         }
     }
+    logarithms.has_weighted = true;
     for lane in 0..LANES {
         logarithms.weighted[lane] += f64::from(logs[lane]);
     }
 }
 
-/// The densities of a component at a tile, added to `total`.
+/// A component at a tile, its densities added to `total`.
 #[inline(always)]
 fn add_density<const TILE: usize>(
     x: &[Vector; TILE],
-    mean: f32,
-    rate: f32,
-    offset: f32,
+    [slope, start, offset]: [f32; 3],
+    row: &mut Row,
     total: &mut [Vector; TILE],
-) -> [Vector; TILE] {
-    let mut row = [Vector::ZERO; TILE];
+) {
     for v in 0..TILE {
         for lane in 0..LANES {
-            let d = x[v].0[lane] - mean;
-            let density = exp2_single(rate.mul_add(d * d, offset));
-            row[v].0[lane] = density;
+            let u = slope.mul_add(x[v].0[lane], start);
+            let density = exp2_single((-u).mul_add(u, offset));
+            row.distance[v].0[lane] = u;
+            row.density[v].0[lane] = density;
             total[v].0[lane] += density;
         }
     }
-    row
 }
 
-/// `before` and the posterior sums of 1, x − μ and (x − μ)² over a tile.
+/// `before` and the posterior sums of 1, u and u² over a tile.
 #[inline(always)]
-fn moments_after<const TILE: usize>(
-    x: &[Vector; TILE],
-    ratio: &[Vector; TILE],
-    row: &[Vector; WIDE_TILE],
-    mean: f32,
-    before: &[Vector; 3],
-) -> [Vector; 3] {
+fn moments_after<const TILE: usize>(ratio: &[Vector; TILE], row: &Row, before: &[Vector; 3]) -> [Vector; 3] {
     let [mut weight, mut first, mut second] = before.map(|vector| vector.0);
-    for ((x, ratio), row) in x.iter().zip(ratio).zip(row) {
+    for ((ratio, distance), density) in ratio.iter().zip(&row.distance).zip(&row.density) {
         for lane in 0..LANES {
-            let d = x.0[lane] - mean;
-            let posterior = row.0[lane] * ratio.0[lane];
-            let weighted = posterior * d;
+            let posterior = density.0[lane] * ratio.0[lane];
+            let weighted = posterior * distance.0[lane];
             weight[lane] += posterior;
             first[lane] += weighted;
-            second[lane] = weighted.mul_add(d, second[lane]);
+            second[lane] = weighted.mul_add(distance.0[lane], second[lane]);
         }
     }
     [weight, first, second].map(Vector)

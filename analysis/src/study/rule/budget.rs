@@ -3,7 +3,8 @@
 
 use super::costs::UnitCosts;
 use super::units;
-use super::{Finding, RuleRow};
+use super::{Finding, RuleReport, RuleRow};
+use crate::study::BenchmarkReport;
 use crate::study::Study;
 use crate::study::count::{counted, grouped};
 use crate::study::verdict::Verdict;
@@ -131,18 +132,50 @@ fn row(study: &Study, comparison: &units::Comparison<'_>, planned: &[u32]) -> Ru
         further: 0,
         saved_ns: units.as_ref().map(units::Units::saved),
         interval_ns: None,
+        speedup: None,
+        speedup_interval: None,
+        test: None,
         half_width_ns: None,
         look: None,
-        // This rule plans and does not conclude: the verdict is the report's.
+        // The report's, which knows all of the methods: see `conclude`.
         verdict: Verdict::NotEnoughData,
         sentence: format!(
-            "{}, {}: {} and {} of the two versions; the verdict is the report's.",
+            "{}, {}: {} and {} of the two versions; the report has the verdict.",
             comparison.benchmark,
             comparison.candidate,
             grouped(observations[0]),
             counted(observations[1], "observation")
         ),
     }
+}
+
+/// Gives the rows the verdicts of the report. They are valid because the number of runs was computed from variances and
+/// costs before any difference was looked at: given the variances, the means of normal times are independent of it, so
+/// that a test at the final number of runs keeps its level; for other times approximately.
+pub(in crate::study) fn conclude(rule: &mut RuleReport, benchmarks: &[BenchmarkReport]) {
+    for row in &mut rule.rows {
+        let benchmark = benchmarks.iter().find(|benchmark| benchmark.name == row.benchmark);
+        let comparison = benchmark.and_then(|benchmark| {
+            benchmark.comparisons.iter().find(|comparison| comparison.candidate == row.candidate)
+        });
+        let Some(comparison) = comparison else { continue };
+        row.verdict = comparison.verdict;
+        if let Some(headline) = comparison.headline() {
+            row.speedup = Some(headline.speedup);
+            row.speedup_interval = headline.interval.ends().map(|(lower, upper)| [lower, upper]);
+            row.test = Some(headline.at_level.main_test.method.clone());
+        }
+        row.sentence = format!(
+            "{}, {}: {} by the report's test, of {} and {} of the two versions.",
+            row.benchmark,
+            row.candidate,
+            comparison.verdict.words(),
+            grouped(row.observations[0]),
+            counted(row.observations[1], "observation")
+        );
+    }
+    rule.words += " The verdicts are the report's and keep its confidence level: the number of runs was set from variances and costs \
+                   alone, before a difference was looked at, exactly so for normal times and approximately for others.";
 }
 
 fn in_words(

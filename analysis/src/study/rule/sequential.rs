@@ -1,23 +1,15 @@
 //! Looks at growing data: at each, a two-sided t test of every benchmark at the risk that the spending function gives the
 //! look; a benchmark whose candidates are all concluded gets no further runs.
 
-use super::units::{self, Comparison, Units};
+use super::look::{Looked, Seen};
+use super::units::{self, Comparison};
 use super::{Finding, LookReport, RuleRow, pilot};
-use crate::group_sequential::{Decision, GroupSequential, Look, LooksError, Sides, equal_fractions};
+use crate::group_sequential::{Decision, GroupSequential, LooksError, Sides, equal_fractions};
 use crate::study::Study;
 use crate::study::count::{counted, p_value, percent};
 use crate::study::verdict::Verdict;
-use crate::{
-    Alternative, ConfidenceLevel, Interval, OneSampleTTest, PValue, TTestError, WelchTTest, group_sequential,
-};
+use crate::{ConfidenceLevel, PValue, group_sequential};
 use speedup_core::experiment::Spending;
-
-/// What one look at one comparison says.
-struct Seen {
-    p: PValue,
-    /// At the look's nominal risk: all looks together keep the plan's level (Jennison and Turnbull 2000, §9.1).
-    interval: Option<Interval>,
-}
 
 /// What the looks say.
 pub(super) fn find(study: &Study, level: ConfidenceLevel, looks: u32, spending: Spending) -> Finding {
@@ -60,10 +52,10 @@ fn look(
     number: u32,
     planned: &[u32],
 ) -> RuleRow {
-    let units = comparison.units(study, study.plan.runs());
+    let looked = Looked::new(study, comparison);
     let looks = design.map_or(0, |design| design.looks().len()) as u32;
     let at = design.ok().and_then(|design| Some((design, design.looks().get(number as usize - 1)?)));
-    let seen = at.and_then(|(_, look)| see(units.as_ref()?, look).ok());
+    let seen = at.and_then(|(_, look)| looked.as_ref()?.see(look));
     let p = seen.as_ref().map(|seen| seen.p);
     let stops =
         at.zip(p).is_some_and(|((design, _), p)| design.decide(number as usize - 1, p) == Ok(Decision::Stop));
@@ -74,7 +66,7 @@ fn look(
         nominal_risk: at.map_or(0.0, |(_, look)| look.nominal_risk.get()),
         concluded: stops,
     };
-    let saved = units.as_ref().map(Units::saved);
+    let saved = looked.as_ref().map(Looked::saved);
     let verdict = match (stops, saved) {
         (true, Some(saved)) if saved > 0.0 => Verdict::Faster,
         (true, Some(_)) => Verdict::Slower,
@@ -84,34 +76,23 @@ fn look(
     RuleRow {
         benchmark: comparison.benchmark.to_owned(),
         candidate: comparison.candidate.to_owned(),
-        observations: units.as_ref().map_or([0; 2], Units::counts),
+        observations: looked.as_ref().map_or([0; 2], Looked::counts),
         missing: comparison.missing(study, planned),
         required: None,
         further: 0,
         saved_ns: saved,
-        interval_ns: seen.and_then(|seen| seen.interval).map(|interval| [interval.lower, interval.upper]),
+        interval_ns: seen
+            .as_ref()
+            .and_then(|seen| seen.interval.as_ref())
+            .map(|interval| [interval.lower, interval.upper]),
+        speedup: looked.as_ref().map(Looked::speedup).filter(|speedup| speedup.is_finite()),
+        speedup_interval: seen.as_ref().and_then(|seen| seen.speedup_interval),
+        test: seen.map(|Seen { method, .. }| method.to_owned()),
         half_width_ns: None,
         look: Some(look),
         verdict,
         sentence: in_words(comparison, look, saved),
     }
-}
-
-fn see(units: &Units, look: &Look) -> Result<Seen, TTestError> {
-    let level = ConfidenceLevel::new(1.0 - look.nominal_risk.get()).ok();
-    let (p, interval) = match units {
-        Units::Apart([baseline, candidate]) => {
-            let test = WelchTTest::new(baseline, candidate)?;
-            let interval = level.map(|level| test.interval(Alternative::TwoSided, level));
-            (test.p_value(Alternative::TwoSided), interval)
-        }
-        Units::Paired { differences, .. } => {
-            let test = OneSampleTTest::new(differences, 0.0)?;
-            let interval = level.map(|level| test.interval(Alternative::TwoSided, level));
-            (test.p_value(Alternative::TwoSided), interval)
-        }
-    };
-    Ok(Seen { p, interval })
 }
 
 fn in_words(comparison: &Comparison<'_>, look: LookReport, saved: Option<f64>) -> String {

@@ -1,6 +1,7 @@
 //! Rules carried out on experiments that were never run.
 
 mod laws;
+mod verdicts;
 mod virtual_experiment;
 
 use super::{RuleReport, RuleState};

@@ -15,7 +15,7 @@ pub(super) struct Comparison<'a> {
     /// The place of the benchmark among those that take part.
     pub(super) place: usize,
     /// The numbers of the two cells, the baseline's first.
-    cells: [u32; 2],
+    pub(super) cells: [u32; 2],
 }
 
 /// The observations of a comparison, in run order.
@@ -23,8 +23,8 @@ pub(super) struct Comparison<'a> {
 pub(super) enum Units {
     /// Of the baseline and of the candidate, independent of each other.
     Apart([Sample; 2]),
-    /// The baseline's less the candidate's, by pairs; with the mean of the baseline.
-    Paired { differences: Sample, baseline_mean: f64 },
+    /// The baseline's less the candidate's, by pairs; with the pairs.
+    Paired { differences: Sample, pairs: [Sample; 2] },
 }
 
 /// Every comparison of the experiment, in plan order.
@@ -69,8 +69,9 @@ impl Comparison<'_> {
             let pairs: Vec<(f64, f64)> =
                 baseline.iter().filter_map(|(group, mean)| Some((*mean, *candidate.get(group)?))).collect();
             let differences = Sample::new(pairs.iter().map(|(x, y)| x - y).collect()).ok()?;
-            let baseline_mean = Sample::new(pairs.iter().map(|(x, _)| *x).collect()).ok()?.mean();
-            return Some(Units::Paired { differences, baseline_mean });
+            let (of_baseline, of_candidate) = pairs.into_iter().unzip();
+            let pairs = [Sample::new(of_baseline).ok()?, Sample::new(of_candidate).ok()?];
+            return Some(Units::Paired { differences, pairs });
         }
         let sample = |visits: BTreeMap<u32, f64>| Sample::new(visits.into_values().collect()).ok();
         Some(Units::Apart([sample(baseline)?, sample(candidate)?]))
@@ -104,7 +105,7 @@ impl Units {
     pub(super) fn baseline_mean(&self) -> f64 {
         match self {
             Self::Apart([baseline, _]) => baseline.mean(),
-            Self::Paired { baseline_mean, .. } => *baseline_mean,
+            Self::Paired { pairs, .. } => pairs[0].mean(),
         }
     }
 

@@ -8,10 +8,13 @@
 use super::synthetic::{Synthetic, Times};
 use crate::study::{Mixtures, Report, ReportOptions};
 use serde_json::Value;
+use speedup_core::event::{AttemptEnd, EndedAttempt};
+use speedup_core::host::{Exclusion, ExclusionCause};
 use speedup_core::id::Attempt;
+use speedup_core::metric::Metric;
 use speedup_core::record::Failure;
 use speedup_core::run::{AfterLoss, LossReason};
-use speedup_core::time::Span;
+use speedup_core::time::{Span, Timestamp};
 use std::path::PathBuf;
 
 /// Two versions, every verdict, failures and losses, one host.
@@ -72,6 +75,45 @@ fn mixed() -> Report {
     study.report_with(asked).unwrap()
 }
 
+/// A slow host, one that was quarantined, a canary that drifts on another, and a metric of the plan's own.
+fn watched() -> Report {
+    let more = "[canary]\nshell = \"sum /bin/ls\"\n[metrics.output.rate]\nregex = 'x ([0-9]+)'\nunit = \"MB/s\"\nbetter = \"higher\"\n";
+    let synthetic = Synthetic::named("sort grep", "old new", 40, more).hosts(8).slow_host(3, 1.05).times(
+        0,
+        1,
+        Times::normal(97e6, 1e6),
+    );
+    let exclusion = Exclusion {
+        host: "host-5".parse().unwrap(),
+        at: Timestamp(1_790_000_030_000_000_000),
+        cause: ExclusionCause::Quarantined {
+            by: "coordinator".to_owned(),
+            reason: "three attempts in a row were lost on it".to_owned(),
+        },
+        resumed: None,
+    };
+    let mut study = synthetic.study().with_exclusions(vec![exclusion]);
+    for (mut attempt, at) in synthetic.attempts().into_iter().zip(0_u32..) {
+        let drifts = attempt.lease.host.as_str() == "host-6";
+        let EndedAttempt { end: AttemptEnd::Reported(record), .. } = &mut attempt else { panic!("reported") };
+        let wall = record.metrics[&Metric::Wall];
+        let canary = 10_000_000 + u64::from(at * 7_919 % 101) * 1_000;
+        record.canary = Some(Span(canary + if drifts { u64::from(at) * 5_000 } else { 0 }));
+        let rate = 1e10 / wall as f64;
+        record.series.insert("rate".to_owned(), vec![0.995 * rate, rate, 1.005 * rate]);
+        study.add(&attempt).unwrap();
+    }
+    study.report(None).unwrap()
+}
+
+/// The first of four looks: one benchmark is concluded, one is not.
+fn looked() -> Report {
+    let synthetic = Synthetic::looking("sort grep", "old new", "looks = 4\nmaximum = 40\n")
+        .times(0, 1, Times::normal(90e6, 1e6))
+        .times(1, 1, Times::normal(99.8e6, 1e6));
+    synthetic.report()
+}
+
 /// Nothing measured yet.
 fn empty() -> Synthetic {
     Synthetic::named("sort", "utf8 c", 30, "").take(0).running()
@@ -84,6 +126,8 @@ fn reports_of_version_1_are_as_they_were() {
         ("drawn", drawn().report()),
         ("empty", empty().report()),
         ("mixed", mixed()),
+        ("watched", watched()),
+        ("looked", looked()),
     ];
     for (name, report) in reports {
         let path: PathBuf =

@@ -1,7 +1,7 @@
 //! The other metrics of a report: those of a plan's own, and what is lacking.
 
 use super::synthetic::Synthetic;
-use crate::study::{MetricReport, Report, Warning};
+use crate::study::{IntervalReport, MetricReport, OwnComparison, Report, Warning};
 use speedup_core::event::{AttemptEnd, EndedAttempt};
 use speedup_core::metric::{Absence, Better, Metric};
 use speedup_core::record::Record;
@@ -144,4 +144,68 @@ fn a_count_without_the_kernels_part_is_told() {
     let half = counted(true);
     let sentence = &warning(&half, "counted_in_user_mode_only").unwrap().sentence;
     assert!(sentence.contains("instructions in 20 of 40 runs; its runs are not comparable"), "{sentence}");
+}
+
+/// Of nested runs hosts are independent: the interval is of their means, as that of the wall times; of a metric of which more
+/// is better it is the candidate's over the baseline's.
+#[test]
+fn own_metrics_have_intervals_by_the_plans_levels() {
+    let of = |plan: &str, repetitions: &str| {
+        let more = format!("{OWN}[independence]\npolicy = \"distinct\"\n{plan}");
+        let synthetic = Synthetic::nested(1, 2, repetitions, &more).visits().host_spread(0.05);
+        let mut study = synthetic.study();
+        for mut attempt in synthetic.attempts() {
+            let EndedAttempt { end: AttemptEnd::Reported(record), .. } = &mut attempt else {
+                panic!("reported")
+            };
+            // Two iterations about the wall time, and the same as a rate.
+            let wall = record.metrics[&Metric::Wall] as f64;
+            record.series.insert("pause".to_owned(), vec![0.99 * wall, 1.01 * wall]);
+            record.series.insert("rate".to_owned(), vec![1e12 / wall]);
+            study.add(&attempt).unwrap();
+        }
+        study.report(None).unwrap()
+    };
+    let nested = of("", "hosts = 10\nboots = 2\nruns = 5\n");
+    let wall = nested.benchmarks[0].comparisons[0].mean.as_ref().unwrap().interval.ends().unwrap();
+    let OwnComparison { ratio, interval, unit } = &metric(&nested, "pause").rows[0].comparisons[0];
+    let (lower, upper) = interval.ends().unwrap();
+    assert!((lower - wall.0).abs() < 1e-6 && (upper - wall.1).abs() < 1e-6, "{wall:?} {lower} {upper}");
+    assert!(unit == "host" && (lower..upper).contains(&ratio.unwrap()));
+    let iterations = metric(&nested, "pause").rows[0].iterations[0].unwrap();
+    assert_eq!((iterations.iterations, iterations.runs), (200, 100));
+    let within = iterations.within_runs.unwrap();
+    assert!(0.0 < within && within < 0.5, "the spread of hosts is larger: {within}");
+    let rate = &metric(&nested, "rate").rows[0];
+    assert_eq!(rate.iterations[0].unwrap().within_runs, None, "one iteration a run");
+    let (lower, upper) = rate.comparisons[0].interval.ends().unwrap();
+    assert!((lower / wall.0 - 1.0).abs() < 0.02 && (upper / wall.1 - 1.0).abs() < 0.02, "{lower} {upper}");
+    // Pairs have the interval of pairs, and independent runs Fieller's.
+    for (plan, repetitions, unit) in
+        [("[design]\norder = \"blocked\"\n", "runs = 12\n", "visit"), ("", "runs = 12\n", "run")]
+    {
+        let report = of(plan, repetitions);
+        let wall = report.benchmarks[0].comparisons[0].mean.as_ref().unwrap().interval.ends().unwrap();
+        let found = &metric(&report, "pause").rows[0].comparisons[0];
+        let (lower, upper) = found.interval.ends().unwrap();
+        assert!(found.unit == unit && (lower - wall.0).abs() < 1e-6 && (upper - wall.1).abs() < 1e-6);
+    }
+}
+
+#[test]
+fn under_looks_own_metrics_have_no_interval() {
+    let synthetic = Synthetic::nested(1, 2, "looks = 2\nmaximum = 20\n", OWN);
+    let mut study = synthetic.study();
+    for mut attempt in synthetic.attempts() {
+        let run = attempt.lease.run;
+        let EndedAttempt { end: AttemptEnd::Reported(record), .. } = &mut attempt else { panic!("reported") };
+        record.series.insert("rate".to_owned(), vec![run.0.into(), 1e3]);
+        record.series.insert("pause".to_owned(), vec![1.0]);
+        study.add(&attempt).unwrap();
+    }
+    let report = study.report(None).unwrap();
+    let IntervalReport::Missing { reason } = &metric(&report, "rate").rows[0].comparisons[0].interval else {
+        panic!("an interval under looks")
+    };
+    assert_eq!(reason.code, "looked_sequentially");
 }

@@ -99,6 +99,7 @@ pub(super) struct Synthetic {
     idle_s: u64,
     /// Whether hosts are of two classes, of which one is slow.
     classes: bool,
+    classes_by_host: bool,
     late: bool,
     take: usize,
     finished: bool,
@@ -125,6 +126,11 @@ impl Synthetic {
     /// Versions and benchmarks by their names, with a space between.
     pub(super) fn named(benchmarks: &str, versions: &str, runs: u32, more: &str) -> Self {
         Self::repeated(benchmarks, versions, &format!("runs = {runs}\n"), more)
+    }
+
+    /// Likewise under a rule of repetition.
+    pub(super) fn looking(benchmarks: &str, versions: &str, repetitions: &str) -> Self {
+        Self::repeated(benchmarks, versions, repetitions, "")
     }
 
     fn repeated(benchmarks: &str, versions: &str, repetitions: &str, more: &str) -> Self {
@@ -156,6 +162,7 @@ impl Synthetic {
             host_spread: 0.0,
             idle_s: 0,
             classes: false,
+            classes_by_host: false,
             late: false,
             take: usize::MAX,
             finished: true,
@@ -260,7 +267,15 @@ impl Synthetic {
         Self { classes: true, ..self }
     }
 
+    /// Hosts of two classes, one half slower: every other host is of it.
+    pub(super) fn of_two_classes_by_host(self) -> Self {
+        Self { classes: true, classes_by_host: true, ..self }
+    }
+
     fn is_slow_class(&self, run: u32) -> bool {
+        if let (true, Hosts::Few(count)) = (self.classes_by_host, &self.hosts) {
+            return run % count % 2 == 1;
+        }
         let third =
             self.plan.order()[..run as usize].iter().filter(|cell| **cell == self.plan.order()[run as usize]);
         (third.count() % 3 == 0) == (self.plan.cell(RunIndex(run)).version.0 == 0)

@@ -51,17 +51,17 @@ struct Answer {
     benchmarks_needed_by_wilson: u64,
 }
 
-/// A share, as a decimal number or as a quotient.
+/// A share, as a decimal number, a percentage or a quotient.
 fn proportion(text: &str) -> Result<f64, String> {
-    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let count = |text: &str| text.trim().parse::<f64>().ok();
     let value = match text.split_once('/') {
-        Some((accelerated, benchmarks)) => number(accelerated)
-            .zip(number(benchmarks))
+        Some((accelerated, benchmarks)) => count(accelerated)
+            .zip(count(benchmarks))
             .map(|(accelerated, benchmarks)| accelerated / benchmarks),
-        None => number(text),
+        None => fraction::fraction(text),
     };
     let value = value.filter(|value| (0.0..=1.0).contains(value));
-    value.ok_or_else(|| "a proportion lies between 0 and 1, as 0.57 or 17/30".to_owned())
+    value.ok_or_else(|| "a proportion lies between 0 and 1, as 0.57, 57% or 17/30".to_owned())
 }
 
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {

@@ -169,6 +169,12 @@ impl Arguments {
             )));
         }
         let levels = pilot.baseline.levels().map_err(Failure::usage)?;
+        if levels.depth() < 2 {
+            return Err(Failure::usage(anyhow!(
+                "the pilot has one level: each run has a single value, or there is a single run"
+            ))
+            .hint("name the column of the runs with --run-column; runs alone are planned by speedup samples repetitions"));
+        }
         let effects = RandomEffects::new(&levels);
         let reshaped = Reshaped::new(&levels);
         let mut variances = vec![0.0; effects.levels().len()];

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 /// Where the pilot is.
 #[derive(Debug, Args)]
-pub(super) struct PilotArguments {
+pub(in crate::command) struct PilotArguments {
     /// The pilot of the baseline, and that of the candidate if there is one; - is standard input
     #[arg(value_name = "PILOT")]
     files: Vec<PathBuf>,
@@ -37,20 +37,20 @@ pub(super) struct PilotArguments {
 
 /// The baseline's sample, and the candidate's.
 #[derive(Debug)]
-pub(super) struct Pilot {
-    pub(super) benchmark: String,
-    pub(super) baseline: NamedSample,
-    pub(super) candidate: Option<NamedSample>,
+pub(in crate::command) struct Pilot {
+    pub(in crate::command) benchmark: String,
+    pub(in crate::command) baseline: NamedSample,
+    pub(in crate::command) candidate: Option<NamedSample>,
 }
 
 impl PilotArguments {
     /// Whether there is one.
-    pub(super) fn is_given(&self) -> bool {
+    pub(in crate::command) fn is_given(&self) -> bool {
         !self.files.is_empty()
     }
 
     /// Reads it.
-    pub(super) fn read(&self, console: &Console) -> Result<Pilot, Failure> {
+    pub(in crate::command) fn read(&self, console: &Console) -> Result<Pilot, Failure> {
         let usual = Columns::default();
         let columns = Columns {
             run: self.run_column.as_deref().unwrap_or(usual.run),

@@ -9,6 +9,7 @@ use super::options::{ByLevels, Replicating, named, or_all, replicates, shape};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::fraction;
 
 /// How often equal versions are called different (papers 000 §4 and 004 §8.3)
 #[derive(Debug, Args)]
@@ -79,7 +80,8 @@ fn section(text: &str) -> Result<AlarmSection, String> {
 }
 
 fn threshold(text: &str) -> Result<Threshold, String> {
-    let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
+    let number = fraction::fraction(text)
+        .ok_or_else(|| "it is not a number\nhint: 3 % is written 0.03 or 3%".to_owned())?;
     Threshold::new(number).map_err(|error| error.to_string())
 }
 

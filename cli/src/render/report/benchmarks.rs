@@ -2,7 +2,8 @@
 
 use speedup_analysis::study::count::{change, counted, percent, ratio};
 use speedup_analysis::study::{
-    BenchmarkReport, CellReport, ComparisonReport, MetricReport, Protocol, ProtocolReport, Report, Verdict,
+    BenchmarkReport, CellReport, ComparisonReport, MetricReport, MetricRow, OwnComparison, Protocol,
+    ProtocolReport, Report, RuleReport, Verdict,
 };
 use speedup_core::metric::Better;
 
@@ -24,6 +25,7 @@ pub(super) fn write(page: &mut Page, report: &Report, at: usize) {
         report.benchmarks.iter().flat_map(|benchmark| [&benchmark.cells[0], &benchmark.cells[at + 1]]);
     let unit = Unit::of(medians.filter_map(|cell| cell.wall_ns.as_ref().map(|wall| wall.median)));
     page.heading(&format!("Benchmarks: {candidate} against {baseline}, wall time in {}", unit.name));
+    let is_by_looks = is_by_looks(report);
     let columns = [
         Column::new("benchmark", Align::Left, 0),
         Column::new("n", Align::Right, 1),
@@ -38,12 +40,30 @@ pub(super) fn write(page: &mut Page, report: &Report, at: usize) {
         Column::new("by median", Align::Left, 6),
     ];
     let most = name_width(page);
-    let rows: Vec<_> = report.benchmarks.iter().map(|benchmark| row(benchmark, at, unit, most)).collect();
-    let kept = page.table(&columns, &rows);
+    // Under looks no protocol has a verdict or a level of its own.
+    let shown = if is_by_looks { columns.len() - 3 } else { columns.len() };
+    let shown_of = |benchmark: &BenchmarkReport| {
+        let mut fields = row(benchmark, at, unit, most);
+        fields.truncate(shown);
+        fields
+    };
+    let rows: Vec<_> = report.benchmarks.iter().map(shown_of).collect();
+    let kept = page.table(&columns[..shown], &rows);
     let level = percent(report.head.confidence);
     let of_times =
         if kept.has(&columns[2].heading) { "Times: median ± half the interquartile range. " } else { "" };
     let of_level = if kept.has(LEVEL) { " Level: the best that these data allow." } else { "" };
+    if is_by_looks {
+        page.paragraph(
+            &format!(
+                "{of_times}Speedup: {baseline} over {candidate}, above 1 faster, by the mean; verdict and interval by the looks \
+                 of the plan's rule, which keep {level} over all looks of a benchmark."
+            ),
+            Tone::Plain,
+        );
+        write_reasons(page, report, at);
+        return;
+    }
     page.paragraph(
         &format!(
             "{of_times}Speedup: {baseline} over {candidate}, above 1 faster, by the mean or the median as the verdict is, \
@@ -53,6 +73,11 @@ pub(super) fn write(page: &mut Page, report: &Report, at: usize) {
     );
     write_protocols(page, report, at);
     write_reasons(page, report, at);
+}
+
+/// Whether the verdicts are those of the rule.
+fn is_by_looks(report: &Report) -> bool {
+    report.rule.as_ref().is_some_and(RuleReport::is_by_looks)
 }
 
 fn row(benchmark: &BenchmarkReport, at: usize, unit: Unit, most: usize) -> Vec<Field> {
@@ -80,7 +105,7 @@ fn row(benchmark: &BenchmarkReport, at: usize, unit: Unit, most: usize) -> Vec<F
         speedup.into(),
         percent.map_or_else(|| NOTHING.to_owned(), |percent| change(percent, ends)).into(),
         Field { text: comparison.verdict.words().to_owned(), tone: tone(comparison.verdict) },
-        by.map_or(NOTHING, Protocol::name).into(),
+        if comparison.look.is_some() { "looks" } else { by.map_or(NOTHING, Protocol::name) }.into(),
         headline.map_or_else(|| NOTHING.to_owned(), level).into(),
         protocol(comparison, Protocol::Mean),
         protocol(comparison, Protocol::Median),
@@ -193,13 +218,23 @@ pub(super) fn write_metrics(page: &mut Page, report: &Report) {
         let optional = |value: &Option<f64>, show: &dyn Fn(f64) -> String| -> Field {
             value.map_or_else(|| NOTHING.to_owned(), show).into()
         };
-        let row = |row: &speedup_analysis::study::MetricRow| {
+        let row = |row: &MetricRow| {
             let name: Field = shortened(&row.benchmark, name_width(page)).into();
             let medians = row.medians.iter().map(|median| optional(median, &show));
-            let ratios = row.ratios.iter().map(|value| optional(value, &|value| ratio(value, None)));
+            let ratios = row.ratios.iter().enumerate().map(|(at, of_medians)| {
+                // Of the means where these have an interval.
+                match row.comparisons.get(at) {
+                    Some(OwnComparison { ratio: Some(of_means), interval, .. })
+                        if interval.ends().is_some() =>
+                    {
+                        ratio(*of_means, interval.ends()).into()
+                    }
+                    Some(_) | None => optional(of_medians, &|value| ratio(value, None)),
+                }
+            });
             std::iter::once(name).chain(medians).chain(ratios).collect::<Vec<_>>()
         };
-        let is_known = |row: &&speedup_analysis::study::MetricRow| row.medians.iter().any(Option::is_some);
+        let is_known = |row: &&MetricRow| row.medians.iter().any(Option::is_some);
         let rows: Vec<_> = metric.rows.iter().filter(is_known).map(row).collect();
         let kept = page.table(&columns, &rows);
         let left_out = columns.iter().filter(|column| !kept.has(&column.heading)).count();
@@ -208,6 +243,7 @@ pub(super) fn write_metrics(page: &mut Page, report: &Report) {
             page.paragraph(&text, Tone::Plain);
         }
         write_unknown(page, metric, metric.rows.len() - rows.len());
+        write_iterations(page, metric);
     }
     for (which, sentence) in legends(report) {
         page.paragraph(&format!("Ratio: {which}. {sentence}"), Tone::Plain);
@@ -249,6 +285,24 @@ fn write_unknown(page: &mut Page, metric: &MetricReport, unknown: usize) {
         _ => "none was reported",
     };
     page.paragraph(&format!("Not known of {}: {why}.", counted(unknown as u64, "benchmark")), Tone::Plain);
+}
+
+/// How much of an own metric varies from iteration to iteration: what further iterations could make up for, and runs need not.
+fn write_iterations(page: &mut Page, metric: &MetricReport) {
+    let shares = || {
+        let cells = metric.rows.iter().flat_map(|row| row.iterations.iter().flatten());
+        cells.filter_map(|cell| cell.within_runs)
+    };
+    let (least, most) =
+        shares().fold((f64::INFINITY, 0.0_f64), |(least, most), share| (least.min(share), most.max(share)));
+    if least <= most {
+        let [least, most] = [least, most].map(|share| percent((share * 1e2).round() / 1e2));
+        let text = format!(
+            "Of the variance of {}, between {least} and {most} lie within runs, from iteration to iteration.",
+            metric.metric
+        );
+        page.paragraph(&text, Tone::Plain);
+    }
 }
 
 fn has_values(metric: &MetricReport) -> bool {

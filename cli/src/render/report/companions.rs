@@ -4,7 +4,7 @@
 use speedup_analysis::study::count::{counted, grouped, p_value, percent};
 use speedup_analysis::study::{
     AdviceReport, BenchmarkReport, DiagnosticsSummary, HostEffectReport, MixtureReport, POWER, Protocol,
-    RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport,
+    RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport, WithoutReport,
 };
 
 use super::benchmarks::{NOTHING, name_width};
@@ -97,6 +97,9 @@ pub(super) fn write_diagnostics(page: &mut Page, report: &Report) {
     page.heading("Diagnostics");
     page.paragraph(&order(diagnostics), Tone::Plain);
     page.paragraph(&hosts(&diagnostics.hosts), Tone::Plain);
+    if let Some(canary) = &report.canary {
+        page.paragraph(&canary.sentence, Tone::Plain);
+    }
 }
 
 fn order(diagnostics: &DiagnosticsSummary) -> String {
@@ -116,23 +119,55 @@ fn hosts(effect: &HostEffectReport) -> String {
         HostEffectReport::Tested { hosts, runs, share, test, outlying, .. } => {
             let outlying = match outlying {
                 Some(found) if !found.hosts.is_empty() => {
-                    let names: Vec<&str> = found.hosts.iter().map(|host| host.host.as_str()).collect();
-                    let more = match found.more {
-                        0 => String::new(),
-                        more => format!(" and {} more", grouped(more)),
-                    };
-                    format!(" Unlike the others: {}{more}.", names.join(", "))
+                    let without: Vec<String> = found.without.iter().map(WithoutReport::sentence).collect();
+                    format!(" Unlike the others: {}. {}", found.named(), without.join(" "))
                 }
-                Some(_) | None => String::new(),
+                Some(found) => format!(" None of {} is unlike the others.", counted(found.compared, "host")),
+                None => String::new(),
             };
             format!(
-                "Hosts: {} of the variance within cells is theirs ({}, {}; F test, p-value {}).{outlying}",
+                "Hosts: {} of the variance within cells is theirs ({}, {}; F test, p-value {}).{}",
                 percent((share * 1e3).round() / 1e3),
                 counted(*hosts, "host"),
                 counted(*runs, "run"),
-                p_value(test.p_value)
+                p_value(test.p_value),
+                outlying.trim_end()
             )
         }
+    }
+}
+
+/// The hosts that were taken out of service, with what they left in the samples.
+pub(super) fn write_exclusions(page: &mut Page, report: &Report) {
+    let Some(exclusions) = &report.exclusions else { return };
+    page.heading("Hosts out of service");
+    page.paragraph(&exclusions.sentence, Tone::Plain);
+    for one in exclusions.hosts.iter().take(MOST_ROWS) {
+        let reason = one.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+        let resumed = one.resumed.as_ref().map_or_else(String::new, |at| format!(", in service again {at}"));
+        let lost = match one.lost {
+            0 => String::new(),
+            lost => format!(", {} lost", counted(lost, "attempt")),
+        };
+        page.hanging(
+            "- ",
+            &format!(
+                "{} {} {} by {}{reason}{resumed}; {}{lost}",
+                one.host,
+                one.cause,
+                one.at,
+                one.by,
+                counted(one.observations, "measured run")
+            ),
+            Tone::Plain,
+        );
+    }
+    let more = exclusions.more + (exclusions.hosts.len().saturating_sub(MOST_ROWS)) as u64;
+    if more > 0 {
+        page.paragraph(
+            &format!("and {}; the JSON has more of them", counted(more, "more exclusion")),
+            Tone::Plain,
+        );
     }
 }
 

@@ -67,6 +67,19 @@ fn write_designs(page: &mut Page, report: &Report) {
             Tone::Plain,
         );
     }
+    if of(DesignKind::Classes).count() > 0 {
+        let left_out: u64 = of(DesignKind::Classes).map(|design| design.incomplete).sum();
+        let left_out = match left_out {
+            0 => String::new(),
+            some => format!("; without runs of both versions and left out: {}", grouped(some)),
+        };
+        page.paragraph(
+            &format!(
+                "Compared within the classes of hosts, never across: verdicts, overall speedups and hosts go by class{left_out}."
+            ),
+            Tone::Plain,
+        );
+    }
     if let Some(first) = of(DesignKind::Levels).next() {
         let units =
             of(DesignKind::Levels).map(|design| design.baseline_units.min(design.candidate_units)).min();

@@ -39,6 +39,9 @@ pub(super) fn write_verdict(page: &mut Page, report: &Report) {
         }
     }
     page.paragraph(&report.independence.sentence, Tone::Plain);
+    if let Some(exclusions) = &report.exclusions {
+        page.paragraph(&exclusions.sentence, Tone::Plain);
+    }
     let cells = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
     let conditions = ConditionCounts::sum(cells.map(|cell| &cell.conditions));
     if conditions.disturbed > 0 {

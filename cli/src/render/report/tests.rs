@@ -38,9 +38,16 @@ fn plain(text: &str) -> String {
 
 #[test]
 fn golden_renderings() {
-    for (name, width) in
-        [("finished", 80), ("finished", 120), ("finished", 160), ("drawn", 100), ("empty", 80), ("mixed", 80)]
-    {
+    for (name, width) in [
+        ("finished", 80),
+        ("finished", 120),
+        ("finished", 160),
+        ("drawn", 100),
+        ("empty", 80),
+        ("mixed", 80),
+        ("watched", 100),
+        ("looked", 100),
+    ] {
         let text = rendering(name, Console::plain().out, width);
         let golden = path(&["tests", "golden", &format!("report_{name}_{width}.txt")]);
         if std::env::var_os("SPEEDUP_UPDATE_GOLDEN").is_some() {
@@ -52,7 +59,7 @@ fn golden_renderings() {
 
 #[test]
 fn lines_keep_within_the_page() {
-    for name in ["finished", "drawn", "empty", "mixed", "first"] {
+    for name in ["finished", "drawn", "empty", "mixed", "first", "watched", "looked"] {
         for width in [60, 80, 100, 130, 160] {
             for line in rendering(name, Console::plain().out, width).lines() {
                 assert!(line.chars().count() <= width, "{name} at {width}: {line}");
@@ -92,6 +99,8 @@ fn metrics_of_ones_own_and_energy_have_their_units_and_legends() {
         benchmark: "sort".to_owned(),
         ratios: vec![Some(ratio); medians.len() - 1],
         medians,
+        comparisons: Vec::new(),
+        iterations: Vec::new(),
     };
     let metric = |name: &str, unit: &str, better, own, rows| MetricReport {
         metric: name.to_owned(),

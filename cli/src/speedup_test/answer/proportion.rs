@@ -3,11 +3,11 @@
 use serde::Serialize;
 use speedup_analysis::study::Protocol;
 use speedup_analysis::{
-    ConfidenceLevel, Interval, Proportion, ProportionMethod, Selection, benchmarks_by_wald,
-    benchmarks_by_wilson,
+    ConfidenceLevel, Interval, Overall, Proportion, ProportionMethod, Selection, SuiteMember, Summary,
+    Weights, benchmarks_by_wald, benchmarks_by_wilson,
 };
 
-use super::{AnswerError, Benchmark, Options};
+use super::{AnswerError, Benchmark, Options, OverallAnswer};
 
 /// The confidence level of the proportions where the command line gives none (000 §6.2.4).
 const USUAL: ConfidenceLevel = ConfidenceLevel::USUAL;
@@ -30,16 +30,25 @@ pub(crate) struct ProportionAnswer {
     pub(crate) benchmarks_needed: Option<u64>,
     /// The same by Wilson's interval.
     pub(crate) benchmarks_needed_by_wilson: u64,
+    /// Overall gain and speedup of the accelerated benchmarks alone (000 §3.2); absent where there is none.
+    pub(crate) overall_of_accelerated: Option<OverallAnswer>,
 }
 
 /// What `benchmarks` say by one protocol.
 pub(super) fn proportion(
     by: Protocol,
     benchmarks: &[Benchmark],
+    (members, weights): (&[SuiteMember<'_>], &Weights),
     options: &Options,
 ) -> Result<ProportionAnswer, AnswerError> {
     let tested = || benchmarks.iter().filter_map(Benchmark::tested);
-    let accelerated = tested().filter(|one| one.verdict(by).significant == Some(true)).count() as u64;
+    let are_accelerated: Vec<bool> = tested().map(|one| one.verdict(by).significant == Some(true)).collect();
+    let accelerated = are_accelerated.iter().filter(|one| **one).count() as u64;
+    let summary = match by {
+        Protocol::Mean => Summary::Mean,
+        Protocol::Median => Summary::Median,
+    };
+    let alone = Overall::of_accelerated(members, &are_accelerated, summary, weights)?;
     let all = tested().count() as u64;
     let level = options.level.unwrap_or(USUAL);
     let proportion = Proportion::new(accelerated, all, Selection::Drawn)?;
@@ -56,5 +65,10 @@ pub(super) fn proportion(
         precision,
         benchmarks_needed: (needed > 0).then_some(needed),
         benchmarks_needed_by_wilson: benchmarks_by_wilson(estimate, precision, level, Selection::Drawn)?,
+        overall_of_accelerated: alone.map(|Overall { summary, gain, speedup, .. }| OverallAnswer {
+            by: summary,
+            gain,
+            speedup,
+        }),
     })
 }

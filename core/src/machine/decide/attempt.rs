@@ -67,9 +67,8 @@ impl Machine {
             let late = Change::LateReport { superseded: superseded.clone(), record };
             return Ok((dated(now, vec![late]), vec![acknowledge]));
         }
-        let held_elsewhere =
-            || self.hosts.iter().any(|host| host.lease.as_ref().is_some_and(|l| l.epoch == lease));
-        if lease.0 >= self.next_lease || held_elsewhere() {
+        let held_elsewhere = self.holders.contains_key(&lease);
+        if lease.0 >= self.next_lease || held_elsewhere {
             return Err(refusal());
         }
         Ok((Vec::new(), vec![acknowledge]))

@@ -50,6 +50,7 @@ impl Machine {
             }
             host.lease = Some(lease.clone());
         });
+        self.holders.insert(lease.epoch, number);
     }
 
     pub(super) fn run_started(&mut self, at: Timestamp, host: &HostId, epoch: LeaseEpoch) {
@@ -134,6 +135,7 @@ impl Machine {
             (host.heard, host.idle_since) = (at, Some(at));
             host.lease.take()
         });
+        self.holders.remove(&epoch);
         Some((number, lease?))
     }
 }

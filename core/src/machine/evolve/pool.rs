@@ -46,11 +46,13 @@ impl Machine {
     }
 
     fn classify(&mut self, fingerprint: &Fingerprint) -> ClassId {
-        let class = fingerprint.class();
+        let (class, emptied) = (fingerprint.class(), self.latest);
         let is_kept = self.classes.len() < MAX_CLASSES;
-        self.classes
-            .entry(class)
-            .or_insert_with(|| Class { fingerprint: is_kept.then(|| fingerprint.clone()), available: 0 });
+        self.classes.entry(class).or_insert_with(|| Class {
+            fingerprint: is_kept.then(|| fingerprint.clone()),
+            available: 0,
+            emptied,
+        });
         class
     }
 
@@ -143,7 +145,7 @@ impl Machine {
         let may_go_on = |active: &Active| {
             host.standing == Standing::Serving
                 && active.admits(host.class)
-                && (host.facts.can_reboot || !needs_reboots(active))
+                && (host.facts.can_reboot || !needs_reboots(&active.plan.experiment))
         };
         let under_way = host.lease.as_ref().map(|lease| lease.experiment);
         let broken = host.visits.keys().copied().filter(|id| {
@@ -164,15 +166,20 @@ impl Machine {
 
     /// Nothing of an experiment is kept for any host any more: those that had begun a visit may take something else.
     pub(super) fn forget_visits(&mut self, experiment: ExperimentId) {
-        let hosts = (0..).map(HostNumber).zip(&self.hosts);
-        let visiting = hosts.filter(|(_, host)| host.visits.contains_key(&experiment));
-        let visiting: Vec<HostNumber> = visiting.map(|(number, _)| number).collect();
+        let visiting = self.visiting(experiment);
         for number in &visiting {
             self.change(*number, |host| host.visits.remove(&experiment));
         }
         if !visiting.is_empty() {
             self.look_again();
         }
+    }
+
+    /// The hosts that have begun a visit of an experiment.
+    pub(super) fn visiting(&self, experiment: ExperimentId) -> Vec<HostNumber> {
+        let hosts = (0..).map(HostNumber).zip(&self.hosts);
+        let visiting = hosts.filter(|(_, host)| host.visits.contains_key(&experiment));
+        visiting.map(|(number, _)| number).collect()
     }
 
     /// Changes a host's presence and keeps the sets of asking hosts in step.
@@ -212,7 +219,8 @@ impl Machine {
         result
     }
 
-    /// With one host fewer, a run may have been tried on all that are left, and then go to one of them again.
+    /// With one host fewer, a run may have been tried on all that are left, and then go to one of them again; with none left
+    /// of a class, an experiment may come to take another.
     fn count(&mut self, before: Option<ClassId>, after: Option<ClassId>) {
         self.available = self.available + u32::from(after.is_some()) - u32::from(before.is_some());
         if let Some(class) = after.and_then(|class| self.classes.get_mut(&class)) {
@@ -220,10 +228,15 @@ impl Machine {
         }
         let Some(class) = before.and_then(|class| self.classes.get_mut(&class)) else { return };
         class.available -= 1;
+        let is_empty = class.available == 0;
+        if is_empty {
+            class.emptied = self.latest;
+        }
         let retries = |active: &Active| {
             active.plan.experiment.independence.policy != Policy::Distinct && active.queue.has_retries()
         };
-        if self.experiments.values().any(retries) {
+        let pins = |active: &Active| is_empty && active.may_pin_anew();
+        if self.experiments.values().any(|active| retries(active) || pins(active)) {
             self.look_again();
         }
     }

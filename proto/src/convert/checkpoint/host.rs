@@ -18,15 +18,17 @@ use crate::v1;
 
 impl journal::CheckpointClass {
     /// A class, and what its hosts have in common where that is kept.
-    pub(crate) fn new(class: ClassId, kept: Option<&Fingerprint>) -> Self {
+    pub(crate) fn new(class: ClassId, kept: Option<&Fingerprint>, emptied: Timestamp) -> Self {
         let (values, unreadable, absent) = kept.map(wire_fingerprint).unwrap_or_default();
-        Self { class: class.to_string(), kept: kept.is_some(), values, unreadable, absent }
+        let (class, kept) = (class.to_string(), kept.is_some());
+        Self { class, kept, values, unreadable, absent, emptied_ns: emptied.0 }
     }
 
     pub(crate) fn piece(self) -> Result<Piece, Malformed> {
-        let class = class(&self.class, "class")?;
+        let id = class(&self.class, "class")?;
         let kept = fingerprint(self.values, self.unreadable, self.absent)?;
-        Ok(Piece::Class(class, self.kept.then(|| Box::new(kept))))
+        let emptied = Timestamp(self.emptied_ns);
+        Ok(Piece::Class { id, fingerprint: self.kept.then(|| Box::new(kept)), emptied })
     }
 }
 

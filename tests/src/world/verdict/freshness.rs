@@ -34,6 +34,8 @@ struct Said {
     /// Who began a group, and whether something excuses that it does not go on with it.
     begun: BTreeMap<(ExperimentId, RunIndex), (HostId, bool)>,
     leases: BTreeMap<HostId, Lease>,
+    /// Experiments of which a run was executed.
+    measured: BTreeSet<ExperimentId>,
     tried: BTreeSet<(ExperimentId, RunIndex, HostId)>,
     attempts: BTreeMap<ExperimentId, u64>,
 }
@@ -59,7 +61,17 @@ impl Said {
                 let extended = plan.extended(appended.clone()).expect("it fits");
                 self.plans.insert(*experiment, extended);
             }
-            Change::ClassPinned { experiment, class } | Change::ClassApproved { experiment, class, .. } => {
+            Change::ClassPinned { experiment, class } => {
+                let measured = self.measured.contains(experiment);
+                let leased = self.leases.values().any(|lease| lease.experiment == *experiment);
+                let before = self.classes.insert(*experiment, [*class].into());
+                let moved = before.is_some_and(|before| !before.is_empty());
+                assert!(!moved || !measured && !leased, "a class that was measured on stays pinned");
+                for (_, (_, excused)) in self.begun.iter_mut().filter(|((id, _), _)| id == experiment) {
+                    *excused |= moved;
+                }
+            }
+            Change::ClassApproved { experiment, class, .. } => {
                 self.classes.entry(*experiment).or_default().insert(*class);
             }
             Change::HostJoined { facts, .. } => self.joined(facts),
@@ -78,7 +90,7 @@ impl Said {
             Change::LeaseGranted(lease) => self.granted(lease),
             Change::RunReported { host, .. } => {
                 self.ended.insert(host.clone(), at);
-                self.leases.remove(host);
+                self.measured.extend(self.leases.remove(host).map(|lease| lease.experiment));
             }
             Change::AttemptLost { host, .. } => {
                 self.ended.insert(host.clone(), at);

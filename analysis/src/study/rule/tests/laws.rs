@@ -9,7 +9,7 @@ use proptest::prelude::*;
 const REPLICATES: u64 = 400;
 
 /// Carries an experiment out to its end; every answer of its rule.
-fn to_the_end(mut experiment: Virtual, seed: u64, law: Law<'_>) -> (Virtual, Vec<RuleReport>) {
+pub(super) fn to_the_end(mut experiment: Virtual, seed: u64, law: Law<'_>) -> (Virtual, Vec<RuleReport>) {
     let mut reports = Vec::new();
     loop {
         let report = experiment.carry_out(seed, law);

@@ -2,7 +2,7 @@
 
 use crate::distribution::{Tails, normal as law};
 use crate::study::rule::RuleReport;
-use crate::study::{Phase, Standing, Study};
+use crate::study::{Phase, Report, Standing, Study};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};
@@ -31,6 +31,11 @@ pub(super) struct At {
 }
 
 impl At {
+    /// Whether its host is of the second class, where there are two.
+    pub(super) fn is_of_second_class(self) -> bool {
+        self.group % 2 == 1
+    }
+
     /// The randomness that the runs of a visit share.
     pub(super) fn of_visit(self) -> ChaCha8Rng {
         Seed(self.seed).child(&format!("visit {}", self.group))
@@ -51,6 +56,8 @@ pub(super) struct Virtual {
     pub(super) cancelled: bool,
     /// What the first run of a visit costs more, in seconds, where runs cost one.
     pub(super) visit_cost: f64,
+    /// Whether the hosts are of two classes, in turn.
+    pub(super) is_of_two_classes: bool,
 }
 
 impl Virtual {
@@ -67,11 +74,26 @@ impl Virtual {
             text += &format!("[benchmarks.b{benchmark}]\ncommand = [\"b{benchmark}\", \"{{v}}\"]\n");
         }
         let experiment = plan_file::parse(&text, Seed(1)).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        Self { plan: Plan::draw(experiment), outstanding: 0, cancelled: false, visit_cost: 0.0 }
+        Self {
+            plan: Plan::draw(experiment),
+            outstanding: 0,
+            cancelled: false,
+            visit_cost: 0.0,
+            is_of_two_classes: false,
+        }
     }
 
     /// Settles all runs of the plan as the law says, and asks the rule.
     pub(super) fn carry_out(&self, seed: u64, law: Law<'_>) -> RuleReport {
+        self.study(seed, law).rule().unwrap().expect("the plan has a rule")
+    }
+
+    /// The whole report of the same.
+    pub(super) fn report(&self, seed: u64, law: Law<'_>) -> Report {
+        self.study(seed, law).report(None).unwrap()
+    }
+
+    fn study(&self, seed: u64, law: Law<'_>) -> Study {
         let ended = self.attempts(seed, law);
         let measured = |attempt: &&EndedAttempt| matches!(&attempt.end, AttemptEnd::Reported(record) if record.outcome == Outcome::Measured);
         let measured = ended.iter().filter(measured).count() as u32;
@@ -86,7 +108,7 @@ impl Virtual {
         let mut study = Study::new(self.plan.clone(), standing);
         // Attempts come in any order.
         ended.iter().rev().for_each(|attempt| study.add(attempt).unwrap());
-        study.rule().unwrap().expect("the plan has a rule")
+        study
     }
 
     /// Appends what the rule asks for.
@@ -145,7 +167,7 @@ impl Virtual {
             idle: None,
             boot_before: None,
             allocation_before: None,
-            class: None,
+            class: self.is_of_two_classes.then(|| format!("{:032x}", group % 2).parse().unwrap()),
         };
         let lease = Lease {
             epoch: LeaseEpoch(u64::from(run) + 1),

@@ -1,0 +1,143 @@
+//! What one look at one comparison sees: a two-sided test at the risk of the look, and what goes with it.
+
+use super::units::{Comparison, Units};
+use crate::group_sequential::Look;
+use crate::study::Study;
+use crate::study::design::{Design, class_weight};
+use crate::{
+    Alternative, ConfidenceLevel, Interval, MeanRatio, OneSampleTTest, PValue, PairedRatio, PairedTTest,
+    RatioInterval, Sample, SuiteMember, SuiteRatio, Weights, WelchTTest,
+};
+use speedup_core::id::RunIndex;
+use speedup_core::metric::Metric;
+use std::collections::BTreeMap;
+
+/// What is looked at.
+pub(super) enum Looked {
+    /// The observations of the rules.
+    Units(Units),
+    /// The two samples of each fingerprint class of hosts, where the plan allows several and several took part.
+    Within(Vec<[Sample; 2]>),
+}
+
+/// What one look at one comparison says.
+pub(super) struct Seen {
+    /// The method's full name.
+    pub(super) method: &'static str,
+    pub(super) p: PValue,
+    /// Of what the candidate saves, at the look's nominal risk: all looks together keep the plan's level (Jennison and
+    /// Turnbull 2000, §9.1).
+    pub(super) interval: Option<Interval>,
+    /// Of the speedup of the mean, likewise.
+    pub(super) speedup_interval: Option<[f64; 2]>,
+}
+
+impl Looked {
+    /// The observations of `comparison` so far; none where a version has none.
+    pub(super) fn new(study: &Study, comparison: &Comparison<'_>) -> Option<Self> {
+        match within(study, comparison) {
+            Some(blocks) if blocks.is_empty() => None,
+            Some(blocks) => Some(Self::Within(blocks)),
+            None => comparison.units(study, study.plan.runs()).map(Self::Units),
+        }
+    }
+
+    /// How many there are of each version.
+    pub(super) fn counts(&self) -> [u64; 2] {
+        match self {
+            Self::Units(units) => units.counts(),
+            Self::Within(blocks) => {
+                [0, 1].map(|side| blocks.iter().map(|block| block[side].len() as u64).sum::<u64>())
+            }
+        }
+    }
+
+    /// The baseline's mean less the candidate's, in nanoseconds.
+    pub(super) fn saved(&self) -> f64 {
+        match self {
+            Self::Units(units) => units.saved(),
+            Self::Within(blocks) => over_classes(blocks, |[x, y]| x.mean_minus_mean_of(y)),
+        }
+    }
+
+    /// The observed speedup of the mean.
+    pub(super) fn speedup(&self) -> f64 {
+        match self {
+            Self::Units(Units::Apart([x, y]) | Units::Paired { pairs: [x, y], .. }) => x.mean() / y.mean(),
+            Self::Within(blocks) => {
+                over_classes(blocks, |[x, _]| x.mean()) / over_classes(blocks, |[_, y]| y.mean())
+            }
+        }
+    }
+
+    /// What `look` sees; none where nothing can be tested.
+    pub(super) fn see(&self, look: &Look) -> Option<Seen> {
+        let level = ConfidenceLevel::new(1.0 - look.nominal_risk.get()).ok();
+        let ends = |of: &dyn Fn(ConfidenceLevel) -> Option<RatioInterval>| {
+            let interval = of(level?)?;
+            interval.bounded().map(|interval| [interval.lower, interval.upper])
+        };
+        match self {
+            Self::Units(Units::Apart([x, y])) => {
+                let test = WelchTTest::new(x, y).ok()?;
+                let ratio = MeanRatio::new(x, y).ok();
+                Some(Seen {
+                    method: WelchTTest::NAME,
+                    p: test.p_value(Alternative::TwoSided),
+                    interval: level.map(|level| test.interval(Alternative::TwoSided, level)),
+                    speedup_interval: ends(&|level| Some(ratio?.interval(level))),
+                })
+            }
+            Self::Units(Units::Paired { differences, pairs: [x, y] }) => {
+                let test = OneSampleTTest::new(differences, 0.0).ok()?;
+                let ratio = PairedRatio::new(x, y).ok();
+                Some(Seen {
+                    method: PairedTTest::NAME,
+                    p: test.p_value(Alternative::TwoSided),
+                    interval: level.map(|level| test.interval(Alternative::TwoSided, level)),
+                    speedup_interval: ends(&|level| Some(ratio.as_ref()?.interval(level))),
+                })
+            }
+            Self::Within(blocks) => {
+                let members: Vec<SuiteMember<'_>> =
+                    blocks.iter().map(|[x, y]| SuiteMember { baseline: x, candidate: y }).collect();
+                let weights = Weights::Custom(blocks.iter().map(|[x, y]| class_weight(x, y)).collect());
+                let ratio = SuiteRatio::new(&members, &weights).ok()?;
+                Some(Seen {
+                    method: "t test of the ratio of means within classes (weights nm/(n + m))",
+                    p: ratio.p_value(1.0, Alternative::TwoSided),
+                    interval: None,
+                    speedup_interval: ends(&|level| Some(ratio.interval(level))),
+                })
+            }
+        }
+    }
+}
+
+/// The samples of each class with at least two runs of both versions, as one has no error; `None` where classes are no
+/// blocks.
+fn within(study: &Study, comparison: &Comparison<'_>) -> Option<Vec<[Sample; 2]>> {
+    (Design::of(&study.plan) == Design::Classes).then_some(())?;
+    let end = RunIndex(study.plan.runs());
+    let mut by_class: BTreeMap<Option<u32>, [Vec<f64>; 2]> = BTreeMap::new();
+    let by_name = study.evidence.by_name();
+    for (side, cell) in comparison.cells.iter().enumerate() {
+        let records = &study.cells[*cell as usize];
+        let seats = records.seats(Metric::Wall).into_iter();
+        for (seat, (run, value)) in seats.zip(records.values_by_run(Metric::Wall)) {
+            if run < end {
+                by_class.entry(by_name(seat).class).or_default()[side].push(value);
+            }
+        }
+    }
+    (by_class.len() > 1).then_some(())?;
+    let several = by_class.into_values().filter(|sides| sides.iter().all(|side| side.len() > 1));
+    several.map(|[x, y]| Some([Sample::new(x).ok()?, Sample::new(y).ok()?])).collect()
+}
+
+/// The mean of what `of` says of each class, by the weights of the classes.
+fn over_classes(blocks: &[[Sample; 2]], of: impl Fn(&[Sample; 2]) -> f64) -> f64 {
+    let weight = |[x, y]: &[Sample; 2]| class_weight(x, y);
+    let total: f64 = blocks.iter().map(weight).sum();
+    blocks.iter().map(|block| weight(block) * of(block)).sum::<f64>() / total
+}

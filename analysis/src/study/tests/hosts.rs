@@ -1,0 +1,131 @@
+//! Hosts against each other: which are unlike the others, what depends on them, and how often that is a false alarm.
+
+use super::sentence;
+use super::synthetic::{Synthetic, Times};
+use crate::host_effect::HostRanks;
+use crate::study::*;
+use crate::{ConfidenceLevel, Sample};
+use rand::RngExt as _;
+use speedup_core::seed::Seed;
+
+fn outlying(report: &Report) -> &OutlyingReport {
+    report.diagnostics.as_ref().unwrap().hosts.outlying().expect("hosts were compared")
+}
+
+#[test]
+fn an_outlying_host_is_named_with_how_much_it_is_slower() {
+    let report = Synthetic::new(6, 2, 24, "").hosts(8).slow_host(3, 1.05).report();
+    let found = outlying(&report);
+    assert_eq!((found.compared, found.hosts.len(), found.more), (8, 1, 0), "{:?}", found.hosts);
+    let host = &found.hosts[0];
+    assert_eq!(host.host, "host-3");
+    assert!((host.slower_percent.unwrap() - 5.0).abs() < 0.7, "{host:?}");
+    assert!(host.p_value.unwrap() <= host.adjusted && host.adjusted < 1e-6, "{host:?}");
+    let said = sentence(&report, "outlying_hosts");
+    assert!(
+        said.contains("host-3 (") && said.contains("slower, ") && said.contains("adjusted p-value < 0.0001"),
+        "{said}"
+    );
+    let without = &found.without[0];
+    assert_eq!((without.verdict, &without.changed), (report.suites[0].verdict, &Vec::new()));
+    assert!(
+        without.sentence().starts_with("Without them, v1 would be: no difference shown (1."),
+        "{}",
+        without.sentence()
+    );
+}
+
+/// Two hosts do not hide each other, and the others do not look fast beside them.
+#[test]
+fn hosts_are_left_out_one_after_another() {
+    let cells: Vec<(Sample, Vec<u32>)> =
+        (0..12).map(|cell| of_cell(cell, 10, 2, &|host| f64::from(host < 2) * 8.0)).collect();
+    let cells: Vec<(&Sample, &[u32])> = cells.iter().map(|(sample, hosts)| (sample, &hosts[..])).collect();
+    let found = HostRanks::new(&cells, ConfidenceLevel::USUAL).unwrap();
+    let mut named: Vec<u32> = found.outlying().iter().map(|host| host.host).collect();
+    named.sort_unstable();
+    assert_eq!(named, [0, 1]);
+    assert!(found.outlying().iter().all(|host| host.slower > 0.0 && host.z > 0.0));
+}
+
+/// A verdict that one host makes: it has more of the candidate's runs than of the baseline's.
+#[test]
+fn what_depends_on_an_outlying_host_is_told() {
+    let report = Synthetic::new(4, 2, 30, "").hosts(6).slow_host(1, 1.4).report();
+    let found = outlying(&report);
+    assert_eq!(found.hosts.iter().map(|host| host.host.as_str()).collect::<Vec<_>>(), ["host-1"]);
+    let all = found.without[0].changed.len();
+    let named: Vec<&str> = report.benchmarks.iter().map(|one| one.name.as_str()).collect();
+    assert!(all <= 4 && found.without[0].changed.iter().all(|name| named.contains(&name.as_str())));
+}
+
+/// A cell in which each of `hosts` made `runs` runs, with a shift of its own in deviations of a skewed law.
+fn of_cell(cell: u32, hosts: u32, runs: u32, shift: &dyn Fn(u32) -> f64) -> (Sample, Vec<u32>) {
+    let mut random = Seed(u64::from(cell)).child("runs of a cell");
+    let of: Vec<u32> = (0..hosts * runs).map(|run| run % hosts).collect();
+    let mut time = |host: &u32| 1e8 + 1e6 * (shift(*host) - random.random_range(1e-9..1.0_f64).ln());
+    let values = of.iter().map(&mut time).collect();
+    (Sample::new(values).unwrap(), of)
+}
+
+/// The promise: without any difference between hosts, one is named in at most a twentieth of experiments, whatever the law of
+/// the times; with few hosts and runs, where a normal law would name too many, and where hosts served once in a cell.
+#[test]
+fn alike_hosts_are_named_in_at_most_a_twentieth() {
+    const EXPERIMENTS: u32 = 1_000;
+    for (hosts, runs, cells) in [(3, 1, 4), (4, 3, 2), (8, 2, 6), (20, 1, 10)] {
+        let alarms = (0..EXPERIMENTS).filter(|experiment| {
+            let one = |cell: u32| of_cell(experiment * cells + cell + hosts * 100_000, hosts, runs, &|_| 0.0);
+            let cells: Vec<(Sample, Vec<u32>)> = (0..cells).map(one).collect();
+            let cells: Vec<(&Sample, &[u32])> = cells.iter().map(|(sample, of)| (sample, &of[..])).collect();
+            !HostRanks::new(&cells, ConfidenceLevel::USUAL).unwrap().outlying().is_empty()
+        });
+        // Of 1000 at 5 %, at most 73 with a probability of 99.9 %; the law is discrete, so there are mostly fewer.
+        let alarms = alarms.count();
+        assert!(alarms <= 73, "{hosts} hosts, {runs} runs, {cells} cells: {alarms}");
+        assert!(hosts < 8 || alarms >= 20, "a test that never alarms: {alarms}");
+    }
+}
+
+/// Classes are known to differ: of the verdict on a suite, the observed speedups and the hosts none is taken in by that.
+#[test]
+fn suites_and_hosts_are_compared_within_classes() {
+    let plan = "[independence]\npolicy = \"distinct\"\nhosts = \"classes\"\n";
+    let mut synthetic = Synthetic::new(3, 2, 36, plan).visits().of_two_classes();
+    for benchmark in 0..3 {
+        synthetic = synthetic.times(benchmark, 1, Times::normal(97e6, 1e6));
+    }
+    let report = synthetic.report();
+    let suite = &report.suites[0];
+    assert_eq!((suite.verdict, suite.over), (Verdict::Faster, 3));
+    let (lower, upper) = suite.interval.as_ref().unwrap().ends().unwrap();
+    assert!(lower > 1.02 && upper < 1.04, "{lower} {upper}");
+    assert!(suite.sentence.contains("over 3 benchmarks within the classes of hosts"), "{}", suite.sentence);
+    for overall in &suite.overall {
+        assert!((overall.speedup - 1.0 / 0.97).abs() < 0.01, "{overall:?}");
+    }
+    for means in &suite.speedup_means {
+        assert!((means.geometric - 1.0 / 0.97).abs() < 0.01, "{means:?}");
+    }
+    for benchmark in &report.benchmarks {
+        let observed = benchmark.comparisons[0].observed.unwrap();
+        for speedup in [observed.min, observed.mean, observed.median] {
+            assert!((speedup - 1.0 / 0.97).abs() < 0.01, "{observed:?}");
+        }
+    }
+    assert_eq!((suite.proportions[0].of, suite.proportions[0].count), (Verdict::Faster, 3));
+}
+
+/// Each host serves all benchmarks once, and one class is half slower: of a class no host is unlike the others.
+#[test]
+fn a_class_is_no_outlying_host() {
+    let report = |hosts: &str| {
+        let plan = format!("[independence]\npolicy = \"any\"\nhosts = \"{hosts}\"\n");
+        Synthetic::new(3, 2, 24, &plan).hosts(12).of_two_classes_by_host().report()
+    };
+    let blocked = report("classes");
+    assert!(outlying(&blocked).hosts.is_empty(), "{:?}", outlying(&blocked).hosts);
+    assert!(blocked.warnings.iter().all(|warning| warning.code != "host_effect"));
+    let pooled = report("any");
+    assert!(pooled.warnings.iter().any(|warning| warning.code == "host_effect"));
+}

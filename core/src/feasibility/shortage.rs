@@ -1,0 +1,101 @@
+//! What a pool lacks for a plan. The machine refuses by this and `plan check` says it before: there is one truth.
+
+use std::fmt::{Display, Formatter};
+
+use serde::Serialize;
+
+use super::{HostClass, can_come_again, usable};
+use crate::experiment::Policy;
+use crate::machine::{hosts_needed, needs_reboots, visits_of_fullest_lane};
+use crate::plan::Plan;
+
+/// What the hosts that an experiment may take lack for its plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Shortage {
+    /// How many hosts of the kind that it wants the plan needs.
+    pub needed: u32,
+    /// How many such hosts there are.
+    pub here: u32,
+    /// Which kind.
+    pub want: Want,
+}
+
+/// Which hosts a plan wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Want {
+    /// Fresh ones.
+    Fresh,
+    /// As many fresh ones, or one that can boot anew between its visits.
+    FreshOrRebooting,
+    /// As many fresh ones, or one in an allocation, so that it can be given out anew between its visits.
+    FreshOrAllocated,
+    /// Those that can boot anew in the course of a visit.
+    Rebooting,
+}
+
+/// What a class of hosts lacks for a plan, if it lacks anything. A host that cannot come again is fresh once; under a policy
+/// that lets hosts come again, one that can is enough.
+pub fn shortage(plan: &Plan, class: &HostClass) -> Option<Shortage> {
+    if plan.runs() == 0 {
+        return None;
+    }
+    let (least, here) = (hosts_needed(plan), usable(plan, class));
+    let reboots = needs_reboots(&plan.experiment);
+    if here < least {
+        let want = if reboots { Want::Rebooting } else { Want::Fresh };
+        return Some(Shortage { needed: least, here, want });
+    }
+    let needed = visits_of_fullest_lane(plan);
+    if here >= needed || can_come_again(plan, class) > 0 {
+        return None;
+    }
+    let want = match plan.experiment.independence.policy {
+        Policy::Rebooted => Want::FreshOrRebooting,
+        Policy::Reallocated => Want::FreshOrAllocated,
+        Policy::Distinct | Policy::Rested | Policy::Any => Want::Fresh,
+    };
+    Some(Shortage { needed, here, want })
+}
+
+impl Shortage {
+    /// What the user can do about it.
+    pub fn hint(self) -> &'static str {
+        match self.want {
+            Want::Fresh => {
+                "start more agents, or submit with --wait-for-hosts, or set policy = \"any\" in [independence], which \
+                 gives up independence"
+            }
+            Want::FreshOrRebooting => {
+                "start agents with a --reboot-command, or more agents, or submit with --wait-for-hosts"
+            }
+            Want::FreshOrAllocated => {
+                "start agents as jobs of an engine that allocates hosts, or more agents, or submit with --wait-for-hosts"
+            }
+            Want::Rebooting => "start agents with a --reboot-command, or submit with --wait-for-hosts",
+        }
+    }
+}
+
+impl Display for Shortage {
+    fn fmt(&self, to: &mut Formatter<'_>) -> std::fmt::Result {
+        let Self { needed, here, want } = *self;
+        match want {
+            Want::Fresh => write!(to, "the plan needs {needed} fresh hosts, the pool has {here}"),
+            Want::FreshOrRebooting => write!(
+                to,
+                "the plan needs {needed} fresh hosts, or one that can boot anew between its runs; the pool has {here}, and \
+                 none of them can"
+            ),
+            Want::FreshOrAllocated => write!(
+                to,
+                "the plan needs {needed} fresh hosts, or one whose allocation may change between its runs; the pool has \
+                 {here}, and none of them is in an allocation"
+            ),
+            Want::Rebooting => write!(
+                to,
+                "the plan boots its hosts anew between the runs of a visit: it needs {needed} that can, the pool has {here}"
+            ),
+        }
+    }
+}
