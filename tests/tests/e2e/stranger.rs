@@ -72,7 +72,8 @@ fn code(answers: &[Answer]) -> Option<Code> {
     answers.last()?.as_ref().err().map(Status::code)
 }
 
-#[tokio::test]
+/// On threads of its own, so that connections end while the test waits for processes.
+#[tokio::test(flavor = "multi_thread")]
 async fn strangers_are_turned_away_and_the_service_goes_on() {
     let pool = Pool::start(SPEEDUP, 1);
 
@@ -102,6 +103,12 @@ async fn strangers_are_turned_away_and_the_service_goes_on() {
     never_given(&pool).await;
     garbage(&pool);
 
+    // The class of most hosts is the one that an experiment takes: theirs must not be.
+    eventually("the strangers are gone", || {
+        let hosts = pool.json(&["hosts", "list"])?;
+        let connected = hosts.as_array()?.iter().filter(|host| host["connected"] == true);
+        (connected.count() == 1).then_some(())
+    });
     let plan = "[experiment]\nname = \"after\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
         [benchmarks.true]\ncommand = [\"true\"]\n[repetitions]\nruns = 2\n[independence]\npolicy = \"any\"\n";
     let experiment = pool.submit(plan, &[]);
