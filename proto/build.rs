@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use prost::Message as _;
 
-const FILES: [&str; 11] = [
+const FILES: [&str; 13] = [
     "speedup/v1/environment.proto",
     "speedup/v1/conditions.proto",
     "speedup/v1/experiment.proto",
@@ -14,6 +14,8 @@ const FILES: [&str; 11] = [
     "speedup/v1/agents.proto",
     "speedup/v1/analysis.proto",
     "speedup/v1/files.proto",
+    "speedup/v1/access.proto",
+    "speedup/journal/v1/access.proto",
     "speedup/journal/v1/checkpoint.proto",
     "speedup/journal/v1/journal.proto",
 ];

@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use speedup_coordinator::{Network, Options, raise_open_files, start};
+use speedup_coordinator::{Options, Security, raise_open_files, start};
 use speedup_core::machine::Settings;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -24,12 +24,8 @@ fn coordinate(data: &Path) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let bind = ([127, 0, 0, 1], 0).into();
-        let options = Options {
-            data: data.to_owned(),
-            bind,
-            network: Network::Loopback,
-            settings: Settings::default(),
-        };
+        let options =
+            Options { data: data.to_owned(), bind, security: Security::Plain, settings: Settings::default() };
         let coordinator = start(options, |_, routes| routes).await?;
         #[expect(clippy::print_stdout, reason = "the other process reads it")]
         {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use speedup_coordinator::{Coordinator, Network, Options, StartError};
+use speedup_coordinator::{Coordinator, Options, Security, StartError};
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, ExperimentId};
 use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
@@ -34,7 +34,7 @@ pub(crate) fn start(data: &Path) -> Result<Running, StartError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let bind = ([127, 0, 0, 1], 0).into();
     let options =
-        Options { data: data.to_owned(), bind, network: Network::Loopback, settings: Settings::default() };
+        Options { data: data.to_owned(), bind, security: Security::Plain, settings: Settings::default() };
     let coordinator = runtime.block_on(speedup_coordinator::start(options, |_, routes| routes))?;
     Ok(Running { runtime, coordinator })
 }

@@ -15,6 +15,7 @@ mod metrics;
 mod misbehaviour;
 mod rebuild;
 mod rules;
+mod security;
 mod selftest;
 mod sharing;
 mod silence;

@@ -44,7 +44,7 @@ impl World {
                     said.insert(*experiment, Said::of(plan));
                 }
                 Change::Extended { experiment, appended, .. } => {
-                    heard(&mut said, *experiment).extended(appended)
+                    heard(&mut said, *experiment).extended(appended);
                 }
                 Change::LeaseGranted(lease) => {
                     heard(&mut said, lease.experiment).granted(lease);
