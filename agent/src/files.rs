@@ -22,6 +22,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use speedup_access::Reach;
 use speedup_core::build::Product;
 use speedup_core::files::{Content, ContentHash, FileSource, StagedFile, contents};
 use speedup_core::work::WorkOrder;
@@ -32,7 +33,6 @@ use self::cache::Cache;
 use self::fetch::Fetching;
 use self::put::Putting;
 use self::stamp::Stamp;
-use crate::link::Address;
 use crate::stop::Stop;
 
 /// Bytes that are read at once while a file is hashed.
@@ -113,7 +113,7 @@ impl Files {
     pub(crate) async fn stage(
         &mut self,
         order: &mut WorkOrder,
-        coordinator: &Address,
+        coordinator: &Reach,
         stop: &mut Stop,
     ) -> Result<(), StagingError> {
         if order.files.is_empty() && order.built.is_empty() {
@@ -164,7 +164,7 @@ impl Files {
     pub(crate) async fn put(
         &mut self,
         products: &[Product],
-        coordinator: &Address,
+        coordinator: &Reach,
         stop: &mut Stop,
         deadline: Instant,
     ) -> Result<(), StagingError> {

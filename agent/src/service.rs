@@ -15,9 +15,10 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use crate::causes::with_causes;
+use crate::entry::{Admittance, Entry, EntryError};
 use crate::files::{Files, time_of_build};
 use crate::launch::{LaunchError, User, UserError, forget_peak};
-use crate::link::{Address, Link, LinkError};
+use crate::link::{Link, LinkError};
 use crate::outbox::{Outbox, OutboxError};
 use crate::probe::{self, Names, ProbeError};
 use crate::reboot::Reboot;
@@ -40,8 +41,8 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from
 /// How an agent is started.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where the coordinator is, such as `http://127.0.0.1:7077`.
-    pub coordinator: String,
+    /// The coordinator, and how it lets this agent in.
+    pub coordinator: Admittance,
     /// Where outbox and input files lie; made if it is not there.
     pub state: PathBuf,
     /// The host's names, where they are not what machine and engine say.
@@ -72,9 +73,9 @@ pub enum TimerTesting {
 /// Why an agent ends other than by being asked to.
 #[derive(Debug, Error)]
 pub enum AgentError {
-    /// The address of the coordinator is none.
+    /// The coordinator does not let it in.
     #[error(transparent)]
-    Link(#[from] LinkError),
+    Entry(#[from] EntryError),
     /// The host cannot be named.
     #[error("cannot tell which host this is")]
     Probe(#[from] ProbeError),
@@ -109,6 +110,20 @@ pub enum AgentError {
 }
 
 impl AgentError {
+    /// Whether it is of no use to try again.
+    fn is_lasting(&self) -> bool {
+        match self {
+            Self::Entry(error) => error.is_lasting(),
+            Self::Probe(_)
+            | Self::State { .. }
+            | Self::Outbox { .. }
+            | Self::User(_)
+            | Self::Launch(_)
+            | Self::Files(_)
+            | Self::Process(_) => true,
+        }
+    }
+
     /// What the owner of the host can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -117,7 +132,8 @@ impl AgentError {
             Self::User(error) => Some(error.hint()),
             Self::Launch(error) => error.hint(),
             Self::State { .. } | Self::Files(_) => Some("choose another with --state"),
-            Self::Link(_) | Self::Process(_) => None,
+            Self::Entry(error) => error.hint(),
+            Self::Process(_) => None,
         }
     }
 }
@@ -144,7 +160,7 @@ struct Service {
     outbox_path: PathBuf,
     runner: Runner,
     files: Files,
-    address: Address,
+    entry: Entry,
     stop: Stop,
     link: Option<Link>,
     /// What is said once a connection stands.
@@ -157,7 +173,6 @@ struct Service {
 
 impl Service {
     fn start(options: Options) -> Result<Self, AgentError> {
-        let address = Address::parse(&options.coordinator)?;
         let state = |source| AgentError::State { path: options.state.clone(), source };
         std::fs::create_dir_all(&options.state).map_err(state)?;
         let root = options.state.canonicalize().map_err(state)?;
@@ -172,6 +187,7 @@ impl Service {
         let mut facts = probe::host_facts(&options.system, options.names, boot)?;
         facts.can_reboot = options.reboot.is_some();
         facts.timer = timer_test(&root, &facts.boot, options.timer_test);
+        let entry = Entry::new(options.coordinator, facts.host.clone(), &root)?;
         tracing::info!(host = %facts.host, agent = %outbox.agent(), epoch = %outbox.epoch(),
             unacknowledged = outbox.reports().len(), "the agent starts");
         Ok(Self {
@@ -184,7 +200,7 @@ impl Service {
             facts,
             outbox,
             outbox_path,
-            address,
+            entry,
             link: None,
             unsaid: Vec::new(),
             backoff: BACKOFF.0,
@@ -196,6 +212,11 @@ impl Service {
     async fn serve(mut self) -> Result<(), AgentError> {
         while !self.stop.is_wished() {
             if let Err(error) = self.session().await? {
+                if error.is_unauthenticated() {
+                    self.entry.turned_out(&with_causes(&error))?;
+                } else {
+                    self.entry.look_again();
+                }
                 self.complain(&error);
             }
             self.link = None;
@@ -233,15 +254,28 @@ impl Service {
         self.unsaid.clear();
         self.take(Input::LinkUp).await?;
         let first = std::mem::take(&mut self.unsaid);
+        let entry = &mut self.entry;
         let link = tokio::select! {
-            link = Link::connect(&self.address, first) => link,
+            link = async { Ok(Link::connect(&entry.open().await?, first).await) } => link,
             () = self.stop.wished() => return Ok(Ok(())),
+        };
+        let link = match link {
+            Ok(link) => link,
+            Err(error) if AgentError::is_lasting(&error) => return Err(error),
+            Err(error) => {
+                self.say_once(format!("{}; trying again", with_causes(&error)));
+                self.entry.look_again();
+                return Ok(Ok(()));
+            }
         };
         match link {
             Ok(link) => self.link = Some(link),
             Err(error) => return Ok(Err(error)),
         }
         while !self.stop.is_wished() {
+            if self.entry.renew().await {
+                return Ok(Ok(()));
+            }
             let Some(link) = &mut self.link else { return Ok(Ok(())) };
             let patience = if self.outbox.is_due() {
                 ON_ITS_WAY
@@ -312,7 +346,8 @@ impl Service {
                     link.flush().await;
                 }
                 let deadline = Instant::now() + time_of_build(&grant.order);
-                let staged = self.files.stage(&mut grant.order, &self.address, &mut self.stop).await;
+                let Some(reach) = self.entry.reach() else { return Ok(None) };
+                let staged = self.files.stage(&mut grant.order, reach, &mut self.stop).await;
                 let record = match staged {
                     Ok(()) => self.runner.execute(&grant, &mut self.files, self.stop.flag()),
                     Err(error) => self.runner.not_executed(&error.to_string()),
@@ -340,7 +375,10 @@ impl Service {
         if record.products.is_empty() {
             return record;
         }
-        let put = self.files.put(&record.products, &self.address, &mut self.stop, deadline).await;
+        let Some(reach) = self.entry.reach() else {
+            return self.runner.not_executed("the coordinator does not let this agent in any more");
+        };
+        let put = self.files.put(&record.products, reach, &mut self.stop, deadline).await;
         // Pieces of the products were in memory.
         let _ = forget_peak();
         match put {

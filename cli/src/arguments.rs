@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::command::{
-    agent, analysis, bench, cancel, compare, coordinator, explain, export, extend, hosts, list, pause, plan,
-    report, resume, run, samples, study, submit, test, wait, watch,
+    access, agent, analysis, bench, cancel, compare, coordinator, explain, export, extend, hosts, list,
+    pause, plan, report, resume, run, samples, study, submit, test, token, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -44,6 +44,10 @@ pub(crate) enum Verb {
     Analysis(analysis::Verb),
     #[command(subcommand)]
     Hosts(hosts::Verb),
+    #[command(subcommand)]
+    Access(access::Verb),
+    #[command(subcommand)]
+    Token(token::Verb),
     #[command(subcommand)]
     Plan(plan::Verb),
     Submit(submit::Arguments),

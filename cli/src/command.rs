@@ -1,5 +1,6 @@
 //! One file a verb. Each takes its arguments and the console, and ends in an exit code or a failure.
 
+pub(crate) mod access;
 pub(crate) mod agent;
 pub(crate) mod analysis;
 pub(crate) mod bench;
@@ -20,6 +21,7 @@ pub(crate) mod samples;
 pub(crate) mod study;
 pub(crate) mod submit;
 pub(crate) mod test;
+pub(crate) mod token;
 pub(crate) mod wait;
 pub(crate) mod watch;
 
@@ -58,6 +60,8 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Run(arguments) => block_on(run::execute(arguments, console)),
         Verb::Coordinator(verb) => block_on(coordinator::execute(verb, console)),
         Verb::Analysis(verb) => block_on(analysis::execute(verb, console)),
+        Verb::Access(verb) => block_on(access::execute(verb, console)),
+        Verb::Token(verb) => block_on(token::execute(verb, console)),
         Verb::Hosts(verb) => block_on(hosts::execute(verb, console)),
         Verb::Submit(arguments) => block_on(submit::execute(arguments, console)),
         Verb::Watch(arguments) => block_on(watch::execute(arguments, console)),
@@ -105,11 +109,15 @@ fn print_json(console: &Console, value: &impl serde::Serialize) -> Result<(), Fa
     print(console, &text)
 }
 
-/// Who asks, for the event log: a name to recognise, not an authentication.
+/// Who asks, for the event log where there is no certificate that says it.
 fn by() -> String {
+    format!("{}@{}", user(), rustix::system::uname().nodename().to_string_lossy())
+}
+
+/// The user of this process.
+fn user() -> String {
     let user = ["USER", "LOGNAME"]
         .into_iter()
         .find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()));
-    let user = user.unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()));
-    format!("{user}@{}", rustix::system::uname().nodename().to_string_lossy())
+    user.unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
 }

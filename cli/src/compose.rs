@@ -5,17 +5,21 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use anyhow::anyhow;
+use speedup_access::{Credentials, Identity, Role};
 use speedup_core::id::BootId;
 use speedup_core::machine::Settings;
 use speedup_core::seed::Seed;
+use tonic::transport::Channel;
 
 use crate::failure::Failure;
 
 pub(crate) use speedup_agent::probe::{Hardware, Names, Probed};
-pub(crate) use speedup_agent::{Options as AgentOptions, Reboot, TimerTesting, selftest};
+pub(crate) use speedup_agent::{
+    AccessFile, Admittance, Options as AgentOptions, Reboot, TimerTesting, selftest,
+};
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis};
 use speedup_coordinator::StartError;
-pub(crate) use speedup_coordinator::{AgentPlace, Network, Options as CoordinatorOptions, raise_open_files};
+pub(crate) use speedup_coordinator::{AgentPlace, Options as CoordinatorOptions, Security, raise_open_files};
 
 /// Any free port of this machine.
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -31,6 +35,24 @@ impl Coordinator {
     /// Where its doors are.
     pub(crate) fn address(&self) -> SocketAddr {
         self.coordinator.address()
+    }
+
+    /// A connection to its doors that does not leave the process.
+    pub(crate) fn channel(&self) -> Channel {
+        self.coordinator.channel()
+    }
+
+    /// Credentials of an admin of this name: those from before, while they hold long enough. None where there is no TLS.
+    pub(crate) async fn own_credentials(
+        &self,
+        name: &str,
+        before: Option<Credentials>,
+    ) -> Result<Option<Credentials>, Failure> {
+        let Some(admission) = self.coordinator.admission() else { return Ok(None) };
+        let failed =
+            |error: anyhow::Error| Failure::infrastructure(error.context("cannot make own credentials"));
+        let identity = Identity::new(name, Role::Admin).map_err(|error| failed(error.into()))?;
+        admission.own(&identity, before).await.map(Some).map_err(|error| failed(error.into()))
     }
 
     /// Waits until its journal has failed.
@@ -56,7 +78,7 @@ pub(crate) async fn coordinator(options: CoordinatorOptions) -> Result<Coordinat
         };
         failure.context("cannot start the coordinator").hint_if(hint)
     })?;
-    let advisor = speedup_analysis_service::advisor(coordinator.address());
+    let advisor = speedup_analysis_service::advisor(coordinator.channel());
     Ok(Coordinator { coordinator, advisor })
 }
 
@@ -66,7 +88,7 @@ pub(crate) async fn analysis(options: AnalysisOptions) -> Result<Analysis, Failu
     speedup_analysis_service::start(options).await.map_err(|error| {
         let hint = error.hint();
         let failure = match error {
-            StartError::NotLoopback(_) | StartError::Coordinator { .. } => Failure::usage(error),
+            StartError::NotLoopback(_) => Failure::usage(error),
             StartError::Bind { .. } => Failure::infrastructure(error),
         };
         failure.context("cannot start the analysis").hint(hint)
@@ -78,7 +100,7 @@ pub(crate) async fn embedded(data: &Path) -> Result<Coordinator, Failure> {
     let options = CoordinatorOptions {
         data: data.to_owned(),
         bind: LOOPBACK,
-        network: Network::Loopback,
+        security: Security::Tls { names: Vec::new() },
         settings: Settings::default(),
         agents: None,
     };
@@ -102,9 +124,9 @@ fn in_use(data: &Path, failure: Failure) -> Failure {
     }
 }
 
-/// The URL of a coordinator's doors.
+/// The URL of a coordinator's doors, over TLS.
 pub(crate) fn url(address: SocketAddr) -> String {
-    format!("http://{address}")
+    format!("https://{address}")
 }
 
 /// Serves the coordinator until the process is told to end. No other thread may run: the agent counts on being alone.

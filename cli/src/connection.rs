@@ -1,35 +1,32 @@
 //! The connection to a coordinator: one that runs somewhere, or one embedded for the time of this command.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Error, anyhow};
 use clap::Args;
-use speedup_proto::limits::{MAX_ANSWER_BYTES, MAX_PIECE_MESSAGE_BYTES, MAX_REQUEST_BYTES};
+use speedup_access::{Credentials, Reach};
+use speedup_proto::limits::{MAX_ACCESS_BYTES, MAX_ANSWER_BYTES, MAX_PIECE_MESSAGE_BYTES, MAX_REQUEST_BYTES};
+use speedup_proto::v1::access_client::AccessClient;
 use speedup_proto::v1::analysis_client::AnalysisClient;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_proto::v1::files_client::FilesClient;
 use speedup_proto::v1::hosts_client::HostsClient;
 use speedup_proto::v1::provision_client::ProvisionClient;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 
 use crate::access;
 use crate::compose::{self, Coordinator};
 use crate::failure::Failure;
 
-/// How long a connection may take to be made.
-const CONNECT: Duration = Duration::from_secs(5);
-/// After how long without a word the kernel asks whether the coordinator's machine is still there. The kernel does it,
-/// not this process: it may share its machine with an agent that measures.
-const KEEPALIVE: Duration = Duration::from_secs(30);
-
 /// Which coordinator.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct CoordinatorArguments {
-    /// The coordinator's address, as http://127.0.0.1:7077; the access file says it when absent
-    #[arg(long, env = "SPEEDUP_COORDINATOR", value_name = "URL")]
+    /// The coordinator's name, or its address, as https://login1:7077; without TLS as http://127.0.0.1:7077 [default:
+    /// the one whose access file is there]
+    #[arg(long, env = "SPEEDUP_COORDINATOR", value_name = "NAME|URL")]
     pub(crate) coordinator: Option<String>,
-    /// The access file that a coordinator wrote [default: $XDG_STATE_HOME/speedup/access.toml]
+    /// The access file that a coordinator or `speedup access enrol` wrote [default:
+    /// $XDG_STATE_HOME/speedup/access.toml, and access/NAME.toml beside it]
     #[arg(long, value_name = "FILE")]
     pub(crate) access_file: Option<PathBuf>,
 }
@@ -52,45 +49,74 @@ pub(crate) struct Connection {
     embedded: Option<Coordinator>,
 }
 
+/// Where a coordinator is, and what one is let in with.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) url: String,
+    pub(crate) credentials: Option<Credentials>,
+}
+
 impl CoordinatorArguments {
-    /// The coordinator's URL, if anything says one.
-    pub(crate) fn url(&self) -> Result<Option<String>, Failure> {
-        match &self.coordinator {
-            Some(url) if url.starts_with("https://") => {
-                Err(Failure::usage(anyhow!("{url} asks for TLS, which this release does not have"))
-                    .hint("use http:// in a network you trust, or through a tunnel such as `ssh -L`"))
-            }
-            Some(url) if url.contains("://") => Ok(Some(url.clone())),
-            Some(address) => Ok(Some(format!("http://{address}"))),
+    /// The coordinator's address, where that and not its name was given.
+    pub(crate) fn address(&self) -> Option<String> {
+        let address = self.coordinator.as_deref().filter(|text| !access::is_name(text))?;
+        Some(if address.contains("://") { address.to_owned() } else { format!("https://{address}") })
+    }
+
+    /// The coordinator, if anything says one.
+    pub(crate) fn find(&self) -> Result<Option<Found>, Failure> {
+        let chosen = self.access_file.as_deref();
+        match self.address() {
             None => {
-                let access = access::read(&access::path(self.access_file.as_deref())?)?;
-                Ok(access.map(|access| access.address))
+                let name = self.coordinator.as_deref().unwrap_or(access::DEFAULT);
+                found_in(&access::path(chosen, name)?)
+            }
+            Some(url) => {
+                let access = match chosen {
+                    _ if !url.starts_with("https://") => None,
+                    Some(chosen) => access::read(chosen)?,
+                    None => access::for_address(&url)?,
+                };
+                let credentials = access.map_or(Ok(None), |access| access.credentials());
+                Ok(Some(Found { url, credentials: credentials.map_err(Failure::usage)? }))
             }
         }
     }
 
     /// Connects to it.
     pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
-        Connection::to(&self.required_url()?).await
+        Connection::to(&self.require()?.reach()?).await
     }
 
-    /// The coordinator's URL, or what to do to have one.
-    pub(crate) fn required_url(&self) -> Result<String, Failure> {
-        match self.url()? {
-            Some(url) => Ok(url),
-            None => {
-                let path = access::path(self.access_file.as_deref())?;
-                Err(Failure::infrastructure(anyhow!(
-                    "no coordinator is known: there is no {}",
-                    path.display()
-                ))
-                .hint(
-                    "start one with `speedup coordinator start`, name one with --coordinator or \
-                         SPEEDUP_COORDINATOR, or do all on this machine with `speedup run PLAN`; what a `speedup run` \
-                         measured is read by report, export, list and explain with --data DIR",
-                ))
-            }
+    /// The coordinator, or what to do to have one.
+    pub(crate) fn require(&self) -> Result<Found, Failure> {
+        if let Some(found) = self.find()? {
+            return Ok(found);
         }
+        let name =
+            self.coordinator.as_deref().filter(|name| access::is_name(name)).unwrap_or(access::DEFAULT);
+        let path = access::path(self.access_file.as_deref(), name)?;
+        Err(Failure::infrastructure(anyhow!("no coordinator is known: there is no {}", path.display())).hint(
+            "start one with `speedup coordinator start`, enrol with one elsewhere with `speedup access enrol`, name one with \
+             --coordinator or SPEEDUP_COORDINATOR, or do all on this machine with `speedup run PLAN`; what a `speedup run` \
+             measured is read by report, export, list and explain with --data DIR",
+        ))
+    }
+}
+
+fn found_in(path: &Path) -> Result<Option<Found>, Failure> {
+    let Some(access) = access::read(path)? else { return Ok(None) };
+    let credentials = access.credentials().map_err(Failure::usage)?;
+    Ok(Some(Found { url: access.address, credentials }))
+}
+
+impl Found {
+    /// How to connect.
+    pub(crate) fn reach(&self) -> Result<Reach, Failure> {
+        Reach::new(&self.url, self.credentials.as_ref()).map_err(|error| {
+            let hint = error.hint();
+            Failure::usage(error).hint_if(hint)
+        })
     }
 }
 
@@ -101,7 +127,7 @@ impl SourceArguments {
             None => self.coordinator.connect().await,
             Some(data) => {
                 require_data(data)?;
-                Connection::within(compose::embedded(data).await?).await
+                Ok(Connection::within(compose::embedded(data).await?))
             }
         }
     }
@@ -119,25 +145,31 @@ fn require_data(data: &Path) -> Result<(), Failure> {
 }
 
 impl Connection {
-    async fn to(url: &str) -> Result<Self, Failure> {
-        let endpoint = Endpoint::from_shared(url.to_owned()).map_err(|error| {
-            Failure::usage(Error::new(error).context(format!("{url:?} is no address of a coordinator")))
-                .hint("write it as http://127.0.0.1:7077")
+    async fn to(reach: &Reach) -> Result<Self, Failure> {
+        let url = reach.url().to_owned();
+        let channel = reach.connect().await.map_err(|error| {
+            let is_another = causes(&error).contains("certificate");
+            let failure =
+                Failure::infrastructure(Error::new(error).context(format!("cannot reach the coordinator at {url}")));
+            failure.hint(if is_another {
+                "another server than that of the access file answers there, or it is reached by a name that it does not \
+                 know: it is told its names with --advertise"
+            } else {
+                "look whether it runs; `speedup coordinator start` starts one"
+            })
         })?;
-        let endpoint = endpoint.connect_timeout(CONNECT).tcp_keepalive(Some(KEEPALIVE)).tcp_nodelay(true);
-        let channel = endpoint.connect().await.map_err(|error| {
-            Failure::infrastructure(
-                Error::new(error).context(format!("cannot reach the coordinator at {url}")),
-            )
-            .hint("look whether it runs; `speedup coordinator start` starts one")
-        })?;
-        Ok(Self { url: url.to_owned(), channel, embedded: None })
+        Ok(Self { url, channel, embedded: None })
     }
 
     /// Connects to a coordinator in this process, which then belongs to the connection.
-    pub(crate) async fn within(coordinator: Coordinator) -> Result<Self, Failure> {
-        let connection = Self::to(&compose::url(coordinator.address())).await?;
-        Ok(Self { embedded: Some(coordinator), ..connection })
+    pub(crate) fn within(coordinator: Coordinator) -> Self {
+        let (url, channel) = (compose::url(coordinator.address()), coordinator.channel());
+        Self { url, channel, embedded: Some(coordinator) }
+    }
+
+    /// The coordinator in this process, if it is there.
+    pub(crate) fn embedded(&self) -> Option<&Coordinator> {
+        self.embedded.as_ref()
     }
 
     /// The coordinator's URL.
@@ -175,6 +207,11 @@ impl Connection {
         ProvisionClient::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER_BYTES)
     }
 
+    /// Who may do what.
+    pub(crate) fn access(&self) -> AccessClient<Channel> {
+        AccessClient::new(self.channel.clone()).max_decoding_message_size(MAX_ACCESS_BYTES)
+    }
+
     /// The analysis.
     pub(crate) fn analysis(&self) -> AnalysisClient<Channel> {
         AnalysisClient::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER_BYTES)
@@ -195,4 +232,8 @@ pub(crate) async fn journal_failed(coordinator: &Coordinator) -> Failure {
     Failure::infrastructure(Error::new(error).context("the coordinator cannot go on")).hint(
         "look for space and errors of the disk; what was acknowledged is kept and is there at the next start",
     )
+}
+
+fn causes(error: &dyn std::error::Error) -> String {
+    std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect()
 }

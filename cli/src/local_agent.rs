@@ -32,9 +32,9 @@ pub(crate) struct LocalAgent {
 
 impl LocalAgent {
     /// Starts it. To be called on the main thread: the kernel ends the agent with the *thread* that started it.
-    pub(crate) fn start(coordinator: &str, data: &Path) -> Result<Self, Failure> {
+    pub(crate) fn start(coordinator: &str, access: &Path, data: &Path) -> Result<Self, Failure> {
         let log = data.join("agent.log");
-        let child = spawn(coordinator, data, &log)
+        let child = spawn(coordinator, access, data, &log)
             .context("cannot start the local agent")
             .map_err(Failure::infrastructure)?;
         Ok(Self { child, log })
@@ -90,22 +90,16 @@ impl LocalAgent {
     }
 }
 
-fn spawn(coordinator: &str, data: &Path, log: &Path) -> Result<Child, Error> {
+fn spawn(coordinator: &str, access: &Path, data: &Path, log: &Path) -> Result<Child, Error> {
     fs::create_dir_all(data).with_context(|| format!("cannot make {}", data.display()))?;
     let file = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
     let program = std::env::current_exe().context("cannot find the program of this process")?;
     let mut command = Command::new(program);
     command
-        .args([
-            "agent",
-            "start",
-            "--exit-with-parent",
-            "--color",
-            "never",
-            "--coordinator",
-            coordinator,
-            "--state",
-        ])
+        .args(["agent", "start", "--exit-with-parent", "--color", "never", "--coordinator", coordinator])
+        .arg("--access-file")
+        .arg(access)
+        .arg("--state")
         .arg(data.join("agent"))
         .stdin(Stdio::null())
         .stdout(file.try_clone()?)

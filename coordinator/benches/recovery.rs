@@ -14,7 +14,7 @@ use std::process::Command as Process;
 use std::sync::Arc;
 use std::time::Instant;
 
-use speedup_coordinator::{Network, Options, start};
+use speedup_coordinator::{Options, Security, start};
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, ExperimentId};
 use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
@@ -55,7 +55,7 @@ fn recover(data: &Path) -> Result<(), Failure> {
     let options = Options {
         data: data.to_owned(),
         bind: ([127, 0, 0, 1], 0).into(),
-        network: Network::Loopback,
+        security: Security::Plain,
         settings: Settings::default(),
         agents: None,
     };

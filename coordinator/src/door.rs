@@ -1,16 +1,23 @@
 //! The gRPC doors: generated messages in, typed commands on; refusals and errors out as statuses. Nothing behind the
-//! doors knows gRPC.
+//! doors knows gRPC. Before them stands the guard, with its table of methods.
 
+mod access;
 mod agents;
+mod caller;
 mod experiments;
 mod files;
+mod guard;
 mod hosts;
+mod methods;
 mod provision;
 mod undecided;
 
+pub(crate) use access::AccessDoor;
 pub(crate) use agents::AgentsDoor;
+pub(crate) use caller::{Caller, Peer};
 pub(crate) use experiments::ExperimentsDoor;
 pub(crate) use files::FilesDoor;
+pub(crate) use guard::Guard;
 pub(crate) use hosts::HostsDoor;
 pub(crate) use provision::ProvisionDoor;
 

@@ -6,9 +6,10 @@
 //! goes to the `indexer`, which keeps the `store` in step; the store can always be rebuilt from the journal.
 //!
 //! In reading order: `server` (what starts and stops), `recovery`, `timeline`, `owner` and `handle`,
-//! `committer`, `indexer`, `store`, `checkpoint`, `status`, `blobs` (the content of staged files), `door`, `open_files`,
-//! `provision` (an engine is asked for hosts).
+//! `committer`, `indexer`, `store`, `checkpoint`, `status`, `blobs` (the content of staged files), `door`,
+//! `admission` (who is let in), `open_files`, `provision` (an engine is asked for hosts).
 
+mod admission;
 mod blobs;
 mod checkpoint;
 mod committer;
@@ -24,7 +25,8 @@ mod status;
 mod store;
 mod timeline;
 
+pub use admission::{Admission, AdmissionError, OwnError};
 pub use handle::{Gone, Handle};
 pub use open_files::raise_open_files;
 pub use provision::{AgentPlace, ResumeError};
-pub use server::{Broken, Coordinator, Network, Options, StartError, start};
+pub use server::{Broken, Coordinator, Options, Security, StartError, start};

@@ -1,30 +1,41 @@
 //! What starts and stops: recovery, the three workers (owner, committer, indexer), and the server of the doors.
 
+mod gate;
+mod incoming;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
-use rustix::net::sockopt::set_tcp_user_timeout;
+use rustix::net::sockopt::{
+    set_socket_keepalive, set_tcp_keepcnt, set_tcp_keepidle, set_tcp_keepintvl, set_tcp_nodelay,
+    set_tcp_user_timeout,
+};
+use rustls::ServerConfig;
+use speedup_access::ServerNames;
+use speedup_access::server::ServerError;
 use speedup_core::machine::Settings;
 use speedup_journal::{JournalId, WriteError};
+use speedup_proto::v1::access_server::AccessServer;
 use speedup_proto::{limits, v1};
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use tonic::service::Routes;
-use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Channel, Server};
 use uuid::Uuid;
 
+use self::gate::Gate;
+use self::incoming::{Inside, incoming};
+use crate::admission::{Admission, AdmissionError};
 use crate::blobs::{BlobError, Blobs, Unnamed};
 use crate::checkpoint::Checkpointer;
 use crate::committer::{Committer, WAITING_GROUPS};
-use crate::door::{AgentsDoor, ExperimentsDoor, FilesDoor, HostsDoor, ProvisionDoor};
+use crate::door::{AccessDoor, AgentsDoor, ExperimentsDoor, FilesDoor, Guard, HostsDoor, ProvisionDoor};
 use crate::handle::{Handle, Progress};
 use crate::indexer::{Indexer, WAITING_BATCHES};
-use crate::open_files::paced;
 use crate::owner::{Owner, Request, WAITING_REQUESTS};
 use crate::provision::{AgentPlace, AgentStart, Provisioning, ResumeError};
 use crate::recovery::{Recovered, RecoveryError, recover};
@@ -50,28 +61,42 @@ pub struct Options {
     /// Where the doors are; port 0 takes a free one.
     pub bind: SocketAddr,
     /// Who may reach them.
-    pub network: Network,
+    pub security: Security,
     /// How the machine behaves where plans are silent.
     pub settings: Settings,
     /// Where agents lie that an engine starts; without it no engine is ever asked for hosts.
     pub agents: Option<AgentPlace>,
 }
 
-/// Who may reach the doors, which have neither TLS nor passwords: whoever does may have programs executed on every host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Network {
-    /// This machine alone.
-    Loopback,
-    /// Every machine that has a way to the address; the user says that all of them are trusted.
-    Trusted,
+/// Who may reach the doors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Security {
+    /// Who has a certificate of the coordinator's own authority, over TLS; what it may do is said there.
+    Tls {
+        /// By what names and addresses the coordinator is reached, beside the one that it listens on.
+        names: Vec<String>,
+    },
+    /// Every user of this machine, who then may have programs executed on every host.
+    Plain,
 }
 
 /// Why a coordinator does not start.
 #[derive(Debug, Error)]
 pub enum StartError {
     /// Without TLS only this machine may connect.
-    #[error("{0} can be reached from other machines, which needs TLS, and this release has none")]
+    #[error("{0} can be reached from other machines, which needs TLS")]
     NotLoopback(SocketAddr),
+    /// It cannot be said who may be let in.
+    #[error("cannot say who is let in, by {}", path.display())]
+    Admission {
+        /// The data directory.
+        path: PathBuf,
+        /// Why not.
+        source: AdmissionError,
+    },
+    /// Connections cannot be secured.
+    #[error("cannot secure connections")]
+    Tls(#[from] ServerError),
     /// The address cannot be bound.
     #[error("cannot listen on {address}")]
     Bind {
@@ -111,17 +136,15 @@ impl StartError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NotLoopback(_) => Some(
-                "bind 127.0.0.1 or [::1], and reach it from elsewhere through an ssh tunnel; in a network where you \
-                     trust every machine and every user, --insecure-network does without",
-            ),
+            Self::NotLoopback(_) => Some("leave --insecure away, or bind 127.0.0.1 or [::1]"),
+            Self::Admission { source, .. } => source.hint(),
             Self::Bind { .. } => Some("another program may listen there; choose another port with --bind"),
             Self::Recovery { source, .. } => source.hint(),
             Self::Files { .. } => Some("look for space, permissions and errors of the disk"),
             Self::Provision(_) => Some(
                 "repair or remove provision.json in the data directory; the engine's jobs have to be ended by hand then",
             ),
-            Self::Thread(_) | Self::Reflection(_) => None,
+            Self::Tls(_) | Self::Thread(_) | Self::Reflection(_) => None,
         }
     }
 }
@@ -143,63 +166,110 @@ pub struct Coordinator {
     address: SocketAddr,
     handle: Handle,
     provisioning: Provisioning,
+    admission: Option<Admission>,
+    inside: Inside,
+    accepting: tokio::task::JoinHandle<()>,
     failed: Mutex<oneshot::Receiver<WriteError>>,
     stop: oneshot::Sender<()>,
     server: tokio::task::JoinHandle<Result<(), tonic::transport::Error>>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Starts a coordinator. `extend` adds services of others to its doors, once the address is known.
+/// Starts a coordinator. `extend` adds services of others to its doors; they ask it through the channel they are given,
+/// which does not leave the process.
 pub async fn start(
     options: Options,
-    extend: impl FnOnce(SocketAddr, Routes) -> Routes,
+    extend: impl FnOnce(Channel, Routes) -> Routes,
 ) -> Result<Coordinator, StartError> {
-    let Options { data, bind, network, settings, agents } = options;
-    if !bind.ip().is_loopback() {
-        if network == Network::Loopback {
-            return Err(StartError::NotLoopback(bind));
-        }
-        tracing::warn!(
-            "whoever reaches {bind} may have programs executed on every host: nothing there is encrypted and nobody is \
-             asked who they are"
-        );
+    let Options { data, bind, security, settings, agents } = options;
+    if security == Security::Plain && !bind.ip().is_loopback() {
+        return Err(StartError::NotLoopback(bind));
     }
     let recovered = recover_apart(&data, settings).await?;
     let blobs = open_blobs(&data, &recovered).await?;
     let bound = |source| StartError::Bind { address: bind, source };
     let listener = listen(bind).map_err(bound)?;
     let address = listener.local_addr().map_err(bound)?;
-    let (handle, failed, threads) = start_workers(recovered, settings)?;
+    let gate = Arc::new(Gate::default());
+    let Admitting { admission, tls, thread } = admit(&data, security, address, &gate).await?;
+    let (handle, failed, mut threads) = start_workers(recovered, settings)?;
+    threads.extend(thread);
+    let (incoming, inside, accepting) = incoming(listener, tls, gate);
     let provisioning = match agents {
         None => Provisioning::none(),
         Some(place) => {
-            let resumed = Provisioning::resume(data.clone(), AgentStart { place, address }, handle.clone());
+            let agent = AgentStart { place, address, is_secure: admission.is_some() };
+            let resumed = Provisioning::resume(data.clone(), agent, handle.clone());
             resumed.await.map_err(StartError::Provision)?
         }
     };
-    let routes = extend(address, doors(&handle, blobs, &provisioning).await?);
+    let doors = doors(&handle, blobs, admission.clone(), &provisioning).await?;
+    let routes = extend(inside.channel(), doors);
     let (stop, stopped) = oneshot::channel::<()>();
-    let (time, interval, retries) = KEEPALIVE;
-    let incoming = TcpIncoming::from(listener)
-        .with_nodelay(Some(true))
-        .with_keepalive(Some(time))
-        .with_keepalive_interval(Some(interval))
-        .with_keepalive_retries(Some(retries))
-        .then(paced);
-    let server = Server::builder().add_routes(routes).serve_with_incoming_shutdown(incoming, async {
+    let guard = Guard { admission: admission.clone() };
+    let server = Server::builder().layer(guard).add_routes(routes);
+    let server = server.serve_with_incoming_shutdown(incoming, async {
         // An error means that the coordinator was dropped, which stops it as well.
         let _ = stopped.await;
     });
     let server = tokio::spawn(server);
     tracing::info!(%address, data = %data.display(), "the coordinator listens");
     let failed = Mutex::new(failed);
-    Ok(Coordinator { address, handle, provisioning, failed, stop, server, threads })
+    Ok(Coordinator {
+        address,
+        handle,
+        provisioning,
+        admission,
+        inside,
+        accepting,
+        failed,
+        stop,
+        server,
+        threads,
+    })
+}
+
+/// What decides who is let in; nothing where everyone is.
+#[derive(Default)]
+struct Admitting {
+    admission: Option<Admission>,
+    tls: Option<Arc<ServerConfig>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+async fn admit(
+    data: &Path,
+    security: Security,
+    address: SocketAddr,
+    gate: &Arc<Gate>,
+) -> Result<Admitting, StartError> {
+    let Security::Tls { names } = security else { return Ok(Admitting::default()) };
+    let (path, gate) = (data.to_owned(), gate.clone());
+    let opened = tokio::task::spawn_blocking(move || {
+        let opened = Admission::open(&path, move |serial| gate.end(serial));
+        opened.map_err(|source| StartError::Admission { path, source })
+    });
+    let opened = opened.await.map_err(|error| StartError::Thread(std::io::Error::other(error)))?;
+    let (admission, thread) = opened?;
+    let names = ServerNames::new(names.into_iter().chain([address.ip().to_string()]));
+    let tls = speedup_access::server::config(admission.authority().clone(), names)?;
+    Ok(Admitting { admission: Some(admission), tls: Some(tls), thread: Some(thread) })
 }
 
 impl Coordinator {
     /// Where the doors are.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Who is let in; nothing where everyone of this machine is.
+    pub fn admission(&self) -> Option<&Admission> {
+        self.admission.as_ref()
+    }
+
+    /// A connection to the doors that does not leave the process.
+    pub fn channel(&self) -> Channel {
+        self.inside.channel()
     }
 
     /// The handle to the machine.
@@ -222,7 +292,11 @@ impl Coordinator {
         // Either may be gone already; then there is nothing left to stop there.
         let _ = self.handle.requests.send(Request::Stop).await;
         let _ = self.stop.send(());
+        if let Some(admission) = &self.admission {
+            admission.stop().await;
+        }
         drop(self.handle);
+        self.accepting.abort();
         // Open sessions would keep a graceful end waiting for ever.
         self.server.abort();
         let threads = self.threads;
@@ -238,6 +312,12 @@ fn listen(bind: SocketAddr) -> std::io::Result<TcpListener> {
     socket.set_reuseaddr(true)?;
     // Connections have it from the socket that accepts them.
     set_tcp_user_timeout(&socket, UNACKNOWLEDGED_MS)?;
+    let (time, interval, retries) = KEEPALIVE;
+    set_socket_keepalive(&socket, true)?;
+    set_tcp_keepidle(&socket, time)?;
+    set_tcp_keepintvl(&socket, interval)?;
+    set_tcp_keepcnt(&socket, retries)?;
+    set_tcp_nodelay(&socket, true)?;
     socket.bind(bind)?;
     socket.listen(WAITING_CONNECTIONS)
 }
@@ -296,7 +376,12 @@ fn start_workers(recovered: Recovered, settings: Settings) -> Result<Workers, St
     Ok((Handle { requests, progress, store }, failed, threads))
 }
 
-async fn doors(handle: &Handle, blobs: Blobs, provisioning: &Provisioning) -> Result<Routes, StartError> {
+async fn doors(
+    handle: &Handle,
+    blobs: Blobs,
+    admission: Option<Admission>,
+    provisioning: &Provisioning,
+) -> Result<Routes, StartError> {
     let (health, health_service) = tonic_health::server::health_reporter();
     let experiments = v1::experiments_server::ExperimentsServer::new(ExperimentsDoor {
         handle: handle.clone(),
@@ -328,6 +413,13 @@ async fn doors(handle: &Handle, blobs: Blobs, provisioning: &Provisioning) -> Re
     health.set_serving::<v1::agents_server::AgentsServer<AgentsDoor>>().await;
     health.set_serving::<v1::provision_server::ProvisionServer<ProvisionDoor>>().await;
     let mut routes = Routes::builder();
+    if let Some(admission) = admission {
+        let access = AccessServer::new(AccessDoor { admission })
+            .max_decoding_message_size(limits::MAX_ACCESS_REQUEST_BYTES)
+            .max_encoding_message_size(limits::MAX_ACCESS_BYTES);
+        health.set_serving::<AccessServer<AccessDoor>>().await;
+        routes.add_service(access);
+    }
     routes.add_service(health_service).add_service(reflection);
     routes
         .add_service(experiments)
@@ -342,12 +434,12 @@ async fn doors(handle: &Handle, blobs: Blobs, provisioning: &Provisioning) -> Re
 mod tests {
     use super::*;
 
-    async fn started(network: Network) -> Result<Coordinator, StartError> {
+    async fn started(security: Security) -> Result<Coordinator, StartError> {
         let data = tempfile::tempdir().expect("a directory");
         let options = Options {
             data: data.path().to_owned(),
             bind: ([0, 0, 0, 0], 0).into(),
-            network,
+            security,
             settings: Settings::default(),
             agents: None,
         };
@@ -355,10 +447,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn others_reach_it_only_where_the_user_says_so() {
-        let refused = started(Network::Loopback).await.expect_err("a refusal");
+    async fn others_reach_it_only_over_tls() {
+        let refused = started(Security::Plain).await.expect_err("a refusal");
         assert!(matches!(refused, StartError::NotLoopback(_)), "{refused}");
-        assert!(refused.hint().is_some_and(|hint| hint.contains("--insecure-network")));
-        started(Network::Trusted).await.expect("a coordinator").stop().await;
+        assert!(refused.hint().is_some_and(|hint| hint.contains("--insecure")));
+        started(Security::Tls { names: Vec::new() }).await.expect("a coordinator").stop().await;
     }
 }

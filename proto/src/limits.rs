@@ -23,3 +23,10 @@ pub const MAX_PIECE_MESSAGE_BYTES: usize = MAX_PIECE_BYTES + (4 << 10);
 pub const MAX_ANSWER_BYTES: usize = 64 << 20;
 /// Most bytes of who asks for something; longer ones are cut where they enter. A user's name, a host's and a few words.
 pub const MAX_BY_BYTES: usize = 512;
+
+/// Largest message about access: a list of certificates has pages of its own kind, at most 10,000 entries of 300 bytes; what
+/// comes in is far smaller.
+pub const MAX_ACCESS_BYTES: usize = 4 << 20;
+
+/// Largest message that one may send who has no certificate yet: a token and a signing request.
+pub const MAX_ACCESS_REQUEST_BYTES: usize = 16 << 10;

@@ -10,7 +10,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use speedup_access::{Credentials, Identity, Reach, Role, enrolment};
 use tempfile::TempDir;
+use tonic::transport::Channel;
 
 use crate::cluster::install;
 use crate::process::Process;
@@ -126,7 +128,40 @@ impl Pool {
 
     /// Where the coordinator listens.
     pub fn url(&self) -> String {
-        format!("http://{}", self.listens)
+        format!("https://{}", self.listens)
+    }
+
+    /// The access file that the coordinator wrote.
+    pub fn access_file(&self) -> PathBuf {
+        self.path().join("speedup/access.toml")
+    }
+
+    /// What the access file lets one in with: an admin.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn credentials(&self) -> Credentials {
+        credentials_in(&self.access_file())
+    }
+
+    /// A connection with credentials, or with those of the access file.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub async fn channel(&self, credentials: Option<&Credentials>) -> Channel {
+        let own = self.credentials();
+        let reach = Reach::new(&self.url(), Some(credentials.unwrap_or(&own))).expect("credentials");
+        reach.connect().await.expect("a connection")
+    }
+
+    /// Credentials that an admin has had made.
+    ///
+    /// # Panics
+    /// When they are refused.
+    pub async fn credentials_of(&self, name: &str, role: Role) -> Credentials {
+        let reach = Reach::new(&self.url(), Some(&self.credentials())).expect("credentials");
+        let identity = Identity::new(name, role).expect("an identity");
+        enrolment::issue(&reach, &identity).await.expect("a certificate")
     }
 
     /// Starts the coordinator, again where it was before if it was started before.
@@ -136,7 +171,7 @@ impl Pool {
 
     /// The same, by a command that starts the command it is given.
     pub fn start_coordinator_by(&mut self, starter: &[&str]) {
-        let access = self.path().join("access.toml");
+        let access = self.access_file();
         // The file of a coordinator that was killed says where that one was.
         let _ = std::fs::remove_file(&access);
         let bind = self.listens.to_string();
@@ -154,16 +189,13 @@ impl Pool {
         };
         command.args(["coordinator", "start", "--bind", &bind, "--host-grace", self.grace]);
         command.args(["--reboot-limit", self.reboot_limit]);
-        command.arg("--data").arg(data).arg("--access-file").arg(&access);
-        if !self.listens.ip().is_loopback() {
-            command.arg("--insecure-network");
-        }
+        command.arg("--data").arg(data);
         let child =
             command.stdout(Stdio::null()).stderr(self.log("coordinator")).spawn().expect("the coordinator");
         self.coordinator = Some(child);
         let text = eventually("the coordinator listens", || {
             let text = std::fs::read_to_string(&access).ok()?;
-            text.contains("http://").then_some(text)
+            text.contains("https://").then_some(text)
         });
         let port = text.split(&format!("{}:", self.listens.ip())).nth(1).expect("an address");
         let digits: String = port.chars().take_while(char::is_ascii_digit).collect();
@@ -240,6 +272,12 @@ impl Pool {
             std::os::unix::fs::chown(&state, Some(NOBODY), Some(NOBODY)).expect("its own state directory");
             command.uid(NOBODY).gid(NOBODY);
         }
+        // It cannot read the access file.
+        let token = self.speedup(&["token", "create", "--role", "agent"]);
+        assert!(token.status.success(), "{}", String::from_utf8_lossy(&token.stderr));
+        let file = self.path().join("token");
+        std::fs::write(&file, token.stdout).expect("a token");
+        command.arg("--token-file").arg(file);
         self.agents.push(Some(command.spawn().expect("an agent")));
     }
 
@@ -379,6 +417,17 @@ impl Drop for Pool {
         let agents = self.agents.iter_mut().filter_map(Option::take);
         agents.chain(self.coordinator.take()).for_each(kill);
     }
+}
+
+/// What an access file lets one in with.
+///
+/// # Panics
+/// When it is none.
+pub fn credentials_in(file: &Path) -> Credentials {
+    let text = std::fs::read_to_string(file).expect("an access file");
+    let access: toml::Table = text.parse().expect("TOML");
+    let part = |name: &str| access[name].as_str().expect("a text").to_owned();
+    Credentials::new(&part("authority"), &part("certificate"), &part("key")).expect("credentials")
 }
 
 fn agent_name(number: usize) -> String {

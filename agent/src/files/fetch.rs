@@ -4,6 +4,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use speedup_access::Reach;
 use speedup_core::files::Content;
 use speedup_proto::convert::Blob;
 use speedup_proto::v1;
@@ -12,7 +13,6 @@ use tokio::time::Instant;
 use super::StagingError;
 use super::cache::{Cache, Draft, Rejected};
 use super::line::{Line, Trouble};
-use crate::link::Address;
 use crate::stop::Stop;
 
 /// How long nothing of a content may come while the coordinator cannot be reached: it may be starting anew.
@@ -43,7 +43,7 @@ impl From<Trouble> for Interrupted {
 
 impl<'a> Fetching<'a> {
     /// Nothing is connected until something is fetched.
-    pub(super) fn new(coordinator: &'a Address, stop: &'a mut Stop) -> Self {
+    pub(super) fn new(coordinator: &'a Reach, stop: &'a mut Stop) -> Self {
         Self { line: Line::new(coordinator, stop) }
     }
 

@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use speedup_access::Reach;
 use speedup_proto::limits::MAX_PIECE_MESSAGE_BYTES;
 use speedup_proto::v1::files_client::FilesClient;
 use tokio::time::Instant;
@@ -11,12 +12,12 @@ use tonic::{Code, Status};
 
 use super::StagingError;
 use crate::causes::with_causes;
-use crate::link::{Address, flushed};
+use crate::link::flushed;
 use crate::stop::Stop;
 
 /// The line to the coordinator.
 pub(super) struct Line<'a> {
-    coordinator: &'a Address,
+    coordinator: &'a Reach,
     stop: &'a mut Stop,
     connection: Option<Channel>,
 }
@@ -33,7 +34,7 @@ pub(super) enum Trouble {
 
 impl<'a> Line<'a> {
     /// Nothing is connected until something is asked.
-    pub(super) fn new(coordinator: &'a Address, stop: &'a mut Stop) -> Self {
+    pub(super) fn new(coordinator: &'a Reach, stop: &'a mut Stop) -> Self {
         Self { coordinator, stop, connection: None }
     }
 

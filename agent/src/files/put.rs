@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use speedup_access::Reach;
 use speedup_core::build::Product;
 use speedup_core::files::Content;
 use speedup_core::files::{staging_time, time_for};
@@ -20,7 +21,6 @@ use tokio::time::Instant;
 use super::StagingError;
 use super::cache::Cache;
 use super::line::{Line, Trouble};
-use crate::link::Address;
 use crate::stop::Stop;
 
 /// Pauses before it is tried again: the first, and the longest.
@@ -41,7 +41,7 @@ pub(super) struct Putting<'a> {
 
 impl<'a> Putting<'a> {
     /// Nothing is connected until something is put.
-    pub(super) fn new(coordinator: &'a Address, stop: &'a mut Stop, deadline: Instant) -> Self {
+    pub(super) fn new(coordinator: &'a Reach, stop: &'a mut Stop, deadline: Instant) -> Self {
         Self { line: Line::new(coordinator, stop), deadline }
     }
 

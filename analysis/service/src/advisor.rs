@@ -10,7 +10,7 @@ use speedup_core::machine;
 use speedup_proto::convert::experiment_id;
 use speedup_proto::v1;
 use tokio::task::JoinHandle;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 use crate::decision::{Decision, decide};
@@ -35,9 +35,9 @@ impl Drop for Advisor {
 }
 
 impl Advisor {
-    /// Advises the coordinator at `endpoint`.
-    pub(crate) fn start(endpoint: Endpoint) -> Self {
-        let experiments = experiments_of(endpoint);
+    /// Advises a coordinator.
+    pub(crate) fn start(coordinator: Channel) -> Self {
+        let experiments = experiments_of(coordinator);
         Self(tokio::spawn(advise(Reporter::new(experiments))))
     }
 }

@@ -21,68 +21,35 @@ mod watch;
 pub use advisor::Advisor;
 pub use service::{Options, Service, StartError, start};
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-
 use speedup_proto::limits;
 use speedup_proto::v1::analysis_server::AnalysisServer;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use tonic::service::Routes;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 
-/// `routes` with the service `speedup.v1.Analysis`, which asks the coordinator at `address`. Nothing is
-/// connected before the first request.
-///
-/// # Panics
-/// Outside a tokio runtime, which the connection needs.
-pub fn routes(address: SocketAddr, routes: Routes) -> Routes {
-    let uri = format!("http://{}", reachable(address));
-    let endpoint = Endpoint::from_shared(uri).expect("a socket address makes a URI");
-    routes.add_service(service_of(endpoint))
+/// `routes` with the service `speedup.v1.Analysis`, which asks the coordinator through `coordinator`.
+pub fn routes(coordinator: Channel, routes: Routes) -> Routes {
+    routes.add_service(service_of(coordinator))
 }
 
-/// Applies the rules of the experiments of the coordinator at `address`, until the answer is dropped.
+/// Applies the rules of the experiments of a coordinator, until the answer is dropped.
 ///
 /// # Panics
 /// Outside a tokio runtime.
-pub fn advisor(address: SocketAddr) -> Advisor {
-    let uri = format!("http://{}", reachable(address));
-    Advisor::start(Endpoint::from_shared(uri).expect("a socket address makes a URI"))
+pub fn advisor(coordinator: Channel) -> Advisor {
+    Advisor::start(coordinator)
 }
 
-/// The coordinator's experiments. Nothing is connected before the first request.
-fn experiments_of(endpoint: Endpoint) -> ExperimentsClient<Channel> {
-    ExperimentsClient::new(endpoint.tcp_nodelay(true).connect_lazy())
+/// The coordinator's experiments.
+fn experiments_of(coordinator: Channel) -> ExperimentsClient<Channel> {
+    ExperimentsClient::new(coordinator)
         .max_encoding_message_size(limits::MAX_REQUEST_BYTES)
         .max_decoding_message_size(limits::MAX_ANSWER_BYTES)
 }
 
-/// The service, which asks the coordinator at `endpoint`.
-fn service_of(endpoint: Endpoint) -> AnalysisServer<door::AnalysisDoor> {
-    AnalysisServer::new(door::AnalysisDoor::new(experiments_of(endpoint)))
+/// The service, which asks the coordinator through a channel.
+fn service_of(coordinator: Channel) -> AnalysisServer<door::AnalysisDoor> {
+    AnalysisServer::new(door::AnalysisDoor::new(experiments_of(coordinator)))
         .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
         .max_encoding_message_size(limits::MAX_ANSWER_BYTES)
-}
-
-/// Where a server that listens on `address` can be reached from its own machine.
-fn reachable(mut address: SocketAddr) -> SocketAddr {
-    if address.ip().is_unspecified() {
-        address.set_ip(match address.ip() {
-            IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
-            IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
-        });
-    }
-    address
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_server_that_listens_everywhere_is_asked_at_home() {
-        let reached = |text: &str| reachable(text.parse().unwrap()).to_string();
-        assert_eq!(reached("0.0.0.0:7000"), "127.0.0.1:7000");
-        assert_eq!(reached("[::]:7000"), "[::1]:7000");
-        assert_eq!(reached("10.0.0.3:7000"), "10.0.0.3:7000");
-    }
 }

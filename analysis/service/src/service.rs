@@ -3,22 +3,23 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use speedup_access::Reach;
 use thiserror::Error;
 use tokio::task::JoinHandle;
+use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
-use tonic::transport::{Endpoint, Server};
 
 use crate::advisor::Advisor;
 
-/// After how long without a word the kernel asks whether the coordinator's machine is still there.
+/// After how long without a word the kernel asks whether the other end is still there.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// How the analysis is started.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The coordinator, as http://127.0.0.1:7077.
-    pub coordinator: String,
-    /// Where the door is; port 0 takes a free one.
+    /// The coordinator.
+    pub coordinator: Reach,
+    /// Where the door is, which every user of this machine may pass; port 0 takes a free one.
     pub bind: SocketAddr,
 }
 
@@ -26,16 +27,8 @@ pub struct Options {
 #[derive(Debug, Error)]
 pub enum StartError {
     /// Without TLS only this machine may connect.
-    #[error("{0} can be reached from other machines, which needs TLS, and this release has none")]
+    #[error("{0} can be reached from other machines, and this door is without TLS")]
     NotLoopback(SocketAddr),
-    /// The coordinator's address is none.
-    #[error("{url} is no address of a coordinator")]
-    Coordinator {
-        /// What was given.
-        url: String,
-        /// Why it is none.
-        source: tonic::transport::Error,
-    },
     /// The address cannot be bound.
     #[error("cannot listen on {address}")]
     Bind {
@@ -53,7 +46,6 @@ impl StartError {
             Self::NotLoopback(_) => {
                 "bind 127.0.0.1 or [::1], and reach it from elsewhere through an ssh tunnel"
             }
-            Self::Coordinator { .. } => "write it as http://127.0.0.1:7077",
             Self::Bind { .. } => "another program may listen there; choose another port with --bind",
         }
     }
@@ -71,21 +63,19 @@ pub struct Service {
 /// Starts the analysis. The coordinator is not asked before the first request: it may start later.
 ///
 /// # Errors
-/// [`StartError`] when the coordinator's address is none, or its own cannot be listened on.
+/// [`StartError`] when its address cannot be listened on, or can be reached from other machines.
 pub async fn start(options: Options) -> Result<Service, StartError> {
     let Options { coordinator, bind } = options;
     if !bind.ip().is_loopback() {
         return Err(StartError::NotLoopback(bind));
     }
-    let endpoint = Endpoint::from_shared(coordinator.clone())
-        .map_err(|source| StartError::Coordinator { url: coordinator, source })?;
     let bound = |source| StartError::Bind { address: bind, source };
     let listener = tokio::net::TcpListener::bind(bind).await.map_err(bound)?;
     let address = listener.local_addr().map_err(bound)?;
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true)).with_keepalive(Some(KEEPALIVE));
-    let endpoint = endpoint.tcp_keepalive(Some(KEEPALIVE));
-    let advisor = Advisor::start(endpoint.clone());
-    let door = crate::service_of(endpoint);
+    let coordinator = coordinator.connect_lazy();
+    let advisor = Advisor::start(coordinator.clone());
+    let door = crate::service_of(coordinator);
     let server = tokio::spawn(Server::builder().add_service(door).serve_with_incoming(incoming));
     tracing::info!(%address, "the analysis listens");
     Ok(Service { address, _advisor: advisor, server })

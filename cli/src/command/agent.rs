@@ -4,6 +4,7 @@ mod facts;
 mod selftest;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
@@ -12,8 +13,9 @@ use speedup_core::plan_file;
 use speedup_core::time::Span;
 
 use crate::command::coordinator::span;
-use crate::compose::{self, AgentOptions, Names, Reboot, TimerTesting};
-use crate::connection::CoordinatorArguments;
+use crate::command::token;
+use crate::compose::{self, AccessFile, Admittance, AgentOptions, Names, Reboot, TimerTesting};
+use crate::connection::{CoordinatorArguments, Found};
 use crate::console::Console;
 use crate::directories;
 use crate::exit::Exit;
@@ -29,12 +31,17 @@ pub(crate) enum Verb {
 
 /// Starts an agent on this host: it executes one run at a time, and is silent while it does
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup agent start --coordinator http://127.0.0.1:7077\n\n\
-    Ends on SIGTERM. Reports that were not acknowledged stay in the state directory and are sent at the next start.")]
+#[command(
+    after_help = "Example:\n  speedup agent start\n  speedup agent start --coordinator https://login1:7077 --token-file token\n\n\
+    Ends on SIGTERM. Reports that were not acknowledged stay in the state directory and are sent at the next start."
+)]
 pub(crate) struct StartArguments {
     #[command(flatten)]
     coordinator: CoordinatorArguments,
-    /// Where outbox and identity of the agent lie [default: $XDG_STATE_HOME/speedup/agent]
+    /// Enrol with the token in this file where this host has no certificate yet; - reads standard input
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Where outbox and certificate of the agent lie [default: $XDG_STATE_HOME/speedup/agent]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// Which machine this is [default: the machine id of the system]
@@ -94,7 +101,17 @@ pub(super) fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
 }
 
 fn start(arguments: StartArguments) -> Result<Exit, Failure> {
-    let coordinator = arguments.coordinator.required_url()?;
+    let token = arguments.token_file.as_deref().map(token::read).transpose()?;
+    // Whoever has a token may have no access file that it can read.
+    let addressed = token.as_ref().and_then(|_| arguments.coordinator.address());
+    let Found { url, credentials } = match addressed {
+        Some(url) => Found { url, credentials: None },
+        None => arguments.coordinator.require()?,
+    };
+    let places = arguments.coordinator.clone();
+    let read = move || places.find().ok().flatten().map(|found| (found.url, found.credentials));
+    let access_file: Option<AccessFile> = if token.is_some() { None } else { Some(Arc::new(read)) };
+    let coordinator = Admittance { coordinator: url, credentials, token, access_file };
     let state = directories::or_state(arguments.state.as_deref(), "agent")?;
     let patience = arguments.reboot_patience.into();
     let reboot = arguments.reboot_command.map(|Words(command)| Reboot { command, patience });

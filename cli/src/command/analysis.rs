@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -22,17 +23,18 @@ pub(crate) enum Verb {
 
 /// Starts the analysis; it serves until SIGTERM or Ctrl-C
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  speedup analysis start --coordinator http://127.0.0.1:7077 --bind 127.0.0.1:7078\n\n\
+#[command(after_help = "Example:\n  speedup analysis start --insecure --bind 127.0.0.1:7078\n\n\
     Every coordinator has the same service at its own address; this one keeps long computations away from it. It asks \
-    the coordinator when it is asked itself, and keeps nothing."
-)]
+    the coordinator when it is asked itself, and keeps nothing.")]
 pub(crate) struct StartArguments {
     #[command(flatten)]
     coordinator: CoordinatorArguments,
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7078")]
     bind: SocketAddr,
+    /// Serve without TLS, which this door does not have, every user of this machine
+    #[arg(long)]
+    insecure: bool,
     #[command(flatten)]
     output: OutputArgument,
 }
@@ -44,11 +46,17 @@ pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failu
 }
 
 async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Failure> {
-    let StartArguments { coordinator, bind, output } = arguments;
+    let StartArguments { coordinator, bind, insecure, output } = arguments;
     let mut interrupts = Interrupts::listen()?;
-    let coordinator = coordinator.required_url()?;
-    let service = compose::analysis(AnalysisOptions { coordinator: coordinator.clone(), bind }).await?;
-    let url = compose::url(service.address());
+    if !insecure {
+        return Err(Failure::usage(anyhow!("this door has no TLS of its own")).hint(
+            "--insecure lets every user of this machine ask it, with the rights of its access file; the coordinator has \
+             the same service over TLS",
+        ));
+    }
+    let coordinator = coordinator.require()?;
+    let service = compose::analysis(AnalysisOptions { coordinator: coordinator.reach()?, bind }).await?;
+    let (url, coordinator) = (format!("http://{}", service.address()), coordinator.url);
     console.talk(format_args!("listening on {url}, asking the coordinator at {coordinator}"));
     let printed = match output.output {
         Output::Json => print(console, &json!({ "url": url, "coordinator": coordinator }).to_string()),

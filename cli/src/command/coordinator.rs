@@ -1,7 +1,9 @@
 //! `speedup coordinator`: the service.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
@@ -10,15 +12,21 @@ use serde_json::json;
 use speedup_core::machine::Settings;
 use speedup_core::time::Span;
 
-use super::print;
+use super::{print, user};
+use crate::access::{Access, Written};
 use crate::arguments::{Output, OutputArgument};
-use crate::compose::{self, AgentPlace, Coordinator, CoordinatorOptions, Network};
+use crate::compose::{self, AgentPlace, Coordinator, CoordinatorOptions, Security};
 use crate::connection::journal_failed;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupts;
 use crate::{access, directories};
+
+/// How often it is looked whether the access file is to be renewed: what it holds has weeks.
+const LOOK: Duration = Duration::from_secs(6 * 3_600);
+/// Longest host name: what DNS allows.
+const MAX_HOST_BYTES: usize = 253;
 
 /// The service that gives out runs and keeps what came of them
 #[derive(Debug, Subcommand)]
@@ -29,27 +37,35 @@ pub(crate) enum Verb {
 /// Starts the coordinator; it serves until SIGTERM or Ctrl-C
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  speedup coordinator start --data /var/lib/speedup --bind 127.0.0.1:7077\n\n\
+    after_help = "Example:\n  speedup coordinator start\n  speedup coordinator start --data /var/lib/speedup --bind 0.0.0.0:7077 --advertise login1.cluster\n\n\
     What was acknowledged is on the disk: the coordinator may be killed and started again at any time."
 )]
 pub(crate) struct StartArguments {
-    /// Where journal and store lie [default: $XDG_STATE_HOME/speedup/coordinator]
+    /// Which of several coordinators of this user it is: commands name it with --coordinator
+    #[arg(long, value_name = "NAME", default_value = access::DEFAULT, value_parser = access::name)]
+    name: String,
+    /// Where journal and store lie [default: $XDG_STATE_HOME/speedup/coordinator, or coordinators/NAME beside it]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Where to listen; port 0 takes a free one
+    /// Where to listen; port 0 takes a free one. [::]:7077 is every address of this machine
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7077")]
     bind: SocketAddr,
-    /// Listen where other machines can connect, though there is no TLS: whoever reaches the address may have programs
-    /// executed on every host
+    /// By what name or address others reach it, with its port where that is another than here; the first stands in the
+    /// access file, and all in the certificate [default: the address it listens on, or the name of this machine]
+    #[arg(long, value_name = "HOST[:PORT]")]
+    advertise: Vec<Advertised>,
+    /// Listen without TLS, which is possible on this machine alone: all its users may then have programs executed on
+    /// every host
     #[arg(long)]
-    insecure_network: bool,
+    insecure: bool,
     /// How long a host may be away before the attempt it holds is given up
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = span)]
     host_grace: Span,
     /// How long a host may take to boot anew, where a plan wants that, before it is quarantined
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = span)]
     reboot_limit: Span,
-    /// Where to write how the coordinator is found [default: $XDG_STATE_HOME/speedup/access.toml]
+    /// Where to write how the coordinator is found and what its owner is let in with [default:
+    /// $XDG_STATE_HOME/speedup/access.toml, or access/NAME.toml beside it]
     #[arg(long, value_name = "FILE")]
     access_file: Option<PathBuf>,
     /// Where agents that an engine starts keep their state and logs, one folder a node: on a disk that all nodes share
@@ -74,28 +90,27 @@ pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failu
 }
 
 async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Failure> {
-    let StartArguments {
-        data,
-        bind,
-        insecure_network,
-        host_grace,
-        reboot_limit,
-        access_file,
-        agents,
-        output,
-    } = arguments;
     // Asked for first: a signal that comes while the journal is recovered is obeyed after.
     let interrupts = Interrupts::listen()?;
-    let data = directories::or_state(data.as_deref(), "coordinator")?;
-    let access_file = access::path(access_file.as_deref())?;
-    let settings = Settings { host_grace, reboot_limit };
-    let network = if insecure_network { Network::Trusted } else { Network::Loopback };
-    let agents = Some(agent_place(agents.as_deref())?);
-    let options = CoordinatorOptions { data: data.clone(), bind, network, settings, agents };
+    let name = arguments.name.as_str();
+    let directory =
+        if name == access::DEFAULT { "coordinator".to_owned() } else { format!("coordinators/{name}") };
+    let data = directories::or_state(arguments.data.as_deref(), &directory)?;
+    let access_file = access::path(arguments.access_file.as_deref(), name)?;
+    let settings = Settings { host_grace: arguments.host_grace, reboot_limit: arguments.reboot_limit };
+    let options = CoordinatorOptions {
+        data: data.clone(),
+        bind: arguments.bind,
+        security: security(&arguments),
+        settings,
+        agents: Some(agent_place(&arguments, &access_file)?),
+    };
     compose::raise_open_files();
     let coordinator = compose::coordinator(options).await?;
-    let url = compose::url(coordinator.address());
-    let access = match access::write(&access_file, url.clone()) {
+    let url = url(coordinator.address(), &arguments);
+    // What stood there before serves again; what cannot be read is written anew.
+    let before = access::read(&access_file).ok().flatten();
+    let access = match admit_owner(&coordinator, &access_file, url.clone(), before).await {
         Ok(access) => access,
         Err(failure) => {
             coordinator.stop().await;
@@ -103,32 +118,138 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
         }
     };
     console.talk(format_args!("listening on {url}"));
-    if output.output == Output::Json {
+    if arguments.output.output == Output::Json {
         print(console, &json!({ "url": url, "data": data, "access_file": access_file }).to_string())?;
     }
-    let served = serve(&coordinator, interrupts).await;
+    let (access, served) = serve(&coordinator, access, interrupts).await;
     let removed = access.remove();
     coordinator.stop().await;
     served.and(removed)?;
     Ok(Exit::Done)
 }
 
-/// Agents are this same program, and find their state by an absolute path wherever they start.
-fn agent_place(state: Option<&Path>) -> Result<AgentPlace, Failure> {
-    let state = directories::or_state(state, "agents")?;
-    let state = std::path::absolute(&state)
-        .with_context(|| format!("{} is no place for the agents' state", state.display()))
-        .map_err(Failure::usage)?;
+/// Agents are this same program, and find their state and the access file by absolute paths wherever they start.
+fn agent_place(arguments: &StartArguments, access_file: &Path) -> Result<AgentPlace, Failure> {
+    let absolute = |path: &Path| {
+        std::path::absolute(path)
+            .with_context(|| format!("{} has no absolute path", path.display()))
+            .map_err(Failure::usage)
+    };
     let program = std::env::current_exe()
         .context("cannot find the program of this process")
         .map_err(Failure::infrastructure)?;
-    Ok(AgentPlace { program, state })
+    let advertised = arguments.advertise.first();
+    Ok(AgentPlace {
+        program,
+        state: absolute(&directories::or_state(arguments.agents.as_deref(), "agents")?)?,
+        access_file: absolute(access_file)?,
+        host: advertised.map(|advertised| advertised.host.clone()),
+        port: advertised.and_then(|advertised| advertised.port),
+    })
 }
 
-async fn serve(coordinator: &Coordinator, mut interrupts: Interrupts) -> Result<(), Failure> {
-    tokio::select! {
-        () = interrupts.next() => Ok(()),
-        failure = journal_failed(coordinator) => Err(failure),
+fn security(arguments: &StartArguments) -> Security {
+    if arguments.insecure {
+        return Security::Plain;
+    }
+    let advertised = arguments.advertise.iter().map(|advertised| advertised.host.clone());
+    Security::Tls { names: advertised.chain([node_name()]).collect() }
+}
+
+/// The name of this machine.
+fn node_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// How others reach it.
+fn url(address: SocketAddr, arguments: &StartArguments) -> String {
+    let scheme = if arguments.insecure { "http" } else { "https" };
+    let authority = match arguments.advertise.first() {
+        Some(advertised) => advertised.authority(address.port()),
+        None if address.ip().is_unspecified() => {
+            Advertised { host: node_name(), port: None }.authority(address.port())
+        }
+        None => address.to_string(),
+    };
+    format!("{scheme}://{authority}")
+}
+
+/// Writes the access file, with what was in it before where that still holds.
+async fn admit_owner(
+    coordinator: &Coordinator,
+    path: &Path,
+    url: String,
+    before: Option<Access>,
+) -> Result<Written, Failure> {
+    let before = before.and_then(|access| access.credentials().ok().flatten());
+    let credentials = coordinator.own_credentials(&user(), before).await?;
+    access::write(path, Access::of_this_process(url, credentials.as_ref()))
+}
+
+/// Serves until it is to end, and renews the access file in time.
+async fn serve(
+    coordinator: &Coordinator,
+    mut access: Written,
+    mut interrupts: Interrupts,
+) -> (Written, Result<(), Failure>) {
+    loop {
+        tokio::select! {
+            () = interrupts.next() => return (access, Ok(())),
+            failure = journal_failed(coordinator) => return (access, Err(failure)),
+            () = tokio::time::sleep(LOOK) => {}
+        }
+        let (path, now) = (access.path().to_owned(), access.access().clone());
+        match admit_owner(coordinator, &path, now.address.clone(), Some(now.clone())).await {
+            Ok(written) => access = written,
+            Err(failure) => return (access, Err(failure)),
+        }
+    }
+}
+
+/// By what others reach a coordinator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Advertised {
+    /// A name or an address, without brackets.
+    host: String,
+    port: Option<u16>,
+}
+
+impl Advertised {
+    fn authority(&self, listens: u16) -> String {
+        let port = self.port.unwrap_or(listens);
+        if self.host.contains(':') {
+            format!("[{}]:{port}", self.host)
+        } else {
+            format!("{}:{port}", self.host)
+        }
+    }
+}
+
+impl FromStr for Advertised {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self, anyhow::Error> {
+        let wrong = || {
+            anyhow!(
+                "write a host name or an address, with a port if it is another: login1, 10.0.0.1:7077, [2001:db8::1]"
+            )
+        };
+        if let Ok(address) = text.parse::<SocketAddr>() {
+            return Ok(Self { host: address.ip().to_string(), port: Some(address.port()) });
+        }
+        let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+        if let Ok(address) = bare.parse::<IpAddr>() {
+            return Ok(Self { host: address.to_string(), port: None });
+        }
+        let (host, port) = match text.split_once(':') {
+            Some((host, port)) => (host, Some(port.parse().map_err(|_| wrong())?)),
+            None => (text, None),
+        };
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.' || byte == b'_';
+        if host.is_empty() || host.len() > MAX_HOST_BYTES || !host.bytes().all(fits) {
+            return Err(wrong());
+        }
+        Ok(Self { host: host.to_owned(), port })
     }
 }
 
@@ -141,5 +262,23 @@ mod tests {
         assert_eq!(span("60s").unwrap(), Span::from_secs(60));
         assert_eq!(span("500ms").unwrap(), Span::from_millis(500));
         assert!(span("60").is_err() && span("-1s").is_err());
+    }
+    #[test]
+    fn it_is_advertised_by_name_or_address() {
+        let advertised = |text: &str| text.parse::<Advertised>().map(|advertised| advertised.authority(1));
+        for (text, authority) in [
+            ("login1", "login1:1"),
+            ("login1.cluster:7077", "login1.cluster:7077"),
+            ("10.0.0.1", "10.0.0.1:1"),
+            ("10.0.0.1:7077", "10.0.0.1:7077"),
+            ("2001:db8::1", "[2001:db8::1]:1"),
+            ("[2001:db8::1]", "[2001:db8::1]:1"),
+            ("[2001:db8::1]:7077", "[2001:db8::1]:7077"),
+        ] {
+            assert_eq!(advertised(text).unwrap(), authority);
+        }
+        for wrong in ["", "a b", "https://login1", "login1:port", "login1:70777", "é"] {
+            assert!(advertised(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use speedup_coordinator::{Network, Options, raise_open_files, start};
+use speedup_coordinator::{Options, Security, raise_open_files, start};
 use speedup_core::machine::Settings;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -27,7 +27,7 @@ fn coordinate(data: &Path) -> Result<(), Failure> {
         let options = Options {
             data: data.to_owned(),
             bind,
-            network: Network::Loopback,
+            security: Security::Plain,
             settings: Settings::default(),
             agents: None,
         };

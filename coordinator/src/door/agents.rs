@@ -18,7 +18,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::files::missing;
-use super::malformed;
+use super::{Caller, malformed};
 use crate::blobs::Blobs;
 use crate::handle::{Gone, Handle};
 use crate::owner::{Down, SessionId};
@@ -46,6 +46,7 @@ impl Agents for AgentsDoor {
         &self,
         request: Request<Streaming<v1::AgentMessage>>,
     ) -> Result<Response<Answers>, Status> {
+        let caller = Caller::of(&request)?;
         let mut up = request.into_inner();
         let first = tokio::time::timeout(JOIN_PATIENCE, up.message()).await;
         let first =
@@ -55,6 +56,9 @@ impl Agents for AgentsDoor {
         let AgentMessage::Join { facts, agent, epoch } = first else {
             return Err(Status::failed_precondition("a session begins with Join"));
         };
+        caller.require_host(facts.host.as_str()).inspect_err(|status| {
+            tracing::warn!(host = %facts.host, "turned an agent away: {}", status.message());
+        })?;
         let (down, messages) = mpsc::channel(WAITING_MESSAGES);
         let (opened, answer) = oneshot::channel();
         // A task of its own: this call is dropped when the agent goes away, the session has to be closed even then.

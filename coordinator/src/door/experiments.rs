@@ -18,7 +18,7 @@ use tonic::{Request, Response, Status};
 use uuid::Uuid;
 
 use super::files::require_files;
-use super::{blocking, experiment_id, malformed, refused, store_failed, undecided, user};
+use super::{Caller, blocking, experiment_id, malformed, refused, store_failed, undecided};
 use crate::blobs::Blobs;
 use crate::handle::Handle;
 use crate::provision::Provisioning;
@@ -55,12 +55,13 @@ impl Experiments for ExperimentsDoor {
         &self,
         request: Request<v1::SubmitRequest>,
     ) -> Result<Response<v1::SubmitResponse>, Status> {
+        let caller = Caller::of(&request)?;
         let v1::SubmitRequest { experiment, wait_for_hosts, by } = request.into_inner();
+        let by = caller.name(&by)?;
         let plan = Arc::new(draw(experiment).await?);
         require_files(&self.blobs, &plan.experiment.files).await?;
         let id = ExperimentId(Uuid::now_v7());
         let (runs, hosts_needed) = (plan.runs(), hosts_needed(&plan));
-        let by = user(&by)?;
         // Where an engine is asked for hosts, they come when the plan is there.
         let wait_for_hosts = wait_for_hosts || self.provisioning.is_asking().await;
         self.command(Command::Submit { experiment: id, plan, by, wait_for_hosts }).await?;
@@ -111,45 +112,51 @@ impl Experiments for ExperimentsDoor {
         &self,
         request: Request<v1::ChangeRequest>,
     ) -> Result<Response<v1::ExperimentStatus>, Status> {
-        self.change(request, Command::Pause).await
+        let caller = Caller::of(&request)?;
+        self.change(&caller, request.into_inner(), Command::Pause).await
     }
 
     async fn resume(
         &self,
         request: Request<v1::ChangeRequest>,
     ) -> Result<Response<v1::ExperimentStatus>, Status> {
-        self.change(request, Command::Resume).await
+        let caller = Caller::of(&request)?;
+        self.change(&caller, request.into_inner(), Command::Resume).await
     }
 
     async fn cancel(
         &self,
         request: Request<v1::ChangeRequest>,
     ) -> Result<Response<v1::ExperimentStatus>, Status> {
-        self.change(request, Command::Cancel).await
+        let caller = Caller::of(&request)?;
+        self.change(&caller, request.into_inner(), Command::Cancel).await
     }
 
     async fn extend(
         &self,
         request: Request<v1::ExtendRequest>,
     ) -> Result<Response<v1::ExperimentStatus>, Status> {
+        let caller = Caller::of(&request)?;
         let v1::ExtendRequest { experiment, runs, by } = request.into_inner();
         if runs == 0 {
             return Err(Status::invalid_argument(
                 "an experiment is extended by at least one run of each cell",
             ));
         }
-        let request = Request::new(v1::ChangeRequest { experiment, by });
-        self.change(request, |request| Command::Extend { request, more: runs }).await
+        let request = v1::ChangeRequest { experiment, by };
+        self.change(&caller, request, |request| Command::Extend { request, more: runs }).await
     }
 
     async fn decide(
         &self,
         request: Request<v1::DecideRequest>,
     ) -> Result<Response<v1::ExperimentStatus>, Status> {
-        let wire = request.into_inner();
+        let caller = Caller::of(&request)?;
+        let mut wire = request.into_inner();
+        wire.by = caller.name(&wire.by)?;
         let asked = v1::ChangeRequest { experiment: wire.experiment.clone(), by: wire.by.clone() };
         let command = Command::try_from(wire).map_err(|error| malformed(&error))?;
-        self.change(Request::new(asked), |_| command).await
+        self.change(&caller, asked, |_| command).await
     }
 
     type UndecidedStream = UndecidedStream;
@@ -204,12 +211,14 @@ impl ExperimentsDoor {
 
     async fn change(
         &self,
-        request: Request<v1::ChangeRequest>,
+        caller: &Caller,
+        request: v1::ChangeRequest,
         command: impl FnOnce(Asked) -> Command,
     ) -> Result<Response<v1::ExperimentStatus>, Status> {
-        let v1::ChangeRequest { experiment, by } = request.into_inner();
+        let v1::ChangeRequest { experiment, by } = request;
         let id = experiment_id(&experiment)?;
-        let asked = Asked { experiment: id, by: user(&by)? };
+        require_owner(&self.handle, caller, id).await?;
+        let asked = Asked { experiment: id, by: caller.name(&by)? };
         match self.handle.command(command(asked)).await? {
             Ok(()) => status(&self.handle, id).await.map(Response::new),
             Err(refusal @ Refusal::NotActive(_)) => {
@@ -274,6 +283,19 @@ async fn draw(experiment: Option<v1::Experiment>) -> Result<Plan, Status> {
         Ok(plan)
     });
     drawn.await.map_err(|error| Status::internal(error.to_string()))?
+}
+
+/// Refuses one who may not change the experiment; who submitted it never changes.
+pub(super) async fn require_owner(handle: &Handle, caller: &Caller, id: ExperimentId) -> Result<(), Status> {
+    match caller {
+        Caller::Known(_) => {
+            let owner = status(handle, id).await?.submitted_by;
+            caller.require_owner(&owner).inspect_err(|status| {
+                tracing::warn!(experiment = %id, "refused a change: {}", status.message());
+            })
+        }
+        Caller::Inside | Caller::Unchecked | Caller::Unknown => Ok(()),
+    }
 }
 
 async fn status(handle: &Handle, id: ExperimentId) -> Result<v1::ExperimentStatus, Status> {

@@ -6,7 +6,8 @@ use speedup_proto::v1;
 use speedup_proto::v1::hosts_server::Hosts;
 use tonic::{Request, Response, Status};
 
-use super::{blocking, experiment_id, refused, user};
+use super::experiments::require_owner;
+use super::{Caller, blocking, experiment_id, refused};
 use crate::handle::Handle;
 
 /// Most hosts of one answer.
@@ -62,48 +63,54 @@ impl Hosts for HostsDoor {
         &self,
         request: Request<v1::ChangeHostRequest>,
     ) -> Result<Response<v1::HostStatus>, Status> {
-        self.change(request.into_inner(), Command::Drain).await
+        let caller = Caller::of(&request)?;
+        self.change(&caller, request.into_inner(), Command::Drain).await
     }
 
     async fn resume(
         &self,
         request: Request<v1::ChangeHostRequest>,
     ) -> Result<Response<v1::HostStatus>, Status> {
-        self.change(request.into_inner(), Command::ResumeHost).await
+        let caller = Caller::of(&request)?;
+        self.change(&caller, request.into_inner(), Command::ResumeHost).await
     }
 
     async fn quarantine(
         &self,
         request: Request<v1::QuarantineRequest>,
     ) -> Result<Response<v1::HostStatus>, Status> {
+        let caller = Caller::of(&request)?;
         let v1::QuarantineRequest { host, by, reason } = request.into_inner();
         if reason.is_empty() || reason.len() > MAX_REASON_BYTES || reason.chars().any(char::is_control) {
             let wanted = format!("a reason is one line of at most {MAX_REASON_BYTES} bytes");
             return Err(Status::invalid_argument(wanted));
         }
         let request = v1::ChangeHostRequest { host, by };
-        self.change(request, |request| Command::Quarantine { request, reason }).await
+        self.change(&caller, request, |request| Command::Quarantine { request, reason }).await
     }
 
     async fn approve(
         &self,
         request: Request<v1::ApproveRequest>,
     ) -> Result<Response<v1::HostStatus>, Status> {
+        let caller = Caller::of(&request)?;
         let v1::ApproveRequest { host, experiment, by } = request.into_inner();
         let experiment = experiment_id(&experiment)?;
+        require_owner(&self.handle, &caller, experiment).await?;
         let request = v1::ChangeHostRequest { host, by };
         let approve = |HostRequest { host, by }| Command::Approve { request: Asked { experiment, by }, host };
-        self.change(request, approve).await
+        self.change(&caller, request, approve).await
     }
 }
 
 impl HostsDoor {
     async fn change(
         &self,
+        caller: &Caller,
         request: v1::ChangeHostRequest,
         command: impl FnOnce(HostRequest) -> Command,
     ) -> Result<Response<v1::HostStatus>, Status> {
-        let (host, by) = (host_id(request.host)?, user(&request.by)?);
+        let (host, by) = (host_id(request.host)?, caller.name(&request.by)?);
         let command = command(HostRequest { host: host.clone(), by });
         self.handle.command(command).await?.map_err(|refusal| refused(&refusal))?;
         self.status(host).await.map(Response::new)

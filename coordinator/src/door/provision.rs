@@ -9,7 +9,7 @@ use speedup_proto::v1::add_provisioner_request::{Engine, LocalProcesses, Slurm};
 use speedup_proto::v1::provision_server::Provision;
 use tonic::{Request, Response, Status};
 
-use super::user;
+use super::Caller;
 use crate::provision::{AddError, Provisioning, Seen, Shown, Spec, Wanted, wall_clock};
 
 /// Most jobs that a user may allow at once: a look at each, every few seconds, costs an engine and this process too.
@@ -28,6 +28,7 @@ impl Provision for ProvisionDoor {
         &self,
         request: Request<v1::AddProvisionerRequest>,
     ) -> Result<Response<v1::AddProvisionerResponse>, Status> {
+        let caller = Caller::of(&request)?;
         let v1::AddProvisionerRequest { engine, limits, look_every_ns, dry_run, by } = request.into_inner();
         let spec = match engine {
             Some(Engine::Slurm(Slurm { options })) => Spec::Slurm { options },
@@ -38,7 +39,7 @@ impl Provision for ProvisionDoor {
             self.provisioning.request(&spec)
         } else {
             let look_every = Duration::from_nanos(look_every_ns).min(MAX_LOOK);
-            let wanted = Wanted { spec, limits: checked(limits)?, look_every, by: user(&by)? };
+            let wanted = Wanted { spec, limits: checked(limits)?, look_every, by: caller.name(&by)? };
             self.provisioning.add(wanted).await
         };
         let request = request.map_err(|error| refused(&error))?;
@@ -57,7 +58,7 @@ impl Provision for ProvisionDoor {
         &self,
         request: Request<v1::RemoveProvisionerRequest>,
     ) -> Result<Response<v1::ProvisionerStatus>, Status> {
-        let by = user(&request.into_inner().by)?;
+        let by = Caller::of(&request)?.name(&request.into_inner().by)?;
         let removed = self.provisioning.remove().await.map_err(|error| refused(&error))?;
         tracing::info!(by, "no engine is asked for hosts any more");
         Ok(Response::new(v1::ProvisionerStatus { provisioner: removed.map(told) }))
@@ -67,7 +68,7 @@ impl Provision for ProvisionDoor {
 fn refused(error: &AddError) -> Status {
     let hint = match error {
         AddError::Unreachable(_) => {
-            "\nhint: start the coordinator with --bind ADDRESS, one that the nodes reach"
+            "\nhint: start the coordinator with --bind ADDRESS, one that the nodes reach, or --advertise what they reach"
         }
         AddError::Refused(_) => "\nhint: nothing is asked for; mend the options and add it again",
         AddError::NotEnded(_) => "\nhint: try again when the engine answers, or end the jobs by hand",

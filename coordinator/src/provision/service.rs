@@ -45,6 +45,15 @@ struct Current {
     task: JoinHandle<Result<(), EngineError>>,
 }
 
+/// When the first look is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begin {
+    /// At once.
+    Now,
+    /// When the coordinator that has just started has said where it is found.
+    AfterAPause,
+}
+
 /// What a user wants of an engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
@@ -133,7 +142,9 @@ impl Provisioning {
         let inner = Arc::new(Inner { data, agent, handle, current: Mutex::new(None) });
         if let Some(record) = Record::read(&inner.data)? {
             tracing::info!(name = record.name, "hosts are asked for as before");
-            let current = inner.start(record).map_err(|error| ResumeError::Options(error.to_string()))?;
+            let current = inner
+                .start(record, Begin::AfterAPause)
+                .map_err(|error| ResumeError::Options(error.to_string()))?;
             *inner.current.lock().await = Some(current);
         }
         Ok(Self(Some(inner)))
@@ -185,7 +196,7 @@ impl Provisioning {
             record.ledger.start_afresh();
         }
         record.write(&inner.data)?;
-        *current = Some(inner.start(record)?);
+        *current = Some(inner.start(record, Begin::Now)?);
         Ok(request)
     }
 
@@ -231,20 +242,22 @@ impl Inner {
         Ok(Slurm::new(name, SlurmOptions::parse(options.to_vec())?, self.agent.clone()))
     }
 
-    fn start(&self, record: Record) -> Result<Current, AddError> {
+    fn start(&self, record: Record, begin: Begin) -> Result<Current, AddError> {
         match &record.spec {
-            Spec::Slurm { options } => Ok(self.spawn(self.slurm(record.name.clone(), options)?, record)),
-            Spec::Local => Ok(self.spawn(Local::new(self.agent.clone()), record)),
+            Spec::Slurm { options } => {
+                Ok(self.spawn(self.slurm(record.name.clone(), options)?, record, begin))
+            }
+            Spec::Local => Ok(self.spawn(Local::new(self.agent.clone()), record, begin)),
         }
     }
 
-    fn spawn<E: Engine>(&self, engine: E, record: Record) -> Current {
+    fn spawn<E: Engine>(&self, engine: E, record: Record, begin: Begin) -> Current {
         let seen = Seen { ledger: record.ledger.clone(), ..Seen::default() };
         let seen = Arc::new(SharedMutex::new(seen));
         let looker =
             Looker::new(engine, record.clone(), self.data.clone(), self.handle.clone(), seen.clone());
         let (stop, stopped) = oneshot::channel();
-        Current { record, seen, stop, task: tokio::spawn(watch(looker, stopped)) }
+        Current { record, seen, stop, task: tokio::spawn(watch(looker, begin, stopped)) }
     }
 }
 
@@ -263,17 +276,23 @@ impl Current {
 /// Looks until it is told to end, and ends all jobs then.
 async fn watch<E: Engine>(
     mut looker: Looker<E>,
+    begin: Begin,
     mut stopped: oneshot::Receiver<()>,
 ) -> Result<(), EngineError> {
+    let mut pause = match begin {
+        Begin::Now => Duration::ZERO,
+        Begin::AfterAPause => LOOK_MIN,
+    };
     loop {
+        tokio::select! {
+            _ = &mut stopped => break,
+            () = tokio::time::sleep(pause) => {}
+        }
+        pause = looker.every();
         match looker.look().await {
             Ok(()) => {}
             Err(LookError::Gone(_)) => break,
             Err(error) => tracing::error!("{}; trying again", chain(&error)),
-        }
-        tokio::select! {
-            _ = &mut stopped => break,
-            () = tokio::time::sleep(looker.every()) => {}
         }
     }
     looker.end().await

@@ -127,12 +127,11 @@ fn line(answer: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provision::AgentPlace;
+    use crate::provision::agent::tests::at;
 
     fn slurm(options: &[&str]) -> Slurm {
         let options = SlurmOptions::parse(options.iter().map(ToString::to_string).collect()).unwrap();
-        let place = AgentPlace { program: "/home/a b/speedup".into(), state: "/home/a/agents".into() };
-        let agent = AgentStart { place, address: "10.0.0.1:7077".parse().unwrap() };
+        let agent = at("10.0.0.1:7077");
         Slurm::new("speedup-1".to_owned(), options, agent)
     }
 
@@ -153,7 +152,8 @@ mod tests {
         let last = script.lines().last().unwrap();
         assert_eq!(
             last,
-            "exec '/home/a b/speedup' agent start --coordinator http://10.0.0.1:7077 \
+            "exec '/home/a b/speedup' agent start --coordinator https://10.0.0.1:7077 \
+             --access-file /home/a/access.toml \
              --state /home/a/agents/\"${SLURMD_NODENAME:-job-$SLURM_JOB_ID}\""
         );
     }

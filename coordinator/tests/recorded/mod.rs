@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use speedup_coordinator::{Coordinator, Network, Options, StartError};
+use speedup_coordinator::{Coordinator, Options, Security, StartError};
 use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, ExperimentId};
 use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
@@ -36,7 +36,7 @@ pub(crate) fn start(data: &Path) -> Result<Running, StartError> {
     let options = Options {
         data: data.to_owned(),
         bind,
-        network: Network::Loopback,
+        security: Security::Plain,
         settings: Settings::default(),
         agents: None,
     };

@@ -70,8 +70,9 @@ impl Site {
         let cluster = Cluster::shared();
         let pool = Pool::at(binary, Cluster::address(), LEASHED);
         let agent = format!(
-            "{binary} agent start --no-selftest --coordinator {} --state {} --reboot-command {}",
+            "{binary} agent start --no-selftest --coordinator {} --access-file {} --state {} --reboot-command {}",
             pool.url(),
+            pool.access_file().display(),
             Host::disk().join("agent").display(),
             Host::reboot_program().display()
         );

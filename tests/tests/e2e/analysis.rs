@@ -8,7 +8,7 @@ use speedup_proto::convert::id_bytes;
 use speedup_proto::v1;
 use speedup_proto::v1::analysis_client::AnalysisClient;
 use speedup_tests::pool::{Pool, eventually};
-use tonic::transport::Channel;
+use tonic::transport::{Channel, Endpoint};
 
 use crate::SPEEDUP;
 
@@ -38,7 +38,16 @@ struct Standalone {
 impl Standalone {
     fn start(pool: &Pool) -> Self {
         let mut command = pool.command();
-        command.args(["analysis", "start", "--bind", "127.0.0.1:0", "--output", "json", "--coordinator"]);
+        command.args([
+            "analysis",
+            "start",
+            "--insecure",
+            "--bind",
+            "127.0.0.1:0",
+            "--output",
+            "json",
+            "--coordinator",
+        ]);
         let mut child = command.arg(pool.url()).stdout(Stdio::piped()).spawn().expect("the analysis");
         let mut line = String::new();
         let stdout = child.stdout.take().expect("its output");
@@ -61,15 +70,11 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
     runtime.block_on(work)
 }
 
-async fn client(url: &str) -> AnalysisClient<Channel> {
-    AnalysisClient::connect(url.to_owned()).await.expect("a connection")
-}
-
 /// The measured runs in each report, and the last report.
-async fn watch(url: &str, experiment: &str) -> (Vec<u64>, serde_json::Value) {
+async fn watch(channel: Channel, experiment: &str) -> (Vec<u64>, serde_json::Value) {
     let id: uuid::Uuid = experiment.parse().expect("an id");
     let request = v1::ReportRequest { experiment: id_bytes(id), confidence: None, mixtures: false };
-    let mut reports = client(url).await.watch(request).await.expect("a watch").into_inner();
+    let mut reports = AnalysisClient::new(channel).watch(request).await.expect("a watch").into_inner();
     let (mut measured, mut last) = (Vec::new(), serde_json::Value::Null);
     while let Some(answer) = reports.message().await.expect("a report") {
         last = serde_json::from_str(&answer.json).expect("JSON");
@@ -83,9 +88,11 @@ fn reports_come_as_runs_are_measured_and_end_with_the_experiment() {
     let pool = Pool::start(SPEEDUP, 1);
     let experiment = pool.submit(PLAN, &[]);
     let standalone = Standalone::start(&pool);
-    let url = pool.url();
-    let (own, other) =
-        block_on(async { tokio::join!(watch(&url, &experiment), watch(&standalone.url, &experiment)) });
+    let (own, other) = block_on(async {
+        let plain = Endpoint::from_shared(standalone.url.clone()).expect("a URL").connect().await;
+        let (own, other) = (pool.channel(None).await, plain.expect("a connection"));
+        tokio::join!(watch(own, &experiment), watch(other, &experiment))
+    });
     for (measured, last) in [own, other] {
         // 80 runs of 20 ms and more take longer than the pause between two reports.
         assert!(measured.len() > 1 && measured.is_sorted(), "{measured:?}");
@@ -115,7 +122,9 @@ fn samples_are_compared_without_an_experiment() {
     ];
     let method = r#"{"kind":"speedup_test"}"#.to_owned();
     let request = v1::CompareRequest { versions, method, ..v1::CompareRequest::default() };
-    let answer = block_on(async { client(&pool.url()).await.compare(request).await.expect("an answer") });
+    let answer = block_on(async {
+        AnalysisClient::new(pool.channel(None).await).compare(request).await.expect("an answer")
+    });
     let answer: serde_json::Value = serde_json::from_str(&answer.into_inner().json).expect("JSON");
     assert_eq!(answer["findings"]["of"][0]["benchmarks"][0]["verdict"], "faster", "{answer}");
 }

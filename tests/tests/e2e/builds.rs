@@ -63,7 +63,7 @@ impl Told {
         let (mut head, mut order, mut attempts) = (None, Vec::new(), Vec::new());
         while let Some(chunk) = chunks.next().await {
             match ExportPart::try_from(chunk.expect("a part")).expect("a part that is well formed") {
-                ExportPart::Head { status, experiment, benchmarks, stages } => {
+                ExportPart::Head { status, experiment, benchmarks, stages, exclusions: _ } => {
                     head = Some((status, experiment, benchmarks, stages));
                 }
                 ExportPart::Order(piece) => order.extend(piece),
@@ -72,7 +72,7 @@ impl Told {
         }
         let (status, experiment, benchmarks, stages) = head.expect("a head");
         let plan = Plan::restore(*experiment, benchmarks, order, &stages).expect("a plan");
-        Self { status, plan, attempts }
+        Self { status: *status, plan, attempts }
     }
 
     /// What was reported of each run that an attempt settled, and by whom.

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use speedup_access::Role;
 use speedup_core::files::{Content, ContentHash, FileSource, StagedFile};
 use speedup_core::plan_file;
 use speedup_core::seed::Seed;
@@ -261,7 +262,8 @@ fn a_host_whose_disk_is_full_says_so_and_serves_on() {
     let on_small_disk = "mount -t tmpfs -o size=6m tmpfs \"$STATE\" && exec \"$@\"";
     let mut command = Command::new("unshare");
     command.args(["-rm", "sh", "-c", on_small_disk, "sh", SPEEDUP, "agent", "start", "--no-selftest"]);
-    command.args(["--host-id", "small", "--boot-id", "small", "--coordinator", &pool.url(), "--state"]);
+    command.args(["--host-id", "small", "--boot-id", "small", "--coordinator", &pool.url(), "--access-file"]);
+    command.arg(pool.access_file()).arg("--state");
     command.arg(&state).env("STATE", &state).stdout(Stdio::null()).stderr(Stdio::null());
     let _agent = Standing(command.spawn().expect("an agent"));
     pool.wait_for_hosts(1);
@@ -292,12 +294,12 @@ async fn what_was_not_put_is_refused_by_name_and_what_is_put_has_to_be_right() {
         wait_for_hosts: true,
         by: String::new(),
     };
-    let mut experiments = ExperimentsClient::connect(pool.url()).await.expect("a connection");
+    let mut experiments = ExperimentsClient::new(pool.channel(None).await);
     let refused = experiments.submit(submit()).await.expect_err("a refusal");
     assert_eq!(refused.code(), Code::FailedPrecondition, "{refused}");
     assert!(refused.message().contains("the file words") && refused.message().contains("hint:"), "{refused}");
 
-    let mut files = FilesClient::connect(pool.url()).await.expect("a connection");
+    let mut files = FilesClient::new(pool.channel(None).await);
     let blob = v1::Blob { blake3: blake3.0.to_vec(), bytes: 5 };
     let part = |part| v1::PutRequest { part: Some(part) };
     let piece = |bytes: &[u8]| part(Part::Piece(bytes.to_vec()));
@@ -325,6 +327,8 @@ async fn what_was_not_put_is_refused_by_name_and_what_is_put_has_to_be_right() {
     files.put(tokio_stream::iter([begin, piece(b"wo"), piece(b"rds")])).await.expect("taken");
     assert!(files.missing(ask()).await.expect("an answer").into_inner().blobs.is_empty());
     let request = v1::GetContentRequest { blob: Some(blob), offset: 2 };
+    let agent = pool.credentials_of("some-host", Role::Agent).await;
+    let mut files = FilesClient::new(pool.channel(Some(&agent)).await);
     let pieces: Vec<_> = files.get(request).await.expect("a file").into_inner().collect().await;
     assert_eq!(pieces.len(), 1);
     assert_eq!(pieces[0].as_ref().expect("a piece").piece, b"rds");

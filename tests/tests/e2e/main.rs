@@ -16,6 +16,7 @@ mod misbehaviour;
 mod provision;
 mod rebuild;
 mod rules;
+mod security;
 mod selftest;
 mod sharing;
 mod silence;

@@ -82,7 +82,7 @@ struct Standalone(Child);
 impl Standalone {
     fn start(pool: &Pool) -> Self {
         let mut command = pool.command();
-        command.args(["analysis", "start", "--bind", "127.0.0.1:0", "--coordinator"]);
+        command.args(["analysis", "start", "--insecure", "--bind", "127.0.0.1:0", "--coordinator"]);
         Self(command.arg(pool.url()).stdout(Stdio::null()).spawn().expect("the analysis"))
     }
 }

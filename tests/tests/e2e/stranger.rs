@@ -3,10 +3,12 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
+use speedup_access::Role;
 use speedup_proto::v1;
 use speedup_proto::v1::agents_client::AgentsClient;
 use speedup_tests::pool::{PATIENCE, Pool, eventually};
 use tokio_stream::StreamExt as _;
+use tonic::transport::Channel;
 use tonic::{Code, Status};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
@@ -20,9 +22,15 @@ use crate::SPEEDUP;
 
 type Answer = Result<v1::CoordinatorMessage, Status>;
 
-/// Says messages in one session; gives all that was answered until the session ended.
-async fn session(pool: &Pool, messages: Vec<v1::AgentMessage>) -> Vec<Answer> {
-    let mut client = AgentsClient::connect(pool.url()).await.expect("a connection");
+/// A client with the certificate of a host.
+async fn client_of(pool: &Pool, host: &str) -> AgentsClient<Channel> {
+    let credentials = pool.credentials_of(host, Role::Agent).await;
+    AgentsClient::new(pool.channel(Some(&credentials)).await)
+}
+
+/// Says messages in one session of this host; gives all that was answered until the session ended.
+async fn session(pool: &Pool, host: &str, messages: Vec<v1::AgentMessage>) -> Vec<Answer> {
+    let mut client = client_of(pool, host).await;
     // The stream stays open after the messages, so that it is the coordinator that ends the session.
     let up = tokio_stream::iter(messages).chain(tokio_stream::pending());
     match client.session(up).await {
@@ -64,27 +72,28 @@ fn code(answers: &[Answer]) -> Option<Code> {
     answers.last()?.as_ref().err().map(Status::code)
 }
 
-#[tokio::test]
+/// On threads of its own, so that connections end while the test waits for processes.
+#[tokio::test(flavor = "multi_thread")]
 async fn strangers_are_turned_away_and_the_service_goes_on() {
     let pool = Pool::start(SPEEDUP, 1);
 
-    let empty = session(&pool, vec![v1::AgentMessage { message: None }]).await;
+    let empty = session(&pool, "a", vec![v1::AgentMessage { message: None }]).await;
     assert_eq!(code(&empty), Some(Code::InvalidArgument), "{empty:?}");
 
-    let early = session(&pool, vec![report(0)]).await;
+    let early = session(&pool, "a", vec![report(0)]).await;
     assert_eq!(code(&early), Some(Code::FailedPrecondition), "{early:?}");
 
-    let nameless = session(&pool, vec![join("")]).await;
+    let nameless = session(&pool, "a", vec![join("")]).await;
     assert_eq!(code(&nameless), Some(Code::InvalidArgument), "{nameless:?}");
 
-    let huge = session(&pool, vec![join(&"x".repeat(8 << 20))]).await;
+    let huge = session(&pool, "a", vec![join(&"x".repeat(8 << 20))]).await;
     assert_eq!(code(&huge), Some(Code::OutOfRange), "{huge:?}");
 
     // A second Join ends the session without a word.
-    let twice = session(&pool, vec![join("twice"), join("twice")]).await;
+    let twice = session(&pool, "twice", vec![join("twice"), join("twice")]).await;
     assert!(twice.iter().all(Result::is_ok), "{twice:?}");
 
-    let claimed = session(&pool, vec![join("host-0")]).await;
+    let claimed = session(&pool, "host-0", vec![join("host-0")]).await;
     let turned_away = |answer: &Answer| {
         let message = answer.as_ref().ok().and_then(|answer| answer.message.as_ref());
         matches!(message, Some(v1::coordinator_message::Message::TurnedAway(_)))
@@ -94,6 +103,12 @@ async fn strangers_are_turned_away_and_the_service_goes_on() {
     never_given(&pool).await;
     garbage(&pool);
 
+    // The class of most hosts is the one that an experiment takes: theirs must not be.
+    eventually("the strangers are gone", || {
+        let hosts = pool.json(&["hosts", "list"])?;
+        let connected = hosts.as_array()?.iter().filter(|host| host["connected"] == true);
+        (connected.count() == 1).then_some(())
+    });
     let plan = "[experiment]\nname = \"after\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
         [benchmarks.true]\ncommand = [\"true\"]\n[repetitions]\nruns = 2\n[independence]\npolicy = \"any\"\n";
     let experiment = pool.submit(plan, &[]);
@@ -102,7 +117,7 @@ async fn strangers_are_turned_away_and_the_service_goes_on() {
 
 /// Bytes that are no HTTP, and HTTP that is no gRPC.
 fn garbage(pool: &Pool) {
-    let address = pool.url().replace("http://", "");
+    let address = pool.url().replace("https://", "");
     for bytes in
         [&[0xA5_u8; 4_096][..], b"GET / HTTP/1.1\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xFF\xFF\xFF"]
     {
@@ -118,8 +133,7 @@ fn garbage(pool: &Pool) {
 #[tokio::test]
 async fn the_standard_services_answer() {
     let pool = Pool::without_agents(SPEEDUP);
-    let channel = tonic::transport::Endpoint::from_shared(pool.url()).expect("a URL").connect().await;
-    let channel = channel.expect("a connection");
+    let channel = pool.channel(None).await;
     let mut health = HealthClient::new(channel.clone());
     for service in ["speedup.v1.Experiments", "speedup.v1.Hosts", "speedup.v1.Agents"] {
         let request = HealthCheckRequest { service: service.to_owned() };
@@ -145,7 +159,7 @@ async fn the_standard_services_answer() {
 
 /// A report of a lease that was never given is refused and changes nothing.
 async fn never_given(pool: &Pool) {
-    let mut client = AgentsClient::connect(pool.url()).await.expect("a connection");
+    let mut client = client_of(pool, "liar").await;
     let up = tokio_stream::iter(vec![join("liar"), report(4_711)]).chain(tokio_stream::pending());
     let mut down = client.session(up).await.expect("a session").into_inner();
     let welcome = down.next().await.expect("an answer").expect("a message");

@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::service::Routes;
 use tonic::transport::server::TcpIncoming;
-use tonic::transport::{Channel, Server};
+use tonic::transport::{Channel, Endpoint, Server};
 use tonic::{Request, Response, Status};
 
 /// What a watcher is sent, one after the other.
@@ -178,7 +178,8 @@ pub(crate) async fn serve(pieces: Vec<v1::ExportChunk>, statuses: Option<Statuse
     let incoming = TcpIncoming::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = incoming.local_addr().unwrap();
     let exporter = Exporter { pieces, statuses: Arc::new(Mutex::new(statuses)) };
-    let routes = speedup_analysis_service::routes(address, Routes::new(ExperimentsServer::new(exporter)));
+    let own = Endpoint::from_shared(format!("http://{address}")).expect("a URL").connect_lazy();
+    let routes = speedup_analysis_service::routes(own, Routes::new(ExperimentsServer::new(exporter)));
     let server = tokio::spawn(Server::builder().add_routes(routes).serve_with_incoming(incoming));
     let client = AnalysisClient::connect(format!("http://{address}")).await.unwrap();
     let most = speedup_proto::limits::MAX_REQUEST_BYTES;

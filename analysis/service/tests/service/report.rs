@@ -71,7 +71,7 @@ async fn a_broken_export_is_told_from_a_wrong_request() {
 async fn an_absent_coordinator_is_told() {
     let incoming = TcpIncoming::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = incoming.local_addr().unwrap();
-    let nobody = "127.0.0.1:1".parse().unwrap();
+    let nobody = tonic::transport::Endpoint::from_static("http://127.0.0.1:1").connect_lazy();
     let routes = speedup_analysis_service::routes(nobody, Routes::builder().routes());
     let server = tokio::spawn(Server::builder().add_routes(routes).serve_with_incoming(incoming));
     let mut client = AnalysisClient::connect(format!("http://{address}")).await.unwrap();

@@ -35,7 +35,7 @@ pub(super) fn claim(path: &Path) -> Result<(), Failure> {
 /// Writes what the newest experiment of the data directory measured.
 pub(super) async fn write(path: &Path, data: &Path, variants: &[Variant]) -> Result<(), Failure> {
     let coordinator = compose::embedded(data).await?;
-    let connection = Connection::within(coordinator).await?;
+    let connection = Connection::within(coordinator);
     let measured = measured(&connection).await;
     connection.close().await;
     let series = series(&measured?, variants)?;

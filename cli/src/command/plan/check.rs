@@ -91,7 +91,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
 /// What the plan takes. A coordinator that was named has to answer; one that may have been left over need not.
 async fn feasibility(arguments: &Arguments, plan: &Plan, console: &Console) -> Result<Feasibility, Failure> {
     let alone = || feasibility::alone(plan, arguments.hosts, &arguments.estimate);
-    if arguments.hosts.is_some() || arguments.coordinator.url()?.is_none() {
+    if arguments.hosts.is_some() || arguments.coordinator.find()?.is_none() {
         return Ok(alone());
     }
     let asked = async {

@@ -1,6 +1,6 @@
 //! One coordinator and one agent on this machine, for the time of one experiment.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -8,10 +8,12 @@ use speedup_core::experiment::Experiment;
 use speedup_core::id::ExperimentId;
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
+use crate::access::{self, Access, Written};
 use crate::arguments::Output;
 use crate::command::change::request;
 use crate::command::report;
 use crate::command::submit::{Submitted, submit};
+use crate::command::user;
 use crate::connection::Connection;
 use crate::console::Console;
 use crate::exit::Exit;
@@ -40,6 +42,8 @@ pub(crate) struct Session<'a> {
     console: &'a Console,
     data: PathBuf,
     connection: Connection,
+    /// What the agent is let in with.
+    access: Written,
     agent: LocalAgent,
 }
 
@@ -58,14 +62,16 @@ impl<'a> Session<'a> {
     /// Starts both, and waits until the agent has joined.
     pub(crate) async fn start(console: &'a Console, data: PathBuf) -> Result<Self, Failure> {
         let coordinator = compose::embedded(&data).await?;
-        let connection = Connection::within(coordinator).await?;
+        let connection = Connection::within(coordinator);
         cancel_leftovers(&connection, console).await?;
-        let mut agent = LocalAgent::start(connection.url(), &data)?;
+        let access = let_in(&connection, &data).await?;
+        let mut agent = LocalAgent::start(connection.url(), access.path(), &data)?;
         match agent.joined(&connection).await {
-            Ok(()) => Ok(Self { console, data, connection, agent }),
+            Ok(()) => Ok(Self { console, data, connection, access, agent }),
             Err(failure) => {
                 agent.stop(AGENT_END).await;
                 connection.close().await;
+                access.remove()?;
                 Err(failure)
             }
         }
@@ -90,7 +96,8 @@ impl<'a> Session<'a> {
         };
         self.agent.stop(patience).await;
         self.connection.close().await;
-        done
+        let removed = self.access.remove();
+        done.and_then(|exit| removed.map(|()| exit))
     }
 
     async fn submit_and_report(
@@ -206,6 +213,21 @@ impl<'a> Session<'a> {
             "`speedup export {experiment} --format jsonl --data {data}` has all of them with their output."
         ));
     }
+}
+
+/// Writes what the agent is let in with where no other user of this machine can read it.
+async fn let_in(connection: &Connection, data: &Path) -> Result<Written, Failure> {
+    let path = data.join("access.toml");
+    let credentials = match connection.embedded() {
+        Some(coordinator) => {
+            // One that was left by a command that was killed serves again, unless it is damaged.
+            let before =
+                access::read(&path).ok().flatten().and_then(|access| access.credentials().ok().flatten());
+            coordinator.own_credentials(&user(), before).await?
+        }
+        None => None,
+    };
+    access::write(&path, Access::of_this_process(connection.url().to_owned(), credentials.as_ref()))
 }
 
 fn end_of(status: &ExperimentStatus, interrupted: bool) -> Option<End> {

@@ -1,0 +1,234 @@
+//! The authority: it makes the certificates of one coordinator. Its key never leaves the coordinator's data directory.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateSigningRequestParams, DnType, ExtendedKeyUsagePurpose,
+    IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType, SerialNumber, string::Ia5String,
+};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, CertificateSigningRequestDer};
+use thiserror::Error;
+
+use crate::certificate::Serial;
+use crate::identity::Identity;
+use crate::names::ServerNames;
+use crate::private_file::{self, PrivateFileError};
+use crate::token::Fingerprint;
+
+/// How long the authority lives: it has to outlive all that it makes, and a new one means to enrol everybody anew.
+const AUTHORITY_LIFETIME: Duration = Duration::from_secs(20 * 365 * 86_400);
+/// How long the certificate of a user or agent holds. Agents renew theirs after two thirds of it.
+pub const CLIENT_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
+/// How long the server's holds. It is made anew when the coordinator starts, and when two thirds of it are over.
+pub(crate) const SERVER_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
+/// How far clocks of machines may be apart: certificates hold from that long ago.
+const CLOCKS_APART: u64 = 300;
+/// Largest signing request: a key of a few hundred bytes and what is around it.
+const MAX_REQUEST_BYTES: usize = 8 << 10;
+
+const CERTIFICATE: &str = "authority.pem";
+const KEY: &str = "authority.key";
+
+/// The authority of one coordinator.
+#[derive(Debug)]
+pub struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    certificate: CertificateDer<'static>,
+    pem: String,
+}
+
+/// Why there is no authority.
+#[derive(Debug, Error)]
+pub enum AuthorityError {
+    /// The directory cannot be made.
+    #[error("cannot make {}", path.display())]
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A file cannot be used.
+    #[error("cannot use a file of the certificate authority")]
+    File(#[from] PrivateFileError),
+    /// One of the two files is there without the other.
+    #[error("{} is there, {} is not", there.display(), missing.display())]
+    Half {
+        /// Which is.
+        there: PathBuf,
+        /// Which is not.
+        missing: PathBuf,
+    },
+    /// Its files are not what they should be.
+    #[error("the certificate authority in {} is damaged", path.display())]
+    Damaged {
+        /// Where.
+        path: PathBuf,
+        /// How.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl AuthorityError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Directory { .. } => Some("look at the permissions of the data directory"),
+            Self::File(error) => error.hint(),
+            Self::Half { .. } | Self::Damaged { .. } => Some(
+                "restore both files from a backup, or remove both to have a new authority made: then every agent and user \
+                 has to enrol anew",
+            ),
+        }
+    }
+}
+
+/// Why a certificate is not made.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum IssueError {
+    /// The request is longer than any key is.
+    #[error("a signing request has at most {MAX_REQUEST_BYTES} bytes")]
+    TooLong,
+    /// The request is no PKCS #10, or is not signed with the key it names.
+    #[error("it is no signing request of PKCS #10, signed with its own key")]
+    Malformed,
+    /// It could not be signed.
+    #[error("the certificate could not be made: {0}")]
+    Failed(rcgen::Error),
+}
+
+/// A certificate that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Issued {
+    /// Its number.
+    pub serial: Serial,
+    /// The last second in which it holds, since 1970.
+    pub not_after: u64,
+    /// It, as PEM.
+    pub pem: String,
+}
+
+impl Authority {
+    /// The authority in a directory, made if it is not there; it never is half made.
+    ///
+    /// # Errors
+    /// [`AuthorityError`] when its files cannot be used, or may be read by others.
+    pub fn open(directory: &Path) -> Result<Self, AuthorityError> {
+        let made = |source| AuthorityError::Directory { path: directory.to_owned(), source };
+        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(made)?;
+        let (certificate, key) = (directory.join(CERTIFICATE), directory.join(KEY));
+        match (private_file::read(&certificate)?, private_file::read(&key)?) {
+            (Some(pem), Some(key)) => Self::of(directory, pem, &key),
+            (None, None) => Self::make(directory),
+            // The key is written first: one without a certificate was interrupted before anything was signed with it.
+            (None, Some(_)) => Self::make(directory),
+            (Some(_), None) => Err(AuthorityError::Half { there: certificate, missing: key }),
+        }
+    }
+
+    fn of(directory: &Path, pem: String, key: &str) -> Result<Self, AuthorityError> {
+        let damaged = |source| AuthorityError::Damaged { path: directory.to_owned(), source };
+        let key = KeyPair::from_pem(key).map_err(|error| damaged(error.into()))?;
+        let certificate =
+            CertificateDer::from_pem_slice(pem.as_bytes()).map_err(|error| damaged(error.into()))?;
+        let public =
+            x509_parser::parse_x509_certificate(&certificate).map_err(|error| damaged(error.into()))?;
+        if public.1.public_key().subject_public_key.data != key.public_key_raw() {
+            return Err(damaged("its key is not that of its certificate".into()));
+        }
+        let issuer = Issuer::from_ca_cert_der(&certificate, key).map_err(|error| damaged(error.into()))?;
+        Ok(Self { issuer, certificate, pem })
+    }
+
+    fn make(directory: &Path) -> Result<Self, AuthorityError> {
+        let damaged = |source: rcgen::Error| AuthorityError::Damaged {
+            path: directory.to_owned(),
+            source: source.into(),
+        };
+        let key = KeyPair::generate().map_err(damaged)?;
+        let mut params = params(Serial::random(), crate::unix_seconds(), AUTHORITY_LIFETIME);
+        // A name of its own, so that nobody takes the authority of another coordinator for this one.
+        params.distinguished_name.push(DnType::CommonName, format!("speedup authority {}", Serial::random()));
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+        let pem = params.self_signed(&key).map_err(damaged)?.pem();
+        private_file::write(&directory.join(KEY), &key.serialize_pem())?;
+        private_file::write(&directory.join(CERTIFICATE), &pem)?;
+        Self::of(directory, pem, &key.serialize_pem())
+    }
+
+    /// Its certificate, as PEM.
+    pub fn pem(&self) -> &str {
+        &self.pem
+    }
+
+    /// Its certificate.
+    pub fn certificate(&self) -> &CertificateDer<'static> {
+        &self.certificate
+    }
+
+    /// By which it is known before it is trusted.
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(&self.certificate)
+    }
+
+    /// A certificate for who holds the key that signed the request; nothing else of the request is taken over.
+    pub fn issue(&self, identity: &Identity, request: &[u8], now: u64) -> Result<Issued, IssueError> {
+        self.issue_for(identity, request, now, CLIENT_LIFETIME)
+    }
+
+    /// The same, for another time than usual.
+    pub fn issue_for(
+        &self,
+        identity: &Identity,
+        request: &[u8],
+        now: u64,
+        lifetime: Duration,
+    ) -> Result<Issued, IssueError> {
+        if request.len() > MAX_REQUEST_BYTES {
+            return Err(IssueError::TooLong);
+        }
+        let request = CertificateSigningRequestDer::from(request);
+        let mut request =
+            CertificateSigningRequestParams::from_der(&request).map_err(|_| IssueError::Malformed)?;
+        let serial = Serial::random();
+        request.params = params(serial, now, lifetime);
+        let uri = Ia5String::try_from(identity.uri()).map_err(IssueError::Failed)?;
+        request.params.subject_alt_names = vec![SanType::URI(uri)];
+        request.params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        request.params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let made = request.signed_by(&self.issuer).map_err(IssueError::Failed)?;
+        Ok(Issued { serial, not_after: now + lifetime.as_secs(), pem: made.pem() })
+    }
+
+    /// A certificate for a server with these names, and its key.
+    pub(crate) fn issue_server(
+        &self,
+        names: &ServerNames,
+        now: u64,
+    ) -> Result<(CertificateDer<'static>, KeyPair), rcgen::Error> {
+        let key = KeyPair::generate()?;
+        let mut params = params(Serial::random(), now, SERVER_LIFETIME);
+        params.subject_alt_names = names.alternatives();
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        let made = params.signed_by(&key, &self.issuer)?;
+        Ok((made.der().clone(), key))
+    }
+}
+
+/// What all certificates have in common.
+fn params(serial: Serial, now: u64, lifetime: Duration) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    params.serial_number = Some(SerialNumber::from_slice(serial.bytes()));
+    params.not_before = (UNIX_EPOCH + Duration::from_secs(now.saturating_sub(CLOCKS_APART))).into();
+    params.not_after = (UNIX_EPOCH + Duration::from_secs(now) + lifetime).into();
+    params.use_authority_key_identifier_extension = true;
+    params
+}

@@ -1,0 +1,119 @@
+//! What someone holds who may connect: its certificate, the key to it, and the authority that made it.
+
+use std::fmt;
+
+use rcgen::{CertificateParams, KeyPair};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use thiserror::Error;
+
+use crate::certificate::{Certificate, CertificateError};
+use crate::token::Fingerprint;
+
+/// Certificate, key and authority.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Credentials {
+    authority: String,
+    certificate: String,
+    key: String,
+    read: Certificate,
+}
+
+/// Why they are none.
+#[derive(Debug, Error)]
+pub enum CredentialsError {
+    /// A part is no PEM.
+    #[error("the {part} is no PEM")]
+    Pem {
+        /// Which.
+        part: &'static str,
+        /// Why not.
+        source: rustls::pki_types::pem::Error,
+    },
+    /// The certificate is not understood.
+    #[error("the certificate cannot be used")]
+    Certificate(#[from] CertificateError),
+    /// No key could be made.
+    #[error("a key could not be made: {0}")]
+    Key(rcgen::Error),
+}
+
+impl Credentials {
+    /// Those of these parts, as PEM.
+    pub fn new(authority: &str, certificate: &str, key: &str) -> Result<Self, CredentialsError> {
+        authority_of(authority)?;
+        let read = Certificate::read(&certificate_of(certificate, "certificate")?)?;
+        PrivateKeyDer::from_pem_slice(key.as_bytes())
+            .map_err(|source| CredentialsError::Pem { part: "key", source })?;
+        let (authority, certificate, key) = (authority.to_owned(), certificate.to_owned(), key.to_owned());
+        Ok(Self { authority, certificate, key, read })
+    }
+
+    /// Whose they are, and for how long.
+    pub fn certificate(&self) -> &Certificate {
+        &self.read
+    }
+
+    /// The certificate, as PEM.
+    pub fn certificate_pem(&self) -> &str {
+        &self.certificate
+    }
+
+    /// The authority's certificate, as PEM.
+    pub fn authority_pem(&self) -> &str {
+        &self.authority
+    }
+
+    /// The key, as PEM: a secret.
+    pub fn key_pem(&self) -> &str {
+        &self.key
+    }
+
+    /// By which the authority is known.
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
+        authority_of(&self.authority).ok().map(|authority| Fingerprint::of(&authority))
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials").field("certificate", &self.read).finish_non_exhaustive()
+    }
+}
+
+/// Reads the certificate of an authority.
+pub(crate) fn authority_of(pem: &str) -> Result<CertificateDer<'static>, CredentialsError> {
+    certificate_of(pem, "authority")
+}
+
+pub(crate) fn certificate_of(
+    pem: &str,
+    part: &'static str,
+) -> Result<CertificateDer<'static>, CredentialsError> {
+    CertificateDer::from_pem_slice(pem.as_bytes()).map_err(|source| CredentialsError::Pem { part, source })
+}
+
+/// A new key that waits for its certificate. It is made where it is used and never sent.
+pub struct Signing {
+    key: KeyPair,
+    request: Vec<u8>,
+}
+
+impl Signing {
+    /// A new one.
+    pub fn new() -> Result<Self, CredentialsError> {
+        let key = KeyPair::generate().map_err(CredentialsError::Key)?;
+        let request = CertificateParams::default().serialize_request(&key).map_err(CredentialsError::Key)?;
+        Ok(Self { request: request.der().to_vec(), key })
+    }
+
+    /// The signing request, PKCS #10.
+    pub fn request(&self) -> &[u8] {
+        &self.request
+    }
+
+    /// The credentials, once the certificate is there.
+    pub fn complete(self, authority: &str, certificate: &str) -> Result<Credentials, CredentialsError> {
+        Credentials::new(authority, certificate, &self.key.serialize_pem())
+    }
+}

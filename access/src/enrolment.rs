@@ -1,0 +1,85 @@
+//! How one comes to credentials: with a token, by the word of an admin, or with those that one has and that run out.
+
+use speedup_proto::limits::MAX_ACCESS_BYTES;
+use speedup_proto::v1;
+use speedup_proto::v1::access_client::AccessClient;
+use thiserror::Error;
+use tonic::Status;
+use tonic::transport::Channel;
+
+use crate::credentials::{Credentials, CredentialsError, Signing};
+use crate::identity::Identity;
+use crate::reach::{Reach, ReachError};
+use crate::token::Token;
+use crate::trust::Trust;
+
+/// Why there are no credentials.
+#[derive(Debug, Error)]
+pub enum EnrolmentError {
+    /// The coordinator cannot be spoken to as it would have to be.
+    #[error("cannot speak to the coordinator")]
+    Reach(#[from] ReachError),
+    /// It is not there, or is another than the token was made by.
+    #[error("cannot reach the coordinator, or it is not the one that made the token")]
+    Unreachable(#[source] tonic::transport::Error),
+    /// It refuses.
+    #[error("the coordinator gives no certificate")]
+    Refused(#[source] Box<Status>),
+    /// What it gives cannot be used.
+    #[error("the certificate cannot be used")]
+    Credentials(#[from] CredentialsError),
+    /// What it gives is for someone else.
+    #[error("the certificate is for {0}")]
+    Another(Identity),
+}
+
+/// Enrols with a token. The name is the host's id for an agent, and may be empty where the token says it.
+pub async fn enrol(url: &str, token: &Token, name: &str) -> Result<Credentials, EnrolmentError> {
+    let reach = Reach::secured(url, &Trust::Fingerprint(token.authority()), None)?;
+    let signing = Signing::new()?;
+    let request = v1::EnrolRequest {
+        secret: token.secret().to_vec(),
+        name: name.to_owned(),
+        signing_request: signing.request().to_vec(),
+    };
+    let answer = client(&reach).await?.enrol(request).await;
+    complete(signing, answer)
+}
+
+/// Has a certificate made for someone else, as an admin may.
+pub async fn issue(reach: &Reach, identity: &Identity) -> Result<Credentials, EnrolmentError> {
+    let signing = Signing::new()?;
+    let request = v1::IssueRequest {
+        name: identity.name().to_owned(),
+        role: identity.role().name().to_owned(),
+        signing_request: signing.request().to_vec(),
+    };
+    let answer = client(reach).await?.issue(request).await;
+    let credentials = complete(signing, answer)?;
+    match &credentials.certificate().identity {
+        got if got == identity => Ok(credentials),
+        another => Err(EnrolmentError::Another(another.clone())),
+    }
+}
+
+/// Has one's own certificate renewed, with a new key.
+pub async fn renew(url: &str, credentials: &Credentials) -> Result<Credentials, EnrolmentError> {
+    let reach = Reach::new(url, Some(credentials))?;
+    let signing = Signing::new()?;
+    let request = v1::RenewRequest { signing_request: signing.request().to_vec() };
+    let answer = client(&reach).await?.renew(request).await;
+    complete(signing, answer)
+}
+
+async fn client(reach: &Reach) -> Result<AccessClient<Channel>, EnrolmentError> {
+    let channel = reach.connect().await.map_err(EnrolmentError::Unreachable)?;
+    Ok(AccessClient::new(channel).max_decoding_message_size(MAX_ACCESS_BYTES))
+}
+
+fn complete(
+    signing: Signing,
+    answer: Result<tonic::Response<v1::IssuedCertificate>, Status>,
+) -> Result<Credentials, EnrolmentError> {
+    let answer = answer.map_err(|status| EnrolmentError::Refused(Box::new(status)))?.into_inner();
+    Ok(signing.complete(&answer.authority, &answer.certificate)?)
+}

@@ -1,0 +1,154 @@
+//! Who someone is: a user with a role, or the agent of a host. In a certificate it is the one URI among the subject's
+//! alternative names: `speedup://user/NAME?role=ROLE` or `speedup://host/HOST?role=agent`.
+
+use std::fmt;
+use std::fmt::Write as _;
+
+use speedup_core::id::{HostId, MAX_ID_BYTES};
+use thiserror::Error;
+
+use crate::role::{Role, RoleError};
+
+const USER: &str = "speedup://user/";
+const HOST: &str = "speedup://host/";
+const ROLE: &str = "?role=";
+
+/// Who someone is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Identity {
+    name: String,
+    role: Role,
+}
+
+/// Why a text is no identity.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum IdentityError {
+    /// The name is empty, too long, or has characters that cannot be shown.
+    #[error("a name has 1 to {MAX_ID_BYTES} printable bytes")]
+    Name,
+    /// An agent is named after its host, and this is no host's id.
+    #[error("{0:?} is no host's id")]
+    Host(String),
+    /// The role is none.
+    #[error(transparent)]
+    Role(#[from] RoleError),
+    /// It is none of the two forms.
+    #[error("it is neither speedup://user/NAME?role=ROLE nor speedup://host/HOST?role=agent")]
+    Form,
+}
+
+impl Identity {
+    /// A user's, or, with the role of an agent, that of the host with this id.
+    pub fn new(name: &str, role: Role) -> Result<Self, IdentityError> {
+        if name.trim().is_empty() || name.len() > MAX_ID_BYTES || name.chars().any(char::is_control) {
+            return Err(IdentityError::Name);
+        }
+        if role == Role::Agent {
+            HostId::try_from(name.to_owned()).map_err(|_| IdentityError::Host(name.to_owned()))?;
+        }
+        Ok(Self { name: name.to_owned(), role })
+    }
+
+    /// The user's name, or the host's id.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it may do.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The form in a certificate.
+    pub fn uri(&self) -> String {
+        let kind = if self.role == Role::Agent { HOST } else { USER };
+        format!("{kind}{}{ROLE}{}", encoded(&self.name), self.role)
+    }
+
+    /// Reads the form in a certificate. Two texts never are one identity.
+    pub fn from_uri(uri: &str) -> Result<Self, IdentityError> {
+        let (name, role) = uri.rsplit_once(ROLE).ok_or(IdentityError::Form)?;
+        let role: Role = role.parse()?;
+        let kind = if role == Role::Agent { HOST } else { USER };
+        let name = name.strip_prefix(kind).and_then(decoded).ok_or(IdentityError::Form)?;
+        let identity = Self::new(&name, role)?;
+        if identity.uri() == uri { Ok(identity) } else { Err(IdentityError::Form) }
+    }
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.role {
+            Role::Agent => write!(f, "the agent of host {}", self.name),
+            Role::Viewer | Role::Submitter | Role::Admin => write!(f, "{} ({})", self.name, self.role),
+        }
+    }
+}
+
+fn encoded(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => text.push(byte.into()),
+            _ => drop(write!(text, "%{byte:02X}")),
+        }
+    }
+    text
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digits = [rest.next()?, rest.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_is_read_back_from_its_uri() {
+        for (name, role, uri) in [
+            ("alice", Role::Submitter, "speedup://user/alice?role=submitter"),
+            (
+                "Zoë O'Hara/x?role=admin",
+                Role::Viewer,
+                "speedup://user/Zo%C3%AB%20O%27Hara%2Fx%3Frole%3Dadmin?role=viewer",
+            ),
+            ("node-17", Role::Agent, "speedup://host/node-17?role=agent"),
+        ] {
+            let identity = Identity::new(name, role).unwrap();
+            assert_eq!(identity.uri(), uri);
+            assert_eq!(Identity::from_uri(uri), Ok(identity));
+        }
+    }
+
+    #[test]
+    fn what_is_no_identity_is_refused() {
+        for uri in [
+            "",
+            "speedup://user/alice",
+            "speedup://user/alice?role=root",
+            "speedup://user/?role=admin",
+            "speedup://user/node?role=agent",
+            "speedup://host/alice?role=admin",
+            "speedup://user/al%69ce?role=admin",
+            "speedup://user/a%0a?role=admin",
+            "speedup://user/%ff?role=admin",
+            "speedup://user/%4?role=admin",
+            "https://user/alice?role=admin",
+        ] {
+            assert!(Identity::from_uri(uri).is_err(), "{uri}");
+        }
+        assert!(Identity::new(&"x".repeat(254), Role::Viewer).is_err());
+    }
+}

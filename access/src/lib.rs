@@ -1,0 +1,40 @@
+//! Who may speak to whom: certificates and the authority that makes them, the identities and roles in them, and the
+//! connections that they secure. Coordinator, agent, analysis and command share it; none of them makes TLS by itself.
+//!
+//! What a role may do is the coordinator's to say, in its table of methods. Nothing here logs, and a key is never shown.
+//!
+//! In reading order: [`Role`] and [`Identity`] (who), [`Certificate`] (what a peer shows), [`Authority`] (what makes them),
+//! [`Credentials`] (what one holds), [`Token`] (what one has before), [`server`] and [`Trust`] (TLS on both sides),
+//! [`Reach`] (a connection), [`enrolment`] (how one comes to credentials), [`private_file`] (how keys are kept), `random`.
+
+mod authority;
+mod certificate;
+mod credentials;
+pub mod enrolment;
+mod identity;
+mod names;
+pub mod private_file;
+mod random;
+mod reach;
+mod role;
+pub mod server;
+mod token;
+mod trust;
+
+pub use authority::{Authority, AuthorityError, CLIENT_LIFETIME, IssueError, Issued};
+pub use certificate::{Certificate, CertificateError, Serial};
+pub use credentials::{Credentials, CredentialsError, Signing};
+pub use identity::{Identity, IdentityError};
+pub use names::ServerNames;
+pub use reach::{Reach, ReachError};
+pub use role::{Role, RoleError};
+pub use token::{Fingerprint, Token, TokenError, TokenId};
+pub use trust::{Trust, TrustError};
+
+use std::time::{Duration, SystemTime};
+
+/// Seconds since 1970 by the wall clock, which certificates count in.
+pub fn unix_seconds() -> u64 {
+    // A clock before 1970 is wrong anyway; every certificate is from the future then, and none is accepted.
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs()
+}

@@ -1,0 +1,251 @@
+//! A connection to a coordinator: over TLS, or plain on loopback where its user says so.
+
+use std::future::Future;
+use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tonic::codegen::http::Uri;
+use tonic::transport::{Channel, Endpoint};
+use tower_service::Service;
+
+use crate::credentials::Credentials;
+use crate::trust::{Trust, TrustError};
+
+/// How long a connection may take to stand, its handshake included.
+const CONNECT: Duration = Duration::from_secs(10);
+/// After how long without a word the kernel asks whether the coordinator is still there, how often, and how many times. The
+/// kernel does it, not this process: it may share its machine with an agent that measures.
+const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(10), Duration::from_secs(5), 4);
+/// How long what was said may stay without an acknowledgement until the connection counts as broken. While the kernel waits
+/// for one it asks nothing, and by itself it waits for a quarter of an hour. As long as the questions take.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
+
+/// Where a coordinator is, and how to reach it.
+#[derive(Clone, Debug)]
+pub struct Reach {
+    url: String,
+    endpoint: Endpoint,
+    tls: Option<Arc<ClientConfig>>,
+}
+
+/// Why a coordinator cannot be reached, before anything is connected.
+#[derive(Debug, Error)]
+pub enum ReachError {
+    /// The address is none.
+    #[error("{url:?} is not an address such as https://127.0.0.1:7077")]
+    Address {
+        /// What was given.
+        url: String,
+    },
+    /// Without TLS only this machine is spoken to.
+    #[error("{url} is without TLS, and not on this machine")]
+    NotLoopback {
+        /// What was given.
+        url: String,
+    },
+    /// It wants TLS, and there is nothing to trust it by.
+    #[error("there are no credentials for {url}")]
+    NoCredentials {
+        /// What was given.
+        url: String,
+    },
+    /// Certificates cannot be used.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+}
+
+impl ReachError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Address { .. } => Some("write it as https://127.0.0.1:7077"),
+            Self::NotLoopback { .. } => {
+                Some("write https://, or reach it through an ssh tunnel on this machine")
+            }
+            Self::NoCredentials { .. } => Some(
+                "take the access file that the coordinator wrote where its user can read it, or enrol with a token: \
+                 `speedup access enrol`, and --token-file for an agent",
+            ),
+            Self::Trust(_) => None,
+        }
+    }
+}
+
+impl Reach {
+    /// By the scheme of the address: `https` with the credentials, `http` without any on loopback.
+    pub fn new(url: &str, credentials: Option<&Credentials>) -> Result<Self, ReachError> {
+        if !is_secured(url) {
+            return Self::plain(url);
+        }
+        let credentials = credentials.ok_or_else(|| ReachError::NoCredentials { url: url.to_owned() })?;
+        let trust = Trust::Authority(credentials.authority_pem().to_owned());
+        Self::secured(url, &trust, Some(credentials))
+    }
+
+    /// Over TLS; without credentials one can only enrol.
+    pub fn secured(url: &str, trust: &Trust, credentials: Option<&Credentials>) -> Result<Self, ReachError> {
+        let endpoint = endpoint(url, "https")?;
+        Ok(Self { url: url.to_owned(), endpoint, tls: Some(trust.client_config(credentials)?) })
+    }
+
+    fn plain(url: &str) -> Result<Self, ReachError> {
+        let endpoint = endpoint(url, "http")?;
+        let host = endpoint.uri().host().unwrap_or_default();
+        let address = bare(host).parse::<IpAddr>();
+        if host != "localhost" && !address.is_ok_and(|address| address.is_loopback()) {
+            return Err(ReachError::NotLoopback { url: url.to_owned() });
+        }
+        Ok(Self { url: url.to_owned(), endpoint, tls: None })
+    }
+
+    /// The address.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Connects.
+    pub async fn connect(&self) -> Result<Channel, tonic::transport::Error> {
+        self.endpoint.connect_with_connector(self.connector()).await
+    }
+
+    /// A connection that is made when it is first used.
+    pub fn connect_lazy(&self) -> Channel {
+        self.endpoint.connect_with_connector_lazy(self.connector())
+    }
+
+    fn connector(&self) -> Connector {
+        let (time, interval, retries) = KEEPALIVE;
+        let mut http = HttpConnector::new();
+        http.enforce_http(false);
+        http.set_nodelay(true);
+        http.set_keepalive(Some(time));
+        http.set_keepalive_interval(Some(interval));
+        http.set_keepalive_retries(Some(retries));
+        http.set_tcp_user_timeout(Some(UNACKNOWLEDGED));
+        Connector { http, tls: self.tls.clone() }
+    }
+}
+
+/// Whether an address asks for TLS.
+pub(crate) fn is_secured(url: &str) -> bool {
+    url.starts_with("https://")
+}
+
+fn endpoint(url: &str, scheme: &str) -> Result<Endpoint, ReachError> {
+    let wrong = || ReachError::Address { url: url.to_owned() };
+    let endpoint = Endpoint::from_shared(url.to_owned()).map_err(|_| wrong())?;
+    if endpoint.uri().scheme_str() != Some(scheme) || endpoint.uri().host().is_none() {
+        return Err(wrong());
+    }
+    Ok(endpoint.connect_timeout(CONNECT))
+}
+
+/// The host of an address without the brackets around one of IPv6.
+fn bare(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
+}
+
+#[derive(Clone, Debug)]
+struct Connector {
+    http: HttpConnector,
+    tls: Option<Arc<ClientConfig>>,
+}
+
+type Connecting = Pin<Box<dyn Future<Output = Result<TokioIo<Stream>, BoxError>> + Send>>;
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+impl Service<Uri> for Connector {
+    type Response = TokioIo<Stream>;
+    type Error = BoxError;
+    type Future = Connecting;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.http.poll_ready(context).map_err(Into::into)
+    }
+
+    fn call(&mut self, uri: Uri) -> Connecting {
+        let name = ServerName::try_from(bare(uri.host().unwrap_or_default()).to_owned());
+        let (connected, tls) = (self.http.call(uri), self.tls.clone());
+        Box::pin(async move {
+            let stream = connected.await?.into_inner();
+            let Some(tls) = tls else { return Ok(TokioIo::new(Stream::Plain(stream))) };
+            let stream = TlsConnector::from(tls).connect(name?, stream).await?;
+            Ok(TokioIo::new(Stream::Secured(Box::new(stream))))
+        })
+    }
+}
+
+#[derive(Debug)]
+enum Stream {
+    Plain(TcpStream),
+    Secured(Box<TlsStream<TcpStream>>),
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Secured(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Secured(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Self::Secured(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Secured(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_tls_only_this_machine_is_spoken_to() {
+        for near in ["http://127.0.0.1:7077", "http://[::1]:7077", "http://localhost:7077"] {
+            Reach::new(near, None).unwrap();
+        }
+        for far in ["http://10.0.0.1:7077", "http://[2001:db8::1]:7077", "http://login:7077"] {
+            assert!(matches!(Reach::new(far, None), Err(ReachError::NotLoopback { .. })), "{far}");
+        }
+        for wrong in ["", "7077", "ftp://127.0.0.1", "http://"] {
+            assert!(matches!(Reach::new(wrong, None), Err(ReachError::Address { .. })), "{wrong}");
+        }
+        let bare = Reach::new("https://127.0.0.1:7077", None);
+        assert!(matches!(bare, Err(ReachError::NoCredentials { .. })));
+    }
+}

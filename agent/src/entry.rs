@@ -1,0 +1,272 @@
+//! The entry: how this agent is let in by the coordinator. Its certificate is for this host alone, lies in the state
+//! directory, and is renewed before it runs out; its key was made here and never leaves.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use speedup_access::enrolment::{self, EnrolmentError};
+use speedup_access::private_file::{self, PrivateFileError};
+use speedup_access::{
+    Credentials, CredentialsError, Identity, IdentityError, Reach, ReachError, Role, Token, unix_seconds,
+};
+use speedup_core::id::HostId;
+use thiserror::Error;
+use tonic::Code;
+
+use crate::causes::with_causes;
+
+/// How long after a renewal failed it is tried again.
+const AGAIN: Duration = Duration::from_secs(600);
+/// How often it is looked whether the certificate is to be renewed: it has weeks.
+const LOOK: Duration = Duration::from_secs(600);
+
+/// What an access file says now: the coordinator's address and what one is let in with; nothing when it is not there.
+pub type AccessFile = Arc<dyn Fn() -> Option<(String, Option<Credentials>)> + Send + Sync>;
+
+/// What the agent was given to be let in with.
+#[derive(Clone)]
+pub struct Admittance {
+    /// Where the coordinator is, such as `https://login1:7077`.
+    pub coordinator: String,
+    /// Credentials of an access file: an admin's, by which the agent has a certificate made for its host, or its own.
+    pub credentials: Option<Credentials>,
+    /// A token to enrol with, where there is no certificate yet.
+    pub token: Option<Token>,
+    /// The access file, to be read again when the coordinator is not reached: another may have begun since.
+    pub access_file: Option<AccessFile>,
+}
+
+impl fmt::Debug for Admittance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Admittance").field("coordinator", &self.coordinator).finish_non_exhaustive()
+    }
+}
+
+/// Why the agent is not let in.
+#[derive(Debug, Error)]
+pub enum EntryError {
+    /// The coordinator cannot be spoken to.
+    #[error(transparent)]
+    Reach(#[from] ReachError),
+    /// This host has an id that cannot stand in a certificate.
+    #[error("this host cannot be named in a certificate")]
+    Identity(#[from] IdentityError),
+    /// It gets no certificate.
+    #[error("this host gets no certificate")]
+    Enrolment(#[from] EnrolmentError),
+    /// The kept certificate cannot be used.
+    #[error("the kept certificate cannot be used")]
+    Kept(#[from] PrivateFileError),
+    /// What is kept is damaged.
+    #[error("the certificate kept in {} is damaged", path.display())]
+    Damaged {
+        /// Where.
+        path: PathBuf,
+        /// How.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The coordinator does not take the certificate any more.
+    #[error("the coordinator does not let this agent in: {0}")]
+    Revoked(String),
+}
+
+impl EntryError {
+    /// What the owner of the host can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Reach(error) => error.hint(),
+            Self::Kept(error) => error.hint(),
+            Self::Enrolment(_) => Some("ask an admin for a token of `speedup token create --role agent`"),
+            Self::Damaged { .. } => Some("remove the file, and enrol anew"),
+            Self::Revoked(_) => Some(
+                "if this host is to serve again, remove identity.toml of its state directory and enrol anew",
+            ),
+            Self::Identity(_) => Some("choose another id with --host-id"),
+        }
+    }
+
+    /// Whether it is of no use to try again: somebody has to do something first.
+    pub(crate) fn is_lasting(&self) -> bool {
+        match self {
+            Self::Enrolment(EnrolmentError::Refused(status)) => !matches!(
+                status.code(),
+                Code::Unavailable
+                    | Code::Cancelled
+                    | Code::Unknown
+                    | Code::Internal
+                    | Code::ResourceExhausted
+            ),
+            Self::Enrolment(EnrolmentError::Unreachable(_)) => false,
+            Self::Enrolment(_)
+            | Self::Reach(_)
+            | Self::Identity(_)
+            | Self::Kept(_)
+            | Self::Damaged { .. }
+            | Self::Revoked(_) => true,
+        }
+    }
+}
+
+/// How this agent is let in.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    given: Admittance,
+    host: HostId,
+    path: PathBuf,
+    held: Option<Credentials>,
+    reach: Option<Reach>,
+    look: Instant,
+}
+
+/// What is kept in the state directory.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    authority: String,
+    certificate: String,
+    key: String,
+}
+
+impl Entry {
+    /// The entry for a host, whose certificate lies in a state directory. Nothing is connected.
+    pub(crate) fn new(given: Admittance, host: HostId, state: &Path) -> Result<Self, EntryError> {
+        let (path, look) = (state.join("identity.toml"), Instant::now());
+        let mut entry = Self { given, host, path, held: None, reach: None, look };
+        if !entry.is_secured() {
+            entry.reach = Some(Reach::new(&entry.given.coordinator, None)?);
+            return Ok(entry);
+        }
+        entry.held = entry.kept()?.filter(|kept| entry.fits(kept));
+        if entry.held.is_none() && entry.given.credentials.is_none() && entry.given.token.is_none() {
+            let url = entry.given.coordinator;
+            return Err(ReachError::NoCredentials { url }.into());
+        }
+        Ok(entry)
+    }
+
+    /// The way in, once there was one.
+    pub(crate) fn reach(&self) -> Option<&Reach> {
+        self.reach.as_ref()
+    }
+
+    /// The way in, with a certificate that is asked for if there is none.
+    pub(crate) async fn open(&mut self) -> Result<Reach, EntryError> {
+        if let Some(reach) = &self.reach {
+            return Ok(reach.clone());
+        }
+        if self.held.is_none() && self.is_secured() {
+            let got = self.ask().await?;
+            tracing::info!(serial = %got.certificate().serial, "this host has a certificate");
+            self.keep(got)?;
+        }
+        let reach = Reach::new(&self.given.coordinator, self.held.as_ref())?;
+        Ok(self.reach.insert(reach).clone())
+    }
+
+    /// Renews the certificate if it is time to. Says whether there is a new one, which the next connection uses.
+    pub(crate) async fn renew(&mut self) -> bool {
+        let now = Instant::now();
+        let Some(held) = self.held.as_ref().filter(|_| now >= self.look) else { return false };
+        self.look = now + LOOK;
+        if !held.certificate().is_due(unix_seconds()) {
+            return false;
+        }
+        let renewed = match enrolment::renew(&self.given.coordinator, held).await {
+            Ok(renewed) => self.keep(renewed),
+            Err(error) => Err(error.into()),
+        };
+        match renewed {
+            Ok(()) => tracing::info!("the certificate was renewed"),
+            Err(error) => {
+                self.look = now + AGAIN;
+                tracing::warn!(
+                    "the certificate was not renewed, and is tried again: {}",
+                    with_causes(&error)
+                );
+                return false;
+            }
+        }
+        self.reach = None;
+        true
+    }
+
+    /// The coordinator takes the certificate no more. One that has run out is asked for anew; one that was revoked is not.
+    pub(crate) fn turned_out(&mut self, reason: &str) -> Result<(), EntryError> {
+        let has_run_out =
+            self.held.as_ref().is_some_and(|held| held.certificate().not_after < unix_seconds());
+        let can_ask = self.given.credentials.is_some() || self.given.token.is_some();
+        if !has_run_out || !can_ask {
+            return Err(EntryError::Revoked(reason.to_owned()));
+        }
+        (self.held, self.reach) = (None, None);
+        Ok(())
+    }
+
+    /// Takes what the access file says now: the coordinator may have begun anew, with another authority or elsewhere.
+    pub(crate) fn look_again(&mut self) {
+        let Some((url, credentials)) = self.given.access_file.as_ref().and_then(|read| read()) else {
+            return;
+        };
+        if url == self.given.coordinator && credentials == self.given.credentials {
+            return;
+        }
+        self.given.coordinator = url;
+        self.given.credentials = credentials;
+        self.held = self.held.take().filter(|held| self.fits(held));
+        self.reach = None;
+    }
+
+    async fn ask(&self) -> Result<Credentials, EntryError> {
+        let Admittance { coordinator: url, credentials, token, access_file: _ } = &self.given;
+        let identity = Identity::new(self.host.as_str(), Role::Agent)?;
+        match (credentials, token) {
+            (_, Some(token)) => Ok(enrolment::enrol(url, token, identity.name()).await?),
+            (Some(own), None) if own.certificate().identity == identity => Ok(own.clone()),
+            (Some(given), None) => {
+                let reach = Reach::new(url, Some(given))?;
+                Ok(enrolment::issue(&reach, &identity).await?)
+            }
+            (None, None) => Err(ReachError::NoCredentials { url: url.clone() }.into()),
+        }
+    }
+
+    fn is_secured(&self) -> bool {
+        self.given.coordinator.starts_with("https://")
+    }
+
+    /// Whether kept credentials are for this host, of this coordinator, and hold.
+    fn fits(&self, kept: &Credentials) -> bool {
+        let Admittance { credentials, token, .. } = &self.given;
+        let certificate = kept.certificate();
+        let is_own = certificate.identity.role() == Role::Agent
+            && certificate.identity.name() == self.host.as_str()
+            && certificate.not_after > unix_seconds();
+        let is_of = |authority| kept.fingerprint() == Some(authority);
+        let of_token = token.as_ref().is_none_or(|token| is_of(token.authority()));
+        let of_file = credentials.as_ref().and_then(Credentials::fingerprint).is_none_or(is_of);
+        is_own && of_token && of_file
+    }
+
+    fn kept(&self) -> Result<Option<Credentials>, EntryError> {
+        let Some(text) = private_file::read(&self.path)? else { return Ok(None) };
+        let damaged = |source| EntryError::Damaged { path: self.path.clone(), source };
+        let kept: Kept = toml::from_str(&text).map_err(|error| damaged(error.into()))?;
+        let credentials = Credentials::new(&kept.authority, &kept.certificate, &kept.key);
+        credentials.map(Some).map_err(|error: CredentialsError| damaged(error.into()))
+    }
+
+    fn keep(&mut self, got: Credentials) -> Result<(), EntryError> {
+        let kept = Kept {
+            authority: got.authority_pem().to_owned(),
+            certificate: got.certificate_pem().to_owned(),
+            key: got.key_pem().to_owned(),
+        };
+        let damaged = |source| EntryError::Damaged { path: self.path.clone(), source };
+        let text = toml::to_string(&kept).map_err(|error| damaged(error.into()))?;
+        private_file::write(&self.path, &text)?;
+        self.held = Some(got);
+        Ok(())
+    }
+}

@@ -1,0 +1,220 @@
+//! `speedup access`: who may do what.
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use speedup_access::{Serial, enrolment};
+use speedup_core::time::Timestamp;
+use speedup_proto::v1;
+use speedup_proto::v1::revoke_request::What;
+use std::path::PathBuf;
+
+use super::token::{TokenArgument, TokenStatus};
+use super::{print, print_json, token};
+use crate::access::{self, Access};
+use crate::arguments::{Output, OutputArgument};
+use crate::connection::CoordinatorArguments;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::moment;
+use crate::render::table::{Column, table};
+
+/// Who may do what
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Enrol(EnrolArguments),
+    List(ListArguments),
+    Revoke(RevokeArguments),
+    Whoami(WhoamiArguments),
+}
+
+/// Makes this user known to a coordinator by a token, and writes the access file that commands use from then on
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup access enrol --url https://login1:7077 --token-file token")]
+pub(crate) struct EnrolArguments {
+    /// Where the coordinator is
+    #[arg(long, value_name = "URL")]
+    url: String,
+    #[command(flatten)]
+    token: TokenArgument,
+    /// What this user calls the coordinator: commands name it with --coordinator
+    #[arg(long, value_name = "NAME", default_value = access::DEFAULT, value_parser = access::name)]
+    name: String,
+    /// Where to write what was given [default: $XDG_STATE_HOME/speedup/access.toml, or access/NAME.toml beside it]
+    #[arg(long, value_name = "FILE")]
+    access_file: Option<PathBuf>,
+}
+
+/// Lists the certificates that hold
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup access list")]
+pub(crate) struct ListArguments {
+    #[command(flatten)]
+    coordinator: CoordinatorArguments,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+/// Ends certificates at once, and the connections made with them
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  speedup access revoke --user alice\n  speedup access revoke --host node17"
+)]
+pub(crate) struct RevokeArguments {
+    #[command(flatten)]
+    whose: Whose,
+    #[command(flatten)]
+    coordinator: CoordinatorArguments,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct Whose {
+    /// All certificates of this user
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// All certificates of the agents of this host
+    #[arg(long, value_name = "ID")]
+    host: Option<String>,
+    /// One certificate, by its serial number
+    #[arg(long, value_name = "DIGITS")]
+    certificate: Option<Serial>,
+}
+
+/// Says who the coordinator takes this user for
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup access whoami")]
+pub(crate) struct WhoamiArguments {
+    #[command(flatten)]
+    coordinator: CoordinatorArguments,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+/// A certificate that holds.
+#[derive(Debug, Serialize)]
+struct CertificateStatus {
+    serial: String,
+    name: String,
+    role: String,
+    not_after_s: u64,
+    by: String,
+}
+
+impl From<v1::CertificateStatus> for CertificateStatus {
+    fn from(wire: v1::CertificateStatus) -> Self {
+        let v1::CertificateStatus { serial, name, role, not_after_s, by } = wire;
+        Self { serial: hex(&serial), name, role, not_after_s, by }
+    }
+}
+
+pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
+    match verb {
+        Verb::Enrol(arguments) => enrol(arguments, console).await,
+        Verb::List(arguments) => list(arguments, console).await,
+        Verb::Revoke(arguments) => revoke(arguments, console).await,
+        Verb::Whoami(arguments) => whoami(arguments, console).await,
+    }
+}
+
+async fn enrol(arguments: EnrolArguments, console: &Console) -> Result<Exit, Failure> {
+    let token = token::read(&arguments.token.token_file)?;
+    let path = access::path(arguments.access_file.as_deref(), &arguments.name)?;
+    let got = enrolment::enrol(&arguments.url, &token, "").await;
+    let credentials = got.map_err(|error| match error {
+        enrolment::EnrolmentError::Refused(status) => Failure::status("cannot enrol", &status),
+        error => Failure::usage(error).context("cannot enrol"),
+    })?;
+    let certificate = credentials.certificate();
+    let (identity, until) = (certificate.identity.clone(), moment::local(timestamp(certificate.not_after)));
+    access::write(&path, Access::enrolled(arguments.url, Some(&credentials)))?;
+    console.talk(format_args!("you are {identity} until {until}; {} holds what proves it", path.display()));
+    Ok(Exit::Done)
+}
+
+async fn list(arguments: ListArguments, console: &Console) -> Result<Exit, Failure> {
+    let listed = listed(&arguments.coordinator).await?;
+    let certificates: Vec<CertificateStatus> = listed.certificates.into_iter().map(Into::into).collect();
+    let tokens: Vec<TokenStatus> = listed.tokens.into_iter().map(Into::into).collect();
+    match arguments.output.output {
+        Output::Json => {
+            print_json(console, &serde_json::json!({ "certificates": certificates, "tokens": tokens }))?;
+        }
+        Output::Table => print(console, &shown(&certificates, console))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn shown(certificates: &[CertificateStatus], console: &Console) -> String {
+    let columns = [
+        Column::Words("name"),
+        Column::Words("role"),
+        Column::Words("until"),
+        Column::Words("by"),
+        Column::Words("certificate"),
+    ];
+    let row = |one: &CertificateStatus| {
+        let until = moment::local(timestamp(one.not_after_s));
+        vec![one.name.clone(), one.role.clone(), until, one.by.clone(), one.serial.clone()]
+    };
+    table(&columns, certificates.iter().map(row), console.out)
+}
+
+async fn revoke(arguments: RevokeArguments, console: &Console) -> Result<Exit, Failure> {
+    let what = match arguments.whose {
+        Whose { user: Some(name), .. } => What::User(name),
+        Whose { host: Some(name), .. } => What::Host(name),
+        Whose { certificate: Some(serial), .. } => What::Serial(serial.bytes().to_vec()),
+        // clap wants one of them.
+        Whose { user: None, host: None, certificate: None } => What::Serial(Vec::new()),
+    };
+    let revoked = revoked(&arguments.coordinator, what).await?;
+    for one in revoked.certificates.into_iter().map(CertificateStatus::from) {
+        console.talk(format_args!("certificate {} of {} ({}) holds no more", one.serial, one.name, one.role));
+    }
+    Ok(Exit::Done)
+}
+
+async fn whoami(arguments: WhoamiArguments, console: &Console) -> Result<Exit, Failure> {
+    let connection = arguments.coordinator.connect().await?;
+    let answer = connection.access().who_am_i(v1::WhoAmIRequest {}).await;
+    connection.close().await;
+    let status = answer.map_err(|status| Failure::status("cannot ask who this is", &status))?.into_inner();
+    let one = CertificateStatus::from(status);
+    match arguments.output.output {
+        Output::Json => print_json(console, &one)?,
+        Output::Table => {
+            let until = moment::local(timestamp(one.not_after_s));
+            print(console, &format!("{} ({}) until {until}", one.name, one.role))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// What holds.
+pub(super) async fn listed(coordinator: &CoordinatorArguments) -> Result<v1::AccessList, Failure> {
+    let connection = coordinator.connect().await?;
+    let answer = connection.access().list(v1::ListAccessRequest {}).await;
+    connection.close().await;
+    Ok(answer.map_err(|status| Failure::status("cannot list who may do what", &status))?.into_inner())
+}
+
+/// What was ended.
+pub(super) async fn revoked(
+    coordinator: &CoordinatorArguments,
+    what: What,
+) -> Result<v1::AccessList, Failure> {
+    let connection = coordinator.connect().await?;
+    let answer = connection.access().revoke(v1::RevokeRequest { what: Some(what) }).await;
+    connection.close().await;
+    Ok(answer.map_err(|status| Failure::status("cannot revoke it", &status))?.into_inner())
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Seconds since 1970 as a moment.
+pub(super) fn timestamp(seconds: u64) -> Timestamp {
+    Timestamp(seconds.saturating_mul(1_000_000_000))
+}

@@ -1,0 +1,198 @@
+//! `speedup token`: what others enrol with.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Error, anyhow};
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use speedup_access::{Role, Token};
+use speedup_core::time::Span;
+use speedup_proto::v1;
+use speedup_proto::v1::revoke_request::What;
+
+use super::access::{self, hex};
+use super::coordinator::span;
+use super::{print, print_json};
+use crate::arguments::{Output, OutputArgument};
+use crate::connection::CoordinatorArguments;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::moment;
+use crate::render::table::{Column, table};
+
+/// Largest file of a token: one line.
+const MAX_BYTES: u64 = 4 << 10;
+
+/// What users and agents enrol with
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Create(CreateArguments),
+    List(ListArguments),
+    Revoke(RevokeArguments),
+}
+
+/// Makes a token and prints it: whoever has it becomes, once or a few times and not for long, what it was made for
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  speedup token create --role agent --uses 32 --expires 1h > token\n  speedup token create --role \
+    submitter --name alice > token\n\nThe token is a secret. It is not kept, and cannot be shown again."
+)]
+pub(crate) struct CreateArguments {
+    /// viewer, submitter, admin, or agent
+    #[arg(long, value_name = "ROLE")]
+    role: Role,
+    /// Whom it enrols; for agents the host's id, or any host without a certificate
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// How often it can be used
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    uses: u32,
+    /// How long it can be used
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = span)]
+    expires: Span,
+    #[command(flatten)]
+    coordinator: CoordinatorArguments,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+/// Lists the tokens that can still be used
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup token list")]
+pub(crate) struct ListArguments {
+    #[command(flatten)]
+    coordinator: CoordinatorArguments,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+/// Ends a token; certificates that were made with it stay
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup token revoke 3f9a01c27be4")]
+pub(crate) struct RevokeArguments {
+    /// The token's id, or the first digits of it, as `speedup token list` shows them
+    token: String,
+    #[command(flatten)]
+    coordinator: CoordinatorArguments,
+}
+
+/// A token that can still be used.
+#[derive(Debug, Serialize)]
+pub(crate) struct TokenStatus {
+    id: String,
+    role: String,
+    name: Option<String>,
+    uses_left: u32,
+    expires_s: u64,
+    by: String,
+}
+
+impl From<v1::TokenStatus> for TokenStatus {
+    fn from(wire: v1::TokenStatus) -> Self {
+        let name = Some(wire.name).filter(|name| !name.is_empty());
+        let id = hex(wire.id.get(..6).unwrap_or_default());
+        let v1::TokenStatus { role, uses_left, expires_s, by, .. } = wire;
+        Self { id, role, name, uses_left, expires_s, by }
+    }
+}
+
+pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
+    match verb {
+        Verb::Create(arguments) => create(arguments, console).await,
+        Verb::List(arguments) => list(arguments, console).await,
+        Verb::Revoke(arguments) => revoke(arguments, console).await,
+    }
+}
+
+/// The token in a file, or in standard input for `-`.
+pub(crate) fn read(path: &Path) -> Result<Token, Failure> {
+    let failed = |error: Error| {
+        Failure::usage(error.context(format!("cannot read the token in {}", path.display())))
+            .hint("a file of one token is what `speedup token create > FILE` writes")
+    };
+    let mut text = String::new();
+    let read = if path == Path::new("-") {
+        io::stdin().take(MAX_BYTES).read_to_string(&mut text)
+    } else {
+        File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text))
+    };
+    read.map_err(|error| failed(error.into()))?;
+    text.parse().map_err(|error: speedup_access::TokenError| failed(error.into()))
+}
+
+async fn create(arguments: CreateArguments, console: &Console) -> Result<Exit, Failure> {
+    let connection = arguments.coordinator.connect().await?;
+    let request = v1::CreateTokenRequest {
+        role: arguments.role.name().to_owned(),
+        name: arguments.name.unwrap_or_default(),
+        uses: arguments.uses,
+        lifetime_s: arguments.expires.0 / 1_000_000_000,
+    };
+    let answer = connection.access().create_token(request).await;
+    connection.close().await;
+    let answer = answer.map_err(|status| Failure::status("cannot make a token", &status))?.into_inner();
+    let status = answer.status.map(TokenStatus::from);
+    match arguments.output.output {
+        Output::Json => print_json(console, &serde_json::json!({ "token": answer.token, "status": status }))?,
+        Output::Table => print(console, &answer.token)?,
+    }
+    Ok(Exit::Done)
+}
+
+async fn list(arguments: ListArguments, console: &Console) -> Result<Exit, Failure> {
+    let listed = access::listed(&arguments.coordinator).await?;
+    let tokens: Vec<TokenStatus> = listed.tokens.into_iter().map(Into::into).collect();
+    match arguments.output.output {
+        Output::Json => print_json(console, &tokens)?,
+        Output::Table if tokens.is_empty() => console.talk("There is no token that can be used."),
+        Output::Table => print(console, &shown(&tokens, console))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn shown(tokens: &[TokenStatus], console: &Console) -> String {
+    let columns = [
+        Column::Words("token"),
+        Column::Words("role"),
+        Column::Words("name"),
+        Column::Number("uses left"),
+        Column::Words("until"),
+        Column::Words("by"),
+    ];
+    let row = |token: &TokenStatus| {
+        let name = token.name.clone().unwrap_or_else(|| "any host".to_owned());
+        let until = moment::local(access::timestamp(token.expires_s));
+        vec![token.id.clone(), token.role.clone(), name, token.uses_left.to_string(), until, token.by.clone()]
+    };
+    table(&columns, tokens.iter().map(row), console.out)
+}
+
+async fn revoke(arguments: RevokeArguments, console: &Console) -> Result<Exit, Failure> {
+    let bytes = unhex(&arguments.token)
+        .with_context(|| format!("{:?} is no token's id", arguments.token))
+        .map_err(|error| Failure::usage(error).hint("`speedup token list` shows them"))?;
+    let revoked = access::revoked(&arguments.coordinator, What::Token(bytes)).await?;
+    for token in revoked.tokens.into_iter().map(TokenStatus::from) {
+        console.talk(format_args!("token {} enrols nobody any more", token.id));
+    }
+    Ok(Exit::Done)
+}
+
+fn unhex(text: &str) -> Result<Vec<u8>, Error> {
+    if !text.len().is_multiple_of(2) || !text.is_ascii() {
+        return Err(anyhow!("it has an odd number of hexadecimal digits"));
+    }
+    let byte = |place| u8::from_str_radix(&text[place..place + 2], 16);
+    Ok((0..text.len()).step_by(2).map(byte).collect::<Result<_, _>>()?)
+}
+
+/// The token's file of a verb that enrols.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TokenArgument {
+    /// The file with the token; - reads standard input. A token is never an argument, which other users can see
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: PathBuf,
+}

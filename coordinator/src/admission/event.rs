@@ -1,0 +1,89 @@
+//! What is kept of admissions, and its form in the journal.
+
+use speedup_access::{Identity, Role, Serial, TokenId};
+use speedup_proto::journal::v1 as wire;
+use thiserror::Error;
+use wire::access_event::Change as Kept;
+
+/// One change, when, and who did it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AccessEvent {
+    /// Seconds since 1970.
+    pub(crate) at: u64,
+    pub(crate) by: String,
+    pub(crate) change: Change,
+}
+
+/// What changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    TokenCreated { token: TokenId, role: Role, name: Option<String>, uses: u32, expires: u64 },
+    TokenRevoked { token: TokenId },
+    CertificateIssued { serial: Serial, identity: Identity, not_after: u64, token: Option<TokenId> },
+    CertificateRevoked { serial: Serial },
+}
+
+/// A record that is no event, or one of a newer release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the {0} of a record is missing, malformed, or of a newer release")]
+pub(crate) struct MalformedEvent(&'static str);
+
+impl From<&AccessEvent> for wire::AccessEvent {
+    fn from(event: &AccessEvent) -> Self {
+        let change = match &event.change {
+            Change::TokenCreated { token, role, name, uses, expires } => {
+                Kept::TokenCreated(wire::TokenCreated {
+                    token: token.bytes().to_vec(),
+                    role: role.name().to_owned(),
+                    name: name.clone().unwrap_or_default(),
+                    uses: *uses,
+                    expires_s: *expires,
+                })
+            }
+            Change::TokenRevoked { token } => {
+                Kept::TokenRevoked(wire::TokenRevoked { token: token.bytes().to_vec() })
+            }
+            Change::CertificateIssued { serial, identity, not_after, token } => {
+                Kept::CertificateIssued(wire::CertificateIssued {
+                    serial: serial.bytes().to_vec(),
+                    identity: identity.uri(),
+                    not_after_s: *not_after,
+                    token: token.map_or(Vec::new(), |token| token.bytes().to_vec()),
+                })
+            }
+            Change::CertificateRevoked { serial } => {
+                Kept::CertificateRevoked(wire::CertificateRevoked { serial: serial.bytes().to_vec() })
+            }
+        };
+        Self { at_s: event.at, by: event.by.clone(), change: Some(change) }
+    }
+}
+
+impl TryFrom<wire::AccessEvent> for AccessEvent {
+    type Error = MalformedEvent;
+
+    fn try_from(event: wire::AccessEvent) -> Result<Self, MalformedEvent> {
+        let token = |bytes: &[u8]| TokenId::from_bytes(bytes).ok_or(MalformedEvent("token"));
+        let serial = |bytes: &[u8]| Serial::from_bytes(bytes).ok_or(MalformedEvent("serial number"));
+        let change = match event.change.ok_or(MalformedEvent("change"))? {
+            Kept::TokenCreated(created) => Change::TokenCreated {
+                token: token(&created.token)?,
+                role: created.role.parse().map_err(|_| MalformedEvent("role"))?,
+                name: Some(created.name).filter(|name| !name.is_empty()),
+                uses: created.uses,
+                expires: created.expires_s,
+            },
+            Kept::TokenRevoked(revoked) => Change::TokenRevoked { token: token(&revoked.token)? },
+            Kept::CertificateIssued(issued) => Change::CertificateIssued {
+                serial: serial(&issued.serial)?,
+                identity: Identity::from_uri(&issued.identity).map_err(|_| MalformedEvent("identity"))?,
+                not_after: issued.not_after_s,
+                token: (!issued.token.is_empty()).then(|| token(&issued.token)).transpose()?,
+            },
+            Kept::CertificateRevoked(revoked) => {
+                Change::CertificateRevoked { serial: serial(&revoked.serial)? }
+            }
+        };
+        Ok(Self { at: event.at_s, by: event.by, change })
+    }
+}

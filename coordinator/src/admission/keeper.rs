@@ -1,0 +1,366 @@
+//! The keeper: one thread that decides about tokens and certificates, writes what came of it to a journal of its own, and
+//! only then answers.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use prost::Message as _;
+use speedup_access::{
+    Authority, AuthorityError, Credentials, CredentialsError, Identity, IssueError, Issued, Role, Serial,
+    Signing, Token, TokenId, unix_seconds,
+};
+use speedup_journal::{Journal, JournalId, OpenError, Options, PayloadVersion, ReadError, WriteError};
+use speedup_proto::journal::v1 as wire;
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot};
+use uuid::Uuid;
+
+use super::event::{AccessEvent, Change, MalformedEvent};
+use super::registry::{Refusal, Registry, Target};
+use crate::store::chain;
+
+/// Requests that may wait; whoever asks more waits.
+const WAITING: usize = 1_024;
+/// Requests whose events are synced together.
+const BATCH: usize = 256;
+/// The encoding of events.
+const VERSION: PayloadVersion = PayloadVersion(1);
+/// Who it is that makes what nobody asked for.
+const ITSELF: &str = "coordinator";
+
+/// Why nobody can be let in.
+#[derive(Debug, Error)]
+pub enum AdmissionError {
+    /// There is no authority.
+    #[error("there is no certificate authority")]
+    Authority(#[from] AuthorityError),
+    /// The journal of admissions cannot be opened.
+    #[error("cannot open the journal of admissions")]
+    Open(#[source] OpenError),
+    /// It cannot be read.
+    #[error("cannot read the journal of admissions")]
+    Read(#[source] ReadError),
+    /// It holds what this release does not understand.
+    #[error("cannot understand the journal of admissions in {}", path.display())]
+    Event {
+        /// Where it is.
+        path: PathBuf,
+        /// Why not.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The thread cannot be started.
+    #[error("cannot start a thread")]
+    Thread(#[source] std::io::Error),
+}
+
+impl AdmissionError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Authority(error) => error.hint(),
+            Self::Open(error) => error.hint(),
+            Self::Read(error) => error.hint(),
+            Self::Event { .. } => Some("start the release that wrote it, or a newer one"),
+            Self::Thread(_) => None,
+        }
+    }
+}
+
+/// Why a request got no answer.
+#[derive(Clone, Debug, Error)]
+pub(crate) enum Unheard {
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error(transparent)]
+    Issue(#[from] IssueError),
+    #[error("the coordinator is stopping")]
+    Gone,
+    #[error("the coordinator cannot write its journal of admissions; its log says why")]
+    Broken,
+}
+
+/// Why the owner of a coordinator gets no credentials.
+#[derive(Debug, Error)]
+pub enum OwnError {
+    /// The certificate is not made.
+    #[error("the certificate is not made: {0}")]
+    Unheard(String),
+    /// It cannot be used.
+    #[error(transparent)]
+    Credentials(#[from] CredentialsError),
+}
+
+/// A token that is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct NewToken {
+    pub(crate) role: Role,
+    pub(crate) name: Option<String>,
+    pub(crate) uses: u32,
+    pub(crate) lifetime: u64,
+    pub(crate) by: String,
+}
+
+/// What was revoked.
+#[derive(Clone, Debug)]
+pub(crate) struct Revoked(Vec<Change>);
+
+impl Revoked {
+    pub(crate) fn has_certificate(&self, serial: Serial) -> bool {
+        self.0.contains(&Change::CertificateRevoked { serial })
+    }
+
+    pub(crate) fn has_token(&self, token: TokenId) -> bool {
+        self.0.contains(&Change::TokenRevoked { token })
+    }
+}
+
+/// How everyone speaks to the keeper. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    jobs: mpsc::Sender<Message>,
+    registry: Arc<RwLock<Registry>>,
+    authority: Arc<Authority>,
+}
+
+/// What the keeper is told.
+enum Message {
+    Do(Job),
+    /// The coordinator stops; doors that are still open hear no answer.
+    Stop,
+}
+
+/// Decides in the registry; gives what to do when it is durable, or is known not to be.
+type Job = Box<dyn FnOnce(&Registry, &Authority, u64) -> (Vec<AccessEvent>, After) + Send>;
+type After = Box<dyn FnOnce(Result<(), Unheard>) + Send>;
+
+impl Admission {
+    /// The admissions kept in a data directory. `revoked` is told of each certificate that was ended.
+    pub(crate) fn open(
+        data: &Path,
+        revoked: impl Fn(Serial) + Send + 'static,
+    ) -> Result<(Self, JoinHandle<()>), AdmissionError> {
+        let directory = data.join("access");
+        let authority = Arc::new(Authority::open(&directory)?);
+        let path = directory.join("journal");
+        let options = Options::new(JournalId(*Uuid::now_v7().as_bytes()));
+        let (journal, recovery) = Journal::open(&path, &options).map_err(AdmissionError::Open)?;
+        if let Some(cut) = recovery.cut {
+            tracing::warn!(file = %cut.file.display(), bytes = cut.bytes, "cut off the torn tail of the admissions");
+        }
+        let registry = Arc::new(RwLock::new(replay(&journal, &path)?));
+        let (jobs, waiting) = mpsc::channel(WAITING);
+        let keeper = Keeper { journal, registry: registry.clone(), authority: authority.clone() };
+        let thread = std::thread::Builder::new().name("admission".to_owned());
+        let thread = thread.spawn(move || keeper.run(waiting, &revoked)).map_err(AdmissionError::Thread)?;
+        Ok((Self { jobs, registry, authority }, thread))
+    }
+
+    /// The authority of its certificates.
+    pub fn authority(&self) -> &Arc<Authority> {
+        &self.authority
+    }
+
+    /// What holds now.
+    pub(crate) fn registry(&self) -> RwLockReadGuard<'_, Registry> {
+        self.registry.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a certificate holds.
+    pub(crate) fn holds(&self, serial: Serial) -> bool {
+        self.registry().holds(serial)
+    }
+
+    /// Credentials of an admin, for the access file: those that were there before, while they hold for long enough.
+    pub async fn own(
+        &self,
+        identity: &Identity,
+        before: Option<Credentials>,
+    ) -> Result<Credentials, OwnError> {
+        let now = unix_seconds();
+        if let Some(before) = before
+            && before.authority_pem() == self.authority.pem()
+            && before.certificate().identity == *identity
+            && !before.certificate().is_due(now)
+            && self.holds(before.certificate().serial)
+        {
+            return Ok(before);
+        }
+        let signing = Signing::new()?;
+        let issued = self.issue(identity.clone(), signing.request().to_vec(), ITSELF.to_owned()).await;
+        let issued = issued.map_err(|error| OwnError::Unheard(error.to_string()))?;
+        Ok(signing.complete(self.authority.pem(), &issued.pem)?)
+    }
+
+    /// Makes a token.
+    pub(crate) async fn create_token(&self, new: NewToken) -> Result<Token, Unheard> {
+        let token = Token::random(self.authority.fingerprint());
+        let NewToken { role, name, uses, lifetime, by } = new;
+        let id = token.id();
+        self.ask(move |registry, _, now| {
+            let change = registry.create_token(now, id, role, name, uses, lifetime)?;
+            Ok((vec![AccessEvent { at: now, by, change }], token))
+        })
+        .await
+    }
+
+    /// Enrols with a token.
+    pub(crate) async fn enrol(
+        &self,
+        token: TokenId,
+        name: String,
+        request: Vec<u8>,
+    ) -> Result<Issued, Unheard> {
+        self.ask(move |registry, authority, now| {
+            let (identity, by) = registry.enrolled(now, token, &name)?;
+            issue(authority, now, identity, &request, by, Some(token))
+        })
+        .await
+    }
+
+    /// Makes a certificate by the word of someone who may.
+    pub(crate) async fn issue(
+        &self,
+        identity: Identity,
+        request: Vec<u8>,
+        by: String,
+    ) -> Result<Issued, Unheard> {
+        self.ask(move |registry, authority, now| {
+            registry.require_place()?;
+            issue(authority, now, identity, &request, by, None)
+        })
+        .await
+    }
+
+    /// Ends what holds.
+    pub(crate) async fn revoke(&self, target: Target, by: String) -> Result<Revoked, Unheard> {
+        self.ask(move |registry, _, now| {
+            let changes = registry.revoke(&target)?;
+            let event = |change: &Change| AccessEvent { at: now, by: by.clone(), change: change.clone() };
+            Ok((changes.iter().map(event).collect(), Revoked(changes)))
+        })
+        .await
+    }
+
+    /// Ends the keeper, once it has done what it was told before.
+    pub(crate) async fn stop(&self) {
+        // It may be gone already.
+        let _ = self.jobs.send(Message::Stop).await;
+    }
+
+    async fn ask<T: Send + 'static>(
+        &self,
+        decide: impl FnOnce(&Registry, &Authority, u64) -> Result<(Vec<AccessEvent>, T), Unheard> + Send + 'static,
+    ) -> Result<T, Unheard> {
+        let (reply, answer) = oneshot::channel();
+        let job: Job = Box::new(move |registry, authority, now| {
+            let (events, decided) = match decide(registry, authority, now) {
+                Ok((events, answer)) => (events, Ok(answer)),
+                Err(refusal) => (Vec::new(), Err(refusal)),
+            };
+            // Who asked may be gone.
+            let after: After = Box::new(move |durable| drop(reply.send(durable.and(decided))));
+            (events, after)
+        });
+        self.jobs.send(Message::Do(job)).await.map_err(|_| Unheard::Gone)?;
+        answer.await.map_err(|_| Unheard::Gone)?
+    }
+}
+
+fn issue(
+    authority: &Authority,
+    now: u64,
+    identity: Identity,
+    request: &[u8],
+    by: String,
+    token: Option<TokenId>,
+) -> Result<(Vec<AccessEvent>, Issued), Unheard> {
+    let issued = authority.issue(&identity, request, now)?;
+    let Issued { serial, not_after, .. } = issued;
+    let change = Change::CertificateIssued { serial, identity, not_after, token };
+    Ok((vec![AccessEvent { at: now, by, change }], issued))
+}
+
+fn replay(journal: &Journal, path: &Path) -> Result<Registry, AdmissionError> {
+    let event = |source: Box<dyn std::error::Error + Send + Sync>| AdmissionError::Event {
+        path: path.to_owned(),
+        source,
+    };
+    let mut registry = Registry::default();
+    let mut records = journal.replay(journal.first()).map_err(AdmissionError::Read)?;
+    while let Some(record) = records.next_record().map_err(AdmissionError::Read)? {
+        if record.version != VERSION {
+            return Err(event(format!("version {} of a record is unknown", record.version.0).into()));
+        }
+        let read = wire::AccessEvent::decode(record.payload).map_err(|error| event(error.into()))?;
+        let read = AccessEvent::try_from(read).map_err(|error: MalformedEvent| event(error.into()))?;
+        registry.evolve(&read);
+    }
+    registry.forget_until(unix_seconds());
+    Ok(registry)
+}
+
+struct Keeper {
+    journal: Journal,
+    registry: Arc<RwLock<Registry>>,
+    authority: Arc<Authority>,
+}
+
+impl Keeper {
+    /// How long after a failed write the next is tried.
+    const PAUSE: Duration = Duration::from_secs(1);
+
+    fn run(mut self, mut waiting: mpsc::Receiver<Message>, revoked: &dyn Fn(Serial)) {
+        let mut batch = Vec::with_capacity(BATCH);
+        while waiting.blocking_recv_many(&mut batch, BATCH) > 0 {
+            let is_last = batch.iter().any(|message| matches!(message, Message::Stop));
+            let (events, afters) = self.decide(&mut batch);
+            let durable = self.commit(&events).map_err(|error| {
+                tracing::error!("nobody is let in or out any more: {}", chain(&error));
+                std::thread::sleep(Self::PAUSE);
+                Unheard::Broken
+            });
+            for event in &events {
+                if let Change::CertificateRevoked { serial } = event.change {
+                    revoked(serial);
+                }
+            }
+            afters.into_iter().for_each(|after| after(durable.clone()));
+            if is_last {
+                break;
+            }
+        }
+        if let Err(error) = self.journal.close() {
+            tracing::error!(
+                "closing the journal of admissions failed; the next start will check it: {error}"
+            );
+        }
+    }
+
+    /// Decides one after the other, each on what those before have changed.
+    fn decide(&self, batch: &mut Vec<Message>) -> (Vec<AccessEvent>, Vec<After>) {
+        let now = unix_seconds();
+        let (mut events, mut afters) = (Vec::new(), Vec::with_capacity(batch.len()));
+        self.registry.write().unwrap_or_else(PoisonError::into_inner).forget_until(now);
+        for message in batch.drain(..) {
+            let Message::Do(job) = message else { continue };
+            let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
+            let (came, after) = job(&registry, &self.authority, now);
+            came.iter().for_each(|event| registry.evolve(event));
+            events.extend(came);
+            afters.push(after);
+        }
+        (events, afters)
+    }
+
+    fn commit(&mut self, events: &[AccessEvent]) -> Result<(), WriteError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        for event in events {
+            self.journal.append(VERSION, &wire::AccessEvent::from(event).encode_to_vec())?;
+        }
+        self.journal.sync().map(drop)
+    }
+}

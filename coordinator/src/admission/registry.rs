@@ -1,0 +1,256 @@
+//! The registry: tokens that can be used and certificates that hold. Pure: time is an argument.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use speedup_access::{Identity, IdentityError, Role, Serial, TokenId};
+use thiserror::Error;
+
+use super::event::{AccessEvent, Change};
+
+/// Most tokens that can be used at once: one for each host of a large pool.
+const MAX_TOKENS: usize = 20_000;
+/// Most certificates that hold at once: two for each host of a large pool while it is renewed, and users.
+const MAX_CERTIFICATES: usize = 100_000;
+/// Most uses of one token: a large pool enrols with one.
+const MAX_USES: u32 = 20_000;
+/// Longest life of a token, in seconds: a week, a job that waits in a queue.
+const MAX_TOKEN_LIFE: u64 = 7 * 86_400;
+/// Fewest bytes by which a token may be named.
+const MIN_TOKEN_PREFIX: usize = 4;
+
+/// A token that can still be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TokenState {
+    pub(crate) role: Role,
+    pub(crate) name: Option<String>,
+    pub(crate) uses_left: u32,
+    pub(crate) expires: u64,
+    pub(crate) by: String,
+}
+
+/// Whose a certificate is that holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Holder {
+    pub(crate) identity: Identity,
+    pub(crate) not_after: u64,
+    pub(crate) by: String,
+}
+
+/// What is revoked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    User(String),
+    Host(String),
+    Certificate(Serial),
+    /// By the first bytes of its id.
+    Token(Vec<u8>),
+}
+
+/// Why something is not done.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum Refusal {
+    #[error("the token is unknown, used up, expired or revoked")]
+    Token,
+    #[error("the token enrols {0}, and nobody else")]
+    AnotherName(String),
+    #[error("there is a certificate for host {0} already")]
+    HostTaken(String),
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    #[error("a token for a user says whom it enrols")]
+    NoName,
+    #[error("a token can be used 1 to {MAX_USES} times")]
+    Uses,
+    #[error("a token for one user or host is used once")]
+    UsesOfName,
+    #[error("a token lives 1 second to {MAX_TOKEN_LIFE} seconds")]
+    Lifetime,
+    #[error("there are {MAX_TOKENS} tokens already")]
+    TooManyTokens,
+    #[error("there are {MAX_CERTIFICATES} certificates already")]
+    TooManyCertificates,
+    #[error("nothing that holds is called that")]
+    Nothing,
+    #[error("a token is named by at least {} hexadecimal digits that no other begins with", 2 * MIN_TOKEN_PREFIX)]
+    Ambiguous,
+}
+
+impl Refusal {
+    /// What can be done about it.
+    pub(crate) fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Token => Some("ask an admin for another: `speedup token create`"),
+            Self::HostTaken(_) => Some(
+                "if the host has lost its state directory, an admin ends the old one first: `speedup access revoke --host`",
+            ),
+            Self::TooManyTokens | Self::TooManyCertificates => Some("revoke what is not needed"),
+            Self::Nothing | Self::Ambiguous => Some("`speedup access list` shows what holds"),
+            Self::NoName => Some("say the name with --name"),
+            Self::AnotherName(_) | Self::Identity(_) | Self::Uses | Self::UsesOfName | Self::Lifetime => None,
+        }
+    }
+}
+
+/// Tokens and certificates.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Registry {
+    tokens: BTreeMap<TokenId, TokenState>,
+    certificates: BTreeMap<Serial, Holder>,
+    /// The certificates of each.
+    of: BTreeMap<Identity, BTreeSet<Serial>>,
+}
+
+impl Registry {
+    /// Whether a certificate holds.
+    pub(crate) fn holds(&self, serial: Serial) -> bool {
+        self.certificates.contains_key(&serial)
+    }
+
+    /// Tokens that can be used.
+    pub(crate) fn tokens(&self, now: u64) -> impl Iterator<Item = (TokenId, &TokenState)> {
+        let usable = self.tokens.iter().filter(move |(_, token)| token.expires > now);
+        usable.map(|(id, token)| (*id, token))
+    }
+
+    /// Certificates that hold.
+    pub(crate) fn certificates(&self, now: u64) -> impl Iterator<Item = (Serial, &Holder)> {
+        let holding = self.certificates.iter().filter(move |(_, holder)| holder.not_after >= now);
+        holding.map(|(serial, holder)| (*serial, holder))
+    }
+
+    /// Forgets what has run out.
+    pub(crate) fn forget_until(&mut self, now: u64) {
+        self.tokens.retain(|_, token| token.expires > now);
+        let over = self.certificates.iter().filter(|(_, holder)| holder.not_after < now);
+        let over: Vec<Serial> = over.map(|(serial, _)| *serial).collect();
+        over.into_iter().for_each(|serial| self.remove(serial));
+    }
+
+    /// What making a token changes.
+    pub(crate) fn create_token(
+        &self,
+        now: u64,
+        token: TokenId,
+        role: Role,
+        name: Option<String>,
+        uses: u32,
+        lifetime: u64,
+    ) -> Result<Change, Refusal> {
+        match &name {
+            Some(name) => drop(Identity::new(name, role)?),
+            None if role != Role::Agent => return Err(Refusal::NoName),
+            None => {}
+        }
+        if !(1..=MAX_USES).contains(&uses) {
+            return Err(Refusal::Uses);
+        }
+        if name.is_some() && uses > 1 {
+            return Err(Refusal::UsesOfName);
+        }
+        if !(1..=MAX_TOKEN_LIFE).contains(&lifetime) {
+            return Err(Refusal::Lifetime);
+        }
+        if self.tokens.len() >= MAX_TOKENS {
+            return Err(Refusal::TooManyTokens);
+        }
+        Ok(Change::TokenCreated { token, role, name, uses, expires: now + lifetime })
+    }
+
+    /// Whom a token enrols who says this name, and by whose leave.
+    pub(crate) fn enrolled(
+        &self,
+        now: u64,
+        token: TokenId,
+        said: &str,
+    ) -> Result<(Identity, String), Refusal> {
+        let state = self.tokens.get(&token).filter(|token| token.expires > now).ok_or(Refusal::Token)?;
+        let identity = match &state.name {
+            Some(name) if said.is_empty() || said == name => Identity::new(name, state.role)?,
+            Some(name) => return Err(Refusal::AnotherName(name.clone())),
+            None => Identity::new(said, state.role)?,
+        };
+        // A token that names the host was made for it with what it has had before in mind.
+        if state.name.is_none() && self.of.contains_key(&identity) {
+            return Err(Refusal::HostTaken(identity.name().to_owned()));
+        }
+        self.require_place()?;
+        Ok((identity, state.by.clone()))
+    }
+
+    /// Whether there is place for one more certificate.
+    pub(crate) fn require_place(&self) -> Result<(), Refusal> {
+        if self.certificates.len() >= MAX_CERTIFICATES { Err(Refusal::TooManyCertificates) } else { Ok(()) }
+    }
+
+    /// What revoking something changes.
+    pub(crate) fn revoke(&self, target: &Target) -> Result<Vec<Change>, Refusal> {
+        let is_one = |identity: &Identity| match target {
+            Target::User(name) => identity.role() != Role::Agent && identity.name() == name,
+            Target::Host(name) => identity.role() == Role::Agent && identity.name() == name,
+            Target::Certificate(_) | Target::Token(_) => false,
+        };
+        let changes: Vec<Change> = match target {
+            Target::User(_) | Target::Host(_) => {
+                let serials = self.of.iter().filter(|(identity, _)| is_one(identity)).flat_map(|(_, of)| of);
+                serials.map(|serial| Change::CertificateRevoked { serial: *serial }).collect()
+            }
+            Target::Certificate(serial) => {
+                let held = self.holds(*serial).then_some(Change::CertificateRevoked { serial: *serial });
+                held.into_iter().collect()
+            }
+            Target::Token(prefix) if prefix.len() < MIN_TOKEN_PREFIX => return Err(Refusal::Ambiguous),
+            Target::Token(prefix) => {
+                let named = self.tokens.keys().filter(|id| id.bytes().starts_with(prefix));
+                named.map(|token| Change::TokenRevoked { token: *token }).collect()
+            }
+        };
+        match (target, &changes[..]) {
+            (_, []) => Err(Refusal::Nothing),
+            (Target::Token(_), [_, _, ..]) => Err(Refusal::Ambiguous),
+            _ => Ok(changes),
+        }
+    }
+
+    /// Changes as an event says; total.
+    pub(crate) fn evolve(&mut self, event: &AccessEvent) {
+        let by = event.by.clone();
+        match &event.change {
+            Change::TokenCreated { token, role, name, uses, expires } => {
+                let state =
+                    TokenState { role: *role, name: name.clone(), uses_left: *uses, expires: *expires, by };
+                self.tokens.insert(*token, state);
+            }
+            Change::TokenRevoked { token } => drop(self.tokens.remove(token)),
+            Change::CertificateIssued { serial, identity, not_after, token } => {
+                if let Some(token) = token {
+                    self.use_up(*token);
+                }
+                self.of.entry(identity.clone()).or_default().insert(*serial);
+                let holder = Holder { identity: identity.clone(), not_after: *not_after, by };
+                self.certificates.insert(*serial, holder);
+            }
+            Change::CertificateRevoked { serial } => self.remove(*serial),
+        }
+    }
+
+    fn use_up(&mut self, token: TokenId) {
+        let Some(state) = self.tokens.get_mut(&token) else { return };
+        state.uses_left = state.uses_left.saturating_sub(1);
+        if state.uses_left == 0 {
+            self.tokens.remove(&token);
+        }
+    }
+
+    fn remove(&mut self, serial: Serial) {
+        let Some(holder) = self.certificates.remove(&serial) else { return };
+        if let Some(of) = self.of.get_mut(&holder.identity) {
+            of.remove(&serial);
+            if of.is_empty() {
+                self.of.remove(&holder.identity);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

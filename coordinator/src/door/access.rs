@@ -1,0 +1,203 @@
+//! The door where one is let in: enrolling, renewing, tokens, revoking.
+
+use std::time::Duration;
+
+use speedup_access::{Identity, Issued, Role, Serial, TokenId, unix_seconds};
+use speedup_proto::v1;
+use speedup_proto::v1::access_server::Access;
+use tonic::{Request, Response, Status};
+
+use super::caller::Caller;
+use crate::admission::{Admission, Holder, NewToken, Refusal, Target, TokenState, Unheard};
+
+/// How long a wrong token is thought over: guessing is hopeless, and is to be slow as well.
+const SECOND_THOUGHT: Duration = Duration::from_millis(250);
+
+/// The door where one is let in.
+#[derive(Clone, Debug)]
+pub(crate) struct AccessDoor {
+    pub(crate) admission: Admission,
+}
+
+#[tonic::async_trait]
+impl Access for AccessDoor {
+    async fn enrol(
+        &self,
+        request: Request<v1::EnrolRequest>,
+    ) -> Result<Response<v1::IssuedCertificate>, Status> {
+        let v1::EnrolRequest { secret, name, signing_request } = request.into_inner();
+        let token = TokenId::of(&secret);
+        match self.admission.enrol(token, name, signing_request).await {
+            Ok(issued) => {
+                tracing::info!(%token, serial = %issued.serial, "enrolled with a token");
+                Ok(self.issued(issued))
+            }
+            Err(error) => {
+                tracing::warn!(%token, "refused to enrol: {error}");
+                if matches!(error, Unheard::Refused(Refusal::Token)) {
+                    tokio::time::sleep(SECOND_THOUGHT).await;
+                }
+                Err(unheard(&error))
+            }
+        }
+    }
+
+    async fn renew(
+        &self,
+        request: Request<v1::RenewRequest>,
+    ) -> Result<Response<v1::IssuedCertificate>, Status> {
+        let identity = own(&request)?;
+        let by = identity.name().to_owned();
+        let issued = self.admission.issue(identity, request.into_inner().signing_request, by).await;
+        issued.map(|issued| self.issued(issued)).map_err(|error| unheard(&error))
+    }
+
+    async fn issue(
+        &self,
+        request: Request<v1::IssueRequest>,
+    ) -> Result<Response<v1::IssuedCertificate>, Status> {
+        let by = Caller::of(&request)?.name("")?;
+        let v1::IssueRequest { name, role, signing_request } = request.into_inner();
+        let identity = Identity::new(&name, self::role(&role)?);
+        let identity = identity.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        tracing::info!(%identity, by, "a certificate is made");
+        let issued = self.admission.issue(identity, signing_request, by).await;
+        issued.map(|issued| self.issued(issued)).map_err(|error| unheard(&error))
+    }
+
+    async fn who_am_i(
+        &self,
+        request: Request<v1::WhoAmIRequest>,
+    ) -> Result<Response<v1::CertificateStatus>, Status> {
+        let status = match Caller::of(&request)? {
+            Caller::Known(certificate) => v1::CertificateStatus {
+                serial: certificate.serial.bytes().to_vec(),
+                name: certificate.identity.name().to_owned(),
+                role: certificate.identity.role().name().to_owned(),
+                not_after_s: certificate.not_after,
+                by: String::new(),
+            },
+            Caller::Inside | Caller::Unchecked | Caller::Unknown => {
+                v1::CertificateStatus { role: Role::Admin.name().to_owned(), ..Default::default() }
+            }
+        };
+        Ok(Response::new(status))
+    }
+
+    async fn create_token(
+        &self,
+        request: Request<v1::CreateTokenRequest>,
+    ) -> Result<Response<v1::CreateTokenResponse>, Status> {
+        let by = Caller::of(&request)?.name("")?;
+        let v1::CreateTokenRequest { role, name, uses, lifetime_s: lifetime } = request.into_inner();
+        let (role, name) = (self::role(&role)?, Some(name).filter(|name| !name.is_empty()));
+        let asked = NewToken { role, name, uses, lifetime, by: by.clone() };
+        let token = self.admission.create_token(asked).await.map_err(|error| unheard(&error))?;
+        let id = token.id();
+        tracing::info!(token = %id, %role, uses, lifetime, by, "a token was made");
+        let registry = self.admission.registry();
+        let status = registry.tokens(unix_seconds()).find(|(found, _)| *found == id).map(token_status);
+        Ok(Response::new(v1::CreateTokenResponse { token: token.text(), status }))
+    }
+
+    async fn list(
+        &self,
+        _request: Request<v1::ListAccessRequest>,
+    ) -> Result<Response<v1::AccessList>, Status> {
+        let registry = self.admission.registry();
+        Ok(Response::new(v1::AccessList {
+            tokens: registry.tokens(unix_seconds()).map(token_status).collect(),
+            certificates: registry.certificates(unix_seconds()).map(certificate_status).collect(),
+        }))
+    }
+
+    async fn revoke(&self, request: Request<v1::RevokeRequest>) -> Result<Response<v1::AccessList>, Status> {
+        use v1::revoke_request::What;
+        let by = Caller::of(&request)?.name("")?;
+        let what = request.into_inner().what;
+        let target = match what.ok_or_else(|| Status::invalid_argument("nothing is named"))? {
+            What::User(name) => Target::User(name),
+            What::Host(name) => Target::Host(name),
+            What::Serial(bytes) => Target::Certificate(Serial::from_bytes(&bytes).ok_or_else(|| {
+                Status::invalid_argument("the serial number of a certificate has 16 bytes")
+            })?),
+            What::Token(prefix) => Target::Token(prefix),
+        };
+        let now = unix_seconds();
+        let before = self.admission.registry().clone();
+        let revoked = self.admission.revoke(target, by.clone()).await.map_err(|error| unheard(&error))?;
+        let certificates = before.certificates(now).filter(|(serial, _)| revoked.has_certificate(*serial));
+        let tokens = before.tokens(now).filter(|(token, _)| revoked.has_token(*token));
+        let certificates: Vec<_> = certificates.map(certificate_status).collect();
+        let tokens: Vec<_> = tokens.map(token_status).collect();
+        tracing::info!(by, certificates = certificates.len(), tokens = tokens.len(), "access was revoked");
+        Ok(Response::new(v1::AccessList { tokens, certificates }))
+    }
+}
+
+impl AccessDoor {
+    fn issued(&self, issued: Issued) -> Response<v1::IssuedCertificate> {
+        let authority = self.admission.authority().pem().to_owned();
+        Response::new(v1::IssuedCertificate { certificate: issued.pem, authority })
+    }
+}
+
+/// Who may have its own certificate renewed: one who shows one.
+fn own<T>(request: &Request<T>) -> Result<Identity, Status> {
+    match Caller::of(request)? {
+        Caller::Known(certificate) => Ok(certificate.identity.clone()),
+        Caller::Inside | Caller::Unchecked | Caller::Unknown => {
+            Err(Status::unauthenticated("there is no certificate to be renewed"))
+        }
+    }
+}
+
+fn role(word: &str) -> Result<Role, Status> {
+    word.parse().map_err(|error: speedup_access::RoleError| Status::invalid_argument(error.to_string()))
+}
+
+fn token_status((id, token): (TokenId, &TokenState)) -> v1::TokenStatus {
+    v1::TokenStatus {
+        id: id.bytes().to_vec(),
+        role: token.role.name().to_owned(),
+        name: token.name.clone().unwrap_or_default(),
+        uses_left: token.uses_left,
+        expires_s: token.expires,
+        by: token.by.clone(),
+    }
+}
+
+fn certificate_status((serial, holder): (Serial, &Holder)) -> v1::CertificateStatus {
+    v1::CertificateStatus {
+        serial: serial.bytes().to_vec(),
+        name: holder.identity.name().to_owned(),
+        role: holder.identity.role().name().to_owned(),
+        not_after_s: holder.not_after,
+        by: holder.by.clone(),
+    }
+}
+
+fn unheard(error: &Unheard) -> Status {
+    let refusal = match error {
+        Unheard::Refused(refusal) => refusal,
+        Unheard::Issue(error) => return Status::invalid_argument(error.to_string()),
+        Unheard::Gone | Unheard::Broken => return Status::unavailable(error.to_string()),
+    };
+    let text = match refusal.hint() {
+        Some(hint) => format!("{refusal}\nhint: {hint}"),
+        None => refusal.to_string(),
+    };
+    match refusal {
+        Refusal::Token => Status::unauthenticated(text),
+        Refusal::AnotherName(_) => Status::permission_denied(text),
+        Refusal::HostTaken(_) => Status::already_exists(text),
+        Refusal::TooManyTokens | Refusal::TooManyCertificates => Status::resource_exhausted(text),
+        Refusal::Nothing => Status::not_found(text),
+        Refusal::Identity(_)
+        | Refusal::NoName
+        | Refusal::Uses
+        | Refusal::UsesOfName
+        | Refusal::Lifetime
+        | Refusal::Ambiguous => Status::invalid_argument(text),
+    }
+}
