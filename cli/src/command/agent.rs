@@ -24,7 +24,7 @@ use crate::failure::Failure;
 /// Joins this host to the pool, tests its timer, or tells its facts
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    Start(StartArguments),
+    Start(Box<StartArguments>),
     Selftest(selftest::SelftestArguments),
     Facts(facts::FactsArguments),
 }
@@ -96,7 +96,7 @@ pub(super) fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
     match verb {
         Verb::Selftest(arguments) => selftest::execute(&arguments, console),
         Verb::Facts(arguments) => facts::execute(&arguments, console),
-        Verb::Start(arguments) => start(arguments),
+        Verb::Start(arguments) => start(*arguments),
     }
 }
 

@@ -191,6 +191,15 @@ impl Slurm {
         self.asked("scontrol", &["show", "job", job]).is_some_and(|shown| shown.contains("Restarts=1"))
     }
 
+    /// Spares a job that was put back into the queue the two minutes that Slurm may let it wait.
+    pub fn let_start(&self, job: &str) {
+        eventually("it runs", || {
+            // One that runs already is not changed any more.
+            let _ = self.asked("scontrol", &["update", &format!("JobId={job}"), "StartTime=now"]);
+            self.running().iter().any(|(running, _)| running == job).then_some(())
+        });
+    }
+
     /// `scontrol`, as the user who administers Slurm.
     ///
     /// # Panics

@@ -167,6 +167,7 @@ fn jobs_that_fail_stop_the_asking() {
     let another = |words: &[&str]| {
         let mut command = std::process::Command::new(on.site.pool.path().join("another"));
         command.args(words).args(["--output", "json", "--coordinator", &on.site.pool.url()]);
+        command.arg("--access-file").arg(on.site.pool.access_file());
         command.output().expect("the command")
     };
     let plan = on.site.pool.path().join("plan.toml");

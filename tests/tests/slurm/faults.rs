@@ -36,6 +36,7 @@ fn a_job_is_put_back_into_the_queue_in_mid_run() {
     on.site.forget_begin(host);
     on.slurm.control(&["requeue", &job]);
     eventually("it waits, or runs again", || on.slurm.has_restarted(&job).then_some(()));
+    on.slurm.let_start(&job);
     let (again, _) = on.wait_for_a_run();
     assert_eq!(again, job, "it is the same job");
     on.site.open_gate();
