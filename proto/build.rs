@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use prost::Message as _;
 
-const FILES: [&str; 13] = [
+const FILES: [&str; 14] = [
     "speedup/v1/environment.proto",
     "speedup/v1/conditions.proto",
     "speedup/v1/experiment.proto",
@@ -15,6 +15,7 @@ const FILES: [&str; 13] = [
     "speedup/v1/analysis.proto",
     "speedup/v1/files.proto",
     "speedup/v1/access.proto",
+    "speedup/v1/provision.proto",
     "speedup/journal/v1/access.proto",
     "speedup/journal/v1/checkpoint.proto",
     "speedup/journal/v1/journal.proto",

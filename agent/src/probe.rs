@@ -4,7 +4,7 @@
 //! All files are read below a root, which is `/` but for the trees of other machines, and within bounds.
 //!
 //! In reading order: `processor`, `topology`, `caches`, `frequency`, `memory`, `kernel` with `command_line`, `machine`,
-//! `software` state facts; `hardware` says which machine it is, `allocation` by whom it was given out; below them `facts` (as they are gathered) and `system`
+//! `software` state facts; `hardware` says which machine it is, `allocation` by whom it was given out, `job` in which job of an engine; below them `facts` (as they are gathered) and `system`
 //! (the files).
 
 mod allocation;
@@ -13,6 +13,7 @@ mod command_line;
 mod facts;
 mod frequency;
 mod hardware;
+mod job;
 mod kernel;
 mod machine;
 mod memory;
@@ -25,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 use speedup_core::fingerprint::Fingerprint;
 use speedup_core::host::HostFacts;
-use speedup_core::id::{AllocationId, BootId, HostId, IdError};
+use speedup_core::id::{AllocationId, BootId, HostId, IdError, JobId, NodeName};
 use thiserror::Error;
 
 use self::facts::Facts;
@@ -124,13 +125,24 @@ fn state(system: &System, facts: &mut Facts) {
     software::state(system, facts);
 }
 
-/// What the agent says of its host when it joins, with the ids that its owner gave instead of the machine's own.
-pub(crate) fn host_facts(
-    root: &Path,
-    host: Option<HostId>,
-    boot: BootId,
-    allocation: Option<AllocationId>,
-) -> Result<HostFacts, ProbeError> {
+/// The names of a host that whoever started its agent gave instead of what the machine and its engine say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// Which machine this is.
+    pub host: Option<HostId>,
+    /// Which boot of it.
+    pub boot: Option<BootId>,
+    /// Which allocation of it.
+    pub allocation: Option<AllocationId>,
+    /// What the engine calls it.
+    pub node: Option<NodeName>,
+    /// The engine's job in which the agent lives.
+    pub job: Option<JobId>,
+}
+
+/// What the agent says of its host when it joins.
+pub(crate) fn host_facts(root: &Path, names: Names, boot: BootId) -> Result<HostFacts, ProbeError> {
+    let Names { host, boot: _, allocation, node, job } = names;
     let named_by_owner = host.is_some();
     let host = match host {
         Some(host) => host,
@@ -141,8 +153,21 @@ pub(crate) fn host_facts(
         Some(allocation) => Some(allocation),
         None => allocation::allocation(&open(root)?, |name| std::env::var(name).ok()),
     };
+    let engine = job::job(|name| std::env::var(name).ok());
+    if let Some(ends) = engine.ends {
+        tracing::info!("the allocation of this host lasts for {}", job::left(ends));
+    }
     let bare = HostFacts::bare(host, boot);
-    Ok(HostFacts { allocation, fingerprint, hardware: hardware.id, named_by_owner, ..bare })
+    Ok(HostFacts {
+        allocation,
+        fingerprint,
+        hardware: hardware.id,
+        named_by_owner,
+        allocation_ends: engine.ends,
+        node: node.or(engine.node),
+        job: job.or(engine.id),
+        ..bare
+    })
 }
 
 /// Which boot of the host this is: the one that its owner says, or the kernel's own.

@@ -46,6 +46,9 @@ use crate::workplace::Workplace;
 
 /// What a program may do after it was asked to end, before it is killed.
 const KILL_GRACE: Duration = Duration::from_secs(1);
+/// How long after a run that was asked to end the agent may be asked the same, where one signal goes to both: the sender
+/// takes one process after another. The clock does not run any more.
+const SAME_SIGNAL: Duration = Duration::from_millis(200);
 /// How often an agent that waits looks whether it shall stop; the clock does not run yet.
 const STOP_LOOK: Duration = Duration::from_millis(100);
 
@@ -262,6 +265,9 @@ impl Runner {
         };
         let cleanup = cleanup.map_err(|NotExecuted(reason)| cut(reason));
         let execution = executed?;
+        if is_cut_off(order, &execution.end, stop) {
+            return Err(interrupted());
+        }
         match execution.end {
             End::Interrupted { .. } => Err(interrupted()),
             End::Exited(_) | End::Signaled { .. } | End::TimedOut { .. } => {
@@ -278,6 +284,19 @@ impl Runner {
         }
         wait(order.environment.settle.into(), stop);
     }
+}
+
+/// Whether a run ended because its agent is ended. An engine that ends a job, and a machine that goes down, send a signal to
+/// every process: to the run as well as to its agent, in any order. What the run makes of it says nothing of its benchmark.
+fn is_cut_off(order: &WorkOrder, end: &End, stop: &AtomicBool) -> bool {
+    match end {
+        End::Signaled { signal: libc::SIGTERM | libc::SIGINT, .. } => wait(SAME_SIGNAL, stop),
+        End::Exited(code) if order.expect.accepts(u8::try_from(code & 0xFF).unwrap_or(u8::MAX)) => {
+            return false;
+        }
+        End::Exited(_) | End::Signaled { .. } | End::TimedOut { .. } | End::Interrupted { .. } => {}
+    }
+    stop.load(Ordering::Acquire)
 }
 
 /// Waits, unless the agent shall stop.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::host::HostFacts;
-use speedup_core::id::{AllocationId, BootId, HostId};
+use speedup_core::id::BootId;
 use speedup_core::message::{AgentMessage, CoordinatorMessage};
 use speedup_core::record::Record;
 use speedup_core::seed::Seed;
@@ -20,7 +20,7 @@ use crate::files::{Files, time_of_build};
 use crate::launch::{LaunchError, User, UserError, forget_peak};
 use crate::link::{Link, LinkError};
 use crate::outbox::{Outbox, OutboxError};
-use crate::probe::{self, ProbeError};
+use crate::probe::{self, Names, ProbeError};
 use crate::reboot::Reboot;
 use crate::runner::Runner;
 use crate::selftest::{self, Depth, Selftest};
@@ -45,12 +45,8 @@ pub struct Options {
     pub coordinator: Admittance,
     /// Where outbox and input files lie; made if it is not there.
     pub state: PathBuf,
-    /// The host's id, where it is not the machine's own.
-    pub host: Option<HostId>,
-    /// The boot's id, where it is not the kernel's own.
-    pub boot: Option<BootId>,
-    /// The allocation of the host, where it is not what its engine tells.
-    pub allocation: Option<AllocationId>,
+    /// The host's names, where they are not what machine and engine say.
+    pub names: Names,
     /// How its owner lets it boot anew, if at all.
     pub reboot: Option<Reboot>,
     /// Most bytes of files that are kept for runs to come.
@@ -184,11 +180,11 @@ impl Service {
         std::fs::create_dir_all(&outbox_path).map_err(state)?;
         let outbox = Outbox::open(&outbox_path)
             .map_err(|source| AgentError::Outbox { path: outbox_path.clone(), source })?;
-        let boot = probe::boot_id(options.boot)?;
+        let boot = probe::boot_id(options.names.boot.clone())?;
         let user = options.user.as_deref().map(User::named).transpose()?;
         // Before the probe: an earlier start may have left settings changed that are facts of the host.
         let surroundings = Surroundings::new(&options.system, &root, &boot, user);
-        let mut facts = probe::host_facts(&options.system, options.host, boot, options.allocation)?;
+        let mut facts = probe::host_facts(&options.system, options.names, boot)?;
         facts.can_reboot = options.reboot.is_some();
         facts.timer = timer_test(&root, &facts.boot, options.timer_test);
         let entry = Entry::new(options.coordinator, facts.host.clone(), &root)?;

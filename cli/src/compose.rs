@@ -13,13 +13,13 @@ use tonic::transport::Channel;
 
 use crate::failure::Failure;
 
-pub(crate) use speedup_agent::probe::{Hardware, Probed};
+pub(crate) use speedup_agent::probe::{Hardware, Names, Probed};
 pub(crate) use speedup_agent::{
     AccessFile, Admittance, Options as AgentOptions, Reboot, TimerTesting, selftest,
 };
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis};
 use speedup_coordinator::StartError;
-pub(crate) use speedup_coordinator::{Options as CoordinatorOptions, Security, raise_open_files};
+pub(crate) use speedup_coordinator::{AgentPlace, Options as CoordinatorOptions, Security, raise_open_files};
 
 /// Any free port of this machine.
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -102,6 +102,7 @@ pub(crate) async fn embedded(data: &Path) -> Result<Coordinator, Failure> {
         bind: LOOPBACK,
         security: Security::Tls { names: Vec::new() },
         settings: Settings::default(),
+        agents: None,
     };
     coordinator(options).await.map_err(|failure| in_use(data, failure))
 }

@@ -11,6 +11,7 @@ use speedup_proto::v1::analysis_client::AnalysisClient;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_proto::v1::files_client::FilesClient;
 use speedup_proto::v1::hosts_client::HostsClient;
+use speedup_proto::v1::provision_client::ProvisionClient;
 use tonic::transport::Channel;
 
 use crate::access;
@@ -199,6 +200,11 @@ impl Connection {
     /// The pool of hosts.
     pub(crate) fn hosts(&self) -> HostsClient<Channel> {
         HostsClient::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER_BYTES)
+    }
+
+    /// The engine that gives out hosts.
+    pub(crate) fn provision(&self) -> ProvisionClient<Channel> {
+        ProvisionClient::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER_BYTES)
     }
 
     /// Who may do what.

@@ -57,6 +57,7 @@ fn recover(data: &Path) -> Result<(), Failure> {
         bind: ([127, 0, 0, 1], 0).into(),
         security: Security::Plain,
         settings: Settings::default(),
+        agents: None,
     };
     let coordinator = runtime.block_on(start(options, |_, routes| routes))?;
     let seconds = begin.elapsed().as_secs_f64();

@@ -9,6 +9,7 @@ mod files;
 mod guard;
 mod hosts;
 mod methods;
+mod provision;
 mod undecided;
 
 pub(crate) use access::AccessDoor;
@@ -18,6 +19,7 @@ pub(crate) use experiments::ExperimentsDoor;
 pub(crate) use files::FilesDoor;
 pub(crate) use guard::Guard;
 pub(crate) use hosts::HostsDoor;
+pub(crate) use provision::ProvisionDoor;
 
 use speedup_core::id::ExperimentId;
 use speedup_core::machine::Refusal;

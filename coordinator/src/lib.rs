@@ -7,7 +7,7 @@
 //!
 //! In reading order: `server` (what starts and stops), `recovery`, `timeline`, `owner` and `handle`,
 //! `committer`, `indexer`, `store`, `checkpoint`, `status`, `blobs` (the content of staged files), `door`,
-//! `admission` (who is let in), `open_files`.
+//! `admission` (who is let in), `open_files`, `provision` (an engine is asked for hosts).
 
 mod admission;
 mod blobs;
@@ -18,6 +18,7 @@ mod handle;
 mod indexer;
 mod open_files;
 mod owner;
+mod provision;
 mod recovery;
 mod server;
 mod status;
@@ -27,4 +28,5 @@ mod timeline;
 pub use admission::{Admission, AdmissionError, OwnError};
 pub use handle::{Gone, Handle};
 pub use open_files::raise_open_files;
+pub use provision::{AgentPlace, ResumeError};
 pub use server::{Broken, Coordinator, Options, Security, StartError, start};

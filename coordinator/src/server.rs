@@ -33,10 +33,11 @@ use crate::admission::{Admission, AdmissionError};
 use crate::blobs::{BlobError, Blobs, Unnamed};
 use crate::checkpoint::Checkpointer;
 use crate::committer::{Committer, WAITING_GROUPS};
-use crate::door::{AccessDoor, AgentsDoor, ExperimentsDoor, FilesDoor, Guard, HostsDoor};
+use crate::door::{AccessDoor, AgentsDoor, ExperimentsDoor, FilesDoor, Guard, HostsDoor, ProvisionDoor};
 use crate::handle::{Handle, Progress};
 use crate::indexer::{Indexer, WAITING_BATCHES};
 use crate::owner::{Owner, Request, WAITING_REQUESTS};
+use crate::provision::{AgentPlace, AgentStart, Provisioning, ResumeError};
 use crate::recovery::{Recovered, RecoveryError, recover};
 use crate::timeline::TimeLine;
 
@@ -63,6 +64,8 @@ pub struct Options {
     pub security: Security,
     /// How the machine behaves where plans are silent.
     pub settings: Settings,
+    /// Where agents lie that an engine starts; without it no engine is ever asked for hosts.
+    pub agents: Option<AgentPlace>,
 }
 
 /// Who may reach the doors.
@@ -118,6 +121,9 @@ pub enum StartError {
         /// Why not.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The engine that was asked for hosts before cannot be asked again.
+    #[error("cannot go on asking for hosts")]
+    Provision(#[source] ResumeError),
     /// A thread cannot be started.
     #[error("cannot start a thread")]
     Thread(#[source] std::io::Error),
@@ -135,6 +141,9 @@ impl StartError {
             Self::Bind { .. } => Some("another program may listen there; choose another port with --bind"),
             Self::Recovery { source, .. } => source.hint(),
             Self::Files { .. } => Some("look for space, permissions and errors of the disk"),
+            Self::Provision(_) => Some(
+                "repair or remove provision.json in the data directory; the engine's jobs have to be ended by hand then",
+            ),
             Self::Tls(_) | Self::Thread(_) | Self::Reflection(_) => None,
         }
     }
@@ -156,6 +165,7 @@ pub enum Broken {
 pub struct Coordinator {
     address: SocketAddr,
     handle: Handle,
+    provisioning: Provisioning,
     admission: Option<Admission>,
     inside: Inside,
     accepting: tokio::task::JoinHandle<()>,
@@ -171,7 +181,7 @@ pub async fn start(
     options: Options,
     extend: impl FnOnce(Channel, Routes) -> Routes,
 ) -> Result<Coordinator, StartError> {
-    let Options { data, bind, security, settings } = options;
+    let Options { data, bind, security, settings, agents } = options;
     if security == Security::Plain && !bind.ip().is_loopback() {
         return Err(StartError::NotLoopback(bind));
     }
@@ -185,7 +195,16 @@ pub async fn start(
     let (handle, failed, mut threads) = start_workers(recovered, settings)?;
     threads.extend(thread);
     let (incoming, inside, accepting) = incoming(listener, tls, gate);
-    let routes = extend(inside.channel(), doors(&handle, blobs, admission.clone()).await?);
+    let provisioning = match agents {
+        None => Provisioning::none(),
+        Some(place) => {
+            let agent = AgentStart { place, address, is_secure: admission.is_some() };
+            let resumed = Provisioning::resume(data.clone(), agent, handle.clone());
+            resumed.await.map_err(StartError::Provision)?
+        }
+    };
+    let doors = doors(&handle, blobs, admission.clone(), &provisioning).await?;
+    let routes = extend(inside.channel(), doors);
     let (stop, stopped) = oneshot::channel::<()>();
     let guard = Guard { admission: admission.clone() };
     let server = Server::builder().layer(guard).add_routes(routes);
@@ -196,7 +215,18 @@ pub async fn start(
     let server = tokio::spawn(server);
     tracing::info!(%address, data = %data.display(), "the coordinator listens");
     let failed = Mutex::new(failed);
-    Ok(Coordinator { address, handle, admission, inside, accepting, failed, stop, server, threads })
+    Ok(Coordinator {
+        address,
+        handle,
+        provisioning,
+        admission,
+        inside,
+        accepting,
+        failed,
+        stop,
+        server,
+        threads,
+    })
 }
 
 /// What decides who is let in; nothing where everyone is.
@@ -258,6 +288,7 @@ impl Coordinator {
 
     /// Stops: what was acknowledged is durable anyway, the rest of the journal and the store are written and closed.
     pub async fn stop(self) {
+        self.provisioning.stop().await;
         // Either may be gone already; then there is nothing left to stop there.
         let _ = self.handle.requests.send(Request::Stop).await;
         let _ = self.stop.send(());
@@ -345,11 +376,17 @@ fn start_workers(recovered: Recovered, settings: Settings) -> Result<Workers, St
     Ok((Handle { requests, progress, store }, failed, threads))
 }
 
-async fn doors(handle: &Handle, blobs: Blobs, admission: Option<Admission>) -> Result<Routes, StartError> {
+async fn doors(
+    handle: &Handle,
+    blobs: Blobs,
+    admission: Option<Admission>,
+    provisioning: &Provisioning,
+) -> Result<Routes, StartError> {
     let (health, health_service) = tonic_health::server::health_reporter();
     let experiments = v1::experiments_server::ExperimentsServer::new(ExperimentsDoor {
         handle: handle.clone(),
         blobs: blobs.clone(),
+        provisioning: provisioning.clone(),
     })
     .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
     .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
@@ -359,6 +396,10 @@ async fn doors(handle: &Handle, blobs: Blobs, admission: Option<Admission>) -> R
     let hosts = v1::hosts_server::HostsServer::new(HostsDoor { handle: handle.clone() })
         .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
         .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
+    let provision =
+        v1::provision_server::ProvisionServer::new(ProvisionDoor { provisioning: provisioning.clone() })
+            .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
+            .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
     let agents = v1::agents_server::AgentsServer::new(AgentsDoor { handle: handle.clone(), blobs })
         .max_decoding_message_size(limits::MAX_AGENT_MESSAGE_BYTES)
         .max_encoding_message_size(limits::MAX_GRANT_BYTES);
@@ -370,6 +411,7 @@ async fn doors(handle: &Handle, blobs: Blobs, admission: Option<Admission>) -> R
     health.set_serving::<v1::files_server::FilesServer<FilesDoor>>().await;
     health.set_serving::<v1::hosts_server::HostsServer<HostsDoor>>().await;
     health.set_serving::<v1::agents_server::AgentsServer<AgentsDoor>>().await;
+    health.set_serving::<v1::provision_server::ProvisionServer<ProvisionDoor>>().await;
     let mut routes = Routes::builder();
     if let Some(admission) = admission {
         let access = AccessServer::new(AccessDoor { admission })
@@ -379,7 +421,12 @@ async fn doors(handle: &Handle, blobs: Blobs, admission: Option<Admission>) -> R
         routes.add_service(access);
     }
     routes.add_service(health_service).add_service(reflection);
-    routes.add_service(experiments).add_service(files).add_service(hosts).add_service(agents);
+    routes
+        .add_service(experiments)
+        .add_service(files)
+        .add_service(hosts)
+        .add_service(agents)
+        .add_service(provision);
     Ok(routes.routes())
 }
 
@@ -394,6 +441,7 @@ mod tests {
             bind: ([0, 0, 0, 0], 0).into(),
             security,
             settings: Settings::default(),
+            agents: None,
         };
         start(options, |_, routes| routes).await
     }

@@ -216,7 +216,7 @@ impl Agent {
     }
 
     fn join(&self) -> Action {
-        let (facts, agent, epoch) = (self.facts.clone(), self.agent, self.epoch);
+        let (facts, agent, epoch) = (Box::new(self.facts.clone()), self.agent, self.epoch);
         Action::Send(AgentMessage::Join { facts, agent, epoch })
     }
 }

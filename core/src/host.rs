@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::{ClassId, Fingerprint, HardwareId};
-use crate::id::{AgentEpoch, AgentId, AllocationId, BootId, ExperimentId, HostId, RunIndex};
+use crate::id::{AgentEpoch, AgentId, AllocationId, BootId, ExperimentId, HostId, JobId, NodeName, RunIndex};
 use crate::lease::Lease;
 use crate::time::{Span, Timestamp};
 use crate::timer::TimerTest;
@@ -14,6 +14,10 @@ use crate::timer::TimerTest;
 pub const VISIT_GRACE: Span = Span::from_secs(600);
 /// Most boots, and most allocations, that are told apart of one host: one every ten minutes for two months.
 pub const MAX_BOOTS: usize = 10_000;
+
+/// How long before the end of its allocation a host is to be done: the clocks of a cluster differ by fractions of a second,
+/// and a report has to leave before the engine ends its agent.
+pub const ALLOCATION_MARGIN: Span = Span::from_secs(10);
 
 /// What an agent says of its host when it joins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +38,12 @@ pub struct HostFacts {
     pub named_by_owner: bool,
     /// Whether its owner has given a command that makes it boot anew.
     pub can_reboot: bool,
+    /// When the engine ends the allocation, where it says so: no run begins that may last longer.
+    pub allocation_ends: Option<Timestamp>,
+    /// What the engine calls it.
+    pub node: Option<NodeName>,
+    /// The engine's job in which its agent lives.
+    pub job: Option<JobId>,
 }
 
 impl HostFacts {
@@ -48,6 +58,9 @@ impl HostFacts {
             hardware: None,
             named_by_owner: false,
             can_reboot: false,
+            allocation_ends: None,
+            node: None,
+            job: None,
         }
     }
 }

@@ -166,3 +166,11 @@ text_id!(
     /// One allocation of a host by a cluster's engine (Slurm job, container, instance).
     AllocationId
 );
+text_id!(
+    /// A job of a cluster's engine, as the engine numbers it. One that is put back into the queue keeps its id.
+    JobId
+);
+text_id!(
+    /// A host, as a cluster's engine calls it.
+    NodeName
+);

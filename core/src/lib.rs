@@ -11,7 +11,7 @@
 //!    [`environment`] with [`cpu_set`]: under which circumstances; [`conditions`] with [`disturbance`]: under which it was;
 //! 4. [`host`] with its [`fingerprint`], [`timer`], [`lease`], [`run`], [`event`]: the state of the world and what changes it;
 //! 5. [`machine`]: the coordinator's machine, [`agent`]: the agent's;
-//! 6. [`feasibility`]: whether a pool can carry a plan out;
+//! 6. [`feasibility`]: whether a pool can carry a plan out; [`provision`]: what to ask of an engine that gives out hosts;
 //! 7. [`journal`]: the format in which events are kept.
 
 #![warn(clippy::wildcard_enum_match_arm)]
@@ -37,6 +37,7 @@ pub mod message;
 pub mod metric;
 pub mod plan;
 pub mod plan_file;
+pub mod provision;
 pub mod record;
 pub mod repetition;
 pub mod run;

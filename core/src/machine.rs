@@ -6,13 +6,14 @@
 //!
 //! In reading order: `command`, `refusal`, `active` (an experiment), `queue` (the visits that wait), `matching` (what is
 //! next for a host), `decide`, `follow_up`, `evolve`, `check` (every invariant, re-derived), `checkpoint` (taken apart and put together again),
-//! `explain`.
+//! `explain`, `demand` (what an engine that gives out hosts could add).
 
 mod active;
 mod check;
 mod checkpoint;
 mod command;
 mod decide;
+mod demand;
 mod evolve;
 mod explain;
 mod follow_up;

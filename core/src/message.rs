@@ -13,7 +13,7 @@ pub enum AgentMessage {
     /// It is there, for this host. The first message of a session.
     Join {
         /// The host.
-        facts: HostFacts,
+        facts: Box<HostFacts>,
         /// Which agent.
         agent: AgentId,
         /// Which start of it.

@@ -1,7 +1,9 @@
 //! Simulated hosts on this machine, with addresses, boots and disks of their own; `tests/cluster/hosts` makes them and says
-//! what it wants. In reading order: [`Cluster`], [`Host`], and `site`: a coordinator with hosts of its own, and a plan.
+//! what it wants. In reading order: [`Cluster`], [`Host`], `site`: a coordinator with hosts of its own, and a plan,
+//! and `slurm`: one whose hosts come from a real Slurm.
 
 mod site;
+mod slurm;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -12,6 +14,8 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 pub use self::site::{Experiment, Gate, Plan, Site};
+pub(crate) use self::slurm::install;
+pub use self::slurm::{AfterNodeFailure, Slurm, SlurmSite, Who};
 use crate::pool::eventually;
 
 /// Where the hosts keep what is theirs.

@@ -14,6 +14,7 @@ use speedup_access::{Credentials, Identity, Reach, Role, enrolment};
 use tempfile::TempDir;
 use tonic::transport::Channel;
 
+use crate::cluster::install;
 use crate::process::Process;
 
 /// How long a condition may take to come true before a test fails. Generous: machines of tests are shared and slow.
@@ -47,6 +48,8 @@ pub struct Pool {
     grace: &'static str,
     reboot_limit: &'static str,
     starter: &'static [&'static str],
+    /// Who the coordinator is, where it is not this process's own user.
+    owner: Option<u32>,
 }
 
 impl Pool {
@@ -69,12 +72,43 @@ impl Pool {
     /// command it is given.
     pub fn at(binary: &str, address: IpAddr, starter: &'static [&'static str]) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let (binary, listens) = (PathBuf::from(binary), SocketAddr::new(address, 0));
+        Self::within(directory, PathBuf::from(binary), address, starter, None)
+    }
+
+    /// The same with a copy of the binary in the pool's directory, which is the owner's like all that lies there.
+    pub fn installed(
+        binary: &str,
+        address: IpAddr,
+        starter: &'static [&'static str],
+        owner: Option<u32>,
+    ) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let open = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(directory.path(), open).expect("an open directory");
+        std::os::unix::fs::chown(directory.path(), owner, owner).expect("the owner's directory");
+        let copy = install(binary, directory.path());
+        Self::within(directory, copy, address, starter, owner)
+    }
+
+    fn within(
+        directory: TempDir,
+        binary: PathBuf,
+        address: IpAddr,
+        starter: &'static [&'static str],
+        owner: Option<u32>,
+    ) -> Self {
+        let listens = SocketAddr::new(address, 0);
         let (coordinator, agents) = (None, Vec::new());
         let (grace, reboot_limit) = ("2s", "15m");
-        let mut pool = Self { directory, binary, listens, coordinator, agents, grace, reboot_limit, starter };
+        let mut pool =
+            Self { directory, binary, listens, coordinator, agents, grace, reboot_limit, starter, owner };
         pool.start_coordinator();
         pool
+    }
+
+    /// The command under test.
+    pub fn binary(&self) -> &Path {
+        &self.binary
     }
 
     /// Sets how long a host may take to boot anew, from the next start of the coordinator on.
@@ -152,6 +186,7 @@ impl Pool {
         let bind = self.listens.to_string();
         let data = self.data();
         std::fs::create_dir_all(&data).expect("the data directory");
+        std::os::unix::fs::chown(&data, self.owner, self.owner).expect("the owner's data directory");
         let mut command = match starter {
             [] => self.command(),
             [program, arguments @ ..] => {

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
-use speedup_core::id::{AllocationId, BootId, HostId};
+use speedup_core::id::{AllocationId, BootId, HostId, JobId, NodeName};
 use speedup_core::plan_file;
 use speedup_core::time::Span;
 
 use crate::command::coordinator::span;
 use crate::command::token;
-use crate::compose::{self, AccessFile, Admittance, AgentOptions, Reboot, TimerTesting};
+use crate::compose::{self, AccessFile, Admittance, AgentOptions, Names, Reboot, TimerTesting};
 use crate::connection::{CoordinatorArguments, Found};
 use crate::console::Console;
 use crate::directories;
@@ -24,7 +24,7 @@ use crate::failure::Failure;
 /// Joins this host to the pool, tests its timer, or tells its facts
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    Start(StartArguments),
+    Start(Box<StartArguments>),
     Selftest(selftest::SelftestArguments),
     Facts(facts::FactsArguments),
 }
@@ -53,6 +53,12 @@ pub(crate) struct StartArguments {
     /// Which allocation of a cluster's engine this is [default: the job of Slurm, the pod or the container]
     #[arg(long, value_name = "ID")]
     allocation_id: Option<AllocationId>,
+    /// Which node of a cluster's engine this is [default: Slurm's name of it]
+    #[arg(long, value_name = "NAME")]
+    node_name: Option<NodeName>,
+    /// In which job of a cluster's engine this agent lives [default: the job of Slurm]
+    #[arg(long, value_name = "ID")]
+    job_id: Option<JobId>,
     /// Let the coordinator boot this host anew by this command, where a plan has hosts reboot between runs; its words are
     /// split as a shell would, and no shell is used
     #[arg(long, value_name = "COMMAND", value_parser = words)]
@@ -90,7 +96,7 @@ pub(super) fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
     match verb {
         Verb::Selftest(arguments) => selftest::execute(&arguments, console),
         Verb::Facts(arguments) => facts::execute(&arguments, console),
-        Verb::Start(arguments) => start(arguments),
+        Verb::Start(arguments) => start(*arguments),
     }
 }
 
@@ -112,9 +118,13 @@ fn start(arguments: StartArguments) -> Result<Exit, Failure> {
     compose::agent(AgentOptions {
         coordinator,
         state,
-        host: arguments.host_id,
-        boot: arguments.boot_id,
-        allocation: arguments.allocation_id,
+        names: Names {
+            host: arguments.host_id,
+            boot: arguments.boot_id,
+            allocation: arguments.allocation_id,
+            node: arguments.node_name,
+            job: arguments.job_id,
+        },
         reboot,
         file_cache: arguments.file_cache,
         timer_test: if arguments.no_selftest { TimerTesting::Never } else { TimerTesting::WhenUntested },

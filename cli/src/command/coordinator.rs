@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 use jiff::SignedDuration;
 use serde_json::json;
@@ -15,7 +15,7 @@ use speedup_core::time::Span;
 use super::{print, user};
 use crate::access::{Access, Written};
 use crate::arguments::{Output, OutputArgument};
-use crate::compose::{self, Coordinator, CoordinatorOptions, Security};
+use crate::compose::{self, AgentPlace, Coordinator, CoordinatorOptions, Security};
 use crate::connection::journal_failed;
 use crate::console::Console;
 use crate::exit::Exit;
@@ -68,6 +68,10 @@ pub(crate) struct StartArguments {
     /// $XDG_STATE_HOME/speedup/access.toml, or access/NAME.toml beside it]
     #[arg(long, value_name = "FILE")]
     access_file: Option<PathBuf>,
+    /// Where agents that an engine starts keep their state and logs, one folder a node: on a disk that all nodes share
+    /// [default: $XDG_STATE_HOME/speedup/agents]
+    #[arg(long, value_name = "DIR")]
+    agents: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgument,
 }
@@ -99,6 +103,7 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
         bind: arguments.bind,
         security: security(&arguments),
         settings,
+        agents: Some(agent_place(&arguments, &access_file)?),
     };
     compose::raise_open_files();
     let coordinator = compose::coordinator(options).await?;
@@ -121,6 +126,26 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
     coordinator.stop().await;
     served.and(removed)?;
     Ok(Exit::Done)
+}
+
+/// Agents are this same program, and find their state and the access file by absolute paths wherever they start.
+fn agent_place(arguments: &StartArguments, access_file: &Path) -> Result<AgentPlace, Failure> {
+    let absolute = |path: &Path| {
+        std::path::absolute(path)
+            .with_context(|| format!("{} has no absolute path", path.display()))
+            .map_err(Failure::usage)
+    };
+    let program = std::env::current_exe()
+        .context("cannot find the program of this process")
+        .map_err(Failure::infrastructure)?;
+    let advertised = arguments.advertise.first();
+    Ok(AgentPlace {
+        program,
+        state: absolute(&directories::or_state(arguments.agents.as_deref(), "agents")?)?,
+        access_file: absolute(access_file)?,
+        host: advertised.map(|advertised| advertised.host.clone()),
+        port: advertised.and_then(|advertised| advertised.port),
+    })
 }
 
 fn security(arguments: &StartArguments) -> Security {

@@ -6,7 +6,7 @@ use speedup_core::machine::Explanation;
 use speedup_proto::convert::id_bytes;
 use speedup_proto::v1;
 
-use super::{print, print_json};
+use super::{hosts, print, print_json};
 use crate::arguments::{Output, OutputArgument};
 use crate::connection::{Connection, SourceArguments};
 use crate::console::Console;
@@ -34,6 +34,7 @@ pub(crate) struct Arguments {
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let connection = arguments.source.connect().await?;
     let explained = explain(&connection, &arguments).await;
+    hosts::tell_if_it_stands_still(&connection, console).await;
     connection.close().await;
     let explanation = explained?;
     match arguments.output.output {

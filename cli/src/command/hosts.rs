@@ -1,7 +1,10 @@
 //! `speedup hosts`: the pool.
 
+mod engine;
 mod show;
 mod standing;
+
+pub(super) use engine::tell_if_it_stands_still;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -30,6 +33,10 @@ pub(crate) enum Verb {
     Resume(standing::ResumeArguments),
     Quarantine(standing::QuarantineArguments),
     Approve(standing::ApproveArguments),
+    #[command(subcommand)]
+    Slurm(engine::SlurmVerb),
+    #[command(subcommand)]
+    Local(engine::LocalVerb),
 }
 
 /// Lists the hosts that ever joined
@@ -101,6 +108,8 @@ pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failu
         Verb::Resume(arguments) => standing::resume(arguments, console).await,
         Verb::Quarantine(arguments) => standing::quarantine(arguments, console).await,
         Verb::Approve(arguments) => standing::approve(arguments, console).await,
+        Verb::Slurm(verb) => engine::slurm(verb, console).await,
+        Verb::Local(verb) => engine::local(verb, console).await,
     }
 }
 

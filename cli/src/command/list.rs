@@ -3,7 +3,7 @@
 use clap::Args;
 use speedup_proto::convert::ExperimentStatus;
 
-use super::{print, print_json};
+use super::{hosts, print, print_json};
 use crate::arguments::{Output, OutputArgument};
 use crate::connection::SourceArguments;
 use crate::console::{Console, Paint};
@@ -29,6 +29,7 @@ pub(crate) struct Arguments {
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let connection = arguments.source.connect().await?;
     let listed = selector::list(&mut connection.experiments(), arguments.limit).await;
+    hosts::tell_if_it_stands_still(&connection, console).await;
     connection.close().await;
     let experiments = listed?;
     match arguments.output.output {

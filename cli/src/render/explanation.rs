@@ -70,6 +70,10 @@ fn waits_for_hosts(counts: &Hindrances) -> String {
         (counts.busy, "at work on another run"),
         (counts.resting, "resting, as the plan's policy wants"),
         (counts.rebooting, "booting anew"),
+        (
+            counts.ending,
+            "in an allocation that may end before the run would (timeouts, warm-ups and setup count)",
+        ),
         (counts.not_fresh, "not fresh: used before in the scope of the plan's policy"),
         (counts.no_allocation, "not fresh, and never again: they have no allocation ids"),
         (counts.cannot_reboot, "in need of a new boot, and without a command for it"),

@@ -24,8 +24,13 @@ fn coordinate(data: &Path) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let bind = ([127, 0, 0, 1], 0).into();
-        let options =
-            Options { data: data.to_owned(), bind, security: Security::Plain, settings: Settings::default() };
+        let options = Options {
+            data: data.to_owned(),
+            bind,
+            security: Security::Plain,
+            settings: Settings::default(),
+            agents: None,
+        };
         let coordinator = start(options, |_, routes| routes).await?;
         #[expect(clippy::print_stdout, reason = "the other process reads it")]
         {

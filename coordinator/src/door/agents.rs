@@ -63,7 +63,7 @@ impl Agents for AgentsDoor {
         let (opened, answer) = oneshot::channel();
         // A task of its own: this call is dropped when the agent goes away, the session has to be closed even then.
         let door = Self { handle: self.handle.clone(), blobs: self.blobs.clone() };
-        tokio::spawn(door.serve(Joining { facts, agent, epoch, down }, up, opened));
+        tokio::spawn(door.serve(Joining { facts: *facts, agent, epoch, down }, up, opened));
         match answer.await.map_err(|_| Gone)?? {
             Ok(()) => {}
             Err(refusal) => return Ok(Response::new(turned_away(&refusal, epoch))),

@@ -21,6 +21,7 @@ use super::files::require_files;
 use super::{Caller, blocking, experiment_id, malformed, refused, store_failed, undecided};
 use crate::blobs::Blobs;
 use crate::handle::Handle;
+use crate::provision::Provisioning;
 use crate::status::{active_status, is_finished};
 use crate::store::Store;
 
@@ -41,6 +42,7 @@ const MAX_PLAN_BYTES: usize = MAX_RECORD_BYTES - (1 << 16);
 pub(crate) struct ExperimentsDoor {
     pub(crate) handle: Handle,
     pub(crate) blobs: Blobs,
+    pub(crate) provisioning: Provisioning,
 }
 
 type StatusStream = Pin<Box<dyn Stream<Item = Result<v1::ExperimentStatus, Status>> + Send>>;
@@ -60,6 +62,8 @@ impl Experiments for ExperimentsDoor {
         require_files(&self.blobs, &plan.experiment.files).await?;
         let id = ExperimentId(Uuid::now_v7());
         let (runs, hosts_needed) = (plan.runs(), hosts_needed(&plan));
+        // Where an engine is asked for hosts, they come when the plan is there.
+        let wait_for_hosts = wait_for_hosts || self.provisioning.is_asking().await;
         self.command(Command::Submit { experiment: id, plan, by, wait_for_hosts }).await?;
         tracing::info!(experiment = %id, runs, "an experiment was submitted");
         Ok(Response::new(v1::SubmitResponse { experiment: id.0.as_bytes().to_vec(), runs, hosts_needed }))

@@ -33,8 +33,13 @@ const SEGMENT_BYTES: u64 = 16 << 10;
 pub(crate) fn start(data: &Path) -> Result<Running, StartError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let bind = ([127, 0, 0, 1], 0).into();
-    let options =
-        Options { data: data.to_owned(), bind, security: Security::Plain, settings: Settings::default() };
+    let options = Options {
+        data: data.to_owned(),
+        bind,
+        security: Security::Plain,
+        settings: Settings::default(),
+        agents: None,
+    };
     let coordinator = runtime.block_on(speedup_coordinator::start(options, |_, routes| routes))?;
     Ok(Running { runtime, coordinator })
 }

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::follow_up::longest_run;
 use super::matching::{Match, boots_before, boots_in_visits};
 use super::queue::lane_of;
 use super::{Active, Built, Machine};
 use crate::event::Tally;
 use crate::experiment::Policy;
 use crate::fingerprint::ClassId;
-use crate::host::{Asking, Host, Presence, Standing};
+use crate::host::{ALLOCATION_MARGIN, Asking, Host, Presence, Standing};
 use crate::id::{BootId, ExperimentId, RunIndex};
 use crate::lease::Lease;
 use crate::run::{HostNumber, RunState, Settlement};
@@ -102,6 +103,9 @@ impl Machine {
                 }
             }
             check_evidence(host, lease, active);
+            let ends = host.facts.allocation_ends.filter(|_| host.epoch == lease.agent_epoch);
+            let last = lease.granted + longest_run(active, lease.run) + ALLOCATION_MARGIN;
+            assert!(ends.is_none_or(|ends| last <= ends), "an allocation outlasts what it was given");
         }
         assert_eq!(self.holders, holders, "every live lease has its holder");
         assert!(

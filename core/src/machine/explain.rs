@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::matching::{boots_before, boots_in_visits, is_fresh, rests_until};
+use super::matching::{boots_before, boots_in_visits, holds, is_fresh, rests_until};
 use super::queue::lane_of;
 use super::{Active, MAX_DRIFTED, Machine, Phase};
 use crate::experiment::Policy;
@@ -80,6 +80,8 @@ pub struct Hindrances {
     pub busy: u32,
     /// Resting.
     pub resting: u32,
+    /// In an allocation that may end before the run would.
+    pub ending: u32,
     /// They have begun the visit that the run belongs to, or could begin it, but earlier runs go first or they have not asked
     /// yet.
     pub able: u32,
@@ -173,6 +175,8 @@ impl Machine {
             &mut counts.busy
         } else if rests_until(host, active).is_some_and(|until| until > self.latest) {
             &mut counts.resting
+        } else if !goes_on && !holds(self.latest, host, active, lane_of(&active.plan, run)) {
+            &mut counts.ending
         } else {
             &mut counts.able
         }

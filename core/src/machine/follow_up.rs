@@ -80,7 +80,7 @@ impl Machine {
             host: host.facts.host.clone(),
             agent_epoch: host.epoch,
             granted: now,
-            deadline: now + longest(active, run, products) + LEASE_MARGIN,
+            deadline: now + longest(active, active.plan.task(run), staged(products)) + LEASE_MARGIN,
             started: None,
             evidence: Evidence { build: build.map(Box::new), ..evidence(now, host, experiment, active, run) },
         }
@@ -129,21 +129,41 @@ fn used_build(active: &Active, run: RunIndex) -> Option<UsedBuild> {
 }
 
 /// The longest an agent may rightly take for a run.
-fn longest(active: &Active, run: RunIndex, built: &[Product]) -> Span {
+pub(super) fn longest_run(active: &Active, run: RunIndex) -> Span {
+    let build = used_build(active, run);
+    let products = build.as_ref().map_or(&[][..], |build| &build.products);
+    longest(active, active.plan.task(run), staged(products))
+}
+
+/// The longest an agent may rightly take for what a lane has waiting, whatever build it uses.
+pub(super) fn longest_of_any_build(active: &Active, task: Task) -> Span {
+    let made = active.built.values().filter_map(|built| match built {
+        Built::Made(products) => Some(staged(products)),
+        Built::Not(_) => None,
+    });
+    longest(active, task, made.max().unwrap_or_default())
+}
+
+/// How long a host may take to fetch what a build has made.
+fn staged(products: &[Product]) -> Span {
+    time_for(products.iter().map(|product| Some(product.content.bytes)))
+}
+
+/// The longest an agent may rightly take for a task, with the time to fetch its build.
+fn longest(active: &Active, task: Task, staged: Span) -> Span {
     let experiment = &active.plan.experiment;
-    let cell = match active.plan.task(run) {
+    let cell = match task {
         Task::Build(version) => return longest_build(experiment, version),
         Task::Run(cell) => cell,
     };
     let benchmark = &experiment.benchmarks[cell.benchmark.0 as usize];
-    let built = built.iter().map(|product| Some(product.content.bytes));
     let most = |setup: &Option<Setup>| setup.as_ref().map_or(Span(0), |setup| setup.timeout);
     let execution = most(&experiment.prepare) + benchmark.timeout + most(&experiment.cleanup);
     let independence = experiment.independence;
     let patience = if independence.policy == Policy::Rested { independence.rest.patience } else { Span(0) };
     let before = patience
         + staging_time(&experiment.files)
-        + time_for(built)
+        + staged
         + most(&experiment.setup)
         + experiment.environment.settle;
     before + execution.times(u64::from(benchmark.warmup) + 1) + most(&experiment.canary)

@@ -1,13 +1,15 @@
 //! What is next for an asking host: the next run of a visit that it has begun, or a visit of the experiment whose turn it
 //! is and that the host is fresh for; failing that, a reboot that would make it so, or the moment when it has rested.
 
-use super::queue::lane_of;
+use super::follow_up::{longest_of_any_build, longest_run};
+use super::queue::{lane_of, tasks_of};
 use super::{Active, Machine, Phase};
 use crate::experiment::{Experiment, Order, Policy};
-use crate::host::{Host, Standing, Use};
+use crate::host::{ALLOCATION_MARGIN, Host, Standing, Use};
 use crate::id::{ExperimentId, RunIndex};
+use crate::plan::Task;
 use crate::run::HostNumber;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// What is next for an asking host.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +46,8 @@ impl Machine {
                 continue;
             }
             let may_retry = |run| self.may_retry(active, number, run);
-            let is_fresh = |lane| is_fresh(host, active, host.used(*id, lane));
+            let is_fresh =
+                |lane| is_fresh(host, active, host.used(*id, lane)) && holds(now, host, active, lane);
             if let Some(run) = active.queue.first(is_fresh, may_retry) {
                 return Match::Run(*id, active, run);
             }
@@ -71,6 +74,9 @@ impl Machine {
             let used = host.used(*id, lane_of(&active.plan, visit.next))?;
             if boots_before(active, visit.next) && used.boot == host.boot() {
                 return Some(if host.facts.can_reboot { Match::Reboot(*id) } else { Match::Nothing });
+            }
+            if !lasts(now, host, longest_run(active, visit.next)) {
+                return Some(Match::Nothing);
             }
             let resting = rests_until(host, active).filter(|until| *until > now);
             Some(resting.map_or(Match::Run(*id, active, visit.next), Match::Later))
@@ -129,6 +135,33 @@ pub(super) fn is_fresh(host: &Host, active: &Active, used: Option<Use>) -> bool 
         }
         Policy::Rested | Policy::Any => true,
     }
+}
+
+/// Whether the allocation of a host holds a whole visit of a lane, even if each run takes as long as it may: where one
+/// was cut off, another host would have to serve the rest.
+pub(super) fn holds(now: Timestamp, host: &Host, active: &Active, lane: u32) -> bool {
+    host.facts.allocation_ends.is_none() || lasts(now, host, longest_visit(active, lane))
+}
+
+/// The longest that a visit of a lane may rightly take.
+pub(super) fn longest_visit(active: &Active, lane: u32) -> Span {
+    let plan = &active.plan;
+    let visit = tasks_of(plan, lane).into_iter().map(|task| {
+        let runs = match (task, plan.experiment.order) {
+            (Task::Build(_), _) => 1,
+            (Task::Run(_), Order::Blocked) => {
+                plan.experiment.versions.len() as u64 * u64::from(plan.visit().size())
+            }
+            (Task::Run(_), Order::Randomized | Order::Interleaved) => u64::from(plan.visit().size()),
+        };
+        longest_of_any_build(active, task).times(runs)
+    });
+    visit.max().unwrap_or_default()
+}
+
+/// Whether the allocation of a host lasts for so long.
+pub(super) fn lasts(now: Timestamp, host: &Host, span: Span) -> bool {
+    host.facts.allocation_ends.is_none_or(|ends| now + span + ALLOCATION_MARGIN <= ends)
 }
 
 /// When a host has rested for an experiment that wants it to; builds go to any host.

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use crate::experiment::{Order, Policy, Scope};
-use crate::id::RunIndex;
-use crate::plan::Plan;
+use crate::id::{RunIndex, VersionIndex};
+use crate::plan::{Plan, Task};
 
 /// The waiting visits of one experiment.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +75,20 @@ fn unit(plan: &Plan) -> Scope {
         (Policy::Any, _) => Scope::Experiment,
         (_, Scope::Cell) if plan.experiment.order == Order::Blocked => Scope::Benchmark,
         (_, scope) => scope,
+    }
+}
+
+/// What is done in a lane: a build of each version that is built, or runs of its benchmarks.
+pub(super) fn tasks_of(plan: &Plan, lane: u32) -> Vec<Task> {
+    let versions = plan.experiment.versions.len().max(1) as u32;
+    if lane as usize >= lanes_of_runs(plan) {
+        return (0..versions).map(|version| Task::Build(VersionIndex(version))).collect();
+    }
+    let run = |cell: u32| Task::Run(plan.cell_by_number(cell));
+    match unit(plan) {
+        Scope::Experiment => (0..plan.cells()).step_by(versions as usize).map(run).collect(),
+        Scope::Benchmark => vec![run(lane * versions)],
+        Scope::Cell => vec![run(lane)],
     }
 }
 
@@ -154,6 +168,11 @@ impl Queue {
     /// How many visits wait.
     pub(super) fn visits(&self) -> u32 {
         self.visits
+    }
+
+    /// The lanes in which visits wait, each with how many.
+    pub(super) fn waiting_lanes(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.heads.iter().map(|(_, key)| (*key, self.lanes[*key as usize].visits()))
     }
 
     /// The first waiting visit that `lane_is_free` and, where another host began it, `may_retry` let a host take.

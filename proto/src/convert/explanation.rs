@@ -52,6 +52,7 @@ fn waiting(attempt: Attempt, waiting_for: &WaitingFor) -> State {
             no_allocation: counts.no_allocation,
             cannot_reboot: counts.cannot_reboot,
             resting: counts.resting,
+            ending: counts.ending,
             differing: counts.differing.clone(),
         }),
     }
@@ -81,6 +82,7 @@ impl TryFrom<v1::Explanation> for Explanation {
                     tried: hosts.tried,
                     busy: hosts.busy,
                     resting: hosts.resting,
+                    ending: hosts.ending,
                     able: hosts.able,
                     differing: fact_names(hosts.differing, "waiting_for_hosts.differing")?,
                 };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use speedup_core::fingerprint::{Difference, Fact, Fingerprint, FingerprintError, MAX_FACT_BYTES, MAX_FACTS};
 use speedup_core::host::{Host, HostFacts, Presence, Standing};
 use speedup_core::machine::MAX_DRIFTED;
+use speedup_core::time::Timestamp;
 
 use super::field::{at_most, chosen, id, no_longer, optional, optional_id, required};
 use super::id::id_bytes;
@@ -27,6 +28,9 @@ impl From<&HostFacts> for v1::HostFacts {
             hardware: facts.hardware.map(|hardware| hardware.to_string()),
             named_by_owner: facts.named_by_owner,
             can_reboot: facts.can_reboot,
+            allocation_ends_ns: facts.allocation_ends.map(|ends| ends.0),
+            node: facts.node.as_ref().map(|node| node.as_str().to_owned()),
+            job: facts.job.as_ref().map(|job| job.as_str().to_owned()),
         }
     }
 }
@@ -61,6 +65,9 @@ impl TryFrom<v1::HostFacts> for HostFacts {
             hardware: hardware.transpose().map_err(|why| Malformed::new("hardware", why))?,
             named_by_owner: wire.named_by_owner,
             can_reboot: wire.can_reboot,
+            allocation_ends: wire.allocation_ends_ns.map(Timestamp),
+            node: optional_id(wire.node, "node")?,
+            job: optional_id(wire.job, "job")?,
         })
     }
 }

@@ -16,7 +16,7 @@ impl From<AgentMessage> for v1::AgentMessage {
     fn from(message: AgentMessage) -> Self {
         let message = match message {
             AgentMessage::Join { facts, agent, epoch } => FromAgent::Join(v1::Join {
-                facts: Some((&facts).into()),
+                facts: Some(facts.as_ref().into()),
                 agent: id_bytes(agent.0),
                 agent_epoch: epoch.0,
             }),
@@ -49,7 +49,7 @@ impl TryFrom<v1::Join> for AgentMessage {
     fn try_from(wire: v1::Join) -> Result<Self, Malformed> {
         let facts: HostFacts = required(wire.facts, "facts")?;
         let agent = agent_id(&wire.agent, "agent")?;
-        Ok(Self::Join { facts, agent, epoch: AgentEpoch(wire.agent_epoch) })
+        Ok(Self::Join { facts: Box::new(facts), agent, epoch: AgentEpoch(wire.agent_epoch) })
     }
 }
 

@@ -76,11 +76,15 @@ fn run() -> impl Strategy<Value = (RunIndex, Attempt)> {
 fn facts() -> BoxedStrategy<HostFacts> {
     let names = (id(), id(), option::of(id()), any::<bool>());
     let hardware = option::of(text().prop_map(|serial| HardwareId::of([("serial", serial.as_str())])));
-    let parts = (names, fingerprint(), option::of(timer_test()), hardware, any::<bool>());
+    let engine = (option::of(time()), option::of(id()), option::of(id()));
+    let parts = (names, fingerprint(), option::of(timer_test()), hardware, any::<bool>(), engine);
     parts
-        .prop_map(|((host, boot, allocation, named_by_owner), fingerprint, timer, hardware, can_reboot)| {
+        .prop_map(|(names, fingerprint, timer, hardware, can_reboot, (allocation_ends, node, job))| {
+            let (host, boot, allocation, named_by_owner) = names;
             let hardware = hardware.flatten();
-            HostFacts { host, boot, allocation, fingerprint, timer, hardware, named_by_owner, can_reboot }
+            let bare = HostFacts::bare(host, boot);
+            let facts = HostFacts { allocation, fingerprint, timer, hardware, named_by_owner, ..bare };
+            HostFacts { can_reboot, allocation_ends, node, job, ..facts }
         })
         .boxed()
 }
@@ -329,7 +333,7 @@ pub(crate) fn report() -> BoxedStrategy<Report> {
 pub(crate) fn agent_message() -> BoxedStrategy<AgentMessage> {
     prop_oneof![
         (facts(), agent_id(), agent_epoch()).prop_map(|(facts, agent, epoch)| AgentMessage::Join {
-            facts,
+            facts: Box::new(facts),
             agent,
             epoch
         }),
@@ -480,9 +484,9 @@ pub(crate) fn status() -> BoxedStrategy<ExperimentStatus> {
         .boxed()
 }
 
-fn hindrances(counts: [u32; 11], differing: Vec<String>) -> Hindrances {
-    let [rebooting, away, out_of_service, other_class, not_fresh, no_allocation, .., resting, able] = counts;
-    let [_, _, _, _, _, _, cannot_reboot, tried, busy, ..] = counts;
+fn hindrances(counts: [u32; 12], differing: Vec<String>) -> Hindrances {
+    let [rebooting, away, out_of_service, other_class, not_fresh, no_allocation, ..] = counts;
+    let [.., cannot_reboot, tried, busy, ending, resting, able] = counts;
     Hindrances {
         rebooting,
         away,
@@ -494,6 +498,7 @@ fn hindrances(counts: [u32; 11], differing: Vec<String>) -> Hindrances {
         tried,
         busy,
         resting,
+        ending,
         able,
         differing,
     }
@@ -504,7 +509,7 @@ pub(crate) fn explanation() -> BoxedStrategy<Explanation> {
     let waiting_for = prop_oneof![
         text().prop_map(|reason| WaitingFor::Resume { reason }),
         any::<(u32, u32)>().prop_map(|(made, builds)| WaitingFor::Builds { made, builds }),
-        (any::<[u32; 11]>(), vec(text(), 0..4))
+        (any::<[u32; 12]>(), vec(text(), 0..4))
             .prop_map(|(counts, differing)| WaitingFor::Hosts(hindrances(counts, differing))),
     ];
     prop_oneof![

@@ -77,10 +77,16 @@ impl Site {
             Host::reboot_program().display()
         );
         let service = if policy == "reallocated" { in_jobs(&agent) } else { format!("exec {agent}") };
-        let mut site = Self { pool, cluster, service, hosts: Vec::new(), policy, submitted: Cell::new(0) };
+        let mut site = Self::of(pool, cluster, Vec::new(), policy);
+        site.service = service;
         (0..hosts).for_each(|_| site.add_host());
         site.pool.wait_for_hosts(hosts);
         site
+    }
+
+    /// A coordinator and hosts that may come to join it.
+    pub(super) fn of(pool: Pool, cluster: Arc<Cluster>, hosts: Vec<Host>, policy: &'static str) -> Self {
+        Self { pool, cluster, service: String::new(), hosts, policy, submitted: Cell::new(0) }
     }
 
     /// One more host, which boots and joins.
@@ -155,6 +161,11 @@ impl Site {
     pub fn wait_for_begin(&self, host: &Host) {
         let begun = self.file(&format!("begun-{}", host.name()));
         eventually("a run begins", || begun.exists().then_some(()));
+    }
+
+    /// Whether a run has begun on a host.
+    pub(super) fn has_begun(&self, host: &Host) -> bool {
+        self.file(&format!("begun-{}", host.name())).exists()
     }
 
     /// Waits until a run has ended on a host.

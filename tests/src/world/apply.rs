@@ -286,7 +286,7 @@ impl World {
             return;
         }
         if let AgentMessage::Join { facts, agent, epoch } = message {
-            self.join(session, Command::Join { facts, agent, epoch });
+            self.join(session, Command::Join { facts: *facts, agent, epoch });
             return;
         }
         let Some((host, epoch)) = self.coordinator.as_ref().and_then(|c| c.speakers.get(&session).cloned())

@@ -1,0 +1,110 @@
+//! The engine's job in which this agent lives: its id, what the engine calls this host, and when it ends the job.
+
+use std::io::Read as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use speedup_core::id::{JobId, NodeName};
+use speedup_core::time::{Span, Timestamp};
+
+/// How long Slurm may take to say when the job ends: its controller may be busy with thousands of such questions.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How often it is looked whether it has; nothing is measured yet.
+const LOOK: Duration = Duration::from_millis(10);
+/// Bytes of its answer: a number of seconds.
+const ANSWER_BYTES: u64 = 256;
+
+/// A job of an engine, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Job {
+    /// Its id.
+    pub(super) id: Option<JobId>,
+    /// What the engine calls this host.
+    pub(super) node: Option<NodeName>,
+    /// When the engine ends it.
+    pub(super) ends: Option<Timestamp>,
+}
+
+/// The job of Slurm that the environment tells of, if any.
+pub(super) fn job(variable: impl Fn(&str) -> Option<String>) -> Job {
+    let Some(id) = variable("SLURM_JOB_ID").filter(|id| !id.is_empty()) else { return Job::default() };
+    let told = variable("SLURM_JOB_END_TIME").and_then(|text| seconds(&text));
+    let ends = told.or_else(|| match asked("squeue", &id) {
+        Ok(answer) => seconds(&answer),
+        Err(error) => {
+            tracing::warn!("Slurm does not say when job {id} ends: {error}; runs may be cut off by its end");
+            None
+        }
+    });
+    Job { id: id.parse().ok(), node: variable("SLURMD_NODENAME").and_then(|name| name.parse().ok()), ends }
+}
+
+/// Slurm's moments are asked for in seconds since the Unix epoch; a job without an end has a word instead.
+fn seconds(text: &str) -> Option<Timestamp> {
+    let seconds = text.trim().parse::<u64>().ok().filter(|seconds| *seconds > 0)?;
+    Some(Timestamp(Span::from_secs(seconds).0))
+}
+
+/// Asks Slurm, within bounds of time and length.
+fn asked(program: &str, job: &str) -> std::io::Result<String> {
+    let mut command = Command::new(program);
+    command.args(["--noheader", "--jobs", job, "--format", "%e"]).env("SLURM_TIME_FORMAT", "%s");
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()?;
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait()? {
+            Some(status) => break status,
+            None if begun.elapsed() < PATIENCE => std::thread::sleep(LOOK),
+            None => {
+                child.kill()?;
+                child.wait()?;
+                return Err(std::io::Error::other(format!("{program} has not answered within {PATIENCE:?}")));
+            }
+        }
+    };
+    if !status.success() {
+        return Err(std::io::Error::other(format!("{program} failed: {status}")));
+    }
+    let mut answer = String::new();
+    child.stdout.take().map(|out| out.take(ANSWER_BYTES).read_to_string(&mut answer)).transpose()?;
+    Ok(answer)
+}
+
+/// How long the allocation lasts from now on, for the log.
+pub(super) fn left(ends: Timestamp) -> Span {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    ends - Timestamp(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_told_by_the_environment() {
+        let variables =
+            [("SLURM_JOB_ID", "17"), ("SLURMD_NODENAME", "n-1.rack_2"), ("SLURM_JOB_END_TIME", "1700000000")];
+        let variable = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        let found = job(variable);
+        assert_eq!(found.id.unwrap().as_str(), "17");
+        assert_eq!(found.node.unwrap().as_str(), "n-1.rack_2");
+        assert_eq!(found.ends, Some(Timestamp(1_700_000_000_000_000_000)));
+        assert_eq!(job(|_| None), Job::default());
+    }
+
+    #[test]
+    fn what_is_no_moment_is_none() {
+        assert_eq!(seconds("N/A\n"), None);
+        assert_eq!(seconds("0"), None);
+        assert_eq!(seconds(" 12\n"), Some(Timestamp(12_000_000_000)));
+    }
+
+    #[test]
+    fn a_program_that_fails_or_is_not_there_is_told() {
+        assert!(asked("false", "1").unwrap_err().to_string().contains("failed"));
+        assert!(asked("no-such-program", "1").is_err());
+        assert!(asked("echo", "1").unwrap().contains("--jobs"));
+    }
+}

@@ -1,0 +1,176 @@
+//! What is asked of an engine and what came of it, as it is shown.
+
+use serde::Serialize;
+use speedup_core::time::Timestamp;
+use speedup_proto::v1;
+
+use crate::console::Paint;
+use crate::moment;
+use crate::render::table::{Column, table};
+
+/// Nanoseconds of an hour.
+const HOUR: f64 = 3.6e12;
+
+/// An engine that is asked.
+#[derive(Debug, Serialize)]
+pub(super) struct Shown {
+    engine: String,
+    options: Vec<String>,
+    max_jobs: u32,
+    max_queued: u32,
+    max_node_hours: Option<f64>,
+    by: String,
+    /// What marks its jobs as its own.
+    name: String,
+    jobs: Vec<Job>,
+    node_hours: f64,
+    failures_in_a_row: u32,
+    /// Why no more jobs are asked for.
+    stopped: Option<String>,
+    /// Why nodes are not told to boot anew.
+    cannot_reboot: Option<String>,
+    /// Hosts that running plans could use beyond those that are there.
+    missing: u32,
+    /// Why the engine did not answer.
+    trouble: Option<String>,
+}
+
+/// One job.
+#[derive(Debug, Serialize)]
+struct Job {
+    id: String,
+    state: String,
+    words: String,
+    node: Option<String>,
+    started_ns: Option<Timestamp>,
+    ends_ns: Option<Timestamp>,
+    host: Option<String>,
+}
+
+impl From<v1::Provisioner> for Shown {
+    fn from(wire: v1::Provisioner) -> Self {
+        let limits = wire.limits.unwrap_or_default();
+        Self {
+            engine: wire.engine,
+            options: wire.options,
+            max_jobs: limits.jobs,
+            max_queued: limits.queued,
+            max_node_hours: limits.node_time_ns.map(hours),
+            by: wire.by,
+            name: wire.name,
+            jobs: wire.jobs.into_iter().map(Job::from).collect(),
+            node_hours: hours(wire.node_time_ns),
+            failures_in_a_row: wire.failures_in_a_row,
+            stopped: wire.stopped,
+            cannot_reboot: wire.cannot_reboot,
+            missing: wire.missing,
+            trouble: wire.trouble,
+        }
+    }
+}
+
+impl From<v1::ProvisionedJob> for Job {
+    fn from(wire: v1::ProvisionedJob) -> Self {
+        Self {
+            id: wire.id,
+            state: wire.state,
+            words: wire.words,
+            node: wire.node,
+            started_ns: wire.started_ns.map(Timestamp),
+            ends_ns: wire.ends_ns.map(Timestamp),
+            host: wire.host,
+        }
+    }
+}
+
+fn hours(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / HOUR
+}
+
+impl Shown {
+    /// All of it, for people.
+    pub(super) fn text(&self, paint: Paint) -> String {
+        let options = if self.options.is_empty() { "none".to_owned() } else { self.options.join(" ") };
+        let mut lines = vec![
+            format!(
+                "{} is asked for hosts by {}, as {}; options: {options}",
+                self.engine, self.by, self.name
+            ),
+            format!(
+                "At most {} jobs, {} of them in the queue. {}",
+                self.max_jobs,
+                self.max_queued,
+                self.bill()
+            ),
+            format!("The running plans could use {} more hosts than there are.", self.missing),
+        ];
+        lines.extend(self.stands_still());
+        lines
+            .extend(self.cannot_reboot.as_ref().map(|why| format!("Nodes are not told to boot anew: {why}")));
+        lines.extend(self.trouble.as_ref().map(|why| format!("At the last look: {why}")));
+        if !self.jobs.is_empty() {
+            lines.push(self.jobs(paint));
+        }
+        lines.join("\n")
+    }
+
+    /// What was spent.
+    pub(super) fn bill(&self) -> String {
+        match self.max_node_hours {
+            Some(most) => format!("{:.2} of {most:.2} node hours are spent.", self.node_hours),
+            None => format!("{:.2} node hours are spent.", self.node_hours),
+        }
+    }
+
+    /// That no more hosts are asked for, if that is so.
+    pub(super) fn stands_still(&self) -> Option<String> {
+        let why = self.stopped.as_ref()?;
+        let engine = &self.engine;
+        Some(format!(
+            "No more hosts are asked of {engine}: {why}. `speedup hosts {engine} add` has it asked again."
+        ))
+    }
+
+    fn jobs(&self, paint: Paint) -> String {
+        let columns = ["job", "state", "in its words", "node", "host", "ends by"].map(Column::Words);
+        let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+        let row = |job: &Job| {
+            vec![
+                job.id.clone(),
+                job.state.clone(),
+                job.words.clone(),
+                or_none(&job.node),
+                or_none(&job.host),
+                job.ends_ns.map_or_else(|| "-".to_owned(), moment::local),
+            ]
+        };
+        table(&columns, self.jobs.iter().map(row), paint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::console::Console;
+
+    #[test]
+    fn what_stands_still_says_why() {
+        let job = v1::ProvisionedJob {
+            id: "17".to_owned(),
+            state: "queued".to_owned(),
+            words: "PENDING (Priority)".to_owned(),
+            ..Default::default()
+        };
+        let wire = v1::Provisioner {
+            engine: "slurm".to_owned(),
+            node_time_ns: 3_600_000_000_000,
+            stopped: Some("3 jobs in a row ended".to_owned()),
+            jobs: vec![job],
+            ..Default::default()
+        };
+        let text = Shown::from(wire).text(Console::plain().out);
+        assert!(text.contains("1.00 node hours are spent."), "{text}");
+        assert!(text.contains("asked of slurm: 3 jobs in a row ended. `speedup hosts slurm add`"), "{text}");
+        assert!(text.contains("17") && text.contains("PENDING (Priority)"), "{text}");
+    }
+}

@@ -1,0 +1,22 @@
+//! Provisioning: an engine that gives out hosts is asked for as many as the running plans need, and gets them back. What to
+//! ask for is decided in `speedup_core::provision`; here it is carried out.
+//!
+//! In reading order: `agent` (how an agent is started there), `engine` (what an engine can do), `command` (programs, within
+//! bounds), `slurm` and `local` (the engines), `record` (what is kept over a restart), `look` (one round), `service` (what
+//! starts and stops).
+
+mod agent;
+mod command;
+mod engine;
+mod local;
+mod look;
+mod record;
+mod service;
+mod slurm;
+
+pub use agent::AgentPlace;
+pub(crate) use agent::AgentStart;
+pub(crate) use look::{Seen, wall_clock};
+pub(crate) use record::Spec;
+pub use service::ResumeError;
+pub(crate) use service::{AddError, Provisioning, Shown, Wanted};

@@ -1,0 +1,183 @@
+//! Programs of the system, executed as the user would: with the user's environment and without a shell, within bounds of
+//! time and output.
+
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, Command};
+
+/// How long a command may take: a controller under load answers late, one that is away not at all.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Most bytes of its output: ten thousand jobs with all that is asked of them.
+const MAX_OUTPUT_BYTES: usize = 8 << 20;
+/// Most bytes of what it says when it fails that are told.
+const MAX_WORDS_BYTES: usize = 2_000;
+
+/// Why a command has not done what it should.
+#[derive(Debug, Error)]
+pub(crate) enum CommandError {
+    /// It cannot be started.
+    #[error("cannot execute {program}: {source}")]
+    NotStarted {
+        /// Which.
+        program: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// It does not end.
+    #[error("{program} has not answered within {} seconds", .patience.as_secs_f64())]
+    TimedOut {
+        /// Which.
+        program: String,
+        /// How long was waited.
+        patience: Duration,
+    },
+    /// It says too much.
+    #[error("{program} says more than {MAX_OUTPUT_BYTES} bytes")]
+    TooLong {
+        /// Which.
+        program: String,
+    },
+    /// It says that it failed.
+    #[error("{program}: {words}")]
+    Failed {
+        /// Which.
+        program: String,
+        /// Its own words, or its exit status.
+        words: String,
+    },
+}
+
+/// Executes a command and gives what it printed.
+pub(crate) async fn execute(
+    program: &str,
+    arguments: &[String],
+    input: &str,
+) -> Result<String, CommandError> {
+    execute_within(PATIENCE, program, arguments, input).await
+}
+
+async fn execute_within(
+    patience: Duration,
+    program: &str,
+    arguments: &[String],
+    input: &str,
+) -> Result<String, CommandError> {
+    let not_started = |source| CommandError::NotStarted { program: program.to_owned(), source };
+    let mut child = start(program, arguments).map_err(not_started)?;
+    let answer = tokio::time::timeout(patience, converse(&mut child, input)).await;
+    let (status, out, err) = match answer {
+        Ok(Ok(Some(answer))) => answer,
+        Ok(Err(source)) => {
+            end(child).await;
+            return Err(not_started(source));
+        }
+        Ok(Ok(None)) => {
+            end(child).await;
+            return Err(CommandError::TooLong { program: program.to_owned() });
+        }
+        Err(_) => {
+            end(child).await;
+            return Err(CommandError::TimedOut { program: program.to_owned(), patience });
+        }
+    };
+    if !status.success() {
+        return Err(CommandError::Failed { program: program.to_owned(), words: words(&err, status) });
+    }
+    Ok(String::from_utf8_lossy(&out).into_owned())
+}
+
+fn start(program: &str, arguments: &[String]) -> std::io::Result<Child> {
+    let mut command = Command::new(program);
+    // Words are compared and shown, so they are not to be translated; moments are to be numbers.
+    command.args(arguments).env("LC_ALL", "C").env("SLURM_TIME_FORMAT", "%s");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.process_group(0).kill_on_drop(true).spawn()
+}
+
+type Answer = (ExitStatus, Vec<u8>, Vec<u8>);
+
+/// Nothing when it says too much.
+async fn converse(child: &mut Child, input: &str) -> std::io::Result<Option<Answer>> {
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let write = async {
+        if let Some(mut stdin) = stdin {
+            // A program that reads no input has closed it.
+            let _ = stdin.write_all(input.as_bytes()).await;
+        }
+    };
+    let ((), out, err) = tokio::join!(write, read(stdout), read(stderr));
+    let (Some(out), Some(err)) = (out?, err?) else { return Ok(None) };
+    Ok(Some((child.wait().await?, out, err)))
+}
+
+async fn read(from: Option<impl AsyncRead + Unpin>) -> std::io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    if let Some(from) = from {
+        from.take(MAX_OUTPUT_BYTES as u64 + 1).read_to_end(&mut bytes).await?;
+    }
+    Ok((bytes.len() <= MAX_OUTPUT_BYTES).then_some(bytes))
+}
+
+/// With all that it started.
+async fn end(mut child: Child) {
+    if let Some(group) = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw) {
+        // It is not waited for yet, so the number is still its own; it may have ended by itself.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.wait().await;
+}
+
+/// What it says of its failure, on one line.
+fn words(err: &[u8], status: ExitStatus) -> String {
+    let text = String::from_utf8_lossy(&err[..err.len().min(MAX_WORDS_BYTES)]).into_owned();
+    let said: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    if said.is_empty() { format!("it failed without a word: {status}") } else { said.join("; ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> [String; 2] {
+        ["-c".to_owned(), script.to_owned()]
+    }
+
+    #[tokio::test]
+    async fn what_it_prints_is_given() {
+        assert_eq!(execute("cat", &[], "words").await.unwrap(), "words");
+        assert_eq!(execute("sh", &shell("echo $LC_ALL"), "").await.unwrap(), "C\n");
+    }
+
+    #[tokio::test]
+    async fn its_own_words_tell_why_it_failed() {
+        let error = execute("sh", &shell("echo first >&2; echo second >&2; exit 3"), "").await.unwrap_err();
+        assert_eq!(error.to_string(), "sh: first; second");
+        let error = execute("sh", &shell("exit 3"), "").await.unwrap_err();
+        assert!(error.to_string().contains("exit status: 3"), "{error}");
+        let error = execute("no-such-program", &[], "").await.unwrap_err();
+        assert!(error.to_string().starts_with("cannot execute no-such-program"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn one_that_does_not_end_is_ended_with_what_it_started() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("pid");
+        let script = format!("sleep 1000 & echo $! > {}; wait", file.display());
+        let patience = Duration::from_millis(500);
+        let error = execute_within(patience, "sh", &shell(&script), "").await.unwrap_err();
+        assert!(matches!(error, CommandError::TimedOut { .. }), "{error}");
+        let pid = std::fs::read_to_string(file).unwrap();
+        let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        assert!(state.is_empty() || state.contains(") Z"), "{state}");
+    }
+
+    #[tokio::test]
+    async fn one_that_says_too_much_is_ended() {
+        let error = execute("cat", &["/dev/zero".to_owned()], "").await.unwrap_err();
+        assert!(matches!(error, CommandError::TooLong { .. }), "{error}");
+    }
+}

@@ -1,0 +1,55 @@
+//! What an engine that gives out hosts can do. One more engine is one more implementation of this.
+
+use speedup_core::id::{JobId, NodeName};
+use speedup_core::provision::{Job, Nodes};
+use thiserror::Error;
+
+use super::command::CommandError;
+
+/// An engine that gives out hosts, each in a job that starts one agent.
+pub(crate) trait Engine: Send + Sync + 'static {
+    /// Asks for a job on one whole node that is none of these.
+    fn submit(&self, exclude: &Nodes) -> impl Future<Output = Result<JobId, EngineError>> + Send;
+
+    /// Every job of ours, those that have ended as long as the engine remembers them.
+    fn list(&self) -> impl Future<Output = Result<Vec<Job>, EngineError>> + Send;
+
+    /// Ends jobs; those that have ended already are passed over.
+    fn cancel(&self, jobs: &[JobId]) -> impl Future<Output = Result<(), EngineError>> + Send;
+
+    /// Keeps a queued job from these nodes, and no others.
+    fn exclude(&self, job: &JobId, nodes: &Nodes) -> impl Future<Output = Result<(), EngineError>> + Send;
+
+    /// Asks for a job that is never to start, and ends it: what the engine would refuse it refuses now.
+    fn try_out(&self) -> impl Future<Output = Result<(), EngineError>> + Send;
+
+    /// Has a node boot anew once no job is on it. Whether it did is told by its boot id alone.
+    fn reboot(&self, node: &NodeName) -> impl Future<Output = Result<(), EngineError>> + Send;
+}
+
+/// Why an engine has not done what it was asked.
+#[derive(Debug, Error)]
+pub(crate) enum EngineError {
+    /// Its program says no, or nothing.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// It answers something else than it is known to.
+    #[error("{program} answered {answer:?}, which is no {wanted}")]
+    Answer {
+        /// Who.
+        program: &'static str,
+        /// What, at most a line.
+        answer: String,
+        /// What was expected.
+        wanted: &'static str,
+    },
+    /// There are none left.
+    #[error("all {0} places for agents on this machine are taken or excluded")]
+    NoPlace(u32),
+    /// It cannot do that.
+    #[error("processes of one machine do not boot it anew")]
+    NoReboot,
+    /// The process cannot be started.
+    #[error("cannot start an agent")]
+    NotStarted(#[source] std::io::Error),
+}

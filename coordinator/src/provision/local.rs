@@ -1,0 +1,154 @@
+//! Agents as processes of this machine, each as a host of its own: the second engine, for a first look and for tests.
+//! They end with the coordinator.
+
+use std::collections::BTreeMap;
+use std::fs::{File, create_dir_all};
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use speedup_core::id::{JobId, NodeName};
+use speedup_core::provision::{End, Job, JobState, Nodes};
+use speedup_core::time::Timestamp;
+use tokio::process::{Child, Command};
+use tokio::sync::Mutex;
+use uuid::Uuid;
+
+use super::agent::AgentStart;
+use super::engine::{Engine, EngineError};
+use super::look::wall_clock;
+
+/// Places for agents: what one machine may carry for a look.
+const PLACES: u32 = 64;
+/// How long an agent may take to end.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// Processes of this machine.
+#[derive(Debug)]
+pub(crate) struct Local {
+    agent: AgentStart,
+    jobs: Mutex<BTreeMap<JobId, Process>>,
+}
+
+#[derive(Debug)]
+struct Process {
+    child: Child,
+    place: NodeName,
+    started: Timestamp,
+    /// Told once: then it is forgotten.
+    ended: Option<(Timestamp, End)>,
+}
+
+impl Local {
+    /// No process yet.
+    pub(crate) fn new(agent: AgentStart) -> Self {
+        Self { agent, jobs: Mutex::default() }
+    }
+
+    /// The command that starts an agent at a place.
+    pub(crate) fn command(&self, place: &NodeName, job: &JobId) -> Vec<String> {
+        let state = self.agent.place.state.join(place.as_str());
+        let allocation = format!("local:{job}");
+        let words = ["agent", "start", "--exit-with-parent", "--no-selftest"].map(str::to_owned);
+        let names = [
+            ("--host-id", place.as_str()),
+            ("--node-name", place.as_str()),
+            ("--job-id", job.as_str()),
+            ("--allocation-id", &allocation),
+        ];
+        let names = names.into_iter().flat_map(|(flag, name)| [flag.to_owned(), name.to_owned()]);
+        let state = ["--state".to_owned(), state.display().to_string()];
+        let program = self.agent.place.program.display().to_string();
+        [program].into_iter().chain(words).chain(self.agent.connection()).chain(names).chain(state).collect()
+    }
+
+    fn start(&self, place: &NodeName, job: &JobId) -> std::io::Result<Child> {
+        create_dir_all(&self.agent.place.state)?;
+        let log = File::create(self.agent.place.state.join(format!("{place}.log")))?;
+        let words = self.command(place, job);
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        // Ctrl-C at the terminal is for the coordinator.
+        command.process_group(0).kill_on_drop(true).spawn()
+    }
+}
+
+impl Engine for Local {
+    async fn submit(&self, exclude: &Nodes) -> Result<JobId, EngineError> {
+        let mut jobs = self.jobs.lock().await;
+        let is_free = |place: &NodeName| {
+            let is_taken = jobs.values().any(|process| process.ended.is_none() && process.place == *place);
+            !is_taken && !exclude.contains(place)
+        };
+        let place = places().find(is_free).ok_or(EngineError::NoPlace(PLACES))?;
+        let id: JobId = Uuid::now_v7().simple().to_string().parse().expect("digits are an id");
+        let child = self.start(&place, &id).map_err(EngineError::NotStarted)?;
+        jobs.insert(id.clone(), Process { child, place, started: wall_clock(), ended: None });
+        Ok(id)
+    }
+
+    async fn list(&self) -> Result<Vec<Job>, EngineError> {
+        let mut jobs = self.jobs.lock().await;
+        jobs.retain(|_, process| process.ended.is_none());
+        Ok(jobs.iter_mut().map(|(id, process)| told(id, process)).collect())
+    }
+
+    async fn cancel(&self, jobs: &[JobId]) -> Result<(), EngineError> {
+        let mut processes = self.jobs.lock().await;
+        for job in jobs {
+            if let Some(process) = processes.get_mut(job) {
+                end(&mut process.child).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn exclude(&self, _job: &JobId, _nodes: &Nodes) -> Result<(), EngineError> {
+        // Nothing ever waits here.
+        Ok(())
+    }
+
+    async fn try_out(&self) -> Result<(), EngineError> {
+        create_dir_all(&self.agent.place.state).map_err(EngineError::NotStarted)
+    }
+
+    async fn reboot(&self, _node: &NodeName) -> Result<(), EngineError> {
+        Err(EngineError::NoReboot)
+    }
+}
+
+fn places() -> impl Iterator<Item = NodeName> {
+    (1..=PLACES).map(|number| format!("local-{number}").parse().expect("a name"))
+}
+
+/// What a process does now, as a job.
+fn told(id: &JobId, process: &mut Process) -> Job {
+    let (state, words) = match process.child.try_wait() {
+        Ok(None) => (JobState::Running, "running".to_owned()),
+        Ok(Some(status)) => {
+            let end = if status.success() { End::Completed } else { End::Failed };
+            process.ended = Some((wall_clock(), end));
+            (JobState::Ended(end), status.to_string())
+        }
+        Err(error) => (JobState::Ending, error.to_string()),
+    };
+    Job {
+        id: id.clone(),
+        state,
+        words,
+        node: Some(process.place.clone()),
+        started: Some(process.started),
+        ends: process.ended.map(|(at, _)| at),
+    }
+}
+
+/// Asks it to end, and makes it when it does not.
+async fn end(child: &mut Child) {
+    if let Some(pid) = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw) {
+        // It is not waited for yet, so the number is still its own.
+        let _ = kill_process(pid, Signal::TERM);
+    }
+    if tokio::time::timeout(FAREWELL, child.wait()).await.is_err() {
+        let _ = child.kill().await;
+    }
+}

@@ -1,0 +1,229 @@
+//! One round: the machine says what the plans could use, the engine what its jobs do; what is decided is carried out, and
+//! what is remembered of it is durable before the next step.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use speedup_core::id::{HostId, JobId};
+use speedup_core::machine::{Command, HostRequest};
+use speedup_core::provision::{
+    Action, Cancelled, Demand, Engaged, Job, JobState, Ledger, Nodes, PROVISIONER, decide,
+};
+use speedup_core::time::Timestamp;
+
+use super::engine::{Engine, EngineError};
+use super::record::{Record, RecordError};
+use crate::handle::{Gone, Handle};
+use crate::store::chain;
+
+/// What is shown of the latest round.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    /// The jobs that have not ended.
+    pub(crate) jobs: Vec<Job>,
+    /// What the plans could use.
+    pub(crate) demand: Demand,
+    /// What is remembered.
+    pub(crate) ledger: Ledger,
+    /// Why the engine did not answer.
+    pub(crate) trouble: Option<String>,
+}
+
+/// Who looks.
+pub(crate) struct Looker<E> {
+    engine: E,
+    record: Record,
+    data: PathBuf,
+    handle: Handle,
+    seen: Arc<Mutex<Seen>>,
+    /// Whether the engine has been asked since the start: jobs may be there that nobody wrote down.
+    has_listed: bool,
+}
+
+/// Why a round cannot be ended.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LookError {
+    /// The coordinator stops.
+    #[error(transparent)]
+    Gone(#[from] Gone),
+    /// What has to be remembered cannot be kept.
+    #[error("provisioning stands still")]
+    Record(#[from] RecordError),
+}
+
+impl<E: Engine> Looker<E> {
+    pub(crate) fn new(
+        engine: E,
+        record: Record,
+        data: PathBuf,
+        handle: Handle,
+        seen: Arc<Mutex<Seen>>,
+    ) -> Self {
+        Self { engine, record, data, handle, seen, has_listed: false }
+    }
+
+    /// How often it is to look.
+    pub(crate) fn every(&self) -> std::time::Duration {
+        self.record.look_every
+    }
+
+    /// One round. An engine that does not answer is asked again in the next one.
+    pub(crate) async fn look(&mut self) -> Result<(), LookError> {
+        let now = wall_clock();
+        let demand = self.handle.query(move |machine| machine.demand(now)).await?;
+        if !self.has_business(&demand) {
+            self.show(Vec::new(), demand, None);
+            return Ok(());
+        }
+        let jobs = match self.engine.list().await {
+            Ok(jobs) => jobs,
+            Err(error) => {
+                let jobs = self.seen().jobs.clone();
+                self.show(jobs, demand, Some(&error));
+                return Ok(());
+            }
+        };
+        self.has_listed = true;
+        let before = self.record.ledger.clone();
+        self.record.ledger.observe(now, &jobs, &demand);
+        self.keep_if_changed(&before).await?;
+        let actions = decide(now, &self.record.limits, &self.record.ledger, &jobs, &demand);
+        let mut trouble = None;
+        for action in actions {
+            let before = self.record.ledger.clone();
+            let done = self.perform(action).await?;
+            self.keep_if_changed(&before).await?;
+            trouble = done.err().or(trouble);
+        }
+        let alive = jobs.into_iter().filter(|job| !matches!(job.state, JobState::Ended(_)));
+        self.show(alive.collect(), demand, trouble.as_ref());
+        Ok(())
+    }
+
+    /// Ends all jobs, and gives their hosts up.
+    pub(crate) async fn end(mut self) -> Result<(), EngineError> {
+        let alive = |job: &Job| !matches!(job.state, JobState::Ended(_));
+        let jobs: Vec<JobId> =
+            self.engine.list().await?.iter().filter(|job| alive(job)).map(|job| job.id.clone()).collect();
+        if !jobs.is_empty() {
+            self.engine.cancel(&jobs).await?;
+        }
+        for job in &jobs {
+            self.record.ledger.cancelled(job, Cancelled::Unneeded);
+        }
+        let demand = self.seen().demand.clone();
+        for host in demand.hosts.into_iter().filter(|host| host.engaged == Engaged::GivenBack) {
+            // A coordinator that stops does so at its next start.
+            let _ = self.tell(host.host, Command::ResumeHost).await;
+        }
+        if let Err(error) = self.keep().await {
+            tracing::warn!("{}", chain(&error));
+        }
+        Ok(())
+    }
+
+    fn has_business(&self, demand: &Demand) -> bool {
+        let is_given_back = demand.hosts.iter().any(|host| host.engaged == Engaged::GivenBack);
+        !self.has_listed || is_given_back || demand.missing > 0 || !self.record.ledger.jobs.is_empty()
+    }
+
+    /// The inner error is the engine's, which is asked again in the next round.
+    async fn perform(&mut self, action: Action) -> Result<Result<(), EngineError>, LookError> {
+        Ok(match action {
+            Action::Submit { jobs, exclude } => return self.submit(jobs, &exclude).await,
+            Action::Exclude { job, nodes } => {
+                let done = self.engine.exclude(&job, &nodes).await;
+                if done.is_ok() {
+                    self.record.ledger.excluded(&job, nodes);
+                }
+                done
+            }
+            Action::GiveBack { host } => {
+                tracing::info!(%host, "no plan needs this host any more: it is given back");
+                self.tell(host, Command::Drain).await?;
+                Ok(())
+            }
+            Action::Resume { host } => {
+                self.tell(host, Command::ResumeHost).await?;
+                Ok(())
+            }
+            Action::Reboot { node, leaves } => {
+                let told = self.engine.reboot(&node).await.map_err(|error| chain(&error));
+                tracing::info!(%node, ?told, "a node is to boot anew");
+                self.record.ledger.told_to_reboot(node, leaves, told);
+                Ok(())
+            }
+            Action::Cancel { job, why } => {
+                let done = self.engine.cancel(std::slice::from_ref(&job)).await;
+                if done.is_ok() {
+                    tracing::info!(%job, ?why, "a job was ended");
+                    self.record.ledger.cancelled(&job, why);
+                }
+                done
+            }
+        })
+    }
+
+    /// Each is written down before the next is asked for.
+    async fn submit(&mut self, jobs: u32, exclude: &Nodes) -> Result<Result<(), EngineError>, LookError> {
+        for _ in 0..jobs {
+            match self.engine.submit(exclude).await {
+                Ok(job) => {
+                    tracing::info!(%job, excluded = exclude.len(), "asked for a host");
+                    self.record.ledger.asked(job, exclude.clone());
+                    self.keep().await?;
+                }
+                Err(error) => {
+                    self.record.ledger.refused(&chain(&error));
+                    return Ok(Err(error));
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    async fn tell(&self, host: HostId, command: impl FnOnce(HostRequest) -> Command) -> Result<(), Gone> {
+        let request = HostRequest { host, by: PROVISIONER.to_owned() };
+        if let Err(refusal) = self.handle.command(command(request)).await? {
+            tracing::warn!("{refusal}");
+        }
+        Ok(())
+    }
+
+    async fn keep_if_changed(&self, before: &Ledger) -> Result<(), RecordError> {
+        if self.record.ledger == *before {
+            return Ok(());
+        }
+        if let Some(reason) = self.record.ledger.stopped.as_ref().filter(|_| before.stopped.is_none()) {
+            tracing::warn!("no more hosts are asked for: {reason}");
+        }
+        self.keep().await
+    }
+
+    async fn keep(&self) -> Result<(), RecordError> {
+        let (record, data) = (self.record.clone(), self.data.clone());
+        let written = tokio::task::spawn_blocking(move || record.write(&data)).await;
+        written.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+    }
+
+    fn show(&self, jobs: Vec<Job>, demand: Demand, trouble: Option<&EngineError>) {
+        let trouble = trouble.map(|error| chain(error));
+        let ledger = self.record.ledger.clone();
+        let before =
+            std::mem::replace(&mut *self.seen(), Seen { jobs, demand, ledger, trouble: trouble.clone() });
+        if let Some(words) = trouble.filter(|words| before.trouble.as_ref() != Some(words)) {
+            tracing::warn!("{words}; trying again");
+        }
+    }
+
+    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Now, as engines tell it.
+pub(crate) fn wall_clock() -> Timestamp {
+    let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,160 @@
+//! Slurm, 22.05 and later, through the user's own commands: `sbatch`, `squeue`, `scancel`, `scontrol`.
+//!
+//! In reading order: `options` (what a user may say), `script` (what a job executes), `hostlist` (many nodes in few
+//! words), `listing` and `state` (what Slurm says of jobs).
+
+mod hostlist;
+mod listing;
+mod options;
+mod script;
+mod state;
+
+use speedup_core::id::{JobId, NodeName};
+use speedup_core::provision::{Job, Nodes};
+
+use super::agent::AgentStart;
+use super::command::execute;
+use super::engine::{Engine, EngineError};
+pub(crate) use options::{OptionsError, SlurmOptions};
+
+/// What is asked of `squeue`: id, state, start, end, nodes, reason. The reason is last, for it may hold anything.
+const FORMAT: &str = "%i|%T|%S|%e|%N|%r";
+
+/// Slurm, as one coordinator uses it.
+#[derive(Clone, Debug)]
+pub(crate) struct Slurm {
+    name: String,
+    options: SlurmOptions,
+    agent: AgentStart,
+}
+
+impl Slurm {
+    /// One whose jobs have this name.
+    pub(crate) fn new(name: String, options: SlurmOptions, agent: AgentStart) -> Self {
+        Self { name, options, agent }
+    }
+
+    /// The command that asks for a job.
+    pub(crate) fn command(&self, exclude: &Nodes) -> Vec<String> {
+        let arguments = self.arguments(&self.name, exclude, &[]);
+        ["sbatch".to_owned()].into_iter().chain(arguments).collect()
+    }
+
+    /// What a job executes.
+    pub(crate) fn script(&self) -> String {
+        script::script(&self.agent)
+    }
+
+    /// The user's options go over what is usual, and what makes the job one agent's goes over the user's.
+    fn arguments(&self, name: &str, exclude: &Nodes, more: &[&str]) -> Vec<String> {
+        let log = self.agent.place.state.join("slurm-%j.log");
+        let mut arguments = vec![format!("--output={}", log.display())];
+        if !self.options.says_memory() {
+            // All of the node's: what runs there is to have what a machine of its own would give it.
+            arguments.push("--mem=0".to_owned());
+        }
+        arguments.extend(self.options.words().iter().cloned());
+        let own = ["--parsable", "--nodes=1", "--ntasks=1", "--exclusive"];
+        arguments.extend(own.iter().chain(more).map(ToString::to_string));
+        arguments.push(format!("--job-name={name}"));
+        arguments.push(format!("--comment={name}"));
+        let excluded = self.excluded(exclude);
+        arguments.extend((!excluded.is_empty()).then(|| format!("--exclude={excluded}")));
+        arguments
+    }
+
+    fn excluded(&self, nodes: &Nodes) -> String {
+        let lists = [self.options.excluded().to_owned(), hostlist::compress(nodes)];
+        lists.into_iter().filter(|list| !list.is_empty()).collect::<Vec<_>>().join(",")
+    }
+
+    async fn sbatch(&self, name: &str, exclude: &Nodes, more: &[&str]) -> Result<JobId, EngineError> {
+        let answer = execute("sbatch", &self.arguments(name, exclude, more), &self.script()).await?;
+        // JOB or JOB;CLUSTER
+        let id = answer.trim().split(';').next().unwrap_or_default();
+        let wrong =
+            |_| EngineError::Answer { program: "sbatch", answer: line(&answer), wanted: "number of a job" };
+        id.parse().map_err(wrong)
+    }
+}
+
+impl Engine for Slurm {
+    async fn submit(&self, exclude: &Nodes) -> Result<JobId, EngineError> {
+        self.sbatch(&self.name, exclude, &[]).await
+    }
+
+    async fn list(&self) -> Result<Vec<Job>, EngineError> {
+        let name = format!("--name={}", self.name);
+        let format = format!("--format={FORMAT}");
+        let arguments = ["--noheader", "--states=all", "--me", &name, &format].map(str::to_owned);
+        listing::jobs(&execute("squeue", &arguments, "").await?)
+    }
+
+    async fn cancel(&self, jobs: &[JobId]) -> Result<(), EngineError> {
+        let quiet = std::iter::once("--quiet".to_owned());
+        let arguments: Vec<String> = quiet.chain(jobs.iter().map(|job| job.as_str().to_owned())).collect();
+        execute("scancel", &arguments, "").await?;
+        Ok(())
+    }
+
+    async fn exclude(&self, job: &JobId, nodes: &Nodes) -> Result<(), EngineError> {
+        let change =
+            ["update".to_owned(), format!("JobId={job}"), format!("ExcNodeList={}", self.excluded(nodes))];
+        execute("scontrol", &change, "").await?;
+        Ok(())
+    }
+
+    async fn try_out(&self) -> Result<(), EngineError> {
+        // Of another name, so that nobody takes it for a job that is to start.
+        let trial = format!("{}-trial", self.name);
+        let job = self.sbatch(&trial, &Nodes::new(), &["--hold"]).await?;
+        self.cancel(&[job]).await
+    }
+
+    async fn reboot(&self, node: &NodeName) -> Result<(), EngineError> {
+        let reason = format!("reason={}", self.name);
+        let words = ["reboot", "ASAP", "nextstate=RESUME", &reason, node.as_str()].map(str::to_owned);
+        execute("scontrol", &words, "").await?;
+        Ok(())
+    }
+}
+
+/// The first line of an answer, not too much of it.
+fn line(answer: &str) -> String {
+    answer.lines().next().unwrap_or_default().chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provision::agent::tests::at;
+
+    fn slurm(options: &[&str]) -> Slurm {
+        let options = SlurmOptions::parse(options.iter().map(ToString::to_string).collect()).unwrap();
+        let agent = at("10.0.0.1:7077");
+        Slurm::new("speedup-1".to_owned(), options, agent)
+    }
+
+    #[test]
+    fn a_job_is_one_whole_node_whatever_the_user_says() {
+        let exclude = ["n2", "n1"].map(|node| node.parse().unwrap()).into();
+        let command = slurm(&["-p", "short", "--exclude=login1", "-t", "10"]).command(&exclude);
+        let position = |word: &str| command.iter().position(|known| known == word).unwrap();
+        assert!(position("short") < position("--nodes=1"), "{command:?}");
+        assert!(position("--mem=0") < position("short"), "{command:?}");
+        assert_eq!(command.last().unwrap(), "--exclude=login1,n[1-2]");
+        assert!(!slurm(&["--mem-per-cpu=100"]).command(&Nodes::new()).contains(&"--mem=0".to_owned()));
+    }
+
+    #[test]
+    fn the_script_starts_one_agent_in_place_of_its_shell() {
+        let script = slurm(&[]).script();
+        let last = script.lines().last().unwrap();
+        assert_eq!(
+            last,
+            "exec '/home/a b/speedup' agent start --coordinator https://10.0.0.1:7077 \
+             --access-file /home/a/access.toml \
+             --state /home/a/agents/\"${SLURMD_NODENAME:-job-$SLURM_JOB_ID}\""
+        );
+    }
+}

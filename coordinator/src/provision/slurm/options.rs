@@ -1,0 +1,143 @@
+//! The options of `sbatch` that a user gives: everything but what makes a job one agent on one whole node.
+
+use thiserror::Error;
+
+/// Most options: a command line that a person wrote has a few.
+const MAX_OPTIONS: usize = 64;
+/// Most bytes of one.
+const MAX_OPTION_BYTES: usize = 4_096;
+/// What is ours to say, long and short.
+const OURS: [(&str, Option<&str>); 11] = [
+    ("--array", Some("-a")),
+    ("--comment", None),
+    ("--help", Some("-h")),
+    ("--hold", Some("-H")),
+    ("--job-name", Some("-J")),
+    ("--nodes", Some("-N")),
+    ("--ntasks", Some("-n")),
+    ("--parsable", None),
+    ("--test-only", None),
+    ("--wait", Some("-W")),
+    ("--wrap", None),
+];
+
+/// Why options are refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum OptionsError {
+    /// It is ours to say.
+    #[error(
+        "{0} is not yours to say: a job is one agent on one whole node, and has a name that tells whose it is"
+    )]
+    Ours(String),
+    /// It wants a value.
+    #[error("{0} is the last word, and wants a value")]
+    NoValue(String),
+    /// There are too many, or too long ones.
+    #[error("there may be {MAX_OPTIONS} options of {MAX_OPTION_BYTES} bytes each")]
+    TooMany,
+    /// It holds what no option holds.
+    #[error("option {0:?} holds a control character")]
+    Character(String),
+    /// The list would begin with the script.
+    #[error("{0:?} is no option: options of sbatch begin with - and come after --")]
+    NoOption(String),
+}
+
+/// Options of `sbatch`, checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SlurmOptions {
+    /// Without the nodes that are excluded.
+    words: Vec<String>,
+    excluded: String,
+}
+
+impl SlurmOptions {
+    /// Checks the words.
+    pub(crate) fn parse(given: Vec<String>) -> Result<Self, OptionsError> {
+        if given.len() > MAX_OPTIONS || given.iter().any(|word| word.len() > MAX_OPTION_BYTES) {
+            return Err(OptionsError::TooMany);
+        }
+        if let Some(word) = given.iter().find(|word| word.chars().any(char::is_control)) {
+            return Err(OptionsError::Character(word.clone()));
+        }
+        if let Some(first) = given.first().filter(|word| !word.starts_with('-')) {
+            return Err(OptionsError::NoOption(first.clone()));
+        }
+        let (mut words, mut excluded) = (Vec::new(), Vec::new());
+        let mut rest = given.into_iter();
+        while let Some(word) = rest.next() {
+            if OURS.iter().any(|(long, short)| is_option(&word, long, *short)) {
+                return Err(OptionsError::Ours(word));
+            }
+            if !is_option(&word, "--exclude", Some("-x")) {
+                words.push(word);
+                continue;
+            }
+            let value = match word.strip_prefix("--exclude=").or_else(|| word.strip_prefix("-x")) {
+                Some(value) if !value.is_empty() => value.to_owned(),
+                Some(_) | None => rest.next().ok_or(OptionsError::NoValue(word))?,
+            };
+            excluded.push(value);
+        }
+        Ok(Self { words, excluded: excluded.join(",") })
+    }
+
+    /// The options, without the nodes that are excluded.
+    pub(super) fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// The nodes that the user excludes, as a hostlist.
+    pub(super) fn excluded(&self) -> &str {
+        &self.excluded
+    }
+
+    /// Whether they say how much memory a job gets.
+    pub(super) fn says_memory(&self) -> bool {
+        self.words.iter().any(|word| word.starts_with("--mem"))
+    }
+}
+
+/// `--long`, `--long=…`, what begins like it (Slurm takes that for it), `-s`, `-s…`.
+fn is_option(word: &str, long: &str, short: Option<&str>) -> bool {
+    let name = word.split('=').next().unwrap_or_default();
+    let is_long = name.starts_with("--") && name.len() > 2 && long.starts_with(name);
+    is_long || !word.starts_with("--") && short.is_some_and(|short| word.starts_with(short))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Result<SlurmOptions, OptionsError> {
+        SlurmOptions::parse(words.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn options_go_through_and_exclusions_are_gathered() {
+        let options = parsed(&["-p", "main", "--exclude=a[1-2]", "-x", "b", "-xc", "--time=10"]).unwrap();
+        assert_eq!(options.words(), ["-p", "main", "--time=10"]);
+        assert_eq!(options.excluded(), "a[1-2],b,c");
+        assert!(!options.says_memory() && parsed(&["--mem=4G"]).unwrap().says_memory());
+    }
+
+    #[test]
+    fn what_makes_the_job_ours_is_refused() {
+        for word in ["--array=1-3", "-a1-3", "-N2", "--nodes", "-J", "--wrap=true", "--hold", "-W", "--arr=3"]
+        {
+            assert_eq!(parsed(&["-p", "main", word]), Err(OptionsError::Ours(word.to_owned())));
+        }
+        assert!(
+            parsed(&["--nodefile=x", "--nodelist=n1", "--ntasks-per-core=1"]).is_ok(),
+            "only the same word"
+        );
+    }
+
+    #[test]
+    fn what_is_no_option_is_refused() {
+        assert_eq!(parsed(&["main"]), Err(OptionsError::NoOption("main".to_owned())));
+        assert_eq!(parsed(&["--exclude"]), Err(OptionsError::NoValue("--exclude".to_owned())));
+        assert_eq!(parsed(&["-p", "a\nb"]), Err(OptionsError::Character("a\nb".to_owned())));
+        assert_eq!(parsed(&vec!["-k"; 65]), Err(OptionsError::TooMany));
+    }
+}

@@ -1,0 +1,98 @@
+//! What running plans could use of an engine that gives out hosts. Asked every few seconds at most: it looks at every host
+//! of the engine and every lane in which something waits.
+
+use super::matching::{holds, is_fresh, longest_visit};
+use super::{Active, Machine};
+use crate::experiment::Policy;
+use crate::host::{Host, Standing, Use};
+use crate::id::ExperimentId;
+use crate::provision::{Demand, Engaged, PROVISIONER, Provided, Worth};
+use crate::time::{Span, Timestamp};
+
+impl Machine {
+    /// What the running plans could use now.
+    pub fn demand(&self, now: Timestamp) -> Demand {
+        let wanting: Vec<(ExperimentId, &Active)> =
+            self.turns.iter().map(|(_, id)| (*id, &self.experiments[id])).collect();
+        let missing = wanting.iter().map(|(id, active)| self.missing(now, *id, active)).max().unwrap_or(0);
+        let longest = wanting.iter().map(|(_, active)| longest_waiting(active)).max();
+        let provided = self.hosts.iter().filter_map(|host| {
+            let node = host.facts.node.clone()?;
+            let worth = wanting.iter().map(|(id, active)| worth(now, host, *id, active)).max();
+            Some(Provided {
+                host: host.facts.host.clone(),
+                node,
+                job: host.facts.job.clone(),
+                boot: host.facts.boot.clone(),
+                is_here: host.is_here(),
+                is_busy: host.lease.is_some() || !host.visits.is_empty(),
+                // What was last heard of it is the end of an attempt.
+                has_served: host.lease.is_some() || host.idle_since == Some(host.heard),
+                engaged: engaged(&host.standing),
+                worth: worth.unwrap_or(Worth::Nothing),
+            })
+        });
+        Demand { missing, longest: longest.unwrap_or_default(), hosts: provided.collect() }
+    }
+
+    /// How many more hosts an experiment could give something to without any of them serving twice what its policy holds
+    /// against the same use: what waits in the fullest lane beyond those that may take it.
+    fn missing(&self, now: Timestamp, id: ExperimentId, active: &Active) -> u32 {
+        let here: Vec<&Host> =
+            self.hosts.iter().filter(|host| host.is_available() && active.admits(host.class)).collect();
+        let of_lane = |(lane, visits): (u32, u32)| {
+            let able = here.iter().filter(|host| worth_of_lane(now, host, id, active, lane) == Worth::Now);
+            visits.saturating_sub(able.count() as u32)
+        };
+        active.queue.waiting_lanes().map(of_lane).max().unwrap_or(0)
+    }
+}
+
+fn longest_waiting(active: &Active) -> Span {
+    let lanes = active.queue.waiting_lanes();
+    lanes.map(|(lane, _)| longest_visit(active, lane)).max().unwrap_or_default()
+}
+
+fn engaged(standing: &Standing) -> Engaged {
+    match standing {
+        Standing::Serving => Engaged::Serving,
+        Standing::Draining { by } if by == PROVISIONER => Engaged::GivenBack,
+        Standing::Draining { .. } | Standing::Quarantined { .. } => Engaged::OutOfService,
+    }
+}
+
+fn worth(now: Timestamp, host: &Host, id: ExperimentId, active: &Active) -> Worth {
+    if !active.admits(host.class) {
+        return Worth::Nothing;
+    }
+    let lanes = active.queue.waiting_lanes().map(|(lane, _)| worth_of_lane(now, host, id, active, lane));
+    // Nothing is worth more than now.
+    let mut best = Worth::Nothing;
+    for worth in lanes {
+        best = best.max(worth);
+        if best == Worth::Now {
+            break;
+        }
+    }
+    best
+}
+
+fn worth_of_lane(now: Timestamp, host: &Host, id: ExperimentId, active: &Active, lane: u32) -> Worth {
+    let used = host.used(id, lane);
+    let boots_itself =
+        active.plan.experiment.independence.policy == Policy::Rebooted && host.facts.can_reboot;
+    if (boots_itself || is_fresh(host, active, used)) && holds(now, host, active, lane) {
+        return Worth::Now;
+    }
+    anew(host, active, used)
+}
+
+/// What a host is worth once its engine has given it out anew.
+fn anew(host: &Host, active: &Active, used: Option<Use>) -> Worth {
+    match (active.plan.experiment.independence.policy, used) {
+        (_, None) | (Policy::Reallocated | Policy::Rested | Policy::Any, Some(_)) => Worth::NewAllocation,
+        (Policy::Rebooted, Some(used)) if used.boot != host.boot() => Worth::NewAllocation,
+        (Policy::Rebooted, Some(_)) => Worth::NewBoot,
+        (Policy::Distinct, Some(_)) => Worth::Nothing,
+    }
+}

@@ -1,0 +1,186 @@
+//! Asking for nodes and giving them back.
+
+use std::collections::BTreeSet;
+
+use speedup_tests::checker::Row;
+use speedup_tests::cluster::{AfterNodeFailure, Gate, Plan, SlurmSite, Who};
+use speedup_tests::pool::eventually;
+
+use crate::{SPEEDUP, site};
+
+/// One benchmark in two versions, three runs each.
+const SIX: Plan = Plan { benchmarks: 1, runs: 3, timeout: "1m", gate: Gate::Open };
+
+/// From a copied binary to a report, as a user does who may do nothing special: the coordinator runs, and three commands.
+#[test]
+fn a_report_in_three_commands() {
+    let on = site("distinct", 4);
+    let pool = &on.site.pool;
+    on.ask(&[], &["--time=10"]);
+    let plan = pool.path().join("plan.toml");
+    let text = "[experiment]\nname = \"first\"\n[versions.old]\nbaseline = true\n[versions.new]\n\
+                [benchmarks.true]\ncommand = [\"true\"]\ntimeout = \"1m\"\n[repetitions]\nruns = 2\n\
+                [independence]\npolicy = \"distinct\"\n";
+    std::fs::write(&plan, text).expect("a plan");
+    let submitted = pool.speedup(&["submit", &plan.display().to_string()]);
+    assert!(submitted.status.success(), "{}", String::from_utf8_lossy(&submitted.stderr));
+    let waited = pool.speedup(&["wait", "last", "--timeout", "2m"]);
+    assert!(waited.status.success(), "{}", String::from_utf8_lossy(&waited.stderr));
+    let report = pool.speedup(&["report", "last"]);
+    let shown = String::from_utf8_lossy(&report.stdout).into_owned();
+    assert!(report.status.success() && shown.contains("true"), "{shown}");
+    on.wait_until_given_back();
+}
+
+/// Three nodes at a time for six runs that want six: used ones are excluded, and all are given back at the end, while other
+/// people's jobs stay.
+#[test]
+fn nodes_come_and_go_as_a_plan_needs_them() {
+    let on = site("distinct", 7);
+    assert_eq!(on.slurm.jobs().len(), 0, "nothing is asked for before a plan needs it");
+    on.ask(&["--max-jobs", "3"], &["--time=10"]);
+    let experiment = on.site.submit(Plan { gate: Gate::Closed, ..SIX });
+    eventually("three nodes have a run", || {
+        let begun = on.slurm.running();
+        let all = begun.iter().all(|(_, node)| on.site.pool.path().join(format!("begun-{node}")).exists());
+        (begun.len() == 3 && all).then_some(())
+    });
+    assert_eq!(on.slurm.jobs().len(), 3, "no more than allowed");
+    on.site.open_gate();
+    let verdict = on.site.finish(&experiment);
+    assert_eq!(verdict.lost().count(), 0, "{verdict:?}");
+    on.wait_until_given_back();
+    let remembered = on.slurm.remembered();
+    let nodes: BTreeSet<&str> =
+        remembered.iter().map(|(_, _, node)| node.as_str()).filter(|node| !node.is_empty()).collect();
+    assert!(nodes.len() >= 6, "{remembered:?}");
+    let shown = on.shown();
+    assert_eq!(shown["stopped"], serde_json::Value::Null, "{shown}");
+    assert!(shown["node_hours"].as_f64().is_some_and(|hours| hours > 0.0), "{shown}");
+}
+
+/// What Slurm refuses is refused at once, in its own words, and nothing is asked for.
+#[test]
+fn wrong_options_fail_at_once() {
+    let on = site("any", 1);
+    let output = on.try_to_ask(&[], &["--partition=nope"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("invalid partition specified: nope"), "{said}");
+    let output = on.try_to_ask(&[], &["--array=1-3"]);
+    assert!(!output.status.success(), "an array of jobs is refused");
+    assert_eq!(on.shown(), serde_json::Value::Null);
+    let output = on.try_to_ask(&["--dry-run"], &["--time=10"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && said.starts_with("sbatch ") && said.contains("agent start"), "{said}");
+    assert_eq!(on.slurm.remembered(), [], "nothing was asked for");
+}
+
+/// Two nodes serve four runs of one benchmark, each in a boot of its own: Slurm reboots them between jobs, for a user who
+/// may have that done.
+#[test]
+fn slurm_reboots_nodes_between_runs() {
+    let on = SlurmSite::start(SPEEDUP, "rebooted", 2, Who::Root, AfterNodeFailure::Fail);
+    on.ask(&[], &["--time=10"]);
+    let experiment = on.site.submit(Plan { runs: 2, ..SIX });
+    let verdict = on.site.finish(&experiment);
+    let boots: BTreeSet<&str> = verdict.rows.iter().map(Row::boot).collect();
+    assert_eq!(boots.len(), 4, "each run has a boot of its own: {boots:?}");
+    on.wait_until_given_back();
+    assert_eq!(on.shown()["cannot_reboot"], serde_json::Value::Null);
+}
+
+/// An ordinary user may not: it is told, and every node that has not served in its boot is used once.
+#[test]
+fn who_may_not_reboot_nodes_is_told() {
+    let on = site("rebooted", 2);
+    on.ask(&[], &["--time=10"]);
+    on.site.submit(Plan { runs: 2, ..SIX });
+    let why = eventually("it is told", || Some(on.shown()["cannot_reboot"].as_str()?.to_owned()));
+    assert!(why.contains("denied"), "{why}");
+}
+
+/// Each run is in an allocation of its own, of the same nodes.
+#[test]
+fn nodes_are_allocated_anew() {
+    let on = site("reallocated", 2);
+    on.ask(&[], &["--time=10"]);
+    let experiment = on.site.submit(Plan { runs: 2, ..SIX });
+    let verdict = on.site.finish(&experiment);
+    assert_eq!(verdict.lost().count(), 0, "{verdict:?}");
+    on.wait_until_given_back();
+    assert!(on.slurm.remembered().len() >= 4, "{:?}", on.slurm.remembered());
+}
+
+/// A job that ends before the plan does: no run begins that it may not hold, so none is lost.
+#[test]
+fn a_time_limit_shorter_than_the_plan_costs_no_run() {
+    let on = site("any", 1);
+    // Runs may take so long that each minute has room for few.
+    let plan = Plan { benchmarks: 1, runs: 2, timeout: "35s", gate: Gate::Closed };
+    on.ask(&[], &["--time=1"]);
+    let experiment = on.site.submit(plan);
+    let (first, host) = on.wait_for_a_run();
+    on.site.forget_begin(host);
+    // The gate opens for one run, late enough that no other fits.
+    eventually("the minute is half over", || {
+        let shown = on.shown();
+        let running = shown["jobs"].as_array()?.iter().find(|job| job["id"] == first.as_str())?;
+        let ends = running["ends_ns"].as_u64()?;
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos();
+        (u128::from(ends) < now + 40_000_000_000).then_some(())
+    });
+    on.site.open_gate();
+    let verdict = on.site.finish(&experiment);
+    assert_eq!(verdict.lost().count(), 0, "{verdict:?}");
+    on.wait_until_given_back();
+    let remembered = on.slurm.remembered();
+    assert!(remembered.len() >= 2, "{remembered:?}");
+    let ended = remembered.iter().find(|(job, ..)| *job == first);
+    assert!(
+        ended.is_some_and(|(_, state, _)| state == "CANCELLED"),
+        "given back before its end: {remembered:?}"
+    );
+}
+
+/// Jobs that hold no run at all are noticed, and no more are asked for.
+#[test]
+fn jobs_that_are_too_short_for_any_run_stop_the_asking() {
+    let on = site("any", 1);
+    on.ask(&[], &["--time=1"]);
+    on.site.submit(Plan { timeout: "5m", ..SIX });
+    let why = eventually("it is told", || Some(on.shown()["stopped"].as_str()?.to_owned()));
+    assert!(why.contains("too short for any run"), "{why}");
+    on.wait_until_given_back();
+    let listed = on.site.pool.speedup(&["list"]);
+    let said = String::from_utf8_lossy(&listed.stderr).into_owned();
+    assert!(said.contains("No more hosts are asked of slurm"), "{said}");
+}
+
+/// Jobs that fail are noticed, and no more are asked for.
+#[test]
+fn jobs_that_fail_stop_the_asking() {
+    let on = site("any", 1);
+    on.ask(&[], &["--time=10"]);
+    // The program that the jobs start is gone.
+    std::fs::remove_file(on.site.pool.binary()).expect("the copy of the command");
+    std::fs::copy(SPEEDUP, on.site.pool.path().join("another")).expect("another copy");
+    let another = |words: &[&str]| {
+        let mut command = std::process::Command::new(on.site.pool.path().join("another"));
+        command.args(words).args(["--output", "json", "--coordinator", &on.site.pool.url()]);
+        command.arg("--access-file").arg(on.site.pool.access_file());
+        command.output().expect("the command")
+    };
+    let plan = on.site.pool.path().join("plan.toml");
+    let text = "[experiment]\nname = \"lost\"\n[versions.only]\nbaseline = true\n[versions.new]\n\
+                [benchmarks.one]\ncommand = [\"true\"]\n[independence]\npolicy = \"any\"\n";
+    std::fs::write(&plan, text).expect("a plan");
+    let submitted = another(&["submit", &plan.display().to_string()]);
+    assert!(submitted.status.success(), "{}", String::from_utf8_lossy(&submitted.stderr));
+    let why = eventually("it is told", || {
+        let shown: serde_json::Value =
+            serde_json::from_slice(&another(&["hosts", "slurm", "show"]).stdout).ok()?;
+        Some(shown["stopped"].as_str()?.to_owned())
+    });
+    assert!(why.contains("3 jobs in a row ended before their agents joined"), "{why}");
+    assert!(why.contains("FAILED"), "{why}");
+}
