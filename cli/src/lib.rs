@@ -13,7 +13,7 @@
 //! 4. `plan_source`: the plan as the user gives it; `files`: those it names; `follow`, `progress`, `interrupt`: while it is carried out;
 //! 5. `attempts`, `export`, `failed_runs`: what was done; `speedup_test`, `compare`: on sample files, without a
 //!    coordinator;
-//! 6. `draft`: files put in place when whole; `render`, `console`, `moment`, `standing`: how it is shown.
+//! 6. `gate`: exit codes by verdicts; `draft`: files put in place when whole; `render`, `console`, `moment`, `standing`: how it is shown.
 
 mod access;
 mod arguments;
@@ -33,6 +33,7 @@ mod feasibility;
 mod files;
 mod follow;
 mod fraction;
+mod gate;
 mod interrupt;
 mod local_agent;
 mod moment;

@@ -14,12 +14,13 @@ use anyhow::Context as _;
 use clap::Args;
 
 use crate::arguments::OutputArgument;
-use crate::command::run::Session;
+use crate::command::run::{Session, Telling};
 use crate::console::Console;
 use crate::directories;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files::LocalFiles;
+use crate::gate::GateArguments;
 use crate::render::report::Extent;
 use variant::{Scan, Variant};
 
@@ -93,10 +94,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     #[command(flatten)]
+    gate: GateArguments,
+    #[command(flatten)]
     output: OutputArgument,
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let gate = arguments.gate.gate()?;
     let directory = std::env::current_dir().context("cannot tell the current directory");
     let directory = directory.map_err(Failure::infrastructure)?;
     let scans =
@@ -119,9 +123,8 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let done = match around::warm_up(&experiment, arguments.warmup) {
         Ok(()) => {
             let session = Session::start(console, data.clone()).await?;
-            session
-                .carry_out(experiment.clone(), &LocalFiles::default(), Extent::Brief, arguments.output.output)
-                .await
+            let telling = Telling { extent: Extent::Brief, output: arguments.output.output, gate };
+            session.carry_out(experiment.clone(), &LocalFiles::default(), telling).await
         }
         Err(failure) => Err(failure),
     };
@@ -130,7 +133,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let cleaned = cleanups.iter().try_for_each(|line| around::shell(&experiment, "the cleanup", line));
     let exit = done?;
     cleaned?;
-    if exit == Exit::Failed && arguments.ignore_failure.is_none() {
+    if exit == Exit::Failed && arguments.ignore_failure.is_none() && gate.is_none() {
         console.talk("hint: -i counts runs that end with another exit code than 0; --ignore-failure=CODES those with these");
     }
     if let Some(path) = &arguments.export_json {

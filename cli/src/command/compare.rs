@@ -24,6 +24,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fraction;
+use crate::gate::{Gate, GateArguments};
 use crate::plan_source::drawn_seed;
 
 /// Compares samples in files by any method: numbers one a line, tables, and what other benchmark tools write
@@ -82,6 +83,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME")]
     run_column: Option<String>,
     #[command(flatten)]
+    gate: GateArguments,
+    #[command(flatten)]
     output: FormArgument,
 }
 
@@ -111,7 +114,8 @@ fn weights(text: &str) -> Result<Weights, String> {
 }
 
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
-    let method = arguments.method.method()?;
+    let method = arguments.method.method(arguments.gate.noise_threshold)?;
+    let gate = arguments.gate(&method)?;
     let sources = arguments.sources(console)?;
     let versions = Versions::new(&sources, arguments.metric.as_deref(), arguments.baseline.as_deref());
     let mut versions = versions.map_err(|error| {
@@ -141,7 +145,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
             print(console, &rows::sheet(&answer.findings).csv()?)?;
         }
     }
-    Ok(Exit::Done)
+    gate.map_or(Ok(Exit::Done), |gate| gate.of_answer(&answer, console))
 }
 
 /// Values that are fitted, those of resamples counted each time, from which on a mixture takes longer than people wait
@@ -193,6 +197,15 @@ impl Arguments {
                 .hint("it is read once: give files, or one file that holds several versions"));
         }
         self.files.iter().map(|path| Source::read(path, &reading, console)).collect()
+    }
+
+    /// The gate; the threshold of a method that has one is the gate's as well.
+    fn gate(&self, method: &Method) -> Result<Option<Gate>, Failure> {
+        let Method::Effect(options) = method else { return self.gate.gate() };
+        if !self.gate.is_asked() {
+            return Ok(None);
+        }
+        Ok(self.gate.gate()?.map(|gate| gate.or_noise(options.threshold)))
     }
 
     fn selection(&self) -> Selection {

@@ -12,6 +12,7 @@ use crate::connection::{Connection, SourceArguments};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::gate::GateArguments;
 use crate::render;
 use crate::render::report::Extent;
 use crate::selector::Selector;
@@ -20,6 +21,7 @@ use crate::selector::Selector;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  speedup report last\n  speedup report last --output json > report.json\n  \
+    speedup report last --fail-on-regression --noise-threshold 1%\n  \
     speedup report last --data ~/.local/state/speedup/local"
 )]
 pub(crate) struct Arguments {
@@ -35,6 +37,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     mixtures: bool,
     #[command(flatten)]
+    gate: GateArguments,
+    #[command(flatten)]
     output: OutputArgument,
 }
 
@@ -44,6 +48,7 @@ fn confidence(text: &str) -> Result<f64, &'static str> {
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let gate = arguments.gate.gate()?;
     let connection = arguments.source.connect().await?;
     let asked = async {
         let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
@@ -51,8 +56,9 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     };
     let asked = asked.await;
     connection.close().await;
-    show(&asked?, Extent::Whole, arguments.output.output, console)?;
-    Ok(Exit::Done)
+    let json = asked?;
+    show(&json, Extent::Whole, arguments.output.output, console)?;
+    gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, console))
 }
 
 /// The report of an experiment, as JSON.
