@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::command::{
-    access, agent, analysis, bench, cancel, compare, coordinator, explain, export, extend, hosts, list,
-    pause, plan, report, resume, run, samples, study, submit, test, token, wait, watch,
+    access, agent, analysis, baseline, bench, cancel, compare, coordinator, explain, export, extend, hosts,
+    import, list, pause, plan, report, resume, run, samples, study, submit, test, token, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -63,6 +63,9 @@ pub(crate) enum Verb {
     Export(export::Arguments),
     Test(test::Arguments),
     Compare(Box<compare::Arguments>),
+    Import(import::Arguments),
+    #[command(subcommand)]
+    Baseline(baseline::Verb),
     #[command(subcommand)]
     Samples(samples::Verb),
     #[command(subcommand)]

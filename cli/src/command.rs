@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod agent;
 pub(crate) mod analysis;
+pub(crate) mod baseline;
 pub(crate) mod bench;
 pub(crate) mod cancel;
 pub(crate) mod compare;
@@ -11,6 +12,7 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod extend;
 pub(crate) mod hosts;
+pub(crate) mod import;
 pub(crate) mod list;
 pub(crate) mod pause;
 pub(crate) mod plan;
@@ -54,6 +56,8 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Plan(verb) => plan::execute(verb, console),
         Verb::Bench(arguments) => block_on(bench::execute(arguments, console)),
         Verb::Samples(verb) => samples::execute(&verb, console),
+        Verb::Import(arguments) => import::execute(&arguments, console),
+        Verb::Baseline(verb) => baseline::execute(&verb, console),
         Verb::Compare(arguments) => compare::execute(&arguments, console),
         Verb::Study(verb) => study::execute(verb, console),
         Verb::Test(arguments) => test::execute(&arguments, console),

@@ -21,6 +21,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files::LocalFiles;
 use crate::gate::GateArguments;
+use crate::named_samples::{NamedSamples, Samples, SetName};
 use crate::render::report::Extent;
 use variant::{Scan, Variant};
 
@@ -90,6 +91,9 @@ pub(crate) struct Arguments {
     /// Write the times as hyperfine does (its first JSON format, which most tools read)
     #[arg(long, value_name = "FILE")]
     export_json: Option<PathBuf>,
+    /// Keep the times by a name, for --baseline of `speedup compare`
+    #[arg(long, value_name = "NAME")]
+    save_baseline: Option<SetName>,
     /// Where all that is measured is kept [default: $XDG_STATE_HOME/speedup/local]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -136,8 +140,17 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     if exit == Exit::Failed && arguments.ignore_failure.is_none() && gate.is_none() {
         console.talk("hint: -i counts runs that end with another exit code than 0; --ignore-failure=CODES those with these");
     }
+    if arguments.export_json.is_none() && arguments.save_baseline.is_none() {
+        return Ok(exit);
+    }
+    let series = hyperfine::read(&data, &variants).await?;
     if let Some(path) = &arguments.export_json {
-        hyperfine::write(path, &data, &variants).await?;
+        hyperfine::write(path, &series)?;
+    }
+    // Half of what was planned is no baseline.
+    if let Some(name) = arguments.save_baseline.as_ref().filter(|_| exit != Exit::Interrupted) {
+        let series = series.iter().map(|series| (None, series)).collect();
+        NamedSamples::open()?.save(name, &Samples { series, are_commands: true })?;
     }
     Ok(exit)
 }
