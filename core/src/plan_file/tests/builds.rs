@@ -73,7 +73,7 @@ fn a_build_is_read_with_its_defaults() {
 #[test]
 fn a_rule_that_decides_by_runs_takes_no_builds() {
     for (key, rule) in
-        [("looks", "looks = 2\nmaximum = 20\n"), ("pilot", "pilot = 4\nprecision = 0.1\nmaximum = 20\n")]
+        [("looks", "looks = 2\nmaximum = 20\n"), ("pilot", "pilot = 4\nprecision = \"1%\"\nmaximum = 20\n")]
     {
         let refused = parse(&PLAN.replace("runs = 4\n", rule), Seed(1)).expect_err(key).to_string();
         assert!(refused.contains("a version is built 3 times") && refused.contains(key), "{refused}");
