@@ -16,6 +16,9 @@ use crate::time::Timestamp;
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(1));
 
+/// What makes a machine wrong.
+type Wrong = fn(&mut Machine);
+
 /// Three hosts: one executes, one is drained and has asked in vain, one has not asked.
 fn machine() -> Machine {
     let mut machine = Machine::new(Settings::default());
@@ -53,7 +56,7 @@ fn whatever_is_wrong_is_seen() {
     whole.check();
     assert_eq!((whole.holders.len(), whole.in_vain.len(), whole.turns.len()), (1, 1, 1), "all is there");
     assert_eq!(whole.deadlines.len(), 1, "and the lease's deadline");
-    let wrongs: [(&str, fn(&mut Machine)); 21] = [
+    let wrongs: [(&str, Wrong); 21] = [
         ("a deadline less", |m| m.deadlines.clear()),
         ("a deadline more", |m| _ = m.deadlines.insert((Timestamp(9), HostNumber(2)))),
         ("another deadline", |m| m.deadlines = [(Timestamp(9), HostNumber(0))].into()),
