@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::fingerprint::HardwareId;
 use speedup_core::host::HostFacts;
-use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch};
+use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId};
 use speedup_core::machine::{Active, Command, Decision, Effect, HostRequest, Refusal, Request, Speaker};
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant};
 use speedup_core::record::{Failure, Outcome, Record};
