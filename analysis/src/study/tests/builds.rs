@@ -17,7 +17,7 @@ fn builds_that_differ_raise_no_false_alarm() {
     let false_alarms = |of: &dyn Fn(u32) -> Synthetic, by_builds: bool| {
         let alarm = |seed: &u32| {
             let synthetic = of(*seed);
-            let report = if by_builds { synthetic.report() } else { synthetic.as_if_built_once().report() };
+            let report = if by_builds { synthetic.report() } else { synthetic.told_of_one_build().report() };
             matches!(report.suites[0].verdict, Verdict::Faster | Verdict::Slower)
         };
         (0..60).filter(alarm).count()

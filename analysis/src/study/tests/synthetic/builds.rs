@@ -66,7 +66,7 @@ impl Synthetic {
     }
 
     /// The same times in a plan that does not tell builds apart.
-    pub(in crate::study::tests) fn as_if_built_once(self) -> Self {
+    pub(in crate::study::tests) fn told_of_one_build(self) -> Self {
         self.all_built(1)
     }
 
