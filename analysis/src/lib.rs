@@ -152,7 +152,7 @@ pub use signed_rank::{
 pub use speedup_means::{SpeedupMeans, SpeedupMeansError};
 pub use speedup_test::SpeedupTest;
 pub use suite::{Overall, SuiteError, SuiteMember, Summary, Weights};
-pub use suite_ratio::{SuiteRatio, SuiteRatioError};
+pub use suite_ratio::{Clusters, SuiteRatio, SuiteRatioError};
 pub use t_test::{OneSampleTTest, PairedTTest, StudentTTest, TStatistic, TTestError, WelchTTest};
 pub use threshold::{Decision, Threshold, ThresholdError};
 pub use van_elteren::{VanElteren, VanElterenError};
