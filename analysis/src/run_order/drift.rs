@@ -201,57 +201,57 @@ impl<'a> Slopes<'a> {
     }
 }
 
-/// Narrows the range of slopes until it is as small as a double of the data's range resolves. What was counted for one serves
-/// the other: neighbours of one order share nearly all of it.
+/// The least slope of a grid that at least k slopes do not exceed, for each of two k. What was counted for one serves the other:
+/// neighbours of one order share nearly all of it.
 fn kth_by_counting(values: &[f64], both: [u64; 2]) -> [f64; 2] {
     let (least, greatest) =
         values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, g), x| (l.min(*x), g.max(*x)));
-    let (range, n) = (greatest - least, values.len() as u64);
+    let step = (greatest - least) / GRID as f64;
+    let at_most = |place: i64| {
+        // A slope is at most another where values tilted by that do not rise.
+        let slope = place as f64 * step;
+        let tilted: Vec<f64> = values.iter().enumerate().map(|(i, x)| x - slope * i as f64).collect();
+        Counted { place, count: pairs(&tilted, |a, b| a >= b) as u64 }
+    };
+    let n = values.len() as u64;
     let mut counted =
-        vec![Counted { slope: -range, count: 0 }, Counted { slope: range, count: n * (n - 1) / 2 }];
-    both.map(|k| kth_between(&mut counted, k, range / RESOLUTION, values))
+        vec![Counted { place: -GRID, count: 0 }, Counted { place: GRID, count: n * (n - 1) / 2 }];
+    both.map(|k| kth_place(&mut counted, k, at_most) as f64 * step)
 }
 
-/// A slope, and how many slopes are at most it.
+/// The range of the values over this is their rounding; no slope is greater than the range.
+const GRID: i64 = 1 << 52;
+
+/// A place of the grid, and how many slopes are at most the one there.
 #[derive(Clone, Copy)]
 struct Counted {
-    slope: f64,
+    place: i64,
     count: u64,
 }
 
-/// The k-th slope to within `resolution`: where the line through both ends crosses k, moved a little toward the middle, and no
-/// farther from it than leaves as few steps as halving has (the ITP method: I. Oliveira and R. Takahashi, ACM TOMS 47, 2020).
-/// Slopes are dense, so that a dozen steps do where halving takes 55.
-fn kth_between(counted: &mut Vec<Counted>, k: u64, resolution: f64, values: &[f64]) -> f64 {
-    let by_slope = |one: &&Counted, other: &&Counted| one.slope.total_cmp(&other.slope);
-    let below = counted.iter().filter(|one| one.count < k).max_by(by_slope).copied();
-    let enough = counted.iter().filter(|one| one.count >= k).min_by(by_slope).copied();
-    let (Some(mut below), Some(mut enough)) = (below, enough) else { return f64::NAN };
-    let first = enough.slope - below.slope;
-    let mut reach = resolution * (first / resolution).log2().ceil().exp2();
-    while enough.slope - below.slope > resolution {
-        let width = enough.slope - below.slope;
-        let middle = below.slope + width / 2.0;
+/// The first place with a count of k. It is sought where the line through both ends crosses k, moved a little toward the middle,
+/// and no farther from it than leaves hardly more steps than halving has (the ITP method: I. Oliveira and R. Takahashi, ACM TOMS
+/// 47, 2020). Slopes are dense, so that a dozen steps do where halving takes 53.
+fn kth_place(counted: &mut Vec<Counted>, k: u64, at_most: impl Fn(i64) -> Counted) -> i64 {
+    let below = counted.iter().filter(|one| one.count < k).max_by_key(|one| one.place).copied();
+    let enough = counted.iter().filter(|one| one.count >= k).min_by_key(|one| one.place).copied();
+    let (Some(mut below), Some(mut enough)) = (below, enough) else { return GRID };
+    let first = (enough.place - below.place) as f64;
+    let mut reach = first.log2().ceil().exp2();
+    while enough.place - below.place > 1 {
+        let width = (enough.place - below.place) as f64;
         let (short, over) = (k as f64 - 0.5 - below.count as f64, enough.count as f64 - (k as f64 - 0.5));
-        let crossing = below.slope + width * (short / (short + over));
+        let (middle, crossing) = (width / 2.0, width * (short / (short + over)));
         let inward = (middle - crossing).signum();
         let moved = 0.2 * width * (width / first);
         let moved = if moved <= (middle - crossing).abs() { crossing + inward * moved } else { middle };
-        let radius = (reach - width / 2.0).max(0.0);
-        let tried = if (moved - middle).abs() <= radius { moved } else { middle - inward * radius };
-        let slope = if below.slope < tried && tried < enough.slope { tried } else { middle };
-        if slope <= below.slope || slope >= enough.slope {
-            break;
-        }
-        // A slope is at most another where values tilted by that do not rise.
-        let tilted: Vec<f64> = values.iter().enumerate().map(|(i, x)| x - slope * i as f64).collect();
-        let one = Counted { slope, count: pairs(&tilted, |a, b| a >= b) as u64 };
+        let radius = (reach - middle).max(0.0);
+        let from_middle = (moved - middle).clamp(-radius, radius);
+        let tried = below.place + (middle + from_middle).round() as i64;
+        let one = at_most(tried.clamp(below.place + 1, enough.place - 1));
         *(if one.count >= k { &mut enough } else { &mut below }) = one;
         counted.push(one);
         reach /= 2.0;
     }
-    enough.slope
+    enough.place
 }
-
-/// The range of values over this is below the rounding of the tilted values: 2⁵⁴.
-const RESOLUTION: f64 = 18_014_398_509_481_984.0;
