@@ -26,12 +26,15 @@ use std::process::{Command, Stdio};
 
 type Done = Result<(), Box<dyn Error>>;
 
+/// Times what a word asks for, and prints it.
+type Rows = fn() -> Done;
+
 /// What a peer prints of a sample: milliseconds, and the number that it found.
 type Line = [f64; 2];
 
 fn main() -> Done {
     let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let rows: [(&str, fn() -> Done); 4] =
+    let rows: [(&str, Rows); 4] =
         [("fit", fits), ("ksfit", tests_of_fit), ("bootstrap", bootstrap), ("tests", tests)];
     // One thread, as the peers have.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
