@@ -4,7 +4,10 @@
 //! Only this module names sled. One thread writes, in batches of bounded size; nothing waits for sled's own flush.
 //! Keys are big-endian, so that an experiment's attempts lie together and in the order of its runs.
 
+mod logged;
 mod named;
+
+pub(crate) use logged::Place as EventPlace;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,7 +28,7 @@ use thiserror::Error;
 use crate::status::{finished_status, submitted_status};
 
 /// Version of what the trees hold; another one means that the store is built anew.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 /// What sled may keep of the trees in memory; it takes two to five times that.
 const CACHE_BYTES: u64 = 64 << 20;
 /// Most writes sled is given at once: it takes much more memory with larger batches.
@@ -83,6 +86,7 @@ pub(crate) struct Store {
     attempts: sled::Tree,
     hosts: sled::Tree,
     exclusions: sled::Tree,
+    events: sled::Tree,
     db: sled::Db,
 }
 
@@ -99,7 +103,7 @@ pub(crate) struct Opened {
 /// Writes gathered for one application.
 #[derive(Default)]
 pub(crate) struct Writes {
-    puts: [BTreeMap<Vec<u8>, Vec<u8>>; 5],
+    puts: [BTreeMap<Vec<u8>, Vec<u8>>; 6],
     late: Vec<(Vec<u8>, Record)>,
     finished: Vec<(ExperimentId, Timestamp, Tally, bool)>,
     extended: Vec<(ExperimentId, u32, Extension)>,
@@ -115,6 +119,7 @@ enum Tree {
     Attempts,
     Hosts,
     Exclusions,
+    Events,
 }
 
 impl Writes {
@@ -126,6 +131,7 @@ impl Writes {
 
     /// What the store keeps of an event.
     pub(crate) fn event(&mut self, event: &Event) {
+        self.log(event);
         match &event.change {
             Change::Submitted { experiment, plan, by } => {
                 let status = submitted_status(*experiment, plan, event.at, by);
@@ -273,6 +279,7 @@ impl Store {
                 attempts: db.open_tree("attempts")?,
                 hosts: db.open_tree("hosts")?,
                 exclusions: db.open_tree("exclusions")?,
+                events: db.open_tree("events")?,
                 db,
             })
         })
@@ -285,7 +292,8 @@ impl Store {
         self.apply_words(&mut writes)?;
         self.apply_finished(&mut writes)?;
         self.apply_resumed(&mut writes)?;
-        let trees = [&self.plans, &self.statuses, &self.attempts, &self.hosts, &self.exclusions];
+        let trees =
+            [&self.plans, &self.statuses, &self.attempts, &self.hosts, &self.exclusions, &self.events];
         self.guard(|| {
             for (tree, puts) in trees.into_iter().zip(writes.puts) {
                 let mut puts = puts.into_iter().peekable();
@@ -381,6 +389,7 @@ impl Store {
             Tree::Attempts => &self.attempts,
             Tree::Hosts => &self.hosts,
             Tree::Exclusions => &self.exclusions,
+            Tree::Events => &self.events,
         };
         self.guard(|| tree.get(key))?.map(|value| self.decode(&value)).transpose()
     }
