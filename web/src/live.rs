@@ -238,5 +238,5 @@ async fn tell_status(
     stream.part("said", page::experiment::said(status)).await?;
     stream.part("actions", page::experiment::actions(visitor, status)).await?;
     let events = visitor.events(&status.experiment, Vec::new()).await?;
-    stream.part("events", page::events::table(&events.events)).await
+    stream.part("events", page::experiment::log_of(status, &events)).await
 }

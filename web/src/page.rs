@@ -36,7 +36,7 @@ fn id_text(id: &[u8]) -> String {
 
 /// A table in a region that scrolls by itself, also by keyboard.
 fn scrolling(name: &str, table: &Markup) -> Markup {
-    html! { div.scroll role="region" aria-label=(name) tabindex="0" { (table) } }
+    html! { div.scroll role="region" aria-label={ (name) ", table" } tabindex="0" { (table) } }
 }
 
 /// A button that does something, as a form.

@@ -53,6 +53,11 @@ pub(super) fn pages(path: &str, before: &str, listed: &ListEventsResponse) -> Ma
 
 /// Events as a table.
 pub(crate) fn table(events: &[LoggedEvent]) -> Markup {
+    table_of(events, &[])
+}
+
+/// Events as a table on the page of an experiment, which need not be named.
+pub(super) fn table_of(events: &[LoggedEvent], experiment: &[u8]) -> Markup {
     if events.is_empty() {
         return html! { p.empty { "Nothing was done yet." } };
     }
@@ -67,13 +72,13 @@ pub(crate) fn table(events: &[LoggedEvent]) -> Markup {
                     th scope="col" { "About" }
                 }
             }
-            tbody { @for event in events { (row(event)) } }
+            tbody { @for event in events { (row(event, experiment)) } }
         }
     };
     scrolling("Events", &rows)
 }
 
-fn row(event: &LoggedEvent) -> Markup {
+fn row(event: &LoggedEvent, page: &[u8]) -> Markup {
     let kind = EventKind::try_from(event.kind).unwrap_or(EventKind::Unspecified);
     let id = id_text(&event.experiment);
     html! {
@@ -82,7 +87,7 @@ fn row(event: &LoggedEvent) -> Markup {
             td { @if event.by.is_empty() { span.quiet { "coordinator" } } @else { (event.by) } }
             td { (kind.words()) }
             td.long {
-                @if !id.is_empty() { a href={ "/experiments/" (id) } { code { (id.get(..13).unwrap_or_default()) } } " " }
+                @if event.experiment != page && !id.is_empty() { a href={ "/experiments/" (id) } { code { (id.get(..13).unwrap_or_default()) } } " " }
                 @if !event.host.is_empty() { a href=(super::hosts::link(&event.host)) { (event.host) } " " }
                 (event.words)
             }

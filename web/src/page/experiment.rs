@@ -85,13 +85,18 @@ pub(crate) fn whole(visitor: &Visitor, status: &ExperimentStatus, log: &ListEven
         }
         section aria-labelledby="h-events" {
             h2 #h-events { "Events" }
-            div data-part="events" { (events::table(&log.events)) }
+            div data-part="events" { (log_of(status, log)) }
             @if !log.before.is_empty() {
                 p.quiet { "Older ones: " code { "speedup events " (id) } }
             }
         }
     };
     page(visitor, Section::Experiments, &status.name, Some(&format!("/live/experiments/{id}")), &body)
+}
+
+/// What was done about it.
+pub(crate) fn log_of(status: &ExperimentStatus, log: &ListEventsResponse) -> Markup {
+    events::table_of(&log.events, &status.experiment)
 }
 
 /// How far it is.

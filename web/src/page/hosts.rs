@@ -123,7 +123,7 @@ fn row(host: &HostStatus) -> Markup {
     let id = host.facts.as_ref().map_or("", |facts| facts.host.as_str());
     html! {
         tr {
-            th scope="row" { a #{ "h-" (encoded(id)) } href=(link(id)) { (id) } }
+            th.name scope="row" { a #{ "h-" (encoded(id)) } href=(link(id)) { (id) } }
             td { (state_badge(host)) }
             td { code { (class_text(&host.class)) } }
             td.number { (grouped(host.served)) }

@@ -125,7 +125,7 @@ fn table(benchmarks: &[&BenchmarkReport]) -> Markup {
                     th scope="col" { "Verdict" }
                     th.number scope="col" { "Speedup" }
                     th scope="col" { "Interval" }
-                    th scope="col" aria-hidden="true" {}
+                    td.scale aria-hidden="true" { span { "slower" } span { "faster" } }
                 }
             }
             tbody { @for (name, comparison) in rows { (row(name, comparison, reach)) } }
@@ -177,7 +177,8 @@ fn plot(comparison: &ComparisonReport, speedup: Option<f64>, reach: f64) -> Mark
 /// How far the plot reaches on either side of 1.
 fn reach<'a>(comparisons: impl Iterator<Item = &'a ComparisonReport>) -> f64 {
     let farthest = comparisons.filter_map(ends).flat_map(|(lower, upper)| [1.0 / lower, upper]);
-    farthest.filter(|end| end.is_finite()).fold(REACH, f64::max).min(FARTHEST)
+    // A little more, so that no point lies on the edge.
+    farthest.filter(|end| end.is_finite()).fold(REACH, f64::max).min(FARTHEST).powf(1.05)
 }
 
 fn ends(comparison: &ComparisonReport) -> Option<(f64, f64)> {
