@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::Markup;
 use speedup_proto::v1;
+use speedup_proto::v1::experiment_status::Phase;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
@@ -189,6 +190,7 @@ async fn tell_experiment(
     let mut statuses = Some(statuses);
     let mut latest = None;
     let mut due = Instant::now();
+    let mut log = Log { phase: None, due };
     while statuses.is_some() || latest.is_some() || reports.is_some() {
         tokio::select! {
             status = next(&mut statuses), if statuses.is_some() => match status? {
@@ -206,7 +208,7 @@ async fn tell_experiment(
             },
             () = tokio::time::sleep_until(due), if latest.is_some() => {
                 if let Some(status) = latest.take() {
-                    tell_status(stream, visitor, &status).await?;
+                    tell_status(stream, visitor, &status, &mut log).await?;
                 }
                 due = Instant::now() + PROGRESS;
             }
@@ -229,14 +231,25 @@ async fn next<T>(stream: &mut Option<tonic::Streaming<T>>) -> Result<Option<T>, 
     }
 }
 
+/// When an experiment's events are looked at again: with its phase, and now and then.
+struct Log {
+    phase: Option<Phase>,
+    due: Instant,
+}
+
 async fn tell_status(
     stream: &mut Stream,
     visitor: &Visitor,
     status: &v1::ExperimentStatus,
+    log: &mut Log,
 ) -> Result<(), Over> {
     stream.part("progress", page::experiment::progress(status)).await?;
     stream.part("said", page::experiment::said(status)).await?;
     stream.part("actions", page::experiment::actions(visitor, status)).await?;
+    if log.phase == status.phase && Instant::now() < log.due {
+        return Ok(());
+    }
+    *log = Log { phase: status.phase.clone(), due: Instant::now() + LOOK };
     let events = visitor.events(&status.experiment, Vec::new()).await?;
     stream.part("events", page::experiment::log_of(status, &events)).await
 }
