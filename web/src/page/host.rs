@@ -68,7 +68,7 @@ pub(crate) fn state(visitor: &Visitor, shown: &ShowHostResponse) -> Markup {
 fn passed(passed: &[Passed]) -> Markup {
     let rows = html! {
         table {
-            caption { "Experiments that do not take this host, because it is of another class" }
+            caption { span { "Experiments that do not take this host, because it is of another class" } }
             thead { tr { th scope="col" { "Experiment" } th scope="col" { "Fact" } th scope="col" { "Here" } th scope="col" { "There" } } }
             tbody {
                 @for one in passed {

@@ -64,7 +64,7 @@ pub(crate) fn pool(summary: &HostsSummary) -> Markup {
     ];
     let rows = html! {
         table {
-            caption { "Connected hosts by class: hosts of a class have the same fingerprint" }
+            caption { span { "Connected hosts by class: hosts of a class have the same fingerprint" } }
             thead {
                 tr {
                     th scope="col" { "Class" }

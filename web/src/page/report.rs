@@ -116,7 +116,7 @@ fn table(benchmarks: &[&BenchmarkReport]) -> Markup {
     let reach = reach(rows.iter().map(|(_, comparison)| *comparison));
     let drawn = html! {
         table {
-            caption { "Speedup of each candidate over the baseline, by benchmark; above 1 the candidate is faster" }
+            caption { span { "Speedup of each candidate over the baseline, by benchmark; above 1 the candidate is faster" } }
             thead {
                 tr {
                     th scope="col" { "Benchmark" }
