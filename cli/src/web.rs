@@ -5,9 +5,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::{Error, anyhow};
-use speedup_access::ServerNames;
-use speedup_coordinator::Coordinator;
-use speedup_web::{Entrance, Options, Running, Site, StartError};
+use speedup_access::{Certificate, Serial, ServerNames};
+use speedup_coordinator::{Admission, Coordinator, Ways};
+use speedup_web::{Entrance, Holders, Options, Running, Site, StartError};
+use tonic::transport::Channel;
 
 use crate::failure::Failure;
 
@@ -100,8 +101,24 @@ impl Bound {
         let tls = secured.transpose().map_err(|error| {
             Failure::infrastructure(error).context("cannot secure the connections of the web page")
         })?;
-        let entrance = Entrance::SignedIn(Arc::new(move |certificate| ways.channel_as(certificate)));
+        let entrance = Entrance::SignedIn(Arc::new(Known { ways, admission: admission.clone() }));
         Ok(site.serve(entrance, tls))
+    }
+}
+
+/// The holders of certificates that a coordinator made.
+struct Known {
+    ways: Ways,
+    admission: Admission,
+}
+
+impl Holders for Known {
+    fn channel_as(&self, certificate: Arc<Certificate>) -> Channel {
+        self.ways.channel_as(certificate)
+    }
+
+    fn holds(&self, serial: Serial) -> bool {
+        self.admission.holds(serial)
     }
 }
 

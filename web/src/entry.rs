@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use speedup_access::{Certificate, Secret, SecretHash};
+use speedup_access::{Certificate, Secret, SecretHash, Serial};
 use tonic::transport::Channel;
 
 /// How long a link can be used, in seconds: from the terminal to the browser.
@@ -18,8 +18,13 @@ const MAX_OF_CERTIFICATE: usize = 16;
 /// Most links and most sessions at once; beyond that the oldest end. Each session may hold a connection within the process.
 const MAX_IN_ALL: usize = 1_024;
 
-/// Makes the connection of the holder of a certificate.
-pub type ChannelAs = Arc<dyn Fn(Arc<Certificate>) -> Channel + Send + Sync>;
+/// What the page has to know of the holders of certificates.
+pub trait Holders: Send + Sync {
+    /// The connection of one of them.
+    fn channel_as(&self, certificate: Arc<Certificate>) -> Channel;
+    /// Whether a certificate was not revoked.
+    fn holds(&self, serial: Serial) -> bool;
+}
 
 /// Who is let in to the page.
 #[derive(Clone)]
@@ -27,7 +32,7 @@ pub enum Entrance {
     /// Everyone who reaches it, as with a coordinator without TLS. All ask through one connection.
     Open(Channel),
     /// Who has signed in with what the coordinator knows him by. Each asks through a connection of its own.
-    SignedIn(ChannelAs),
+    SignedIn(Arc<dyn Holders>),
 }
 
 impl std::fmt::Debug for Entrance {

@@ -22,5 +22,5 @@ mod site;
 mod trouble;
 mod visitor;
 
-pub use entry::{ChannelAs, Entrance};
+pub use entry::{Entrance, Holders};
 pub use site::{Options, Running, Site, StartError};

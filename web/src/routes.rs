@@ -194,9 +194,10 @@ async fn ask_to_sign_in(State(context): Site, Query(Link { link }): Query<Link>)
 }
 
 async fn sign_in(State(context): Site, Form(Link { link }): Form<Link>) -> Result<Response, Trouble> {
-    let Entrance::SignedIn(channel_as) = &context.entrance else { return Err(Trouble::unknown()) };
+    let Entrance::SignedIn(holders) = &context.entrance else { return Err(Trouble::unknown()) };
     let shared = &context.shared;
-    let entered = shared.entries().enter(unix_seconds(), &link, |certificate| channel_as(certificate));
+    let entered =
+        shared.entries().enter(unix_seconds(), &link, |certificate| holders.channel_as(certificate));
     let secret = entered.ok_or_else(no_link)?;
     tracing::info!("someone signed in to the page");
     let cookie = cookie(shared, secret.text(), SESSION_LIFETIME_S);

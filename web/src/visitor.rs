@@ -75,10 +75,14 @@ impl FromRequestParts<Arc<Context>> for Visitor {
                 channel: channel.clone(),
                 form_token: context.shared.open_form_token.clone(),
             }),
-            Entrance::SignedIn(_) => {
+            Entrance::SignedIn(holders) => {
                 let secret = session_secret(&context.shared, &parts.headers).ok_or(Trouble::SignedOut)?;
                 let session = context.shared.entries().session(unix_seconds(), secret);
                 let session = session.ok_or(Trouble::SignedOut)?;
+                if !holders.holds(session.certificate.serial) {
+                    context.shared.entries().leave(secret);
+                    return Err(Trouble::SignedOut);
+                }
                 let identity = &session.certificate.identity;
                 Ok(Self {
                     name: Some(identity.name().to_owned()),

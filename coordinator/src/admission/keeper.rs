@@ -175,7 +175,7 @@ impl Admission {
     }
 
     /// Whether a certificate holds.
-    pub(crate) fn holds(&self, serial: Serial) -> bool {
+    pub fn holds(&self, serial: Serial) -> bool {
         self.registry().holds(serial)
     }
 
