@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::command::{
-    access, agent, analysis, bench, cancel, compare, coordinator, explain, export, extend, hosts, list,
-    pause, plan, report, resume, run, samples, study, submit, test, token, wait, watch,
+    access, agent, analysis, bench, cancel, compare, coordinator, events, explain, export, extend, hosts,
+    list, page, pause, plan, report, resume, run, samples, study, submit, test, token, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -59,6 +59,8 @@ pub(crate) enum Verb {
     Cancel(cancel::Arguments),
     Extend(extend::Arguments),
     Explain(explain::Arguments),
+    Events(events::Arguments),
+    Page(page::Arguments),
     Report(report::Arguments),
     Export(export::Arguments),
     Test(test::Arguments),

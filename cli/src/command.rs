@@ -7,11 +7,13 @@ pub(crate) mod bench;
 pub(crate) mod cancel;
 pub(crate) mod compare;
 pub(crate) mod coordinator;
+pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod extend;
 pub(crate) mod hosts;
 pub(crate) mod list;
+pub(crate) mod page;
 pub(crate) mod pause;
 pub(crate) mod plan;
 pub(crate) mod report;
@@ -72,6 +74,8 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Cancel(arguments) => block_on(cancel::execute(arguments, console)),
         Verb::Extend(arguments) => block_on(extend::execute(arguments, console)),
         Verb::Explain(arguments) => block_on(explain::execute(arguments, console)),
+        Verb::Events(arguments) => block_on(events::execute(arguments, console)),
+        Verb::Page(arguments) => block_on(page::execute(arguments, console)),
         Verb::Report(arguments) => block_on(report::execute(arguments, console)),
         Verb::Export(arguments) => block_on(export::execute(arguments)),
     }

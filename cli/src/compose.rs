@@ -12,14 +12,15 @@ use speedup_core::seed::Seed;
 use tonic::transport::Channel;
 
 use crate::failure::Failure;
+use crate::web;
 
 pub(crate) use speedup_agent::probe::{Hardware, Names, Probed};
 pub(crate) use speedup_agent::{
     AccessFile, Admittance, Options as AgentOptions, Reboot, TimerTesting, selftest,
 };
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis};
-use speedup_coordinator::StartError;
 pub(crate) use speedup_coordinator::{AgentPlace, Options as CoordinatorOptions, Security, raise_open_files};
+use speedup_coordinator::{StartError, Ways};
 
 /// Any free port of this machine.
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -29,6 +30,7 @@ const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCA
 pub(crate) struct Coordinator {
     coordinator: speedup_coordinator::Coordinator,
     advisor: speedup_analysis_service::Advisor,
+    page: Option<speedup_web::Running>,
 }
 
 impl Coordinator {
@@ -62,14 +64,25 @@ impl Coordinator {
 
     /// Stops both; a decision that was not made is made at the next start.
     pub(crate) async fn stop(self) {
+        drop(self.page);
         drop(self.advisor);
         self.coordinator.stop().await;
     }
 }
 
-/// Starts a coordinator with all its services.
-pub(crate) async fn coordinator(options: CoordinatorOptions) -> Result<Coordinator, Failure> {
-    let started = speedup_coordinator::start(options, speedup_analysis_service::routes).await;
+/// Starts a coordinator with all its services, and with its page where there is to be one.
+pub(crate) async fn coordinator(
+    options: CoordinatorOptions,
+    page: Option<web::Bound>,
+) -> Result<Coordinator, Failure> {
+    let services = |ways: &Ways, routes| {
+        let routes = speedup_analysis_service::routes(ways.channel(), routes);
+        match &page {
+            Some(page) => page.site.routes(routes),
+            None => routes,
+        }
+    };
+    let started = speedup_coordinator::start(options, services).await;
     let coordinator = started.map_err(|error| {
         let hint = error.hint();
         let failure = match error {
@@ -79,7 +92,14 @@ pub(crate) async fn coordinator(options: CoordinatorOptions) -> Result<Coordinat
         failure.context("cannot start the coordinator").hint_if(hint)
     })?;
     let advisor = speedup_analysis_service::advisor(coordinator.channel());
-    Ok(Coordinator { coordinator, advisor })
+    let page = match page.map(|page| page.serve(&coordinator)).transpose() {
+        Ok(page) => page,
+        Err(failure) => {
+            coordinator.stop().await;
+            return Err(failure);
+        }
+    };
+    Ok(Coordinator { coordinator, advisor, page })
 }
 
 /// Starts the analysis on its own.
@@ -104,7 +124,7 @@ pub(crate) async fn embedded(data: &Path) -> Result<Coordinator, Failure> {
         settings: Settings::default(),
         agents: None,
     };
-    coordinator(options).await.map_err(|failure| in_use(data, failure))
+    coordinator(options, None).await.map_err(|failure| in_use(data, failure))
 }
 
 /// A directory in use is no fault of the coordinator that this command embeds. The journal's error lies below opaque

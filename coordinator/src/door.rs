@@ -4,6 +4,7 @@
 mod access;
 mod agents;
 mod caller;
+mod events;
 mod experiments;
 mod files;
 mod guard;
@@ -15,6 +16,7 @@ mod undecided;
 pub(crate) use access::AccessDoor;
 pub(crate) use agents::AgentsDoor;
 pub(crate) use caller::{Caller, Peer};
+pub(crate) use events::EventsDoor;
 pub(crate) use experiments::ExperimentsDoor;
 pub(crate) use files::FilesDoor;
 pub(crate) use guard::Guard;

@@ -29,4 +29,4 @@ pub use admission::{Admission, AdmissionError, OwnError};
 pub use handle::{Gone, Handle};
 pub use open_files::raise_open_files;
 pub use provision::{AgentPlace, ResumeError};
-pub use server::{Broken, Coordinator, Options, Security, StartError, start};
+pub use server::{Broken, Coordinator, Options, Security, StartError, Ways, start};

@@ -28,12 +28,15 @@ use tonic::transport::{Channel, Server};
 use uuid::Uuid;
 
 use self::gate::Gate;
-use self::incoming::{Inside, incoming};
+pub use self::incoming::Ways;
+use self::incoming::incoming;
 use crate::admission::{Admission, AdmissionError};
 use crate::blobs::{BlobError, Blobs, Unnamed};
 use crate::checkpoint::Checkpointer;
 use crate::committer::{Committer, WAITING_GROUPS};
-use crate::door::{AccessDoor, AgentsDoor, ExperimentsDoor, FilesDoor, Guard, HostsDoor, ProvisionDoor};
+use crate::door::{
+    AccessDoor, AgentsDoor, EventsDoor, ExperimentsDoor, FilesDoor, Guard, HostsDoor, ProvisionDoor,
+};
 use crate::handle::{Handle, Progress};
 use crate::indexer::{Indexer, WAITING_BATCHES};
 use crate::owner::{Owner, Request, WAITING_REQUESTS};
@@ -167,7 +170,7 @@ pub struct Coordinator {
     handle: Handle,
     provisioning: Provisioning,
     admission: Option<Admission>,
-    inside: Inside,
+    inside: Ways,
     accepting: tokio::task::JoinHandle<()>,
     failed: Mutex<oneshot::Receiver<WriteError>>,
     stop: oneshot::Sender<()>,
@@ -175,11 +178,11 @@ pub struct Coordinator {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Starts a coordinator. `extend` adds services of others to its doors; they ask it through the channel they are given,
-/// which does not leave the process.
+/// Starts a coordinator. `extend` adds services of others to its doors; they ask it through the ways they are given,
+/// which do not leave the process.
 pub async fn start(
     options: Options,
-    extend: impl FnOnce(Channel, Routes) -> Routes,
+    extend: impl FnOnce(&Ways, Routes) -> Routes,
 ) -> Result<Coordinator, StartError> {
     let Options { data, bind, security, settings, agents } = options;
     if security == Security::Plain && !bind.ip().is_loopback() {
@@ -204,7 +207,7 @@ pub async fn start(
         }
     };
     let doors = doors(&handle, blobs, admission.clone(), &provisioning).await?;
-    let routes = extend(inside.channel(), doors);
+    let routes = extend(&inside, doors);
     let (stop, stopped) = oneshot::channel::<()>();
     let guard = Guard { admission: admission.clone() };
     let server = Server::builder().layer(guard).add_routes(routes);
@@ -270,6 +273,11 @@ impl Coordinator {
     /// A connection to the doors that does not leave the process.
     pub fn channel(&self) -> Channel {
         self.inside.channel()
+    }
+
+    /// Connections to the doors that do not leave the process, for those who come in by another way than these doors.
+    pub fn ways(&self) -> &Ways {
+        &self.inside
     }
 
     /// The handle to the machine.
@@ -396,6 +404,10 @@ async fn doors(
     let hosts = v1::hosts_server::HostsServer::new(HostsDoor { handle: handle.clone() })
         .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
         .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
+    let events = EventsDoor { handle: handle.clone(), admission: admission.clone() };
+    let events = v1::events_server::EventsServer::new(events)
+        .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
+        .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
     let provision =
         v1::provision_server::ProvisionServer::new(ProvisionDoor { provisioning: provisioning.clone() })
             .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
@@ -409,6 +421,7 @@ async fn doors(
         .map_err(StartError::Reflection)?;
     health.set_serving::<v1::experiments_server::ExperimentsServer<ExperimentsDoor>>().await;
     health.set_serving::<v1::files_server::FilesServer<FilesDoor>>().await;
+    health.set_serving::<v1::events_server::EventsServer<EventsDoor>>().await;
     health.set_serving::<v1::hosts_server::HostsServer<HostsDoor>>().await;
     health.set_serving::<v1::agents_server::AgentsServer<AgentsDoor>>().await;
     health.set_serving::<v1::provision_server::ProvisionServer<ProvisionDoor>>().await;
@@ -425,6 +438,7 @@ async fn doors(
         .add_service(experiments)
         .add_service(files)
         .add_service(hosts)
+        .add_service(events)
         .add_service(agents)
         .add_service(provision);
     Ok(routes.routes())

@@ -4,8 +4,11 @@
 //! Only this module names sled. One thread writes, in batches of bounded size; nothing waits for sled's own flush.
 //! Keys are big-endian, so that an experiment's attempts lie together and in the order of its runs.
 
+mod logged;
 mod named;
 mod writes;
+
+pub(crate) use logged::Place as EventPlace;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +26,7 @@ use self::writes::{Tree, attempt_key, exclusions_of};
 use crate::status::finished_status;
 
 /// Version of what the trees hold; another one means that the store is built anew.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 /// What sled may keep of the trees in memory; it takes two to five times that.
 const CACHE_BYTES: u64 = 64 << 20;
 /// Most writes sled is given at once: it takes much more memory with larger batches.
@@ -79,6 +82,7 @@ pub(crate) struct Store {
     attempts: sled::Tree,
     hosts: sled::Tree,
     exclusions: sled::Tree,
+    events: sled::Tree,
     db: sled::Db,
 }
 
@@ -153,6 +157,7 @@ impl Store {
                 attempts: db.open_tree("attempts")?,
                 hosts: db.open_tree("hosts")?,
                 exclusions: db.open_tree("exclusions")?,
+                events: db.open_tree("events")?,
                 db,
             })
         })
@@ -165,7 +170,8 @@ impl Store {
         self.apply_words(&mut writes)?;
         self.apply_finished(&mut writes)?;
         self.apply_resumed(&mut writes)?;
-        let trees = [&self.plans, &self.statuses, &self.attempts, &self.hosts, &self.exclusions];
+        let trees =
+            [&self.plans, &self.statuses, &self.attempts, &self.hosts, &self.exclusions, &self.events];
         self.guard(|| {
             for (tree, puts) in trees.into_iter().zip(writes.puts) {
                 let mut puts = puts.into_iter().peekable();
@@ -261,6 +267,7 @@ impl Store {
             Tree::Attempts => &self.attempts,
             Tree::Hosts => &self.hosts,
             Tree::Exclusions => &self.exclusions,
+            Tree::Events => &self.events,
         };
         self.guard(|| tree.get(key))?.map(|value| self.decode(&value)).transpose()
     }

@@ -58,6 +58,7 @@ fn the_dependency_law_holds() {
             "speedup-analysis-service",
             &["speedup-access", "speedup-core", "speedup-proto", "speedup-analysis"][..],
         ),
+        ("speedup-web", &["speedup-access", "speedup-analysis", "speedup-core", "speedup-proto"][..]),
         ("speedup-coordinator", &["speedup-access", "speedup-core", "speedup-journal", "speedup-proto"][..]),
         (
             "speedup-agent",
@@ -97,6 +98,7 @@ fn only_the_store_names_sled_and_only_doors_and_links_name_tonic() {
         "coordinator/src/server",
         "proto/",
         "tests/",
+        "web/src/",
     ];
     for file in names("tonic") {
         assert!(doors.iter().any(|door| file.starts_with(door)), "{file} names tonic and is no door");

@@ -21,6 +21,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupts;
+use crate::web::{self, Web};
 use crate::{access, directories};
 
 /// How often it is looked whether the access file is to be renewed: what it holds has weeks.
@@ -58,6 +59,10 @@ pub(crate) struct StartArguments {
     /// every host
     #[arg(long)]
     insecure: bool,
+    /// Where the web page listens: on loopback for browsers of this machine (`speedup page` signs in), elsewhere with TLS and
+    /// the coordinator's own certificate; off for none [default: 127.0.0.1:7078, or a free port where that is taken]
+    #[arg(long, value_name = "ADDRESS|off")]
+    web: Option<Web>,
     /// How long a host may be away before the attempt it holds is given up
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = span)]
     host_grace: Span,
@@ -106,7 +111,9 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
         agents: Some(agent_place(&arguments, &access_file)?),
     };
     compose::raise_open_files();
-    let coordinator = compose::coordinator(options).await?;
+    let page = page(&arguments).await?;
+    let page_url = page.as_ref().map(|page| page.site.url().to_owned());
+    let coordinator = compose::coordinator(options, page).await?;
     let url = url(coordinator.address(), &arguments);
     // What stood there before serves again; what cannot be read is written anew.
     let before = access::read(&access_file).ok().flatten();
@@ -118,8 +125,12 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
         }
     };
     console.talk(format_args!("listening on {url}"));
+    if let Some(page) = &page_url {
+        console.talk(format_args!("the web page is {page}; `speedup page` prints a link to it"));
+    }
     if arguments.output.output == Output::Json {
-        print(console, &json!({ "url": url, "data": data, "access_file": access_file }).to_string())?;
+        let started = json!({ "url": url, "data": data, "access_file": access_file, "page": page_url });
+        print(console, &started.to_string())?;
     }
     let (access, served) = serve(&coordinator, access, interrupts).await;
     let removed = access.remove();
@@ -152,8 +163,24 @@ fn security(arguments: &StartArguments) -> Security {
     if arguments.insecure {
         return Security::Plain;
     }
+    Security::Tls { names: names(arguments) }
+}
+
+/// By what names it is called, beside its addresses.
+fn names(arguments: &StartArguments) -> Vec<String> {
     let advertised = arguments.advertise.iter().map(|advertised| advertised.host.clone());
-    Security::Tls { names: advertised.chain([node_name()]).collect() }
+    advertised.chain([node_name()]).collect()
+}
+
+/// The web page, which has its address before the coordinator has one, so that its door can name it.
+async fn page(arguments: &StartArguments) -> Result<Option<web::Bound>, Failure> {
+    let web = arguments.web.unwrap_or(Web::Usual);
+    let advertised = match (arguments.advertise.first(), web) {
+        (Some(advertised), _) => Some(advertised.host.clone()),
+        (None, Web::At(address)) if address.ip().is_unspecified() => Some(node_name()),
+        (None, Web::At(_) | Web::Usual | Web::Off) => None,
+    };
+    web.bind(arguments.insecure, names(arguments), advertised).await
 }
 
 /// The name of this machine.

@@ -19,7 +19,7 @@ const BYTES_OF_A_WRITE: usize = 16 << 10;
 /// Writes gathered for one application.
 #[derive(Default)]
 pub(crate) struct Writes {
-    pub(super) puts: [BTreeMap<Vec<u8>, Vec<u8>>; 5],
+    pub(super) puts: [BTreeMap<Vec<u8>, Vec<u8>>; 6],
     pub(super) late: Vec<(Vec<u8>, Record)>,
     pub(super) finished: Vec<(ExperimentId, Timestamp, Tally, bool)>,
     pub(super) extended: Vec<(ExperimentId, u32, Extension)>,
@@ -36,6 +36,7 @@ pub(super) enum Tree {
     Attempts,
     Hosts,
     Exclusions,
+    Events,
 }
 
 impl Writes {
@@ -47,6 +48,7 @@ impl Writes {
 
     /// What the store keeps of an event.
     pub(crate) fn event(&mut self, event: &Event) {
+        self.log(event);
         match &event.change {
             Change::Submitted { experiment, plan, by } => {
                 let status = submitted_status(*experiment, plan, event.at, by);

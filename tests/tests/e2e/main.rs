@@ -13,6 +13,7 @@ mod identity;
 mod journey;
 mod metrics;
 mod misbehaviour;
+mod page;
 mod provision;
 mod rebuild;
 mod rules;
