@@ -13,6 +13,7 @@ use tonic::transport::Channel;
 
 use crate::failure::Failure;
 
+pub(crate) use speedup_agent::launch::name_service;
 pub(crate) use speedup_agent::probe::{Hardware, Names, Probed};
 pub(crate) use speedup_agent::{
     AccessFile, Admittance, Options as AgentOptions, Reboot, TimerTesting, selftest,
@@ -35,6 +36,11 @@ impl Coordinator {
     /// Where its doors are.
     pub(crate) fn address(&self) -> SocketAddr {
         self.coordinator.address()
+    }
+
+    /// Where metrics are asked for, if anywhere.
+    pub(crate) fn metrics_address(&self) -> Option<SocketAddr> {
+        self.coordinator.metrics_address()
     }
 
     /// A connection to its doors that does not leave the process.
@@ -103,6 +109,7 @@ pub(crate) async fn embedded(data: &Path) -> Result<Coordinator, Failure> {
         security: Security::Tls { names: Vec::new() },
         settings: Settings::default(),
         agents: None,
+        metrics: None,
     };
     coordinator(options).await.map_err(|failure| in_use(data, failure))
 }

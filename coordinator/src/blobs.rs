@@ -122,6 +122,11 @@ impl Blobs {
         Ok(Self { root, taken: Arc::new(Mutex::new(taken)) })
     }
 
+    /// Bytes of the contents that are here, and of those announced by what is being put.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        *self.taken()
+    }
+
     /// Whether a content is here.
     pub(crate) fn has(&self, blob: Blob) -> bool {
         fs::metadata(self.path(blob)).is_ok_and(|there| there.is_file() && there.len() == blob.bytes)

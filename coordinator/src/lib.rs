@@ -7,7 +7,8 @@
 //!
 //! In reading order: `server` (what starts and stops), `recovery`, `timeline`, `owner` and `handle`,
 //! `committer`, `indexer`, `store`, `checkpoint`, `status`, `blobs` (the content of staged files), `door`,
-//! `admission` (who is let in), `open_files`, `provision` (an engine is asked for hosts).
+//! `admission` (who is let in), `open_files`, `provision` (an engine is asked for hosts), `metrics`
+//! (what is counted, and where it is asked for).
 
 mod admission;
 mod blobs;
@@ -16,6 +17,7 @@ mod committer;
 mod door;
 mod handle;
 mod indexer;
+mod metrics;
 mod open_files;
 mod owner;
 mod provision;

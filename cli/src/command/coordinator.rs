@@ -72,8 +72,26 @@ pub(crate) struct StartArguments {
     /// [default: $XDG_STATE_HOME/speedup/agents]
     #[arg(long, value_name = "DIR")]
     agents: Option<PathBuf>,
+    /// Where Prometheus asks for metrics, and who watches over processes for health, over plain HTTP: /metrics and /healthz
+    /// hold numbers and no names. Port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS|off", default_value = "off", value_parser = metrics)]
+    metrics: Metrics,
     #[command(flatten)]
     output: OutputArgument,
+}
+
+/// Where metrics are asked for, if anywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Metrics(Option<SocketAddr>);
+
+fn metrics(text: &str) -> Result<Metrics, anyhow::Error> {
+    if text == "off" {
+        return Ok(Metrics(None));
+    }
+    let address = text.parse();
+    address
+        .map(|address| Metrics(Some(address)))
+        .map_err(|_| anyhow!("write an address and a port, or off: 127.0.0.1:9464"))
 }
 
 /// A length of time as in plan files.
@@ -104,6 +122,7 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
         security: security(&arguments),
         settings,
         agents: Some(agent_place(&arguments, &access_file)?),
+        metrics: arguments.metrics.0,
     };
     compose::raise_open_files();
     let coordinator = compose::coordinator(options).await?;
@@ -118,8 +137,13 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
         }
     };
     console.talk(format_args!("listening on {url}"));
+    let metrics = coordinator.metrics_address().map(|address| format!("http://{address}/metrics"));
+    if let Some(metrics) = &metrics {
+        console.talk(format_args!("metrics at {metrics}"));
+    }
     if arguments.output.output == Output::Json {
-        print(console, &json!({ "url": url, "data": data, "access_file": access_file }).to_string())?;
+        let started = json!({ "url": url, "data": data, "access_file": access_file, "metrics": metrics });
+        print(console, &started.to_string())?;
     }
     let (access, served) = serve(&coordinator, access, interrupts).await;
     let removed = access.remove();
