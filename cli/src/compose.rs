@@ -20,7 +20,10 @@ pub(crate) use speedup_agent::{
 };
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis};
 use speedup_coordinator::StartError;
-pub(crate) use speedup_coordinator::{AgentPlace, Options as CoordinatorOptions, Security, raise_open_files};
+pub(crate) use speedup_coordinator::{
+    AgentPlace, BackupError, Contents, Options as CoordinatorOptions, Security, back_up, raise_open_files,
+    restore,
+};
 
 /// Any free port of this machine.
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);

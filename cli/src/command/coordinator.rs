@@ -1,5 +1,7 @@
 //! `speedup coordinator`: the service.
 
+mod backup;
+
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -31,7 +33,9 @@ const MAX_HOST_BYTES: usize = 253;
 /// The service that gives out runs and keeps what came of them
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    Start(StartArguments),
+    Start(Box<StartArguments>),
+    Backup(backup::BackupArguments),
+    Restore(backup::RestoreArguments),
 }
 
 /// Starts the coordinator; it serves until SIGTERM or Ctrl-C
@@ -103,17 +107,24 @@ pub(crate) fn span(text: &str) -> Result<Span, anyhow::Error> {
 
 pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
     match verb {
-        Verb::Start(arguments) => start(arguments, console).await,
+        Verb::Start(arguments) => start(*arguments, console).await,
+        Verb::Backup(arguments) => backup::back_up(&arguments, console),
+        Verb::Restore(arguments) => backup::restore(&arguments, console),
     }
+}
+
+/// Where the data of a coordinator lies, unless `chosen`.
+pub(crate) fn data_directory(chosen: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
+    let directory =
+        if name == access::DEFAULT { "coordinator".to_owned() } else { format!("coordinators/{name}") };
+    directories::or_state(chosen, &directory)
 }
 
 async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Failure> {
     // Asked for first: a signal that comes while the journal is recovered is obeyed after.
     let interrupts = Interrupts::listen()?;
     let name = arguments.name.as_str();
-    let directory =
-        if name == access::DEFAULT { "coordinator".to_owned() } else { format!("coordinators/{name}") };
-    let data = directories::or_state(arguments.data.as_deref(), &directory)?;
+    let data = data_directory(arguments.data.as_deref(), name)?;
     let access_file = access::path(arguments.access_file.as_deref(), name)?;
     let settings = Settings { host_grace: arguments.host_grace, reboot_limit: arguments.reboot_limit };
     let options = CoordinatorOptions {
