@@ -167,6 +167,12 @@ pub(crate) fn selftest(
     Ok(found)
 }
 
+/// Whether this host's timer was tested in this boot by this release; none where the boot is not known.
+pub(crate) fn tested(state: &Path) -> Option<bool> {
+    let boot = speedup_agent::probe::boot_id(None).ok()?;
+    Some(selftest::read(state, &boot).is_some())
+}
+
 /// What the host is whose files lie at a root.
 pub(crate) fn probe(root: &Path) -> Result<Probed, Failure> {
     speedup_agent::probe::probe(root).map_err(|error| {

@@ -1,11 +1,13 @@
-//! The count of calls, by method and code: before all doors and the guard, so that refusals count as well.
+//! The count of calls, by method and code: before all doors and the guard, so that refusals count as well. Every answer
+//! leaves with the coordinator's release.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use http_body::Frame;
 use tonic::body::Body;
-use tonic::codegen::http::{HeaderMap, Request, Response};
+use tonic::codegen::http::header::SERVER;
+use tonic::codegen::http::{HeaderMap, HeaderValue, Request, Response};
 use tonic::codegen::{Body as HttpBody, Bytes};
 use tonic::{Code, Status};
 use tower_layer::Layer;
@@ -16,6 +18,9 @@ use crate::metrics::Metrics;
 
 /// What is no method of ours, in one label.
 const OTHER: &str = "other";
+
+/// What every answer says of the coordinator.
+const RELEASE: &str = concat!("speedup/", env!("CARGO_PKG_VERSION"));
 
 /// Counts calls.
 #[derive(Clone, Debug)]
@@ -53,7 +58,8 @@ where
         let mut call = Call::new(self.metrics.clone(), request.uri().path());
         let answered = self.inner.call(request);
         Box::pin(async move {
-            let (head, body) = answered.await?.into_parts();
+            let (mut head, body) = answered.await?.into_parts();
+            head.headers.insert(SERVER, HeaderValue::from_static(RELEASE));
             // An answer without a body has its code in the head.
             call.see(&head.headers);
             Ok(Response::from_parts(head, Body::new(Answer { body, call })))
