@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use self::finding::{Finding, Verdict};
+use self::finding::Verdict;
 use super::{coordinator, print, print_json};
 use crate::access;
 use crate::arguments::{Output, OutputArgument};
