@@ -18,6 +18,7 @@
 
 mod advice;
 mod assembly;
+mod built;
 mod canary;
 mod cell;
 mod comparison;

@@ -3,8 +3,8 @@
 
 use speedup_analysis::study::count::{counted, grouped, p_value, percent};
 use speedup_analysis::study::{
-    AdviceReport, BenchmarkReport, DiagnosticsSummary, HostEffectReport, MixtureReport, POWER, Protocol,
-    RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport, WithoutReport,
+    AdviceReport, BenchmarkReport, ComparisonReport, DiagnosticsSummary, HostEffectReport, MixtureReport,
+    POWER, Protocol, RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport, WithoutReport,
 };
 
 use super::benchmarks::{NOTHING, name_width};
@@ -37,7 +37,8 @@ pub(super) fn write_advice(page: &mut Page, report: &Report, at: usize) {
     }
     undecided.sort_by_key(|(_, _, advice)| needed(&advice.detection.reach).unwrap_or(u64::MAX));
     page.heading(&format!(
-        "Runs of each version that undecided benchmarks take: {}",
+        "{} of each version that undecided benchmarks take: {}",
+        if undecided.iter().any(|(_, _, advice)| advice.unit.is_some()) { "Builds" } else { "Runs" },
         report.suites[at].candidate
     ));
     let columns = [
@@ -53,7 +54,7 @@ pub(super) fn write_advice(page: &mut Page, report: &Report, at: usize) {
         let comparison = &benchmark.comparisons[at];
         vec![
             shortened(&benchmark.name, most).into(),
-            grouped(comparison.baseline_n.min(comparison.candidate_n)).into(),
+            grouped(now(comparison, advice)).into(),
             format!("{:.4}×", advice.detection.goal).into(),
             reach(&advice.detection.reach).into(),
             reach(&advice.precision.reach).into(),
@@ -74,6 +75,13 @@ pub(super) fn write_advice(page: &mut Page, report: &Report, at: usize) {
         ),
         Tone::Plain,
     );
+}
+
+/// What there is now of what is counted.
+fn now(comparison: &ComparisonReport, advice: &AdviceReport) -> u64 {
+    let runs = comparison.baseline_n.min(comparison.candidate_n);
+    let units = comparison.design.as_ref().map(|design| design.baseline_units.min(design.candidate_units));
+    units.filter(|_| advice.unit.is_some()).unwrap_or(runs)
 }
 
 fn needed(reach: &ReachReport) -> Option<u64> {
