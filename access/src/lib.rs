@@ -22,7 +22,7 @@ pub mod server;
 mod token;
 mod trust;
 
-pub use authority::{Authority, AuthorityError, CLIENT_LIFETIME, IssueError, Issued};
+pub use authority::{AUTHORITY_FILES, Authority, AuthorityError, CLIENT_LIFETIME, IssueError, Issued};
 pub use certificate::{Certificate, CertificateError, Serial};
 pub use credentials::{Credentials, CredentialsError, Signing};
 pub use identity::{Identity, IdentityError};

@@ -14,12 +14,16 @@ use tonic::transport::Channel;
 use crate::failure::Failure;
 use crate::web;
 
+pub(crate) use speedup_agent::launch::name_service;
 pub(crate) use speedup_agent::probe::{Hardware, Names, Probed};
 pub(crate) use speedup_agent::{
     AccessFile, Admittance, Options as AgentOptions, Reboot, TimerTesting, selftest,
 };
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis};
-pub(crate) use speedup_coordinator::{AgentPlace, Options as CoordinatorOptions, Security, raise_open_files};
+pub(crate) use speedup_coordinator::{
+    AgentPlace, BackupError, Contents, Options as CoordinatorOptions, Security, back_up, raise_open_files,
+    restore,
+};
 use speedup_coordinator::{StartError, Ways};
 
 /// Any free port of this machine.
@@ -37,6 +41,11 @@ impl Coordinator {
     /// Where its doors are.
     pub(crate) fn address(&self) -> SocketAddr {
         self.coordinator.address()
+    }
+
+    /// Where metrics are asked for, if anywhere.
+    pub(crate) fn metrics_address(&self) -> Option<SocketAddr> {
+        self.coordinator.metrics_address()
     }
 
     /// A connection to its doors that does not leave the process.
@@ -123,6 +132,7 @@ pub(crate) async fn embedded(data: &Path) -> Result<Coordinator, Failure> {
         security: Security::Tls { names: Vec::new() },
         settings: Settings::default(),
         agents: None,
+        metrics: None,
     };
     coordinator(options, None).await.map_err(|failure| in_use(data, failure))
 }
@@ -175,6 +185,12 @@ pub(crate) fn selftest(
         Failure::infrastructure(error).context(tried).hint("choose another directory with --state")
     })?;
     Ok(found)
+}
+
+/// Whether this host's timer was tested in this boot by this release; none where the boot is not known.
+pub(crate) fn tested(state: &Path) -> Option<bool> {
+    let boot = speedup_agent::probe::boot_id(None).ok()?;
+    Some(selftest::read(state, &boot).is_some())
 }
 
 /// What the host is whose files lie at a root.

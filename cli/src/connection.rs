@@ -113,6 +113,11 @@ fn found_in(path: &Path) -> Result<Option<Found>, Failure> {
 }
 
 impl Found {
+    /// Connects to it.
+    pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
+        Connection::to(&self.reach()?).await
+    }
+
     /// How to connect.
     pub(crate) fn reach(&self) -> Result<Reach, Failure> {
         Reach::new(&self.url, self.credentials.as_ref()).map_err(|error| {

@@ -54,6 +54,7 @@ use crate::console::Console;
 
 /// The whole command: reads the arguments of the process, does what they ask, and gives the exit code.
 pub fn main() -> ExitCode {
+    compose::name_service::settle();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {

@@ -1,9 +1,11 @@
 //! The gRPC doors: generated messages in, typed commands on; refusals and errors out as statuses. Nothing behind the
-//! doors knows gRPC. Before them stands the guard, with its table of methods.
+//! doors knows gRPC. Before them stands the guard, with its table of methods, and before it the count of
+//! calls.
 
 mod access;
 mod agents;
 mod caller;
+mod counted;
 mod events;
 mod experiments;
 mod files;
@@ -17,6 +19,7 @@ pub(crate) use access::AccessDoor;
 pub(crate) use agents::AgentsDoor;
 pub(crate) use caller::{Caller, Peer};
 pub(crate) use events::EventsDoor;
+pub(crate) use counted::Counting;
 pub(crate) use experiments::ExperimentsDoor;
 pub(crate) use files::FilesDoor;
 pub(crate) use guard::Guard;

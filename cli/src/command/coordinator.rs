@@ -1,5 +1,7 @@
 //! `speedup coordinator`: the service.
 
+mod backup;
+
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -32,7 +34,9 @@ const MAX_HOST_BYTES: usize = 253;
 /// The service that gives out runs and keeps what came of them
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    Start(StartArguments),
+    Start(Box<StartArguments>),
+    Backup(backup::BackupArguments),
+    Restore(backup::RestoreArguments),
 }
 
 /// Starts the coordinator; it serves until SIGTERM or Ctrl-C
@@ -77,8 +81,26 @@ pub(crate) struct StartArguments {
     /// [default: $XDG_STATE_HOME/speedup/agents]
     #[arg(long, value_name = "DIR")]
     agents: Option<PathBuf>,
+    /// Where Prometheus asks for metrics, and who watches over processes for health, over plain HTTP: /metrics and /healthz
+    /// hold numbers and no names. Port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS|off", default_value = "off", value_parser = metrics)]
+    metrics: Metrics,
     #[command(flatten)]
     output: OutputArgument,
+}
+
+/// Where metrics are asked for, if anywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Metrics(Option<SocketAddr>);
+
+fn metrics(text: &str) -> Result<Metrics, anyhow::Error> {
+    if text == "off" {
+        return Ok(Metrics(None));
+    }
+    let address = text.parse();
+    address
+        .map(|address| Metrics(Some(address)))
+        .map_err(|_| anyhow!("write an address and a port, or off: 127.0.0.1:9464"))
 }
 
 /// A length of time as in plan files.
@@ -90,17 +112,24 @@ pub(crate) fn span(text: &str) -> Result<Span, anyhow::Error> {
 
 pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
     match verb {
-        Verb::Start(arguments) => start(arguments, console).await,
+        Verb::Start(arguments) => start(*arguments, console).await,
+        Verb::Backup(arguments) => backup::back_up(&arguments, console),
+        Verb::Restore(arguments) => backup::restore(&arguments, console),
     }
+}
+
+/// Where the data of a coordinator lies, unless `chosen`.
+pub(crate) fn data_directory(chosen: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
+    let directory =
+        if name == access::DEFAULT { "coordinator".to_owned() } else { format!("coordinators/{name}") };
+    directories::or_state(chosen, &directory)
 }
 
 async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Failure> {
     // Asked for first: a signal that comes while the journal is recovered is obeyed after.
     let interrupts = Interrupts::listen()?;
     let name = arguments.name.as_str();
-    let directory =
-        if name == access::DEFAULT { "coordinator".to_owned() } else { format!("coordinators/{name}") };
-    let data = directories::or_state(arguments.data.as_deref(), &directory)?;
+    let data = data_directory(arguments.data.as_deref(), name)?;
     let access_file = access::path(arguments.access_file.as_deref(), name)?;
     let settings = Settings { host_grace: arguments.host_grace, reboot_limit: arguments.reboot_limit };
     let options = CoordinatorOptions {
@@ -109,6 +138,7 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
         security: security(&arguments),
         settings,
         agents: Some(agent_place(&arguments, &access_file)?),
+        metrics: arguments.metrics.0,
     };
     compose::raise_open_files();
     let page = page(&arguments).await?;
@@ -125,11 +155,17 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
         }
     };
     console.talk(format_args!("listening on {url}"));
+    let metrics = coordinator.metrics_address().map(|address| format!("http://{address}/metrics"));
     if let Some(page) = &page_url {
         console.talk(format_args!("the web page is {page}; `speedup page` prints a link to it"));
     }
+    if let Some(metrics) = &metrics {
+        console.talk(format_args!("metrics at {metrics}"));
+    }
     if arguments.output.output == Output::Json {
-        let started = json!({ "url": url, "data": data, "access_file": access_file, "page": page_url });
+        let started = json!({
+            "url": url, "data": data, "access_file": access_file, "page": page_url, "metrics": metrics
+        });
         print(console, &started.to_string())?;
     }
     let (access, served) = serve(&coordinator, access, interrupts).await;

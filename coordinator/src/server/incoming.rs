@@ -27,6 +27,7 @@ use tower_service::Service;
 
 use super::gate::{Gate, MAX_CONNECTIONS, MAX_OF_CERTIFICATE, MAX_STRANGERS, Place};
 use crate::door::{Caller, Peer};
+use crate::metrics::Refused;
 use crate::open_files::paced;
 
 /// How long a handshake may take.
@@ -159,7 +160,7 @@ impl Accepting {
             };
             let Some(place) = self.gate.enter() else {
                 let reason = format!("there are {MAX_CONNECTIONS} already");
-                self.gate.complain(address.ip(), &reason);
+                self.gate.complain(address.ip(), Refused::Full, &reason);
                 continue;
             };
             let Some(acceptor) = &self.tls else {
@@ -176,7 +177,7 @@ impl Accepting {
             };
             let Some(stranger) = self.gate.enter_as_stranger(address.ip()) else {
                 let reason = format!("{MAX_STRANGERS} of its address have shown no certificate");
-                self.gate.complain(address.ip(), &reason);
+                self.gate.complain(address.ip(), Refused::Strangers, &reason);
                 continue;
             };
             let securing = Securing { address, gate: self.gate.clone(), place, stranger, _permit: permit };
@@ -203,14 +204,14 @@ struct Securing {
 impl Securing {
     async fn secure(self, acceptor: TlsAcceptor, stream: TcpStream) -> Option<Connection> {
         let Self { address, gate, place, stranger, _permit } = self;
-        let refused = |reason: &str| {
-            gate.complain(address.ip(), reason);
+        let refused = |why, reason: &str| {
+            gate.complain(address.ip(), why, reason);
             None
         };
         let stream = match timeout(HANDSHAKE, acceptor.accept(stream)).await {
             Ok(Ok(stream)) => Box::new(stream),
-            Ok(Err(error)) => return refused(&format!("its handshake failed: {error}")),
-            Err(_) => return refused("its handshake took too long"),
+            Ok(Err(error)) => return refused(Refused::Handshake, &format!("its handshake failed: {error}")),
+            Err(_) => return refused(Refused::Handshake, "its handshake took too long"),
         };
         let at = address.to_string();
         let certificate = match server::peer(stream.get_ref().1) {
@@ -220,11 +221,14 @@ impl Securing {
                 let connection = Connection::new(Wire::Secured(stream), peer, vec![place, stranger]);
                 return Some(connection.until(STRANGER));
             }
-            Err(error) => return refused(&format!("its certificate cannot be used: {error}")),
+            Err(error) => {
+                return refused(Refused::Certificate, &format!("its certificate cannot be used: {error}"));
+            }
         };
         let left = Duration::from_secs(certificate.not_after.saturating_sub(unix_seconds()));
         let Some((known, ended)) = gate.enter_as_known(certificate.serial) else {
-            return refused(&format!("there are {MAX_OF_CERTIFICATE} with its certificate already"));
+            let reason = format!("there are {MAX_OF_CERTIFICATE} with its certificate already");
+            return refused(Refused::OfCertificate, &reason);
         };
         let peer = Peer::new(Caller::Known(Arc::new(certificate)), &at);
         let mut connection = Connection::new(Wire::Secured(stream), peer, vec![place, known]);

@@ -1,6 +1,7 @@
 //! Whole-system tests with real processes on loopback.
 
 mod analysis;
+mod backup;
 mod bench;
 mod builds;
 mod crash;
