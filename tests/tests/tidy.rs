@@ -54,6 +54,7 @@ fn the_dependency_law_holds() {
         ("speedup-proto", &["speedup-core"][..]),
         ("speedup-access", &["speedup-core", "speedup-proto"][..]),
         ("speedup-analysis", &["speedup-core"][..]),
+        ("speedup-report", &["speedup-core", "speedup-analysis"][..]),
         (
             "speedup-analysis-service",
             &["speedup-access", "speedup-core", "speedup-proto", "speedup-analysis"][..],

@@ -62,7 +62,7 @@ pub(crate) async fn ask(
     confidence: Option<f64>,
     mixtures: bool,
 ) -> Result<String, Failure> {
-    let request = v1::ReportRequest { experiment: id_bytes(experiment.0), confidence, mixtures };
+    let request = v1::ReportRequest { experiment: id_bytes(experiment.0), confidence, mixtures, figures: false };
     let answer = connection.analysis().report(request).await;
     let answer = answer.map_err(|status| Failure::status("cannot make the report", &status))?;
     Ok(answer.into_inner().json)

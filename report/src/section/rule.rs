@@ -2,25 +2,25 @@
 
 use speedup_analysis::study::{Report, RuleState};
 
-use super::layout::{Page, Tone};
+use crate::document::{Document, Kind, Tone};
 
 /// Comparisons that are shown one by one; JSON has all.
 const SHOWN: usize = 50;
 
-pub(super) fn write(page: &mut Page, report: &Report) {
+pub(super) fn write(document: &mut Document, report: &Report) {
     let Some(rule) = &report.rule else { return };
-    page.heading("Rule of repetition");
+    document.section(Kind::Rule, "Rule of repetition");
     let state = match rule.state {
         RuleState::Pending => "pending",
         RuleState::Further => "asks for further runs",
         RuleState::Enough => "has enough",
         RuleState::BrokenOff => "broken off",
     };
-    page.paragraph(&format!("{} ({state}). {}. {}", rule.rule, rule.method, rule.words), Tone::Plain);
+    document.paragraph(format!("{} ({state}). {}. {}", rule.rule, rule.method, rule.words), Tone::Plain);
     for row in rule.rows.iter().take(SHOWN) {
-        page.hanging("- ", &row.sentence, Tone::Plain);
+        document.item(row.sentence.as_str());
     }
     if let Some(more) = rule.rows.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        page.paragraph(&format!("and {more} more; --output json has all"), Tone::Plain);
+        document.paragraph(format!("and {more} more; --output json has all"), Tone::Plain);
     }
 }

@@ -3,16 +3,15 @@
 use speedup_analysis::study::count::{counted, grouped, p_value};
 use speedup_analysis::study::{BenchmarkReport, CellReport, MishapTotals, Report};
 
-use super::benchmarks::name_width;
-use super::layout::{Align, Column, Field, Page, Tone, shortened};
+use crate::document::{Align, Column, Document, Field, Kind, Most, Row, Table, Tone};
 
-pub(super) fn write(page: &mut Page, report: &Report) {
+pub(super) fn write(document: &mut Document, report: &Report) {
     let MishapTotals { failed_runs, timeouts, lost_attempts, abandoned_runs, late_reports, beyond_plan: _ } =
         report.mishaps;
     if failed_runs + lost_attempts + late_reports == 0 {
         return;
     }
-    page.heading("Failures and lost attempts");
+    document.section(Kind::Mishaps, "Failures and lost attempts");
     let of = |count: u64, noun: &str, words: &str| {
         (count > 0).then(|| format!("{} {words}", counted(count, noun)))
     };
@@ -24,7 +23,7 @@ pub(super) fn write(page: &mut Page, report: &Report) {
         of(late_reports, "report", "too late"),
     ];
     let told: Vec<String> = told.into_iter().flatten().collect();
-    page.paragraph(&format!("{}. None of these is in a sample.", told.join(", ")), Tone::Plain);
+    document.paragraph(format!("{}. None of these is in a sample.", told.join(", ")), Tone::Plain);
     for missing in report.diagnostics.iter().flat_map(|diagnostics| &diagnostics.missing) {
         let tests = [("lost", &missing.losses), ("failed", &missing.failures)];
         let told = tests
@@ -37,7 +36,7 @@ pub(super) fn write(page: &mut Page, report: &Report) {
                 missing.sentence(),
                 told.join(", ")
             );
-            page.hanging("- ", &text, Tone::Plain);
+            document.item(text);
         }
     }
     let columns = [
@@ -50,22 +49,20 @@ pub(super) fn write(page: &mut Page, report: &Report) {
         .benchmarks
         .iter()
         .flat_map(|benchmark| benchmark.cells.iter().map(move |cell| (benchmark, cell)));
-    let (rows, examples): (Vec<_>, Vec<_>) =
-        cells.flat_map(|(benchmark, cell)| rows(page, benchmark, cell)).unzip();
-    page.table_with_notes(&columns, &rows, &examples);
+    let rows = cells.flat_map(|(benchmark, cell)| rows(benchmark, cell)).collect();
+    document.table(Table { columns: columns.into(), rows, ..Table::default() });
 }
 
 /// Each kind of mishap with its example.
-fn rows(page: &Page, benchmark: &BenchmarkReport, cell: &CellReport) -> Vec<(Vec<Field>, String)> {
-    let most = name_width(page);
-    let row = |what: &str, count: u64, example: String| -> (Vec<Field>, String) {
+fn rows(benchmark: &BenchmarkReport, cell: &CellReport) -> Vec<Row> {
+    let row = |what: &str, count: u64, example: String| {
         let fields = vec![
-            shortened(&benchmark.name, most).into(),
-            shortened(&cell.version, 16).into(),
+            Field::name(&benchmark.name),
+            Field { most: Most::Characters(16), ..cell.version.as_str().into() },
             what.replace('_', " ").into(),
             grouped(count).into(),
         ];
-        (fields, example)
+        Row { fields, note: Some(example) }
     };
     let failures = cell.mishaps.failures.iter().map(|(code, count)| {
         let example = &count.example;

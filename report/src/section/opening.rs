@@ -3,44 +3,50 @@
 use speedup_analysis::study::count::{counted, grouped, percent};
 use speedup_analysis::study::{ConditionCounts, IntervalReport, ProportionReport, Report, State, Verdict};
 
-use super::layout::{Page, Tone};
+use crate::document::{Document, Kind, Tone};
 
-pub(super) fn write(page: &mut Page, report: &Report) {
+pub(super) fn write(document: &mut Document, report: &Report) {
     let head = &report.head;
-    page.heading(&format!("{} ({})", head.name, head.experiment));
+    document.section(Kind::Head, document.title.clone());
     if !head.description.is_empty() {
-        page.paragraph(&head.description, Tone::Plain);
+        document.paragraph(&head.description, Tone::Plain);
     }
-    page.paragraph(&progress(report), Tone::Plain);
-    page.heading("Verdict");
-    write_verdict(page, report);
+    document.paragraph(&progress(report), Tone::Plain);
+    write_verdict(document, report);
+}
+
+/// The name and the id of the experiment.
+pub(super) fn title(report: &Report) -> String {
+    format!("{} ({})", report.head.name, report.head.experiment)
 }
 
 /// What was shown, and what that is worth.
-pub(super) fn write_verdict(page: &mut Page, report: &Report) {
+pub(super) fn write_verdict(document: &mut Document, report: &Report) {
+    document.section(Kind::Verdict, "Verdict");
     for suite in &report.suites {
-        page.paragraph(&suite.sentence, tone(suite.verdict));
+        document.paragraph(&suite.sentence, tone(suite.verdict));
         let accelerated = suite
             .proportions
             .first()
             .filter(|accelerated| accelerated.benchmarks > 1 && !accelerated.nothing_known());
         if let Some(accelerated) = accelerated {
-            page.paragraph(&proportion(accelerated, report.head.confidence), Tone::Plain);
+            document.paragraph(&proportion(accelerated, report.head.confidence), Tone::Plain);
         }
     }
     if report.suites.is_empty() {
-        page.paragraph("There is only one version, so there is nothing to compare.", Tone::Plain);
+        document.paragraph("There is only one version, so there is nothing to compare.", Tone::Plain);
     }
     match report.mishaps.failed_runs {
         0 => {}
-        1 => page.paragraph("1 run failed and is in no sample.", Tone::Plain),
+        1 => document.paragraph("1 run failed and is in no sample.", Tone::Plain),
         failed => {
-            page.paragraph(&format!("{} failed and are in no sample.", counted(failed, "run")), Tone::Plain);
+            document
+                .paragraph(format!("{} failed and are in no sample.", counted(failed, "run")), Tone::Plain);
         }
     }
-    page.paragraph(&report.independence.sentence, Tone::Plain);
+    document.paragraph(&report.independence.sentence, Tone::Plain);
     if let Some(exclusions) = &report.exclusions {
-        page.paragraph(&exclusions.sentence, Tone::Plain);
+        document.paragraph(&exclusions.sentence, Tone::Plain);
     }
     let cells = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
     let conditions = ConditionCounts::sum(cells.map(|cell| &cell.conditions));
@@ -49,7 +55,7 @@ pub(super) fn write_verdict(page: &mut Page, report: &Report) {
             (grouped(conditions.disturbed), counted(conditions.recorded, "measured run"));
         let text =
             format!("The host was disturbed during {disturbed} of {measured}; all are in their samples.");
-        page.paragraph(&text, Tone::Plain);
+        document.paragraph(text, Tone::Plain);
     }
 }
 

@@ -7,72 +7,74 @@ use speedup_analysis::study::{
 };
 use speedup_core::metric::Better;
 
-use super::duration::{Unit, bytes, four_digits};
-use super::layout::{Align, Column, Field, Page, Tone, shortened};
 use super::opening::tone;
+use crate::document::{Align, Column, Document, Explanation, Field, Kind, Row, Table, Tone, shortened};
+use crate::duration::{Unit, bytes, four_digits};
 
 /// Where there is no number.
 pub(super) const NOTHING: &str = "—";
-/// The heading of the best level.
-const LEVEL: &str = "level";
+/// The columns that are explained: the baseline's times, and the best level.
+const TIMES: usize = 2;
+const LEVEL: usize = 8;
 /// Levels above this are shown as such: the papers' tables end here.
 const HIGHEST_LEVEL: f64 = 0.9999;
 
 /// The table of the candidate `at` this place.
-pub(super) fn write(page: &mut Page, report: &Report, at: usize) {
+pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
     let (baseline, candidate) = (&report.head.baseline, &report.suites[at].candidate);
     let medians =
         report.benchmarks.iter().flat_map(|benchmark| [&benchmark.cells[0], &benchmark.cells[at + 1]]);
     let unit = Unit::of(medians.filter_map(|cell| cell.wall_ns.as_ref().map(|wall| wall.median)));
-    page.heading(&format!("Benchmarks: {candidate} against {baseline}, wall time in {}", unit.name));
+    document.section(
+        Kind::Benchmarks,
+        format!("Benchmarks: {candidate} against {baseline}, wall time in {}", unit.name),
+    );
     let is_by_looks = is_by_looks(report);
     let columns = [
         Column::new("benchmark", Align::Left, 0),
         Column::new("n", Align::Right, 1),
-        Column::new(shortened(baseline, 16), Align::Right, 2),
-        Column::new(shortened(candidate, 16), Align::Right, 2),
+        Column::new(baseline.as_str(), Align::Right, 2).or(shortened(baseline, 16)),
+        Column::new(candidate.as_str(), Align::Right, 2).or(shortened(candidate, 16)),
         Column::new("speedup", Align::Left, 0),
         Column::new("change", Align::Right, 3),
         Column::new("verdict", Align::Left, 0),
         Column::new("by", Align::Left, 4),
-        Column::new(LEVEL, Align::Right, 5),
+        Column::new("level", Align::Right, 5),
         Column::new("by mean", Align::Left, 6),
         Column::new("by median", Align::Left, 6),
     ];
-    let most = name_width(page);
     // Under looks no protocol has a verdict or a level of its own.
     let shown = if is_by_looks { columns.len() - 3 } else { columns.len() };
     let shown_of = |benchmark: &BenchmarkReport| {
-        let mut fields = row(benchmark, at, unit, most);
+        let mut fields = row(benchmark, at, unit);
         fields.truncate(shown);
-        fields
+        Row::from(fields)
     };
-    let rows: Vec<_> = report.benchmarks.iter().map(shown_of).collect();
-    let kept = page.table(&columns[..shown], &rows);
+    let rows = report.benchmarks.iter().map(shown_of).collect();
     let level = percent(report.head.confidence);
-    let of_times =
-        if kept.has(&columns[2].heading) { "Times: median ± half the interquartile range. " } else { "" };
-    let of_level = if kept.has(LEVEL) { " Level: the best that these data allow." } else { "" };
-    if is_by_looks {
-        page.paragraph(
-            &format!(
-                "{of_times}Speedup: {baseline} over {candidate}, above 1 faster, by the mean; verdict and interval by the looks \
-                 of the plan's rule, which keep {level} over all looks of a benchmark."
-            ),
-            Tone::Plain,
-        );
-        write_reasons(page, report, at);
-        return;
+    let of_speedup = if is_by_looks {
+        format!(
+            "Speedup: {baseline} over {candidate}, above 1 faster, by the mean; verdict and interval by the looks \
+             of the plan's rule, which keep {level} over all looks of a benchmark."
+        )
+    } else {
+        format!(
+            "Speedup: {baseline} over {candidate}, above 1 faster, by the mean or the median as the verdict is, \
+             with its interval at {level}."
+        )
+    };
+    let mut legend = vec![
+        Explanation::of(TIMES, "Times: median ± half the interquartile range."),
+        Explanation::always(of_speedup),
+    ];
+    if !is_by_looks {
+        legend.push(Explanation::of(LEVEL, "Level: the best that these data allow."));
     }
-    page.paragraph(
-        &format!(
-            "{of_times}Speedup: {baseline} over {candidate}, above 1 faster, by the mean or the median as the verdict is, \
-             with its interval at {level}.{of_level}"
-        ),
-        Tone::Plain,
-    );
-    write_protocols(page, report, at);
-    write_reasons(page, report, at);
+    document.table(Table { columns: columns[..shown].into(), rows, legend, tells_left_out: false });
+    if !is_by_looks {
+        write_protocols(document, report, at);
+    }
+    write_reasons(document, report, at);
 }
 
 /// Whether the verdicts are those of the rule.
@@ -80,7 +82,7 @@ fn is_by_looks(report: &Report) -> bool {
     report.rule.as_ref().is_some_and(RuleReport::is_by_looks)
 }
 
-fn row(benchmark: &BenchmarkReport, at: usize, unit: Unit, most: usize) -> Vec<Field> {
+fn row(benchmark: &BenchmarkReport, at: usize, unit: Unit) -> Vec<Field> {
     let comparison = &benchmark.comparisons[at];
     let headline = comparison.headline();
     let ends = headline.and_then(|headline| headline.interval.ends());
@@ -98,13 +100,13 @@ fn row(benchmark: &BenchmarkReport, at: usize, unit: Unit, most: usize) -> Vec<F
     };
     let by = comparison.by.filter(|_| comparison.verdict != Verdict::NotEnoughData);
     vec![
-        shortened(&benchmark.name, most).into(),
+        Field::name(&benchmark.name),
         runs.into(),
         time(&benchmark.cells[0], unit).into(),
         time(&benchmark.cells[at + 1], unit).into(),
         speedup.into(),
         percent.map_or_else(|| NOTHING.to_owned(), |percent| change(percent, ends)).into(),
-        Field { text: comparison.verdict.words().to_owned(), tone: tone(comparison.verdict) },
+        Field { tone: tone(comparison.verdict), ..comparison.verdict.words().into() },
         if comparison.look.is_some() { "looks" } else { by.map_or(NOTHING, Protocol::name) }.into(),
         headline.map_or_else(|| NOTHING.to_owned(), level).into(),
         protocol(comparison, Protocol::Mean),
@@ -135,12 +137,12 @@ fn level(headline: &ProtocolReport) -> String {
 fn protocol(comparison: &ComparisonReport, protocol: Protocol) -> Field {
     match comparison.of(protocol) {
         None => NOTHING.into(),
-        Some(report) => Field { text: report.verdict.words().to_owned(), tone: tone(report.verdict) },
+        Some(report) => Field { tone: tone(report.verdict), ..report.verdict.words().into() },
     }
 }
 
 /// Which verdicts are by the median: the others are by the mean.
-fn write_protocols(page: &mut Page, report: &Report, at: usize) {
+fn write_protocols(document: &mut Document, report: &Report, at: usize) {
     let by_median = |benchmark: &&BenchmarkReport| {
         let comparison = &benchmark.comparisons[at];
         comparison.by == Some(Protocol::Median) && comparison.verdict != Verdict::NotEnoughData
@@ -150,17 +152,12 @@ fn write_protocols(page: &mut Page, report: &Report, at: usize) {
     if !names.is_empty() {
         let names = abbreviated(&names, report.benchmarks.len());
         let text = format!("Verdict by the median, since an assumption of the mean's test fails: {names}.");
-        page.paragraph(&text, Tone::Plain);
+        document.paragraph(text, Tone::Plain);
     }
 }
 
-/// How wide the name of a benchmark may be in a table.
-pub(super) fn name_width(page: &Page) -> usize {
-    page.width() / 5
-}
-
 /// Why there is not enough data, each reason once.
-fn write_reasons(page: &mut Page, report: &Report, at: usize) {
+fn write_reasons(document: &mut Document, report: &Report, at: usize) {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for benchmark in &report.benchmarks {
         let Some(reason) = &benchmark.comparisons[at].reason else { continue };
@@ -171,7 +168,7 @@ fn write_reasons(page: &mut Page, report: &Report, at: usize) {
     }
     for (sentence, names) in reasons {
         let names = abbreviated(&names, report.benchmarks.len());
-        page.paragraph(&format!("Not enough data on {names}: {sentence}"), Tone::Plain);
+        document.paragraph(format!("Not enough data on {names}: {sentence}"), Tone::Plain);
     }
 }
 
@@ -187,7 +184,7 @@ pub(super) fn abbreviated(names: &[impl AsRef<str>], all: usize) -> String {
 }
 
 /// The other metrics, one table each.
-pub(super) fn write_metrics(page: &mut Page, report: &Report) {
+pub(super) fn write_metrics(document: &mut Document, report: &Report) {
     for metric in report.metrics.iter().filter(|metric| has_values(metric)) {
         let values = || metric.rows.iter().flat_map(|row| row.medians.iter().flatten().copied());
         let unit = Unit::of(values().filter(|value| *value > 0.0));
@@ -198,16 +195,21 @@ pub(super) fn write_metrics(page: &mut Page, report: &Report) {
             own => own,
         };
         let told = if shown_unit.is_empty() { String::new() } else { format!(" in {shown_unit}") };
-        page.heading(&format!("{}, median{told}", metric.metric));
+        document.section(Kind::Metric, format!("{}, median{told}", metric.metric));
         let mut columns = vec![Column::new("benchmark", Align::Left, 0)];
-        let versions = report.head.versions.iter().map(|version| shortened(version, 16));
+        let versions = report.head.versions.iter();
         // The ratios first, as far as there is room, for a line must not be wider than the page.
         let rank = |at: usize| u8::try_from(at).unwrap_or(u8::MAX);
         let candidates = report.suites.len();
         let medians = versions.clone().zip(candidates + 1..);
-        columns.extend(medians.map(|(version, at)| Column::new(version, Align::Right, rank(at))));
+        columns.extend(medians.map(|(version, at)| {
+            Column::new(version.as_str(), Align::Right, rank(at)).or(shortened(version, 16))
+        }));
         let ratios = versions.skip(1).zip(1..);
-        columns.extend(ratios.map(|(name, at)| Column::new(format!("ratio {name}"), Align::Right, rank(at))));
+        columns.extend(ratios.map(|(name, at)| {
+            Column::new(format!("ratio {name}"), Align::Right, rank(at))
+                .or(format!("ratio {}", shortened(name, 16)))
+        }));
         let show = |value: f64| match metric.unit.as_str() {
             _ if metric.own => four_digits(value),
             "ns" => unit.plain(value),
@@ -219,7 +221,7 @@ pub(super) fn write_metrics(page: &mut Page, report: &Report) {
             value.map_or_else(|| NOTHING.to_owned(), show).into()
         };
         let row = |row: &MetricRow| {
-            let name: Field = shortened(&row.benchmark, name_width(page)).into();
+            let name: Field = Field::name(&row.benchmark);
             let medians = row.medians.iter().map(|median| optional(median, &show));
             let ratios = row.ratios.iter().enumerate().map(|(at, of_medians)| {
                 // Of the means where these have an interval.
@@ -232,21 +234,17 @@ pub(super) fn write_metrics(page: &mut Page, report: &Report) {
                     Some(_) | None => optional(of_medians, &|value| ratio(value, None)),
                 }
             });
-            std::iter::once(name).chain(medians).chain(ratios).collect::<Vec<_>>()
+            Row::from(std::iter::once(name).chain(medians).chain(ratios).collect::<Vec<_>>())
         };
         let is_known = |row: &&MetricRow| row.medians.iter().any(Option::is_some);
         let rows: Vec<_> = metric.rows.iter().filter(is_known).map(row).collect();
-        let kept = page.table(&columns, &rows);
-        let left_out = columns.iter().filter(|column| !kept.has(&column.heading)).count();
-        if left_out > 0 {
-            let text = format!("For want of room without {}.", counted(left_out as u64, "column"));
-            page.paragraph(&text, Tone::Plain);
-        }
-        write_unknown(page, metric, metric.rows.len() - rows.len());
-        write_iterations(page, metric);
+        let unknown = metric.rows.len() - rows.len();
+        document.table(Table { columns, rows, legend: Vec::new(), tells_left_out: true });
+        write_unknown(document, metric, unknown);
+        write_iterations(document, metric);
     }
     for (which, sentence) in legends(report) {
-        page.paragraph(&format!("Ratio: {which}. {sentence}"), Tone::Plain);
+        document.paragraph(format!("Ratio: {which}. {sentence}"), Tone::Plain);
     }
 }
 
@@ -276,7 +274,7 @@ fn legends(report: &Report) -> Vec<(String, &str)> {
 }
 
 /// Where a metric is not known. Of memory that is usual: Linux counts the agent's as the program's until it has more.
-fn write_unknown(page: &mut Page, metric: &MetricReport, unknown: usize) {
+fn write_unknown(document: &mut Document, metric: &MetricReport, unknown: usize) {
     if unknown == 0 {
         return;
     }
@@ -284,11 +282,11 @@ fn write_unknown(page: &mut Page, metric: &MetricReport, unknown: usize) {
         "max_rss" if !metric.own => "it took no more memory than the agent that started it",
         _ => "none was reported",
     };
-    page.paragraph(&format!("Not known of {}: {why}.", counted(unknown as u64, "benchmark")), Tone::Plain);
+    document.paragraph(format!("Not known of {}: {why}.", counted(unknown as u64, "benchmark")), Tone::Plain);
 }
 
 /// How much of an own metric varies from iteration to iteration: what further iterations could make up for, and runs need not.
-fn write_iterations(page: &mut Page, metric: &MetricReport) {
+fn write_iterations(document: &mut Document, metric: &MetricReport) {
     let shares = || {
         let cells = metric.rows.iter().flat_map(|row| row.iterations.iter().flatten());
         cells.filter_map(|cell| cell.within_runs)
@@ -301,7 +299,7 @@ fn write_iterations(page: &mut Page, metric: &MetricReport) {
             "Of the variance of {}, between {least} and {most} lie within runs, from iteration to iteration.",
             metric.metric
         );
-        page.paragraph(&text, Tone::Plain);
+        document.paragraph(text, Tone::Plain);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Golden files: the reports that the analysis keeps, rendered. `SPEEDUP_UPDATE_GOLDEN=1 cargo test -p speedup-cli golden`
+//! Golden files: the reports that the analysis keeps, rendered. `SPEEDUP_UPDATE_GOLDEN=1 cargo test -p speedup-report golden`
 //! writes them anew; look at them then.
 
 use std::path::PathBuf;
@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use speedup_analysis::study::{MetricReport, MetricRow, Report};
 use speedup_core::metric::Better;
 
-use super::{Extent, brief, rendered};
-use crate::console::{Color, Console, Paint};
+use super::{Terminal, text};
+use crate::document::Document;
 
 fn path(parts: &[&str]) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR")].iter().chain(parts).collect()
@@ -21,12 +21,15 @@ fn json(name: &str) -> String {
     read(&path(&["..", "analysis", "tests", "golden", &format!("report_v1_{name}.json")]))
 }
 
-fn rendering(name: &str, paint: Paint, width: usize) -> String {
-    rendered(&serde_json::from_str::<Report>(&json(name)).unwrap(), paint, width)
+const PLAIN: Terminal = Terminal { width: 100, coloured: false, plots: false };
+const COLOURED: Terminal = Terminal { coloured: true, ..PLAIN };
+
+fn rendered(report: &Report, terminal: Terminal, width: usize) -> String {
+    text(&Document::of(report), Terminal { width, ..terminal })
 }
 
-fn coloured() -> Paint {
-    Console::new(Color::Always).out
+fn rendering(name: &str, terminal: Terminal, width: usize) -> String {
+    rendered(&serde_json::from_str::<Report>(&json(name)).unwrap(), terminal, width)
 }
 
 /// A rendering without its colours.
@@ -48,7 +51,7 @@ fn golden_renderings() {
         ("watched", 100),
         ("looked", 100),
     ] {
-        let text = rendering(name, Console::plain().out, width);
+        let text = rendering(name, PLAIN, width);
         let golden = path(&["tests", "golden", &format!("report_{name}_{width}.txt")]);
         if std::env::var_os("SPEEDUP_UPDATE_GOLDEN").is_some() {
             std::fs::write(&golden, &text).unwrap();
@@ -61,7 +64,7 @@ fn golden_renderings() {
 fn lines_keep_within_the_page() {
     for name in ["finished", "drawn", "empty", "mixed", "first", "watched", "looked"] {
         for width in [60, 80, 100, 130, 160] {
-            for line in rendering(name, Console::plain().out, width).lines() {
+            for line in rendering(name, PLAIN, width).lines() {
                 assert!(line.chars().count() <= width, "{name} at {width}: {line}");
                 assert_eq!(line, line.trim_end());
             }
@@ -75,7 +78,7 @@ fn a_reason_is_told_whole() {
     let mishaps = &mut report.benchmarks[3].cells[1].mishaps;
     let words = "the runner could not read the command's environment ".repeat(5);
     mishaps.lost.get_mut("not_executed").unwrap().example.words = Some(words.clone());
-    let text = rendered(&report, Console::plain().out, 80);
+    let text = rendered(&report, PLAIN, 80);
     let joined: Vec<&str> = text.split_whitespace().collect();
     assert!(joined.join(" ").contains(words.trim()), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -86,7 +89,7 @@ fn an_extension_stands_in_the_head_and_one_run_has_no_spread() {
     let mut report: Report = serde_json::from_str(&json("finished")).unwrap();
     report.head.planned_runs_per_cell = Some(20);
     report.benchmarks[5].cells[0].n = 1;
-    let text = rendered(&report, Console::plain().out, 160);
+    let text = rendered(&report, PLAIN, 160);
     assert!(text.contains("30 runs of each cell (20 when submitted)"), "{text}");
     assert_eq!(text.matches("± 0.00").count(), 1, "{text}");
 }
@@ -118,7 +121,7 @@ fn metrics_of_ones_own_and_energy_have_their_units_and_legends() {
         sentence: report.metrics[0].sentence.clone(),
         ..metric("energy_pkg", "uj", Better::Lower, false, rows)
     });
-    let text = rendered(&report, Console::plain().out, 120);
+    let text = rendered(&report, PLAIN, 120);
     for part in [
         "rate, median in count",
         "0.00001235",
@@ -146,7 +149,7 @@ fn many_versions_keep_within_the_page() {
             row.ratios.push(row.ratios[0]);
         }
     }
-    let text = rendered(&report, Console::plain().out, 80);
+    let text = rendered(&report, PLAIN, 80);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(text.contains("For want of room without"), "{text}");
 }
@@ -154,10 +157,10 @@ fn many_versions_keep_within_the_page() {
 #[test]
 fn disturbed_runs_are_told_with_the_verdict() {
     let mut report: Report = serde_json::from_str(&json("finished")).unwrap();
-    assert!(!rendered(&report, Console::plain().out, 120).contains("disturbed"));
+    assert!(!rendered(&report, PLAIN, 120).contains("disturbed"));
     let conditions = &mut report.benchmarks[0].cells[1].conditions;
     (conditions.recorded, conditions.disturbed) = (30, 3);
-    let text = rendered(&report, Console::plain().out, 120);
+    let text = rendered(&report, PLAIN, 120);
     assert!(
         text.contains("The host was disturbed during 3 of 30 measured runs; all are in their samples."),
         "{text}"
@@ -167,8 +170,7 @@ fn disturbed_runs_are_told_with_the_verdict() {
 #[test]
 fn a_brief_report_has_sections_of_the_whole_one_word_for_word() {
     let report = serde_json::from_str::<Report>(&json("finished")).unwrap();
-    let paint = Console::plain().out;
-    let (short, whole) = (brief(&report, paint, 100), rendered(&report, paint, 100));
+    let (short, whole) = (text(&Document::brief(&report), PLAIN), text(&Document::of(&report), PLAIN));
     let sections: Vec<&str> = short.split("\n\n").map(str::trim_end).collect();
     assert!(sections.len() > 2 && sections.iter().all(|section| whole.contains(section)), "{short}");
     for heading in ["Verdict\n", "Benchmarks: ", "Caveats\n"] {
@@ -181,18 +183,11 @@ fn a_brief_report_has_sections_of_the_whole_one_word_for_word() {
 
 #[test]
 fn colour_only_repeats_the_words() {
-    let text = rendering("finished", coloured(), 120);
+    let text = rendering("finished", COLOURED, 120);
     let trimmed: Vec<_> = plain(&text).lines().map(|line| line.trim_end().to_owned() + "\n").collect();
-    assert_eq!(trimmed.concat(), rendering("finished", Console::plain().out, 120));
+    assert_eq!(trimmed.concat(), rendering("finished", PLAIN, 120));
     for (code, words) in [("38;5;2", "faster"), ("38;5;1", "slower")] {
         assert!(text.contains(&format!("\u{1b}[{code}m{words}")), "{code} {words}\n{}", text.escape_debug());
     }
     assert!(!text.contains("m no difference shown"));
-}
-
-#[test]
-fn a_newer_shape_is_shown_as_it_came() {
-    let newer = r#"{"schema_version":2,"news":true}"#;
-    assert!(super::report(newer, Extent::Brief, Console::plain().out).unwrap().contains("\"news\": true"));
-    assert!(super::report("{}", Extent::Whole, Console::plain().out).is_err());
 }

@@ -6,15 +6,16 @@ use speedup_analysis::study::{
 };
 
 use super::benchmarks::NOTHING;
-use super::layout::{Align, Column, Field, Page, Tone};
 use super::opening::{ends, percent_rounded};
+use crate::document::{Align, Column, Document, Explanation, Field, Kind, Row, Table, Tone};
 
-const PUBLISHED: &str = "published interval";
-const RECOMMENDED: &str = "recommended interval";
-const CONDITION: &str = "a(1 − a/b) > 5";
+/// The columns of the proportions that are explained.
+const PUBLISHED: usize = 4;
+const RECOMMENDED: usize = 5;
+const CONDITION: usize = 6;
 
 /// Nothing is written of a suite of one benchmark: its row says all.
-pub(super) fn write(page: &mut Page, report: &Report, suite: &SuiteReport) {
+pub(super) fn write(document: &mut Document, report: &Report, suite: &SuiteReport) {
     if report.benchmarks.len() < 2 {
         return;
     }
@@ -22,47 +23,50 @@ pub(super) fn write(page: &mut Page, report: &Report, suite: &SuiteReport) {
     if !suite.overall.is_empty() {
         let over = counted(suite.over, "benchmark");
         let weights = &report.method.weights;
-        page.heading(&format!("Suite: {candidate} against {baseline} over {over}, weights {weights}"));
-        write_overall(page, suite);
+        document.section(
+            Kind::Suite,
+            format!("Suite: {candidate} against {baseline} over {over}, weights {weights}"),
+        );
+        write_overall(document, suite);
     }
-    page.heading(&format!("Proportion of benchmarks: {candidate} against {baseline}"));
-    write_proportions(page, suite);
+    document.section(Kind::Proportion, format!("Proportion of benchmarks: {candidate} against {baseline}"));
+    write_proportions(document, suite);
     if let Some(required) = &suite.required {
-        page.paragraph(&needed(required, report.head.confidence), Tone::Plain);
+        document.paragraph(&needed(required, report.head.confidence), Tone::Plain);
     }
 }
 
-fn write_overall(page: &mut Page, suite: &SuiteReport) {
+fn write_overall(document: &mut Document, suite: &SuiteReport) {
     let columns = [
         Column::new("by", Align::Left, 0),
         Column::new("gain", Align::Right, 0),
         Column::new("speedup", Align::Left, 0),
     ];
-    let rows: Vec<Vec<Field>> = suite
+    let rows = suite
         .overall
         .iter()
         .map(|overall| {
             let of_verdict = overall.summary == "mean";
             let ends = suite.interval.as_ref().and_then(IntervalReport::ends).filter(|_| of_verdict);
-            vec![
+            Row::from(vec![
                 overall.summary.as_str().into(),
                 percent_rounded(overall.gain).replace('-', "−").into(),
                 ratio(overall.speedup, ends).into(),
-            ]
+            ])
         })
         .collect();
-    page.table(&columns, &rows);
+    document.table(Table { columns: columns.into(), rows, ..Table::default() });
 }
 
-fn write_proportions(page: &mut Page, suite: &SuiteReport) {
+fn write_proportions(document: &mut Document, suite: &SuiteReport) {
     let columns = [
         Column::new("verdict", Align::Left, 0),
         Column::new("by", Align::Left, 0),
         Column::new("benchmarks", Align::Right, 0),
         Column::new("share", Align::Right, 0),
-        Column::new(PUBLISHED, Align::Left, 1),
-        Column::new(RECOMMENDED, Align::Left, 2),
-        Column::new(CONDITION, Align::Left, 3),
+        Column::new("published interval", Align::Left, 1),
+        Column::new("recommended interval", Align::Left, 2),
+        Column::new("a(1 − a/b) > 5", Align::Left, 3),
     ];
     let row = |proportion: &ProportionReport| -> Vec<Field> {
         let interval = |interval: &IntervalReport| ends(interval).unwrap_or_else(|| NOTHING.to_owned());
@@ -80,33 +84,32 @@ fn write_proportions(page: &mut Page, suite: &SuiteReport) {
             if proportion.condition_holds { "yes" } else { "no" }.into(),
         ]
     };
-    let rows: Vec<_> = suite.proportions.iter().map(row).collect();
-    let kept = page.table(&columns, &rows);
+    let rows = suite.proportions.iter().map(|proportion| row(proportion).into()).collect();
     let Some(first) = suite.proportions.first() else { return };
     let method = |interval: &IntervalReport| match interval {
         IntervalReport::Bounded { method, .. } => method.clone(),
         IntervalReport::Missing { reason } => reason.sentence.clone(),
     };
-    let mut told = first.selection.clone();
     if first.nothing_known() {
-        page.paragraph("No benchmark has enough data, so no share is known.", Tone::Plain);
+        document.table(Table { columns: columns.into(), rows, ..Table::default() });
+        document.paragraph("No benchmark has enough data, so no share is known.", Tone::Plain);
         return;
     }
-    for (heading, word, interval) in
+    let mut legend = vec![Explanation::always(first.selection.as_str())];
+    for (column, word, interval) in
         [(PUBLISHED, "Published", &first.interval), (RECOMMENDED, "Recommended", &first.recommended)]
     {
-        if kept.has(heading) {
-            told += &format!(" {word}: {}.", method(interval));
-        }
+        legend.push(Explanation::of(column, format!("{word}: {}.", method(interval))));
     }
-    if kept.has(CONDITION) && !first.condition_holds {
-        told += " Where a(1 − a/b) > 5 does not hold, the published interval may be inaccurate.";
+    if !first.condition_holds {
+        let text = "Where a(1 − a/b) > 5 does not hold, the published interval may be inaccurate.";
+        legend.push(Explanation::of(CONDITION, text));
     }
     if first.undecided > 0 {
-        told +=
-            &format!(" Without enough data: {}, counted as neither.", counted(first.undecided, "benchmark"));
+        let undecided = counted(first.undecided, "benchmark");
+        legend.push(Explanation::always(format!("Without enough data: {undecided}, counted as neither.")));
     }
-    page.paragraph(&told, Tone::Plain);
+    document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
 }
 
 fn needed(required: &RequiredReport, confidence: f64) -> String {

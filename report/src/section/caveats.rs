@@ -3,19 +3,19 @@
 use speedup_analysis::study::Report;
 
 use super::benchmarks::abbreviated;
-use super::layout::{Page, Tone};
+use crate::document::{Document, Kind};
 
-pub(super) fn write(page: &mut Page, report: &Report) {
+pub(super) fn write(document: &mut Document, report: &Report) {
     if report.warnings.is_empty() {
         return;
     }
-    page.heading("Caveats");
+    document.section(Kind::Caveats, "Caveats");
     let all = report.benchmarks.len() * report.suites.len();
     for warning in &report.warnings {
         let whom = match warning.concerns.len() {
             0 => String::new(),
             _ => format!(" ({})", abbreviated(&warning.concerns, all)),
         };
-        page.hanging("- ", &format!("{}{whom}: {}", warning.code, warning.sentence), Tone::Plain);
+        document.item(format!("{}{whom}: {}", warning.code, warning.sentence));
     }
 }

@@ -3,12 +3,12 @@
 use speedup_analysis::study::count::percent;
 use speedup_analysis::study::{Report, scope_name};
 
-use super::layout::{Page, Tone};
+use crate::document::{Document, Kind, Tone};
 
-pub(super) fn write(page: &mut Page, report: &Report) {
+pub(super) fn write(document: &mut Document, report: &Report) {
     let (method, independence) = (&report.method, &report.independence);
-    page.heading("Method");
-    page.paragraph(
+    document.section(Kind::Method, "Method");
+    document.paragraph(
         &format!(
             "{}; seed {}; confidence level {} (from the {}); weights {}; precision {}; policy {}, scope {}; report schema {}.",
             method.software,
@@ -25,9 +25,9 @@ pub(super) fn write(page: &mut Page, report: &Report) {
     );
     for note in &method.notes {
         let source = if note.source.is_empty() { String::new() } else { format!(" [{}]", note.source) };
-        page.hanging("- ", &format!("{}: {}{source}", note.subject, note.sentence), Tone::Plain);
+        document.item(format!("{}: {}{source}", note.subject, note.sentence));
     }
     for rule in &method.rules {
-        page.hanging("- ", rule, Tone::Plain);
+        document.item(rule.as_str());
     }
 }

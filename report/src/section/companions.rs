@@ -7,26 +7,26 @@ use speedup_analysis::study::{
     RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport, WithoutReport,
 };
 
-use super::benchmarks::{NOTHING, name_width};
-use super::duration::Unit;
-use super::layout::{Align, Column, Field, Page, Tone, shortened};
+use super::benchmarks::NOTHING;
+use crate::document::{Align, Column, Document, Field, Kind, Row, Table, Tone};
+use crate::duration::Unit;
 
 /// Rows of a table that could have one for every benchmark.
 const MOST_ROWS: usize = 12;
 
 /// The verdicts adjusted for the number of benchmarks.
-pub(super) fn write_multiplicity(page: &mut Page, suite: &SuiteReport) {
+pub(super) fn write_multiplicity(document: &mut Document, suite: &SuiteReport) {
     if suite.multiplicity.is_empty() {
         return;
     }
-    page.heading(&format!("Verdicts adjusted for their number: {}", suite.candidate));
+    document.section(Kind::Multiplicity, format!("Verdicts adjusted for their number: {}", suite.candidate));
     for adjusted in &suite.multiplicity {
-        page.hanging("- ", &adjusted.sentence, Tone::Plain);
+        document.item(adjusted.sentence.as_str());
     }
 }
 
 /// What it would take where no difference was shown, the least first.
-pub(super) fn write_advice(page: &mut Page, report: &Report, at: usize) {
+pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) {
     let undecided = report.benchmarks.iter().filter_map(|benchmark| {
         let comparison = &benchmark.comparisons[at];
         Some((benchmark, comparison.by?, comparison.advice.as_ref()?))
@@ -36,10 +36,10 @@ pub(super) fn write_advice(page: &mut Page, report: &Report, at: usize) {
         return;
     }
     undecided.sort_by_key(|(_, _, advice)| needed(&advice.detection.reach).unwrap_or(u64::MAX));
-    page.heading(&format!(
-        "Runs of each version that undecided benchmarks take: {}",
-        report.suites[at].candidate
-    ));
+    document.section(
+        Kind::Advice,
+        format!("Runs of each version that undecided benchmarks take: {}", report.suites[at].candidate),
+    );
     let columns = [
         Column::new("benchmark", Align::Left, 0),
         Column::new("now", Align::Right, 1),
@@ -48,11 +48,10 @@ pub(super) fn write_advice(page: &mut Page, report: &Report, at: usize) {
         Column::new(format!("to ±{}", percent(RELATIVE_HALF_WIDTH)), Align::Right, 0),
         Column::new("by", Align::Left, 3),
     ];
-    let most = name_width(page);
     let row = |(benchmark, by, advice): &(&BenchmarkReport, Protocol, &AdviceReport)| -> Vec<Field> {
         let comparison = &benchmark.comparisons[at];
         vec![
-            shortened(&benchmark.name, most).into(),
+            Field::name(&benchmark.name),
             grouped(comparison.baseline_n.min(comparison.candidate_n)).into(),
             format!("{:.4}×", advice.detection.goal).into(),
             reach(&advice.detection.reach).into(),
@@ -60,13 +59,13 @@ pub(super) fn write_advice(page: &mut Page, report: &Report, at: usize) {
             by.name().into(),
         ]
     };
-    let rows: Vec<_> = undecided.iter().take(MOST_ROWS).map(row).collect();
-    page.table(&columns, &rows);
+    let rows = undecided.iter().take(MOST_ROWS).map(|one| row(one).into()).collect();
+    document.table(Table { columns: columns.into(), rows, ..Table::default() });
     let more = match undecided.len().saturating_sub(MOST_ROWS) {
         0 => String::new(),
         more => format!("{} more are in the JSON. ", counted(more as u64, "benchmark")),
     };
-    page.paragraph(
+    document.paragraph(
         &format!(
             "{more}To show it: the observed speedup, if it is the true one, with a probability of {}. For the next \
              experiment: to extend this one until it shows a difference has no confidence level.",
@@ -92,13 +91,13 @@ fn reach(reach: &ReachReport) -> String {
 }
 
 /// What the diagnostics say, in a few lines: those that matter are among the caveats.
-pub(super) fn write_diagnostics(page: &mut Page, report: &Report) {
+pub(super) fn write_diagnostics(document: &mut Document, report: &Report) {
     let Some(diagnostics) = &report.diagnostics else { return };
-    page.heading("Diagnostics");
-    page.paragraph(&order(diagnostics), Tone::Plain);
-    page.paragraph(&hosts(&diagnostics.hosts), Tone::Plain);
+    document.section(Kind::Diagnostics, "Diagnostics");
+    document.paragraph(&order(diagnostics), Tone::Plain);
+    document.paragraph(&hosts(&diagnostics.hosts), Tone::Plain);
     if let Some(canary) = &report.canary {
-        page.paragraph(&canary.sentence, Tone::Plain);
+        document.paragraph(&canary.sentence, Tone::Plain);
     }
 }
 
@@ -138,10 +137,10 @@ fn hosts(effect: &HostEffectReport) -> String {
 }
 
 /// The hosts that were taken out of service, with what they left in the samples.
-pub(super) fn write_exclusions(page: &mut Page, report: &Report) {
+pub(super) fn write_exclusions(document: &mut Document, report: &Report) {
     let Some(exclusions) = &report.exclusions else { return };
-    page.heading("Hosts out of service");
-    page.paragraph(&exclusions.sentence, Tone::Plain);
+    document.section(Kind::Exclusions, "Hosts out of service");
+    document.paragraph(&exclusions.sentence, Tone::Plain);
     for one in exclusions.hosts.iter().take(MOST_ROWS) {
         let reason = one.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
         let resumed = one.resumed.as_ref().map_or_else(String::new, |at| format!(", in service again {at}"));
@@ -149,22 +148,18 @@ pub(super) fn write_exclusions(page: &mut Page, report: &Report) {
             0 => String::new(),
             lost => format!(", {} lost", counted(lost, "attempt")),
         };
-        page.hanging(
-            "- ",
-            &format!(
-                "{} {} {} by {}{reason}{resumed}; {}{lost}",
-                one.host,
-                one.cause,
-                one.at,
-                one.by,
-                counted(one.observations, "measured run")
-            ),
-            Tone::Plain,
-        );
+        document.item(format!(
+            "{} {} {} by {}{reason}{resumed}; {}{lost}",
+            one.host,
+            one.cause,
+            one.at,
+            one.by,
+            counted(one.observations, "measured run")
+        ));
     }
     let more = exclusions.more + (exclusions.hosts.len().saturating_sub(MOST_ROWS)) as u64;
     if more > 0 {
-        page.paragraph(
+        document.paragraph(
             &format!("and {}; the JSON has more of them", counted(more, "more exclusion")),
             Tone::Plain,
         );
@@ -172,14 +167,13 @@ pub(super) fn write_exclusions(page: &mut Page, report: &Report) {
 }
 
 /// The mixtures with several components, and those that do not fit.
-pub(super) fn write_mixtures(page: &mut Page, report: &Report) {
+pub(super) fn write_mixtures(document: &mut Document, report: &Report) {
     let cells = report.benchmarks.iter().flat_map(|benchmark| {
         benchmark.cells.iter().filter_map(move |cell| Some((benchmark, cell, cell.mixture.as_ref()?)))
     });
     let (mut rows, mut fitted, mut without) = (Vec::new(), 0, 0);
     let medians = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
     let unit = Unit::of(medians.filter_map(|cell| cell.wall_ns.as_ref().map(|wall| wall.median)));
-    let most = name_width(page);
     for (benchmark, cell, mixture) in cells {
         match mixture {
             MixtureReport::NotFitted { .. } => without += 1,
@@ -196,14 +190,14 @@ pub(super) fn write_mixtures(page: &mut Page, report: &Report) {
                             )
                         })
                         .collect();
-                    rows.push(vec![
-                        Field::from(shortened(&benchmark.name, most)),
-                        shortened(&cell.version, most).into(),
+                    rows.push(Row::from(vec![
+                        Field::name(&benchmark.name),
+                        Field::name(&cell.version),
                         components.len().to_string().into(),
                         modes_ns.len().to_string().into(),
                         shown_fit(*fit, *resamples).into(),
                         clusters.join(", ").into(),
-                    ]);
+                    ]));
                 }
             }
         }
@@ -211,7 +205,7 @@ pub(super) fn write_mixtures(page: &mut Page, report: &Report) {
     if fitted + without == 0 {
         return;
     }
-    page.heading(&format!("Mixtures of more than one component, means in {}", unit.name));
+    document.section(Kind::Mixtures, format!("Mixtures of more than one component, means in {}", unit.name));
     let columns = [
         Column::new("benchmark", Align::Left, 0),
         Column::new("version", Align::Left, 0),
@@ -223,13 +217,13 @@ pub(super) fn write_mixtures(page: &mut Page, report: &Report) {
     let several = rows.len();
     rows.truncate(MOST_ROWS);
     if several > 0 {
-        page.table(&columns, &rows);
+        document.table(Table { columns: columns.into(), rows, ..Table::default() });
     }
     let shown = match several.saturating_sub(MOST_ROWS) {
         0 => String::new(),
         more => format!("{} more are in the JSON. ", counted(more as u64, "cell")),
     };
-    page.paragraph(
+    document.paragraph(
         &format!(
             "{shown}{} of {} have more than one component; {} have too few runs for a mixture, or none. Fit: the p-value of \
              KSfit, small where no mixture describes the times.",

@@ -4,8 +4,8 @@ use speedup_analysis::study::count::decimals;
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Unit {
-    pub(super) name: &'static str,
+pub(crate) struct Unit {
+    pub(crate) name: &'static str,
     nanoseconds: f64,
 }
 
@@ -19,7 +19,7 @@ const UNITS: [Unit; 4] = [
 impl Unit {
     /// The largest unit in which none of `times` is below 1; where they span more than six digits, the one for their
     /// middle.
-    pub(super) fn of(times: impl Iterator<Item = f64> + Clone) -> Self {
+    pub(crate) fn of(times: impl Iterator<Item = f64> + Clone) -> Self {
         let least = times.clone().fold(f64::INFINITY, f64::min);
         let most = times.fold(0.0, f64::max);
         if !least.is_finite() {
@@ -30,7 +30,7 @@ impl Unit {
     }
 
     /// "12.31 ± 0.12".
-    pub(super) fn with_spread(self, nanoseconds: f64, spread: f64) -> String {
+    pub(crate) fn with_spread(self, nanoseconds: f64, spread: f64) -> String {
         let (value, spread) = (nanoseconds / self.nanoseconds, spread / self.nanoseconds);
         // Two digits of the spread.
         let digits = decimals(spread / 10.0, 3);
@@ -38,7 +38,7 @@ impl Unit {
     }
 
     /// "12.31", to four digits.
-    pub(super) fn plain(self, nanoseconds: f64) -> String {
+    pub(crate) fn plain(self, nanoseconds: f64) -> String {
         let value = nanoseconds / self.nanoseconds;
         let digits = if value == 0.0 { 0 } else { decimals(value / 100.0, 3) };
         format!("{value:.digits$}")
@@ -46,7 +46,7 @@ impl Unit {
 }
 
 /// A number to four digits: "12.31", "0.001231", "1.231e20"; of smaller numbers all digits before the point.
-pub(super) fn four_digits(value: f64) -> String {
+pub(crate) fn four_digits(value: f64) -> String {
     if value.abs() >= 1e12 {
         return format!("{value:.3e}");
     }
@@ -55,7 +55,7 @@ pub(super) fn four_digits(value: f64) -> String {
 }
 
 /// Bytes in the IEC unit that fits `bytes`.
-pub(super) fn bytes(bytes: f64) -> String {
+pub(crate) fn bytes(bytes: f64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes;
     let mut at = 0;

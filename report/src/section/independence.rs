@@ -3,19 +3,19 @@
 use speedup_analysis::study::count::{counted, grouped, percent};
 use speedup_analysis::study::{DesignKind, DesignReport, EvidenceCounts, Report};
 
-use super::layout::{Align, Column, Page, Tone};
+use crate::document::{Align, Column, Document, Field, Kind, Table, Tone};
 
 /// Runs that are named; the JSON has more.
 const MOST_NAMED: usize = 5;
 
-pub(super) fn write(page: &mut Page, report: &Report) {
+pub(super) fn write(document: &mut Document, report: &Report) {
     let independence = &report.independence;
     let EvidenceCounts { visits, boots, allocations, classes, violations, violating_runs, .. } =
         &independence.evidence;
     if *visits == 0 {
         return;
     }
-    page.heading("Independence, by the evidence");
+    document.section(Kind::Independence, "Independence, by the evidence");
     let share =
         independence.fresh_share.map_or_else(String::new, |share| percent((share * 1e3).round() / 1e3));
     // The higher the rank, the sooner a narrow page does without it.
@@ -33,7 +33,8 @@ pub(super) fn write(page: &mut Page, report: &Report) {
     ];
     let align = |name: &str| if name == "policy" { Align::Left } else { Align::Right };
     let columns = cells.each_ref().map(|(name, _, rank)| Column::new(*name, align(name), *rank));
-    page.table(&columns, &[cells.into_iter().map(|(_, text, _)| text.into()).collect()]);
+    let fields: Vec<Field> = cells.into_iter().map(|(_, text, _)| text.into()).collect();
+    document.table(Table { columns: columns.into(), rows: vec![fields.into()], ..Table::default() });
     let all: u64 = violations.values().sum();
     if all > 0 {
         let named = violating_runs
@@ -45,12 +46,12 @@ pub(super) fn write(page: &mut Page, report: &Report) {
             0 => String::new(),
             more => format!("; and {} more", counted(more, "run")),
         };
-        page.paragraph(&format!("Not fresh: {}{more}.", named.join("; ")), Tone::Plain);
+        document.paragraph(format!("Not fresh: {}{more}.", named.join("; ")), Tone::Plain);
     }
-    write_designs(page, report);
+    write_designs(document, report);
 }
 
-fn write_designs(page: &mut Page, report: &Report) {
+fn write_designs(document: &mut Document, report: &Report) {
     let comparisons = report.benchmarks.iter().flat_map(|benchmark| &benchmark.comparisons);
     let designs: Vec<&DesignReport> =
         comparisons.filter_map(|comparison| comparison.design.as_ref()).collect();
@@ -58,7 +59,7 @@ fn write_designs(page: &mut Page, report: &Report) {
     let pairs: u64 = of(DesignKind::Pairs).map(|design| design.baseline_units).sum();
     if of(DesignKind::Pairs).count() > 0 {
         let incomplete: u64 = of(DesignKind::Pairs).map(|design| design.incomplete).sum();
-        page.paragraph(
+        document.paragraph(
             &format!(
                 "Compared in pairs: {}; {} lack the run of one version and are left out.",
                 counted(pairs, "pair"),
@@ -73,7 +74,7 @@ fn write_designs(page: &mut Page, report: &Report) {
             0 => String::new(),
             some => format!("; without runs of both versions and left out: {}", grouped(some)),
         };
-        page.paragraph(
+        document.paragraph(
             &format!(
                 "Compared within the classes of hosts, never across: verdicts, overall speedups and hosts go by class{left_out}."
             ),
@@ -83,7 +84,7 @@ fn write_designs(page: &mut Page, report: &Report) {
     if let Some(first) = of(DesignKind::Levels).next() {
         let units =
             of(DesignKind::Levels).map(|design| design.baseline_units.min(design.candidate_units)).min();
-        page.paragraph(
+        document.paragraph(
             &format!(
                 "Compared by levels: what is independent are {}s, at least {} of each version.",
                 first.unit,

@@ -1,0 +1,5 @@
+//! What is drawn.
+
+/// A drawing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Figure {}
