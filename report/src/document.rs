@@ -172,11 +172,11 @@ pub struct Explanation {
 
 impl Document {
     pub(crate) fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), sections: Vec::new(), repeats_verdict: false }
+        Self { title: clean(&title.into()), sections: Vec::new(), repeats_verdict: false }
     }
 
     pub(crate) fn section(&mut self, kind: Kind, heading: impl Into<String>) {
-        self.sections.push(Section { kind, heading: heading.into(), blocks: Vec::new() });
+        self.sections.push(Section { kind, heading: clean(&heading.into()), blocks: Vec::new() });
     }
 
     pub(crate) fn paragraph(&mut self, text: impl Into<String>, tone: Tone) {
@@ -191,7 +191,8 @@ impl Document {
         self.push(Block::Table(table));
     }
 
-    pub(crate) fn push(&mut self, block: Block) {
+    pub(crate) fn push(&mut self, mut block: Block) {
+        block.clean();
         if self.sections.is_empty() {
             self.section(Kind::Head, self.title.clone());
         }
@@ -203,6 +204,26 @@ impl Document {
     /// Whether the report says what it is about before it says what was shown.
     pub fn has_head(&self) -> bool {
         self.sections.iter().any(|section| section.kind == Kind::Head)
+    }
+}
+
+impl Block {
+    /// Takes what others wrote for what it is, text: see [`clean`]. Figures are clean when they are made.
+    fn clean(&mut self) {
+        match self {
+            Self::Paragraph { text, .. } | Self::Item(text) | Self::Command(text) => *text = clean(text),
+            Self::Table(table) => {
+                for row in &mut table.rows {
+                    row.fields.iter_mut().for_each(|field| field.text = clean(&field.text));
+                    row.note = row.note.as_deref().map(clean);
+                }
+                for column in &mut table.columns {
+                    (column.heading, column.short) = (clean(&column.heading), clean(&column.short));
+                }
+                table.legend.iter_mut().for_each(|part| part.text = clean(&part.text));
+            }
+            Self::Figure(_) => {}
+        }
     }
 }
 
@@ -289,4 +310,19 @@ pub(crate) fn shortened(name: &str, most: usize) -> String {
     let (front, back) = (most / 2, most - most / 2 - 1);
     let part = |letters: &[char]| letters.iter().collect::<String>();
     format!("{}…{}", part(&letters[..front]), part(&letters[letters.len() - back..]))
+}
+
+/// Text that stays in its place, whoever wrote it: ends of lines and tabs are spaces, and other control characters and those
+/// that turn the direction of what follows (UAX 9) are seen as such.
+pub(crate) fn clean(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\r' | '\t' => ' ',
+        '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            '\u{fffd}'
+        }
+        '\u{2028}' | '\u{2029}' => ' ',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    };
+    text.chars().map(shown).collect()
 }

@@ -29,6 +29,11 @@ impl Unit {
         UNITS.into_iter().find(|unit| asked >= unit.nanoseconds).unwrap_or(UNITS[3])
     }
 
+    /// So many nanoseconds in it.
+    pub(crate) fn of_ns(self, nanoseconds: f64) -> f64 {
+        nanoseconds / self.nanoseconds
+    }
+
     /// "12.31 ± 0.12".
     pub(crate) fn with_spread(self, nanoseconds: f64, spread: f64) -> String {
         let (value, spread) = (nanoseconds / self.nanoseconds, spread / self.nanoseconds);
@@ -43,6 +48,20 @@ impl Unit {
         let digits = if value == 0.0 { 0 } else { decimals(value / 100.0, 3) };
         format!("{value:.digits$}")
     }
+}
+
+/// A time to three digits in the unit that fits it: "12.3 ms", "4.50 min".
+pub(crate) fn span(nanoseconds: f64) -> String {
+    const LONG: [(f64, &str); 3] = [(86_400e9, "d"), (3_600e9, "h"), (60e9, "min")];
+    // Two of a unit before it is used: 90 s are easier than 1.5 min.
+    let long = LONG.into_iter().find(|(size, _)| nanoseconds >= 2.0 * size);
+    let (size, name) = long.unwrap_or_else(|| {
+        let unit = Unit::of(std::iter::once(nanoseconds).filter(|time| *time > 0.0));
+        (unit.nanoseconds, unit.name)
+    });
+    let value = nanoseconds / size;
+    let digits = if value == 0.0 { 0 } else { decimals(value / 100.0, 2) };
+    format!("{value:.digits$}\u{a0}{name}")
 }
 
 /// A number to four digits: "12.31", "0.001231", "1.231e20"; of smaller numbers all digits before the point.

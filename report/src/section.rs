@@ -8,11 +8,14 @@ mod independence;
 mod mishaps;
 mod opening;
 mod rule;
+mod runs;
 mod suite;
 
 use speedup_analysis::study::Report;
 
 use crate::document::Document;
+
+pub(crate) use self::opening::{ends, percent_rounded};
 
 impl Document {
     /// All of a report.
@@ -35,6 +38,7 @@ impl Document {
         companions::write_exclusions(&mut document, report);
         mishaps::write(&mut document, report);
         caveats::write(&mut document, report);
+        runs::write(&mut document, report);
         closing::write(&mut document, report);
         document.repeats_verdict = !report.suites.is_empty();
         document

@@ -8,8 +8,11 @@ use speedup_analysis::study::{
 use speedup_core::metric::Better;
 
 use super::opening::tone;
-use crate::document::{Align, Column, Document, Explanation, Field, Kind, Row, Table, Tone, shortened};
+use crate::document::{
+    Align, Block, Column, Document, Explanation, Field, Kind, Row, Table, Tone, shortened,
+};
 use crate::duration::{Unit, bytes, four_digits};
+use crate::figure::{Figure, Forest};
 
 /// Where there is no number.
 pub(super) const NOTHING: &str = "—";
@@ -29,6 +32,9 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
         Kind::Benchmarks,
         format!("Benchmarks: {candidate} against {baseline}, wall time in {}", unit.name),
     );
+    if let Some(forest) = Forest::of(report, at) {
+        document.push(Block::Figure(Box::new(Figure::Forest(forest))));
+    }
     let is_by_looks = is_by_looks(report);
     let columns = [
         Column::new("benchmark", Align::Left, 0),

@@ -3,7 +3,7 @@
 use speedup_analysis::study::count::percent;
 use speedup_analysis::study::{Report, scope_name};
 
-use crate::document::{Document, Kind, Tone};
+use crate::document::{Block, Document, Kind, Tone};
 
 pub(super) fn write(document: &mut Document, report: &Report) {
     let (method, independence) = (&report.method, &report.independence);
@@ -30,4 +30,23 @@ pub(super) fn write(document: &mut Document, report: &Report) {
     for rule in &method.rules {
         document.item(rule.as_str());
     }
+    write_again(document, report);
+}
+
+/// What makes the same report again, and what it is from.
+fn write_again(document: &mut Document, report: &Report) {
+    let experiment = &report.head.experiment;
+    let level = match report.method.confidence_from.as_str() {
+        "plan" => String::new(),
+        _ => format!(" --confidence {}", report.method.confidence),
+    };
+    let cells = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
+    let mixtures = if cells.into_iter().any(|cell| cell.mixture.is_some()) { " --mixtures" } else { "" };
+    document.paragraph(
+        "The same report again, where the experiment is kept, and the observations that it is from; a plan with the same \
+         seed gives the same order of runs:",
+        Tone::Plain,
+    );
+    document.push(Block::Command(format!("speedup report {experiment}{level}{mixtures}")));
+    document.push(Block::Command(format!("speedup export {experiment} -o observations.csv")));
 }

@@ -8,8 +8,8 @@ use speedup_analysis::study::{
 };
 
 use super::benchmarks::NOTHING;
-use crate::document::{Align, Column, Document, Field, Kind, Row, Table, Tone};
-use crate::duration::Unit;
+use crate::document::{Align, Column, Document, Explanation, Field, Kind, Row, Table, Tone};
+use crate::duration::{Unit, span};
 
 /// Rows of a table that could have one for every benchmark.
 const MOST_ROWS: usize = 12;
@@ -47,6 +47,7 @@ pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) 
         Column::new("to show it", Align::Right, 0),
         Column::new(format!("to ±{}", percent(RELATIVE_HALF_WIDTH)), Align::Right, 0),
         Column::new("by", Align::Left, 3),
+        Column::new("takes", Align::Right, 4),
     ];
     let row = |(benchmark, by, advice): &(&BenchmarkReport, Protocol, &AdviceReport)| -> Vec<Field> {
         let comparison = &benchmark.comparisons[at];
@@ -57,10 +58,13 @@ pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) 
             reach(&advice.detection.reach).into(),
             reach(&advice.precision.reach).into(),
             by.name().into(),
+            cost(benchmark, at, &advice.detection.reach).into(),
         ]
     };
     let rows = undecided.iter().take(MOST_ROWS).map(|one| row(one).into()).collect();
-    document.table(Table { columns: columns.into(), rows, ..Table::default() });
+    let of_cost = "Takes: the wall time of that many runs of both versions; warm-ups and setup come on top.";
+    let legend = vec![Explanation::of(columns.len() - 1, of_cost)];
+    document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
     let more = match undecided.len().saturating_sub(MOST_ROWS) {
         0 => String::new(),
         more => format!("{} more are in the JSON. ", counted(more as u64, "benchmark")),
@@ -79,6 +83,15 @@ fn needed(reach: &ReachReport) -> Option<u64> {
     match reach {
         ReachReport::Reached { needed } | ReachReport::MoreRuns { needed } => Some(*needed),
         ReachReport::Unreachable { .. } | ReachReport::Unknown { .. } => None,
+    }
+}
+
+/// The wall time of the runs that are needed, at the means of both versions.
+fn cost(benchmark: &BenchmarkReport, at: usize, reach: &ReachReport) -> String {
+    let means = [0, at + 1].map(|version| benchmark.cells[version].wall_ns.as_ref().map(|wall| wall.mean));
+    match (needed(reach), means) {
+        (Some(needed), [Some(baseline), Some(candidate)]) => span(needed as f64 * (baseline + candidate)),
+        _ => NOTHING.to_owned(),
     }
 }
 

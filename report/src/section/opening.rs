@@ -114,12 +114,12 @@ fn proportion(accelerated: &ProportionReport, confidence: f64) -> String {
 }
 
 /// An interval of a proportion: "[21.9 %, 98.7 %]".
-pub(super) fn ends(interval: &IntervalReport) -> Option<String> {
+pub(crate) fn ends(interval: &IntervalReport) -> Option<String> {
     let (lower, upper) = interval.ends()?;
     Some(format!("[{}, {}]", percent_rounded(lower.max(0.0)), percent_rounded(upper.min(1.0))))
 }
 
 /// A share in percent with one decimal.
-pub(super) fn percent_rounded(share: f64) -> String {
+pub(crate) fn percent_rounded(share: f64) -> String {
     format!("{:.1}\u{a0}%", 100.0 * share)
 }

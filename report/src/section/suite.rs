@@ -7,7 +7,8 @@ use speedup_analysis::study::{
 
 use super::benchmarks::NOTHING;
 use super::opening::{ends, percent_rounded};
-use crate::document::{Align, Column, Document, Explanation, Field, Kind, Row, Table, Tone};
+use crate::document::{Align, Block, Column, Document, Explanation, Field, Kind, Row, Table, Tone};
+use crate::figure::{Figure, ProportionFigure};
 
 /// The columns of the proportions that are explained.
 const PUBLISHED: usize = 4;
@@ -30,6 +31,9 @@ pub(super) fn write(document: &mut Document, report: &Report, suite: &SuiteRepor
         write_overall(document, suite);
     }
     document.section(Kind::Proportion, format!("Proportion of benchmarks: {candidate} against {baseline}"));
+    if let Some(figure) = ProportionFigure::of(report, suite) {
+        document.push(Block::Figure(Box::new(Figure::Proportion(figure))));
+    }
     write_proportions(document, suite);
     if let Some(required) = &suite.required {
         document.paragraph(&needed(required, report.head.confidence), Tone::Plain);

@@ -32,6 +32,11 @@ impl Page {
         self.terminal.width
     }
 
+    /// Whether the terminal shows drawings.
+    pub(super) fn has_plots(&self) -> bool {
+        self.terminal.plots
+    }
+
     pub(super) fn into_text(self) -> String {
         self.text
     }

@@ -64,7 +64,9 @@ fn golden_renderings() {
 fn lines_keep_within_the_page() {
     for name in ["finished", "drawn", "empty", "mixed", "first", "watched", "looked"] {
         for width in [60, 80, 100, 130, 160] {
-            for line in rendering(name, PLAIN, width).lines() {
+            // Commands are copied as they stand.
+            let text = rendering(name, PLAIN, width);
+            for line in text.lines().filter(|line| !line.starts_with("    speedup ")) {
                 assert!(line.chars().count() <= width, "{name} at {width}: {line}");
                 assert_eq!(line, line.trim_end());
             }
