@@ -69,7 +69,7 @@ fn contents(sections: &[Section], ids: &[String]) -> Markup {
             nav aria-label="Contents" {
                 ul {
                     @for (section, id) in sections.iter().zip(ids) {
-                        li { a href={ "#" (id) } { (section.heading.split([':', ',']).next().unwrap_or_default()) } }
+                        li { a href={ "#" (id) } { (section.heading.split(',').next().unwrap_or_default()) } }
                     }
                 }
             }
@@ -108,7 +108,7 @@ fn table(table: &Table, about: &str) -> Markup {
     let legend: Vec<&str> = table.legend.iter().map(|part| part.text.as_str()).collect();
     html! {
         // What scrolls is reached by the keyboard as well.
-        div class="scroll" role="region" tabindex="0" aria-label=(about) {
+        section class="scroll" tabindex="0" aria-label=(about) {
             table {
                 thead {
                     tr {
@@ -177,7 +177,7 @@ fn panels(panels: &Panels, is_open: bool) -> Markup {
     html! {
         details open[is_open] {
             summary { (panels.benchmark) " " span { (panels.verdict) } }
-            ul class="keys" aria-label="Versions" {
+            ul class="keys" {
                 @for (version, name) in panels.versions.iter().enumerate() { li { (svg::key(version)) (name) } }
             }
             div class="panels" {

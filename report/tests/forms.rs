@@ -82,8 +82,9 @@ fn without_a_comparison() -> Report {
 
 #[test]
 fn golden_forms() {
-    for name in REPORTS {
-        for (ending, text) in forms(&report(name)) {
+    let reports = REPORTS.map(|name| (name, report(name)));
+    for (name, report) in reports.into_iter().chain([("hostile", hostile())]) {
+        for (ending, text) in forms(&report) {
             let golden = path(&["tests", "golden", &format!("report_{name}.{ending}")]);
             if std::env::var_os("SPEEDUP_UPDATE_GOLDEN").is_some() {
                 std::fs::write(&golden, &text).unwrap();

@@ -72,7 +72,8 @@ pub struct CellFigures {
     pub shares: Vec<f64>,
     /// The kernel's estimate of the density over the grid, per nanosecond; empty where the values do not vary.
     pub density: Vec<f64>,
-    /// The kernel's standard deviation, in nanoseconds (Silverman 1986, eq. 3.31).
+    /// The kernel's standard deviation, in nanoseconds (Silverman 1986, eq. 3.31), at most by the spread within the components
+    /// of the mixture: between them the kernel would only blur.
     pub bandwidth_ns: Option<f64>,
     /// The mixture, of enough runs.
     pub fit: Option<FitFigure>,
@@ -249,7 +250,8 @@ impl CellFigures {
         let mut shown: Vec<(usize, usize)> =
             picked_ranks(n, MOST_POINTS_DRAWN).map(|rank| (by_rank[rank], rank)).collect();
         let of_ranks: Vec<f64> = shown.iter().map(|(at, _)| values[*at]).collect();
-        let bandwidth = curve::bandwidth(sample);
+        let fit = FitFigure::new(sample, grid, mixture);
+        let bandwidth = curve::bandwidth(sample, fit.as_ref().map(FitFigure::spread_within));
         shown.sort_unstable();
         let share = |(_, rank): &(usize, usize)| curve::significant((rank + 1) as f64 / n as f64);
         Self {
@@ -261,12 +263,17 @@ impl CellFigures {
             shares: shown.iter().map(share).collect(),
             density: bandwidth.map_or_else(Vec::new, |bandwidth| grid.density(&of_ranks, bandwidth)),
             bandwidth_ns: bandwidth.map(curve::significant),
-            fit: FitFigure::new(sample, grid, mixture),
+            fit,
         }
     }
 }
 
 impl FitFigure {
+    /// The standard deviation within the components.
+    fn spread_within(&self) -> f64 {
+        self.components.iter().map(|one| one.weight * one.sd_ns * one.sd_ns).sum::<f64>().sqrt()
+    }
+
     /// The mixture that the report describes, or one for its curve alone.
     fn new(sample: &Sample, grid: &Grid, described: Option<&MixtureReport>) -> Option<Self> {
         let (mixture, method) = match described {

@@ -3,6 +3,7 @@
 mod canary;
 mod companions;
 mod designs;
+mod figures;
 mod golden;
 mod hosts;
 mod independence;

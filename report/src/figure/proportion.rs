@@ -4,6 +4,7 @@ use speedup_analysis::study::count::percent;
 use speedup_analysis::study::{ProportionReport, Report, SuiteReport, Verdict};
 
 use super::Mark;
+use crate::document::clean;
 use crate::section::{ends, percent_rounded};
 
 /// Proportions with their intervals, from none to all.
@@ -40,7 +41,7 @@ impl ProportionFigure {
         let rows: Vec<ProportionRow> = suite.proportions.iter().filter(is_told).map(row).collect();
         let told: Vec<String> = rows.iter().map(|row| format!("{}: {}", row.name, row.label)).collect();
         (!rows.is_empty()).then(|| Self {
-            title: format!("Proportion of benchmarks: {}", suite.candidate),
+            title: clean(&format!("Proportion of benchmarks: {}", suite.candidate)),
             description: format!(
                 "Shares of the benchmarks, with their intervals at confidence level {} where those are valid. {}.",
                 percent(report.head.confidence),

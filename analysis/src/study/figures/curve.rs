@@ -52,12 +52,14 @@ impl Grid {
     }
 }
 
-/// 0.9 min(s, IQR/1.34) n^(−1/5): Silverman (1986), eq. 3.31, R's `bw.nrd0`. `None` where the values do not vary.
-pub(super) fn bandwidth(sample: &Sample) -> Option<f64> {
+/// 0.9 min(s, IQR/1.34) n^(−1/5): Silverman (1986), eq. 3.31, R's `bw.nrd0`; of several clusters, whose distances s and IQR
+/// are of, the spread `within` them if it is less. `None` where the values do not vary.
+pub(super) fn bandwidth(sample: &Sample, within: Option<f64>) -> Option<f64> {
     let deviation = sample.standard_deviation().filter(|deviation| *deviation > 0.0)?;
     let quartile = |probability| sample.quantile(probability).ok();
     let range = (quartile(0.75)? - quartile(0.25)?) / NORMAL_IQR;
     let spread = if range > 0.0 { deviation.min(range) } else { deviation };
+    let spread = within.filter(|within| *within > 0.0).map_or(spread, |within| spread.min(within));
     Some(0.9 * spread * (sample.len() as f64).powf(-0.2))
 }
 
@@ -93,15 +95,17 @@ mod tests {
     fn the_bandwidth_is_silvermans() {
         let sample = Sample::new(vec![1.0, 2.0, 4.0, 8.0, 16.0]).unwrap();
         let by_hand = 0.9 * (6.0 / 1.34) * 5_f64.powf(-0.2);
-        assert!((bandwidth(&sample).unwrap() - by_hand).abs() < 1e-12);
-        assert_eq!(bandwidth(&Sample::new(vec![3.0, 3.0]).unwrap()), None);
+        assert!((bandwidth(&sample, None).unwrap() - by_hand).abs() < 1e-12);
+        let within = bandwidth(&sample, Some(2.0)).unwrap();
+        assert!((within - by_hand * 2.0 / (6.0 / 1.34)).abs() < 1e-12);
+        assert_eq!(bandwidth(&Sample::new(vec![3.0, 3.0]).unwrap(), None), None);
     }
 
     #[test]
     fn a_density_has_an_area_of_one() {
         let sample = Sample::new((0..50).map(|at| f64::from(at * at % 37)).collect()).unwrap();
         let grid = Grid { from: -60.0, to: 100.0 };
-        let density = grid.density(sample.in_run_order(), bandwidth(&sample).unwrap());
+        let density = grid.density(sample.in_run_order(), bandwidth(&sample, None).unwrap());
         let area: f64 = density.iter().sum::<f64>() * 160.0 / (POINTS - 1) as f64;
         assert!((area - 1.0).abs() < 1e-4, "{area}");
     }

@@ -9,7 +9,7 @@ use crate::figure::{Forest, ForestRow};
 /// Rows of one drawing: browsers and paper dislike pictures without end.
 const MOST_ROWS: usize = 60;
 /// Between the tops of two rows.
-const ROW: usize = 38;
+const ROW: usize = 42;
 /// Above the first row, and below the last, where the labels stand.
 const TOP: usize = 4;
 const BOTTOM: usize = 34;
@@ -63,7 +63,7 @@ fn grid(axis: &Axis, height: usize) -> Markup {
 }
 
 fn drawn_row(row: &ForestRow, axis: &Axis, y: usize) -> Markup {
-    let middle = y + 26;
+    let middle = y + 24;
     html! {
         g {
             title { (row.name) ": " (row.label) }

@@ -7,7 +7,7 @@ use crate::figure::axis::{Axis, Spacing};
 use crate::figure::{ProportionFigure, ProportionRow};
 
 /// Between the tops of two rows.
-const ROW: usize = 38;
+const ROW: usize = 42;
 /// Below the last, where the labels stand.
 const BOTTOM: usize = 22;
 /// Where the axis begins and ends, in percent of the width.
@@ -31,7 +31,7 @@ pub(super) fn drawn(figure: &ProportionFigure) -> Markup {
 }
 
 fn drawn_row(row: &ProportionRow, axis: &Axis, y: usize) -> Markup {
-    let middle = y + 26;
+    let middle = y + 24;
     html! {
         text class="name" x="0" y=(y + 14) { (row.name) }
         text class="value" x="100%" y=(y + 14) text-anchor="end" { (row.label) }

@@ -14,6 +14,8 @@ use crate::figure::{Panel, Panels};
 /// Where the violins begin, and how far they go to each side at most.
 const VIOLINS: f64 = 262.0;
 const WIDEST: f64 = 16.0;
+/// The part of its largest width below which a violin ends.
+const THINNEST: f64 = 0.005;
 /// Hosts that are numbered at the axis.
 const MOST_NUMBERED: usize = 12;
 /// The part of a host's column in which its points stand.
@@ -67,7 +69,8 @@ fn violin(panels: &Panels, cell: &CellFigures, version: usize, middle: f64, wide
         return html! {};
     }
     let side = |sign: f64| {
-        let points = panels.figures.grid_ns.iter().zip(&cell.density);
+        let points =
+            panels.figures.grid_ns.iter().zip(&cell.density).filter(|(_, height)| **height > THINNEST * most);
         let points = points.map(move |(time, height)| ((sign * widest * height / most) + middle, *time));
         points.collect::<Vec<_>>()
     };
