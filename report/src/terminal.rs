@@ -27,7 +27,8 @@ pub struct Terminal {
 /// The report, at most as wide as the terminal where the names in it allow.
 pub fn text(document: &Document, terminal: Terminal) -> String {
     let mut page = Page::new(Terminal { width: terminal.width.clamp(WIDTHS.0, WIDTHS.1), ..terminal });
-    for section in &document.sections {
+    // Single values take a page.
+    for section in document.sections.iter().filter(|section| section.kind != Kind::Runs) {
         write(&mut page, section, &section.heading);
     }
     // A terminal shows the end of a long text.

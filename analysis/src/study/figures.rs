@@ -118,11 +118,10 @@ impl FiguresReport {
     ) -> Self {
         let evidence = &circumstances.study.evidence;
         let names: Vec<&_> = evidence.hosts.names().collect();
-        let places = evidence.hosts.places();
         let chosen = chosen(benchmarks);
         let drawn = chosen
             .par_iter()
-            .map(|at| BenchmarkFigures::new(&sampled[*at], &benchmarks[*at], &places, circumstances.level));
+            .map(|at| BenchmarkFigures::new(&sampled[*at], &benchmarks[*at], circumstances.level));
         let mut drawn: Vec<BenchmarkFigures> = drawn.collect();
         let hosts = renumbered(&mut drawn).into_iter().map(|place| names[place as usize].to_string());
         let left_out = benchmarks.len() - drawn.len();
@@ -191,15 +190,14 @@ fn sentence(drawn: &[BenchmarkFigures], left_out: usize) -> String {
 }
 
 impl BenchmarkFigures {
-    fn new(sampled: &Sampled<'_>, report: &BenchmarkReport, places: &[u32], level: ConfidenceLevel) -> Self {
+    fn new(sampled: &Sampled<'_>, report: &BenchmarkReport, level: ConfidenceLevel) -> Self {
         let grid = Grid::over(sampled.samples.iter().flatten());
         let cells = sampled.samples.iter().zip(&report.cells).enumerate();
         let cells = cells.map(|(version, (sample, cell))| {
             let empty = CellFigures::empty(&cell.version);
             sample.as_ref().map_or(empty, |sample| {
                 let seats = sampled.seats(version).iter();
-                let seats: Vec<(u32, u32)> =
-                    seats.map(|seat| (seat.run.0, places[seat.host as usize])).collect();
+                let seats: Vec<(u32, u32)> = seats.map(|seat| (seat.run.0, seat.host)).collect();
                 CellFigures::new(&cell.version, sample, &seats, &grid, cell.mixture.as_ref())
             })
         });
@@ -235,7 +233,7 @@ impl CellFigures {
         }
     }
 
-    /// `seats` are the place in the plan and the host of each value.
+    /// `seats` are the place in the plan and the host of each value, hosts by the order of their names.
     fn new(
         version: &str,
         sample: &Sample,
