@@ -71,7 +71,7 @@ fn table(text: &mut String, table: &Table) {
     let columns: String = columns.collect();
     *text += &format!("{{\\footnotesize\n\\begin{{longtable}}{{@{{}}{columns}@{{}}}}\n\\toprule\n");
     let line = |cells: Vec<String>| format!("{{}}{} \\\\\n", cells.join(" & "));
-    *text += &line(table.columns.iter().map(|column| escaped(&column.heading)).collect());
+    *text += &line(table.columns.iter().map(|column| escaped(&column.short)).collect());
     *text += "\\midrule\n\\endhead\n";
     for row in &table.rows {
         *text += &line(row.fields.iter().map(|field| escaped(&field.text)).collect());

@@ -71,14 +71,14 @@ impl Panels {
             report.comparisons.iter().map(|comparison| comparison.verdict.words()).collect();
         let is_shared =
             figures.cells.iter().flat_map(|cell| &cell.hosts).any(|host| *host != 0) || hosts.len() > 1;
-        let mut panels = vec![panel(PanelKind::RunOrder, "Wall time in run order", of_runs(figures))];
+        let mut panels = vec![panel(PanelKind::RunOrder, "Wall time in run order", &of_runs(figures))];
         if !figures.grid_ns.is_empty() {
             panels.push(panel(
                 PanelKind::Density,
                 "Density, with the fitted mixture dotted",
-                of_density(figures),
+                &of_density(figures),
             ));
-            let text = of_distribution(figures);
+            let text = &of_distribution(figures);
             panels.push(panel(
                 PanelKind::Distribution,
                 "Distribution function, with the fitted one dotted",
@@ -86,10 +86,14 @@ impl Panels {
             ));
         }
         if is_shared {
-            panels.push(panel(PanelKind::Hosts, "Wall time by host", of_hosts(figures, hosts)));
+            panels.push(panel(PanelKind::Hosts, "Wall time by host", &of_hosts(figures, hosts)));
         }
         if figures.precision.iter().any(Option::is_some) {
-            panels.push(panel(PanelKind::Precision, "Precision against machine time", of_precision(figures)));
+            panels.push(panel(
+                PanelKind::Precision,
+                "Precision against machine time",
+                &of_precision(figures),
+            ));
         }
         Self {
             benchmark: clean(&figures.benchmark),
@@ -103,8 +107,8 @@ impl Panels {
     }
 }
 
-fn panel(kind: PanelKind, title: &'static str, description: String) -> Panel {
-    Panel { kind, title, description: clean(&description) }
+fn panel(kind: PanelKind, title: &'static str, description: &str) -> Panel {
+    Panel { kind, title, description: clean(description) }
 }
 
 /// What is told of each cell with runs.

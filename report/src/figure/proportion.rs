@@ -1,7 +1,7 @@
 //! Proportions of the benchmarks.
 
 use speedup_analysis::study::count::percent;
-use speedup_analysis::study::{ProportionReport, Report, SuiteReport, Verdict};
+use speedup_analysis::study::{IntervalReport, ProportionReport, Report, SuiteReport, Verdict};
 
 use super::Mark;
 use crate::document::clean;
@@ -64,7 +64,7 @@ fn row(proportion: &ProportionReport) -> ProportionRow {
         }
         .to_owned(),
         share: proportion.estimate,
-        interval: interval.and_then(|interval| interval.ends()).map(|(a, b)| (a.max(0.0), b.min(1.0))),
+        interval: interval.and_then(IntervalReport::ends).map(|(a, b)| (a.max(0.0), b.min(1.0))),
         mark: proportion.of.into(),
         label: interval.and_then(ends).map_or_else(|| counts.clone(), |ends| format!("{counts} {ends}")),
     }

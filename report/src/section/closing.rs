@@ -9,7 +9,7 @@ pub(super) fn write(document: &mut Document, report: &Report) {
     let (method, independence) = (&report.method, &report.independence);
     document.section(Kind::Method, "Method");
     document.paragraph(
-        &format!(
+        format!(
             "{}; seed {}; confidence level {} (from the {}); weights {}; precision {}; policy {}, scope {}; report schema {}.",
             method.software,
             method.seed,

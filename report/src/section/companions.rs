@@ -70,7 +70,7 @@ pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) 
         more => format!("{} more are in the JSON. ", counted(more as u64, "benchmark")),
     };
     document.paragraph(
-        &format!(
+        format!(
             "{more}To show it: the observed speedup, if it is the true one, with a probability of {}. For the next \
              experiment: to extend this one until it shows a difference has no confidence level.",
             percent(POWER)
@@ -107,8 +107,8 @@ fn reach(reach: &ReachReport) -> String {
 pub(super) fn write_diagnostics(document: &mut Document, report: &Report) {
     let Some(diagnostics) = &report.diagnostics else { return };
     document.section(Kind::Diagnostics, "Diagnostics");
-    document.paragraph(&order(diagnostics), Tone::Plain);
-    document.paragraph(&hosts(&diagnostics.hosts), Tone::Plain);
+    document.paragraph(order(diagnostics), Tone::Plain);
+    document.paragraph(hosts(&diagnostics.hosts), Tone::Plain);
     if let Some(canary) = &report.canary {
         document.paragraph(&canary.sentence, Tone::Plain);
     }
@@ -173,7 +173,7 @@ pub(super) fn write_exclusions(document: &mut Document, report: &Report) {
     let more = exclusions.more + (exclusions.hosts.len().saturating_sub(MOST_ROWS)) as u64;
     if more > 0 {
         document.paragraph(
-            &format!("and {}; the JSON has more of them", counted(more, "more exclusion")),
+            format!("and {}; the JSON has more of them", counted(more, "more exclusion")),
             Tone::Plain,
         );
     }
@@ -237,7 +237,7 @@ pub(super) fn write_mixtures(document: &mut Document, report: &Report) {
         more => format!("{} more are in the JSON. ", counted(more as u64, "cell")),
     };
     document.paragraph(
-        &format!(
+        format!(
             "{shown}{} of {} have more than one component; {} have too few runs for a mixture, or none. Fit: the p-value of \
              KSfit, small where no mixture describes the times.",
             grouped(several as u64),

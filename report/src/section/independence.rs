@@ -60,7 +60,7 @@ fn write_designs(document: &mut Document, report: &Report) {
     if of(DesignKind::Pairs).count() > 0 {
         let incomplete: u64 = of(DesignKind::Pairs).map(|design| design.incomplete).sum();
         document.paragraph(
-            &format!(
+            format!(
                 "Compared in pairs: {}; {} lack the run of one version and are left out.",
                 counted(pairs, "pair"),
                 counted(incomplete, "visit")
@@ -75,7 +75,7 @@ fn write_designs(document: &mut Document, report: &Report) {
             some => format!("; without runs of both versions and left out: {}", grouped(some)),
         };
         document.paragraph(
-            &format!(
+            format!(
                 "Compared within the classes of hosts, never across: verdicts, overall speedups and hosts go by class{left_out}."
             ),
             Tone::Plain,
@@ -85,7 +85,7 @@ fn write_designs(document: &mut Document, report: &Report) {
         let units =
             of(DesignKind::Levels).map(|design| design.baseline_units.min(design.candidate_units)).min();
         document.paragraph(
-            &format!(
+            format!(
                 "Compared by levels: what is independent are {}s, at least {} of each version.",
                 first.unit,
                 grouped(units.unwrap_or(0))

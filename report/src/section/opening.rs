@@ -11,7 +11,7 @@ pub(super) fn write(document: &mut Document, report: &Report) {
     if !head.description.is_empty() {
         document.paragraph(&head.description, Tone::Plain);
     }
-    document.paragraph(&progress(report), Tone::Plain);
+    document.paragraph(progress(report), Tone::Plain);
     write_verdict(document, report);
 }
 
@@ -30,7 +30,7 @@ pub(super) fn write_verdict(document: &mut Document, report: &Report) {
             .first()
             .filter(|accelerated| accelerated.benchmarks > 1 && !accelerated.nothing_known());
         if let Some(accelerated) = accelerated {
-            document.paragraph(&proportion(accelerated, report.head.confidence), Tone::Plain);
+            document.paragraph(proportion(accelerated, report.head.confidence), Tone::Plain);
         }
     }
     if report.suites.is_empty() {

@@ -36,7 +36,7 @@ pub(super) fn write(document: &mut Document, report: &Report, suite: &SuiteRepor
     }
     write_proportions(document, suite);
     if let Some(required) = &suite.required {
-        document.paragraph(&needed(required, report.head.confidence), Tone::Plain);
+        document.paragraph(needed(required, report.head.confidence), Tone::Plain);
     }
 }
 

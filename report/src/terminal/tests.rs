@@ -1,6 +1,8 @@
 //! Golden files: the reports that the analysis keeps, rendered. `SPEEDUP_UPDATE_GOLDEN=1 cargo test -p speedup-report golden`
 //! writes them anew; look at them then.
 
+#![expect(clippy::disallowed_methods, reason = "a golden file is a file")]
+
 use std::path::PathBuf;
 
 use speedup_analysis::study::{MetricReport, MetricRow, Report};
