@@ -19,6 +19,7 @@
 
 mod advice;
 mod assembly;
+mod built;
 mod canary;
 mod cell;
 mod comparison;

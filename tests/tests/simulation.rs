@@ -3,9 +3,11 @@
 //! `SPEEDUP_SIM_SEEDS=n` sets how many seeds are tried, `SPEEDUP_SIM_SEED=s` replays one and prints each step.
 #![expect(clippy::print_stderr, reason = "a failing seed is printed")]
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use speedup_core::build::Build;
 use speedup_core::environment::Environment;
@@ -37,21 +39,35 @@ fn every_run_is_settled_exactly_once_whatever_happens() {
         simulate(seed, true);
         return;
     }
-    let mut happened: BTreeMap<&str, u64> = BTreeMap::new();
-    for seed in 0..number("SPEEDUP_SIM_SEEDS").unwrap_or(SEEDS) {
+    let seeds = number("SPEEDUP_SIM_SEEDS").unwrap_or(SEEDS);
+    let next = AtomicU64::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let happened: BTreeSet<&str> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(|| simulate_from(&next, seeds))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("its seeds pass")).collect()
+    });
+    // A simulation in which nothing goes wrong proves nothing.
+    for what in World::EVERYTHING {
+        assert!(happened.contains(what), "{what} never happened: {happened:?}");
+    }
+}
+
+/// Simulates the next seed that no other thread has taken, until none is left or one fails.
+fn simulate_from(next: &AtomicU64, seeds: u64) -> BTreeSet<&'static str> {
+    let mut happened = BTreeSet::new();
+    loop {
+        let seed = next.fetch_add(1, Ordering::Relaxed);
+        if seed >= seeds {
+            return happened;
+        }
         match catch_unwind(AssertUnwindSafe(|| simulate(seed, false))) {
-            Ok(world) => world.happened().into_iter().for_each(|what| {
-                *happened.entry(what).or_default() += 1;
-            }),
+            Ok(world) => happened.extend(world.happened()),
             Err(panic) => {
                 eprintln!("replay with SPEEDUP_SIM_SEED={seed}");
+                next.store(seeds, Ordering::Relaxed);
                 std::panic::resume_unwind(panic);
             }
         }
-    }
-    // A simulation in which nothing goes wrong proves nothing.
-    for what in World::EVERYTHING {
-        assert!(happened.contains_key(what), "{what} never happened: {happened:?}");
     }
 }
 

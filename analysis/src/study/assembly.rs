@@ -18,7 +18,7 @@ use super::sampled::Sampled;
 use super::suite::{Suite, SuiteReport};
 use super::warning::Warnings;
 use super::{
-    Figures, Mixtures, ReportOptions, Study, completeness, disturbance, lacking, looked, losses,
+    Figures, Mixtures, ReportOptions, Study, built, completeness, disturbance, lacking, looked, losses,
     multiplicity, proportion, sensitivity,
 };
 use crate::{ConfidenceLevel, Selection, Weights};
@@ -55,6 +55,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     }
     completeness::warn_of_a_cap(&head, study, &mut warnings);
     independence.warn(&mut warnings);
+    built::warn(study, &mut warnings);
     losses::warn(&sampled, &totals, head.may_be_extended(), &mut warnings);
     losses::warn_of_survivors(&sampled, &mut warnings);
     disturbance::warn(&sampled, experiment, level, &mut warnings);
@@ -118,13 +119,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
         rule,
         figures,
         warnings: warnings.into_list(),
-        method: MethodReport::new(
-            experiment,
-            Design::of(&study.plan),
-            level,
-            from_plan,
-            benchmarks.len() as u64,
-        ),
+        method: MethodReport::new(&study.plan, level, from_plan, benchmarks.len() as u64),
         benchmarks,
         head,
     }
@@ -252,7 +247,7 @@ pub(super) fn suite(
     let (mut members, mut given) = (Members::new(), Vec::new());
     for (sampled, _) in comparable {
         if let Some((baseline, candidate)) = sampled.compared(version) {
-            members.add(baseline, candidate, sampled.blocks(version));
+            members.add(baseline, candidate, sampled.blocks(version), sampled.builds(version));
             given.push(sampled.weight.unwrap_or(f64::NAN));
         }
     }

@@ -1,5 +1,6 @@
 //! Known answers on synthetic attempts.
 
+mod builds;
 mod canary;
 mod companions;
 mod designs;

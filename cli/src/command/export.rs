@@ -1,10 +1,10 @@
 //! `speedup export`: the raw observations.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use clap::Args;
 
 use crate::attempts::Attempts;
@@ -22,9 +22,12 @@ const BUFFER: usize = 256 << 10;
 /// Writes the raw observations: one row an attempt, and at least one for every planned run
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup export last -o observations.csv\n  \
-    speedup export last --format jsonl | jq 'select(.counts)'\n\n\
+    speedup export last --format jsonl | jq 'select(.counts)'\n  \
+    speedup export last --format parquet -o observations.parquet\n  \
+    speedup export last --format go | benchstat -col /version -\n\n\
     Exactly one row of each run has a `run_state`: measured, failed, abandoned, cancelled, or open. Rows with `counts` \
-    = true are the sample; every other row says in `why_not` why it does not count.")]
+    = true are the sample; every other row says in `why_not` why it does not count. Files in the format of another tool hold \
+    the sample alone.")]
 pub(crate) struct Arguments {
     /// The experiment: its id, the first digits of it, its name, or last
     #[arg(value_name = "ID")]
@@ -51,6 +54,10 @@ async fn write_to(connection: &Connection, arguments: &Arguments) -> Result<(), 
     let attempts = Attempts::open(connection, experiment).await?;
     let path = arguments.output.as_path();
     if path == Path::new("-") {
+        if arguments.format.is_binary() && io::stdout().is_terminal() {
+            return Err(Failure::usage(anyhow!("Parquet is no text for a terminal"))
+                .hint("name a file with -o, or send it to a program"));
+        }
         let out = Out::default();
         let reader = out.reader();
         return write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, out), &reader).await;
@@ -76,7 +83,7 @@ async fn write_to(connection: &Connection, arguments: &Arguments) -> Result<(), 
 async fn write(
     mut attempts: Attempts,
     format: Format,
-    to: impl Write,
+    to: impl Write + Send,
     reader: &Reader,
 ) -> Result<(), Failure> {
     let failed =

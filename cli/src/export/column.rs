@@ -1,9 +1,11 @@
 //! The columns of an export, in their order. Names are stable; a unit is the last word of its name.
 
+use std::borrow::Cow;
+
 use speedup_core::conditions::{Conditions, Reading};
 use speedup_core::disturbance::Disturbance;
 use speedup_core::event::{AttemptEnd, EndedAttempt};
-use speedup_core::id::ExperimentId;
+use speedup_core::id::{ExperimentId, RunIndex};
 use speedup_core::lease::Lease;
 use speedup_core::metric::Metric;
 use speedup_core::record::{Failure, Outcome, Output, Record, RestReading};
@@ -11,152 +13,160 @@ use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::time::Timestamp;
 
 use super::row::{Row, RunEnd};
-use crate::moment;
 
 /// What stands in a column of a row.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
-    Absent,
+pub(super) enum Value<'a> {
     Truth(bool),
-    Number(u64),
+    Count(u64),
     Signed(i64),
-    Text(String),
-    Series(Vec<f64>),
+    Moment(Timestamp),
+    Text(Cow<'a, str>),
+    Series(&'a [f64]),
 }
 
-impl From<Option<String>> for Value {
-    fn from(text: Option<String>) -> Self {
-        text.map_or(Self::Absent, Self::Text)
-    }
+/// How a column is read off a row: all that stands in it is of one type.
+#[derive(Clone, Copy)]
+pub(super) enum Read {
+    Truth(fn(&Row<'_>) -> Option<bool>),
+    Count(fn(&Row<'_>) -> Option<u64>),
+    Signed(fn(&Row<'_>) -> Option<i64>),
+    Moment(fn(&Row<'_>) -> Option<Timestamp>),
+    Text(for<'a> fn(&Row<'a>) -> Option<Cow<'a, str>>),
 }
 
-impl From<Option<&str>> for Value {
-    fn from(text: Option<&str>) -> Self {
-        text.map(str::to_owned).into()
-    }
-}
-
-impl From<Option<u64>> for Value {
-    fn from(number: Option<u64>) -> Self {
-        number.map_or(Self::Absent, Self::Number)
+impl Read {
+    /// What stands there; nothing where it is not known or does not apply.
+    pub(super) fn of<'a>(self, row: &Row<'a>) -> Option<Value<'a>> {
+        match self {
+            Self::Truth(read) => read(row).map(Value::Truth),
+            Self::Count(read) => read(row).map(Value::Count),
+            Self::Signed(read) => read(row).map(Value::Signed),
+            Self::Moment(read) => read(row).map(Value::Moment),
+            Self::Text(read) => read(row).map(Value::Text),
+        }
     }
 }
 
 /// A column: its name, and what stands in it.
 pub(super) struct Column {
     pub(super) name: &'static str,
-    pub(super) value: fn(&Row<'_>) -> Value,
+    pub(super) read: Read,
 }
 
 macro_rules! columns {
-    ($($name:ident: $value:expr,)*) => {
-        [$(Column { name: stringify!($name), value: $value }),*]
+    ($($name:ident: $kind:ident, $row:ident => $value:expr;)*) => {
+        [$(Column { name: stringify!($name), read: Read::$kind(|$row| $value.map(Into::into)) }),*]
     };
 }
 
 /// The columns before the metrics.
 pub(super) const COLUMNS: [Column; 69] = columns! {
-    experiment: |row| Value::Text(row.planned.experiment.to_string()),
-    name: |row| Value::Text(row.planned.name.to_owned()),
-    benchmark: |row| Value::Text(row.planned.benchmark.to_owned()),
-    version: |row| Value::Text(row.planned.version.to_owned()),
-    run: |row| Value::Number(row.run().0.into()),
-    repetition: |row| Value::Number(row.planned.repetition.into()),
-    run_state: |row| row.run_end().map(RunEnd::name).into(),
-    counts: |row| Value::Truth(row.counts()),
-    why_not: |row| row.why_not().into(),
-    attempt: |row| lease(row).map(|lease| u64::from(lease.attempt.0)).into(),
-    outcome: |row| row.outcome().into(),
-    failure: |row| failure(row).map(Failure::code).into(),
-    failure_words: |row| failure(row).map(Failure::words).into(),
-    loss: |row| loss(row).map(|(reason, _)| reason.code()).into(),
-    loss_words: loss_words,
-    after: |row| loss(row).map(|(_, after)| after_name(after)).into(),
-    host: |row| lease(row).map(|lease| lease.host.as_str()).into(),
-    boot: |row| lease(row).map(|lease| lease.evidence.boot.as_str()).into(),
-    allocation: |row| lease(row).and_then(|lease| Some(lease.evidence.allocation.as_ref()?.as_str())).into(),
-    agent_epoch: |row| lease(row).map(|lease| lease.agent_epoch.0).into(),
-    lease_epoch: |row| lease(row).map(|lease| lease.epoch.0).into(),
-    granted: |row| calendar(granted(row)),
-    granted_ns: |row| granted(row).map(|at| at.0).into(),
-    started: |row| calendar(started(row)),
-    started_ns: |row| started(row).map(|at| at.0).into(),
-    ended: |row| calendar(ended(row)),
-    ended_ns: |row| ended(row).map(|at| at.0).into(),
-    served_in_scope: |row| lease(row).map(|lease| u64::from(lease.evidence.served_in_scope)).into(),
-    served_in_all: |row| lease(row).map(|lease| lease.evidence.served_in_all).into(),
-    previous_experiment: |row| previous(row).map(|(experiment, _)| experiment.to_string()).into(),
-    previous_run: |row| previous(row).map(|(_, run)| run).into(),
-    survivors: |row| row.record().map(|record| u64::from(record.survivors)).into(),
-    agent_switches: |row| row.record().map(|record| record.agent_switches).into(),
-    timer_bias_ns: timer_bias,
-    timer_spread_ns: |row| row.record().and_then(|record| Some(record.timer?.spread_ns)).into(),
-    stdout_bytes: |row| row.record().map(|record| record.stdout.bytes).into(),
-    stdout_blake3: |row| hash(row.record().map(|record| &record.stdout)),
-    stderr_bytes: |row| row.record().map(|record| record.stderr.bytes).into(),
-    stderr_blake3: |row| hash(row.record().map(|record| &record.stderr)),
-    disturbed: |row| conditions(row).map_or(Value::Absent, |is| Value::Truth(!is.disturbances.is_empty())),
-    disturbances: |row| conditions(row).map_or(Value::Absent, disturbances),
-    unmet: |row| conditions(row).map_or(Value::Absent, unmet),
-    cpus: |row| conditions(row).and_then(|is| Some(is.cpus.as_ref()?.to_string())).into(),
-    env_bytes: |row| conditions(row).and_then(|is| is.env_bytes).into(),
-    directory_bytes: |row| conditions(row).and_then(|is| is.directory_bytes).map(u64::from).into(),
-    steal_ns: |row| growth(row, |reading| Some(reading.cpu_time?.stolen_ns)),
-    throttled: |row| growth(row, throttled),
-    pressure_cpu_us: |row| growth(row, |reading| Some(reading.pressure_cpu?.total_us)),
-    load_before_percent: |row| before(row, |reading| Some(reading.load?.one_percent.into())),
-    load_after_percent: |row| after(row, |reading| Some(reading.load?.one_percent.into())),
-    frequency_before_khz: |row| before(row, |reading| Some(reading.frequency?.mean_khz)),
-    frequency_after_khz: |row| after(row, |reading| Some(reading.frequency?.mean_khz)),
-    temperature_before_mc: |row| temperature(conditions(row).map(|is| &is.before)),
-    temperature_after_mc: |row| temperature(conditions(row).map(|is| &is.after)),
-    rest_waited_ns: |row| rest(row).map(|rest| rest.waited.0).into(),
-    rest_load_percent: |row| rest(row).and_then(|rest| rest.load_percent).map(u64::from).into(),
-    rest_temperature_mc: |row| millicelsius(rest(row).and_then(|rest| rest.temperature_mc)),
-    rest_frequency_percent: |row| rest(row).and_then(|rest| rest.frequency_percent).map(u64::from).into(),
-    canary_ns: |row| row.record().and_then(|record| Some(record.canary?.0)).into(),
-    canary_failed: |row| row.record().and_then(|record| record.canary_failed.as_deref()).into(),
-    absent: |row| row.record().and_then(absent).into(),
-    user_only: |row| row.record().and_then(user_only).into(),
-    group: |row| Value::Number(row.planned.place.group.0.into()),
-    group_boot: |row| Value::Number(row.planned.place.boot.into()),
-    idle_ns: |row| lease(row).and_then(|lease| lease.evidence.idle).map(|idle| idle.0).into(),
-    boot_before: |row| lease(row).and_then(|lease| Some(lease.evidence.boot_before.as_ref()?.as_str())).into(),
-    allocation_before: |row| {
-        lease(row).and_then(|lease| Some(lease.evidence.allocation_before.as_ref()?.as_str())).into()
-    },
-    class: |row| lease(row).and_then(|lease| lease.evidence.class).map(|class| class.to_string()).into(),
-    build: |row| lease(row).and_then(|lease| Some(u64::from(lease.evidence.build.as_ref()?.run.0))).into(),
+    experiment: Text, row => Some(row.planned.experiment.to_string());
+    name: Text, row => Some(row.planned.name);
+    benchmark: Text, row => Some(row.planned.benchmark);
+    version: Text, row => Some(row.planned.version);
+    run: Count, row => Some(row.run().0);
+    repetition: Count, row => Some(row.planned.repetition);
+    run_state: Text, row => row.run_end().map(RunEnd::name);
+    counts: Truth, row => Some(row.counts());
+    why_not: Text, row => row.why_not();
+    attempt: Count, row => lease(row).map(|lease| lease.attempt.0);
+    outcome: Text, row => row.outcome();
+    failure: Text, row => failure(row).map(Failure::code);
+    failure_words: Text, row => failure(row).map(Failure::words);
+    loss: Text, row => loss(row).map(|(reason, _)| reason.code());
+    loss_words: Text, row => loss(row).and_then(|(reason, _)| loss_words(reason));
+    after: Text, row => loss(row).map(|(_, after)| after_name(after));
+    host: Text, row => lease(row).map(|lease| lease.host.as_str());
+    boot: Text, row => lease(row).map(|lease| lease.evidence.boot.as_str());
+    allocation: Text, row => lease(row).and_then(|lease| Some(lease.evidence.allocation.as_ref()?.as_str()));
+    agent_epoch: Count, row => lease(row).map(|lease| lease.agent_epoch.0);
+    lease_epoch: Count, row => lease(row).map(|lease| lease.epoch.0);
+    granted: Moment, row => granted(row);
+    granted_ns: Count, row => granted(row).map(|at| at.0);
+    started: Moment, row => started(row);
+    started_ns: Count, row => started(row).map(|at| at.0);
+    ended: Moment, row => ended(row);
+    ended_ns: Count, row => ended(row).map(|at| at.0);
+    served_in_scope: Count, row => lease(row).map(|lease| lease.evidence.served_in_scope);
+    served_in_all: Count, row => lease(row).map(|lease| lease.evidence.served_in_all);
+    previous_experiment: Text, row => previous(row).map(|(experiment, _)| experiment.to_string());
+    previous_run: Count, row => previous(row).map(|(_, run)| run.0);
+    survivors: Count, row => row.record().map(|record| record.survivors);
+    agent_switches: Count, row => row.record().map(|record| record.agent_switches);
+    timer_bias_ns: Signed, row => row.record().and_then(|record| Some(record.timer?.bias_ns));
+    timer_spread_ns: Count, row => row.record().and_then(|record| Some(record.timer?.spread_ns));
+    stdout_bytes: Count, row => row.record().map(|record| record.stdout.bytes);
+    stdout_blake3: Text, row => row.record().map(|record| hash(&record.stdout));
+    stderr_bytes: Count, row => row.record().map(|record| record.stderr.bytes);
+    stderr_blake3: Text, row => row.record().map(|record| hash(&record.stderr));
+    disturbed: Truth, row => conditions(row).map(|is| !is.disturbances.is_empty());
+    disturbances: Text, row => conditions(row).map(disturbances);
+    unmet: Text, row => conditions(row).map(unmet);
+    cpus: Text, row => conditions(row).and_then(|is| Some(is.cpus.as_ref()?.to_string()));
+    env_bytes: Count, row => conditions(row).and_then(|is| is.env_bytes);
+    directory_bytes: Count, row => conditions(row).and_then(|is| is.directory_bytes);
+    steal_ns: Count, row => growth(row, |reading| Some(reading.cpu_time?.stolen_ns));
+    throttled: Count, row => growth(row, throttled);
+    pressure_cpu_us: Count, row => growth(row, |reading| Some(reading.pressure_cpu?.total_us));
+    load_before_percent: Count, row => before(row).and_then(|reading| Some(reading.load?.one_percent));
+    load_after_percent: Count, row => after(row).and_then(|reading| Some(reading.load?.one_percent));
+    frequency_before_khz: Count, row => before(row).and_then(|reading| Some(reading.frequency?.mean_khz));
+    frequency_after_khz: Count, row => after(row).and_then(|reading| Some(reading.frequency?.mean_khz));
+    temperature_before_mc: Signed, row => before(row).and_then(|reading| reading.temperature_mc);
+    temperature_after_mc: Signed, row => after(row).and_then(|reading| reading.temperature_mc);
+    rest_waited_ns: Count, row => rest(row).map(|rest| rest.waited.0);
+    rest_load_percent: Count, row => rest(row).and_then(|rest| rest.load_percent);
+    rest_temperature_mc: Signed, row => rest(row).and_then(|rest| rest.temperature_mc);
+    rest_frequency_percent: Count, row => rest(row).and_then(|rest| rest.frequency_percent);
+    canary_ns: Count, row => row.record().and_then(|record| Some(record.canary?.0));
+    canary_failed: Text, row => row.record().and_then(|record| record.canary_failed.as_deref());
+    absent: Text, row => row.record().and_then(absent);
+    user_only: Text, row => row.record().and_then(user_only);
+    group: Count, row => Some(row.planned.place.group.0);
+    group_boot: Count, row => Some(row.planned.place.boot);
+    idle_ns: Count, row => lease(row).and_then(|lease| Some(lease.evidence.idle?.0));
+    boot_before: Text, row => lease(row).and_then(|lease| Some(lease.evidence.boot_before.as_ref()?.as_str()));
+    allocation_before: Text, row => {
+        lease(row).and_then(|lease| Some(lease.evidence.allocation_before.as_ref()?.as_str()))
+    };
+    class: Text, row => lease(row).and_then(|lease| Some(lease.evidence.class?.to_string()));
+    build: Count, row => lease(row).and_then(|lease| Some(lease.evidence.build.as_ref()?.run.0));
 };
 
-/// The output that was kept, in JSON lines only: it may be anything, of any length. What is not UTF-8 is replaced; the
-/// hash is that of the bytes.
+/// The output that was kept, not in CSV: it may be anything, of any length. What is not UTF-8 is replaced; the hash is that
+/// of the bytes.
 pub(super) const KEPT: [Column; 2] = columns! {
-    stdout_kept: |row| kept(row.record().map(|record| &record.stdout)),
-    stderr_kept: |row| kept(row.record().map(|record| &record.stderr)),
+    stdout_kept: Text, row => row.record().and_then(|record| kept(&record.stdout));
+    stderr_kept: Text, row => row.record().and_then(|record| kept(&record.stderr));
 };
 
 /// What a metric's column holds.
-pub(super) fn metric(row: &Row<'_>, metric: Metric) -> Value {
-    row.record().and_then(|record| record.metrics.get(&metric).copied()).into()
+pub(super) fn metric<'a>(row: &Row<'a>, metric: Metric) -> Option<Value<'a>> {
+    row.record().and_then(|record| record.metrics.get(&metric).copied()).map(Value::Count)
+}
+
+/// What an own metric's column holds: the values of the iterations.
+pub(super) fn own<'a>(row: &Row<'a>, metric: &str) -> Option<Value<'a>> {
+    row.record().and_then(|record| record.series.get(metric)).map(|values| Value::Series(values))
 }
 
 fn conditions<'a>(row: &Row<'a>) -> Option<&'a Conditions> {
     row.record()?.conditions.as_deref()
 }
 
-fn before(row: &Row<'_>, value: fn(&Reading) -> Option<u64>) -> Value {
-    conditions(row).and_then(|is| value(&is.before)).into()
+fn before<'a>(row: &Row<'a>) -> Option<&'a Reading> {
+    conditions(row).map(|is| &is.before)
 }
 
-fn after(row: &Row<'_>, value: fn(&Reading) -> Option<u64>) -> Value {
-    conditions(row).and_then(|is| value(&is.after)).into()
+fn after<'a>(row: &Row<'a>) -> Option<&'a Reading> {
+    conditions(row).map(|is| &is.after)
 }
 
 /// How far a count went up from before the run to after it.
-fn growth(row: &Row<'_>, count: fn(&Reading) -> Option<u64>) -> Value {
-    let grown = |is: &Conditions| Some(count(&is.after)?.saturating_sub(count(&is.before)?));
-    conditions(row).and_then(grown).into()
+fn growth(row: &Row<'_>, count: fn(&Reading) -> Option<u64>) -> Option<u64> {
+    Some(count(after(row)?)?.saturating_sub(count(before(row)?)?))
 }
 
 fn throttled(reading: &Reading) -> Option<u64> {
@@ -167,37 +177,16 @@ fn rest(row: &Row<'_>) -> Option<RestReading> {
     row.record()?.rest
 }
 
-fn temperature(reading: Option<&Reading>) -> Value {
-    millicelsius(reading.and_then(|reading| reading.temperature_mc))
-}
-
-/// Below zero it is still a number: text, for a column of numbers has none below zero elsewhere.
-fn millicelsius(temperature: Option<i32>) -> Value {
-    match temperature {
-        Some(celsius) => {
-            u64::try_from(celsius).map_or_else(|_| Value::Text(celsius.to_string()), Value::Number)
-        }
-        None => Value::Absent,
-    }
-}
-
 /// The codes of what disturbed the run, separated by spaces; empty when nothing did.
-fn disturbances(conditions: &Conditions) -> Value {
+fn disturbances(conditions: &Conditions) -> String {
     let codes: Vec<&str> = conditions.disturbances.iter().map(Disturbance::code).collect();
-    Value::Text(codes.join(" "))
+    codes.join(" ")
 }
 
 /// The settings that the plan wanted and the host had not, separated by spaces; empty when it had all.
-fn unmet(conditions: &Conditions) -> Value {
+fn unmet(conditions: &Conditions) -> String {
     let names: Vec<&str> = conditions.unmet.iter().map(|unmet| unmet.setting.name()).collect();
-    Value::Text(names.join(" "))
-}
-
-/// What an own metric's column holds: the values of the iterations.
-pub(super) fn own(row: &Row<'_>, metric: &str) -> Value {
-    row.record()
-        .and_then(|record| record.series.get(metric))
-        .map_or(Value::Absent, |values| Value::Series(values.clone()))
+    names.join(" ")
 }
 
 /// Pairs `metric:code` of the metrics that have no value.
@@ -232,14 +221,8 @@ fn ended(row: &Row<'_>) -> Option<Timestamp> {
     row.ended().map(|ended| ended.ended)
 }
 
-fn timer_bias(row: &Row<'_>) -> Value {
-    let timer = row.record().and_then(|record| record.timer);
-    timer.map_or(Value::Absent, |timer| Value::Signed(timer.bias_ns))
-}
-
-fn previous(row: &Row<'_>) -> Option<(ExperimentId, u64)> {
-    let (experiment, run) = lease(row)?.evidence.previous?;
-    Some((experiment, run.0.into()))
+fn previous(row: &Row<'_>) -> Option<(ExperimentId, RunIndex)> {
+    lease(row)?.evidence.previous
 }
 
 fn failure<'a>(row: &Row<'a>) -> Option<&'a Failure> {
@@ -257,12 +240,10 @@ fn loss<'a>(row: &Row<'a>) -> Option<(&'a LossReason, AfterLoss)> {
     }
 }
 
-fn loss_words(row: &Row<'_>) -> Value {
-    match loss(row) {
-        Some((LossReason::NotExecuted { reason }, _)) => Value::Text(reason.clone()),
-        Some((LossReason::Expired | LossReason::HostLost | LossReason::AgentRestarted, _)) | None => {
-            Value::Absent
-        }
+fn loss_words(reason: &LossReason) -> Option<&str> {
+    match reason {
+        LossReason::NotExecuted { reason } => Some(reason),
+        LossReason::Expired | LossReason::HostLost | LossReason::AgentRestarted => None,
     }
 }
 
@@ -274,17 +255,11 @@ fn after_name(after: AfterLoss) -> &'static str {
     }
 }
 
-fn calendar(at: Option<Timestamp>) -> Value {
-    at.map(moment::rfc3339).into()
-}
-
-fn hash(output: Option<&Output>) -> Value {
-    let hex = |output: &Output| output.blake3.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    output.map(hex).into()
+fn hash(output: &Output) -> String {
+    blake3::Hash::from_bytes(output.blake3).to_hex().to_string()
 }
 
 /// Nothing was kept of most runs, which is another thing than an empty output.
-fn kept(output: Option<&Output>) -> Value {
-    let kept = output.filter(|output| !output.kept.is_empty() || output.bytes == 0);
-    kept.map(|output| String::from_utf8_lossy(&output.kept).into_owned()).into()
+fn kept(output: &Output) -> Option<Cow<'_, str>> {
+    (!output.kept.is_empty() || output.bytes == 0).then(|| String::from_utf8_lossy(&output.kept))
 }

@@ -54,6 +54,18 @@ impl<'a> Sheet<'a> {
         }
     }
 
+    /// What an export as a whole is of.
+    pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
+        let experiment = &self.plan.experiment;
+        vec![
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("experiment", self.experiment.to_string()),
+            ("name", experiment.name.clone()),
+            ("description", experiment.description.clone()),
+            ("seed", experiment.seed.0.to_string()),
+        ]
+    }
+
     /// Whether an attempt is one at a build, which has no row.
     pub(super) fn build(&self, ended: &EndedAttempt) -> Option<Built> {
         let run = ended.lease.run;

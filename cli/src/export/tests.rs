@@ -23,6 +23,8 @@ use speedup_core::timer::TimerError;
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
 use super::*;
+mod tools;
+
 use crate::plan_source::tests::PLAN;
 use crate::standing::tests::status;
 
@@ -84,15 +86,18 @@ fn attempts(plan: &Plan) -> Vec<EndedAttempt> {
 }
 
 fn exported(format: Format, phase: StatusPhase) -> String {
-    let (plan, status) = (plan(), ExperimentStatus { phase, ..status() });
-    let mut sheet = Sheet::new(&status, &plan);
+    let plan = plan();
+    let attempts = attempts(&plan);
+    String::from_utf8(written(format, &plan, ExperimentStatus { phase, ..status() }, &attempts)).unwrap()
+}
+
+fn written(format: Format, plan: &Plan, status: ExperimentStatus, attempts: &[EndedAttempt]) -> Vec<u8> {
+    let mut sheet = Sheet::new(&status, plan);
     let mut bytes = Vec::new();
     let mut writer = RowWriter::new(format, &plan.experiment, &mut bytes).unwrap();
-    for ended in attempts(&plan) {
-        writer.attempt(&mut sheet, &ended).unwrap();
-    }
+    attempts.iter().for_each(|ended| writer.attempt(&mut sheet, ended).unwrap());
     writer.end(&sheet).unwrap();
-    String::from_utf8(bytes).unwrap()
+    bytes
 }
 
 fn csv_rows(text: &str) -> Vec<BTreeMap<String, String>> {
@@ -289,7 +294,7 @@ fn json_lines_have_the_same_names_and_the_kept_output() {
 }
 
 /// A plan whose version b is built twice, with an attempt at each build and one at a run that uses the second.
-fn built(format: Format) -> String {
+fn with_builds() -> (Plan, Vec<EndedAttempt>) {
     let Plan { mut experiment, .. } = plan();
     experiment.versions[1].build = Some(Build {
         command: CommandLine::Shell("make".to_owned()),
@@ -306,17 +311,17 @@ fn built(format: Format) -> String {
         runs.map(RunIndex).find(|run| plan.build_of(*run) == Some(RunIndex(1))).expect("two builds are used");
     let mut run = ended(&plan, uses.0, 1, AttemptEnd::Reported(record(Outcome::Measured)));
     run.lease.evidence.build = Some(Box::new(UsedBuild { run: RunIndex(1), products }));
-    let mut sheet = Sheet::new(&status(), &plan);
-    let mut bytes = Vec::new();
-    let mut writer = RowWriter::new(format, &plan.experiment, &mut bytes).unwrap();
-    let attempts = [
+    let attempts = vec![
         ended(&plan, 0, 1, AttemptEnd::Reported(made)),
         ended(&plan, 1, 1, lost(AfterLoss::Again(Attempt(2)), None)),
         run,
     ];
-    attempts.iter().for_each(|ended| writer.attempt(&mut sheet, ended).unwrap());
-    writer.end(&sheet).unwrap();
-    String::from_utf8(bytes).unwrap()
+    (plan, attempts)
+}
+
+fn built(format: Format) -> String {
+    let (plan, attempts) = with_builds();
+    String::from_utf8(written(format, &plan, status(), &attempts)).unwrap()
 }
 
 #[test]

@@ -1,17 +1,21 @@
-//! Rows as CSV and as JSON lines.
+//! Rows in the form that was asked for.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use clap::ValueEnum;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use speedup_core::event::EndedAttempt;
 use speedup_core::experiment::Experiment;
-use speedup_core::metric::Metric;
 
 use super::built::Built;
-use super::column::{COLUMNS, KEPT, Value, metric, own};
+use super::column::Value;
+use super::column_set::{Shown, columns};
+use super::parquet::ParquetWriter;
 use super::row::Row;
+use super::samples::{Samples, Tool};
 use super::sheet::Sheet;
+use crate::moment;
 
 /// The form of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -21,41 +25,54 @@ pub(crate) enum Format {
     Csv,
     /// One JSON object a line, with the kept output.
     Jsonl,
+    /// Apache Parquet: typed columns, packed, with the kept output.
+    Parquet,
+    /// The sample as Go benchmark text, which benchstat reads.
+    Go,
+    /// The sample as hyperfine's JSON.
+    Hyperfine,
+    /// The sample as the JSON of hyperfine before its version 2.
+    Hyperfine1,
+}
+
+impl Format {
+    /// Whether what is written is no text.
+    pub(crate) fn is_binary(self) -> bool {
+        self == Self::Parquet
+    }
 }
 
 /// Writes rows as they come.
-pub(crate) struct RowWriter<W: Write> {
+pub(crate) struct RowWriter<W: Write + Send> {
     form: Form<W>,
-    measured: Measured,
     builds: Vec<Built>,
 }
 
-/// The columns that one experiment has and another may not: its metrics, and its own with their columns. Those are named
-/// by the way to them in the plan, `output.NAME`, so that no name of the user's meets one of ours.
-struct Measured {
-    metrics: Vec<Metric>,
-    own: Vec<(String, String)>,
+enum Form<W: Write + Send> {
+    Csv(Vec<Shown>, Box<csv::Writer<W>>),
+    Jsonl(Vec<Shown>, W),
+    Parquet(Box<ParquetWriter<W>>),
+    Tool(Tool, Samples, W),
 }
 
-enum Form<W: Write> {
-    Csv(Box<csv::Writer<W>>),
-    Jsonl(W),
-}
-
-impl<W: Write> RowWriter<W> {
+impl<W: Write + Send> RowWriter<W> {
     /// Begins an export.
     pub(crate) fn new(format: Format, experiment: &Experiment, to: W) -> io::Result<Self> {
-        let own = experiment.own_metrics.iter().map(|own| (format!("output.{}", own.name), own.name.clone()));
-        let measured = Measured { metrics: experiment.metrics.clone(), own: own.collect() };
+        let of_tool = |tool, to| Ok::<_, io::Error>(Form::Tool(tool, Samples::new(experiment, tool)?, to));
         let form = match format {
-            Format::Jsonl => Form::Jsonl(to),
             Format::Csv => {
+                let columns = columns(experiment, false);
                 let mut writer = csv::Writer::from_writer(to);
-                writer.write_record(COLUMNS.iter().map(|column| column.name).chain(measured.columns()))?;
-                Form::Csv(Box::new(writer))
+                writer.write_record(columns.iter().map(|column| &column.name))?;
+                Form::Csv(columns, Box::new(writer))
             }
+            Format::Jsonl => Form::Jsonl(columns(experiment, true), to),
+            Format::Parquet => Form::Parquet(Box::new(ParquetWriter::new(columns(experiment, true), to)?)),
+            Format::Go => of_tool(Tool::Go, to)?,
+            Format::Hyperfine => of_tool(Tool::Hyperfine2, to)?,
+            Format::Hyperfine1 => of_tool(Tool::Hyperfine1, to)?,
         };
-        Ok(Self { form, measured, builds: Vec::new() })
+        Ok(Self { form, builds: Vec::new() })
     }
 
     /// Writes the rows of an attempt.
@@ -64,16 +81,26 @@ impl<W: Write> RowWriter<W> {
         sheet.rows(ended).iter().try_for_each(|row| self.row(row))
     }
 
-    /// Writes the rows of the runs that no attempt settled, after them in JSON the builds if there are any, and ends.
+    /// Writes the rows of the runs that no attempt settled, after them the builds where the form has a place for them, and
+    /// ends.
     pub(crate) fn end(mut self, sheet: &Sheet<'_>) -> io::Result<()> {
         sheet.unsettled().try_for_each(|row| self.row(&row))?;
         match self.form {
-            Form::Csv(mut writer) => writer.flush(),
-            Form::Jsonl(mut to) => {
+            Form::Csv(_, mut writer) => writer.flush(),
+            Form::Jsonl(_, mut to) => {
                 if !self.builds.is_empty() {
                     serde_json::to_writer(&mut to, &serde_json::json!({ "builds": self.builds }))?;
                     to.write_all(b"\n")?;
                 }
+                to.flush()
+            }
+            Form::Parquet(writer) => {
+                let builds =
+                    if self.builds.is_empty() { None } else { Some(serde_json::to_string(&self.builds)?) };
+                writer.end(sheet.facts().into_iter().chain(builds.map(|builds| ("builds", builds))))
+            }
+            Form::Tool(tool, samples, mut to) => {
+                to.write_all(samples.text(tool)?.as_bytes())?;
                 to.flush()
             }
         }
@@ -81,58 +108,51 @@ impl<W: Write> RowWriter<W> {
 
     fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
         match &mut self.form {
-            Form::Csv(writer) => {
-                Ok(writer.write_record(common(row, &self.measured).map(|(_, value)| field(value)))?)
+            Form::Csv(columns, writer) => {
+                let fields =
+                    columns.iter().map(|column| column.of.read(row).map_or(Cow::Borrowed(""), field));
+                fields.map(|field| field.into_owned()).try_for_each(|field| writer.write_field(field))?;
+                Ok(writer.write_record(None::<&[u8]>)?)
             }
-            Form::Jsonl(to) => {
-                serde_json::to_writer(&mut *to, &Object(row, &self.measured))?;
+            Form::Jsonl(columns, to) => {
+                serde_json::to_writer(&mut *to, &Object(row, columns))?;
                 to.write_all(b"\n")
+            }
+            Form::Parquet(writer) => writer.row(row),
+            Form::Tool(_, samples, _) => {
+                samples.row(row);
+                Ok(())
             }
         }
     }
 }
 
-impl Measured {
-    fn columns(&self) -> impl Iterator<Item = &str> {
-        let known = self.metrics.iter().map(|metric| metric.column());
-        known.chain(self.own.iter().map(|(column, _)| column.as_str()))
-    }
-}
-
-/// What both forms have of a row.
-fn common<'r>(row: &'r Row<'_>, measured: &'r Measured) -> impl Iterator<Item = (&'r str, Value)> + 'r {
-    let columns = COLUMNS.iter().map(|column| (column.name, (column.value)(row)));
-    let metrics = measured.metrics.iter().map(|one| (one.column(), metric(row, *one)));
-    let series = measured.own.iter().map(|(column, name)| (column.as_str(), own(row, name)));
-    columns.chain(metrics).chain(series)
-}
-
-fn field(value: Value) -> String {
+fn field(value: Value<'_>) -> Cow<'_, str> {
     match value {
-        Value::Absent => String::new(),
-        Value::Truth(truth) => truth.to_string(),
-        Value::Number(number) => number.to_string(),
-        Value::Signed(number) => number.to_string(),
+        Value::Truth(truth) => Cow::Borrowed(if truth { "true" } else { "false" }),
+        Value::Count(number) => number.to_string().into(),
+        Value::Signed(number) => number.to_string().into(),
+        Value::Moment(at) => moment::rfc3339(at).into(),
         Value::Text(text) => text,
-        Value::Series(values) => values.iter().map(f64::to_string).collect::<Vec<_>>().join(";"),
+        Value::Series(values) => values.iter().map(f64::to_string).collect::<Vec<_>>().join(";").into(),
     }
 }
 
 /// A row as a JSON object: every column, null where nothing stands in it.
-struct Object<'r, 'a>(&'r Row<'a>, &'r Measured);
+struct Object<'r, 'a>(&'r Row<'a>, &'r [Shown]);
 
 impl Serialize for Object<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
-        let kept = KEPT.iter().map(|column| (column.name, (column.value)(self.0)));
-        for (name, value) in common(self.0, self.1).chain(kept) {
-            match value {
-                Value::Absent => object.serialize_entry(name, &()),
-                Value::Truth(truth) => object.serialize_entry(name, &truth),
-                Value::Number(number) => object.serialize_entry(name, &number),
-                Value::Signed(number) => object.serialize_entry(name, &number),
-                Value::Text(text) => object.serialize_entry(name, &text),
-                Value::Series(values) => object.serialize_entry(name, &values),
+        for Shown { name, of } in self.1 {
+            match of.read(self.0) {
+                None => object.serialize_entry(name, &()),
+                Some(Value::Truth(truth)) => object.serialize_entry(name, &truth),
+                Some(Value::Count(number)) => object.serialize_entry(name, &number),
+                Some(Value::Signed(number)) => object.serialize_entry(name, &number),
+                Some(Value::Moment(at)) => object.serialize_entry(name, &moment::rfc3339(at)),
+                Some(Value::Text(text)) => object.serialize_entry(name, &text),
+                Some(Value::Series(values)) => object.serialize_entry(name, values),
             }?;
         }
         object.end()

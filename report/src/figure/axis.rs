@@ -107,7 +107,8 @@ impl Axis {
     fn place(&self, value: f64) -> f64 {
         match self.spacing {
             Spacing::Linear => value,
-            Spacing::Logarithmic => value.ln(),
+            // An interval may begin below 0: that is before any start.
+            Spacing::Logarithmic => value.max(0.0).ln(),
         }
     }
 
@@ -152,7 +153,7 @@ mod tests {
     fn values_stand_between_the_ends() {
         let axis = Axis::between(Spacing::Logarithmic, 0.5, 2.0).across(10.0, 110.0);
         assert!((axis.at(1.0) - 60.0).abs() < 1e-9);
-        assert_eq!((axis.at(0.1), axis.at(9.0)), (10.0, 110.0));
+        assert_eq!((axis.at(0.1), axis.at(9.0), axis.at(-0.4)), (10.0, 110.0, 10.0));
         let single = Axis::over(Spacing::Linear, [3.0, f64::NAN].into_iter(), 0.1).across(0.0, 1.0);
         assert!((single.at(3.0) - 0.5).abs() < 1e-9);
         assert!(Axis::over(Spacing::Linear, std::iter::empty(), 0.1).at(1.0).is_finite());

@@ -3,8 +3,8 @@
 
 use speedup_analysis::study::count::{counted, grouped, p_value, percent};
 use speedup_analysis::study::{
-    AdviceReport, BenchmarkReport, DiagnosticsSummary, HostEffectReport, MixtureReport, POWER, Protocol,
-    RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport, WithoutReport,
+    AdviceReport, BenchmarkReport, ComparisonReport, DiagnosticsSummary, HostEffectReport, MixtureReport,
+    POWER, Protocol, RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport, WithoutReport,
 };
 
 use super::benchmarks::NOTHING;
@@ -36,9 +36,10 @@ pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) 
         return;
     }
     undecided.sort_by_key(|(_, _, advice)| needed(&advice.detection.reach).unwrap_or(u64::MAX));
+    let units = if undecided.iter().any(|(_, _, advice)| advice.unit.is_some()) { "Builds" } else { "Runs" };
     document.section(
         Kind::Advice,
-        format!("Runs of each version that undecided benchmarks take: {}", report.suites[at].candidate),
+        format!("{units} of each version that undecided benchmarks take: {}", report.suites[at].candidate),
     );
     let columns = [
         Column::new("benchmark", Align::Left, 0),
@@ -53,12 +54,12 @@ pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) 
         let comparison = &benchmark.comparisons[at];
         vec![
             Field::name(&benchmark.name),
-            grouped(comparison.baseline_n.min(comparison.candidate_n)).into(),
+            grouped(now(comparison, advice)).into(),
             format!("{:.4}×", advice.detection.goal).into(),
             reach(&advice.detection.reach).into(),
             reach(&advice.precision.reach).into(),
             by.name().into(),
-            cost(benchmark, at, &advice.detection.reach).into(),
+            cost(benchmark, at, advice).into(),
         ]
     };
     let rows = undecided.iter().take(MOST_ROWS).map(|one| row(one).into()).collect();
@@ -79,6 +80,13 @@ pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) 
     );
 }
 
+/// What there is now of what is counted.
+fn now(comparison: &ComparisonReport, advice: &AdviceReport) -> u64 {
+    let runs = comparison.baseline_n.min(comparison.candidate_n);
+    let units = comparison.design.as_ref().map(|design| design.baseline_units.min(design.candidate_units));
+    units.filter(|_| advice.unit.is_some()).unwrap_or(runs)
+}
+
 fn needed(reach: &ReachReport) -> Option<u64> {
     match reach {
         ReachReport::Reached { needed } | ReachReport::MoreRuns { needed } => Some(*needed),
@@ -86,10 +94,13 @@ fn needed(reach: &ReachReport) -> Option<u64> {
     }
 }
 
-/// The wall time of the runs that are needed, at the means of both versions.
-fn cost(benchmark: &BenchmarkReport, at: usize, reach: &ReachReport) -> String {
+/// The wall time of the runs that are needed, at the means of both versions; builds take what no run tells.
+fn cost(benchmark: &BenchmarkReport, at: usize, advice: &AdviceReport) -> String {
+    if advice.unit.is_some() {
+        return NOTHING.to_owned();
+    }
     let means = [0, at + 1].map(|version| benchmark.cells[version].wall_ns.as_ref().map(|wall| wall.mean));
-    match (needed(reach), means) {
+    match (needed(&advice.detection.reach), means) {
         (Some(needed), [Some(baseline), Some(candidate)]) => span(needed as f64 * (baseline + candidate)),
         _ => NOTHING.to_owned(),
     }

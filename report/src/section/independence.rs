@@ -81,6 +81,19 @@ fn write_designs(document: &mut Document, report: &Report) {
             Tone::Plain,
         );
     }
+    if of(DesignKind::Builds).count() > 0 {
+        let units = |of_side: fn(&DesignReport) -> u64| of(DesignKind::Builds).map(|one| of_side(one)).min();
+        let [baseline, candidate] = [units(|one| one.baseline_units), units(|one| one.candidate_units)];
+        document.paragraph(
+            format!(
+                "Compared by builds: what is independent of a version that is built several times are its builds, not their runs; \
+                 the least of a comparison are {} of the baseline and {} of the candidate.",
+                grouped(baseline.unwrap_or(0)),
+                grouped(candidate.unwrap_or(0))
+            ),
+            Tone::Plain,
+        );
+    }
     if let Some(first) = of(DesignKind::Levels).next() {
         let units =
             of(DesignKind::Levels).map(|design| design.baseline_units.min(design.candidate_units)).min();

@@ -246,7 +246,7 @@ fn in_jobs(agent: &str) -> String {
     let (job, pid) = (job.display(), pid.display());
     format!(
         "while :; do number=$(($(cat {job} 2>/dev/null || echo 100) + 1)); echo $number >{job}\n\
-         SLURM_JOB_ID=$number {agent} & echo $! >{pid}; wait $!; done"
+         SLURM_JOB_ID=$number SLURM_JOB_END_TIME=$(($(date +%s) + 86400)) {agent} & echo $! >{pid}; wait $!; done"
     )
 }
 

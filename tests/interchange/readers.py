@@ -1,0 +1,128 @@
+"""Observations as others read them: Parquet by pyarrow, pandas, DuckDB and Polars, beside the CSV of the same experiment;
+Go benchmark text by the rules of its format; hyperfine's JSON by its own script's fields.
+
+    readers.py FOLDER      with observations.{csv,parquet,go,json} of one experiment in it
+"""
+
+import csv
+import json
+import re
+import sys
+from pathlib import Path
+
+import duckdb
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
+
+
+def expect(what, found, wanted):
+    if found != wanted:
+        sys.exit(f"{what}: {found!r} instead of {wanted!r}")
+
+
+def rows_of_csv(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def check_pyarrow(path, rows):
+    table = pyarrow.parquet.read_table(path)
+    schema = table.schema
+    expect("rows", table.num_rows, len(rows))
+    expect("columns", [name for name in schema.names if not name.endswith("_kept")], list(rows[0]))
+    expect("a count", schema.field("wall_ns").type, pyarrow.uint64())
+    expect("a signed number", schema.field("timer_bias_ns").type, pyarrow.int64())
+    expect("a truth", schema.field("counts").type, pyarrow.bool_())
+    expect("a text", schema.field("host").type, pyarrow.string())
+    expect("a moment", schema.field("granted").type, pyarrow.timestamp("ns", tz="UTC"))
+    expect("an own metric", schema.field("output.copy_time").type.value_type, pyarrow.float64())
+    for name in schema.names:
+        if name not in rows[0]:
+            continue
+        for value, row in zip(table.column(name), rows):
+            expect(name, as_csv(value, row, name), row[name])
+    facts = pyarrow.parquet.read_metadata(path).metadata
+    expect("the experiment", facts[b"speedup.experiment"].decode(), rows[0]["experiment"])
+
+
+def as_csv(value, row, name):
+    """A value of pyarrow as the text that CSV has of it."""
+    if not value.is_valid:
+        return ""
+    if pyarrow.types.is_timestamp(value.type):
+        return row[name] if str(value.value) == row[name + "_ns"] else f"{value.value} ns"
+    if pyarrow.types.is_boolean(value.type):
+        return str(value.as_py()).lower()
+    if pyarrow.types.is_list(value.type):
+        wanted = [float(one) for one in row[name].split(";") if one]
+        return row[name] if value.as_py() == wanted else str(value.as_py())
+    return str(value.as_py())
+
+
+def check_sums(path, rows):
+    """The sum of all times that count, by each reader."""
+    wanted = sum(int(row["wall_ns"]) for row in rows if row["counts"] == "true")
+    frame = pandas.read_parquet(path)
+    expect("pandas", int(frame[frame["counts"]]["wall_ns"].sum()), wanted)
+    expect("pandas' moment", str(frame["granted"].dtype), "datetime64[ns, UTC]")
+    frame = polars.read_parquet(path)
+    expect("polars", frame.filter(polars.col("counts"))["wall_ns"].sum(), wanted)
+    expect("polars' own metric", frame.schema["output.copy_time"], polars.List(polars.Float64))
+    found = duckdb.sql(f"select sum(wall_ns), count(*) from '{path}' where counts").fetchall()[0]
+    expect("duckdb", (int(found[0]), found[1]), (wanted, sum(row["counts"] == "true" for row in rows)))
+
+
+# Proposal 14313: a result is `Benchmark`, a name, an iteration count, and pairs of a value and a unit.
+RESULT = re.compile(r"^Benchmark(\S*)\s+(\d+)((?:\s+\S+ \S+)+)$")
+CONFIGURATION = re.compile(r"^([a-z][^\sA-Z:]*):(?: (.*))?$")
+
+
+def check_go(path, rows):
+    found = {}
+    version = None
+    for line in path.read_text().splitlines():
+        if line == "PASS":
+            continue
+        if configured := CONFIGURATION.match(line):
+            version = configured[2]
+            continue
+        result = RESULT.match(line) or sys.exit(f"no line of Go benchmark text: {line!r}")
+        fields = result[3].split()
+        for value, unit in zip(fields[::2], fields[1::2]):
+            if unit == "sec/op":
+                found.setdefault((result[1], version), []).append(float(value))
+    expect("Go's times", found, times(rows))
+
+
+def check_hyperfine(path, rows):
+    document = json.loads(path.read_text())
+    expect("hyperfine's schema", (document["schema_version"], document["primary_metric"]), (2, "time_wall_clock"))
+    found = {}
+    for result in document["results"]:
+        of = (result["command"], result["parameters"]["version"]["value"])
+        found[of] = [one["time_wall_clock"]["value"] for one in result["measurements"]]
+        expect("hyperfine's count", result["summary"]["time_wall_clock"]["count"], len(found[of]))
+    expect("hyperfine's times", found, times(rows))
+
+
+def times(rows):
+    """The sample in seconds, by benchmark and version, in the order of the plan."""
+    found = {}
+    for row in sorted((row for row in rows if row["counts"] == "true"), key=lambda row: int(row["run"])):
+        found.setdefault((row["benchmark"], row["version"]), []).append(int(row["wall_ns"]) / 1e9)
+    return found
+
+
+def main(folder):
+    rows = rows_of_csv(folder / "observations.csv")
+    check_pyarrow(folder / "observations.parquet", rows)
+    check_sums(folder / "observations.parquet", rows)
+    check_go(folder / "observations.go", rows)
+    check_hyperfine(folder / "observations.json", rows)
+    print(f"{len(rows)} rows of {len(rows[0])} columns are the same to all readers")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
