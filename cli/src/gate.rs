@@ -4,13 +4,14 @@ use anyhow::{Error, anyhow};
 use clap::Args;
 use speedup_analysis::gate::{Conclusion, GateError, Judgement};
 use speedup_analysis::inquiry::Answer;
-use speedup_analysis::study::{Report, SCHEMA_VERSION, count};
+use speedup_analysis::study::{SCHEMA_VERSION, count};
 use speedup_analysis::{Threshold, ThresholdError};
 
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fraction;
+use crate::render::report::{Answered, read};
 
 /// Conclusions that are named of each kind; the report has them all.
 const MOST_NAMED: usize = 20;
@@ -74,19 +75,14 @@ impl Gate {
 
     /// The exit code by a report, in JSON; what fails is told.
     pub(crate) fn of_report(self, json: &str, console: &Console) -> Result<Exit, Failure> {
-        let report: Result<Report, _> = serde_json::from_str(json);
-        let report = report.map_err(|error| {
-            Failure::infrastructure(Error::new(error).context("the gates cannot read the report"))
+        let unreadable = |error: Error| {
+            Failure::infrastructure(error.context("the gates cannot read the report"))
                 .hint("the analysis is of another release; use the same release of speedup everywhere")
-        })?;
-        if report.schema_version != SCHEMA_VERSION {
-            let version = report.schema_version;
-            return Err(Failure::infrastructure(anyhow!(
-                "the report is of version {version}, and the gates know version {SCHEMA_VERSION}"
-            ))
-            .hint("the analysis is of another release; use the same release of speedup everywhere"));
+        };
+        match read(json).map_err(|error| unreadable(error.into()))? {
+            Answered::Known(report) => Ok(self.judge(Conclusion::of_report(&report), console)),
+            Answered::Newer => Err(unreadable(anyhow!("it is not of version {SCHEMA_VERSION}"))),
         }
-        Ok(self.judge(Conclusion::of_report(&report), console))
     }
 
     /// The exit code by an answer; what fails is told.
@@ -158,6 +154,6 @@ mod tests {
         let later = json.replacen("\"schema_version\": 1", "\"schema_version\": 2", 1);
         assert_ne!(later, json);
         let failure = gate.of_report(&later, &Console::plain()).unwrap_err();
-        assert!(failure.error.to_string().contains("version 2"), "{}", failure.error);
+        assert_eq!(failure.error.root_cause().to_string(), "it is not of version 1");
     }
 }

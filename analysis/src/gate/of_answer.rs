@@ -24,7 +24,10 @@ impl Conclusion {
             Findings::PerformanceTest(of) => of.iter().map(of_performance).collect(),
             Findings::Effect(of) => of.iter().map(of_effect).collect(),
             Findings::SignedRank(of) => of_signed_rank(of, level),
-            Findings::Mixture(_) | Findings::Earlier(_) | Findings::Diagnostics(_) => Vec::new(),
+            Findings::Mixture(_)
+            | Findings::Earlier(_)
+            | Findings::Diagnostics(_)
+            | Findings::Distribution(_) => Vec::new(),
         })
     }
 }
@@ -43,7 +46,7 @@ fn check(method: &Method, noise: Threshold) -> Result<(), GateError> {
             Ok(())
         }
         Method::Earlier(_) => Err(GateError::OneSided(name)),
-        Method::Mixture(_) | Method::Diagnostics => Err(GateError::NoVerdict(name)),
+        Method::Mixture(_) | Method::Diagnostics | Method::Distribution(_) => Err(GateError::NoVerdict(name)),
     }
 }
 

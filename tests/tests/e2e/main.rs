@@ -1,6 +1,7 @@
 //! Whole-system tests with real processes on loopback.
 
 mod analysis;
+mod backup;
 mod baselines;
 mod bench;
 mod builds;
@@ -15,6 +16,7 @@ mod identity;
 mod journey;
 mod metrics;
 mod misbehaviour;
+mod page;
 mod provision;
 mod rebuild;
 mod rules;

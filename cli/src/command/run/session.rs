@@ -190,7 +190,7 @@ impl<'a> Session<'a> {
     }
 
     async fn report(&self, experiment: ExperimentId, telling: Telling) -> Result<Exit, Failure> {
-        let json = report::ask(&self.connection, experiment, None, false).await?;
+        let json = report::ask(&self.connection, experiment, report::Wanted::default()).await?;
         report::show(&json, telling.extent, telling.output, self.console)?;
         telling.gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, self.console))
     }
