@@ -4,9 +4,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::command::{
-    access, agent, analysis, baseline, bench, cancel, compare, coordinator, doctor, events, explain, export,
-    extend, hosts, import, list, page, pause, plan, report, resume, run, samples, study, submit, test, token,
-    wait, watch,
+    access, agent, analysis, baseline, bench, bundle, cancel, compare, coordinator, doctor, events, explain,
+    export, extend, hosts, import, list, page, pause, plan, report, resume, run, samples, study, submit,
+    test, token, verify, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -78,6 +78,8 @@ pub(crate) enum Verb {
     Page(page::Arguments),
     Report(report::Arguments),
     Export(export::Arguments),
+    Bundle(bundle::Arguments),
+    Verify(verify::Arguments),
     Test(test::Arguments),
     Compare(Box<compare::Arguments>),
     Import(import::Arguments),

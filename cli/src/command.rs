@@ -5,6 +5,7 @@ pub(crate) mod agent;
 pub(crate) mod analysis;
 pub(crate) mod baseline;
 pub(crate) mod bench;
+pub(crate) mod bundle;
 pub(crate) mod cancel;
 pub(crate) mod compare;
 pub(crate) mod coordinator;
@@ -27,6 +28,7 @@ pub(crate) mod study;
 pub(crate) mod submit;
 pub(crate) mod test;
 pub(crate) mod token;
+pub(crate) mod verify;
 pub(crate) mod wait;
 pub(crate) mod watch;
 
@@ -59,6 +61,8 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Plan(verb) => plan::execute(verb, console),
         Verb::Bench(arguments) => block_on(bench::execute(arguments, console)),
         Verb::Samples(verb) => samples::execute(&verb, console),
+        Verb::Bundle(arguments) => block_on(bundle::execute(arguments, console)),
+        Verb::Verify(arguments) => verify::execute(&arguments, console),
         Verb::Import(arguments) => import::execute(&arguments, console),
         Verb::Baseline(verb) => baseline::execute(&verb, console),
         Verb::Compare(arguments) => compare::execute(&arguments, console),

@@ -5,6 +5,7 @@ mod backup;
 mod baselines;
 mod bench;
 mod builds;
+mod bundles;
 mod crash;
 mod environment;
 mod fault;
