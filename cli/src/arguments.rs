@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::command::{
-    access, agent, analysis, bench, cancel, compare, coordinator, explain, export, extend, hosts, list,
-    pause, plan, report, resume, run, samples, study, submit, test, token, wait, watch,
+    access, agent, analysis, bench, cancel, compare, completions, coordinator, explain, export, extend,
+    hosts, list, man, pause, plan, report, resume, run, samples, study, submit, test, token, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -67,6 +67,8 @@ pub(crate) enum Verb {
     Samples(samples::Verb),
     #[command(subcommand)]
     Study(study::Verb),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
 }
 
 /// How data is printed.

@@ -6,12 +6,14 @@ pub(crate) mod analysis;
 pub(crate) mod bench;
 pub(crate) mod cancel;
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod coordinator;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod extend;
 pub(crate) mod hosts;
 pub(crate) mod list;
+pub(crate) mod man;
 pub(crate) mod pause;
 pub(crate) mod plan;
 pub(crate) mod report;
@@ -74,6 +76,8 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Explain(arguments) => block_on(explain::execute(arguments, console)),
         Verb::Report(arguments) => block_on(report::execute(arguments, console)),
         Verb::Export(arguments) => block_on(export::execute(arguments)),
+        Verb::Completions(arguments) => completions::execute(&arguments, console),
+        Verb::Man(arguments) => man::execute(&arguments),
     }
 }
 

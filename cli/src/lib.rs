@@ -13,7 +13,8 @@
 //! 4. `plan_source`: the plan as the user gives it; `files`: those it names; `follow`, `progress`, `interrupt`: while it is carried out;
 //! 5. `attempts`, `export`, `failed_runs`: what was done; `speedup_test`, `compare`: on sample files, without a
 //!    coordinator;
-//! 6. `draft`: files put in place when whole; `render`, `console`, `moment`, `standing`: how it is shown.
+//! 6. `draft`: files put in place when whole; `render`, `console`, `moment`, `standing`: how it is shown; `reference`: the pages
+//!    that are made from the code, by tests.
 
 mod access;
 mod arguments;
@@ -38,6 +39,8 @@ mod local_agent;
 mod moment;
 mod plan_source;
 mod progress;
+#[cfg(test)]
+mod reference;
 mod relative;
 mod render;
 mod selector;
