@@ -100,7 +100,7 @@ pub(super) const COLUMNS: [Column; 69] = columns! {
     counts: Truth, row => Some(row.counts());
     /// Why it is none: `failed`, `lost`, `superseded`, `cancelled` or `not_executed_yet`.
     why_not: Text, row => row.why_not();
-    /// Which try at the run it is, from 0.
+    /// Which try at the run it is, from 1.
     attempt: Count, row => lease(row).map(|lease| lease.attempt.0);
     /// How the attempt ended: `measured`, `failed`, `not_executed` or `lost`.
     outcome: Text, row => row.outcome();

@@ -8,6 +8,7 @@ mod environment;
 mod fault;
 mod files;
 mod freshness;
+mod guide;
 mod hosts;
 mod identity;
 mod journey;
