@@ -32,7 +32,7 @@ fn the_page_of_the_api_is_that_of_the_proto_files() {
     let mut text = format!(
         "# API\n\nMade from the `.proto` files of package `{API}` (`proto/proto/speedup/v1/`). The coordinator serves it by gRPC, over \
          TLS with\ncertificates on both sides ([access.md](../access.md)), and describes it by the standard reflection service. Every method \
-         is open\nto the roles that stand in the table of `coordinator/src/door/`; numbers of fields never change their meaning.\n"
+         is open\nto the roles that stand in the table of `coordinator/src/door/methods.rs`; numbers of fields never change their meaning.\n"
     );
     files.iter().for_each(|page| page.services(&mut text));
     files.iter().for_each(|page| page.messages(&mut text));
