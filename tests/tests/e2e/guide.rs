@@ -104,7 +104,7 @@ fn the_numbers_of_the_page_on_statistics_are_what_its_commands_print() {
     let printed: Vec<&str> = printed.map(|(block, _)| block).collect();
     assert_eq!(printed.len(), 3);
     for block in printed {
-        assert!(said.contains(block), "the page has another answer than\n{said}");
+        assert!(said.contains(block), "this is not printed:\n{block}\n\nbut\n{said}");
     }
 }
 
