@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use prost::Message as _;
 
-const FILES: [&str; 14] = [
+const FILES: [&str; 16] = [
     "speedup/v1/environment.proto",
     "speedup/v1/conditions.proto",
     "speedup/v1/experiment.proto",
@@ -16,6 +16,8 @@ const FILES: [&str; 14] = [
     "speedup/v1/files.proto",
     "speedup/v1/access.proto",
     "speedup/v1/provision.proto",
+    "speedup/v1/events.proto",
+    "speedup/v1/page.proto",
     "speedup/journal/v1/access.proto",
     "speedup/journal/v1/checkpoint.proto",
     "speedup/journal/v1/journal.proto",

@@ -33,6 +33,8 @@ const MAX_REQUEST_BYTES: usize = 8 << 10;
 
 const CERTIFICATE: &str = "authority.pem";
 const KEY: &str = "authority.key";
+/// The files of an authority in its directory, for whoever saves them.
+pub const AUTHORITY_FILES: [&str; 2] = [CERTIFICATE, KEY];
 
 /// The authority of one coordinator.
 #[derive(Debug)]

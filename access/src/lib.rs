@@ -5,7 +5,7 @@
 //!
 //! In reading order: [`Role`] and [`Identity`] (who), [`Certificate`] (what a peer shows), [`Authority`] (what makes them),
 //! [`Credentials`] (what one holds), [`Token`] (what one has before), [`server`] and [`Trust`] (TLS on both sides),
-//! [`Reach`] (a connection), [`enrolment`] (how one comes to credentials), [`private_file`] (how keys are kept), `random`.
+//! [`Reach`] (a connection), [`enrolment`] (how one comes to credentials), [`private_file`] (how keys are kept), [`Secret`], `random`.
 
 mod authority;
 mod certificate;
@@ -17,17 +17,19 @@ pub mod private_file;
 mod random;
 mod reach;
 mod role;
+mod secret;
 pub mod server;
 mod token;
 mod trust;
 
-pub use authority::{Authority, AuthorityError, CLIENT_LIFETIME, IssueError, Issued};
+pub use authority::{AUTHORITY_FILES, Authority, AuthorityError, CLIENT_LIFETIME, IssueError, Issued};
 pub use certificate::{Certificate, CertificateError, Serial};
 pub use credentials::{Credentials, CredentialsError, Signing};
 pub use identity::{Identity, IdentityError};
 pub use names::ServerNames;
 pub use reach::{Reach, ReachError};
 pub use role::{Role, RoleError};
+pub use secret::{Secret, SecretHash};
 pub use token::{Fingerprint, Token, TokenError, TokenId};
 pub use trust::{Trust, TrustError};
 

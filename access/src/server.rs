@@ -55,6 +55,22 @@ pub fn config(authority: Arc<Authority>, names: ServerNames) -> Result<Arc<Serve
     Ok(Arc::new(config))
 }
 
+/// How a server for browsers with these names secures its connections. They show no certificate.
+pub fn config_for_browsers(
+    authority: Arc<Authority>,
+    names: ServerNames,
+) -> Result<Arc<ServerConfig>, ServerError> {
+    let provider = provider();
+    let current = Mutex::new(Current::make(&authority, &names, &provider)?);
+    let shown = Shown { authority, names, provider: provider.clone(), current };
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(shown));
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
 /// Who is at the other end of a connection whose handshake is over; nothing when it showed nothing.
 pub fn peer(connection: &ServerConnection) -> Result<Option<Certificate>, CertificateError> {
     connection.peer_certificates().and_then(<[_]>::first).map(Certificate::read).transpose()

@@ -8,7 +8,7 @@
 //! In reading order: `command` (what to run) and `execution` (what came of it), `image` (what `execve` is
 //! handed), `preparation` with `affinity`, `user` and `huge_pages` (how it is to execute), `child` (from clone
 //! to `execve`), `watch` (the wait), `output`, `quota` and `namespace` (where output goes), `survivors` and
-//! `mark` (nothing outlives its run), `meters` with `counters`, `energy` and `cgroup` (what the host can tell of
+//! `mark` (nothing outlives its run), `name_service` (where users and hosts are looked up), `meters` with `counters`, `energy` and `cgroup` (what the host can tell of
 //! a run beside its time), and below them `stack`, `signals`, `usage`, `clock`, `errno`.
 //!
 //! The clock is `CLOCK_MONOTONIC_RAW`: a freshly booted host is when NTP slews the plain monotonic clock most
@@ -29,6 +29,7 @@ mod huge_pages;
 mod image;
 mod mark;
 mod meters;
+pub mod name_service;
 mod namespace;
 mod output;
 mod preparation;

@@ -9,7 +9,7 @@ use crate::{PValue, Risk, Sample};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use speedup_core::seed::Seed;
+use speedup_core::seed::{Seed, below};
 use thiserror::Error;
 
 /// The fewest resamples; the paper finds the p-value's noise too large below (001 §5.1.3).
@@ -21,6 +21,9 @@ pub const MOST_RESAMPLES: u32 = 1_000_000;
 
 /// Of [`FEWEST_RESAMPLES`], farther ones after which the p-value is clearly large, above 0.1: see [`Drawing::UntilFarther`].
 pub const ENOUGH_FARTHER: u32 = 20;
+/// The most observations that are tested: their critical distance is near 0.006, below what matters in a law of run times, and of
+/// millions each resample would take seconds.
+pub const MOST_TESTED: usize = 20_000;
 /// The least number of resamples that threads share before the next look.
 const LEAST_ROUND: u32 = 8;
 
@@ -71,7 +74,7 @@ pub struct GoodnessOfFitOptions {
 pub struct GoodnessOfFit {
     /// How the test was made.
     pub options: GoodnessOfFitOptions,
-    /// F̂, the mixture that is tested, by the options' method.
+    /// F̂, the mixture that is tested, by the options' method: that of the tested observations.
     pub mixture: Mixture,
     /// D, in [0, 1].
     pub distance: f64,
@@ -115,6 +118,13 @@ pub enum GoodnessOfFitCaveat {
     BelowResolution {
         /// 1/N.
         resolution: f64,
+    },
+    /// The sample has more than [`MOST_TESTED`] observations, and so many of them were tested, drawn at random.
+    Subset {
+        /// The observations that were tested.
+        tested: usize,
+        /// Those of the sample.
+        of: usize,
     },
     /// Resamples that had no mixture, left out.
     ResamplesLeftOut {
@@ -160,6 +170,10 @@ impl GoodnessOfFit {
         if n < 2 {
             return Err(MixtureFitError::TooFew { n }.into());
         }
+        let of = n;
+        let subset = subset(sample, options.seed);
+        let sample = subset.as_ref().unwrap_or(sample);
+        let n = sample.len();
         if sample.is_constant() {
             return Err(MixtureFitError::AllEqual { n, value: sample.min() }.into());
         }
@@ -181,6 +195,9 @@ impl GoodnessOfFit {
         let left_out = drawn.len() - distances.len();
         let mut test = Self { options, distance, mixture, resample_size, caveats: Vec::new(), distances };
         test.caveats = test.caveats(sample, left_out);
+        if n < of {
+            test.caveats.push(GoodnessOfFitCaveat::Subset { tested: n, of });
+        }
         Ok(test)
     }
 
@@ -202,6 +219,11 @@ impl GoodnessOfFit {
     /// The distances of the resamples to their own fits, ascending.
     pub fn resampled_distances(&self) -> &[f64] {
         &self.distances
+    }
+
+    /// Whether not all observations were tested.
+    pub fn is_of_subset(&self) -> bool {
+        self.caveats.iter().any(|caveat| matches!(caveat, GoodnessOfFitCaveat::Subset { .. }))
     }
 
     fn caveats(&self, sample: &Sample, left_out: usize) -> Vec<GoodnessOfFitCaveat> {
@@ -233,11 +255,29 @@ impl GoodnessOfFitCaveat {
             Self::BelowResolution { resolution } => {
                 format!("The p-value is below {resolution}: take more resamples to know it.")
             }
+            Self::Subset { tested, of } => format!(
+                "The fit was tested on {tested} of the {of} observations, drawn at random: their law is the same, and differences that \
+                 only more of them would show are not seen."
+            ),
             Self::ResamplesLeftOut { count } => format!(
                 "{count} resamples had no mixture and are left out: the spread is near the rounding of the mean."
             ),
         }
     }
+}
+
+/// [`MOST_TESTED`] of the observations, each as likely, where there are more.
+fn subset(sample: &Sample, seed: Seed) -> Option<Sample> {
+    if sample.len() <= MOST_TESTED {
+        return None;
+    }
+    let (mut values, mut random) = (sample.in_run_order().to_vec(), seed.child("ksfit subset"));
+    for place in 0..MOST_TESTED {
+        let left = (values.len() - place) as u64;
+        values.swap(place, place + below(left, &mut random) as usize);
+    }
+    values.truncate(MOST_TESTED);
+    Sample::new(values).ok()
 }
 
 /// The samples of the fitted mixture, by number.

@@ -15,7 +15,7 @@ mod variance_share;
 
 use crate::Sample;
 pub use cells_and_hosts::CellsAndHosts;
-pub use cluster_hosts::{ClusterHosts, ClusterHostsError, MOST_DRAWS};
+pub use cluster_hosts::{ClusterHosts, ClusterHostsError, ENOUGH_AS_LARGE, MOST_DRAWS, Shuffles};
 pub use host_ranks::{HostRank, HostRanks};
 pub use outlying_hosts::{HostVerdict, OutlyingHosts};
 use serde::Serialize;

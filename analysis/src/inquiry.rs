@@ -25,6 +25,7 @@
 
 mod answer;
 mod diagnostics;
+mod distribution;
 mod earlier;
 mod effect;
 mod method;
@@ -41,11 +42,12 @@ mod tests;
 
 pub use answer::{Answer, Findings, MethodFacts, SCHEMA_VERSION, SampleFacts, Unmatched};
 pub use diagnostics::{Diagnostic, DiagnosticsFinding};
+pub use distribution::{AtMostFinding, DistributionFinding, QuantileFinding};
 pub use earlier::{EarlierFinding, EarlierSuite};
 pub use effect::{BootstrapFinding, EffectFinding, LevelsFinding};
 pub use method::{
-    EarlierOptions, EffectOptions, Method, MixtureOptions, PerformanceTestOptions, SpeedupTestMode,
-    SpeedupTestOptions,
+    DistributionOptions, EarlierOptions, EffectOptions, MOST_ASKED, Method, MixtureOptions,
+    PerformanceTestOptions, SpeedupTestMode, SpeedupTestOptions,
 };
 pub use mixture::{MetricFinding, MixtureFinding, MixtureFindings, ShortestFinding};
 pub use performance_test::{PerformanceBenchmark, PerformanceFinding};
@@ -137,6 +139,9 @@ impl Inquiry {
             Method::Mixture(options) => Findings::Mixture(mixture::find(self, &pairing, options, level)?),
             Method::SignedRank => Findings::SignedRank(signed_rank::find(self, &pairing, level)),
             Method::Earlier(options) => Findings::Earlier(earlier::find(self, &pairing, options, level)),
+            Method::Distribution(options) => {
+                Findings::Distribution(distribution::find(&pairing, options, level)?)
+            }
             Method::Diagnostics => Findings::Diagnostics(diagnostics::find(&pairing, level)),
         };
         Ok(Answer::new(self, &pairing, level, findings))

@@ -20,7 +20,7 @@
 //! * [`power`], [`required_repetitions`], [`two_stage`], [`group_sequential`]: how many runs, and when to look;
 //! * [`run_order`], [`host_effect`], [`aa`], [`Granularity`], [`block_pairs`]: whether the runs are what the methods
 //!   take them for;
-//! * [`MixtureFit`], [`GoodnessOfFit`], [`variability`]: run times that cluster, and what users feel of them;
+//! * [`MixtureFit`], [`GoodnessOfFit`], [`variability`], [`SampleQuantile`]: run times that cluster, and what users feel of them;
 //! * [`simulation`]: the papers' simulation studies of all these methods;
 //! * [`inquiry`]: any of these on plain samples, asked and answered as data;
 //! * [`study`]: from the attempts of an experiment to its report;
@@ -85,6 +85,7 @@ mod repetition_plan;
 pub mod required_repetitions;
 pub mod run_order;
 mod sample;
+mod sample_quantile;
 mod shapiro_wilk;
 mod signed_rank;
 pub mod simulation;
@@ -144,6 +145,7 @@ pub use repetition_plan::{
     BudgetedPlan, Costs, MOST_REPETITIONS, OneLevelDesign, PlanError, RepetitionPlan, VarianceComponents,
 };
 pub use sample::{LARGEST_OBSERVATION, QuantileError, Sample, SampleError};
+pub use sample_quantile::SampleQuantile;
 pub use shapiro_wilk::{ShapiroWilk, ShapiroWilkError};
 pub use signed_rank::{
     ExactSignedRank, HalfIntegers, NormalSignedRank, SignedRank, SignedRankChoice, SignedRankError,
@@ -152,7 +154,7 @@ pub use signed_rank::{
 pub use speedup_means::{SpeedupMeans, SpeedupMeansError};
 pub use speedup_test::SpeedupTest;
 pub use suite::{Overall, SuiteError, SuiteMember, Summary, Weights};
-pub use suite_ratio::{SuiteRatio, SuiteRatioError};
+pub use suite_ratio::{Clusters, SuiteRatio, SuiteRatioError};
 pub use t_test::{OneSampleTTest, PairedTTest, StudentTTest, TStatistic, TTestError, WelchTTest};
 pub use threshold::{Decision, Threshold, ThresholdError};
 pub use van_elteren::{VanElteren, VanElterenError};

@@ -11,6 +11,7 @@
 
 use crate::compensated_sum::CompensatedSum;
 use crate::distribution::student_t;
+use crate::suite_ratio::{Clusters, sums_of_clusters};
 use crate::{
     Alternative, ConfidenceLevel, Interval, Overall, PValue, RatioError, RatioInterval, Sample, SuiteMember,
     SuiteRatioError, Summary, Unbounded, Weights,
@@ -52,6 +53,30 @@ impl PairedRatio {
     /// As [`PairedRatio::new`], and for weights that do not fit.
     pub fn of_suite(members: &[SuiteMember<'_>], weights: &Weights) -> Result<Self, SuiteRatioError> {
         let weights = Overall::new(members, Summary::Mean, weights)?.weights;
+        Self::of_weighted(members, &weights)
+    }
+
+    /// The same where the pairs are of `clusters` that the members share: see [`crate::SuiteRatio::of_clusters`].
+    ///
+    /// # Errors
+    /// As [`PairedRatio::of_suite`]; fewer than two common clusters are too few.
+    pub fn of_clusters(
+        members: &[SuiteMember<'_>],
+        clusters: &[Clusters<'_>],
+        weights: &Weights,
+    ) -> Result<Self, SuiteRatioError> {
+        let weights = Overall::new(members, Summary::Mean, weights)?.weights;
+        let [Some(baseline), Some(candidate)] = sums_of_clusters(members, clusters, &weights) else {
+            return Self::of_weighted(members, &weights);
+        };
+        let (n, m) = (baseline.len(), candidate.len());
+        match (Sample::new(baseline), Sample::new(candidate)) {
+            (Ok(baseline), Ok(candidate)) => Self::new(&baseline, &candidate),
+            (Err(_), _) | (_, Err(_)) => Err(RatioError::TooFew { n, m }.into()),
+        }
+    }
+
+    fn of_weighted(members: &[SuiteMember<'_>], weights: &[f64]) -> Result<Self, SuiteRatioError> {
         for member in members {
             let (n, m) = (member.baseline.len(), member.candidate.len());
             if n < 2 || n != m {
@@ -59,11 +84,11 @@ impl PairedRatio {
             }
         }
         let sum = |mean: fn(&SuiteMember<'_>) -> f64| {
-            CompensatedSum::of(members.iter().zip(&weights).map(|(member, w)| w * mean(member)))
+            CompensatedSum::of(members.iter().zip(weights).map(|(member, w)| w * mean(member)))
         };
         let sums = [sum(|member| member.baseline.mean()), sum(|member| member.candidate.mean())];
         let (mut of_candidate, mut of_difference, mut between, mut spread) = (0.0, 0.0, 0.0, 0.0);
-        for (member, w) in members.iter().zip(&weights) {
+        for (member, w) in members.iter().zip(weights) {
             let parts = Parts::of(member, *w, sums);
             of_candidate += parts.of_candidate;
             of_difference += parts.of_difference;

@@ -12,6 +12,7 @@ use crate::{
     Alternative, ConfidenceLevel, Interval, PValue, RatioError, RatioInterval, Sample, SuiteError,
     SuiteMember, Summary, Unbounded, Weights,
 };
+use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// The ratio of the weighted sums of means, baseline over candidate.
@@ -29,6 +30,30 @@ struct WeightedSum {
     error: f64,
     /// Σ v²/(n − 1), where v are the squared errors: what Satterthwaite's formula divides by.
     spread: f64,
+}
+
+/// The clusters of a member's observations, of the baseline's and of the candidate's, where there are any.
+pub type Clusters<'a> = [Option<&'a [u32]>; 2];
+
+/// The weighted sums over the members by cluster, of the clusters that all members have; `None` of a side without clusters.
+pub(crate) fn sums_of_clusters(
+    members: &[SuiteMember<'_>],
+    clusters: &[Clusters<'_>],
+    weights: &[f64],
+) -> [Option<Vec<f64>>; 2] {
+    [0, 1].map(|side| {
+        let mut sums: BTreeMap<u32, (usize, f64)> = BTreeMap::new();
+        for ((member, clusters), weight) in members.iter().zip(clusters).zip(weights) {
+            let values = [member.baseline, member.candidate][side].in_run_order();
+            for (cluster, value) in clusters[side]?.iter().zip(values) {
+                let (count, sum) = sums.entry(*cluster).or_default();
+                *count += 1;
+                *sum += weight * value;
+            }
+        }
+        let common = sums.into_values().filter(|(count, _)| *count == members.len());
+        (!members.is_empty()).then(|| common.map(|(_, sum)| sum).collect())
+    })
 }
 
 /// Why a suite has no interval.
@@ -53,15 +78,38 @@ impl SuiteRatio {
     /// [`SuiteRatioError`] for weights that do not fit, times that are not positive, single runs, or no
     /// variation at all.
     pub fn new(members: &[SuiteMember<'_>], weights: &Weights) -> Result<Self, SuiteRatioError> {
+        Self::of_clusters(members, &vec![[None, None]; members.len()], weights)
+    }
+
+    /// The same where observations of a side are of `clusters` that the members share, as builds of a version are: each
+    /// member's ascending, as many as observations. The sums over the members are then what is independent, of the clusters
+    /// that all of them have; without that, what the members have in common would be taken for chance of each.
+    ///
+    /// # Errors
+    /// As [`SuiteRatio::new`]; fewer than two common clusters are too few.
+    pub fn of_clusters(
+        members: &[SuiteMember<'_>],
+        clusters: &[Clusters<'_>],
+        weights: &Weights,
+    ) -> Result<Self, SuiteRatioError> {
         let weights = crate::Overall::new(members, Summary::Mean, weights)?.weights;
+        let [joint_baseline, joint_candidate] = sums_of_clusters(members, clusters, &weights);
+        let length = |joint: &Option<Vec<f64>>, own: usize| joint.as_ref().map_or(own, Vec::len);
         for member in members {
-            let (n, m) = (member.baseline.len(), member.candidate.len());
+            let n = length(&joint_baseline, member.baseline.len());
+            let m = length(&joint_candidate, member.candidate.len());
             if n < 2 || m < 2 {
                 return Err(RatioError::TooFew { n, m }.into());
             }
         }
-        let baseline = WeightedSum::of(&members.iter().map(|member| member.baseline), &weights);
-        let candidate = WeightedSum::of(&members.iter().map(|member| member.candidate), &weights);
+        let side = |joint: Option<Vec<f64>>, own: for<'a> fn(&SuiteMember<'a>) -> &'a Sample| match joint
+            .and_then(|sums| Sample::new(sums).ok())
+        {
+            Some(sums) => WeightedSum::of(&std::iter::once(&sums), &[1.0]),
+            None => WeightedSum::of(&members.iter().map(own), &weights),
+        };
+        let baseline = side(joint_baseline, |member| member.baseline);
+        let candidate = side(joint_candidate, |member| member.candidate);
         if baseline.error == 0.0 && candidate.error == 0.0 {
             return Err(RatioError::Constant.into());
         }
@@ -146,6 +194,27 @@ mod tests {
         assert_eq!(refused, Err(SuiteRatioError::Ratio(RatioError::Constant)));
         let single = SuiteMember { baseline: &one, candidate: &y };
         let refused = SuiteRatio::new(&[noisy, single], &Weights::Equal);
+        assert_eq!(refused, Err(SuiteRatioError::Ratio(RatioError::TooFew { n: 1, m: 3 })));
+    }
+
+    /// What a build adds to all benchmarks alike does not average out over them.
+    #[test]
+    fn what_members_share_is_not_their_own_chance() {
+        let (x, y) = (sample(&[10.0, 11.0, 12.0]), sample(&[8.0, 9.0, 10.0]));
+        let member = SuiteMember { baseline: &x, candidate: &y };
+        let (members, builds) = ([member, member], [0, 1, 2]);
+        let alone = SuiteRatio::new(&[member], &Weights::Equal).unwrap();
+        let apart = SuiteRatio::new(&members, &Weights::Equal).unwrap();
+        let clusters = [[Some(&builds[..]), Some(&builds[..])]; 2];
+        let shared = SuiteRatio::of_clusters(&members, &clusters, &Weights::Equal).unwrap();
+        let width = |ratio: &SuiteRatio| {
+            let interval = ratio.interval(ConfidenceLevel::USUAL);
+            let interval = interval.bounded().unwrap().clone();
+            interval.upper - interval.lower
+        };
+        assert!((width(&shared) - width(&alone)).abs() < 1e-12 && width(&apart) < width(&shared));
+        let other = [[Some(&builds[..]), None], [Some(&[2, 3, 4][..]), None]];
+        let refused = SuiteRatio::of_clusters(&members, &other, &Weights::Equal);
         assert_eq!(refused, Err(SuiteRatioError::Ratio(RatioError::TooFew { n: 1, m: 3 })));
     }
 

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use speedup_analysis::aa::{AaOptions, AaStudy, AaTest};
 use speedup_analysis::distribution::{Tails, normal};
 use speedup_analysis::group_sequential::{Decision, GroupSequential, Sides, Spending, equal_fractions};
-use speedup_analysis::host_effect::{ByHost, ClusterHosts, OutlyingHosts, VarianceShare};
+use speedup_analysis::host_effect::{ByHost, ClusterHosts, OutlyingHosts, Shuffles, VarianceShare};
 use speedup_analysis::power::{Group, Rejections, WelchPower};
 use speedup_analysis::required_repetitions::{RankSumDetection, SpeedupGoal};
 use speedup_analysis::run_order::{Autocorrelation, Drift, FirstRunEffect, RunsTest};
@@ -133,10 +133,27 @@ fn hosts_that_are_alike_seldom_alarm_and_the_interval_covers_the_share() {
     assert!(of < BOUND, "outlying hosts: {of}");
     let of = deviation(24, 300, 0.05, |random| {
         let labels: Vec<u32> = (0..24).map(|_| random.random_range(0..2)).collect();
-        let association = ClusterHosts::new(&labels, &balanced, 99, Seed(random.random_range(0..u64::MAX)));
+        let association =
+            ClusterHosts::new(&labels, &balanced, Shuffles::all(99), Seed(random.random_range(0..u64::MAX)));
         association.is_ok_and(|association| association.p_value().rejects_at(risk()))
     });
     assert!(of < BOUND, "clusters: {of}");
+}
+
+/// Of labels and hosts with so many values of χ² that the test hardly falls short of its risk.
+#[test]
+fn shuffles_that_end_early_keep_the_risk() {
+    let hosts: Vec<u32> = (0..60).map(|i| i * i % 7).collect();
+    for (seed, share) in [(25, 0.05), (26, 0.2), (27, 0.6)] {
+        let level = Risk::new(share).unwrap();
+        let of = deviation(seed, 1000, share, |random| {
+            let labels: Vec<u32> = (0..60).map(|_| random.random_range(0..3)).collect();
+            let seed = Seed(random.random_range(0..u64::MAX));
+            let ended = ClusterHosts::new(&labels, &hosts, Shuffles::until_as_large(4_999), seed);
+            ended.unwrap().p_value().rejects_at(level)
+        });
+        assert!(of.abs() < BOUND, "{share}: {of}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use speedup_analysis::aa::{AaError, AaOptions, AaStudy, AaTest};
 use speedup_analysis::block_pairs::{Block, BlockPairs, BlockPairsError};
 use speedup_analysis::host_effect::{
-    ByHost, ClusterHosts, ClusterHostsError, HostEffectError, OutlyingHosts, VarianceShare,
+    ByHost, ClusterHosts, ClusterHostsError, HostEffectError, OutlyingHosts, Shuffles, VarianceShare,
 };
 use speedup_analysis::run_order::{Autocorrelation, Drift, FirstRunEffect, RunOrderError, RunsTest};
 use speedup_analysis::{Alternative, ConfidenceLevel, Granularity, MetricKind, Sample};
@@ -48,6 +48,31 @@ fn the_slope_by_counting_is_the_slope_by_listing() {
     let listed = Drift::new(&sample(&(0..1000).map(wave).collect::<Vec<_>>())).unwrap();
     let counted = Drift::new(&sample(&(0..1200).map(wave).collect::<Vec<_>>())).unwrap();
     assert!((listed.slope() - 0.25).abs() < 1e-3 && (counted.slope() - 0.25).abs() < 1e-3);
+    let listed_too = |values: &[f64]| {
+        let of = |i: usize| (i + 1..values.len()).map(move |j| (values[j] - values[i]) / (j - i) as f64);
+        let mut slopes: Vec<f64> = (0..values.len()).flat_map(of).collect();
+        slopes.sort_by(f64::total_cmp);
+        (slopes[(slopes.len() - 1) / 2] + slopes[slopes.len() / 2]) / 2.0
+    };
+    // A smooth law, one with an atom at the median, and one whose extremes are neighbours.
+    let smooth = |i: usize| ((i * i) as f64 * 0.618_033_988_749_895).fract();
+    let steps = |i: usize| f64::from(u8::from(i > 700));
+    let spiked = |i: usize| {
+        if i == 500 {
+            1e6
+        } else if i == 501 {
+            -1e6
+        } else {
+            smooth(i)
+        }
+    };
+    let laws: [&dyn Fn(usize) -> f64; 4] = [&wave, &smooth, &steps, &spiked];
+    for (number, law) in laws.iter().enumerate() {
+        let values: Vec<f64> = (0..1_100).map(law).collect();
+        let (slope, expected) = (Drift::new(&sample(&values)).unwrap().slope(), listed_too(&values));
+        let range = sample(&values).max() - sample(&values).min();
+        assert!((slope - expected).abs() <= 1e-15 * range, "law {number}: {slope} is not {expected}");
+    }
     let interval = counted.slope_interval(ConfidenceLevel::USUAL);
     assert!(interval.lower <= counted.slope() && counted.slope() <= interval.upper, "{interval:?}");
 }
@@ -119,14 +144,14 @@ fn association_agrees_with_scipy() {
             hosts.extend(std::iter::repeat_n(100 - host as u32, *count));
         }
     }
-    let association = ClusterHosts::new(&clusters, &hosts, 20_000, Seed(1)).unwrap();
+    let association = ClusterHosts::new(&clusters, &hosts, Shuffles::all(20_000), Seed(1)).unwrap();
     // scipy.stats.chi2_contingency(correction=False), scipy.stats.contingency.association(method="cramer")
     assert_close(association.chi_square(), 17.324_074_074_074_076, "χ²");
     assert_close(association.cramers_v(), 0.658_104_742_310_714_5, "V");
     // The asymptotic p is 0.00167; the permutation law of twenty runs is near it.
     let p = association.p_value().get();
     assert!(p > 0.0001 && p < 0.004, "{p}");
-    assert_eq!(ClusterHosts::new(&clusters, &hosts, 20_000, Seed(1)), Ok(association));
+    assert_eq!(ClusterHosts::new(&clusters, &hosts, Shuffles::all(20_000), Seed(1)), Ok(association));
 }
 
 #[test]
@@ -176,8 +201,9 @@ fn what_has_no_answer_is_refused_by_name() {
     assert_eq!(effect(&two, &[1, 1]), Some(HostEffectError::FewHosts { hosts: 1, needed: 2 }));
     assert_eq!(effect(&two, &[1, 2]), Some(HostEffectError::Unrepeated));
     assert_eq!(effect(&sample(&[1.0, 1.0, 2.0, 2.0]), &[1, 1, 2, 2]), Some(HostEffectError::Constant));
-    let draws =
-        |clusters: &[u32], hosts: &[u32], draws| ClusterHosts::new(clusters, hosts, draws, Seed(0)).err();
+    let draws = |clusters: &[u32], hosts: &[u32], draws| {
+        ClusterHosts::new(clusters, hosts, Shuffles::until_as_large(draws), Seed(0)).err()
+    };
     assert_eq!(draws(&[1, 2], &[1, 2], 0), Some(ClusterHostsError::Draws(0)));
     assert_eq!(draws(&[1, 2], &[1, 2], u64::MAX), Some(ClusterHostsError::Draws(u64::MAX)));
     assert_eq!(draws(&[1, 1], &[1, 2], 9), Some(ClusterHostsError::OneLevel { clusters: 1, hosts: 2 }));

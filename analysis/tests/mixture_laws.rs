@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use speedup_analysis::goodness_of_fit::{
-    Drawing, ENOUGH_FARTHER, GoodnessOfFitError, GoodnessOfFitOptions, ResampleSize,
+    Drawing, ENOUGH_FARTHER, GoodnessOfFitCaveat, GoodnessOfFitError, GoodnessOfFitOptions, MOST_TESTED,
+    ResampleSize,
 };
 use speedup_analysis::mixture::{Component, Method, MixtureCaveat, MixtureFitError, Refits, VarianceModel};
 use speedup_analysis::variability::{empirical, modelled};
@@ -294,4 +295,30 @@ fn the_test_refuses_by_name() {
     assert_eq!(few.unwrap_err(), GoodnessOfFitError::Resamples(199));
     let equal = GoodnessOfFit::new(&sample(&[3.0, 3.0]), usual);
     assert!(matches!(equal, Err(GoodnessOfFitError::Mixture(MixtureFitError::AllEqual { n: 2, .. }))));
+}
+
+#[test]
+fn a_test_of_many_observations_is_of_some_of_them_and_says_so() {
+    let law = Mixture::new(vec![
+        Component { weight: 0.7, mean: 50.0, sd: 2.0 },
+        Component { weight: 0.3, mean: 65.0, sd: 1.0 },
+    ]);
+    let mut values = Vec::new();
+    law.unwrap().draw(MOST_TESTED + 5_000, &mut Seed(3).child("many"), &mut values);
+    let options = GoodnessOfFitOptions {
+        resamples: 200,
+        drawing: Drawing::UntilFarther(3),
+        ..GoodnessOfFitOptions::usual(Seed(4))
+    };
+    let test = GoodnessOfFit::new(&sample(&values), options).unwrap();
+    let of = values.len();
+    assert!(
+        test.is_of_subset()
+            && test.caveats.contains(&GoodnessOfFitCaveat::Subset { tested: MOST_TESTED, of })
+    );
+    assert_eq!(test.resample_size, MOST_TESTED);
+    assert!(test.p_value().get() > 0.01, "{}", test.p_value().get());
+    assert_eq!(GoodnessOfFit::new(&sample(&values), options).unwrap(), test);
+    values.truncate(MOST_TESTED);
+    assert!(!GoodnessOfFit::new(&sample(&values), options).unwrap().is_of_subset());
 }

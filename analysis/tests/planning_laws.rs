@@ -7,7 +7,9 @@ use speedup_analysis::distribution::noncentral_t;
 use speedup_analysis::group_sequential::{
     GroupSequential, Shape, Sides, Spending, equal_fractions, naive_risk,
 };
-use speedup_analysis::host_effect::{ByHost, ClusterHosts, OutlyingHosts, VarianceShare};
+use speedup_analysis::host_effect::{
+    ByHost, ClusterHosts, ENOUGH_AS_LARGE, OutlyingHosts, Shuffles, VarianceShare,
+};
 use speedup_analysis::power::{Group, MeanDesign, ProportionTestPower, Rejections, TTestPower, WelchPower};
 use speedup_analysis::required_repetitions::{
     Effort, MeanPrecision, MedianPrecision, RankSumDetection, RatioPrecision, Reach, SpeedupGoal,
@@ -257,9 +259,33 @@ proptest! {
         prop_assert!(factor > 1.0);
         let labels: Vec<u32> = (0..x.len() as u32).map(|i| i % 2).collect();
         let hosts: Vec<u32> = (0..x.len() as u32).map(|i| i / 4).collect();
-        let association = |seed| ClusterHosts::new(&labels, &hosts, 99, Seed(seed)).unwrap();
+        let association = |seed| ClusterHosts::new(&labels, &hosts, Shuffles::all(99), Seed(seed)).unwrap();
         prop_assert_eq!(association(seed), association(seed));
         prop_assert!(association(seed).p_value().get() >= 0.01);
+    }
+
+    #[test]
+    fn shuffles_end_early_where_all_of_them_would_say_the_same(
+        labels in prop::collection::vec(0..3_u32, 12..60), hosts in 2..9_u32, tied in 0.0..1.0_f64, seed in 0..1000_u64,
+    ) {
+        let most = 2_000;
+        // From labels that do not know their hosts to labels that are their hosts.
+        let host = |(i, label): (usize, &u32)| if i as f64 >= tied * labels.len() as f64 { i as u32 % hosts } else { *label };
+        let hosts: Vec<u32> = labels.iter().enumerate().map(host).collect();
+        let of = |shuffles| ClusterHosts::new(&labels, &hosts, shuffles, Seed(seed));
+        let (Ok(all), Ok(ended)) = (of(Shuffles::all(most)), of(Shuffles::until_as_large(most))) else {
+            return Err(TestCaseError::reject("one level"));
+        };
+        prop_assert_eq!((all.chi_square(), all.draws()), (ended.chi_square(), most));
+        let (p, of_all) = (ended.p_value().get(), all.p_value().get());
+        if ended.draws() < most {
+            // As the definition has it, and near that of all: within six of its own standard errors and theirs.
+            prop_assert_eq!(p, ENOUGH_AS_LARGE as f64 / ended.draws() as f64);
+            let error = p * (1.0 / ENOUGH_AS_LARGE as f64 + (1.0 - p) / (p * most as f64)).sqrt();
+            prop_assert!((p - of_all).abs() <= 6.0 * error, "{} {}", p, of_all);
+        } else {
+            prop_assert!((p - of_all).abs() <= 1.0 / most as f64, "{} {}", p, of_all);
+        }
     }
 
     #[test]

@@ -4,8 +4,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::command::{
-    access, agent, analysis, bench, cancel, compare, completions, coordinator, explain, export, extend,
-    hosts, list, man, pause, plan, report, resume, run, samples, study, submit, test, token, wait, watch,
+    access, agent, analysis, bench, cancel, compare, completions, coordinator, doctor, events, explain,
+    export, extend, hosts, list, man, page, pause, plan, report, resume, run, samples, study, submit, test,
+    token, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -24,6 +25,19 @@ pub(crate) struct Arguments {
     /// What to log on standard error: error, warn, info, debug, trace, or a filter per module
     #[arg(long, global = true, env = "SPEEDUP_LOG", value_name = "FILTER", value_parser = filter)]
     pub(crate) log: Option<String>,
+    /// How to log: for people, or one JSON object a line with time, level, message, and ids as fields
+    #[arg(long, global = true, value_enum, default_value_t, env = "SPEEDUP_LOG_FORMAT", value_name = "FORM")]
+    pub(crate) log_format: LogFormat,
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For machines.
+    Json,
 }
 
 /// A filter is checked where it is written.
@@ -48,6 +62,7 @@ pub(crate) enum Verb {
     Access(access::Verb),
     #[command(subcommand)]
     Token(token::Verb),
+    Doctor(doctor::Arguments),
     #[command(subcommand)]
     Plan(plan::Verb),
     Submit(submit::Arguments),
@@ -59,6 +74,8 @@ pub(crate) enum Verb {
     Cancel(cancel::Arguments),
     Extend(extend::Arguments),
     Explain(explain::Arguments),
+    Events(events::Arguments),
+    Page(page::Arguments),
     Report(report::Arguments),
     Export(export::Arguments),
     Test(test::Arguments),

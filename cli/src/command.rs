@@ -8,12 +8,15 @@ pub(crate) mod cancel;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod coordinator;
+pub(crate) mod doctor;
+pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod extend;
 pub(crate) mod hosts;
 pub(crate) mod list;
 pub(crate) mod man;
+pub(crate) mod page;
 pub(crate) mod pause;
 pub(crate) mod plan;
 pub(crate) mod report;
@@ -34,7 +37,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Error};
 use tracing_subscriber::EnvFilter;
 
-use crate::arguments::{Arguments, Verb};
+use crate::arguments::{Arguments, LogFormat, Verb};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -46,10 +49,10 @@ const STRAGGLERS: Duration = Duration::from_secs(2);
 
 /// Does what the arguments ask.
 pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
-    let Arguments { verb, log, color: _ } = arguments;
+    let Arguments { verb, log, log_format, color: _ } = arguments;
     let service = matches!(verb, Verb::Coordinator(_) | Verb::Agent(_) | Verb::Analysis(_));
     let filter = log.unwrap_or_else(|| if service { "info" } else { "warn" }.to_owned());
-    log_to_stderr(&filter, console);
+    log_to_stderr(&filter, log_format, console);
     match verb {
         // The agent counts on being alone in its process: no other thread may exist.
         Verb::Agent(verb) => agent::execute(verb, console),
@@ -60,6 +63,7 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Study(verb) => study::execute(verb, console),
         Verb::Test(arguments) => test::execute(&arguments, console),
         Verb::Run(arguments) => block_on(run::execute(arguments, console)),
+        Verb::Doctor(arguments) => block_on(doctor::execute(arguments, console)),
         Verb::Coordinator(verb) => block_on(coordinator::execute(verb, console)),
         Verb::Analysis(verb) => block_on(analysis::execute(verb, console)),
         Verb::Access(verb) => block_on(access::execute(verb, console)),
@@ -74,6 +78,8 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Cancel(arguments) => block_on(cancel::execute(arguments, console)),
         Verb::Extend(arguments) => block_on(extend::execute(arguments, console)),
         Verb::Explain(arguments) => block_on(explain::execute(arguments, console)),
+        Verb::Events(arguments) => block_on(events::execute(arguments, console)),
+        Verb::Page(arguments) => block_on(page::execute(arguments, console)),
         Verb::Report(arguments) => block_on(report::execute(arguments, console)),
         Verb::Export(arguments) => block_on(export::execute(arguments)),
         Verb::Completions(arguments) => completions::execute(&arguments, console),
@@ -91,13 +97,14 @@ pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Res
     done
 }
 
-fn log_to_stderr(filter: &str, console: &Console) {
+fn log_to_stderr(filter: &str, format: LogFormat, console: &Console) {
     // The filter was checked with the arguments; a logger is there already only in tests.
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::builder().parse_lossy(filter))
-        .with_ansi(console.err.is_coloured())
-        .with_writer(std::io::stderr)
-        .try_init();
+    let filter = EnvFilter::builder().parse_lossy(filter);
+    let logging = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let _ = match format {
+        LogFormat::Text => logging.with_ansi(console.err.is_coloured()).try_init(),
+        LogFormat::Json => logging.json().flatten_event(true).try_init(),
+    };
 }
 
 /// Prints data, which may fail as any writing does.

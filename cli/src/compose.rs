@@ -12,14 +12,19 @@ use speedup_core::seed::Seed;
 use tonic::transport::Channel;
 
 use crate::failure::Failure;
+use crate::web;
 
+pub(crate) use speedup_agent::launch::name_service;
 pub(crate) use speedup_agent::probe::{Hardware, Names, Probed};
 pub(crate) use speedup_agent::{
     AccessFile, Admittance, Options as AgentOptions, Reboot, TimerTesting, selftest,
 };
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis};
-use speedup_coordinator::StartError;
-pub(crate) use speedup_coordinator::{AgentPlace, Options as CoordinatorOptions, Security, raise_open_files};
+pub(crate) use speedup_coordinator::{
+    AgentPlace, BackupError, Contents, Options as CoordinatorOptions, Security, back_up, raise_open_files,
+    restore,
+};
+use speedup_coordinator::{StartError, Ways};
 
 /// Any free port of this machine.
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -29,12 +34,18 @@ const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCA
 pub(crate) struct Coordinator {
     coordinator: speedup_coordinator::Coordinator,
     advisor: speedup_analysis_service::Advisor,
+    page: Option<speedup_web::Running>,
 }
 
 impl Coordinator {
     /// Where its doors are.
     pub(crate) fn address(&self) -> SocketAddr {
         self.coordinator.address()
+    }
+
+    /// Where metrics are asked for, if anywhere.
+    pub(crate) fn metrics_address(&self) -> Option<SocketAddr> {
+        self.coordinator.metrics_address()
     }
 
     /// A connection to its doors that does not leave the process.
@@ -62,14 +73,25 @@ impl Coordinator {
 
     /// Stops both; a decision that was not made is made at the next start.
     pub(crate) async fn stop(self) {
+        drop(self.page);
         drop(self.advisor);
         self.coordinator.stop().await;
     }
 }
 
-/// Starts a coordinator with all its services.
-pub(crate) async fn coordinator(options: CoordinatorOptions) -> Result<Coordinator, Failure> {
-    let started = speedup_coordinator::start(options, speedup_analysis_service::routes).await;
+/// Starts a coordinator with all its services, and with its page where there is to be one.
+pub(crate) async fn coordinator(
+    options: CoordinatorOptions,
+    page: Option<web::Bound>,
+) -> Result<Coordinator, Failure> {
+    let services = |ways: &Ways, routes| {
+        let routes = speedup_analysis_service::routes(ways.channel(), routes);
+        match &page {
+            Some(page) => page.site.routes(routes),
+            None => routes,
+        }
+    };
+    let started = speedup_coordinator::start(options, services).await;
     let coordinator = started.map_err(|error| {
         let hint = error.hint();
         let failure = match error {
@@ -79,7 +101,14 @@ pub(crate) async fn coordinator(options: CoordinatorOptions) -> Result<Coordinat
         failure.context("cannot start the coordinator").hint_if(hint)
     })?;
     let advisor = speedup_analysis_service::advisor(coordinator.channel());
-    Ok(Coordinator { coordinator, advisor })
+    let page = match page.map(|page| page.serve(&coordinator)).transpose() {
+        Ok(page) => page,
+        Err(failure) => {
+            coordinator.stop().await;
+            return Err(failure);
+        }
+    };
+    Ok(Coordinator { coordinator, advisor, page })
 }
 
 /// Starts the analysis on its own.
@@ -103,8 +132,9 @@ pub(crate) async fn embedded(data: &Path) -> Result<Coordinator, Failure> {
         security: Security::Tls { names: Vec::new() },
         settings: Settings::default(),
         agents: None,
+        metrics: None,
     };
-    coordinator(options).await.map_err(|failure| in_use(data, failure))
+    coordinator(options, None).await.map_err(|failure| in_use(data, failure))
 }
 
 /// A directory in use is no fault of the coordinator that this command embeds. The journal's error lies below opaque
@@ -155,6 +185,12 @@ pub(crate) fn selftest(
         Failure::infrastructure(error).context(tried).hint("choose another directory with --state")
     })?;
     Ok(found)
+}
+
+/// Whether this host's timer was tested in this boot by this release; none where the boot is not known.
+pub(crate) fn tested(state: &Path) -> Option<bool> {
+    let boot = speedup_agent::probe::boot_id(None).ok()?;
+    Some(selftest::read(state, &boot).is_some())
 }
 
 /// What the host is whose files lie at a root.

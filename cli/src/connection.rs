@@ -8,9 +8,11 @@ use speedup_access::{Credentials, Reach};
 use speedup_proto::limits::{MAX_ACCESS_BYTES, MAX_ANSWER_BYTES, MAX_PIECE_MESSAGE_BYTES, MAX_REQUEST_BYTES};
 use speedup_proto::v1::access_client::AccessClient;
 use speedup_proto::v1::analysis_client::AnalysisClient;
+use speedup_proto::v1::events_client::EventsClient;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_proto::v1::files_client::FilesClient;
 use speedup_proto::v1::hosts_client::HostsClient;
+use speedup_proto::v1::page_client::PageClient;
 use speedup_proto::v1::provision_client::ProvisionClient;
 use tonic::transport::Channel;
 
@@ -111,6 +113,11 @@ fn found_in(path: &Path) -> Result<Option<Found>, Failure> {
 }
 
 impl Found {
+    /// Connects to it.
+    pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
+        Connection::to(&self.reach()?).await
+    }
+
     /// How to connect.
     pub(crate) fn reach(&self) -> Result<Reach, Failure> {
         Reach::new(&self.url, self.credentials.as_ref()).map_err(|error| {
@@ -210,6 +217,16 @@ impl Connection {
     /// Who may do what.
     pub(crate) fn access(&self) -> AccessClient<Channel> {
         AccessClient::new(self.channel.clone()).max_decoding_message_size(MAX_ACCESS_BYTES)
+    }
+
+    /// The event log.
+    pub(crate) fn events(&self) -> EventsClient<Channel> {
+        EventsClient::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER_BYTES)
+    }
+
+    /// The web page.
+    pub(crate) fn page(&self) -> PageClient<Channel> {
+        PageClient::new(self.channel.clone())
     }
 
     /// The analysis.

@@ -28,6 +28,19 @@ pub(crate) struct EstimateArguments {
     /// How long one execution lasts, as 10s; else the last experiment of this name says it, or the timeouts do
     #[arg(long, value_name = "TIME", value_parser = crate::command::coordinator::span)]
     estimate: Option<Span>,
+    /// How long one build lasts, as 5m; else it is taken to last as long as its timeout allows
+    #[arg(long, value_name = "TIME", value_parser = crate::command::coordinator::span)]
+    estimate_build: Option<Span>,
+}
+
+impl EstimateArguments {
+    /// With what is said of builds.
+    fn with_builds(&self, plan: &Plan, estimate: Estimate) -> Estimate {
+        match self.estimate_build {
+            Some(build) => estimate.with_builds(plan, build),
+            None => estimate,
+        }
+    }
 }
 
 /// What a plan takes of the pool that a coordinator has.
@@ -41,7 +54,7 @@ pub(crate) async fn ask(
         Some(execution) => Estimate::given(plan, execution),
         None => measured(connection, plan).await?.unwrap_or_else(|| Estimate::by_timeouts(plan)),
     };
-    Ok(assess(plan, Some(&pool), &estimate))
+    Ok(assess(plan, Some(&pool), &arguments.with_builds(plan, estimate)))
 }
 
 /// What a plan takes of a pool of so many hosts, or of one that is not known.
@@ -50,7 +63,7 @@ pub(crate) fn alone(plan: &Plan, hosts: Option<u32>, arguments: &EstimateArgumen
         Some(execution) => Estimate::given(plan, execution),
         None => Estimate::by_timeouts(plan),
     };
-    assess(plan, hosts.map(Pool::of).as_ref(), &estimate)
+    assess(plan, hosts.map(Pool::of).as_ref(), &arguments.with_builds(plan, estimate))
 }
 
 async fn pool(connection: &Connection) -> Result<Pool, Failure> {
@@ -67,7 +80,7 @@ async fn measured(connection: &Connection, plan: &Plan) -> Result<Option<Estimat
         status.name == plan.experiment.name && status.tally.measured > 0 && status.tally.runs() <= MOST_READ
     };
     let Some(earlier) = known.iter().find(same) else { return Ok(None) };
-    let json = report::ask(connection, earlier.experiment, None, false).await?;
+    let json = report::ask(connection, earlier.experiment, report::Wanted::default()).await?;
     let report: Option<Report> = serde_json::from_str(&json).ok();
     Ok(report.and_then(|report| estimate(plan, &report)))
 }
@@ -115,7 +128,7 @@ pub(crate) fn hosts(feasibility: &Feasibility, policy: Policy) -> String {
 
 /// How long it takes, and where that is known from.
 pub(crate) fn duration(feasibility: &Feasibility) -> String {
-    let Feasibility { pool, host_time_ns, estimate, builds, .. } = feasibility;
+    let Feasibility { pool, host_time_ns, estimate, .. } = feasibility;
     let host_time = format!("{} of host time", roughly(Duration::from(*host_time_ns)));
     let known = pool.as_ref().and_then(|pool| Some((pool.waves?, pool.wall_time_ns?)));
     let lasts = known.map_or(String::new(), |(waves, wall)| {
@@ -128,12 +141,24 @@ pub(crate) fn duration(feasibility: &Feasibility) -> String {
             "at most, by the timeouts, as nothing better is known before a run".to_owned()
         }
     };
-    // Nothing is known of builds but how long they may last.
-    let building = match builds {
-        0 => String::new(),
-        builds => format!("; {} by their timeouts", counted(u64::from(*builds), "build")),
-    };
+    let building = building(feasibility).map_or_else(String::new, |building| format!("; {building}"));
     format!("{lasts}{host_time} ({source}{building}; without setup and retries)")
+}
+
+/// What the builds take of it: of those nothing is known but how long they may last, unless it is said.
+fn building(feasibility: &Feasibility) -> Option<String> {
+    let Feasibility { pool, builds, build_host_time_ns, builds_are_given, .. } = feasibility;
+    (*builds > 0).then(|| {
+        let host_time = roughly(Duration::from(*build_host_time_ns));
+        let first = pool.as_ref().and_then(|pool| pool.build_wall_time_ns);
+        let first =
+            first.map_or_else(String::new, |wall| format!("the first {}, ", roughly(Duration::from(wall))));
+        let source = if *builds_are_given { "the estimate" } else { "their timeouts" };
+        format!(
+            "of it {}: {first}{host_time} of host time, by {source}",
+            counted(u64::from(*builds), "build")
+        )
+    })
 }
 
 /// What would make a plan fit that does not.
@@ -143,6 +168,8 @@ pub(crate) fn remedies(feasibility: &Feasibility) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use speedup_core::build::Build;
+    use speedup_core::experiment::CommandLine;
     use speedup_core::plan_file;
     use speedup_core::seed::Seed;
 
@@ -155,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_plan_that_fits_has_its_time() {
-        let arguments = EstimateArguments { estimate: Some(Span::from_secs(600)) };
+        let arguments = EstimateArguments { estimate: Some(Span::from_secs(600)), estimate_build: None };
         let feasibility = alone(&plan(), Some(8), &arguments);
         assert_eq!(
             hosts(&feasibility, Policy::Distinct),
@@ -166,6 +193,31 @@ mod tests {
             "10 min 0 s in 1 wave, 1 h 0 min of host time (about, by the estimate; without setup and retries)"
         );
         assert!(remedies(&feasibility).is_empty());
+    }
+
+    /// Their time is counted and told apart, by what is said of a build or by their timeouts.
+    #[test]
+    fn builds_have_their_share() {
+        let mut experiment = plan_file::parse(PLAN, Seed(42)).unwrap();
+        experiment.versions[1].build = Some(Build {
+            command: CommandLine::Shell("make".to_owned()),
+            builds: 5,
+            products: [("prog".to_owned(), "prog".to_owned())].into(),
+            timeout: Span::from_secs(3_600),
+        });
+        let plan = Plan::draw(experiment);
+        let of = |estimate_build| {
+            let estimate = Some(Span::from_secs(600));
+            duration(&alone(&plan, Some(8), &EstimateArguments { estimate, estimate_build }))
+        };
+        assert_eq!(
+            of(Some(Span::from_secs(120))),
+            "12 min 0 s in 1 wave, 1 h 10 min of host time (about, by the estimate; of it 5 builds: the first 2 min 0 s, \
+             10 min 0 s of host time, by the estimate; without setup and retries)"
+        );
+        assert!(
+            of(None).contains("5 builds: the first 1 h 0 min, 5 h 0 min of host time, by their timeouts")
+        );
     }
 
     #[test]

@@ -18,6 +18,12 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "a share is at least 0 and below 1, as 0.01 or 1%".to_owned())
 }
 
+/// The probability of a quantile, as 0.99 or 99%.
+pub(crate) fn probability(text: &str) -> Result<f64, String> {
+    let number = fraction(text).filter(|p| *p > 0.0 && *p < 1.0);
+    number.ok_or_else(|| "the probability of a quantile is above 0 and below 1, as 0.99 or 99%".to_owned())
+}
+
 /// The half-width of the interval of a proportion, as 0.05 or 5%.
 pub(crate) fn precision(text: &str) -> Result<f64, String> {
     let number = fraction(text).filter(|r| (LEAST_PRECISION..1.0).contains(r));

@@ -8,7 +8,7 @@
 //!
 //! 1. `arguments`: verbs and flags; `command`: one file a verb; `fraction`: what some flags hold; `exit`, `failure`: how
 //!    a command ends;
-//! 2. `compose`: the libraries put together; `local_agent`: the agent of `speedup run`;
+//! 2. `compose`: the libraries put together; `web`: the page beside a coordinator; `local_agent`: the agent of `speedup run`;
 //! 3. `connection`, `access`, `directories`: where the coordinator is; `selector`: which experiment is meant;
 //! 4. `plan_source`: the plan as the user gives it; `files`: those it names; `follow`, `progress`, `interrupt`: while it is carried out;
 //! 5. `attempts`, `export`, `failed_runs`: what was done; `speedup_test`, `compare`: on sample files, without a
@@ -46,6 +46,7 @@ mod render;
 mod selector;
 mod speedup_test;
 mod standing;
+mod web;
 
 use std::process::ExitCode;
 
@@ -56,6 +57,7 @@ use crate::console::Console;
 
 /// The whole command: reads the arguments of the process, does what they ask, and gives the exit code.
 pub fn main() -> ExitCode {
+    compose::name_service::settle();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {

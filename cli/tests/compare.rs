@@ -9,12 +9,13 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 /// Each method with options that make it quick.
-const METHODS: [&[&str]; 8] = [
+const METHODS: [&[&str]; 9] = [
     &["--method", "speedup-test", "--adjust", "holm"],
     &["--method", "speedup-test", "--mode", "published"],
     &["--method", "hpt"],
     &["--method", "effect", "--threshold", "1%", "--bootstrap", "50", "--seed", "7"],
     &["--method", "mixture", "--resamples", "0"],
+    &["--method", "distribution", "--at-most", "2", "--clusters"],
     &["--method", "signed-rank"],
     &["--method", "earlier"],
     &["--method", "diagnostics"],
@@ -188,6 +189,9 @@ fn options_that_cannot_be_meant_are_refused() {
         (&["--method", "hpt", "--speedup-under-test", "NaN"], "speedup under test"),
         (&["--method", "mixture", "--resamples", "10"], "resamples"),
         (&["--method", "mixture", "--delta", "inf"], "inf"),
+        (&["--method", "distribution", "--quantiles", "100%"], "quantile"),
+        (&["--method", "distribution", "--at-most", "inf"], "inf"),
+        (&["--clusters"], "belongs to --method distribution"),
         (&["--precision", "0"], "precision"),
         (&["--metric", "memory"], "there is no metric memory"),
         (&["--baseline", "nobody"], "there is no version"),
@@ -476,5 +480,5 @@ fn the_documented_commands_say_what_is_documented() {
             checked += 1;
         }
     }
-    assert_eq!(checked, 7, "one example a method");
+    assert_eq!(checked, 8, "one example a method");
 }

@@ -58,6 +58,7 @@ fn recover(data: &Path) -> Result<(), Failure> {
         security: Security::Plain,
         settings: Settings::default(),
         agents: None,
+        metrics: None,
     };
     let coordinator = runtime.block_on(start(options, |_, routes| routes))?;
     let seconds = begin.elapsed().as_secs_f64();

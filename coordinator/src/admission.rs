@@ -3,10 +3,12 @@
 //!
 //! It is apart from the machine: who may speak changes nothing of what is decided about runs.
 //!
-//! In reading order: `event` (what is kept), `registry` (decides and evolves, pure), `keeper` (makes it durable).
+//! In reading order: `event` (what is kept), `registry` (decides and evolves, pure), `keeper` (makes it durable),
+//! `log` (as people read it).
 
 mod event;
 mod keeper;
+mod log;
 mod registry;
 
 pub use keeper::{Admission, AdmissionError, OwnError};

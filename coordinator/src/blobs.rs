@@ -23,6 +23,8 @@ use uuid::Uuid;
 
 /// Most bytes of all contents together, those being put included: a coordinator shares its disk with its journal.
 const MAX_BLOBS_BYTES: u64 = 1 << 40;
+/// The folder of the contents in a data directory.
+const FOLDER: &str = "blobs";
 /// The folder of what is being put.
 const PARTIAL: &str = "partial";
 
@@ -101,7 +103,7 @@ fn disk(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BlobError 
 impl Blobs {
     /// Opens the contents of a data directory; removes what was left half put, and, if that is to go, what nobody names.
     pub(crate) fn open(data: &Path, named: &BTreeSet<[u8; 32]>, unnamed: Unnamed) -> Result<Self, BlobError> {
-        let root = data.join("blobs");
+        let root = data.join(FOLDER);
         let partial = root.join(PARTIAL);
         match fs::remove_dir_all(&partial) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -120,6 +122,11 @@ impl Blobs {
             }
         }
         Ok(Self { root, taken: Arc::new(Mutex::new(taken)) })
+    }
+
+    /// Bytes of the contents that are here, and of those announced by what is being put.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        *self.taken()
     }
 
     /// Whether a content is here.
@@ -248,6 +255,19 @@ pub(crate) fn next_piece(file: &mut File) -> io::Result<Vec<u8>> {
 }
 
 /// All contents with their sizes. Whatever else lies there is not ours and is left alone.
+/// Where the contents of a data directory lie, below it; none where it has no folder of them.
+pub(crate) fn paths(data: &Path) -> io::Result<Vec<String>> {
+    let root = data.join(FOLDER);
+    match kept(&root) {
+        Ok(kept) => {
+            let below = |path: &Path| path.strip_prefix(data).map(|path| path.to_string_lossy().into_owned());
+            Ok(kept.iter().filter_map(|(_, path, _)| below(path).ok()).collect())
+        }
+        Err(BlobError::Disk { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(io::Error::other(error)),
+    }
+}
+
 fn kept(root: &Path) -> Result<Vec<(ContentHash, PathBuf, u64)>, BlobError> {
     let mut kept = Vec::new();
     let reading = || disk("read", root);

@@ -1,12 +1,15 @@
 //! The committer: one thread that makes groups durable, one sync a group, and only then lets anything be sent or
 //! answered. A write or sync that fails is final: nothing is acknowledged any more, and the process has to end.
 
+use std::time::Instant;
+
 use speedup_core::event::{Change, Event};
 use speedup_journal::{Journal, PayloadVersion, Position, WriteError};
 use speedup_proto::journal_payload;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::indexer::Batch;
+use crate::metrics::Metrics;
 use crate::owner::Group;
 use crate::store::chain;
 
@@ -21,6 +24,7 @@ pub(crate) struct Committer {
     pub(crate) failed: oneshot::Sender<WriteError>,
     /// Events that wait for the next sync, because nobody waits for them.
     pub(crate) held: Vec<Event>,
+    pub(crate) metrics: Metrics,
 }
 
 impl Committer {
@@ -55,9 +59,11 @@ impl Committer {
         if events.is_empty() {
             return Ok(());
         }
+        let (begin, mut bytes) = (Instant::now(), 0);
         for event in events {
             buffer.clear();
             journal_payload::encode(event, buffer).expect("what is not kept has been left out by the owner");
+            bytes += buffer.len() as u64;
             let version = PayloadVersion(journal_payload::VERSION);
             match self.journal.append(version, buffer) {
                 // The first part of a group is durable before the rest: that is a state the journal may have anyway.
@@ -68,7 +74,9 @@ impl Committer {
                 appended => drop(appended?),
             }
         }
-        self.journal.sync().map(drop)
+        self.journal.sync()?;
+        self.metrics.committed(events, bytes, begin.elapsed());
+        Ok(())
     }
 
     fn publish(&self, group: Group) {

@@ -1,9 +1,12 @@
 //! The gRPC doors: generated messages in, typed commands on; refusals and errors out as statuses. Nothing behind the
-//! doors knows gRPC. Before them stands the guard, with its table of methods.
+//! doors knows gRPC. Before them stands the guard, with its table of methods, and before it the count of
+//! calls.
 
 mod access;
 mod agents;
 mod caller;
+mod counted;
+mod events;
 mod experiments;
 mod files;
 mod guard;
@@ -15,6 +18,8 @@ mod undecided;
 pub(crate) use access::AccessDoor;
 pub(crate) use agents::AgentsDoor;
 pub(crate) use caller::{Caller, Peer};
+pub(crate) use counted::Counting;
+pub(crate) use events::EventsDoor;
 pub(crate) use experiments::ExperimentsDoor;
 pub(crate) use files::FilesDoor;
 pub(crate) use guard::Guard;

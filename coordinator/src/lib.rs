@@ -7,15 +7,18 @@
 //!
 //! In reading order: `server` (what starts and stops), `recovery`, `timeline`, `owner` and `handle`,
 //! `committer`, `indexer`, `store`, `checkpoint`, `status`, `blobs` (the content of staged files), `door`,
-//! `admission` (who is let in), `open_files`, `provision` (an engine is asked for hosts).
+//! `admission` (who is let in), `open_files`, `provision` (an engine is asked for hosts), `metrics`
+//! (what is counted, and where it is asked for), `backup`.
 
 mod admission;
+mod backup;
 mod blobs;
 mod checkpoint;
 mod committer;
 mod door;
 mod handle;
 mod indexer;
+mod metrics;
 mod open_files;
 mod owner;
 mod provision;
@@ -26,7 +29,8 @@ mod store;
 mod timeline;
 
 pub use admission::{Admission, AdmissionError, OwnError};
+pub use backup::{BackupError, Contents, ManifestError, back_up, restore};
 pub use handle::{Gone, Handle};
 pub use open_files::raise_open_files;
 pub use provision::{AgentPlace, ResumeError};
-pub use server::{Broken, Coordinator, Options, Security, StartError, start};
+pub use server::{Broken, Coordinator, Options, Security, StartError, Ways, start};

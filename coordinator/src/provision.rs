@@ -17,6 +17,6 @@ mod slurm;
 pub use agent::AgentPlace;
 pub(crate) use agent::AgentStart;
 pub(crate) use look::{Seen, wall_clock};
-pub(crate) use record::Spec;
+pub(crate) use record::{NAME as RECORD, Spec};
 pub use service::ResumeError;
 pub(crate) use service::{AddError, Provisioning, Shown, Wanted};

@@ -10,6 +10,7 @@ use speedup_proto::journal_payload;
 use speedup_proto::payload::PayloadError;
 use thiserror::Error;
 
+use crate::backup::RESTORING;
 use crate::checkpoint;
 use crate::store::{Opened, Store, StoreError, Writes, chain};
 
@@ -27,6 +28,9 @@ pub enum RecoveryError {
         /// Why not.
         source: std::io::Error,
     },
+    /// A restore of a backup has not ended.
+    #[error("{} holds what a restore has not put in place", .0.display())]
+    Restoring(PathBuf),
     /// The journal cannot be opened.
     #[error("cannot open the journal")]
     Open(#[source] OpenError),
@@ -68,6 +72,7 @@ impl RecoveryError {
             Self::Open(error) => error.hint(),
             Self::Read(error) => error.hint(),
             Self::Record { source, .. } => source.hint(),
+            Self::Restoring(_) => Some("empty the data directory and restore the backup again"),
             Self::Directory { .. } => Some("choose another with --data"),
             Self::Short { .. } => Some(
                 "nothing was changed: restore the journal's last segments from a backup, or remove the directory `store` \
@@ -93,7 +98,10 @@ pub(crate) fn recover(
     id_if_new: JournalId,
     settings: Settings,
 ) -> Result<Recovered, RecoveryError> {
-    let directory = data.join("journal");
+    let (directory, restoring) = (data.join("journal"), data.join(RESTORING));
+    if restoring.exists() {
+        return Err(RecoveryError::Restoring(restoring));
+    }
     let made = std::fs::create_dir_all(&directory);
     made.map_err(|source| RecoveryError::Directory { path: directory.clone(), source })?;
     let options = Options { check: OpenCheck::LastSegment, ..Options::new(id_if_new) };

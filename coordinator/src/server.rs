@@ -1,5 +1,6 @@
 //! What starts and stops: recovery, the three workers (owner, committer, indexer), and the server of the doors.
 
+mod doors;
 mod gate;
 mod incoming;
 
@@ -18,8 +19,6 @@ use speedup_access::ServerNames;
 use speedup_access::server::ServerError;
 use speedup_core::machine::Settings;
 use speedup_journal::{JournalId, WriteError};
-use speedup_proto::v1::access_server::AccessServer;
-use speedup_proto::{limits, v1};
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
@@ -27,15 +26,18 @@ use tonic::service::Routes;
 use tonic::transport::{Channel, Server};
 use uuid::Uuid;
 
-use self::gate::Gate;
-use self::incoming::{Inside, incoming};
+use self::doors::doors;
+pub(crate) use self::gate::Gate;
+pub use self::incoming::Ways;
+use self::incoming::incoming;
 use crate::admission::{Admission, AdmissionError};
 use crate::blobs::{BlobError, Blobs, Unnamed};
 use crate::checkpoint::Checkpointer;
 use crate::committer::{Committer, WAITING_GROUPS};
-use crate::door::{AccessDoor, AgentsDoor, ExperimentsDoor, FilesDoor, Guard, HostsDoor, ProvisionDoor};
+use crate::door::{Counting, Guard};
 use crate::handle::{Handle, Progress};
 use crate::indexer::{Indexer, WAITING_BATCHES};
+use crate::metrics::{Metrics, Pages};
 use crate::owner::{Owner, Request, WAITING_REQUESTS};
 use crate::provision::{AgentPlace, AgentStart, Provisioning, ResumeError};
 use crate::recovery::{Recovered, RecoveryError, recover};
@@ -66,6 +68,8 @@ pub struct Options {
     pub settings: Settings,
     /// Where agents lie that an engine starts; without it no engine is ever asked for hosts.
     pub agents: Option<AgentPlace>,
+    /// Where metrics and health are asked for over plain HTTP, which holds numbers and no names; port 0 takes a free one.
+    pub metrics: Option<SocketAddr>,
 }
 
 /// Who may reach the doors.
@@ -105,6 +109,14 @@ pub enum StartError {
         /// Why not.
         source: std::io::Error,
     },
+    /// The address for metrics cannot be bound.
+    #[error("cannot listen on {address} for metrics")]
+    BindMetrics {
+        /// Which.
+        address: SocketAddr,
+        /// Why not.
+        source: std::io::Error,
+    },
     /// The data directory cannot be recovered.
     #[error("cannot recover the data directory {}", path.display())]
     Recovery {
@@ -139,6 +151,9 @@ impl StartError {
             Self::NotLoopback(_) => Some("leave --insecure away, or bind 127.0.0.1 or [::1]"),
             Self::Admission { source, .. } => source.hint(),
             Self::Bind { .. } => Some("another program may listen there; choose another port with --bind"),
+            Self::BindMetrics { .. } => {
+                Some("another program may listen there; choose another address with --metrics, or off")
+            }
             Self::Recovery { source, .. } => source.hint(),
             Self::Files { .. } => Some("look for space, permissions and errors of the disk"),
             Self::Provision(_) => Some(
@@ -164,10 +179,12 @@ pub enum Broken {
 #[derive(Debug)]
 pub struct Coordinator {
     address: SocketAddr,
+    metrics_address: Option<SocketAddr>,
+    pages: Option<tokio::task::JoinHandle<()>>,
     handle: Handle,
     provisioning: Provisioning,
     admission: Option<Admission>,
-    inside: Inside,
+    inside: Ways,
     accepting: tokio::task::JoinHandle<()>,
     failed: Mutex<oneshot::Receiver<WriteError>>,
     stop: oneshot::Sender<()>,
@@ -175,13 +192,13 @@ pub struct Coordinator {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Starts a coordinator. `extend` adds services of others to its doors; they ask it through the channel they are given,
-/// which does not leave the process.
+/// Starts a coordinator. `extend` adds services of others to its doors; they ask it through the ways they are given,
+/// which do not leave the process.
 pub async fn start(
     options: Options,
-    extend: impl FnOnce(Channel, Routes) -> Routes,
+    extend: impl FnOnce(&Ways, Routes) -> Routes,
 ) -> Result<Coordinator, StartError> {
-    let Options { data, bind, security, settings, agents } = options;
+    let Options { data, bind, security, settings, agents, metrics: metrics_bind } = options;
     if security == Security::Plain && !bind.ip().is_loopback() {
         return Err(StartError::NotLoopback(bind));
     }
@@ -190,11 +207,13 @@ pub async fn start(
     let bound = |source| StartError::Bind { address: bind, source };
     let listener = listen(bind).map_err(bound)?;
     let address = listener.local_addr().map_err(bound)?;
-    let gate = Arc::new(Gate::default());
+    let asked = metrics_bind.map(listen_for_metrics).transpose()?;
+    let metrics = Metrics::default();
+    let gate = Arc::new(Gate::new(metrics.clone()));
     let Admitting { admission, tls, thread } = admit(&data, security, address, &gate).await?;
-    let (handle, failed, mut threads) = start_workers(recovered, settings)?;
+    let (handle, failed, mut threads) = start_workers(recovered, settings, &metrics)?;
     threads.extend(thread);
-    let (incoming, inside, accepting) = incoming(listener, tls, gate);
+    let (incoming, inside, accepting) = incoming(listener, tls, gate.clone());
     let provisioning = match agents {
         None => Provisioning::none(),
         Some(place) => {
@@ -203,20 +222,27 @@ pub async fn start(
             resumed.await.map_err(StartError::Provision)?
         }
     };
-    let doors = doors(&handle, blobs, admission.clone(), &provisioning).await?;
-    let routes = extend(inside.channel(), doors);
+    let doors = doors(&handle, blobs.clone(), admission.clone(), &provisioning).await?;
+    let routes = extend(&inside, doors);
     let (stop, stopped) = oneshot::channel::<()>();
     let guard = Guard { admission: admission.clone() };
-    let server = Server::builder().layer(guard).add_routes(routes);
+    let server = Server::builder().layer(Counting(metrics.clone())).layer(guard).add_routes(routes);
     let server = server.serve_with_incoming_shutdown(incoming, async {
         // An error means that the coordinator was dropped, which stops it as well.
         let _ = stopped.await;
     });
     let server = tokio::spawn(server);
     tracing::info!(%address, data = %data.display(), "the coordinator listens");
+    let metrics_address = asked.as_ref().and_then(|listener| listener.local_addr().ok());
+    let pages = asked.map(|listener| {
+        let pages = Pages { metrics, handle: handle.clone(), blobs, gate, data, writing: Mutex::default() };
+        tokio::spawn(crate::metrics::serve(listener, Arc::new(pages)))
+    });
     let failed = Mutex::new(failed);
     Ok(Coordinator {
         address,
+        metrics_address,
+        pages,
         handle,
         provisioning,
         admission,
@@ -262,6 +288,11 @@ impl Coordinator {
         self.address
     }
 
+    /// Where metrics are asked for, if anywhere.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics_address
+    }
+
     /// Who is let in; nothing where everyone of this machine is.
     pub fn admission(&self) -> Option<&Admission> {
         self.admission.as_ref()
@@ -270,6 +301,11 @@ impl Coordinator {
     /// A connection to the doors that does not leave the process.
     pub fn channel(&self) -> Channel {
         self.inside.channel()
+    }
+
+    /// Connections to the doors that do not leave the process, for those who come in by another way than these doors.
+    pub fn ways(&self) -> &Ways {
+        &self.inside
     }
 
     /// The handle to the machine.
@@ -296,6 +332,9 @@ impl Coordinator {
             admission.stop().await;
         }
         drop(self.handle);
+        if let Some(pages) = &self.pages {
+            pages.abort();
+        }
         self.accepting.abort();
         // Open sessions would keep a graceful end waiting for ever.
         self.server.abort();
@@ -320,6 +359,10 @@ fn listen(bind: SocketAddr) -> std::io::Result<TcpListener> {
     set_tcp_nodelay(&socket, true)?;
     socket.bind(bind)?;
     socket.listen(WAITING_CONNECTIONS)
+}
+
+fn listen_for_metrics(bind: SocketAddr) -> Result<TcpListener, StartError> {
+    listen(bind).map_err(|source| StartError::BindMetrics { address: bind, source })
 }
 
 async fn recover_apart(data: &Path, settings: Settings) -> Result<Recovered, StartError> {
@@ -348,7 +391,7 @@ async fn open_blobs(data: &Path, recovered: &Recovered) -> Result<Blobs, StartEr
 
 type Workers = (Handle, oneshot::Receiver<WriteError>, Vec<JoinHandle<()>>);
 
-fn start_workers(recovered: Recovered, settings: Settings) -> Result<Workers, StartError> {
+fn start_workers(recovered: Recovered, settings: Settings, metrics: &Metrics) -> Result<Workers, StartError> {
     let Recovered { journal, machine, store, unread } = recovered;
     let (requests, requested) = mpsc::channel(WAITING_REQUESTS);
     let (groups, to_commit) = mpsc::channel(WAITING_GROUPS);
@@ -364,7 +407,8 @@ fn start_workers(recovered: Recovered, settings: Settings) -> Result<Workers, St
     let indexer = Indexer { store: store.clone(), indexed, checkpointer, closed };
     let checkpointer =
         Checkpointer { checkpoints: journal.checkpoints(), store: store.clone(), settings, unread };
-    let committer = Committer { journal, durable, index, failed: fail, held: Vec::new() };
+    let (held, metrics) = (Vec::new(), metrics.clone());
+    let committer = Committer { journal, durable, index, failed: fail, held, metrics };
     let threads = vec![
         thread("committer", Box::new(move || committer.run(to_commit)))?,
         thread("indexer", Box::new(move || indexer.run(&to_index)))?,
@@ -374,60 +418,6 @@ fn start_workers(recovered: Recovered, settings: Settings) -> Result<Workers, St
     tokio::spawn(Owner::new(machine, time, groups).run(requested));
     let progress = Progress { durable: durable_seen, indexed: indexed_seen };
     Ok((Handle { requests, progress, store }, failed, threads))
-}
-
-async fn doors(
-    handle: &Handle,
-    blobs: Blobs,
-    admission: Option<Admission>,
-    provisioning: &Provisioning,
-) -> Result<Routes, StartError> {
-    let (health, health_service) = tonic_health::server::health_reporter();
-    let experiments = v1::experiments_server::ExperimentsServer::new(ExperimentsDoor {
-        handle: handle.clone(),
-        blobs: blobs.clone(),
-        provisioning: provisioning.clone(),
-    })
-    .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
-    .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
-    let files = v1::files_server::FilesServer::new(FilesDoor::new(blobs.clone()))
-        .max_decoding_message_size(limits::MAX_PIECE_MESSAGE_BYTES)
-        .max_encoding_message_size(limits::MAX_PIECE_MESSAGE_BYTES);
-    let hosts = v1::hosts_server::HostsServer::new(HostsDoor { handle: handle.clone() })
-        .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
-        .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
-    let provision =
-        v1::provision_server::ProvisionServer::new(ProvisionDoor { provisioning: provisioning.clone() })
-            .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
-            .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
-    let agents = v1::agents_server::AgentsServer::new(AgentsDoor { handle: handle.clone(), blobs })
-        .max_decoding_message_size(limits::MAX_AGENT_MESSAGE_BYTES)
-        .max_encoding_message_size(limits::MAX_GRANT_BYTES);
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(v1::DESCRIPTORS)
-        .build_v1()
-        .map_err(StartError::Reflection)?;
-    health.set_serving::<v1::experiments_server::ExperimentsServer<ExperimentsDoor>>().await;
-    health.set_serving::<v1::files_server::FilesServer<FilesDoor>>().await;
-    health.set_serving::<v1::hosts_server::HostsServer<HostsDoor>>().await;
-    health.set_serving::<v1::agents_server::AgentsServer<AgentsDoor>>().await;
-    health.set_serving::<v1::provision_server::ProvisionServer<ProvisionDoor>>().await;
-    let mut routes = Routes::builder();
-    if let Some(admission) = admission {
-        let access = AccessServer::new(AccessDoor { admission })
-            .max_decoding_message_size(limits::MAX_ACCESS_REQUEST_BYTES)
-            .max_encoding_message_size(limits::MAX_ACCESS_BYTES);
-        health.set_serving::<AccessServer<AccessDoor>>().await;
-        routes.add_service(access);
-    }
-    routes.add_service(health_service).add_service(reflection);
-    routes
-        .add_service(experiments)
-        .add_service(files)
-        .add_service(hosts)
-        .add_service(agents)
-        .add_service(provision);
-    Ok(routes.routes())
 }
 
 #[cfg(test)]
@@ -442,6 +432,7 @@ mod tests {
             security,
             settings: Settings::default(),
             agents: None,
+            metrics: None,
         };
         start(options, |_, routes| routes).await
     }

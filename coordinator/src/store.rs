@@ -4,35 +4,34 @@
 //! Only this module names sled. One thread writes, in batches of bounded size; nothing waits for sled's own flush.
 //! Keys are big-endian, so that an experiment's attempts lie together and in the order of its runs.
 
+mod logged;
 mod named;
+mod writes;
 
-use std::collections::{BTreeMap, BTreeSet};
+pub(crate) use logged::Place as EventPlace;
+
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use prost::Message as _;
-use speedup_core::event::{Change, EndedAttempt, Event, Tally};
-use speedup_core::host::{Exclusion, ExclusionCause};
-use speedup_core::id::{ExperimentId, HostId};
-use speedup_core::plan::Extension;
-use speedup_core::record::Record;
-use speedup_core::time::Timestamp;
+use speedup_core::id::ExperimentId;
 use speedup_journal::{JournalId, Position};
 use speedup_proto::limits::MAX_EXCLUSIONS;
 use speedup_proto::v1;
 use thiserror::Error;
 
-use crate::status::{finished_status, submitted_status};
+pub(crate) use self::writes::Writes;
+use self::writes::{Tree, attempt_key, exclusions_of};
+use crate::status::finished_status;
 
 /// Version of what the trees hold; another one means that the store is built anew.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 /// What sled may keep of the trees in memory; it takes two to five times that.
 const CACHE_BYTES: u64 = 64 << 20;
 /// Most writes sled is given at once: it takes much more memory with larger batches.
 const BATCH: usize = 1_024;
 
-/// What a usual write has, so that gathered writes are bounded in bytes as well.
-const BYTES_OF_A_WRITE: usize = 16 << 10;
 /// Rows are read at once until they have this many bytes: each may carry two streams of output.
 const PAGE_BYTES: usize = 4 << 20;
 
@@ -83,6 +82,7 @@ pub(crate) struct Store {
     attempts: sled::Tree,
     hosts: sled::Tree,
     exclusions: sled::Tree,
+    events: sled::Tree,
     db: sled::Db,
 }
 
@@ -94,122 +94,6 @@ pub(crate) struct Opened {
     pub(crate) applied: Position,
     /// Why it is built anew, if it is and was there before.
     pub(crate) rebuilt: Option<String>,
-}
-
-/// Writes gathered for one application.
-#[derive(Default)]
-pub(crate) struct Writes {
-    puts: [BTreeMap<Vec<u8>, Vec<u8>>; 5],
-    late: Vec<(Vec<u8>, Record)>,
-    finished: Vec<(ExperimentId, Timestamp, Tally, bool)>,
-    extended: Vec<(ExperimentId, u32, Extension)>,
-    words: Vec<(ExperimentId, String)>,
-    resumed: Vec<(HostId, Timestamp)>,
-    bytes: usize,
-}
-
-#[derive(Clone, Copy)]
-enum Tree {
-    Plans,
-    Statuses,
-    Attempts,
-    Hosts,
-    Exclusions,
-}
-
-impl Writes {
-    /// How many there are; large ones count as several.
-    pub(crate) fn len(&self) -> usize {
-        let large = self.bytes / BYTES_OF_A_WRITE;
-        large + self.puts.iter().map(BTreeMap::len).sum::<usize>() + self.late.len()
-    }
-
-    /// What the store keeps of an event.
-    pub(crate) fn event(&mut self, event: &Event) {
-        match &event.change {
-            Change::Submitted { experiment, plan, by } => {
-                let status = submitted_status(*experiment, plan, event.at, by);
-                let plan = v1::Plan::from(plan.as_ref());
-                self.put(Tree::Plans, experiment.0.as_bytes().to_vec(), plan.encode_to_vec());
-                self.put(
-                    Tree::Statuses,
-                    experiment.0.as_bytes().to_vec(),
-                    v1::ExperimentStatus::from(&status).encode_to_vec(),
-                );
-            }
-            Change::Extended { experiment, from, appended, .. } => {
-                self.extended.push((*experiment, *from, appended.clone()));
-            }
-            Change::Finished { experiment, tally, cancelled } => {
-                self.finished.push((*experiment, event.at, *tally, *cancelled));
-            }
-            Change::Cancelled { experiment, reason: words, .. }
-            | Change::Decided { experiment, words, .. } => {
-                self.words.push((*experiment, words.clone()));
-            }
-            Change::HostJoined { facts, .. } => {
-                let key = facts.host.as_str().as_bytes().to_vec();
-                self.put(Tree::Hosts, key, v1::HostFacts::from(facts).encode_to_vec());
-            }
-            Change::HostDrained { host, by } => {
-                self.excluded(event.at, host, ExclusionCause::Drained { by: by.clone() });
-            }
-            Change::HostQuarantined { host, by, reason } => {
-                let cause = ExclusionCause::Quarantined { by: by.clone(), reason: reason.clone() };
-                self.excluded(event.at, host, cause);
-            }
-            Change::HostResumed { host, .. } => self.resumed.push((host.clone(), event.at)),
-            Change::LateReport { superseded, record } => {
-                let key = attempt_key(superseded.experiment, superseded.run.0, superseded.attempt.0);
-                self.late.push((key, record.clone()));
-            }
-            Change::CoordinatorStarted
-            | Change::Paused { .. }
-            | Change::AwaitingDecision { .. }
-            | Change::ClassPinned { .. }
-            | Change::ClassApproved { .. }
-            | Change::HostDrifted { .. }
-            | Change::RebootAsked { .. }
-            | Change::VisitBroken { .. }
-            | Change::Resumed { .. }
-            | Change::HostLeft { .. }
-            | Change::HostAsked { .. }
-            | Change::HostPassed { .. }
-            | Change::LeaseGranted(_)
-            | Change::RunStarted { .. }
-            | Change::RunReported { .. }
-            | Change::AttemptLost { .. } => {}
-        }
-    }
-
-    /// An attempt that ended.
-    pub(crate) fn ended(&mut self, ended: &EndedAttempt) {
-        let key = attempt_key(ended.lease.experiment, ended.lease.run.0, ended.lease.attempt.0);
-        self.put(Tree::Attempts, key, v1::EndedAttempt::from(ended).encode_to_vec());
-    }
-
-    fn excluded(&mut self, at: Timestamp, host: &HostId, cause: ExclusionCause) {
-        let exclusion = Exclusion { host: host.clone(), at, cause, resumed: None };
-        self.put(Tree::Exclusions, exclusion_key(host, at), v1::Exclusion::from(&exclusion).encode_to_vec());
-    }
-
-    fn put(&mut self, tree: Tree, key: Vec<u8>, value: Vec<u8>) {
-        self.bytes += value.len();
-        self.puts[tree as usize].insert(key, value);
-    }
-}
-
-fn attempt_key(experiment: ExperimentId, run: u32, attempt: u32) -> Vec<u8> {
-    [experiment.0.as_bytes().as_slice(), &run.to_be_bytes(), &attempt.to_be_bytes()].concat()
-}
-
-/// Those of a host lie together, in their order; no id of a host has a zero byte.
-fn exclusion_key(host: &HostId, at: Timestamp) -> Vec<u8> {
-    [exclusions_of(host), at.0.to_be_bytes().to_vec()].concat()
-}
-
-fn exclusions_of(host: &HostId) -> Vec<u8> {
-    [host.as_str().as_bytes(), &[0]].concat()
 }
 
 impl Store {
@@ -273,6 +157,7 @@ impl Store {
                 attempts: db.open_tree("attempts")?,
                 hosts: db.open_tree("hosts")?,
                 exclusions: db.open_tree("exclusions")?,
+                events: db.open_tree("events")?,
                 db,
             })
         })
@@ -285,7 +170,8 @@ impl Store {
         self.apply_words(&mut writes)?;
         self.apply_finished(&mut writes)?;
         self.apply_resumed(&mut writes)?;
-        let trees = [&self.plans, &self.statuses, &self.attempts, &self.hosts, &self.exclusions];
+        let trees =
+            [&self.plans, &self.statuses, &self.attempts, &self.hosts, &self.exclusions, &self.events];
         self.guard(|| {
             for (tree, puts) in trees.into_iter().zip(writes.puts) {
                 let mut puts = puts.into_iter().peekable();
@@ -381,6 +267,7 @@ impl Store {
             Tree::Attempts => &self.attempts,
             Tree::Hosts => &self.hosts,
             Tree::Exclusions => &self.exclusions,
+            Tree::Events => &self.events,
         };
         self.guard(|| tree.get(key))?.map(|value| self.decode(&value)).transpose()
     }

@@ -6,9 +6,12 @@ mod shortage;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{Experiment, Order, Policy, Rule, Sameness, Scope};
+use crate::experiment::{Experiment, Order, Policy, Rule, Sameness, Scope, Version};
 use crate::id::RunIndex;
 use crate::machine::needs_reboots;
 use crate::plan::Plan;
@@ -85,8 +88,10 @@ fn add(mut sum: HostClass, class: &HostClass) -> HostClass {
 pub struct Estimate {
     /// One execution of each benchmark that takes part, in the plan's order.
     pub executions: Vec<Span>,
-    /// One build of a version, with all that it makes.
-    pub build: Span,
+    /// One build of each version, with all that it makes; nothing of one that is not built.
+    pub builds: Vec<Span>,
+    /// Whether somebody said how long a build lasts; else it is taken to last as long as its timeout allows.
+    pub builds_are_given: bool,
     /// One boot of a host.
     pub boot: Span,
     /// Where the times are known from.
@@ -123,9 +128,20 @@ impl Estimate {
         let timeouts = plan.benchmarks.iter().filter_map(|index| plan.experiment.benchmark(*index));
         let executions = timeouts.map(|benchmark| execution(benchmark.timeout)).collect();
         // No build is known to last as long as an execution, whatever is known of that.
-        let builds = plan.experiment.versions.iter().filter_map(|version| version.build.as_ref());
-        let build = builds.map(|build| build.timeout).max().unwrap_or_default();
-        Self { executions, build, boot: USUAL_BOOT, source }
+        let build = |version: &Version| version.build.as_ref().map_or(Span(0), |build| build.timeout);
+        let builds = plan.experiment.versions.iter().map(build).collect();
+        Self { executions, builds, builds_are_given: false, boot: USUAL_BOOT, source }
+    }
+
+    /// The same where a build lasts as long as this.
+    #[must_use]
+    pub fn with_builds(self, plan: &Plan, build: Span) -> Self {
+        let of = |version: &Version| if version.build.is_some() { build } else { Span(0) };
+        Self { builds: plan.experiment.versions.iter().map(of).collect(), builds_are_given: true, ..self }
+    }
+
+    fn of_build(&self, plan: &Plan, run: RunIndex) -> Span {
+        self.builds.get(plan.task(run).version().0 as usize).copied().unwrap_or_default()
     }
 }
 
@@ -142,8 +158,12 @@ pub struct Feasibility {
     pub hosts_needed_at_most: u32,
     /// What the pool has; absent where no pool is known.
     pub pool: Option<PoolFeasibility>,
-    /// The time on hosts, summed over them, without setup and retries.
+    /// The time on hosts, summed over them, of builds and runs, without setup and retries.
     pub host_time_ns: Span,
+    /// That of the builds alone.
+    pub build_host_time_ns: Span,
+    /// Whether somebody said how long a build lasts; else it is by the timeouts of the builds.
+    pub builds_are_given: bool,
     /// Where the times are known from.
     pub estimate: EstimateSource,
 }
@@ -159,8 +179,10 @@ pub struct PoolFeasibility {
     pub fits: bool,
     /// How often each host is visited, the one with most; none where they are not enough.
     pub waves: Option<u32>,
-    /// How long it lasts; none where they are not enough.
+    /// How long it lasts, builds and runs; none where they are not enough.
     pub wall_time_ns: Option<Span>,
+    /// How long the builds last, before the first run; none where there is no host.
+    pub build_wall_time_ns: Option<Span>,
     /// What would make it fit, each by itself.
     pub remedies: Vec<Remedy>,
 }
@@ -174,13 +196,16 @@ pub fn assess(plan: &Plan, pool: Option<&Pool>, estimate: &Estimate) -> Feasibil
         .saturating_mul(growth(plan, &load))
         .div_ceil(u64::from(load.fullest_cell.max(1)));
     let grown = u32::try_from(grown).unwrap_or(u32::MAX);
+    let build_host_time = builds(plan).fold(Span(0), |sum, run| sum + estimate.of_build(plan, run));
     Feasibility {
         visits: load.visits,
         builds: plan.builds(),
         hosts_needed,
         hosts_needed_at_most: needed(plan.experiment.independence.policy, grown).max(hosts_needed),
         pool: pool.map(|pool| of_pool(plan, pool, &load, estimate)),
-        host_time_ns: load.host_time + estimate.build.times(u64::from(plan.builds())),
+        host_time_ns: load.host_time + build_host_time,
+        build_host_time_ns: build_host_time,
+        builds_are_given: estimate.builds_are_given,
         estimate: estimate.source.clone(),
     }
 }
@@ -271,12 +296,40 @@ fn of_pool(plan: &Plan, pool: &Pool, load: &Load, estimate: &Estimate) -> PoolFe
     let usable = usable(plan, &class);
     let working = if usable >= load.fullest_lane { usable } else { can_come_again(plan, &class) };
     let waves = fits.then(|| load.visits.div_ceil(working.max(1)));
-    // All hosts build, whatever the policy says of runs.
-    let building = estimate.build.times(u64::from(plan.builds().div_ceil(hosts.max(1))));
+    let building = building_time(plan, hosts, estimate);
     let wall_time_ns = waves.map(|waves| building + wall_time(plan, load, waves, working, estimate.boot));
     let everywhere = pool.of_one_experiment(Sameness::Unchecked).available;
     let remedies = if fits { Vec::new() } else { remedy::all(plan, pool, load.fullest_lane, usable) };
-    PoolFeasibility { hosts, hosts_of_all_classes: everywhere, fits, waves, wall_time_ns, remedies }
+    let build_wall_time_ns = (hosts > 0).then_some(building);
+    PoolFeasibility {
+        hosts,
+        hosts_of_all_classes: everywhere,
+        fits,
+        waves,
+        wall_time_ns,
+        build_wall_time_ns,
+        remedies,
+    }
+}
+
+/// The runs that are builds.
+fn builds(plan: &Plan) -> impl Iterator<Item = RunIndex> {
+    (0..plan.builds()).map(RunIndex)
+}
+
+/// How long the builds last on so many hosts: in their order, each on the host that is free first. All hosts build, whatever
+/// the policy says of runs.
+fn building_time(plan: &Plan, hosts: u32, estimate: &Estimate) -> Span {
+    let mut free: BinaryHeap<Reverse<Span>> =
+        (0..hosts.clamp(1, plan.builds().max(1))).map(|_| Reverse(Span(0))).collect();
+    let mut last = Span(0);
+    for run in builds(plan) {
+        let Reverse(begins) = free.pop().unwrap_or_default();
+        let ends = begins + estimate.of_build(plan, run);
+        last = last.max(ends);
+        free.push(Reverse(ends));
+    }
+    last
 }
 
 /// Hosts that may be given visits: where these go over several boots, those that can boot anew.

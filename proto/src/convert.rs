@@ -7,7 +7,7 @@
 //! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `metric`, `experiment`, `build`, `file`, `sampling`, `plan`,
 //! `environment`, `host`, `timer`, `lease`, `record`, `conditions`, `loss`, `ended_attempt`; `message` and `work_order`
 //! between agent and coordinator;
-//! `request`, `tally`, `status`, `explanation`, `export`, `pool` between user and coordinator; `event`, `checkpoint`,
+//! `request`, `tally`, `status`, `explanation`, `export`, `pool`, `logged` between user and coordinator; `event`, `checkpoint`,
 //! `outbox_entry` for the disk.
 
 mod build;
@@ -25,6 +25,7 @@ mod file;
 mod host;
 mod id;
 mod lease;
+mod logged;
 mod loss;
 mod malformed;
 mod message;

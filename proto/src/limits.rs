@@ -30,3 +30,6 @@ pub const MAX_ACCESS_BYTES: usize = 4 << 20;
 
 /// Largest message that one may send who has no certificate yet: a token and a signing request.
 pub const MAX_ACCESS_REQUEST_BYTES: usize = 16 << 10;
+
+/// Most events of one answer: each has a few hundred bytes, and a person reads a page of them.
+pub const MAX_EVENTS: usize = 1_000;

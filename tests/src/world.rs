@@ -8,6 +8,7 @@
 
 mod apply;
 mod checkpoint;
+mod made;
 mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -181,6 +182,8 @@ struct SimAgent {
 #[derive(Clone, Debug)]
 struct Coordinator {
     machine: Machine,
+    /// Whether the machine has changed since it was checked.
+    is_unchecked: bool,
     unsynced: Vec<Event>,
     waiting_effects: Vec<Effect>,
     /// Who speaks in each session.

@@ -54,9 +54,14 @@ fn the_dependency_law_holds() {
         ("speedup-proto", &["speedup-core"][..]),
         ("speedup-access", &["speedup-core", "speedup-proto"][..]),
         ("speedup-analysis", &["speedup-core"][..]),
+        ("speedup-report", &["speedup-core", "speedup-analysis"][..]),
         (
             "speedup-analysis-service",
             &["speedup-access", "speedup-core", "speedup-proto", "speedup-analysis"][..],
+        ),
+        (
+            "speedup-web",
+            &["speedup-access", "speedup-analysis", "speedup-core", "speedup-proto", "speedup-report"][..],
         ),
         ("speedup-coordinator", &["speedup-access", "speedup-core", "speedup-journal", "speedup-proto"][..]),
         (
@@ -97,6 +102,7 @@ fn only_the_store_names_sled_and_only_doors_and_links_name_tonic() {
         "coordinator/src/server",
         "proto/",
         "tests/",
+        "web/src/",
     ];
     for file in names("tonic") {
         assert!(doors.iter().any(|door| file.starts_with(door)), "{file} names tonic and is no door");

@@ -14,7 +14,7 @@ use std::ptr;
 
 use thiserror::Error;
 
-use super::errno;
+use super::{errno, name_service};
 
 /// Room for an entry of the user database: names, home and shell of one user.
 const ENTRY_BYTES: usize = 64 << 10;
@@ -52,6 +52,9 @@ impl UserError {
     /// What the owner of the host can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
+            Self::Unknown(_) if name_service::IS_INSIDE => {
+                "this program looks users up in /etc/passwd alone: add the user there, or name another with --user"
+            }
             Self::Unknown(_) => "add the user to this host, or name another with --user",
             Self::Lookup { .. } => "check the host's user database (getent passwd)",
             Self::NotPermitted(_) => "start the agent as root, or as that user without --user",

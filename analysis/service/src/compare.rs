@@ -133,6 +133,7 @@ fn check_effort(inquiry: &Inquiry) -> Result<(), Status> {
         | Method::PerformanceTest(_)
         | Method::SignedRank
         | Method::Earlier(_)
+        | Method::Distribution(_)
         | Method::Diagnostics => (0, u64::MAX),
     };
     if values.saturating_mul(drawn) > most {

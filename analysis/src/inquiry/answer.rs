@@ -2,8 +2,8 @@
 
 use super::pairing::Pairing;
 use super::{
-    Better, DiagnosticsFinding, EarlierSuite, EffectFinding, Inquiry, Method, MixtureFindings,
-    PerformanceFinding, Remark, SignedRankFinding, SpeedupTestSuite,
+    Better, DiagnosticsFinding, DistributionFinding, EarlierSuite, EffectFinding, Inquiry, Method,
+    MixtureFindings, PerformanceFinding, Remark, SignedRankFinding, SpeedupTestSuite,
 };
 use crate::ConfidenceLevel;
 use serde::Serialize;
@@ -95,6 +95,8 @@ pub enum Findings {
     SignedRank(Vec<SignedRankFinding>),
     /// Of each candidate.
     Earlier(Vec<EarlierSuite>),
+    /// Of each sample.
+    Distribution(Vec<DistributionFinding>),
     /// Of each sample.
     Diagnostics(Vec<DiagnosticsFinding>),
 }

@@ -26,6 +26,8 @@ pub enum Method {
     SignedRank,
     /// The authors' earlier protocol (003).
     Earlier(EarlierOptions),
+    /// Quantiles, probabilities and clusters of each sample (001 §6).
+    Distribution(DistributionOptions),
     /// Whether the runs are what the methods take them for.
     Diagnostics,
 }
@@ -93,6 +95,20 @@ pub struct MixtureOptions {
     pub delta: f64,
 }
 
+/// What is asked of the law of each sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DistributionOptions {
+    /// The probabilities of the quantiles.
+    pub probabilities: Vec<f64>,
+    /// How probably is a run at most each of these, in the unit of the values?
+    pub bounds: Vec<f64>,
+    /// Whether the cluster of each observation is told.
+    pub clusters: bool,
+    /// How far the likelihood of the mixture is climbed.
+    pub fit: crate::mixture::Method,
+}
+
 /// Options of the earlier protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -135,6 +151,17 @@ impl Default for MixtureOptions {
     }
 }
 
+impl Default for DistributionOptions {
+    fn default() -> Self {
+        Self {
+            probabilities: vec![0.5, 0.9, 0.99],
+            bounds: Vec::new(),
+            clusters: false,
+            fit: crate::mixture::Method::default(),
+        }
+    }
+}
+
 impl Default for EarlierOptions {
     fn default() -> Self {
         Self { normality: NormalityReading::NotRejected }
@@ -143,6 +170,9 @@ impl Default for EarlierOptions {
 
 /// The speedups that may be put under test: far beyond any that is claimed, near enough that scores stay scores.
 const SPEEDUPS_UNDER_TEST: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
+
+/// The most quantiles, and the most probabilities, of a sample: a curve that fills a screen.
+pub const MOST_ASKED: usize = 1_000;
 
 /// The least precision: what is finer asks for more benchmarks than can be counted.
 const LEAST_PRECISION: f64 = 1e-6;
@@ -162,6 +192,7 @@ impl Method {
             Self::Mixture(_) => "mixture",
             Self::SignedRank => "signed_rank",
             Self::Earlier(_) => "earlier",
+            Self::Distribution(_) => "distribution",
             Self::Diagnostics => "diagnostics",
         }
     }
@@ -178,6 +209,9 @@ impl Method {
             Self::Mixture(options) => options.fit.name(),
             Self::SignedRank => "Wilcoxon signed-rank test of paired log ratios",
             Self::Earlier(_) => EarlierProtocol::NAME,
+            Self::Distribution(_) => {
+                "quantiles, probabilities and clusters, observed and of a Gaussian mixture"
+            }
             Self::Diagnostics => "diagnostics of run order and granularity",
         }
     }
@@ -187,6 +221,7 @@ impl Method {
         const SPEEDUP_TEST: &str = "Touati, Worms, Briais: The Speedup-Test, 2010";
         const EFFECT: &str =
             "Kalibera, Jones: Quantifying Performance Changes with Effect Size Confidence Intervals, 2012";
+        const MIXTURE: &str = "Worms, Touati: Modelling Program's Performance with Gaussian Mixtures for Parametric Statistics, 2016";
         let sources: &[&str] = match self {
             Self::SpeedupTest(_) => &[
                 SPEEDUP_TEST,
@@ -198,8 +233,11 @@ impl Method {
                 &["Chen et al.: Statistical Performance Comparisons of Computers, 2012"]
             }
             Self::Effect(_) => &[EFFECT],
-            Self::Mixture(_) => &[
-                "Worms, Touati: Modelling Program's Performance with Gaussian Mixtures for Parametric Statistics, 2016",
+            Self::Mixture(_) => &[MIXTURE],
+            Self::Distribution(_) => &[
+                MIXTURE,
+                "David, Nagaraja: Order Statistics, 2003",
+                "Clopper, Pearson: The Use of Confidence or Fiducial Limits, 1934",
             ],
             Self::SignedRank => &["Hollander, Wolfe: Nonparametric Statistical Methods, §3.1–3.3"],
             Self::Earlier(_) => &[
@@ -222,7 +260,7 @@ impl Method {
             | Self::Effect(_)
             | Self::SignedRank
             | Self::Earlier(_) => true,
-            Self::Mixture(_) | Self::Diagnostics => false,
+            Self::Mixture(_) | Self::Distribution(_) | Self::Diagnostics => false,
         }
     }
 
@@ -245,6 +283,7 @@ impl Method {
             | Self::PerformanceTest(_)
             | Self::SignedRank
             | Self::Earlier(_)
+            | Self::Distribution(_)
             | Self::Diagnostics => false,
         }
     }
@@ -275,6 +314,20 @@ impl Method {
                 }
                 if !options.delta.is_finite() || options.delta.abs() > LARGEST_VALUE {
                     return Err(InquiryError::Delta(options.delta));
+                }
+            }
+            Self::Distribution(options) => {
+                let asked = options.probabilities.len().max(options.bounds.len());
+                if asked > MOST_ASKED {
+                    return Err(InquiryError::TooManyAsked(asked));
+                }
+                let is_probability = |p: &&f64| **p > 0.0 && **p < 1.0;
+                if let Some(other) = options.probabilities.iter().find(|p| !is_probability(p)) {
+                    return Err(InquiryError::Probability(*other));
+                }
+                let is_bound = |bound: &&f64| bound.is_finite() && bound.abs() <= LARGEST_VALUE;
+                if let Some(other) = options.bounds.iter().find(|bound| !is_bound(bound)) {
+                    return Err(InquiryError::Bound(*other));
                 }
             }
             Self::SignedRank | Self::Earlier(_) | Self::Diagnostics => {}

@@ -167,7 +167,7 @@ fn sample(
     (finding, Some(fit.mixture))
 }
 
-fn refusal(error: MixtureFitError) -> Reason {
+pub(super) fn refusal(error: MixtureFitError) -> Reason {
     let code = match error {
         MixtureFitError::TooFew { .. } => "too_few_runs",
         MixtureFitError::AllEqual { .. } => "constant",

@@ -1,5 +1,6 @@
 //! Why an inquiry has no answer.
 
+use super::method::MOST_ASKED;
 use super::suite::{LARGEST_VALUE, LEAST_VALUE, MOST_VALUES, MOST_VERSIONS};
 use crate::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES};
 use crate::{
@@ -134,6 +135,19 @@ pub enum InquiryError {
         "a difference between runs is a number of the size of the values, and {0:?} is not\nhint: it is in the unit of the values, and 0 without the option"
     )]
     Delta(f64),
+    /// A probability at which no law has a quantile.
+    #[error(
+        "a quantile is asked at a probability above 0 and below 1, and {0:?} is not one\nhint: the 95th percentile is 0.95"
+    )]
+    Probability(f64),
+    /// A bound that is no number in range.
+    #[error(
+        "a bound of a probability is a number of the size of the values, and {0:?} is not\nhint: it is in the unit of the values"
+    )]
+    Bound(f64),
+    /// More than [`MOST_ASKED`] quantiles or probabilities.
+    #[error("at most {MOST_ASKED} quantiles and as many probabilities are asked at a time, and here are {0}")]
+    TooManyAsked(usize),
     /// The precision of the proportion is none.
     #[error(transparent)]
     Precision(#[from] PrecisionError),
@@ -193,6 +207,9 @@ impl InquiryError {
             Self::Draws(_) => "draws",
             Self::Resamples(_) => "resamples",
             Self::Delta(_) => "delta",
+            Self::Probability(_) => "probability",
+            Self::Bound(_) => "bound",
+            Self::TooManyAsked(_) => "too_many_asked",
             Self::Precision(_) => "precision",
             Self::Proportion(_) => "proportion",
             Self::WeightCount { .. } => "weight_count",

@@ -83,6 +83,7 @@ impl From<&GoodnessOfFitCaveat> for Remark {
         let code = match caveat {
             GoodnessOfFitCaveat::Ties { .. } => "ties",
             GoodnessOfFitCaveat::BelowResolution { .. } => "below_resolution",
+            GoodnessOfFitCaveat::Subset { .. } => "subset",
             GoodnessOfFitCaveat::ResamplesLeftOut { .. } => "resamples_left_out",
         };
         Self::new(code, caveat.sentence())

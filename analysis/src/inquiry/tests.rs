@@ -20,6 +20,7 @@ fn methods() -> Vec<Method> {
         Method::Mixture(MixtureOptions { resamples: 0, ..Default::default() }),
         Method::SignedRank,
         Method::Earlier(EarlierOptions::default()),
+        Method::Distribution(DistributionOptions { bounds: vec![1.5], clusters: true, ..Default::default() }),
         Method::Diagnostics,
     ]
 }
@@ -39,6 +40,9 @@ fn verdict(answer: &Answer) -> String {
         Findings::PerformanceTest(of) => of[0].verdict.words().to_owned(),
         Findings::Effect(of) => of[0].decision.code().to_owned(),
         Findings::Mixture(of) => format!("{:.6}", of.metrics[0].probability_better.below),
+        Findings::Distribution(of) => {
+            format!("{} clusters", of.iter().map(|one| one.components.len()).sum::<usize>())
+        }
         Findings::SignedRank(of) => of[0].verdict.words().to_owned(),
         Findings::Earlier(of) => of[0].benchmarks[0].verdict.words().to_owned(),
         Findings::Diagnostics(of) => format!("{:?}", of[0].signs),
@@ -54,7 +58,17 @@ fn every_method_says_which_is_faster() {
         .collect();
     assert_eq!(
         words,
-        ["faster", "faster", "not enough data", "faster", "1.000000", "faster", "faster", r#"["runs_test"]"#]
+        [
+            "faster",
+            "faster",
+            "not enough data",
+            "faster",
+            "1.000000",
+            "faster",
+            "faster",
+            "2 clusters",
+            r#"["runs_test"]"#
+        ]
     );
 }
 

@@ -135,7 +135,8 @@ impl Search {
     }
 
     /// mclust's table and choice from drafts. The models whose criteria are within [`CLOSE`] of the largest go on in double
-    /// precision by the same rule, so the chosen criterion is no smaller than mclust's; the others stay as drafted.
+    /// precision by the same rule, and the others stay as drafted. So the chosen criterion is seldom smaller than mclust's: of 50 000
+    /// simulated samples of ten shapes 7 times (`calibration_mixture`), where a draft ended in another maximum.
     pub(super) fn drafted(&mut self, sorted: &[f64]) -> (Criterion, Option<Best>) {
         let mut models = self.drafts(sorted);
         let largest = largest_bic(&models);

@@ -146,7 +146,7 @@ impl Drift {
 }
 
 /// How many pairs, the earlier first, satisfy `ordered`, which is a strict or weak order of values; by merging.
-fn pairs(values: &[f64], ordered: fn(f64, f64) -> bool) -> i64 {
+fn pairs(values: &[f64], ordered: impl Fn(f64, f64) -> bool) -> i64 {
     let mut work: Vec<f64> = values.to_vec();
     let mut merged = work.clone();
     let mut count = 0;
@@ -201,28 +201,57 @@ impl<'a> Slopes<'a> {
     }
 }
 
-/// Halves the range of slopes until it is as small as a double of the data's range resolves; neighbours of one order share
-/// nearly all of the counting.
+/// The least slope of a grid that at least k slopes do not exceed, for each of two k. What was counted for one serves the other:
+/// neighbours of one order share nearly all of it.
 fn kth_by_counting(values: &[f64], both: [u64; 2]) -> [f64; 2] {
     let (least, greatest) =
         values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, g), x| (l.min(*x), g.max(*x)));
-    // A slope is at most the middle where the tilted values do not rise.
-    let at_most = |middle: f64| {
-        let tilted: Vec<f64> = values.iter().enumerate().map(|(i, x)| x - middle * i as f64).collect();
-        pairs(&tilted, |a, b| a >= b) as u64
+    let step = (greatest - least) / GRID as f64;
+    let at_most = |place: i64| {
+        // A slope is at most another where values tilted by that do not rise.
+        let slope = place as f64 * step;
+        let tilted: Vec<f64> = values.iter().enumerate().map(|(i, x)| x - slope * i as f64).collect();
+        Counted { place, count: pairs(&tilted, |a, b| a >= b) as u64 }
     };
-    let mut ranges = [(least - greatest, greatest - least); 2];
-    for _ in 0..HALVINGS {
-        let middles = ranges.map(|(below, enough)| below / 2.0 + enough / 2.0);
-        let first = at_most(middles[0]);
-        let second = if ranges[0] == ranges[1] { first } else { at_most(middles[1]) };
-        for (at, count) in [first, second].into_iter().enumerate() {
-            let (below, enough) = &mut ranges[at];
-            *(if count >= both[at] { enough } else { below }) = middles[at];
-        }
-    }
-    ranges.map(|(_, enough)| enough)
+    let n = values.len() as u64;
+    let mut counted =
+        vec![Counted { place: -GRID, count: 0 }, Counted { place: GRID, count: n * (n - 1) / 2 }];
+    both.map(|k| kth_place(&mut counted, k, at_most) as f64 * step)
 }
 
-/// The range of slopes is divided by 2⁵⁵: below the rounding of the tilted values.
-const HALVINGS: usize = 55;
+/// The range of the values over this is their rounding; no slope is greater than the range.
+const GRID: i64 = 1 << 52;
+
+/// A place of the grid, and how many slopes are at most the one there.
+#[derive(Clone, Copy)]
+struct Counted {
+    place: i64,
+    count: u64,
+}
+
+/// The first place with a count of k. It is sought where the line through both ends crosses k, moved a little toward the middle,
+/// and no farther from it than leaves hardly more steps than halving has (the ITP method: I. Oliveira and R. Takahashi, ACM TOMS
+/// 47, 2020). Slopes are dense, so that a dozen steps do where halving takes 53.
+fn kth_place(counted: &mut Vec<Counted>, k: u64, at_most: impl Fn(i64) -> Counted) -> i64 {
+    let below = counted.iter().filter(|one| one.count < k).max_by_key(|one| one.place).copied();
+    let enough = counted.iter().filter(|one| one.count >= k).min_by_key(|one| one.place).copied();
+    let (Some(mut below), Some(mut enough)) = (below, enough) else { return GRID };
+    let first = (enough.place - below.place) as f64;
+    let mut reach = first.log2().ceil().exp2();
+    while enough.place - below.place > 1 {
+        let width = (enough.place - below.place) as f64;
+        let (short, over) = (k as f64 - 0.5 - below.count as f64, enough.count as f64 - (k as f64 - 0.5));
+        let (middle, crossing) = (width / 2.0, width * (short / (short + over)));
+        let inward = (middle - crossing).signum();
+        let moved = 0.2 * width * (width / first);
+        let moved = if moved <= (middle - crossing).abs() { crossing + inward * moved } else { middle };
+        let radius = (reach - middle).max(0.0);
+        let from_middle = (moved - middle).clamp(-radius, radius);
+        let tried = below.place + (middle + from_middle).round() as i64;
+        let one = at_most(tried.clamp(below.place + 1, enough.place - 1));
+        *(if one.count >= k { &mut enough } else { &mut below }) = one;
+        counted.push(one);
+        reach /= 2.0;
+    }
+    enough.place
+}

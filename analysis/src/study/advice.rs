@@ -19,9 +19,12 @@ pub const RELATIVE_HALF_WIDTH: f64 = 0.01;
 /// The most runs of each version that are advised: nobody makes more of a benchmark.
 pub const MOST_RUNS_ADVISED: u64 = 10_000;
 
-/// The runs that an undecided benchmark would take.
+/// The runs that an undecided benchmark would take, or the builds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdviceReport {
+    /// What is counted where it is not runs: `build`, each with as many visits as now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
     /// To show the observed difference.
     pub detection: RequiredRunsReport,
     /// To know the speedup of the mean.
@@ -99,7 +102,9 @@ impl AdviceReport {
         };
         let precision = RatioPrecision::new(baseline, candidate)
             .and_then(|pilot| pilot.required(RELATIVE_HALF_WIDTH, level, MOST_RUNS_ADVISED));
+        let unit = comparison.design.as_ref().map(|design| design.unit.clone());
         Some(Self {
+            unit,
             detection: RequiredRunsReport::new(speedup, Some(POWER), detection),
             precision: RequiredRunsReport::new(RELATIVE_HALF_WIDTH, None, precision),
         })

@@ -114,7 +114,7 @@ pub struct ComparisonReport {
     /// What was compared, where it was not independent runs.
     #[serde(default)]
     pub design: Option<DesignReport>,
-    /// How many runs it would take, where independent runs showed no difference.
+    /// How many runs it would take, where independent runs showed no difference; or builds, where those are what is independent.
     #[serde(default)]
     pub advice: Option<AdviceReport>,
 }
@@ -259,11 +259,25 @@ impl Pair<'_> {
             ..self.without(Reason::new("", ""))
         };
         match self.arranged {
-            None => {
-                ComparisonReport { advice: AdviceReport::new(&report, baseline, candidate, level), ..report }
-            }
+            None => Self::advised(report, baseline, candidate, level),
+            Some(Ok(Arranged {
+                design: DesignReport { kind: DesignKind::Builds, .. },
+                builds: [Some(_), Some(_)],
+                ..
+            })) => Self::advised(report, baseline, candidate, level),
             Some(_) => report,
         }
+    }
+
+    /// The report with how many runs or builds it would take.
+    fn advised(
+        report: ComparisonReport,
+        baseline: &Sample,
+        candidate: &Sample,
+        level: ConfidenceLevel,
+    ) -> ComparisonReport {
+        let advice = AdviceReport::new(&report, baseline, candidate, level);
+        ComparisonReport { advice, ..report }
     }
 
     /// What the plan's rule says, in the place of the protocols.

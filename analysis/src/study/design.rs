@@ -2,13 +2,18 @@
 //! nested levels, or the boots where a single host was planned; or the runs within the classes of their hosts.
 //!
 //! Stages of different shapes are one experiment of units with different counts, which the methods by levels take with a
-//! caveat: a unit is the mean of its boots' means, whatever their numbers (see [`crate::RandomEffects`]).
+//! caveat: a unit is the mean of its boots' means, whatever their numbers (see [`crate::RandomEffects`]). Versions that are
+//! built several times go by their builds, whatever the visits are: `builds`.
 
+mod builds;
+
+pub(super) use self::builds::OfBuild;
 use super::evidence::Seat;
 use super::verdict::Reason;
 use crate::block_pairs::{Block, BlockPairs};
 use crate::{Levels, Sample};
 use serde::{Deserialize, Serialize};
+use speedup_core::id::VersionIndex;
 use speedup_core::independence::{Policy, Sameness};
 use speedup_core::plan::{Place, Plan};
 use speedup_core::repetition::Order;
@@ -19,7 +24,8 @@ use std::collections::BTreeMap;
 pub struct DesignReport {
     /// What was compared.
     pub kind: DesignKind,
-    /// The independent units: `run`, `visit`, `host` or `boot`.
+    /// The independent units: `run`, `visit`, `host`, `boot` or `build`; by builds, those of a version that is built once are
+    /// its runs, visits or hosts.
     pub unit: String,
     /// The baseline's.
     pub baseline_units: u64,
@@ -39,6 +45,8 @@ pub enum DesignKind {
     Levels,
     /// Runs within the fingerprint classes of their hosts, never across.
     Classes,
+    /// Means of builds, where a version was built several times.
+    Builds,
 }
 
 /// A measured run of a cell.
@@ -46,7 +54,20 @@ pub enum DesignKind {
 pub(super) struct Run {
     pub(super) seat: Seat,
     pub(super) place: Place,
+    /// Its build, where its version is built several times.
+    pub(super) build: Option<OfBuild>,
     pub(super) value: f64,
+}
+
+impl Run {
+    /// The run of `plan` at `seat`, with its value.
+    pub(super) fn new(plan: &Plan, seat: Seat, value: f64) -> Self {
+        let of = plan.builds_of(plan.task(seat.run).version());
+        let number = plan.build_of(seat.run).and_then(|build| of.binary_search(&build.0).ok());
+        let build = number.filter(|_| of.len() > 1);
+        let build = build.map(|number| OfBuild { number: number as u32, of: of.len() as u32 });
+        Self { seat, place: plan.place(seat.run), build, value }
+    }
 }
 
 /// What a comparison is made from.
@@ -60,6 +81,8 @@ pub(super) struct Arranged {
     pub(super) levels: Option<[Levels; 2]>,
     /// The samples of each class, where the classes are blocks.
     pub(super) blocks: Vec<(Sample, Sample)>,
+    /// The builds that the observations of each version are of, ascending, where they are of builds: all benchmarks share them.
+    pub(super) builds: [Option<Vec<u32>>; 2],
 }
 
 /// What a class counts in a comparison within classes, nm/(n + m): least variance where all runs vary alike, as Mantel
@@ -101,6 +124,9 @@ impl Design {
 
     /// The independent units of the two versions' runs, each in run order; `None` where these are the runs.
     pub(super) fn arrange(self, baseline: &[Run], candidate: &[Run]) -> Option<Result<Arranged, Reason>> {
+        if builds::are_levels([baseline, candidate]) {
+            return Some(builds::arrange(self, [baseline, candidate]));
+        }
         match self {
             Self::Runs => None,
             Self::Classes => classes(baseline, candidate),
@@ -110,8 +136,18 @@ impl Design {
     }
 }
 
-/// The means of the visits of a cell, in their order; `None` where each has one run, or there is none.
-pub(super) fn visit_means(runs: &[Run]) -> Option<Sample> {
+/// Whether a version of the plan is built several times.
+pub(super) fn has_builds(plan: &Plan) -> bool {
+    let versions = (0..plan.experiment.versions.len() as u32).map(VersionIndex);
+    versions.into_iter().any(|version| plan.builds_of(version).len() > 1)
+}
+
+/// What the order of a cell's runs is looked for in: the means of its visits, in their order, or of its rounds of builds; `None`
+/// where each visit has one run, or there is none.
+pub(super) fn in_order(runs: &[Run]) -> Option<Sample> {
+    if let Some(rounds) = builds::rounds(runs) {
+        return Sample::new(rounds).ok();
+    }
     let visits = units(runs, |run| (run.place.group, run.seat.host));
     (visits.len() < runs.len()).then_some(())?;
     Sample::new(visits.iter().map(|(_, unit)| unit.mean()).collect()).ok()
@@ -181,6 +217,7 @@ fn pairs(baseline: &[Run], candidate: &[Run]) -> Result<Arranged, Reason> {
         },
         levels: None,
         blocks: Vec::new(),
+        builds: [None, None],
     })
 }
 
@@ -212,6 +249,7 @@ fn classes(baseline: &[Run], candidate: &[Run]) -> Option<Result<Arranged, Reaso
                 incomplete: (all - both.len()) as u64,
             },
             levels: None,
+            builds: [None, None],
             blocks: both.iter().map(block).collect::<Result<_, Reason>>()?,
             baseline,
             candidate,
@@ -219,21 +257,22 @@ fn classes(baseline: &[Run], candidate: &[Run]) -> Option<Result<Arranged, Reaso
     })
 }
 
+/// The hosts of each side, or, where one has a single host and the plan allows it, their boots.
+fn of_hosts_or_boots<const N: usize>(sides: [&[Run]; N], by_boots: bool) -> (&'static str, [Vec<Unit>; N]) {
+    let of_hosts = sides.map(|runs| alone(units(runs, |run| run.seat.host)));
+    if !by_boots || of_hosts.iter().all(|hosts| hosts.len() > 1) {
+        return ("host", of_hosts);
+    }
+    let of_boots = of_hosts.map(|hosts| {
+        let boots = hosts.into_iter().flat_map(|host| host.boots);
+        boots.map(|boot| Unit { boots: vec![boot] }).collect::<Vec<_>>()
+    });
+    ("boot", of_boots)
+}
+
 fn levels(baseline: &[Run], candidate: &[Run], by_boots: bool) -> Result<Arranged, Reason> {
-    let of_hosts = [baseline, candidate].map(|runs| alone(units(runs, |run| run.seat.host)));
-    let several = |units: &[Vec<Unit>; 2]| units.iter().all(|units| units.len() > 1);
-    let (unit, units) = if several(&of_hosts) {
-        ("host", of_hosts)
-    } else if by_boots {
-        let of_boots = of_hosts.map(|hosts| {
-            let boots = hosts.into_iter().flat_map(|host| host.boots);
-            boots.map(|boot| Unit { boots: vec![boot] }).collect::<Vec<_>>()
-        });
-        ("boot", of_boots)
-    } else {
-        ("host", of_hosts)
-    };
-    if !several(&units) {
+    let (unit, units) = of_hosts_or_boots([baseline, candidate], by_boots);
+    if units.iter().any(|units| units.len() < 2) {
         let [n, m] = units.each_ref().map(Vec::len);
         let sentence = format!(
             "Runs of one {unit} are not independent, and the versions have runs of {n} and {m} of them: plan more {unit}s"
@@ -255,6 +294,7 @@ fn levels(baseline: &[Run], candidate: &[Run], by_boots: bool) -> Result<Arrange
         },
         levels: Some([of_baseline.map_err(no_levels)?, of_candidate.map_err(no_levels)?]),
         blocks: Vec::new(),
+        builds: [None, None],
         baseline,
         candidate,
     })

@@ -12,6 +12,7 @@ use super::warning::Warnings;
 use crate::run_order::{Autocorrelation, Drift, FirstRunEffect, RunsTest};
 use crate::{Adjustment, Alternative, ConfidenceLevel, Granularity, MetricKind, PValue, Sample};
 use serde::{Deserialize, Serialize};
+use speedup_core::id::RunIndex;
 use std::collections::BTreeMap;
 
 /// Below this many runs the order of a cell says nothing that could be significant among others.
@@ -121,19 +122,22 @@ pub(super) struct DiagnosedCell<'a> {
     pub(super) sample: &'a Sample,
     /// Where each run was executed, in run order.
     pub(super) seats: &'a [Seat],
-    /// What is independent by design, in order: the runs, or the means of visits that have several.
+    /// The build of each run, where its version is built several times.
+    pub(super) builds: &'a [Option<RunIndex>],
+    /// What is independent by design, in order: the runs, or the means of visits that have several, or of rounds of builds.
     pub(super) independent: &'a Sample,
     /// Whether versions are compared within the fingerprint classes of hosts.
     pub(super) classes_are_blocks: bool,
 }
 
 impl DiagnosedCell<'_> {
-    /// The runs with the numbers of their hosts; apart for each fingerprint class, where the classes are blocks, since hosts
-    /// of another class are known to differ.
-    pub(super) fn by_class(&self) -> Vec<(Sample, Vec<u32>)> {
-        let mut classes: BTreeMap<Option<u32>, (Vec<f64>, Vec<u32>)> = BTreeMap::new();
-        for (value, seat) in self.sample.in_run_order().iter().zip(self.seats) {
-            let (values, hosts) = classes.entry(seat.class.filter(|_| self.classes_are_blocks)).or_default();
+    /// The runs with the numbers of their hosts; apart for each build, and for each fingerprint class where the classes are
+    /// blocks, since builds, and hosts of another class, are known to differ.
+    pub(super) fn by_build_and_class(&self) -> Vec<(Sample, Vec<u32>)> {
+        let mut classes: BTreeMap<_, (Vec<f64>, Vec<u32>)> = BTreeMap::new();
+        for ((value, seat), build) in self.sample.in_run_order().iter().zip(self.seats).zip(self.builds) {
+            let class = seat.class.filter(|_| self.classes_are_blocks);
+            let (values, hosts) = classes.entry((*build, class)).or_default();
             values.push(*value);
             hosts.push(seat.host);
         }

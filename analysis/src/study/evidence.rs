@@ -150,6 +150,11 @@ impl Evidence {
         }
     }
 
+    /// How many classes its hosts are of.
+    pub(super) fn classes(&self) -> usize {
+        self.classes.0.len()
+    }
+
     /// How many runs of a host were measured, and how many of its attempts were lost.
     pub(super) fn attempts_of(&self, host: &HostId) -> (u64, u64) {
         let Some(number) = self.hosts.0.get(host) else { return (0, 0) };

@@ -96,7 +96,8 @@ pub struct WithoutReport {
 
 impl HostEffectReport {
     pub(super) fn new(cells: &[DiagnosedCell<'_>], names: &[String], level: ConfidenceLevel) -> Self {
-        let cells: Vec<(Sample, Vec<u32>)> = cells.iter().flat_map(DiagnosedCell::by_class).collect();
+        let cells: Vec<(Sample, Vec<u32>)> =
+            cells.iter().flat_map(DiagnosedCell::by_build_and_class).collect();
         let cells: Vec<(&Sample, &[u32])> =
             cells.iter().map(|(sample, hosts)| (sample, &hosts[..])).collect();
         match CellsAndHosts::new(&cells) {

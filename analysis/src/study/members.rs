@@ -14,11 +14,13 @@ pub(super) struct Members<'a> {
     /// Of each member, the number of its benchmark and its share of it.
     shares: Vec<(usize, f64)>,
     benchmarks: usize,
+    /// Of each member, the builds that the observations of its two versions are of, where they are of builds.
+    builds: Vec<[Option<&'a [u32]>; 2]>,
 }
 
 impl<'a> Members<'a> {
     pub(super) fn new() -> Self {
-        Self { members: Vec::new(), shares: Vec::new(), benchmarks: 0 }
+        Self { members: Vec::new(), shares: Vec::new(), benchmarks: 0, builds: Vec::new() }
     }
 
     /// Adds a benchmark, whose classes are `blocks` if there are any.
@@ -27,6 +29,7 @@ impl<'a> Members<'a> {
         baseline: &'a Sample,
         candidate: &'a Sample,
         blocks: &'a [(Sample, Sample)],
+        builds: [Option<&'a [u32]>; 2],
     ) {
         let number = self.benchmarks;
         self.benchmarks += 1;
@@ -34,12 +37,14 @@ impl<'a> Members<'a> {
         if blocks.is_empty() {
             self.members.push(SuiteMember { baseline, candidate });
             self.shares.push((number, 1.0));
+            self.builds.push(builds);
             return;
         }
         let total: f64 = blocks.iter().map(|(x, y)| class_weight(x, y)).sum();
         for (baseline, candidate) in blocks {
             self.members.push(SuiteMember { baseline, candidate });
             self.shares.push((number, class_weight(baseline, candidate) / total));
+            self.builds.push([None, None]);
         }
     }
 
@@ -51,6 +56,11 @@ impl<'a> Members<'a> {
     /// The members as the methods for suites take them.
     pub(super) fn as_members(&self) -> &[SuiteMember<'a>] {
         &self.members
+    }
+
+    /// Of each member, the builds that the observations of its two versions are of, where they are of builds.
+    pub(super) fn builds(&self) -> &[[Option<&'a [u32]>; 2]] {
+        &self.builds
     }
 
     /// Whether any benchmark is by classes.

@@ -2,7 +2,7 @@
 
 use super::advice::{MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH};
 use super::count;
-use super::design::Design;
+use super::design::{Design, has_builds};
 use crate::host_effect::{CellsAndHosts, HostRanks};
 use crate::required_repetitions::{RankSumDetection, RatioPrecision, WelchDetection};
 use crate::run_order::{Autocorrelation, FirstRunEffect, RunsTest};
@@ -12,7 +12,7 @@ use crate::{
     ProportionMethod, SuiteRatio, VanElteren,
 };
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::Experiment;
+use speedup_core::plan::Plan;
 
 /// How the report was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,13 +47,9 @@ pub struct MethodNote {
 }
 
 impl MethodReport {
-    pub(super) fn new(
-        experiment: &Experiment,
-        design: Design,
-        level: ConfidenceLevel,
-        from_plan: bool,
-        benchmarks: u64,
-    ) -> Self {
+    pub(super) fn new(plan: &Plan, level: ConfidenceLevel, from_plan: bool, benchmarks: u64) -> Self {
+        let experiment = &plan.experiment;
+        let builds = has_builds(plan).then(of_builds);
         Self {
             software: format!("speedup {}", env!("CARGO_PKG_VERSION")),
             seed: experiment.seed.0,
@@ -62,7 +58,11 @@ impl MethodReport {
             weights: weights_name(experiment.analysis.weights).to_owned(),
             precision: experiment.analysis.precision,
             rules: rules(Rules::OURS),
-            notes: notes(level, benchmarks).into_iter().chain(of_design(design)).collect(),
+            notes: notes(level, benchmarks)
+                .into_iter()
+                .chain(of_design(Design::of(plan)))
+                .chain(builds)
+                .collect(),
         }
     }
 }
@@ -129,6 +129,20 @@ fn of_design(design: Design) -> Option<MethodNote> {
         ),
     };
     Some(MethodNote { subject: subject.to_owned(), sentence, source: source.to_owned() })
+}
+
+/// What builds put in the place of all of them.
+fn of_builds() -> MethodNote {
+    MethodNote {
+        subject: "builds".to_owned(),
+        sentence: format!(
+            "A version that was built several times counts by the means of its builds, above hosts, boots and runs, whatever \
+             the design; the interval of the mean is the {}. In a blocked order the visits that share builds are one pair. Suites \
+             add up the benchmarks of each build. The order of runs is tested by rounds of the builds, hosts within builds.",
+            EffectSize::NAME_FIELLER
+        ),
+        source: "004 §3, §7.3".to_owned(),
+    }
 }
 
 fn notes(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {

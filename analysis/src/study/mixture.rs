@@ -4,10 +4,12 @@
 
 use super::diagnostics::{DiagnosedCell, DiagnosticReport};
 use super::verdict::Reason;
-use crate::goodness_of_fit::{Drawing, ENOUGH_FARTHER, FEWEST_RESAMPLES, GoodnessOfFitOptions, ResampleSize};
-use crate::host_effect::ClusterHosts;
+use crate::goodness_of_fit::{
+    Drawing, ENOUGH_FARTHER, FEWEST_RESAMPLES, GoodnessOfFitOptions, MOST_TESTED, ResampleSize,
+};
+use crate::host_effect::{ClusterHosts, Shuffles};
 use crate::mixture::{Component, Method, Refits};
-use crate::{GoodnessOfFit, Mixture, Sample};
+use crate::{GoodnessOfFit, Mixture, MixtureFit, Sample};
 use rand_chacha::rand_core::Rng as _;
 use serde::{Deserialize, Serialize};
 use speedup_core::seed::Seed;
@@ -17,7 +19,7 @@ use std::collections::BTreeSet;
 pub const FEWEST_RUNS_OF_A_MIXTURE: usize = 30;
 /// Resamples of each test at most: the fewest with which its p-value is no noise (001 §5.1.3).
 const RESAMPLES: u32 = FEWEST_RESAMPLES;
-/// Shuffles of the clusters over the hosts: the least p-value that they can show is to pass Holm's bound among hundreds.
+/// Shuffles of the clusters over the hosts, at most: the least p-value that they can show is to pass Holm's bound among hundreds.
 const SHUFFLES: u64 = 99_999;
 
 /// The mixture of one cell's wall times.
@@ -78,23 +80,35 @@ impl MixtureReport {
         };
         match GoodnessOfFit::new(sample, options) {
             Err(error) => Self::NotFitted { reason: Reason::new("no_mixture", error) },
-            Ok(test) => Self::Fitted {
-                components: test
-                    .mixture
-                    .components()
-                    .iter()
-                    .map(|one| ComponentReport { weight: one.weight, mean_ns: one.mean, sd_ns: one.sd })
-                    .collect(),
-                modes_ns: test.mixture.modes(),
-                distance: test.distance,
-                p_value: test.p_value().get(),
-                resamples: test.resampled_distances().len() as u32,
-                method: format!(
-                    "{}; {}, at most {RESAMPLES} resamples, fewer once {ENOUGH_FARTHER} are farther",
-                    Method::Mclust.name(),
-                    GoodnessOfFit::NAME
-                ),
-            },
+            Ok(test) => Self::of(sample, &test),
+        }
+    }
+
+    fn of(sample: &Sample, test: &GoodnessOfFit) -> Self {
+        // A test of a part of many runs says how well such a mixture fits; what is told is that of all.
+        let of_all =
+            test.is_of_subset().then(|| MixtureFit::with_method(sample, Method::Mclust).ok()).flatten();
+        let mixture = of_all.map_or_else(|| test.mixture.clone(), |fit| fit.mixture);
+        let tested = if test.is_of_subset() {
+            format!(", on {MOST_TESTED} of {} runs drawn at random", sample.len())
+        } else {
+            String::new()
+        };
+        Self::Fitted {
+            components: mixture
+                .components()
+                .iter()
+                .map(|one| ComponentReport { weight: one.weight, mean_ns: one.mean, sd_ns: one.sd })
+                .collect(),
+            modes_ns: mixture.modes(),
+            distance: test.distance,
+            p_value: test.p_value().get(),
+            resamples: test.resampled_distances().len() as u32,
+            method: format!(
+                "{}; {}, at most {RESAMPLES} resamples, fewer once {ENOUGH_FARTHER} are farther{tested}",
+                Method::Mclust.name(),
+                GoodnessOfFit::NAME
+            ),
         }
     }
 
@@ -139,7 +153,7 @@ impl MixtureReport {
         let mixture = Mixture::new(components).ok()?;
         let clusters: Vec<u32> =
             cell.sample.in_run_order().iter().map(|value| mixture.cluster(*value) as u32).collect();
-        let found = ClusterHosts::new(&clusters, labels, SHUFFLES, seed).ok()?;
+        let found = ClusterHosts::new(&clusters, labels, Shuffles::until_as_large(SHUFFLES), seed).ok()?;
         Some(DiagnosticReport::new(found.cramers_v(), found.p_value()))
     }
 }

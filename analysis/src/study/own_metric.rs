@@ -28,7 +28,7 @@ pub struct OwnComparison {
     pub ratio: Option<f64>,
     /// Its interval at the report's confidence level.
     pub interval: IntervalReport,
-    /// The independent units: `run`, `visit`, `host` or `boot`.
+    /// The independent units: `run`, `visit`, `host`, `boot` or `build`.
     pub unit: String,
 }
 
@@ -108,7 +108,7 @@ impl OwnComparison {
     }
 
     fn of_units(arranged: &Arranged, level: ConfidenceLevel) -> Self {
-        let Arranged { baseline: over, candidate: under, design, levels, blocks } = arranged;
+        let Arranged { baseline: over, candidate: under, design, levels, blocks, builds: _ } = arranged;
         if let Some(levels) = levels {
             let [x, y] = levels.each_ref().map(|levels| RandomEffects::new(levels).mean());
             return Self::with(x / y, by_levels(levels, level).0, &design.unit);
@@ -142,10 +142,6 @@ impl OwnComparison {
 /// The runs of a cell, each with the mean of its iterations, hosts by the order of their names.
 fn runs(study: &Study, cell: &CellRecords, place: usize) -> Vec<Run> {
     let by_name = study.evidence.by_name();
-    let run = |(seat, of_run): (Seat, Iterations)| Run {
-        seat: by_name(seat),
-        place: study.plan.place(of_run.run),
-        value: of_run.mean,
-    };
+    let run = |(seat, of_run): (Seat, Iterations)| Run::new(&study.plan, by_name(seat), of_run.mean);
     cell.iterations(place).into_iter().map(run).collect()
 }

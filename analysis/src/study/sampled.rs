@@ -2,13 +2,15 @@
 
 use super::Study;
 use super::cell::CellRecords;
-use super::design::{Arranged, Design, Run, visit_means};
+use super::design::{Arranged, Design, Run, has_builds, in_order};
 use super::diagnostics::DiagnosedCell;
 use super::evidence::Seat;
 use super::verdict::Reason;
 use crate::Sample;
 use speedup_core::experiment::Benchmark;
+use speedup_core::id::RunIndex;
 use speedup_core::metric::Metric;
+use speedup_core::plan::Plan;
 
 /// A benchmark with the samples of its versions.
 pub(super) struct Sampled<'a> {
@@ -18,10 +20,12 @@ pub(super) struct Sampled<'a> {
     pub(super) samples: Vec<Option<Sample>>,
     /// Where each run of each sample was executed, hosts by the order of their names.
     seats: Vec<Vec<Seat>>,
+    /// The build of each run, where its version is built several times.
+    builds: Vec<Vec<Option<RunIndex>>>,
     /// Whether versions are compared within the fingerprint classes of hosts.
     classes_are_blocks: bool,
-    /// The means of the visits of each sample, where visits have several runs.
-    visits: Vec<Option<Sample>>,
+    /// What order is looked for in, where that is not the runs.
+    ordered: Vec<Option<Sample>>,
     /// Of each candidate what the design makes of its runs and the baseline's, where those are not what is independent.
     pub(super) arranged: Vec<Option<Result<Arranged, Reason>>>,
 }
@@ -44,14 +48,14 @@ impl<'a> Sampled<'a> {
                 .iter()
                 .map(|cell| cell.seats(Metric::Wall).into_iter().map(&by_name).collect())
                 .collect();
-            let (mut visits, mut arranged) = (vec![None; samples.len()], vec![None; samples.len() - 1]);
-            if design != Design::Runs {
+            let (mut ordered, mut arranged) = (vec![None; samples.len()], vec![None; samples.len() - 1]);
+            if design != Design::Runs || has_builds(&study.plan) {
                 let runs: Vec<Vec<Run>> = samples
                     .iter()
                     .zip(&seats)
                     .map(|(sample, seats)| runs(study, sample.as_ref(), seats))
                     .collect();
-                visits = runs.iter().map(|runs| visit_means(runs)).collect();
+                ordered = runs.iter().map(|runs| in_order(runs)).collect();
                 arranged = runs[1..].iter().map(|candidate| design.arrange(&runs[0], candidate)).collect();
             }
             Self {
@@ -59,13 +63,19 @@ impl<'a> Sampled<'a> {
                 weight: benchmark.weight,
                 records,
                 samples,
+                builds: seats.iter().map(|seats| builds(&study.plan, seats)).collect(),
                 seats,
                 classes_are_blocks: design == Design::Classes,
-                visits,
+                ordered,
                 arranged,
             }
         };
         named.map(sampled).collect()
+    }
+
+    /// Where each run of a version's sample was executed.
+    pub(super) fn seats(&self, version: usize) -> &[Seat] {
+        &self.seats[version]
     }
 
     /// What is independent of the baseline and of a candidate, if both were measured.
@@ -86,23 +96,37 @@ impl<'a> Sampled<'a> {
         }
     }
 
+    /// The builds that the observations of the baseline and of a candidate are of, where they are of builds.
+    pub(super) fn builds(&self, version: usize) -> [Option<&[u32]>; 2] {
+        match &self.arranged[version - 1] {
+            Some(Ok(arranged)) => arranged.builds.each_ref().map(Option::as_deref),
+            Some(Err(_)) | None => [None, None],
+        }
+    }
+
     /// A cell with what its diagnostics need.
     pub(super) fn diagnosed(&self, version: usize) -> Option<DiagnosedCell<'_>> {
         let sample = self.samples[version].as_ref()?;
-        let independent = self.visits[version].as_ref().unwrap_or(sample);
+        let independent = self.ordered[version].as_ref().unwrap_or(sample);
         Some(DiagnosedCell {
             about: self.name,
             sample,
             seats: &self.seats[version],
+            builds: &self.builds[version],
             independent,
             classes_are_blocks: self.classes_are_blocks,
         })
     }
 }
 
+/// Of which build each run is, where that says more than its cell.
+fn builds(plan: &Plan, seats: &[Seat]) -> Vec<Option<RunIndex>> {
+    let several = |run: RunIndex| plan.builds_of(plan.task(run).version()).len() > 1;
+    seats.iter().map(|seat| plan.build_of(seat.run).filter(|_| several(seat.run))).collect()
+}
+
 fn runs(study: &Study, sample: Option<&Sample>, seats: &[Seat]) -> Vec<Run> {
     let values = sample.map_or(&[][..], Sample::in_run_order);
-    let run =
-        |(value, seat): (&f64, &Seat)| Run { seat: *seat, place: study.plan.place(seat.run), value: *value };
+    let run = |(value, seat): (&f64, &Seat)| Run::new(&study.plan, *seat, *value);
     values.iter().zip(seats).map(run).collect()
 }

@@ -204,8 +204,10 @@ impl Suite<'_> {
         let (members, weights) =
             (self.members.as_members(), self.members.weights(&self.weights, Summary::Mean));
         let ratio = match self.are_pairs {
-            true => PairedRatio::of_suite(members, &weights).map(SuiteMean::OfPairs),
-            false => SuiteRatio::new(members, &weights).map(SuiteMean::OfRuns),
+            true => {
+                PairedRatio::of_clusters(members, self.members.builds(), &weights).map(SuiteMean::OfPairs)
+            }
+            false => SuiteRatio::of_clusters(members, self.members.builds(), &weights).map(SuiteMean::OfRuns),
         };
         let ratio = match ratio {
             Ok(ratio) => ratio,

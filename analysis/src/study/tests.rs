@@ -1,8 +1,10 @@
 //! Known answers on synthetic attempts.
 
+mod builds;
 mod canary;
 mod companions;
 mod designs;
+mod figures;
 mod golden;
 mod hosts;
 mod independence;

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Error, anyhow};
 use clap::Args;
 use serde::Serialize;
+use speedup_analysis::goodness_of_fit::MOST_TESTED;
 use speedup_analysis::inquiry::{Answer, Better, Inquiry, InquiryError, Method};
 use speedup_analysis::{ConfidenceLevel, Selection, Weights};
 use speedup_core::seed::Seed;
@@ -154,9 +155,11 @@ const FITS_OF_A_SAMPLE: usize = 20;
 fn tell_of_long_fits(inquiry: &Inquiry, console: &Console) {
     let Method::Mixture(options) = &inquiry.method else { return };
     let benchmarks = inquiry.suites.iter().flat_map(|suite| &suite.benchmarks);
-    let values: usize = benchmarks.map(|one| one.runs.iter().map(Vec::len).sum::<usize>()).sum();
-    let resamples = options.resamples as usize;
-    if values.saturating_mul(resamples.saturating_add(FITS_OF_A_SAMPLE)) < LONG_FIT {
+    let sizes: Vec<usize> = benchmarks.map(|one| one.runs.iter().map(Vec::len).sum()).collect();
+    let (values, resamples) = (sizes.iter().sum::<usize>(), options.resamples as usize);
+    let tested: usize = sizes.iter().map(|size| size.min(&MOST_TESTED)).sum();
+    let fitted = values.saturating_mul(FITS_OF_A_SAMPLE).saturating_add(tested.saturating_mul(resamples));
+    if fitted < LONG_FIT {
         return;
     }
     let instead =

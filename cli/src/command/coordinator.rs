@@ -1,5 +1,7 @@
 //! `speedup coordinator`: the service.
 
+mod backup;
+
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -21,6 +23,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupts;
+use crate::web::{self, Web};
 use crate::{access, directories};
 
 /// How often it is looked whether the access file is to be renewed: what it holds has weeks.
@@ -31,7 +34,9 @@ const MAX_HOST_BYTES: usize = 253;
 /// The service that gives out runs and keeps what came of them
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    Start(StartArguments),
+    Start(Box<StartArguments>),
+    Backup(backup::BackupArguments),
+    Restore(backup::RestoreArguments),
 }
 
 /// Starts the coordinator; it serves until SIGTERM or Ctrl-C
@@ -58,6 +63,10 @@ pub(crate) struct StartArguments {
     /// every host
     #[arg(long)]
     insecure: bool,
+    /// Where the web page listens: on loopback for browsers of this machine (`speedup page` signs in), elsewhere with TLS and
+    /// the coordinator's own certificate; off for none [default: 127.0.0.1:7078, or a free port where that is taken]
+    #[arg(long, value_name = "ADDRESS|off")]
+    web: Option<Web>,
     /// How long a host may be away before the attempt it holds is given up
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = span)]
     host_grace: Span,
@@ -72,8 +81,26 @@ pub(crate) struct StartArguments {
     /// [default: $XDG_STATE_HOME/speedup/agents]
     #[arg(long, value_name = "DIR")]
     agents: Option<PathBuf>,
+    /// Where Prometheus asks for metrics, and who watches over processes for health, over plain HTTP: /metrics and /healthz
+    /// hold numbers and no names. Port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS|off", default_value = "off", value_parser = metrics)]
+    metrics: Metrics,
     #[command(flatten)]
     output: OutputArgument,
+}
+
+/// Where metrics are asked for, if anywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Metrics(Option<SocketAddr>);
+
+fn metrics(text: &str) -> Result<Metrics, anyhow::Error> {
+    if text == "off" {
+        return Ok(Metrics(None));
+    }
+    let address = text.parse();
+    address
+        .map(|address| Metrics(Some(address)))
+        .map_err(|_| anyhow!("write an address and a port, or off: 127.0.0.1:9464"))
 }
 
 /// A length of time as in plan files.
@@ -85,17 +112,24 @@ pub(crate) fn span(text: &str) -> Result<Span, anyhow::Error> {
 
 pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
     match verb {
-        Verb::Start(arguments) => start(arguments, console).await,
+        Verb::Start(arguments) => start(*arguments, console).await,
+        Verb::Backup(arguments) => backup::back_up(&arguments, console),
+        Verb::Restore(arguments) => backup::restore(&arguments, console),
     }
+}
+
+/// Where the data of a coordinator lies, unless `chosen`.
+pub(crate) fn data_directory(chosen: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
+    let directory =
+        if name == access::DEFAULT { "coordinator".to_owned() } else { format!("coordinators/{name}") };
+    directories::or_state(chosen, &directory)
 }
 
 async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Failure> {
     // Asked for first: a signal that comes while the journal is recovered is obeyed after.
     let interrupts = Interrupts::listen()?;
     let name = arguments.name.as_str();
-    let directory =
-        if name == access::DEFAULT { "coordinator".to_owned() } else { format!("coordinators/{name}") };
-    let data = directories::or_state(arguments.data.as_deref(), &directory)?;
+    let data = data_directory(arguments.data.as_deref(), name)?;
     let access_file = access::path(arguments.access_file.as_deref(), name)?;
     let settings = Settings { host_grace: arguments.host_grace, reboot_limit: arguments.reboot_limit };
     let options = CoordinatorOptions {
@@ -104,9 +138,12 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
         security: security(&arguments),
         settings,
         agents: Some(agent_place(&arguments, &access_file)?),
+        metrics: arguments.metrics.0,
     };
     compose::raise_open_files();
-    let coordinator = compose::coordinator(options).await?;
+    let page = page(&arguments).await?;
+    let page_url = page.as_ref().map(|page| page.site.url().to_owned());
+    let coordinator = compose::coordinator(options, page).await?;
     let url = url(coordinator.address(), &arguments);
     // What stood there before serves again; what cannot be read is written anew.
     let before = access::read(&access_file).ok().flatten();
@@ -118,8 +155,18 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
         }
     };
     console.talk(format_args!("listening on {url}"));
+    let metrics = coordinator.metrics_address().map(|address| format!("http://{address}/metrics"));
+    if let Some(page) = &page_url {
+        console.talk(format_args!("the web page is {page}; `speedup page` prints a link to it"));
+    }
+    if let Some(metrics) = &metrics {
+        console.talk(format_args!("metrics at {metrics}"));
+    }
     if arguments.output.output == Output::Json {
-        print(console, &json!({ "url": url, "data": data, "access_file": access_file }).to_string())?;
+        let started = json!({
+            "url": url, "data": data, "access_file": access_file, "page": page_url, "metrics": metrics
+        });
+        print(console, &started.to_string())?;
     }
     let (access, served) = serve(&coordinator, access, interrupts).await;
     let removed = access.remove();
@@ -152,8 +199,24 @@ fn security(arguments: &StartArguments) -> Security {
     if arguments.insecure {
         return Security::Plain;
     }
+    Security::Tls { names: names(arguments) }
+}
+
+/// By what names it is called, beside its addresses.
+fn names(arguments: &StartArguments) -> Vec<String> {
     let advertised = arguments.advertise.iter().map(|advertised| advertised.host.clone());
-    Security::Tls { names: advertised.chain([node_name()]).collect() }
+    advertised.chain([node_name()]).collect()
+}
+
+/// The web page, which has its address before the coordinator has one, so that its door can name it.
+async fn page(arguments: &StartArguments) -> Result<Option<web::Bound>, Failure> {
+    let web = arguments.web.unwrap_or(Web::Usual);
+    let advertised = match (arguments.advertise.first(), web) {
+        (Some(advertised), _) => Some(advertised.host.clone()),
+        (None, Web::At(address)) if address.ip().is_unspecified() => Some(node_name()),
+        (None, Web::At(_) | Web::Usual | Web::Off) => None,
+    };
+    web.bind(arguments.insecure, names(arguments), advertised).await
 }
 
 /// The name of this machine.

@@ -1,5 +1,7 @@
 //! The answers of each method as rows: the verdict first, then what it is about.
 
+mod distribution;
+
 use speedup_analysis::hierarchical_performance_test::{ReliableSpeedup, Winner};
 use speedup_analysis::inquiry::{
     DiagnosticsFinding, EarlierSuite, EffectFinding, Findings, IntervalAnswer, MixtureFindings,
@@ -17,6 +19,7 @@ pub(crate) fn sheet(findings: &Findings) -> Sheet {
         Findings::PerformanceTest(of) => performance_test(of),
         Findings::Effect(of) => effect(of),
         Findings::Mixture(of) => mixture(of),
+        Findings::Distribution(of) => distribution::sheet(of),
         Findings::SignedRank(of) => signed_rank(of),
         Findings::Earlier(of) => earlier(of),
         Findings::Diagnostics(of) => diagnostics(of),

@@ -57,9 +57,11 @@ fn sentences(answer: &Answer) -> Option<String> {
                 format!("{}: faster on {} of {all}{sure}.", suite.candidate, suite.accelerated)
             })
             .collect(),
-        Findings::Effect(_) | Findings::Mixture(_) | Findings::SignedRank(_) | Findings::Diagnostics(_) => {
-            Vec::new()
-        }
+        Findings::Effect(_)
+        | Findings::Mixture(_)
+        | Findings::Distribution(_)
+        | Findings::SignedRank(_)
+        | Findings::Diagnostics(_) => Vec::new(),
     };
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
@@ -175,6 +177,7 @@ pub(crate) fn caveats(findings: &Findings) -> Vec<Remark> {
         Findings::PerformanceTest(of) => of.iter().flat_map(|one| one.caveats.clone()).collect(),
         Findings::Effect(of) => of.iter().flat_map(EffectFinding::caveats).collect(),
         Findings::Mixture(of) => of.samples.iter().flat_map(|one| one.caveats.clone()).collect(),
+        Findings::Distribution(of) => of.iter().flat_map(|one| one.caveats.clone()).collect(),
         Findings::SignedRank(of) => of
             .iter()
             .flat_map(|one| one.caveats.iter().cloned().chain(of_interval(&one.interval)).collect::<Vec<_>>())
@@ -202,6 +205,13 @@ fn reasons(answer: &Answer) -> Vec<Reason> {
         Findings::Mixture(of) => {
             of.samples.iter().flat_map(|one| [one.reason.clone(), one.fit_reason.clone()]).flatten().collect()
         }
+        Findings::Distribution(of) => of
+            .iter()
+            .flat_map(|one| {
+                let ends = one.quantiles.iter().filter_map(|quantile| quantile.interval.reason().cloned());
+                one.reason.clone().into_iter().chain(ends).collect::<Vec<_>>()
+            })
+            .collect(),
         Findings::SignedRank(of) => of.iter().filter_map(|one| one.reason.clone()).collect(),
         Findings::Earlier(of) => {
             of.iter().flat_map(|suite| &suite.benchmarks).filter_map(|one| one.reason.clone()).collect()

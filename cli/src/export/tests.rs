@@ -88,11 +88,11 @@ fn attempts(plan: &Plan) -> Vec<EndedAttempt> {
 fn exported(format: Format, phase: StatusPhase) -> String {
     let plan = plan();
     let attempts = attempts(&plan);
-    String::from_utf8(written(format, &plan, ExperimentStatus { phase, ..status() }, &attempts)).unwrap()
+    String::from_utf8(written(format, &plan, &ExperimentStatus { phase, ..status() }, &attempts)).unwrap()
 }
 
-fn written(format: Format, plan: &Plan, status: ExperimentStatus, attempts: &[EndedAttempt]) -> Vec<u8> {
-    let mut sheet = Sheet::new(&status, plan);
+fn written(format: Format, plan: &Plan, status: &ExperimentStatus, attempts: &[EndedAttempt]) -> Vec<u8> {
+    let mut sheet = Sheet::new(status, plan);
     let mut bytes = Vec::new();
     let mut writer = RowWriter::new(format, &plan.experiment, &mut bytes).unwrap();
     attempts.iter().for_each(|ended| writer.attempt(&mut sheet, ended).unwrap());
@@ -321,7 +321,7 @@ fn with_builds() -> (Plan, Vec<EndedAttempt>) {
 
 fn built(format: Format) -> String {
     let (plan, attempts) = with_builds();
-    String::from_utf8(written(format, &plan, status(), &attempts)).unwrap()
+    String::from_utf8(written(format, &plan, &status(), &attempts)).unwrap()
 }
 
 #[test]

@@ -111,7 +111,7 @@ impl<W: Write + Send> RowWriter<W> {
             Form::Csv(columns, writer) => {
                 let fields =
                     columns.iter().map(|column| column.of.read(row).map_or(Cow::Borrowed(""), field));
-                fields.map(|field| field.into_owned()).try_for_each(|field| writer.write_field(field))?;
+                fields.map(Cow::into_owned).try_for_each(|field| writer.write_field(field))?;
                 Ok(writer.write_record(None::<&[u8]>)?)
             }
             Form::Jsonl(columns, to) => {

@@ -30,6 +30,7 @@ fn coordinate(data: &Path) -> Result<(), Failure> {
             security: Security::Plain,
             settings: Settings::default(),
             agents: None,
+            metrics: None,
         };
         let coordinator = start(options, |_, routes| routes).await?;
         #[expect(clippy::print_stdout, reason = "the other process reads it")]

@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
 use super::event::{AccessEvent, Change, MalformedEvent};
+use super::log::AdmissionLog;
 use super::registry::{Refusal, Registry, Target};
 use crate::store::chain;
 
@@ -122,6 +123,7 @@ pub struct Admission {
     jobs: mpsc::Sender<Message>,
     registry: Arc<RwLock<Registry>>,
     authority: Arc<Authority>,
+    log: AdmissionLog,
 }
 
 /// What the keeper is told.
@@ -154,12 +156,17 @@ impl Admission {
         let keeper = Keeper { journal, registry: registry.clone(), authority: authority.clone() };
         let thread = std::thread::Builder::new().name("admission".to_owned());
         let thread = thread.spawn(move || keeper.run(waiting, &revoked)).map_err(AdmissionError::Thread)?;
-        Ok((Self { jobs, registry, authority }, thread))
+        Ok((Self { jobs, registry, authority, log: AdmissionLog::new(&path) }, thread))
     }
 
     /// The authority of its certificates.
     pub fn authority(&self) -> &Arc<Authority> {
         &self.authority
+    }
+
+    /// What was done, as people read it.
+    pub(crate) fn log(&self) -> &AdmissionLog {
+        &self.log
     }
 
     /// What holds now.
@@ -168,7 +175,7 @@ impl Admission {
     }
 
     /// Whether a certificate holds.
-    pub(crate) fn holds(&self, serial: Serial) -> bool {
+    pub fn holds(&self, serial: Serial) -> bool {
         self.registry().holds(serial)
     }
 

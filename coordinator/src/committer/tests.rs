@@ -112,7 +112,8 @@ fn commit_until_it_fails(fault: Fault, left: usize) -> (usize, u64) {
     let (durable, seen) = watch::channel(journal.durable_end());
     let (index, indexed) = std::sync::mpsc::sync_channel(64);
     let (fail, mut failed) = oneshot::channel();
-    let committer = Committer { journal, durable, index, failed: fail, held: Vec::new() };
+    let (held, metrics) = (Vec::new(), Metrics::default());
+    let committer = Committer { journal, durable, index, failed: fail, held, metrics };
     let (groups, to_commit) = mpsc::channel(64);
     let answered = Arc::new(AtomicUsize::new(0));
     for at in 0..20 {

@@ -94,7 +94,12 @@ impl<S: Service<Request<Body>, Response = Response<Body>>> Service<Request<Body>
         self.inner.poll_ready(context)
     }
 
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+        // Doors that others add know who calls by the certificate alone.
+        if let Some(Peer { caller: Caller::Known(certificate), .. }) = request.extensions().get::<Peer>() {
+            let certificate = certificate.clone();
+            request.extensions_mut().insert(certificate);
+        }
         let path = request.uri().path();
         let checked = match request.extensions().get::<Peer>() {
             Some(peer) => self.guard.check(path, &peer.caller).inspect_err(|status| peer.log(path, status)),

@@ -22,7 +22,7 @@ const ADMIN: Need = Need::Role(Role::Admin);
 const AGENT: Need = Need::Role(Role::Agent);
 
 /// Every method. What changes an experiment wants its owner beyond that, or an admin.
-pub(crate) const METHODS: [(&str, Need); 42] = [
+pub(crate) const METHODS: [(&str, Need); 45] = [
     ("/grpc.health.v1.Health/Check", Need::Nothing),
     ("/grpc.health.v1.Health/List", Need::Nothing),
     ("/grpc.health.v1.Health/Watch", Need::Certificate),
@@ -39,6 +39,8 @@ pub(crate) const METHODS: [(&str, Need); 42] = [
     ("/speedup.v1.Analysis/Compare", VIEWER),
     ("/speedup.v1.Analysis/Report", VIEWER),
     ("/speedup.v1.Analysis/Watch", VIEWER),
+    ("/speedup.v1.Events/Admissions", ADMIN),
+    ("/speedup.v1.Events/List", VIEWER),
     ("/speedup.v1.Experiments/Cancel", SUBMITTER),
     ("/speedup.v1.Experiments/Check", VIEWER),
     ("/speedup.v1.Experiments/Decide", SUBMITTER),
@@ -62,6 +64,7 @@ pub(crate) const METHODS: [(&str, Need); 42] = [
     ("/speedup.v1.Hosts/Resume", ADMIN),
     ("/speedup.v1.Hosts/Show", VIEWER),
     ("/speedup.v1.Hosts/Summary", VIEWER),
+    ("/speedup.v1.Page/SignIn", VIEWER),
     ("/speedup.v1.Provision/Add", ADMIN),
     ("/speedup.v1.Provision/Remove", ADMIN),
     ("/speedup.v1.Provision/Show", VIEWER),

@@ -11,7 +11,7 @@ use speedup_core::provision::{Ledger, Limits};
 use thiserror::Error;
 
 /// Its name in the data directory.
-const NAME: &str = "provision.json";
+pub(crate) const NAME: &str = "provision.json";
 /// The form that this release reads and writes.
 const VERSION: u32 = 1;
 /// Most bytes of it: a thousand jobs that each exclude thousands of nodes have less.

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use speedup_access::Serial;
 use tokio::sync::oneshot;
 
+use crate::metrics::{Metrics, Refused};
+
 /// Most connections at once: ten thousand agents, and commands beside them. Each is a file and some 30 KiB.
 pub(crate) const MAX_CONNECTIONS: usize = 16_384;
 /// Most connections at once from one address that have shown no certificate, handshakes under way included. Agents behind
@@ -30,6 +32,7 @@ pub(crate) struct Gate {
     strangers: Mutex<HashMap<IpAddr, usize>>,
     known: Mutex<HashMap<Serial, Vec<Known>>>,
     complaint: Mutex<Option<(Instant, u64)>>,
+    metrics: Metrics,
 }
 
 /// A place that is given back when it is dropped.
@@ -47,6 +50,16 @@ enum Kind {
 }
 
 impl Gate {
+    /// A gate that counts whom it refuses.
+    pub(crate) fn new(metrics: Metrics) -> Self {
+        Self { metrics, ..Self::default() }
+    }
+
+    /// How many connections there are.
+    pub(crate) fn count(&self) -> usize {
+        self.all.load(Ordering::Relaxed)
+    }
+
     /// A place among all, if there is one.
     pub(crate) fn enter(self: &Arc<Self>) -> Option<Place> {
         let entered = self.all.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |all| {
@@ -86,7 +99,8 @@ impl Gate {
     }
 
     /// Tells that connections are refused, not too often; the number that were not told of goes with the next.
-    pub(crate) fn complain(&self, address: IpAddr, reason: &str) {
+    pub(crate) fn complain(&self, address: IpAddr, why: Refused, reason: &str) {
+        self.metrics.refused(why);
         let mut complaint = locked(&self.complaint);
         let now = Instant::now();
         match &mut *complaint {

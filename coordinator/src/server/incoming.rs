@@ -12,7 +12,7 @@ use std::time::Duration;
 use futures_util::Stream;
 use hyper_util::rt::TokioIo;
 use rustls::ServerConfig;
-use speedup_access::{server, unix_seconds};
+use speedup_access::{Certificate, server, unix_seconds};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
@@ -27,6 +27,7 @@ use tower_service::Service;
 
 use super::gate::{Gate, MAX_CONNECTIONS, MAX_OF_CERTIFICATE, MAX_STRANGERS, Place};
 use crate::door::{Caller, Peer};
+use crate::metrics::Refused;
 use crate::open_files::paced;
 
 /// How long a handshake may take.
@@ -44,18 +45,30 @@ const INSIDE_BYTES: usize = 256 << 10;
 #[derive(Debug)]
 pub(crate) struct Incoming(mpsc::Receiver<Connection>);
 
-/// The way to the doors from inside this process: without a network, and without anyone between.
+/// The ways to the doors from inside this process: without a network, and without anyone between. A connection says whose
+/// it is when it is made, and nothing that is sent over it changes that.
 #[derive(Clone, Debug)]
-pub(crate) struct Inside(mpsc::Sender<Connection>);
+pub struct Ways {
+    connections: mpsc::Sender<Connection>,
+    gate: Arc<Gate>,
+}
+
+/// One way, as whom.
+#[derive(Clone, Debug)]
+struct Inside {
+    ways: Ways,
+    /// The process itself, where it is nobody else.
+    who: Option<Arc<Certificate>>,
+}
 
 /// Accepts connections, plain or secured, until the answer's task is aborted.
 pub(crate) fn incoming(
     listener: TcpListener,
     tls: Option<Arc<ServerConfig>>,
     gate: Arc<Gate>,
-) -> (Incoming, Inside, JoinHandle<()>) {
+) -> (Incoming, Ways, JoinHandle<()>) {
     let (sender, receiver) = mpsc::channel(WAITING);
-    let inside = Inside(sender.clone());
+    let inside = Ways { connections: sender.clone(), gate: gate.clone() };
     let accepting = Accepting {
         listener,
         tls: tls.map(TlsAcceptor::from),
@@ -74,10 +87,34 @@ impl Stream for Incoming {
     }
 }
 
-impl Inside {
-    /// A connection from inside, made when it is first used.
-    pub(crate) fn channel(&self) -> Channel {
-        Endpoint::from_static("http://inside").connect_with_connector_lazy(self.clone())
+impl Ways {
+    /// A connection of the process itself, made when it is first used.
+    pub fn channel(&self) -> Channel {
+        self.channel_of(None)
+    }
+
+    /// A connection of the holder of a certificate, made when it is first used: it may what its holder may over a network,
+    /// counts among the connections with that certificate, and ends with it.
+    pub fn channel_as(&self, certificate: Arc<Certificate>) -> Channel {
+        self.channel_of(Some(certificate))
+    }
+
+    fn channel_of(&self, who: Option<Arc<Certificate>>) -> Channel {
+        let inside = Inside { ways: self.clone(), who };
+        Endpoint::from_static("http://inside").connect_with_connector_lazy(inside)
+    }
+
+    fn connection(&self, wire: Wire, who: Option<Arc<Certificate>>) -> io::Result<Connection> {
+        let Some(certificate) = who else {
+            return Ok(Connection::new(wire, Peer::new(Caller::Inside, "inside"), Vec::new()));
+        };
+        let too_many = || io::Error::other(format!("there are {MAX_OF_CERTIFICATE} with its certificate"));
+        let (known, ended) = self.gate.enter_as_known(certificate.serial).ok_or_else(too_many)?;
+        let left = Duration::from_secs(certificate.not_after.saturating_sub(unix_seconds()));
+        let mut connection =
+            Connection::new(wire, Peer::new(Caller::Known(certificate), "inside"), vec![known]);
+        connection.ended = Some(ended);
+        Ok(connection.until(left.max(STRANGER)))
     }
 }
 
@@ -91,13 +128,12 @@ impl Service<Uri> for Inside {
     }
 
     fn call(&mut self, _uri: Uri) -> Self::Future {
-        let connections = self.0.clone();
+        let Self { ways, who } = self.clone();
         Box::pin(async move {
             let (near, far) = tokio::io::duplex(INSIDE_BYTES);
-            let peer = Peer::new(Caller::Inside, "inside");
-            let connection = Connection::new(Wire::Inside(far), peer, Vec::new());
+            let connection = ways.connection(Wire::Inside(far), who)?;
             let gone = |_| io::Error::new(ErrorKind::ConnectionRefused, "the coordinator is stopping");
-            connections.send(connection).await.map_err(gone)?;
+            ways.connections.send(connection).await.map_err(gone)?;
             Ok(TokioIo::new(near))
         })
     }
@@ -124,7 +160,7 @@ impl Accepting {
             };
             let Some(place) = self.gate.enter() else {
                 let reason = format!("there are {MAX_CONNECTIONS} already");
-                self.gate.complain(address.ip(), &reason);
+                self.gate.complain(address.ip(), Refused::Full, &reason);
                 continue;
             };
             let Some(acceptor) = &self.tls else {
@@ -141,7 +177,7 @@ impl Accepting {
             };
             let Some(stranger) = self.gate.enter_as_stranger(address.ip()) else {
                 let reason = format!("{MAX_STRANGERS} of its address have shown no certificate");
-                self.gate.complain(address.ip(), &reason);
+                self.gate.complain(address.ip(), Refused::Strangers, &reason);
                 continue;
             };
             let securing = Securing { address, gate: self.gate.clone(), place, stranger, _permit: permit };
@@ -168,14 +204,14 @@ struct Securing {
 impl Securing {
     async fn secure(self, acceptor: TlsAcceptor, stream: TcpStream) -> Option<Connection> {
         let Self { address, gate, place, stranger, _permit } = self;
-        let refused = |reason: &str| {
-            gate.complain(address.ip(), reason);
+        let refused = |why, reason: &str| {
+            gate.complain(address.ip(), why, reason);
             None
         };
         let stream = match timeout(HANDSHAKE, acceptor.accept(stream)).await {
             Ok(Ok(stream)) => Box::new(stream),
-            Ok(Err(error)) => return refused(&format!("its handshake failed: {error}")),
-            Err(_) => return refused("its handshake took too long"),
+            Ok(Err(error)) => return refused(Refused::Handshake, &format!("its handshake failed: {error}")),
+            Err(_) => return refused(Refused::Handshake, "its handshake took too long"),
         };
         let at = address.to_string();
         let certificate = match server::peer(stream.get_ref().1) {
@@ -185,11 +221,14 @@ impl Securing {
                 let connection = Connection::new(Wire::Secured(stream), peer, vec![place, stranger]);
                 return Some(connection.until(STRANGER));
             }
-            Err(error) => return refused(&format!("its certificate cannot be used: {error}")),
+            Err(error) => {
+                return refused(Refused::Certificate, &format!("its certificate cannot be used: {error}"));
+            }
         };
         let left = Duration::from_secs(certificate.not_after.saturating_sub(unix_seconds()));
         let Some((known, ended)) = gate.enter_as_known(certificate.serial) else {
-            return refused(&format!("there are {MAX_OF_CERTIFICATE} with its certificate already"));
+            let reason = format!("there are {MAX_OF_CERTIFICATE} with its certificate already");
+            return refused(Refused::OfCertificate, &reason);
         };
         let peer = Peer::new(Caller::Known(Arc::new(certificate)), &at);
         let mut connection = Connection::new(Wire::Secured(stream), peer, vec![place, known]);

@@ -1,6 +1,7 @@
 //! Reading a journal from any position on, with bounded memory, by its writer or beside it.
 
 use crate::directory::{Directory, DiskDirectory};
+use crate::failure::Failure;
 use crate::segment::{self, SegmentError, SegmentReader};
 use speedup_core::journal::{JournalId, PayloadVersion, Position, Record, Tail};
 use std::collections::VecDeque;
@@ -17,6 +18,8 @@ pub struct Reader {
     journal: JournalId,
     segments: Vec<Position>,
     durable_end: Position,
+    /// Bytes of the last segment up to the end of its last intact frame.
+    last_bytes: u64,
 }
 
 /// The records of a journal from a position on, in order.
@@ -101,6 +104,7 @@ impl Reader {
         Ok(Reader {
             journal: reader.header().journal,
             durable_end: reader.extent().durable_next,
+            last_bytes: reader.extent().end,
             directory,
             segments,
         })
@@ -124,6 +128,24 @@ impl Reader {
     /// The position after the last record that was durable when this reader was opened.
     pub fn durable_end(&self) -> Position {
         self.durable_end
+    }
+
+    /// The names of its segment files, and how much of each is to be copied so that the copies are this journal: all of
+    /// those that are closed, and of the last one no more than was intact when this reader was opened.
+    pub fn files(&self) -> Result<Vec<(String, u64)>, ReadError> {
+        let length = |first: &Position| {
+            let name = segment::file_name(*first);
+            let bytes = if self.segments.last() == Some(first) {
+                self.last_bytes
+            } else {
+                let path = self.directory.path().join(&name);
+                let file = self.directory.open_to_read(&name);
+                let length = file.and_then(|file| file.length());
+                length.map_err(Failure::of("get the length of", path)).map_err(SegmentError::Failed)?
+            };
+            Ok((name, bytes))
+        };
+        self.segments.iter().map(length).collect()
     }
 
     /// The records from `from` up to the durable end.

@@ -171,6 +171,12 @@ pub enum Fault {
     /// Looks are taken at independent runs.
     #[error("looks cannot be taken at nested levels: their boundaries suppose independent runs")]
     LooksAtLevels,
+    /// A rule appends visits, and what is independent of a version that is built several times is its builds.
+    #[error("further runs tell nothing of other builds, and a version is built {builds} times")]
+    RuleOfBuilds {
+        /// How often.
+        builds: u32,
+    },
     /// Nothing is executed.
     #[error("the command is empty")]
     EmptyCommand,
@@ -282,6 +288,9 @@ impl Fault {
             }
             Self::SharedReallocated => {
                 "an engine gives whichever host is free: take policy \"distinct\" or \"rebooted\"".to_owned()
+            }
+            Self::RuleOfBuilds { .. } => {
+                "give the number of runs with `runs`, a time with `budget`, or leave `builds` at 1".to_owned()
             }
             Self::LooksAtLevels => "remove `hosts` and `boots`, or take a pilot with `precision`".to_owned(),
             Self::EmptyCommand => {

@@ -266,6 +266,11 @@ fn builds_come_first_on_any_host_and_need_no_fresh_one() {
     assert_eq!((with.builds, without.builds), (5, 0));
     assert_eq!((with.visits, with.hosts_needed), (without.visits, without.hosts_needed));
     assert_eq!(with.host_time_ns, without.host_time_ns + Span::from_secs(500));
+    assert_eq!((with.build_host_time_ns, with.builds_are_given), (Span::from_secs(500), false));
     let wall = |of: Feasibility| of.pool.unwrap().wall_time_ns.unwrap();
     assert_eq!(wall(with), wall(without) + Span::from_secs(100), "five builds on ten hosts at once");
+    let estimate = Estimate::given(&built, Span::from_secs(1)).with_builds(&built, Span::from_secs(10));
+    let two = assess(&built, Some(&Pool::of(2)), &estimate);
+    assert_eq!((two.build_host_time_ns, two.builds_are_given), (Span::from_secs(50), true));
+    assert_eq!(two.pool.unwrap().build_wall_time_ns, Some(Span::from_secs(30)), "three, one after another");
 }

@@ -1,6 +1,9 @@
 //! Every invariant of the machine, re-derived from scratch. Tests and the simulation call it after each step.
 
-use std::collections::{BTreeMap, BTreeSet};
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
 
 use super::follow_up::longest_run;
 use super::matching::{Match, boots_before, boots_in_visits};
@@ -10,7 +13,7 @@ use crate::event::Tally;
 use crate::experiment::Policy;
 use crate::fingerprint::ClassId;
 use crate::host::{ALLOCATION_MARGIN, Asking, Host, Presence, Standing};
-use crate::id::{BootId, ExperimentId, RunIndex};
+use crate::id::{ExperimentId, HostId, RunIndex};
 use crate::lease::Lease;
 use crate::run::{HostNumber, RunState, Settlement};
 
@@ -63,28 +66,36 @@ impl Machine {
     /// What waits is a visit in the queue, or the rest of one that a host has begun.
     fn check_queue(&self, id: ExperimentId, active: &Active) {
         let plan = &active.plan;
-        let begun: BTreeMap<RunIndex, RunIndex> =
-            self.hosts.iter().filter_map(|host| host.visits.get(&id)).map(|v| (v.next, v.end)).collect();
-        let mut waiting = BTreeSet::new();
-        let mut rests = BTreeMap::new();
+        let visits = self.hosts.iter().filter_map(|host| host.visits.get(&id));
+        let mut begun: Vec<(RunIndex, RunIndex)> = visits.map(|visit| (visit.next, visit.end)).collect();
+        begun.sort_unstable();
+        let mut rests = Vec::with_capacity(begun.len());
+        // The lane in which the visit that begins with a run waits.
+        let mut waiting: Vec<Option<u32>> = vec![None; active.states.len()];
+        let mut visits = 0;
         let waits = |run: u32| matches!(active.states[run as usize], RunState::Waiting { .. });
-        for run in (0..plan.runs()).filter(|run| waits(*run)) {
-            let place = plan.place(RunIndex(run));
-            if run > place.group.0 && waits(run - 1) {
-                continue;
+        let mut next = 0;
+        while next < plan.runs() {
+            let place = plan.place(RunIndex(next));
+            let end = next + place.size;
+            if let Some(run) = (next..end).find(|run| waits(*run)) {
+                assert!((run..end).all(waits), "what waits of a group is its rest");
+                if begun.binary_search_by_key(&RunIndex(run), |(next, _)| *next).is_ok() {
+                    rests.push((RunIndex(run), RunIndex(end)));
+                } else {
+                    waiting[run as usize] = Some(lane_of(plan, RunIndex(run)));
+                    visits += 1;
+                }
             }
-            let end = place.group.0 + place.size;
-            assert!((run..end).all(waits), "what waits of a group is its rest");
-            if begun.contains_key(&RunIndex(run)) {
-                rests.insert(RunIndex(run), RunIndex(end));
-            } else {
-                waiting.insert((lane_of(plan, RunIndex(run)), run));
-            }
+            next = end;
         }
         assert_eq!(rests, begun, "a host that has begun a visit has its rest");
-        assert_eq!(active.queue.waiting().collect::<BTreeSet<_>>(), waiting, "the queue holds what waits");
-        assert_eq!(active.queue.waiting().count(), waiting.len(), "and each once");
-        assert_eq!(active.queue.visits() as usize, waiting.len(), "and counts it");
+        assert_eq!(active.queue.visits(), visits, "the queue counts what waits");
+        for (lane, run) in active.queue.waiting() {
+            assert_eq!(waiting[run as usize].take(), Some(lane), "it holds what waits, each once");
+            visits -= 1;
+        }
+        assert_eq!(visits, 0, "and all of it");
     }
 
     fn check_leases(&self) {
@@ -137,14 +148,22 @@ impl Machine {
     }
 
     fn check_asking(&self) {
-        let numbered = (0..).map(HostNumber).zip(&self.hosts);
-        let asking = |wanted: fn(Asking) -> bool| -> BTreeSet<HostNumber> {
-            let is = |presence| matches!(presence, Presence::Here { asking } if wanted(asking));
-            numbered.clone().filter(|(_, host)| is(host.presence)).map(|(number, _)| number).collect()
-        };
-        assert_eq!(self.asking, asking(|asking| asking == Asking::Yes), "asking hosts are those that ask");
-        let in_vain = asking(|asking| matches!(asking, Asking::InVain { .. }));
-        assert_eq!(self.in_vain, in_vain, "and those that asked in vain");
+        let (mut asking, mut in_vain) = (0, 0);
+        for (number, host) in (0..).map(HostNumber).zip(&self.hosts) {
+            match host.presence {
+                Presence::Here { asking: Asking::Yes } => {
+                    asking += 1;
+                    assert!(self.asking.contains(&number), "a host that asks is an asking host");
+                }
+                Presence::Here { asking: Asking::InVain { .. } } => {
+                    in_vain += 1;
+                    assert!(self.in_vain.contains(&number), "and one that asked in vain is known");
+                }
+                Presence::Here { asking: Asking::No } | Presence::Away { .. } => {}
+            }
+        }
+        assert_eq!(self.asking.len(), asking, "asking hosts are those that ask");
+        assert_eq!(self.in_vain.len(), in_vain, "and those that asked in vain");
         for number in &self.in_vain {
             let found = self.match_for(self.latest, *number);
             let due = self.host_at(*number).rested_at();
@@ -157,38 +176,60 @@ impl Machine {
         }
     }
 
+    /// Each index has what the states say, and as many entries as they say: nothing else then.
     fn check_indices(&self) {
         let numbered = (0..).map(HostNumber).zip(&self.hosts);
         let deadlines = numbered.clone().filter_map(|(number, host)| Some((host.deadline()?, number)));
-        assert_eq!(self.deadlines, deadlines.collect(), "deadlines are those of the hosts");
-        let turns = self.experiments.iter().filter_map(|(id, active)| Some((active.turn()?, *id)));
-        assert_eq!(self.turns, turns.collect(), "turns are those of the experiments");
-        let boots: BTreeMap<&BootId, HostNumber> = numbered
-            .clone()
-            .filter(|(_, host)| !host.facts.named_by_owner)
-            .map(|(number, host)| (&host.facts.boot, number))
-            .collect();
-        assert_eq!(
-            self.boots.iter().map(|(boot, number)| (boot, *number)).collect::<BTreeMap<_, _>>(),
-            boots
+        assert_eq!(self.deadlines.len(), deadlines.clone().count(), "as many deadlines as hosts have");
+        assert!(
+            deadlines.clone().all(|due| self.deadlines.contains(&due)),
+            "deadlines are those of the hosts"
         );
-        let numbers: BTreeMap<_, _> =
-            numbered.map(|(number, host)| (host.facts.host.clone(), number)).collect();
-        assert_eq!(self.numbers, numbers, "every host has its number");
+        let turns = self.experiments.iter().filter_map(|(id, active)| Some((active.turn()?, *id)));
+        assert_eq!(self.turns.len(), turns.clone().count(), "as many turns as experiments have");
+        assert!(turns.clone().all(|turn| self.turns.contains(&turn)), "turns are those of the experiments");
+        assert_eq!(self.numbers.len(), self.hosts.len(), "every host has its number");
+        let is_numbered = |(id, number): (&HostId, &HostNumber)| self.host_at(*number).facts.host == *id;
+        assert!(self.numbers.iter().all(is_numbered), "and no other's");
+        self.check_boots();
+    }
+
+    /// A boot is that of the latest host that has it and was not named by its owner.
+    fn check_boots(&self) {
+        for (boot, number) in &self.boots {
+            let facts = &self.host_at(*number).facts;
+            assert!(facts.boot == *boot && !facts.named_by_owner, "a boot is that of its host");
+        }
+        let numbered = (0..).map(HostNumber).zip(&self.hosts);
+        let own = numbered.filter(|(_, host)| !host.facts.named_by_owner);
+        if own.clone().count() != self.boots.len() {
+            for (number, host) in own {
+                let latest = self.boots.get(&host.facts.boot);
+                assert!(latest.is_some_and(|latest| *latest >= number), "a boot has its latest host");
+            }
+        }
     }
 
     fn check_counts(&self) {
-        let count = |wanted: fn(&Host) -> bool| self.hosts.iter().filter(|host| wanted(host)).count() as u32;
-        assert_eq!(self.here, count(Host::is_here), "hosts that are here");
-        assert_eq!(self.available, count(Host::is_available), "hosts that may be given runs");
-        let mut available: BTreeMap<ClassId, u32> = self.classes.keys().map(|class| (*class, 0)).collect();
-        let of_classes = self.hosts.iter().filter(|host| host.is_available()).map(|host| host.class);
-        of_classes.for_each(|class| *available.entry(class).or_default() += 1);
+        let (mut here, mut available) = (0, 0);
+        let mut of_classes: BTreeMap<ClassId, u32> = self.classes.keys().map(|class| (*class, 0)).collect();
+        let mut reserved: BTreeMap<ExperimentId, u32> = self.experiments.keys().map(|id| (*id, 0)).collect();
+        for host in &self.hosts {
+            here += u32::from(host.is_here());
+            if host.is_available() {
+                available += 1;
+                *of_classes.entry(host.class).or_default() += 1;
+            }
+            if let Some(count) = host.reserves.and_then(|id| reserved.get_mut(&id)) {
+                *count += 1;
+            }
+        }
+        assert_eq!(self.here, here, "hosts that are here");
+        assert_eq!(self.available, available, "hosts that may be given runs");
         let counted = self.classes.iter().map(|(id, class)| (*id, class.available)).collect();
-        assert_eq!(available, counted, "and those of each class");
+        assert_eq!(of_classes, counted, "and those of each class");
         for (id, active) in &self.experiments {
-            let reserved = self.hosts.iter().filter(|host| host.reserves == Some(*id)).count();
-            assert_eq!(active.reserved as usize, reserved, "hosts that boot for it");
+            assert_eq!(active.reserved, reserved[id], "hosts that boot for it");
         }
     }
 }

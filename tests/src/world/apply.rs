@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 
 use speedup_core::agent::{Action, Agent, Input};
-use speedup_core::build::Product;
-use speedup_core::files::{Content, ContentHash};
 use speedup_core::fingerprint::HardwareId;
 use speedup_core::host::HostFacts;
-use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch};
+use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId};
 use speedup_core::machine::{Active, Command, Decision, Effect, HostRequest, Refusal, Request, Speaker};
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant};
 use speedup_core::record::{Failure, Outcome, Record};
@@ -15,13 +13,14 @@ use speedup_core::time::Timestamp;
 use speedup_core::work::WorkOrder;
 use uuid::Uuid;
 
+use super::made::{product, record};
 use super::{
     Choice, Coordinator, Ending, Execution, Message, Packet, Rebirth, SimAgent, Wish, World, checkpoint,
     sim_agent, sim_fingerprint, sim_host,
 };
 
 impl World {
-    /// Lets one thing happen, then checks the machine.
+    /// Lets one thing happen, then checks the machine if that changed it.
     pub fn apply(&mut self, choice: Choice) {
         match choice {
             Choice::Deliver(at) => {
@@ -64,8 +63,9 @@ impl World {
             Choice::Twin(at) => self.twin_host(at),
         }
         self.bury_the_doomed();
-        if let Some(coordinator) = &self.coordinator {
+        if let Some(coordinator) = self.coordinator.as_mut().filter(|coordinator| coordinator.is_unchecked) {
             coordinator.machine.check();
+            coordinator.is_unchecked = false;
         }
     }
 
@@ -422,6 +422,7 @@ impl World {
         let coordinator = self.coordinator.as_mut()?;
         match coordinator.machine.handle(now, command) {
             Ok(outcome) => {
+                coordinator.is_unchecked |= !outcome.events.is_empty();
                 coordinator
                     .unsynced
                     .extend(outcome.events.into_iter().filter(|event| event.change.is_kept()));
@@ -477,6 +478,7 @@ impl World {
         let machine = checkpoint::recovered(self.settings, &self.durable, cut);
         self.coordinator = Some(Coordinator {
             machine,
+            is_unchecked: true,
             unsynced: Vec::new(),
             waiting_effects: Vec::new(),
             speakers: BTreeMap::new(),
@@ -484,16 +486,4 @@ impl World {
         });
         self.ask_coordinator(Command::Start);
     }
-}
-
-fn record(outcome: Outcome, marker: u64) -> Record {
-    Record { started_unix_ns: marker, ..Record::bare(outcome) }
-}
-
-/// What an attempt made: another content for each, as a compiler may.
-fn product(name: &str, lease: LeaseEpoch) -> Product {
-    let mut hash = [0; 32];
-    hash[..8].copy_from_slice(&lease.0.to_le_bytes());
-    let content = Content { blake3: ContentHash(hash), bytes: name.len() as u64, executable: true };
-    Product { name: name.to_owned(), content }
 }

@@ -1,6 +1,7 @@
 //! Whole-system tests with real processes on loopback.
 
 mod analysis;
+mod backup;
 mod bench;
 mod builds;
 mod crash;
@@ -14,6 +15,7 @@ mod identity;
 mod journey;
 mod metrics;
 mod misbehaviour;
+mod page;
 mod provision;
 mod rebuild;
 mod rules;

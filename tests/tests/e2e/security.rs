@@ -22,7 +22,7 @@ use crate::SPEEDUP;
 const PLAN: &str = "[experiment]\nname = \"guarded\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
     [benchmarks.sleep]\ncommand = [\"sleep\", \"0.01\"]\n[repetitions]\nruns = 2\n[independence]\npolicy = \"any\"\n";
 
-fn told(output: &Output) -> String {
+pub(crate) fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -41,7 +41,7 @@ fn enrol(pool: &Pool, token: &Path, access: &Path) -> Output {
 }
 
 /// A user that has enrolled with a token; gives its access file.
-fn user(pool: &Pool, name: &str, role: &str) -> PathBuf {
+pub(crate) fn user(pool: &Pool, name: &str, role: &str) -> PathBuf {
     let token = token(pool, name, &["--role", role, "--name", name]);
     let access = pool.path().join(format!("{name}.access.toml"));
     let enrolled = enrol(pool, &token, &access);
@@ -50,7 +50,7 @@ fn user(pool: &Pool, name: &str, role: &str) -> PathBuf {
 }
 
 /// The command as that user.
-fn as_user(pool: &Pool, access: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn as_user(pool: &Pool, access: &Path, arguments: &[&str]) -> Output {
     let access = access.display().to_string();
     pool.speedup(&[arguments, &["--access-file", &access]].concat())
 }
@@ -62,7 +62,7 @@ fn plan_file(pool: &Pool) -> String {
 }
 
 /// Submits as a user; gives the experiment's id.
-fn submitted(pool: &Pool, access: &Path) -> String {
+pub(crate) fn submitted(pool: &Pool, access: &Path) -> String {
     let output = as_user(pool, access, &["submit", &plan_file(pool), "--wait-for-hosts", "--output", "json"]);
     assert!(output.status.success(), "{}", told(&output));
     let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");

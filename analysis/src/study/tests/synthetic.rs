@@ -1,11 +1,14 @@
 //! Attempts of an experiment that was never run, with times drawn from named laws.
 
+mod builds;
+
+use self::builds::BuildSpread;
 use crate::distribution::normal;
 use crate::study::{Phase, Report, Standing, Study};
-use speedup_core::build::{Build, UsedBuild};
+use speedup_core::build::UsedBuild;
 use speedup_core::conditions::Conditions;
 use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};
-use speedup_core::experiment::{CommandLine, Metric};
+use speedup_core::experiment::Metric;
 use speedup_core::fingerprint::ClassId;
 use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use speedup_core::lease::{Evidence, Lease};
@@ -14,7 +17,7 @@ use speedup_core::plan_file;
 use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::seed::{Seed, below, shuffle};
-use speedup_core::time::{Span, Timestamp};
+use speedup_core::time::Timestamp;
 use speedup_core::timer::TimerError;
 use std::collections::BTreeMap;
 
@@ -97,6 +100,7 @@ pub(super) struct Synthetic {
     /// By how much the first run of each cell takes longer.
     slow_first: f64,
     host_spread: f64,
+    build_spread: Option<BuildSpread>,
     idle_s: u64,
     /// Whether hosts are of two classes, of which one is slow.
     classes: bool,
@@ -161,6 +165,7 @@ impl Synthetic {
             slow_host: None,
             slow_first: 1.0,
             host_spread: 0.0,
+            build_spread: None,
             idle_s: 0,
             classes: false,
             classes_by_host: false,
@@ -294,29 +299,6 @@ impl Synthetic {
         Self { cancelled: true, ..self }
     }
 
-    /// Has the candidate built so often.
-    pub(super) fn built(mut self, builds: u32) -> Self {
-        let mut experiment = self.plan.experiment.clone();
-        experiment.versions[1].build = Some(Build {
-            command: CommandLine::Shell("make".to_owned()),
-            builds,
-            products: [("prog".to_owned(), "prog".to_owned())].into(),
-            timeout: Span::from_secs(60),
-        });
-        self.plan = Plan::draw(experiment).with_first_runs().into_owned();
-        self
-    }
-
-    /// An attempt at a build, on a host of its own.
-    pub(super) fn build(&self, run: u32, wall_ns: f64) -> EndedAttempt {
-        let other = self.attempts().swap_remove(0);
-        let evidence = Evidence { build: None, ..other.lease.evidence };
-        let host = format!("builder-{run}").parse().unwrap();
-        let lease = Lease { run: RunIndex(run), host, evidence, ..other.lease };
-        let end = AttemptEnd::Reported(record(Outcome::Measured, wall_ns, ""));
-        EndedAttempt { lease, cell: self.plan.cell_number(RunIndex(run)), end, ..other }
-    }
-
     /// Appends `more` runs of each cell, as if after the submission.
     pub(super) fn extended(mut self, more: u32) -> Self {
         let appended = self.plan.draw_extension(&self.plan.singly(more), self.plan.visit());
@@ -412,7 +394,8 @@ impl Synthetic {
         let z = below(2_000_001, &mut Seed(9).child(&host)) as f64 / 1e6 - 1.0;
         let of_host = of_host * (1.0 + self.host_spread * z);
         let of_host = if self.classes && self.is_slow_class(run) { 1.5 * of_host } else { of_host };
-        of_host * if repetition == 0 { self.slow_first } else { 1.0 }
+        let of_build = self.build_spread.map_or(1.0, |spread| spread.factor(&self.plan, run, repetition));
+        of_host * of_build * if repetition == 0 { self.slow_first } else { 1.0 }
     }
 
     fn ended(

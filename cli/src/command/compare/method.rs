@@ -5,8 +5,8 @@ use clap::{Args, ValueEnum};
 use speedup_analysis::goodness_of_fit::{ResampleSize, USUAL_RESAMPLES};
 use speedup_analysis::hierarchical_performance_test::{RankSumRule, ScoreReference};
 use speedup_analysis::inquiry::{
-    EarlierOptions, EffectOptions, Method, MixtureOptions, PerformanceTestOptions, SpeedupTestMode,
-    SpeedupTestOptions,
+    DistributionOptions, EarlierOptions, EffectOptions, Method, MixtureOptions, PerformanceTestOptions,
+    SpeedupTestMode, SpeedupTestOptions,
 };
 use speedup_analysis::{Adjustment, HalfIntegers, NormalityReading, Statistic, mixture};
 
@@ -29,6 +29,8 @@ pub(super) enum Name {
     SignedRank,
     /// The authors' earlier protocol (Touati 2009)
     Earlier,
+    /// Quantiles, probabilities and clusters of each sample, observed and by its mixture (Worms, Touati 2016)
+    Distribution,
     /// Whether runs depend on their order, and whether their values are continuous
     Diagnostics,
 }
@@ -145,6 +147,15 @@ pub(super) struct Choice {
     /// mixture: by how much a run may be slower and still count as the shorter, in the values' unit [default: 0]
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     delta: Option<f64>,
+    /// distribution: at which probabilities quantiles are told, as 0.5,0.99 or 99% [default: 0.5,0.9,0.99]
+    #[arg(long, value_name = "P,…", value_delimiter = ',', value_parser = fraction::probability)]
+    quantiles: Vec<f64>,
+    /// distribution: how probably is a run at most each of these, in the values' unit?
+    #[arg(long, value_name = "A,…", value_delimiter = ',', allow_negative_numbers = true)]
+    at_most: Vec<f64>,
+    /// distribution: also the cluster of each observation, in run order
+    #[arg(long)]
+    clusters: bool,
     /// earlier: how a small sample is found normal [default: not-rejected]
     #[arg(long, value_enum, value_name = "HOW")]
     normality: Option<Normality>,
@@ -173,6 +184,7 @@ impl Choice {
                     Some(Normality::Tabled) => NormalityReading::TabledAtLevel,
                 },
             }),
+            Name::Distribution => Method::Distribution(self.distribution()),
             Name::Diagnostics => Method::Diagnostics,
         })
     }
@@ -192,6 +204,9 @@ impl Choice {
             ("--resamples", Name::Mixture, self.resamples.is_some()),
             ("--resample-size", Name::Mixture, self.resample_size.is_some()),
             ("--delta", Name::Mixture, self.delta.is_some()),
+            ("--quantiles", Name::Distribution, !self.quantiles.is_empty()),
+            ("--at-most", Name::Distribution, !self.at_most.is_empty()),
+            ("--clusters", Name::Distribution, self.clusters),
             ("--normality", Name::Earlier, self.normality.is_some()),
         ];
         match given.into_iter().find(|(_, method, is_given)| *is_given && *method != self.method) {
@@ -240,6 +255,20 @@ impl Choice {
                 Reference::FirstRun => ScoreReference::FirstBaselineRun,
                 Reference::Median => ScoreReference::BaselineMedian,
             }),
+        }
+    }
+
+    fn distribution(&self) -> DistributionOptions {
+        let usual = DistributionOptions::default();
+        DistributionOptions {
+            probabilities: if self.quantiles.is_empty() {
+                usual.probabilities
+            } else {
+                self.quantiles.clone()
+            },
+            bounds: self.at_most.clone(),
+            clusters: self.clusters,
+            fit: usual.fit,
         }
     }
 

@@ -8,9 +8,9 @@ use speedup_formats::{Imported, Options, Unit, detect, read};
 
 use super::*;
 
-fn parquet_rows(bytes: Vec<u8>) -> (Vec<Row>, BTreeMap<String, String>) {
+fn parquet_rows(bytes: &[u8]) -> (Vec<Row>, BTreeMap<String, String>) {
     let mut file = tempfile::tempfile().unwrap();
-    file.write_all(&bytes).unwrap();
+    file.write_all(bytes).unwrap();
     let reader = SerializedFileReader::new(file).unwrap();
     let facts = reader.metadata().file_metadata().key_value_metadata().into_iter().flatten();
     let facts = facts.map(|fact| (fact.key.clone(), fact.value.clone().unwrap_or_default())).collect();
@@ -33,7 +33,7 @@ fn as_csv(field: &Field) -> String {
 #[test]
 fn parquet_has_the_rows_of_csv_in_types() {
     let csv = csv_rows(&exported(Format::Csv, StatusPhase::Running));
-    let (rows, facts) = parquet_rows(written(Format::Parquet, &plan(), status(), &attempts(&plan())));
+    let (rows, facts) = parquet_rows(&written(Format::Parquet, &plan(), &status(), &attempts(&plan())));
     assert_eq!(rows.len(), csv.len());
     for (row, csv) in rows.iter().zip(&csv) {
         let fields: BTreeMap<&str, String> =
@@ -59,7 +59,7 @@ fn parquet_of_many_groups_has_every_row() {
     let late = ended(&plan, 0, 1, lost(AfterLoss::Again(Attempt(2)), None));
     let attempts: Vec<_> =
         (0..70_000).map(|at| EndedAttempt { ended: Timestamp(at), ..late.clone() }).collect();
-    let (rows, _) = parquet_rows(written(Format::Parquet, &plan, status(), &attempts));
+    let (rows, _) = parquet_rows(&written(Format::Parquet, &plan, &status(), &attempts));
     assert_eq!(rows.len(), 70_000 + 6);
     let at = |row: &Row| row.get_column_iter().find(|(name, _)| *name == "ended_ns").unwrap().1.clone();
     assert!((0..70_000).all(|number| at(&rows[number]) == Field::ULong(number as u64)));
@@ -68,7 +68,7 @@ fn parquet_of_many_groups_has_every_row() {
 #[test]
 fn parquet_names_the_builds() {
     let (plan, attempts) = with_builds();
-    let (_, facts) = parquet_rows(written(Format::Parquet, &plan, status(), &attempts));
+    let (_, facts) = parquet_rows(&written(Format::Parquet, &plan, &status(), &attempts));
     let builds: Json = serde_json::from_str(&facts["speedup.builds"]).unwrap();
     assert_eq!((builds.as_array().unwrap().len(), &builds[0]["run"]), (2, &0.into()));
 }
@@ -118,9 +118,9 @@ fn own_metrics_go_where_runs_may_have_several_values() {
 #[test]
 fn an_experiment_without_a_sample_gives_an_empty_file() {
     for format in [Format::Go, Format::Hyperfine, Format::Hyperfine1] {
-        let text = written(format, &plan(), status(), &[]);
+        let text = written(format, &plan(), &status(), &[]);
         assert!(!text.contains(&b'7'), "{}", String::from_utf8_lossy(&text));
     }
-    let (rows, _) = parquet_rows(written(Format::Parquet, &plan(), status(), &[]));
+    let (rows, _) = parquet_rows(&written(Format::Parquet, &plan(), &status(), &[]));
     assert_eq!(rows.len(), 6, "every planned run");
 }

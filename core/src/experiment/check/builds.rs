@@ -1,7 +1,7 @@
 //! Builds of versions: their commands, how many there are, and what they make.
 
 use super::super::problem::{Fault, Place, Problems};
-use super::super::{Experiment, MAX_NAME_BYTES, MAX_VERSIONS, Version};
+use super::super::{Experiment, MAX_NAME_BYTES, MAX_VERSIONS, Rule, Version};
 use super::{Names, check_length, check_line, check_range};
 use crate::build::{Build, MAX_ALL_BUILDS, MAX_BUILDS, MAX_PRODUCTS, is_inside};
 use crate::files::StagedFile;
@@ -14,6 +14,15 @@ impl Experiment {
             if let Some(build) = &version.build {
                 check_build(version, build, &self.files, problems);
             }
+        }
+        let builds = self.versions.iter().flat_map(|version| &version.build).map(|build| build.builds).max();
+        let key = match self.rule {
+            Rule::Pilot { .. } => Some("pilot"),
+            Rule::Sequential { .. } => Some("looks"),
+            Rule::Fixed | Rule::Budget { .. } => None,
+        };
+        if let (Some(key), Some(builds)) = (key, builds.filter(|builds| *builds > 1)) {
+            problems.refuse(["repetitions", key].into(), Fault::RuleOfBuilds { builds });
         }
         let (what, most) = ("builds", MAX_ALL_BUILDS as usize);
         let count = usize::try_from(self.builds()).unwrap_or(usize::MAX);

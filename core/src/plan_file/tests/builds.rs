@@ -69,6 +69,21 @@ fn a_build_is_read_with_its_defaults() {
     assert_eq!(build.command, CommandLine::Shell("make -s".to_owned()));
 }
 
+/// A rule appends visits of the builds there are, and what it concludes would be of those runs alone.
+#[test]
+fn a_rule_that_decides_by_runs_takes_no_builds() {
+    for (key, rule) in
+        [("looks", "looks = 2\nmaximum = 20\n"), ("pilot", "pilot = 4\nprecision = \"1%\"\nmaximum = 20\n")]
+    {
+        let refused = parse(&PLAN.replace("runs = 4\n", rule), Seed(1)).expect_err(key).to_string();
+        assert!(refused.contains("a version is built 3 times") && refused.contains(key), "{refused}");
+        let once = PLAN.replace("runs = 4\n", rule).replace("builds = 3", "builds = 1");
+        parse(&once, Seed(1)).unwrap_or_else(|error| panic!("{error}"));
+    }
+    let bought = PLAN.replace("runs = 4\n", "pilot = 4\nbudget = \"1h\"\nmaximum = 20\n");
+    parse(&bought, Seed(1)).unwrap_or_else(|error| panic!("{error}"));
+}
+
 #[test]
 fn a_build_is_ordered_as_a_plain_execution() {
     let plan = Plan::draw(read(PLAN));

@@ -1,0 +1,226 @@
+//! What is asked of the law of each sample: quantiles, probabilities of at most a bound, and clusters, each from the
+//! observations and from the mixture (001 §6).
+
+use super::mixture::refusal;
+use super::pairing::Pairing;
+use super::suite::Observed;
+use super::{Better, DistributionOptions, InquiryError, IntervalAnswer, Remark};
+use crate::mixture::Component;
+use crate::sample_quantile::SampleQuantile;
+use crate::study::Reason;
+use crate::variability::empirical;
+use crate::{
+    ConfidenceLevel, Interval, Mixture, MixtureFit, Proportion, ProportionMethod, Sample, Selection,
+};
+use serde::Serialize;
+
+/// The law of one sample.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DistributionFinding {
+    /// The version.
+    pub version: String,
+    /// The benchmark.
+    pub benchmark: String,
+    /// The observations.
+    pub n: usize,
+    /// In the order in which they were asked.
+    pub quantiles: Vec<QuantileFinding>,
+    /// In the order in which they were asked.
+    pub at_most: Vec<AtMostFinding>,
+    /// The components of the mixture, in ascending order of their means.
+    pub components: Vec<Component>,
+    /// Why there is no mixture.
+    pub reason: Option<Reason>,
+    /// The cluster of each observation in run order, where they were asked and there is a mixture: the position of its likeliest component,
+    /// from 1.
+    pub clusters: Option<Vec<usize>>,
+    /// The observations of each cluster, likewise.
+    pub cluster_sizes: Option<Vec<usize>>,
+    /// What must be known.
+    pub caveats: Vec<Remark>,
+}
+
+/// The value that a run exceeds with one less the probability.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QuantileFinding {
+    /// The probability.
+    pub probability: f64,
+    /// From the observations, by type 7.
+    pub observed: f64,
+    /// Between order statistics, with the level achieved.
+    pub interval: IntervalAnswer,
+    /// From the mixture; absent where there is none.
+    pub modelled: Option<f64>,
+}
+
+/// How probably a run is at most a bound.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AtMostFinding {
+    /// The bound, in the unit of the values.
+    pub bound: f64,
+    /// The share of the observations.
+    pub observed: f64,
+    /// Of the probability, by Clopper and Pearson.
+    pub interval: IntervalAnswer,
+    /// From the mixture; absent where there is none.
+    pub modelled: Option<f64>,
+}
+
+pub(super) fn find(
+    pairing: &Pairing<'_>,
+    options: &DistributionOptions,
+    level: ConfidenceLevel,
+) -> Result<Vec<DistributionFinding>, InquiryError> {
+    let versions = pairing.versions.iter().zip(&pairing.samples);
+    let all = versions.flat_map(|(version, samples)| samples.iter().map(move |one| (version, one)));
+    all.map(|(version, one)| of(version, one, options, level)).collect()
+}
+
+fn of(
+    version: &str,
+    observed: &Observed<'_>,
+    options: &DistributionOptions,
+    level: ConfidenceLevel,
+) -> Result<DistributionFinding, InquiryError> {
+    let sample = &observed.sample;
+    let fit = MixtureFit::with_method(sample, options.fit);
+    let mixture = fit.as_ref().ok().map(|fit| &fit.mixture);
+    let quantiles = options.probabilities.iter().map(|p| quantile(sample, mixture, *p, level));
+    let at_most = options.bounds.iter().map(|bound| at_most(sample, mixture, *bound, level));
+    let clusters = mixture.filter(|_| options.clusters).map(|mixture| clusters(sample, mixture));
+    Ok(DistributionFinding {
+        version: version.to_owned(),
+        benchmark: observed.named.benchmark.clone(),
+        n: sample.len(),
+        quantiles: quantiles.collect::<Result<_, _>>()?,
+        at_most: at_most.collect::<Result<_, _>>()?,
+        components: mixture.map_or_else(Vec::new, |mixture| mixture.components().to_vec()),
+        cluster_sizes: mixture.zip(clusters.as_ref()).map(|(mixture, clusters)| {
+            let size = |number| clusters.iter().filter(|cluster| **cluster == number).count();
+            (1..=mixture.components().len()).map(size).collect()
+        }),
+        clusters,
+        caveats: fit
+            .as_ref()
+            .map_or_else(|_| Vec::new(), |fit| fit.caveats.iter().map(Remark::from).collect()),
+        reason: fit.err().map(refusal),
+    })
+}
+
+fn quantile(
+    sample: &Sample,
+    mixture: Option<&Mixture>,
+    probability: f64,
+    level: ConfidenceLevel,
+) -> Result<QuantileFinding, InquiryError> {
+    let quantile = SampleQuantile::new(sample, probability).ok_or(InquiryError::Probability(probability))?;
+    let interval = quantile.interval(level);
+    let is_open = interval.lower.is_infinite() && interval.upper.is_infinite();
+    Ok(QuantileFinding {
+        probability,
+        observed: quantile.estimate(),
+        interval: if is_open {
+            let sentence = "The runs are too few for either end of the interval; measure more.";
+            IntervalAnswer::missing("too_few_runs", sentence)
+        } else {
+            IntervalAnswer::new(&interval, Better::Lower)
+        },
+        modelled: mixture.and_then(|mixture| mixture.quantile(probability).ok()),
+    })
+}
+
+fn at_most(
+    sample: &Sample,
+    mixture: Option<&Mixture>,
+    bound: f64,
+    level: ConfidenceLevel,
+) -> Result<AtMostFinding, InquiryError> {
+    let observed = empirical::probability_at_most(sample, bound);
+    let count = sample.sorted().partition_point(|value| *value <= bound) as u64;
+    let proportion = Proportion::new(count, sample.len() as u64, Selection::Drawn)?;
+    let interval = proportion.interval(ProportionMethod::ClopperPearson, level);
+    // Its caveat is of approximations, and this one is exact.
+    let interval = Interval { caveats: Vec::new(), ..interval };
+    Ok(AtMostFinding {
+        bound,
+        observed,
+        interval: IntervalAnswer::new(&interval, Better::Lower),
+        modelled: mixture.map(|mixture| mixture.cdf(bound)),
+    })
+}
+
+fn clusters(sample: &Sample, mixture: &Mixture) -> Vec<usize> {
+    sample.in_run_order().iter().map(|value| mixture.cluster(*value) + 1).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Findings, Inquiry, Method, Suite};
+    use super::*;
+
+    fn asked(values: Vec<f64>, options: DistributionOptions) -> Result<DistributionFinding, InquiryError> {
+        let suites = vec![Suite::of_one("before", "sort", values)];
+        match Inquiry::new(suites, Method::Distribution(options)).answer()?.findings {
+            Findings::Distribution(mut of) => Ok(of.remove(0)),
+            _ => panic!("another method answered"),
+        }
+    }
+
+    /// Two clusters that are well apart: a third of the runs near 2, the others near 1.
+    fn clustered() -> Vec<f64> {
+        (0..60).map(|i| if i % 3 == 0 { 2.0 } else { 1.0 } + 0.001 * f64::from(i * 7 % 11)).collect()
+    }
+
+    #[test]
+    fn what_is_observed_and_what_is_modelled_agree_on_clusters_that_are_apart() {
+        let options =
+            DistributionOptions { bounds: vec![0.5, 1.5, 3.0], clusters: true, ..Default::default() };
+        let found = asked(clustered(), options).unwrap();
+        let observed: Vec<f64> = found.at_most.iter().map(|one| one.observed).collect();
+        assert_eq!(observed, [0.0, 40.0 / 60.0, 1.0]);
+        for one in &found.at_most {
+            let (lower, upper) = one.interval.ends().unwrap();
+            assert!(lower <= one.observed && one.observed <= upper, "{one:?}");
+            assert!((one.modelled.unwrap() - one.observed).abs() < 1e-3, "{one:?}");
+        }
+        // R: binom.test(40, 60)$conf.int
+        let (lower, upper) = found.at_most[1].interval.ends().unwrap();
+        assert!(
+            (lower - 0.533_127_325).abs() < 1e-9 && (upper - 0.783_130_555).abs() < 1e-9,
+            "{lower} {upper}"
+        );
+        for one in &found.quantiles {
+            assert!((one.modelled.unwrap() - one.observed).abs() < 0.01, "{one:?}");
+        }
+        let clusters = found.clusters.unwrap();
+        assert!(
+            clusters
+                .iter()
+                .enumerate()
+                .all(|(run, cluster)| (*cluster == found.components.len()) == (run % 3 == 0))
+        );
+        assert_eq!(found.cluster_sizes.unwrap().iter().sum::<usize>(), 60);
+    }
+
+    #[test]
+    fn samples_without_a_mixture_have_what_is_observed() {
+        let found =
+            asked(vec![1.0; 40], DistributionOptions { clusters: true, ..Default::default() }).unwrap();
+        assert_eq!(found.reason.unwrap().code, "constant");
+        assert_eq!(
+            (found.clusters, found.quantiles[0].observed, found.quantiles[0].modelled),
+            (None, 1.0, None)
+        );
+        let one = asked(vec![1.0], DistributionOptions::default()).unwrap();
+        assert_eq!(one.quantiles[0].interval.reason().unwrap().code, "too_few_runs");
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_refused_by_name() {
+        let code = |options| asked(vec![1.0, 2.0], options).unwrap_err().code();
+        let usual = DistributionOptions::default;
+        assert_eq!(code(DistributionOptions { probabilities: vec![0.5, 1.0], ..usual() }), "probability");
+        assert_eq!(code(DistributionOptions { bounds: vec![f64::NAN], ..usual() }), "bound");
+        assert_eq!(code(DistributionOptions { bounds: vec![1.0; 1_001], ..usual() }), "too_many_asked");
+    }
+}

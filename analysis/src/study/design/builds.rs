@@ -1,0 +1,204 @@
+//! Versions that are built several times: the build is the highest level, above host, boot and run (004 §3, §6.1).
+//!
+//! All runs of a build share what that compilation happened to make, layout above all, so that what is independent of a
+//! version is its builds: the tests are of the means of their hosts' means, and the interval is that by levels. A version that
+//! is built once, or not at all, counts by what the design says without builds, and what is found of it holds for that build.
+//!
+//! A blocked order pairs the builds as well, since the i-th visit uses the builds i mod n and i mod m of the versions: visits
+//! whose builds agree modulo gcd(n, m) hang together, and no others. These are the pairs.
+
+use super::{Arranged, Design, DesignKind, DesignReport, Run, Unit, alone, sample, units};
+use crate::study::verdict::Reason;
+use crate::{Levels, LevelsError};
+use std::collections::BTreeMap;
+
+/// Of which build of its version a run is, where there are several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::study) struct OfBuild {
+    /// The place of the build among those of its version.
+    pub(in crate::study) number: u32,
+    /// How many the version has.
+    pub(in crate::study) of: u32,
+}
+
+/// What is independent of one version.
+struct Side {
+    means: Vec<f64>,
+    /// The builds that they are of, where they are.
+    builds: Option<Vec<u32>>,
+    levels: Levels,
+}
+
+/// Whether a version of the comparison is built several times.
+pub(super) fn are_levels(sides: [&[Run]; 2]) -> bool {
+    sides.iter().any(|runs| is_built(runs))
+}
+
+fn is_built(runs: &[Run]) -> bool {
+    runs.iter().any(|run| run.build.is_some())
+}
+
+/// The comparison by builds, of whatever design the visits are.
+pub(super) fn arrange(design: Design, sides: [&[Run]; 2]) -> Result<Arranged, Reason> {
+    if design == Design::Pairs {
+        return pairs(sides);
+    }
+    let [baseline, candidate] = sides.map(|runs| Side::of(design, runs));
+    let (baseline, candidate) = (baseline?, candidate?);
+    Ok(Arranged {
+        design: report(baseline.means.len(), candidate.means.len(), 0),
+        baseline: sample(baseline.means.into_iter())?,
+        candidate: sample(candidate.means.into_iter())?,
+        levels: Some([baseline.levels, candidate.levels]),
+        blocks: Vec::new(),
+        builds: [baseline.builds, candidate.builds],
+    })
+}
+
+impl Side {
+    fn of(design: Design, runs: &[Run]) -> Result<Self, Reason> {
+        if is_built(runs) {
+            return Self::of_builds(runs);
+        }
+        let units = match design {
+            Design::Runs | Design::Classes => {
+                runs.iter().map(|run| Unit { boots: vec![vec![run.value]] }).collect()
+            }
+            Design::Pairs => alone(units(runs, |run| (run.place.group, run.seat.host))),
+            Design::Levels { by_boots } => {
+                super::of_hosts_or_boots([runs], by_boots).1.into_iter().flatten().collect()
+            }
+        };
+        let levels = super::tree(&units).map_err(no_levels)?;
+        Ok(Self { means: units.iter().map(Unit::mean).collect(), builds: None, levels })
+    }
+
+    fn of_builds(runs: &[Run]) -> Result<Self, Reason> {
+        let (mut means, mut builds) = (Vec::new(), Vec::new());
+        let mut counts = [Vec::new(), Vec::new(), Vec::new()];
+        let mut values = Vec::with_capacity(runs.len());
+        for (build, runs) in by_key(runs, |run| run.build.map(|build| build.number)) {
+            let hosts = alone(units(&runs, |run| run.seat.host));
+            means.push(mean(hosts.iter().map(Unit::mean)));
+            builds.extend(build);
+            let boots = || hosts.iter().flat_map(|host| &host.boots);
+            counts[0].extend(boots().map(Vec::len));
+            counts[1].extend(hosts.iter().map(|host| host.boots.len()));
+            counts[2].push(hosts.len());
+            values.extend(boots().flatten().copied());
+        }
+        if means.len() < 2 {
+            return Err(one_build(
+                "Runs of one build are not independent observations of their version, and a version that is built \
+                 several times has measured runs of one build only: take at least as many visits as builds",
+            ));
+        }
+        let [of_boots, of_hosts, of_builds] = counts;
+        let counts = [of_boots, of_hosts, of_builds, vec![means.len()]];
+        let levels = Levels::of_counts(values, &counts).map_err(no_levels)?;
+        Ok(Self { means, builds: Some(builds), levels })
+    }
+}
+
+/// Pairs of builds, each the mean over the visits that hang together; visits that lack a version are left out.
+fn pairs(sides: [&[Run]; 2]) -> Result<Arranged, Reason> {
+    let of = sides.map(|runs| runs.iter().find_map(|run| run.build).map_or(0, |build| build.of));
+    let together = greatest_common_divisor(of[0], of[1]);
+    let mut visits: BTreeMap<_, (u32, [Option<f64>; 2])> = BTreeMap::new();
+    for (side, runs) in sides.into_iter().enumerate() {
+        for run in runs {
+            let key = (run.place.group, run.seat.host);
+            let (pair, _) = visits.entry(key).or_default();
+            if let Some(build) = run.build {
+                *pair = build.number % together;
+            }
+        }
+        for (key, unit) in units(runs, |run| (run.place.group, run.seat.host)) {
+            if let Some((_, means)) = visits.get_mut(&key) {
+                means[side] = Some(unit.mean());
+            }
+        }
+    }
+    let all = visits.len();
+    let mut of_pairs: BTreeMap<u32, [Vec<f64>; 2]> = BTreeMap::new();
+    for (pair, means) in visits.into_values() {
+        if let [Some(baseline), Some(candidate)] = means {
+            let [of_baseline, of_candidate] = of_pairs.entry(pair).or_default();
+            of_baseline.push(baseline);
+            of_candidate.push(candidate);
+        }
+    }
+    let whole: usize = of_pairs.values().map(|[visits, _]| visits.len()).sum();
+    if of_pairs.len() < 2 {
+        return Err(one_build(&format!(
+            "With {} and {} builds of the versions, the visits of a blocked order all hang together through their builds: \
+             give both versions as many builds, or take another order",
+            of[0], of[1]
+        )));
+    }
+    let of_side = |side: usize| sample(of_pairs.values().map(|sides| mean(sides[side].iter().copied())));
+    let builds: Vec<u32> = of_pairs.keys().copied().collect();
+    Ok(Arranged {
+        design: DesignReport { kind: DesignKind::Pairs, ..report(builds.len(), builds.len(), all - whole) },
+        baseline: of_side(0)?,
+        candidate: of_side(1)?,
+        levels: None,
+        blocks: Vec::new(),
+        builds: [Some(builds.clone()), Some(builds)],
+    })
+}
+
+/// What order tells nothing of builds: the visits themselves where each has a build of its own, else the means of rounds, in each
+/// of which every build that was measured is used once. `None` without builds.
+pub(super) fn rounds(runs: &[Run]) -> Option<Vec<f64>> {
+    is_built(runs).then_some(())?;
+    let visits = units(runs, |run| (run.place.group, run.seat.host));
+    let build_of: BTreeMap<_, _> =
+        runs.iter().filter_map(|run| Some(((run.place.group, run.seat.host), run.build?.number))).collect();
+    let mut of_builds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for (key, unit) in &visits {
+        of_builds.entry(*build_of.get(key)?).or_default().push(unit.mean());
+    }
+    if of_builds.values().all(|visits| visits.len() == 1) {
+        return Some(visits.iter().map(|(_, unit)| unit.mean()).collect());
+    }
+    let whole = of_builds.values().map(Vec::len).min().unwrap_or(0);
+    Some((0..whole).map(|round| mean(of_builds.values().map(|visits| visits[round]))).collect())
+}
+
+/// Runs by a key, ascending.
+fn by_key<K: Ord>(runs: &[Run], key: impl Fn(&Run) -> K) -> BTreeMap<K, Vec<Run>> {
+    let mut by_key: BTreeMap<K, Vec<Run>> = BTreeMap::new();
+    for run in runs {
+        by_key.entry(key(run)).or_default().push(*run);
+    }
+    by_key
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    sum / count
+}
+
+/// 0 and a number have the number: a version of one build is in all visits.
+fn greatest_common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+fn report(baseline: usize, candidate: usize, incomplete: usize) -> DesignReport {
+    DesignReport {
+        kind: DesignKind::Builds,
+        unit: "build".to_owned(),
+        baseline_units: baseline as u64,
+        candidate_units: candidate as u64,
+        incomplete: incomplete as u64,
+    }
+}
+
+fn one_build(sentence: &str) -> Reason {
+    Reason::new("one_build_measured", sentence)
+}
+
+fn no_levels(error: LevelsError) -> Reason {
+    Reason::new("no_levels", error)
+}

@@ -1,0 +1,106 @@
+//! Versions that are built several times: runs of a build are not independent.
+
+use super::synthetic::{Synthetic, Times};
+use super::{codes, only};
+use crate::study::*;
+
+const BLOCKED: &str = "[independence]\npolicy = \"distinct\"\n[design]\norder = \"blocked\"\n";
+
+/// Two versions that are alike but for what each build happens to be.
+fn alike(benchmarks: usize, runs: u32, builds: u32, more: &str, seed: u32) -> Synthetic {
+    Synthetic::new(benchmarks, 2, runs, more).all_built(builds).build_spread(0.1, seed)
+}
+
+/// Builds differ by several times as much as runs do, and versions not at all.
+#[test]
+fn builds_that_differ_raise_no_false_alarm() {
+    let false_alarms = |of: &dyn Fn(u32) -> Synthetic, by_builds: bool| {
+        let alarm = |seed: &u32| {
+            let synthetic = of(*seed);
+            let report = if by_builds { synthetic.report() } else { synthetic.told_of_one_build().report() };
+            matches!(report.suites[0].verdict, Verdict::Faster | Verdict::Slower)
+        };
+        (0..60).filter(alarm).count()
+    };
+    // Of 60 at one-sided levels of 95 % each way, 6 are to be expected; 14 and more with a probability of 0.003.
+    for (benchmarks, more) in [(1, ""), (1, BLOCKED), (4, ""), (4, BLOCKED)] {
+        let of = |seed: u32| {
+            let synthetic = alike(benchmarks, 24, 6, more, seed);
+            if more.is_empty() { synthetic } else { synthetic.visits() }
+        };
+        let found = false_alarms(&of, true);
+        assert!(found < 14, "{found} of 60 with {benchmarks} benchmarks, {more}");
+        let ignored = false_alarms(&of, false);
+        assert!(
+            ignored > 15,
+            "{ignored} of 60 are found where builds are ignored, or nothing is tested here"
+        );
+    }
+}
+
+#[test]
+fn what_is_independent_are_the_builds() {
+    let undecided = alike(1, 24, 6, "", 3).times(0, 1, Times::normal(99e6, 1e6)).report();
+    let advice = only(&undecided).advice.as_ref().unwrap();
+    assert_eq!(advice.unit.as_deref(), Some("build"));
+    assert!(matches!(advice.detection.reach, ReachReport::MoreRuns { needed } if needed > 6), "{advice:?}");
+    let report = alike(1, 24, 6, "", 3).times(0, 1, Times::normal(80e6, 1e6)).report();
+    let comparison = only(&report);
+    let design = comparison.design.as_ref().unwrap();
+    assert_eq!((design.kind, design.unit.as_str()), (DesignKind::Builds, "build"));
+    assert_eq!((comparison.baseline_n, design.baseline_units, design.candidate_units), (24, 6, 6));
+    assert_eq!(comparison.verdict, Verdict::Faster);
+    let interval = &comparison.mean.as_ref().unwrap().interval;
+    let is_by_levels = matches!(interval, IntervalReport::Bounded { method, .. } if method == crate::EffectSize::NAME_FIELLER);
+    assert!(is_by_levels, "{interval:?}");
+    assert!(!codes(&report).contains(&"one_build"), "{:?}", codes(&report));
+    assert!(report.method.notes.iter().any(|note| note.subject == "builds"));
+}
+
+/// As the visits do, so do the pairs: those of one build of each version are one.
+#[test]
+fn visits_of_one_pair_of_builds_are_one_pair() {
+    let report = alike(1, 24, 6, BLOCKED, 3).visits().report();
+    let design = only(&report).design.as_ref().unwrap();
+    assert_eq!((design.kind, design.unit.as_str(), design.baseline_units), (DesignKind::Pairs, "build", 6));
+    let uneven = |builds: [u32; 2]| Synthetic::new(1, 2, 24, BLOCKED).visits().built_each(builds).report();
+    let of = |report: &Report| only(report).design.as_ref().map(|design| design.baseline_units);
+    assert_eq!(of(&uneven([4, 6])), Some(2), "what hangs together is one");
+    assert_eq!(of(&uneven([1, 6])), Some(6), "the one build of the baseline is in all");
+    let reason = only(&uneven([2, 3])).reason.clone().unwrap();
+    assert_eq!(reason.code, "one_build_measured", "{reason:?}");
+}
+
+/// Nothing is known of builds where there is one: the methods are those of runs, and it is said.
+#[test]
+fn of_one_build_only_that_build_is_judged() {
+    let report = alike(1, 24, 1, "", 3).report();
+    assert_eq!(only(&report).design, None);
+    assert!(codes(&report).contains(&"one_build"), "{:?}", codes(&report));
+    let mixed = Synthetic::new(1, 2, 24, "").built(6).report();
+    let design = only(&mixed).design.as_ref().unwrap();
+    assert_eq!((design.baseline_units, design.candidate_units), (24, 6));
+    let warning = mixed.warnings.iter().find(|warning| warning.code == "one_build").unwrap();
+    assert!(warning.sentence.contains("v0") && !warning.sentence.contains("v1"), "{warning:?}");
+    assert!(!codes(&Synthetic::new(1, 2, 24, "").report()).contains(&"one_build"));
+}
+
+/// More builds than visits leave each visit a build of its own; one measured build is none to speak of others.
+#[test]
+fn builds_without_runs_are_no_units() {
+    let report = alike(1, 10, 20, "", 3).report();
+    assert_eq!(only(&report).design.as_ref().unwrap().baseline_units, 10);
+    let one = Synthetic::new(1, 2, 1, "").all_built(3).report();
+    assert_eq!(only(&one).reason.as_ref().unwrap().code, "one_build_measured");
+}
+
+/// Neither the order of runs nor hosts are blamed for what the builds differ by.
+#[test]
+fn diagnostics_see_past_the_builds() {
+    for seed in 0..10 {
+        let report = alike(2, 60, 3, "", seed).hosts(6).report();
+        let alarms = ["autocorrelation", "runs_in_series", "drift", "host_effect", "outlying_hosts"];
+        let raised: Vec<_> = codes(&report).into_iter().filter(|code| alarms.contains(code)).collect();
+        assert!(raised.is_empty(), "{seed}: {raised:?}");
+    }
+}

@@ -1,0 +1,70 @@
+//! `speedup doctor`: looks at what is set up here, and says what is wrong and what to do.
+
+mod disk;
+mod finding;
+mod host;
+mod reachable;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use self::finding::Verdict;
+use super::{coordinator, print, print_json};
+use crate::access;
+use crate::arguments::{Output, OutputArgument};
+use crate::connection::CoordinatorArguments;
+use crate::console::Console;
+use crate::directories;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Says what is wrong with what is set up here, and what to do
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  speedup doctor\n  speedup doctor --data /var/lib/speedup/coordinator\n  speedup doctor --output json\n\n\
+    It looks at the way to the coordinator, at a coordinator's data directory and at an agent's host, each where there is \
+    one. Exit code 1 means that something is wrong; a warning is not wrong. Nothing is changed."
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    coordinator: CoordinatorArguments,
+    /// The data directory of a coordinator of this machine [default: that of the default coordinator, if it is there]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The state directory of an agent of this machine [default: the usual one, if it is there]
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// Where the kernel's files lie that tell of the host, for tests
+    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
+    system_root: PathBuf,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let mut findings = reachable::findings(&arguments.coordinator).await;
+    let chosen = arguments.data.is_some();
+    let data = coordinator::data_directory(arguments.data.as_deref(), access::DEFAULT)?;
+    if chosen || data.exists() {
+        findings.extend(disk::findings("data directory", &data, disk::Use::Journal));
+        findings.push(disk::open_files());
+    }
+    let chosen = arguments.state.is_some();
+    let state = directories::or_state(arguments.state.as_deref(), "agent")?;
+    if chosen || state.exists() {
+        findings.extend(disk::findings("agent's state directory", &state, disk::Use::Programs));
+        findings.push(host::timer(&state));
+        findings.extend(host::findings(&arguments.system_root));
+    }
+    match arguments.output.output {
+        Output::Json => print_json(console, &findings)?,
+        Output::Table => {
+            for finding in &findings {
+                print(console, &finding.text(console.out))?;
+            }
+        }
+    }
+    let is_wrong = findings.iter().any(|finding| finding.verdict == Verdict::Wrong);
+    Ok(if is_wrong { Exit::Failed } else { Exit::Done })
+}

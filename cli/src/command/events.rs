@@ -1,0 +1,149 @@
+//! `speedup events`: who did what, and when.
+
+use clap::Args;
+use serde::Serialize;
+use speedup_core::time::Timestamp;
+use speedup_proto::convert::id_bytes;
+use speedup_proto::limits::MAX_EVENTS;
+use speedup_proto::v1;
+use uuid::Uuid;
+
+use super::{print, print_json};
+use crate::arguments::{Output, OutputArgument};
+use crate::connection::{Connection, SourceArguments};
+use crate::console::{Console, Paint};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::moment;
+use crate::render::table::{Column, table};
+use crate::selector::Selector;
+
+/// Shows who did what, and when, the newest first
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  speedup events\n  speedup events last --output json\n  speedup events --admissions\n\nWhat happens \
+    run by run is not among them: `speedup export` has it."
+)]
+pub(crate) struct Arguments {
+    /// Of this experiment alone: its id, the beginning of it, its name, or `last`
+    #[arg(value_name = "ID")]
+    experiment: Option<Selector>,
+    /// Who was let in and out instead: tokens and certificates
+    #[arg(long, conflicts_with = "experiment")]
+    admissions: bool,
+    /// At most so many; all when 0
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: u32,
+    #[command(flatten)]
+    source: SourceArguments,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+/// One event.
+#[derive(Debug, Serialize)]
+struct Shown {
+    at: String,
+    at_unix_ns: u64,
+    /// None where the coordinator did it by itself.
+    by: Option<String>,
+    what: &'static str,
+    experiment: Option<Uuid>,
+    host: Option<String>,
+    words: String,
+}
+
+impl From<v1::LoggedEvent> for Shown {
+    fn from(wire: v1::LoggedEvent) -> Self {
+        let kind = wire.kind();
+        let v1::LoggedEvent { at_ns, kind: _, by, experiment, host, words } = wire;
+        Self {
+            at: moment::rfc3339(Timestamp(at_ns)),
+            at_unix_ns: at_ns,
+            by: Some(by).filter(|by| !by.is_empty()),
+            what: kind.words(),
+            experiment: Uuid::from_slice(&experiment).ok(),
+            host: Some(host).filter(|host| !host.is_empty()),
+            words,
+        }
+    }
+}
+
+pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let connection = arguments.source.connect().await?;
+    let listed = listed(&connection, &arguments).await;
+    connection.close().await;
+    let events: Vec<Shown> = listed?.into_iter().map(Into::into).collect();
+    match arguments.output.output {
+        Output::Json => print_json(console, &events)?,
+        Output::Table if events.is_empty() => console.talk("Nothing was done yet."),
+        Output::Table => print(console, &shown(&events, console.out))?,
+    }
+    Ok(Exit::Done)
+}
+
+async fn listed(connection: &Connection, arguments: &Arguments) -> Result<Vec<v1::LoggedEvent>, Failure> {
+    let experiment = match &arguments.experiment {
+        Some(selector) => id_bytes(selector.resolve(&mut connection.experiments()).await?.0),
+        None => Vec::new(),
+    };
+    let wanted = if arguments.limit == 0 { usize::MAX } else { arguments.limit as usize };
+    let (mut events, mut before) = (Vec::new(), Vec::new());
+    while events.len() < wanted {
+        let limit = u32::try_from(MAX_EVENTS.min(wanted - events.len())).unwrap_or(u32::MAX);
+        let request = v1::ListEventsRequest { experiment: experiment.clone(), before, limit };
+        let mut client = connection.events();
+        let answer = match arguments.admissions {
+            true => client.admissions(request).await,
+            false => client.list(request).await,
+        };
+        let answer =
+            answer.map_err(|status| Failure::status("cannot read the event log", &status))?.into_inner();
+        events.extend(answer.events);
+        before = answer.before;
+        if before.is_empty() {
+            break;
+        }
+    }
+    Ok(events)
+}
+
+fn shown(events: &[Shown], paint: Paint) -> String {
+    let columns =
+        [Column::Words("when"), Column::Words("who"), Column::Words("what"), Column::Words("about")];
+    let row = |event: &Shown| {
+        let experiment = event.experiment.map(|id| id.hyphenated().to_string()[..13].to_owned());
+        let about = [experiment.as_deref(), event.host.as_deref(), Some(event.words.as_str())];
+        let about: Vec<&str> = about.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+        vec![
+            moment::local(Timestamp(event.at_unix_ns)),
+            event.by.clone().unwrap_or_else(|| "coordinator".to_owned()),
+            event.what.to_owned(),
+            about.join("  "),
+        ]
+    };
+    table(&columns, events.iter().map(row), paint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_says_who_what_and_when() {
+        let event = v1::LoggedEvent {
+            at_ns: 1_700_000_000_000_000_007,
+            kind: v1::EventKind::HostQuarantined.into(),
+            by: "alice".to_owned(),
+            host: "node7".to_owned(),
+            words: "fan broken".to_owned(),
+            ..v1::LoggedEvent::default()
+        };
+        let events = [Shown::from(event)];
+        let text = shown(&events, Console::plain().out);
+        assert!(text.contains("alice  host quarantined  node7  fan broken"), "{text}");
+        let json = serde_json::to_value(&events).unwrap();
+        assert_eq!(json[0]["at"], "2023-11-14T22:13:20.000000007Z");
+        assert_eq!(json[0]["experiment"], serde_json::Value::Null);
+    }
+}

@@ -1,0 +1,108 @@
+//! Backups: a directory with all of a data directory that cannot be made anew, taken while the coordinator runs.
+//!
+//! That is the journal, the admissions with the authority, the contents of files, and which engine is asked for hosts. The
+//! store and the checkpoint are made from the journal. What was acknowledged when the backup began is in it. Each file
+//! stands in the manifest with its length and hash, so that damage has a name; the directory gets its own name when it is
+//! whole. A closed segment of the journal and a content never change, so copies of backups share them well.
+//!
+//! In reading order: `manifest` (what stands in it), `make`, `restore`.
+
+mod make;
+mod manifest;
+mod restore;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use speedup_journal::{Position, ReadError};
+use thiserror::Error;
+
+pub use self::make::back_up;
+pub use self::manifest::ManifestError;
+pub(crate) use self::restore::RESTORING;
+pub use self::restore::restore;
+
+/// The manifest's name in a backup.
+const MANIFEST: &str = "MANIFEST";
+
+/// What a backup holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contents {
+    /// All events before this one are in it.
+    pub position: Position,
+    /// How many files it has, the manifest aside.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Why there is no backup, or nothing was restored.
+#[derive(Debug, Error)]
+pub enum BackupError {
+    /// Nothing is written over.
+    #[error("{} is there already", .0.display())]
+    Exists(PathBuf),
+    /// A data directory that holds something is not restored into.
+    #[error("{} is not empty: it holds {found}", path.display())]
+    NotEmpty {
+        /// Which.
+        path: PathBuf,
+        /// The name of something in it.
+        found: String,
+    },
+    /// A journal cannot be read.
+    #[error("cannot read a journal")]
+    Journal(#[from] ReadError),
+    /// The manifest cannot be believed.
+    #[error("{} is no manifest of a backup that can be believed", path.display())]
+    Manifest {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        source: ManifestError,
+    },
+    /// A file is not what the manifest says.
+    #[error("the backup is damaged: {} is not what was saved: {what}", path.display())]
+    Damaged {
+        /// Which file.
+        path: PathBuf,
+        /// In what it differs.
+        what: String,
+    },
+    /// The disk refused.
+    #[error("cannot {what} {}", path.display())]
+    Disk {
+        /// What was tried.
+        what: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+}
+
+impl BackupError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Exists(_) => Some("name a directory that does not exist, as one with the date"),
+            Self::NotEmpty { .. } => Some("restore into a new directory, then start the coordinator with it"),
+            Self::Journal(error) => error.hint(),
+            Self::Manifest { source: ManifestError::Newer { .. }, .. } => {
+                Some("restore with the release that made it, or a later one; nothing was changed")
+            }
+            Self::Manifest { .. } | Self::Damaged { .. } => {
+                Some("take another backup; nothing of this one was restored")
+            }
+            Self::Disk { .. } => Some("look for space, permissions and errors of the disk"),
+        }
+    }
+}
+
+fn disk(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BackupError {
+    let path = path.to_owned();
+    move |source| BackupError::Disk { what, path, source }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! Takes a backup, beside a coordinator that runs or of one that does not.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use speedup_journal::{Position, Reader};
+
+use super::manifest::{Manifest, Saved};
+use super::{BackupError, Contents, MANIFEST, disk};
+use crate::blobs;
+use crate::provision;
+
+/// What a copy passes through memory at once.
+const PIECE: usize = 1 << 20;
+
+/// Saves a data directory into a new directory, for its owner's eyes only.
+pub fn back_up(data: &Path, to: &Path) -> Result<Contents, BackupError> {
+    if to.exists() {
+        return Err(BackupError::Exists(to.to_owned()));
+    }
+    let draft = with_suffix(to, ".part");
+    match fs::remove_dir_all(&draft) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(disk("remove", &draft)(error)),
+        Ok(()) | Err(_) => {}
+    }
+    let mut making = Making { data, draft: &draft, files: Vec::new() };
+    let contents = making.make().inspect_err(|_| {
+        // What is left of it is removed by the next one as well.
+        let _ = fs::remove_dir_all(&draft);
+    })?;
+    fs::rename(&draft, to).map_err(disk("name", to))?;
+    sync_directory(&parent(to))?;
+    Ok(contents)
+}
+
+struct Making<'a> {
+    data: &'a Path,
+    draft: &'a Path,
+    files: Vec<Saved>,
+}
+
+impl Making<'_> {
+    fn make(&mut self) -> Result<Contents, BackupError> {
+        make_directory(self.draft)?;
+        // First the journal: contents are put before anything names them, so that all that it names is copied after.
+        let position = self.journal("journal")?;
+        if self.data.join("access").exists() {
+            self.journal("access/journal")?;
+            for name in speedup_access::AUTHORITY_FILES {
+                self.file(&format!("access/{name}"), None)?;
+            }
+        }
+        self.file_if_there(provision::RECORD)?;
+        for path in blobs::paths(self.data).map_err(disk("read", &self.data.join("blobs")))? {
+            // One that no experiment names may go at a start of the coordinator.
+            self.file_if_there(&path)?;
+        }
+        self.files.sort_by(|one, other| one.path.cmp(&other.path));
+        let release = env!("CARGO_PKG_VERSION").to_owned();
+        let manifest = Manifest { release, position, files: std::mem::take(&mut self.files) };
+        write(&self.draft.join(MANIFEST), manifest.encode().as_bytes())?;
+        sync_below(self.draft)?;
+        let bytes = manifest.files.iter().map(|file| file.bytes).sum();
+        Ok(Contents { position, files: manifest.files.len(), bytes })
+    }
+
+    /// Copies a journal up to what was durable, reads the copy to its end, and gives that.
+    fn journal(&mut self, folder: &str) -> Result<Position, BackupError> {
+        let reader = Reader::open(self.data.join(folder))?;
+        for (name, bytes) in reader.files()? {
+            self.file(&format!("{folder}/{name}"), Some(bytes))?;
+        }
+        let copy = Reader::open(self.draft.join(folder))?;
+        let mut records = copy.replay(copy.first())?;
+        while records.next_record()?.is_some() {}
+        if copy.durable_end() < reader.durable_end() {
+            let what = format!("it ends at {} instead of {}", copy.durable_end(), reader.durable_end());
+            return Err(BackupError::Damaged { path: self.draft.join(folder), what });
+        }
+        Ok(reader.durable_end())
+    }
+
+    fn file_if_there(&mut self, path: &str) -> Result<(), BackupError> {
+        match self.file(path, None) {
+            Err(BackupError::Disk { what: "open", source, .. }) if source.kind() == ErrorKind::NotFound => {
+                Ok(())
+            }
+            copied => copied,
+        }
+    }
+
+    /// Copies a file, or its beginning.
+    fn file(&mut self, path: &str, bytes: Option<u64>) -> Result<(), BackupError> {
+        let from = self.data.join(path);
+        let file = File::open(&from).map_err(disk("open", &from))?;
+        let to = self.draft.join(path);
+        make_directory(&parent(&to))?;
+        let (copied, hash) = copy(file.take(bytes.unwrap_or(u64::MAX)), &from, &to)?;
+        if let Some(bytes) = bytes
+            && copied != bytes
+        {
+            let what = format!("it has {copied} bytes instead of {bytes}");
+            return Err(BackupError::Damaged { path: from, what });
+        }
+        self.files.push(Saved { path: path.to_owned(), bytes: copied, hash });
+        Ok(())
+    }
+}
+
+/// Copies what is left of a file into a new one, durably; gives its length and hash.
+pub(super) fn copy(
+    mut from: io::Take<File>,
+    from_path: &Path,
+    to: &Path,
+) -> Result<(u64, blake3::Hash), BackupError> {
+    let mut file = create(to)?;
+    let (mut hasher, mut copied, mut piece) = (blake3::Hasher::new(), 0, vec![0; PIECE]);
+    loop {
+        let read = from.read(&mut piece).map_err(disk("read", from_path))?;
+        let Some(read) = piece.get(..read).filter(|read| !read.is_empty()) else { break };
+        hasher.update(read);
+        file.write_all(read).map_err(disk("write", to))?;
+        copied += read.len() as u64;
+    }
+    file.sync_all().map_err(disk("sync", to))?;
+    Ok((copied, hasher.finalize()))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), BackupError> {
+    let mut file = create(path)?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(disk("write", path))
+}
+
+/// A backup has the authority's key: nobody else may read anything of it.
+fn create(path: &Path) -> Result<File, BackupError> {
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    made.map_err(disk("make", path))
+}
+
+pub(super) fn make_directory(path: &Path) -> Result<(), BackupError> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(disk("make", path))
+}
+
+/// Makes the names in a directory and all below it durable.
+pub(super) fn sync_below(path: &Path) -> Result<(), BackupError> {
+    for entry in fs::read_dir(path).map_err(disk("read", path))? {
+        let entry = entry.map_err(disk("read", path))?;
+        if entry.file_type().map_err(disk("read", path))?.is_dir() {
+            sync_below(&entry.path())?;
+        }
+    }
+    sync_directory(path)
+}
+
+pub(super) fn sync_directory(path: &Path) -> Result<(), BackupError> {
+    File::open(path).and_then(|directory| directory.sync_all()).map_err(disk("sync", path))
+}
+
+pub(super) fn parent(path: &Path) -> PathBuf {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.map_or_else(|| PathBuf::from("."), Path::to_owned)
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}

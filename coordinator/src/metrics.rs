@@ -1,0 +1,187 @@
+//! What the coordinator tells Prometheus of itself. The names, their units and their labels are documented in
+//! `docs/operations.md`; a label has few values, all known beforehand: never an id, a host or a user.
+//!
+//! In reading order: [`Metrics`], which is handed to those who count; `happened` (what the journal recorded), `figures`
+//! (what is read when somebody asks), `process` (this process), `pages` (where it is asked for).
+
+mod figures;
+mod happened;
+mod pages;
+mod process;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prometheus::core::Collector;
+use prometheus::{
+    Counter, Gauge, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry,
+};
+use speedup_core::event::Event;
+
+pub(crate) use self::pages::{Pages, serve};
+
+/// Bounds of the time that a group takes to become durable, in seconds: from a disk with a protected cache to one that is
+/// in trouble.
+const SYNC_SECONDS: [f64; 12] =
+    [0.0001, 0.000_25, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5];
+/// Bounds of the number of events in a group: from a single agent to all of them.
+const GROUP_EVENTS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0, 1_024.0, 4_096.0];
+
+/// All metrics. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Metrics(Arc<Kept>);
+
+struct Kept {
+    registry: Registry,
+    happened: happened::Happened,
+    sync_seconds: Histogram,
+    group_events: Histogram,
+    journal_bytes: IntCounter,
+    calls: IntCounterVec,
+    refused: IntCounterVec,
+    figures: figures::Figures,
+    process: process::Process,
+}
+
+/// Why a connection was not served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// There are as many as there may be.
+    Full,
+    /// Its address has as many without certificate as it may have.
+    Strangers,
+    /// Its certificate has as many as it may have.
+    OfCertificate,
+    /// Its handshake failed or took too long.
+    Handshake,
+    /// It showed a certificate that says nothing that is understood.
+    Certificate,
+}
+
+impl Refused {
+    const ALL: [Self; 5] =
+        [Self::Full, Self::Strangers, Self::OfCertificate, Self::Handshake, Self::Certificate];
+
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Strangers => "strangers",
+            Self::OfCertificate => "of_certificate",
+            Self::Handshake => "handshake",
+            Self::Certificate => "certificate",
+        }
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let make = Making(Registry::new());
+        let kept = Kept {
+            happened: happened::Happened::new(&make),
+            sync_seconds: make.histogram(
+                "speedup_journal_sync_seconds",
+                "Time that groups of events took to become durable.",
+                &SYNC_SECONDS,
+            ),
+            group_events: make.histogram(
+                "speedup_journal_group_events",
+                "Events that became durable together.",
+                &GROUP_EVENTS,
+            ),
+            journal_bytes: make
+                .counter("speedup_journal_written_bytes_total", "Payload written to the journal."),
+            calls: make.counters(
+                "speedup_grpc_calls_total",
+                "Calls that have ended, by method and gRPC code.",
+                &["method", "code"],
+            ),
+            refused: make.counters(
+                "speedup_connections_refused_total",
+                "Connections that were not served, by reason.",
+                &["reason"],
+            ),
+            figures: figures::Figures::new(&make),
+            process: process::Process::new(&make),
+            registry: make.0,
+        };
+        for refused in Refused::ALL {
+            let _ = kept.refused.with_label_values(&[refused.code()]);
+        }
+        Self(Arc::new(kept))
+    }
+}
+
+impl Metrics {
+    /// A group of events became durable.
+    pub(crate) fn committed(&self, events: &[Event], bytes: u64, took: Duration) {
+        self.0.sync_seconds.observe(took.as_secs_f64());
+        self.0.group_events.observe(events.len() as f64);
+        self.0.journal_bytes.inc_by(bytes);
+        events.iter().for_each(|event| self.0.happened.count(&event.change));
+    }
+
+    /// A call ended with the code of this name. Both names are of known tables.
+    pub(crate) fn called(&self, method: &'static str, code: &'static str) {
+        self.0.calls.with_label_values(&[method, code]).inc();
+    }
+
+    /// A connection was not served.
+    pub(crate) fn refused(&self, why: Refused) {
+        self.0.refused.with_label_values(&[why.code()]).inc();
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Metrics")
+    }
+}
+
+/// Makes metrics and enters them. All names are constants of this crate, so that a failure is a bug.
+struct Making(Registry);
+
+impl Making {
+    fn enter<C: Collector + Clone + 'static>(&self, made: prometheus::Result<C>) -> C {
+        let made = made.expect("a valid name");
+        self.0.register(Box::new(made.clone())).expect("a name that is used once");
+        made
+    }
+
+    fn counter(&self, name: &str, help: &str) -> IntCounter {
+        self.enter(IntCounter::new(name, help))
+    }
+
+    fn counters(&self, name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
+        self.enter(IntCounterVec::new(Opts::new(name, help), labels))
+    }
+
+    fn number(&self, name: &str, help: &str) -> IntGauge {
+        self.enter(IntGauge::new(name, help))
+    }
+
+    fn numbers(&self, name: &str, help: &str, labels: &[&str]) -> IntGaugeVec {
+        self.enter(IntGaugeVec::new(Opts::new(name, help), labels))
+    }
+
+    fn quantity(&self, name: &str, help: &str) -> Gauge {
+        self.enter(Gauge::new(name, help))
+    }
+
+    fn quantity_counter(&self, name: &str, help: &str) -> Counter {
+        self.enter(Counter::new(name, help))
+    }
+
+    fn histogram(&self, name: &str, help: &str, bounds: &[f64]) -> Histogram {
+        self.enter(Histogram::with_opts(HistogramOpts::new(name, help).buckets(bounds.to_vec())))
+    }
+}
+
+/// A count of what memory or disk holds, which is below the 2^63 that a gauge can show.
+fn shown(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

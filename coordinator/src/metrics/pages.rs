@@ -1,0 +1,129 @@
+//! Where the metrics are asked for: two pages over plain HTTP, which hold numbers and no names.
+//!
+//! `/metrics` is for Prometheus. `/healthz` says whether the coordinator answers, for those who watch over processes.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use prometheus::TextEncoder;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Mutex, Semaphore};
+use tokio::time::timeout;
+
+use super::Metrics;
+use super::figures::Counted;
+use crate::blobs::Blobs;
+use crate::handle::Handle;
+use crate::open_files::paced;
+use crate::server::Gate;
+
+/// Connections at once: some Prometheus servers and probes. Who comes later waits.
+const CONNECTIONS: usize = 16;
+/// How long a connection may last, which is one request: whoever is slower is not waited for.
+const CONNECTION: Duration = Duration::from_secs(10);
+/// How long a coordinator may take to answer itself until it counts as not healthy: a journal's sync takes milliseconds.
+const HEALTHY: Duration = Duration::from_secs(5);
+/// Most bytes of a request's head.
+const HEAD_BYTES: usize = 16 << 10;
+/// The text format of Prometheus.
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+
+/// What the pages are made from.
+pub(crate) struct Pages {
+    pub(crate) metrics: Metrics,
+    pub(crate) handle: Handle,
+    pub(crate) blobs: Blobs,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) data: PathBuf,
+    /// One at a time shows what it read and writes it down.
+    pub(crate) writing: Mutex<()>,
+}
+
+/// Serves the pages until the task is aborted.
+pub(crate) async fn serve(listener: TcpListener, pages: Arc<Pages>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let Ok(place) = places.clone().acquire_owned().await else { return };
+        match paced(listener.accept().await).await {
+            Ok((stream, address)) => {
+                let pages = pages.clone();
+                tokio::spawn(async move {
+                    pages.converse(stream, address).await;
+                    drop(place);
+                });
+            }
+            Err(error) => tracing::debug!("cannot accept a connection for metrics: {error}"),
+        }
+    }
+}
+
+impl Pages {
+    async fn converse(self: Arc<Self>, stream: TcpStream, address: SocketAddr) {
+        let answer = |request: Request<Incoming>| {
+            let pages = self.clone();
+            async move { Ok::<_, Infallible>(pages.answer(request.method(), request.uri().path()).await) }
+        };
+        let mut server = http1::Builder::new();
+        server
+            .keep_alive(false)
+            .max_buf_size(HEAD_BYTES)
+            .timer(TokioTimer::new())
+            .header_read_timeout(CONNECTION);
+        let served =
+            timeout(CONNECTION, server.serve_connection(TokioIo::new(stream), service_fn(answer))).await;
+        if !matches!(served, Ok(Ok(()))) {
+            tracing::debug!(%address, "a connection for metrics ended early");
+        }
+    }
+
+    async fn answer(&self, method: &Method, path: &str) -> Response<String> {
+        if !matches!(*method, Method::GET | Method::HEAD) {
+            let mut refused = page(StatusCode::METHOD_NOT_ALLOWED, "only GET\n".to_owned());
+            refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            return refused;
+        }
+        match path {
+            "/metrics" => match self.metrics().await {
+                Some(text) => page(StatusCode::OK, text),
+                None => page(StatusCode::SERVICE_UNAVAILABLE, "the coordinator does not answer\n".to_owned()),
+            },
+            "/healthz" => match self.counted().await {
+                Some(_) => page(StatusCode::OK, "ok\n".to_owned()),
+                None => page(StatusCode::SERVICE_UNAVAILABLE, "the coordinator does not answer\n".to_owned()),
+            },
+            _ => page(StatusCode::NOT_FOUND, "there are /metrics and /healthz\n".to_owned()),
+        }
+    }
+
+    /// The machine in numbers; all that they rest on is durable, so that a journal which hangs shows.
+    async fn counted(&self) -> Option<Counted> {
+        timeout(HEALTHY, self.handle.query(Counted::of)).await.ok()?.ok()
+    }
+
+    async fn metrics(&self) -> Option<String> {
+        let counted = self.counted().await?;
+        let _one = self.writing.lock().await;
+        let kept = &*self.metrics.0;
+        kept.figures.show_machine(&counted);
+        kept.figures.show_progress(&self.handle.progress);
+        kept.figures.show_disk(&self.data, self.blobs.kept_bytes(), self.gate.count());
+        kept.process.show();
+        TextEncoder::new().encode_to_string(&kept.registry.gather()).ok()
+    }
+}
+
+fn page(status: StatusCode, text: String) -> Response<String> {
+    let mut page = Response::new(text);
+    *page.status_mut() = status;
+    page.headers_mut().insert(CONTENT_TYPE, TEXT);
+    page
+}

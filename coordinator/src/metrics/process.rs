@@ -1,0 +1,73 @@
+//! This process, under the names that Prometheus gives the figures of any process.
+
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use prometheus::{Counter, Gauge, IntGauge};
+use rustix::process::{Resource, getrlimit};
+use rustix::time::{ClockId, clock_gettime};
+
+use super::{Making, shown};
+
+/// The figures.
+pub(super) struct Process {
+    /// The kernel's count, put here whenever it is read.
+    cpu: Counter,
+    resident: IntGauge,
+    threads: IntGauge,
+    open: IntGauge,
+    most_open: IntGauge,
+}
+
+impl Process {
+    pub(super) fn new(make: &Making) -> Self {
+        let start: Gauge =
+            make.quantity("process_start_time_seconds", "When the coordinator started, since 1970.");
+        start.set(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64());
+        Self {
+            cpu: make.quantity_counter("process_cpu_seconds_total", "Processor time that was used."),
+            resident: make.number("process_resident_memory_bytes", "Memory in use."),
+            threads: make.number("process_threads", "Threads."),
+            open: make.number("process_open_fds", "Open files; each connection is one."),
+            most_open: make.number("process_max_fds", "Most open files there may be."),
+        }
+    }
+
+    /// Reads the figures; those that cannot be read stay as they were.
+    pub(super) fn show(&self) {
+        let used = clock_gettime(ClockId::ProcessCPUTime);
+        self.cpu.reset();
+        self.cpu.inc_by(used.tv_sec as f64 + used.tv_nsec as f64 / 1e9);
+        if let Ok(status) = fs::read_to_string("/proc/self/status") {
+            if let Some(kibibytes) = field(&status, "VmRSS") {
+                self.resident.set(shown(kibibytes.saturating_mul(1 << 10)));
+            }
+            if let Some(threads) = field(&status, "Threads") {
+                self.threads.set(shown(threads));
+            }
+        }
+        if let Ok(files) = fs::read_dir("/proc/self/fd") {
+            self.open.set(shown(files.count() as u64));
+        }
+        let most = getrlimit(Resource::Nofile).current;
+        self.most_open.set(most.map_or(i64::MAX, shown));
+    }
+}
+
+/// A number in `/proc/self/status`, in the unit that stands behind it.
+fn field(status: &str, name: &str) -> Option<u64> {
+    let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    value.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_without_their_units() {
+        let status = "Name:\tThreads: 9\nVmRSS:\t    1234 kB\nThreads:\t5\n";
+        assert_eq!((field(status, "VmRSS"), field(status, "Threads")), (Some(1_234), Some(5)));
+        assert_eq!(field(status, "VmSwap"), None);
+    }
+}

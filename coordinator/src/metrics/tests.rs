@@ -1,0 +1,47 @@
+//! The names on the page are those of the documentation, each with its labels.
+
+use std::collections::BTreeSet;
+
+use prometheus::TextEncoder;
+
+use super::*;
+
+/// The metrics that a page describes.
+fn described(page: &str) -> BTreeSet<String> {
+    let name = |line: &str| Some(line.strip_prefix("# TYPE ")?.split(' ').next()?.to_owned());
+    page.lines().filter_map(name).collect()
+}
+
+#[test]
+fn every_metric_is_documented_and_nothing_else_is() {
+    let metrics = Metrics::default();
+    metrics.called("/speedup.v1.Hosts/List", "OK");
+    metrics.0.figures.show_machine(&figures::Counted::default());
+    metrics.0.process.show();
+    let page = TextEncoder::new().encode_to_string(&metrics.0.registry.gather()).unwrap();
+    let documentation = include_str!("../../../docs/operations.md");
+    let name = |line: &str| {
+        let name = line.strip_prefix("| `")?.split(['`', '{']).next()?;
+        (name.starts_with("speedup_") || name.starts_with("process_")).then(|| name.to_owned())
+    };
+    let documented: BTreeSet<String> = documentation.lines().filter_map(name).collect();
+    assert_eq!(described(&page), documented);
+}
+
+#[test]
+fn what_happens_is_counted_by_few_labels() {
+    let metrics = Metrics::default();
+    metrics.committed(&[], 5, Duration::from_millis(3));
+    metrics.refused(Refused::Handshake);
+    let page = TextEncoder::new().encode_to_string(&metrics.0.registry.gather()).unwrap();
+    for line in [
+        "speedup_journal_sync_seconds_bucket{le=\"0.0025\"} 0",
+        "speedup_journal_sync_seconds_bucket{le=\"0.005\"} 1",
+        "speedup_journal_written_bytes_total 5",
+        "speedup_connections_refused_total{reason=\"handshake\"} 1",
+        "speedup_connections_refused_total{reason=\"full\"} 0",
+        "speedup_attempts_lost_total{reason=\"host_lost\"} 0",
+    ] {
+        assert!(page.lines().any(|found| found == line), "{line} is not in\n{page}");
+    }
+}

@@ -1,0 +1,73 @@
+//! The services behind the doors, each with its bounds, as one set of routes.
+
+use speedup_proto::v1::access_server::AccessServer;
+use speedup_proto::{limits, v1};
+use tonic::service::Routes;
+
+use super::StartError;
+use crate::admission::Admission;
+use crate::blobs::Blobs;
+use crate::door::{AccessDoor, AgentsDoor, EventsDoor, ExperimentsDoor, FilesDoor, HostsDoor, ProvisionDoor};
+use crate::handle::Handle;
+use crate::provision::Provisioning;
+
+/// All services of the coordinator.
+pub(super) async fn doors(
+    handle: &Handle,
+    blobs: Blobs,
+    admission: Option<Admission>,
+    provisioning: &Provisioning,
+) -> Result<Routes, StartError> {
+    let (health, health_service) = tonic_health::server::health_reporter();
+    let experiments = v1::experiments_server::ExperimentsServer::new(ExperimentsDoor {
+        handle: handle.clone(),
+        blobs: blobs.clone(),
+        provisioning: provisioning.clone(),
+    })
+    .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
+    .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
+    let files = v1::files_server::FilesServer::new(FilesDoor::new(blobs.clone()))
+        .max_decoding_message_size(limits::MAX_PIECE_MESSAGE_BYTES)
+        .max_encoding_message_size(limits::MAX_PIECE_MESSAGE_BYTES);
+    let hosts = v1::hosts_server::HostsServer::new(HostsDoor { handle: handle.clone() })
+        .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
+        .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
+    let events = EventsDoor { handle: handle.clone(), admission: admission.clone() };
+    let events = v1::events_server::EventsServer::new(events)
+        .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
+        .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
+    let provision =
+        v1::provision_server::ProvisionServer::new(ProvisionDoor { provisioning: provisioning.clone() })
+            .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
+            .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
+    let agents = v1::agents_server::AgentsServer::new(AgentsDoor { handle: handle.clone(), blobs })
+        .max_decoding_message_size(limits::MAX_AGENT_MESSAGE_BYTES)
+        .max_encoding_message_size(limits::MAX_GRANT_BYTES);
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(v1::DESCRIPTORS)
+        .build_v1()
+        .map_err(StartError::Reflection)?;
+    health.set_serving::<v1::experiments_server::ExperimentsServer<ExperimentsDoor>>().await;
+    health.set_serving::<v1::files_server::FilesServer<FilesDoor>>().await;
+    health.set_serving::<v1::events_server::EventsServer<EventsDoor>>().await;
+    health.set_serving::<v1::hosts_server::HostsServer<HostsDoor>>().await;
+    health.set_serving::<v1::agents_server::AgentsServer<AgentsDoor>>().await;
+    health.set_serving::<v1::provision_server::ProvisionServer<ProvisionDoor>>().await;
+    let mut routes = Routes::builder();
+    if let Some(admission) = admission {
+        let access = AccessServer::new(AccessDoor { admission })
+            .max_decoding_message_size(limits::MAX_ACCESS_REQUEST_BYTES)
+            .max_encoding_message_size(limits::MAX_ACCESS_BYTES);
+        health.set_serving::<AccessServer<AccessDoor>>().await;
+        routes.add_service(access);
+    }
+    routes.add_service(health_service).add_service(reflection);
+    routes
+        .add_service(experiments)
+        .add_service(files)
+        .add_service(hosts)
+        .add_service(events)
+        .add_service(agents)
+        .add_service(provision);
+    Ok(routes.routes())
+}

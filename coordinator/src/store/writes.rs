@@ -1,0 +1,136 @@
+//! What the store keeps of events and attempts, gathered for one application.
+
+use std::collections::BTreeMap;
+
+use prost::Message as _;
+use speedup_core::event::{Change, EndedAttempt, Event, Tally};
+use speedup_core::host::{Exclusion, ExclusionCause};
+use speedup_core::id::{ExperimentId, HostId};
+use speedup_core::plan::Extension;
+use speedup_core::record::Record;
+use speedup_core::time::Timestamp;
+use speedup_proto::v1;
+
+use crate::status::submitted_status;
+
+/// What a usual write has, so that gathered writes are bounded in bytes as well.
+const BYTES_OF_A_WRITE: usize = 16 << 10;
+
+/// Writes gathered for one application.
+#[derive(Default)]
+pub(crate) struct Writes {
+    pub(super) puts: [BTreeMap<Vec<u8>, Vec<u8>>; 6],
+    pub(super) late: Vec<(Vec<u8>, Record)>,
+    pub(super) finished: Vec<(ExperimentId, Timestamp, Tally, bool)>,
+    pub(super) extended: Vec<(ExperimentId, u32, Extension)>,
+    pub(super) words: Vec<(ExperimentId, String)>,
+    pub(super) resumed: Vec<(HostId, Timestamp)>,
+    bytes: usize,
+}
+
+/// Where a write goes; in the order of the store's trees.
+#[derive(Clone, Copy)]
+pub(super) enum Tree {
+    Plans,
+    Statuses,
+    Attempts,
+    Hosts,
+    Exclusions,
+    Events,
+}
+
+impl Writes {
+    /// How many there are; large ones count as several.
+    pub(crate) fn len(&self) -> usize {
+        let large = self.bytes / BYTES_OF_A_WRITE;
+        large + self.puts.iter().map(BTreeMap::len).sum::<usize>() + self.late.len()
+    }
+
+    /// What the store keeps of an event.
+    pub(crate) fn event(&mut self, event: &Event) {
+        self.log(event);
+        match &event.change {
+            Change::Submitted { experiment, plan, by } => {
+                let status = submitted_status(*experiment, plan, event.at, by);
+                let plan = v1::Plan::from(plan.as_ref());
+                self.put(Tree::Plans, experiment.0.as_bytes().to_vec(), plan.encode_to_vec());
+                self.put(
+                    Tree::Statuses,
+                    experiment.0.as_bytes().to_vec(),
+                    v1::ExperimentStatus::from(&status).encode_to_vec(),
+                );
+            }
+            Change::Extended { experiment, from, appended, .. } => {
+                self.extended.push((*experiment, *from, appended.clone()));
+            }
+            Change::Finished { experiment, tally, cancelled } => {
+                self.finished.push((*experiment, event.at, *tally, *cancelled));
+            }
+            Change::Cancelled { experiment, reason: words, .. }
+            | Change::Decided { experiment, words, .. } => {
+                self.words.push((*experiment, words.clone()));
+            }
+            Change::HostJoined { facts, .. } => {
+                let key = facts.host.as_str().as_bytes().to_vec();
+                self.put(Tree::Hosts, key, v1::HostFacts::from(facts).encode_to_vec());
+            }
+            Change::HostDrained { host, by } => {
+                self.excluded(event.at, host, ExclusionCause::Drained { by: by.clone() });
+            }
+            Change::HostQuarantined { host, by, reason } => {
+                let cause = ExclusionCause::Quarantined { by: by.clone(), reason: reason.clone() };
+                self.excluded(event.at, host, cause);
+            }
+            Change::HostResumed { host, .. } => self.resumed.push((host.clone(), event.at)),
+            Change::LateReport { superseded, record } => {
+                let key = attempt_key(superseded.experiment, superseded.run.0, superseded.attempt.0);
+                self.late.push((key, record.clone()));
+            }
+            Change::CoordinatorStarted
+            | Change::Paused { .. }
+            | Change::AwaitingDecision { .. }
+            | Change::ClassPinned { .. }
+            | Change::ClassApproved { .. }
+            | Change::HostDrifted { .. }
+            | Change::RebootAsked { .. }
+            | Change::VisitBroken { .. }
+            | Change::Resumed { .. }
+            | Change::HostLeft { .. }
+            | Change::HostAsked { .. }
+            | Change::HostPassed { .. }
+            | Change::LeaseGranted(_)
+            | Change::RunStarted { .. }
+            | Change::RunReported { .. }
+            | Change::AttemptLost { .. } => {}
+        }
+    }
+
+    /// An attempt that ended.
+    pub(crate) fn ended(&mut self, ended: &EndedAttempt) {
+        let key = attempt_key(ended.lease.experiment, ended.lease.run.0, ended.lease.attempt.0);
+        self.put(Tree::Attempts, key, v1::EndedAttempt::from(ended).encode_to_vec());
+    }
+
+    fn excluded(&mut self, at: Timestamp, host: &HostId, cause: ExclusionCause) {
+        let exclusion = Exclusion { host: host.clone(), at, cause, resumed: None };
+        self.put(Tree::Exclusions, exclusion_key(host, at), v1::Exclusion::from(&exclusion).encode_to_vec());
+    }
+
+    pub(super) fn put(&mut self, tree: Tree, key: Vec<u8>, value: Vec<u8>) {
+        self.bytes += value.len();
+        self.puts[tree as usize].insert(key, value);
+    }
+}
+
+pub(super) fn attempt_key(experiment: ExperimentId, run: u32, attempt: u32) -> Vec<u8> {
+    [experiment.0.as_bytes().as_slice(), &run.to_be_bytes(), &attempt.to_be_bytes()].concat()
+}
+
+/// Those of a host lie together, in their order; no id of a host has a zero byte.
+fn exclusion_key(host: &HostId, at: Timestamp) -> Vec<u8> {
+    [exclusions_of(host), at.0.to_be_bytes().to_vec()].concat()
+}
+
+pub(super) fn exclusions_of(host: &HostId) -> Vec<u8> {
+    [host.as_str().as_bytes(), &[0]].concat()
+}

@@ -1,0 +1,180 @@
+// What a person sees and does: live progress, every action, by keyboard alone, on a phone and on a desk, in light and in
+// dark, with and without script; nothing for axe to complain of, nothing on the console, nothing from elsewhere.
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import { Pool, eventually } from "./pool.mjs";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const SIZES = { phone: { width: 360, height: 740 }, desk: { width: 1440, height: 900 } };
+const FLAGS = [
+  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync",
+];
+const pictures = process.env.SCREENSHOTS;
+if (pictures) mkdirSync(pictures, { recursive: true });
+
+function plan(name, seconds, runs) {
+  return `[experiment]\nname = "${name}"\nseed = 1\n[versions.old]\nbaseline = true\nenv = { T = "${seconds}" }\n`
+    + `[versions.new]\nenv = { T = "${seconds / 2}" }\n`
+    + `[benchmarks.sleep]\nshell = "sleep $T"\n[benchmarks.doze]\nshell = "sleep $T; sleep 0.01"\n`
+    + `[repetitions]\nruns = ${runs}\n[independence]\npolicy = "any"\n`;
+}
+
+/** A window of its own, watched: what it says on its console and where it turns to. */
+async function window(browser, options = {}) {
+  const context = await browser.newContext({ viewport: SIZES.desk, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(120_000);
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("request", (request) => asked.add(new URL(request.url()).origin));
+  return page;
+}
+const complaints = [];
+const asked = new Set();
+
+/** Moves the focus by Tab until it is on an element, as one without a mouse does. */
+async function tabTo(page, selector) {
+  for (let presses = 0; presses < 80; presses += 1) {
+    if (await page.evaluate((wanted) => document.activeElement?.matches(wanted) ?? false, selector)) return;
+    await page.keyboard.press("Tab");
+  }
+  assert.fail(`${selector} is not reached by keyboard`);
+}
+
+async function looksRight(page, name) {
+  for (const [size, viewport] of Object.entries(SIZES)) {
+    for (const colorScheme of ["light", "dark"]) {
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme });
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= viewport.width, `${name} is ${wide} px wide on ${viewport.width}`);
+      // The policy of the page lets no script in: the debugger may evaluate one.
+      await page.evaluate(AXE);
+      const { violations } = await page.evaluate(() => globalThis.axe.run());
+      const found = violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).slice(0, 3).join(" ")}`);
+      assert.deepEqual(found, [], `${name}, ${size}, ${colorScheme}`);
+      if (pictures) await page.screenshot({ path: join(pictures, `${name}-${size}-${colorScheme}.png`), fullPage: true });
+    }
+  }
+  await page.setViewportSize(SIZES.desk);
+}
+
+async function signIn(page, pool) {
+  await page.goto(pool.link());
+  await looksRight(page, "sign-in");
+  await tabTo(page, "button.main");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Experiments" }).waitFor();
+}
+
+const phase = (page) => page.locator("[data-part=progress] .badge").innerText();
+const turns = (page, word) => eventually(`it is ${word}`, async () => (await phase(page)) === word);
+const percent = async (page) => Number.parseInt(await page.locator("[data-part=progress] .lead strong").innerText(), 10);
+
+async function experimentByKeyboard(page, pool) {
+  const id = pool.submit("nap", plan("nap", 0.4, 30));
+  await page.getByRole("link", { name: "nap" }).waitFor();
+  await tabTo(page, `#e-${id}`);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "nap", level: 1 }).waitFor();
+
+  const loads = [];
+  page.on("framenavigated", (frame) => loads.push(frame.url()));
+  const before = await percent(page);
+  await eventually("progress without loading", async () => (await percent(page)) > before);
+  await page.locator("[data-part=report] table").waitFor();
+  await eventually("an estimate", async () => /\[\d/.test(await page.locator("[data-part=report]").innerText()));
+  assert.deepEqual(loads, [], "the page was not loaded again");
+  await looksRight(page, "experiment");
+
+  await tabTo(page, "#pause");
+  await page.keyboard.press("Enter");
+  await turns(page, "paused");
+  assert.equal(pool.json(["list"])[0].phase, "paused");
+  await tabTo(page, "#resume");
+  await page.keyboard.press("Enter");
+  await turns(page, "running");
+  await tabTo(page, "#cancel-ask");
+  await page.keyboard.press("Enter");
+  await tabTo(page, "#cancel-do");
+  if (pictures) await page.screenshot({ path: join(pictures, "cancel.png") });
+  await page.keyboard.press("Enter");
+  await eventually("it is over", async () => (await phase(page)) === "cancelled");
+  await eventually("the stream ends", async () => (await page.locator("#link").innerText()).includes("any more"));
+  const events = pool.json(["events", id]).map((event) => [event.what, event.by]);
+  assert.deepEqual(events, [
+    ["finished", null], ["cancelled", "alice"], ["resumed", "alice"], ["paused", "alice"],
+    ...events.slice(4),
+  ]);
+  await page.getByRole("link", { name: "Whole report" }).click();
+  await page.getByRole("heading", { level: 1, name: "nap" }).waitFor();
+  await looksRight(page, "report");
+}
+
+async function hostsByKeyboard(page, pool) {
+  await page.getByRole("link", { name: "Hosts" }).click();
+  await page.getByRole("heading", { level: 1, name: "Hosts" }).waitFor();
+  await looksRight(page, "hosts");
+  await tabTo(page, "tbody a[id^=h-]");
+  await page.keyboard.press("Enter");
+  await page.locator("#drain").waitFor();
+  await looksRight(page, "host");
+  await tabTo(page, "#drain");
+  await page.keyboard.press("Enter");
+  await page.getByText("drained by alice").waitFor();
+  assert.equal(pool.json(["events"])[0].what, "host drained");
+  await tabTo(page, "#resume");
+  await page.keyboard.press("Enter");
+  await page.locator("#drain").waitFor();
+}
+
+async function withoutScript(browser, pool) {
+  const page = await window(browser, { javaScriptEnabled: false });
+  const id = pool.submit("plain", plan("plain", 0.3, 20));
+  await page.goto(pool.link());
+  await page.getByRole("button").click();
+  await page.getByRole("link", { name: "plain" }).click();
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByText("paused", { exact: true }).first().waitFor();
+  assert.equal(await page.locator("meta[http-equiv=refresh]").count(), 1);
+  await page.getByRole("link", { name: "Whole report" }).click();
+  await page.getByRole("heading", { level: 1, name: "plain" }).waitFor();
+  await page.goBack();
+  await page.locator("#cancel-ask").click();
+  await page.getByRole("button", { name: "Cancel the experiment" }).click();
+  await eventually("it is cancelled", () => pool.json(["list"]).find((one) => one.experiment === id).cancelled);
+  await page.context().close();
+}
+
+async function test(browser, pool) {
+  const page = await window(browser);
+  await signIn(page, pool);
+  await experimentByKeyboard(page, pool);
+  await hostsByKeyboard(page, pool);
+  for (const name of ["Events", "Access", "Experiments"]) {
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name }).click();
+    await page.getByRole("heading", { level: 1, name }).waitFor();
+    await looksRight(page, name.toLowerCase());
+  }
+  await withoutScript(browser, pool);
+  assert.deepEqual(complaints, [], "the console is silent");
+  assert.deepEqual([...asked], [new URL(page.url()).origin], "nothing is loaded from elsewhere");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+}
+
+const pool = await Pool.start(3);
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+try {
+  await test(browser, pool);
+  console.log("the page does what it should in a browser");
+} finally {
+  await browser.close();
+  await pool.stop();
+}

@@ -1,0 +1,26 @@
+//! The coordinator's web page: HTML that is rendered here, a style sheet, and one small script that keeps it up to date.
+//!
+//! It is a client of the coordinator and of the analysis like the command line, over connections that do not leave the
+//! process and that carry the identity of the person at the browser. So what a role may do is decided by the same table
+//! of methods, and what is done stands under the same name in the event log: there is no second way in. Nothing is loaded
+//! from elsewhere, and all of it works without the script.
+//!
+//! In reading order: [`Site`] (what is started), `entry` (links and sessions), `door` (gives the links), `server`
+//! (connections and their bounds), `shield` (what holds for every request), `visitor` (who asks), `client` (what is asked
+//! of the coordinator), `routes` (which page is where), `page` (the pages), `live` (what changes while one looks),
+//! `trouble` (what is said when something fails).
+
+mod client;
+mod door;
+mod entry;
+mod live;
+mod page;
+mod routes;
+mod server;
+mod shield;
+mod site;
+mod trouble;
+mod visitor;
+
+pub use entry::{Entrance, Holders};
+pub use site::{Options, Running, Site, StartError};

@@ -1,0 +1,100 @@
+//! The pages: one file each, and what they have in common. A page is whole without the script; the parts that change are
+//! functions of their own, which the page and its stream share.
+
+pub(crate) mod access;
+pub(crate) mod events;
+pub(crate) mod experiment;
+pub(crate) mod experiments;
+pub(crate) mod host;
+pub(crate) mod hosts;
+pub(crate) mod layout;
+mod moment;
+pub(crate) mod report;
+pub(crate) mod sign_in;
+
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use maud::{Markup, html};
+use uuid::Uuid;
+
+use crate::visitor::Visitor;
+
+/// A page as an answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Html(pub(crate) Markup);
+
+impl IntoResponse for Html {
+    fn into_response(self) -> Response {
+        ([(CONTENT_TYPE, "text/html; charset=utf-8")], self.0.into_string()).into_response()
+    }
+}
+
+/// An experiment's id, as it is written; nothing where it is none.
+fn id_text(id: &[u8]) -> String {
+    Uuid::from_slice(id).map(|id| id.to_string()).unwrap_or_default()
+}
+
+/// A table in a region that scrolls by itself, also by keyboard.
+fn scrolling(name: &str, table: &Markup) -> Markup {
+    html! { div.scroll role="region" aria-label={ (name) ", table" } tabindex="0" { (table) } }
+}
+
+/// A button that does something, as a form.
+fn act(visitor: &Visitor, to: &str, id: &str, class: &str, words: &str) -> Markup {
+    html! {
+        form method="post" action=(to) {
+            input type="hidden" name="token" value=(visitor.form_token());
+            button id=(id) class=(class) { (words) }
+        }
+    }
+}
+
+/// A number with its digits in groups of three, parted by narrow spaces.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 2);
+    for (place, digit) in digits.char_indices() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A word with the number before it.
+fn counted(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// Text as part of a path or query.
+fn encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'~' => encoded.push(byte.into()),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_in_threes() {
+        assert_eq!(["7", "1 000", "12 345", "1 000 000"].map(str::to_owned), {
+            [7, 1_000, 12_345, 1_000_000].map(|number| grouped(number).replace('\u{202f}', " "))
+        });
+        assert_eq!((counted(1, "run"), counted(0, "host")), ("1 run".to_owned(), "0 hosts".to_owned()));
+    }
+
+    #[test]
+    fn what_is_not_ours_cannot_leave_its_place() {
+        assert_eq!(encoded("a/b?c&d\"<é"), "a%2Fb%3Fc%26d%22%3C%C3%A9");
+        let shown = html! { p title=("\"><script>") { ("<script>") } }.into_string();
+        assert_eq!(shown, "<p title=\"&quot;&gt;&lt;script&gt;\">&lt;script&gt;</p>");
+    }
+}

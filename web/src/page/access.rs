@@ -1,0 +1,56 @@
+//! Who was let in and out, and what holds now: for admins.
+
+use maud::{Markup, html};
+use speedup_proto::v1::{AccessList, ListEventsResponse};
+
+use super::layout::{Section, page};
+use super::moment::moment_of_seconds;
+use super::{counted, events, scrolling};
+use crate::visitor::Visitor;
+
+/// Certificates of users that are shown; those of agents are a number.
+const SHOWN: usize = 200;
+
+/// The whole page.
+pub(crate) fn whole(
+    visitor: &Visitor,
+    before: &str,
+    listed: &ListEventsResponse,
+    holds: &AccessList,
+) -> Markup {
+    let (agents, users): (Vec<_>, Vec<_>) = holds.certificates.iter().partition(|one| one.role == "agent");
+    let rows = html! {
+        table {
+            caption.hidden { "Certificates of users that hold" }
+            thead { tr { th scope="col" { "User" } th scope="col" { "Role" } th scope="col" { "Until" } th scope="col" { "By" } } }
+            tbody {
+                @for one in users.iter().take(SHOWN) {
+                    tr {
+                        th scope="row" { (one.name) }
+                        td { (one.role) }
+                        td { (moment_of_seconds(one.not_after_s)) }
+                        td { (one.by) }
+                    }
+                }
+            }
+        }
+    };
+    let body = html! {
+        h1 { "Access" }
+        section aria-labelledby="h-holds" {
+            h2 #h-holds { "Who may do what" }
+            p.quiet {
+                (counted(users.len() as u64, "certificate")) " of users, " (agents.len()) " of agents, "
+                (counted(holds.tokens.len() as u64, "token")) " that can be used. "
+                code { "speedup access" } " and " code { "speedup token" } " change them."
+            }
+            (scrolling("Certificates", &rows))
+        }
+        section aria-labelledby="h-log" {
+            h2 #h-log { "Admissions" }
+            (events::table(&listed.events))
+            (events::pages("/access", before, listed))
+        }
+    };
+    page(visitor, Section::Access, "Access", None, &body)
+}

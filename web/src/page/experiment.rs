@@ -1,0 +1,209 @@
+//! One experiment: how far it is, what may be done about it, what it shows so far, and what was done.
+
+use maud::{Markup, html};
+use speedup_proto::v1::experiment_status::Phase;
+use speedup_proto::v1::{ExperimentStatus, ListEventsResponse};
+
+use super::layout::{Section, page};
+use super::moment::moment;
+use super::{act, counted, events, grouped, id_text};
+use crate::visitor::Visitor;
+
+/// How often progress is said aloud: in steps of so many percent.
+const SAID_PERCENT: u64 = 10;
+
+/// How the runs stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Standing {
+    pub(super) waiting: u64,
+    pub(super) under_way: u64,
+    pub(super) measured: u64,
+    pub(super) failed: u64,
+    pub(super) abandoned: u64,
+    pub(super) cancelled: u64,
+}
+
+impl Standing {
+    /// Those that will not change any more.
+    pub(super) fn done(&self) -> u64 {
+        self.measured + self.failed + self.abandoned + self.cancelled
+    }
+
+    /// All of them.
+    pub(super) fn runs(&self) -> u64 {
+        self.done() + self.waiting + self.under_way
+    }
+
+    fn share(&self, of: u64) -> f64 {
+        if self.runs() == 0 { 0.0 } else { 100.0 * of as f64 / self.runs() as f64 }
+    }
+
+    fn percent(&self) -> u64 {
+        if self.runs() == 0 { 0 } else { 100 * self.done() / self.runs() }
+    }
+}
+
+pub(super) fn standing(status: &ExperimentStatus) -> Standing {
+    let tally = status.tally.unwrap_or_default();
+    Standing {
+        waiting: tally.waiting.into(),
+        under_way: u64::from(tally.leased) + u64::from(tally.running),
+        measured: tally.measured.into(),
+        failed: tally.failed.into(),
+        abandoned: tally.abandoned.into(),
+        cancelled: tally.cancelled.into(),
+    }
+}
+
+/// The whole page.
+pub(crate) fn whole(visitor: &Visitor, status: &ExperimentStatus, log: &ListEventsResponse) -> Markup {
+    let id = id_text(&status.experiment);
+    let body = html! {
+        p.crumb { a href="/" { "Experiments" } }
+        h1 { (status.name) }
+        p.quiet {
+            "Submitted " (moment(status.submitted_ns)) " by " (status.submitted_by) " · "
+            code.id { (id) }
+        }
+        p #said.hidden role="status" aria-live="polite" data-part="said" { (said(status)) }
+        section aria-labelledby="h-progress" {
+            div.head {
+                h2 #h-progress { "Progress" }
+                div.actions data-part="actions" { (actions(visitor, status)) }
+            }
+            div data-part="progress" { (progress(status)) }
+        }
+        section aria-labelledby="h-report" {
+            div.head {
+                h2 #h-report { "Report" }
+                a href={ "/experiments/" (id) "/report" } { "Whole report" }
+            }
+            div data-part="report" {
+                p.empty.scripted { "The report is being computed…" }
+                noscript { p.empty { a href={ "/experiments/" (id) "/report" } { "Show the report as it is now" } } }
+            }
+        }
+        section aria-labelledby="h-events" {
+            h2 #h-events { "Events" }
+            div data-part="events" { (log_of(status, log)) }
+            @if !log.before.is_empty() {
+                p.quiet { "Older ones: " code { "speedup events " (id) } }
+            }
+        }
+    };
+    page(visitor, Section::Experiments, &status.name, Some(&format!("/live/experiments/{id}")), &body)
+}
+
+/// What was done about it.
+pub(crate) fn log_of(status: &ExperimentStatus, log: &ListEventsResponse) -> Markup {
+    events::table_of(&log.events, &status.experiment)
+}
+
+/// How far it is.
+pub(crate) fn progress(status: &ExperimentStatus) -> Markup {
+    let standing = standing(status);
+    let lost = status.tally.unwrap_or_default().lost_attempts;
+    let counts = [
+        ("Measured", standing.measured, "measured"),
+        ("Failed", standing.failed, "failed"),
+        ("Abandoned", standing.abandoned, "failed"),
+        ("Cancelled", standing.cancelled, "cancelled"),
+        ("Under way", standing.under_way, "under-way"),
+        ("Waiting", standing.waiting, "waiting"),
+    ];
+    html! {
+        p.lead {
+            (phase_badge(status)) " "
+            strong { (standing.percent()) "\u{a0}%" } " – "
+            (grouped(standing.done())) " of " (counted(standing.runs(), "run")) " done, "
+            (counted(status.hosts_here.into(), "host")) " connected"
+        }
+        (bar(&standing))
+        dl.counts {
+            @for (name, number, class) in counts {
+                div { dt { i.dot.(class) {} (name) } dd { (grouped(number)) } }
+            }
+            div { dt { "Lost attempts" } dd { (grouped(lost.into())) } }
+        }
+        @if let Some(Phase::Paused(paused)) = &status.phase {
+            @if !paused.reason.is_empty() { p { "Paused: " (paused.reason) } }
+        }
+        @if !status.words.is_empty() { p { (status.words) } }
+    }
+}
+
+/// What is said aloud: it changes with the phase and in steps, not with each run.
+pub(crate) fn said(status: &ExperimentStatus) -> Markup {
+    let standing = standing(status);
+    let percent = standing.percent() / SAID_PERCENT * SAID_PERCENT;
+    html! { (phase(status).0) ", " (percent) " percent of " (counted(standing.runs(), "run")) " done" }
+}
+
+/// What may be done, by whom it may.
+pub(crate) fn actions(visitor: &Visitor, status: &ExperimentStatus) -> Markup {
+    let to = |what: &str| format!("/experiments/{}/{what}", id_text(&status.experiment));
+    if !visitor.may_change(&status.submitted_by) {
+        return html! {};
+    }
+    let pause = html! { (act(visitor, &to("pause"), "pause", "", "Pause")) };
+    let resume = html! { (act(visitor, &to("resume"), "resume", "", "Resume")) };
+    let cancel = html! {
+        details #cancel.menu {
+            summary #cancel-ask { "Cancel…" }
+            div.sheet {
+                p { "What is measured stays; what waits is never run. This cannot be taken back." }
+                (act(visitor, &to("cancel"), "cancel-do", "danger", "Cancel the experiment"))
+            }
+        }
+    };
+    match &status.phase {
+        Some(Phase::Running(_) | Phase::Deciding(_)) => html! { (pause) (cancel) },
+        Some(Phase::Paused(_)) => html! { (resume) (cancel) },
+        Some(Phase::Cancelling(_) | Phase::Finished(_)) | None => html! {},
+    }
+}
+
+/// The word of a phase, and its class.
+fn phase(status: &ExperimentStatus) -> (&'static str, &'static str) {
+    match &status.phase {
+        Some(Phase::Running(_)) => ("running", "active"),
+        Some(Phase::Deciding(_)) => ("deciding", "active"),
+        Some(Phase::Paused(_)) => ("paused", "held"),
+        Some(Phase::Cancelling(_)) => ("cancelling", "held"),
+        Some(Phase::Finished(finished)) if finished.cancelled => ("cancelled", "over"),
+        Some(Phase::Finished(_)) => ("finished", "over"),
+        None => ("unknown", "over"),
+    }
+}
+
+/// A phase as a badge.
+pub(super) fn phase_badge(status: &ExperimentStatus) -> Markup {
+    let (word, class) = phase(status);
+    html! { span.badge.(class) { (word) } }
+}
+
+/// Progress as a bar. Its parts are told beside it, so it is no picture to read.
+pub(super) fn bar(standing: &Standing) -> Markup {
+    let parts = [
+        (standing.measured, "measured"),
+        (standing.failed + standing.abandoned, "failed"),
+        (standing.cancelled, "cancelled"),
+        (standing.under_way, "under-way"),
+    ];
+    let mut from = 0.0;
+    let parts = parts.map(|(number, class)| {
+        let (x, width) = (from, standing.share(number));
+        from += width;
+        (x, width, class)
+    });
+    html! {
+        svg.bar viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true" focusable="false" {
+            rect.waiting width="100" height="1" {}
+            @for (x, width, class) in parts {
+                @if width > 0.0 {
+                    rect class=(class) x=(format!("{x:.3}")) width=(format!("{width:.3}")) height="1" {}
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Which page is where, and what its forms do.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Form, Path, Query, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, SET_COOKIE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use serde::Deserialize;
+use speedup_access::unix_seconds;
+use tokio::sync::watch;
+use uuid::Uuid;
+
+use crate::door::SIGN_IN;
+use crate::entry::{Entrance, SESSION_LIFETIME_S};
+use crate::page::{self, Html};
+use crate::site::Shared;
+use crate::trouble::Trouble;
+use crate::visitor::{Visitor, cookie_name, session_secret};
+use crate::{live, shield};
+
+/// Most bytes of a form: a token and a few words.
+const MAX_FORM_BYTES: usize = 8 << 10;
+
+/// What all routes have.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) entrance: Entrance,
+    /// Closed when the page ends.
+    pub(crate) stopped: watch::Receiver<()>,
+}
+
+type Site = State<Arc<Context>>;
+type Page = Result<Html, Trouble>;
+
+/// All routes, behind the shield.
+pub(crate) fn routes(context: Arc<Context>) -> Router {
+    Router::new()
+        .route("/", get(experiments))
+        .route("/experiments/{id}", get(experiment))
+        .route("/experiments/{id}/report", get(report))
+        .route("/experiments/{id}/{act}", post(change_experiment))
+        .route("/hosts", get(hosts))
+        .route("/hosts/find", get(find_host))
+        .route("/hosts/of/{id}", get(host))
+        .route("/hosts/of/{id}/{act}", post(change_host))
+        .route("/events", get(events))
+        .route("/access", get(access))
+        .route(SIGN_IN, get(ask_to_sign_in).post(sign_in))
+        .route("/sign-out", post(sign_out))
+        .merge(live::routes())
+        .route("/style.css", get(|| asset("text/css; charset=utf-8", include_str!("assets/style.css"))))
+        .route("/report.css", get(|| asset("text/css; charset=utf-8", speedup_report::html::STYLE)))
+        .route("/live.js", get(|| asset("text/javascript; charset=utf-8", include_str!("assets/live.js"))))
+        .route("/icon.svg", get(|| asset("image/svg+xml", include_str!("assets/icon.svg"))))
+        .fallback(|| async { Trouble::unknown() })
+        .layer(DefaultBodyLimit::max(MAX_FORM_BYTES))
+        .layer(from_fn_with_state(context.clone(), shield::shield))
+        .with_state(context)
+}
+
+async fn asset(kind: &'static str, text: &'static str) -> impl IntoResponse {
+    ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-cache")], text)
+}
+
+/// Which page of the experiments.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub(crate) struct Numbered {
+    pub(crate) page: Option<usize>,
+}
+
+/// Which page of the hosts.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct After {
+    #[serde(default)]
+    pub(crate) after: String,
+}
+
+/// Which page of a log.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Before {
+    #[serde(default)]
+    pub(crate) before: String,
+}
+
+/// What every form carries.
+#[derive(Debug, Deserialize)]
+struct Signed {
+    token: String,
+}
+
+async fn experiments(visitor: Visitor, Query(at): Query<Numbered>) -> Page {
+    let page = at.page.unwrap_or(1);
+    let listed = visitor.page_of_experiments(page).await?;
+    Ok(Html(page::experiments::whole(&visitor, page, &listed)))
+}
+
+async fn experiment(visitor: Visitor, Path(id): Path<Uuid>) -> Page {
+    let status = visitor.experiment(id.as_bytes()).await?;
+    let events = visitor.events(id.as_bytes(), Vec::new()).await?;
+    Ok(Html(page::experiment::whole(&visitor, &status, &events)))
+}
+
+async fn report(visitor: Visitor, Path(id): Path<Uuid>, Query(at): Query<Numbered>) -> Page {
+    let status = visitor.experiment(id.as_bytes()).await?;
+    let json = visitor.report(id.as_bytes()).await?;
+    // It may have a hundred thousand benchmarks: it is read apart from the event loop.
+    let drawn = move || page::report::whole(&visitor, &status, &json, at.page.unwrap_or(1));
+    let drawn = tokio::task::spawn_blocking(drawn).await;
+    let failed = |_| Trouble::plain(StatusCode::INTERNAL_SERVER_ERROR, "The report cannot be shown.");
+    drawn.map(Html).map_err(failed)
+}
+
+async fn change_experiment(
+    visitor: Visitor,
+    Path((id, act)): Path<(Uuid, String)>,
+    Form(form): Form<Signed>,
+) -> Result<Redirect, Trouble> {
+    visitor.require_form(&form.token)?;
+    let wire = id.as_bytes().to_vec();
+    match act.as_str() {
+        "pause" => visitor.pause(wire).await?,
+        "resume" => visitor.resume(wire).await?,
+        "cancel" => visitor.cancel(wire).await?,
+        _ => return Err(Trouble::unknown()),
+    }
+    Ok(Redirect::to(&format!("/experiments/{id}")))
+}
+
+async fn hosts(visitor: Visitor, Query(at): Query<After>) -> Page {
+    let (pool, listed) = (visitor.pool().await?, visitor.page_of_hosts(&at.after).await?);
+    Ok(Html(page::hosts::whole(&visitor, &at.after, &pool, &listed)))
+}
+
+/// Which host is looked for.
+#[derive(Debug, Deserialize)]
+struct Wanted {
+    host: String,
+}
+
+async fn find_host(_visitor: Visitor, Query(wanted): Query<Wanted>) -> Redirect {
+    Redirect::to(&page::hosts::link(wanted.host.trim()))
+}
+
+async fn host(visitor: Visitor, Path(id): Path<String>) -> Page {
+    let shown = visitor.host(&id).await?;
+    Ok(Html(page::host::whole(&visitor, &shown)))
+}
+
+async fn change_host(
+    visitor: Visitor,
+    Path((id, act)): Path<(String, String)>,
+    Form(form): Form<Signed>,
+) -> Result<Redirect, Trouble> {
+    visitor.require_form(&form.token)?;
+    match act.as_str() {
+        "drain" => visitor.drain(id.clone()).await?,
+        "resume" => visitor.resume_host(id.clone()).await?,
+        _ => return Err(Trouble::unknown()),
+    }
+    Ok(Redirect::to(&page::hosts::link(&id)))
+}
+
+async fn events(visitor: Visitor, Query(at): Query<Before>) -> Page {
+    let events = visitor.events(&[], page::events::place(&at.before)?).await?;
+    Ok(Html(page::events::whole(&visitor, &at.before, &events)))
+}
+
+async fn access(visitor: Visitor, Query(at): Query<Before>) -> Page {
+    let events = visitor.admissions(page::events::place(&at.before)?).await?;
+    let holds = visitor.access().await?;
+    Ok(Html(page::access::whole(&visitor, &at.before, &events, &holds)))
+}
+
+/// A link.
+#[derive(Debug, Deserialize)]
+struct Link {
+    link: String,
+}
+
+fn no_link() -> Trouble {
+    let words = "This link was used already, or is too old. Run `speedup page` for another.";
+    Trouble::plain(StatusCode::GONE, words)
+}
+
+/// Looking at a link leaves it as it is: programs that look at links before people do would use it up.
+async fn ask_to_sign_in(State(context): Site, Query(Link { link }): Query<Link>) -> Page {
+    let entries = context.shared.entries();
+    let certificate = entries.link(unix_seconds(), &link).ok_or_else(no_link)?;
+    Ok(Html(page::sign_in::whole(&certificate.identity, &link)))
+}
+
+async fn sign_in(State(context): Site, Form(Link { link }): Form<Link>) -> Result<Response, Trouble> {
+    let Entrance::SignedIn(holders) = &context.entrance else { return Err(Trouble::unknown()) };
+    let shared = &context.shared;
+    let entered =
+        shared.entries().enter(unix_seconds(), &link, |certificate| holders.channel_as(certificate));
+    let secret = entered.ok_or_else(no_link)?;
+    tracing::info!("someone signed in to the page");
+    let cookie = cookie(shared, secret.text(), SESSION_LIFETIME_S);
+    Ok(([(SET_COOKIE, cookie)], Redirect::to("/")).into_response())
+}
+
+async fn sign_out(
+    visitor: Visitor,
+    State(context): Site,
+    headers: HeaderMap,
+    Form(form): Form<Signed>,
+) -> Result<Response, Trouble> {
+    visitor.require_form(&form.token)?;
+    if let Some(secret) = session_secret(&context.shared, &headers) {
+        context.shared.entries().leave(secret);
+    }
+    Ok(([(SET_COOKIE, cookie(&context.shared, "", 0))], Redirect::to("/")).into_response())
+}
+
+fn cookie(shared: &Shared, value: &str, lifetime_s: u64) -> String {
+    let secure = if shared.is_secure { "; Secure" } else { "" };
+    let name = cookie_name(shared);
+    format!("{name}={value}; Path=/; Max-Age={lifetime_s}; HttpOnly; SameSite=Strict{secure}")
+}

@@ -1,0 +1,147 @@
+//! What is started: the page's address first, so that links can name it, then the page itself.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustls::ServerConfig;
+use speedup_access::Secret;
+use speedup_proto::v1::page_server::PageServer;
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinHandle;
+use tonic::service::Routes;
+
+use crate::door::PageDoor;
+use crate::entry::{Entrance, Entries};
+use crate::live::{MAX_REPORT_STREAMS, MAX_STREAMS};
+use crate::{routes, server};
+
+/// How a page is started.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where to listen, the first of these that is free; port 0 takes a free one.
+    pub bind: Vec<SocketAddr>,
+    /// The name by which browsers reach it where that is not the address.
+    pub advertised: Option<String>,
+    /// All names and addresses by which it may be called: others are another site's.
+    pub names: Vec<String>,
+    /// Whether connections are secured.
+    pub is_secure: bool,
+}
+
+/// Why there is no page.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The address cannot be bound.
+    #[error("cannot listen on {address} for the web page")]
+    Bind {
+        /// Which.
+        address: SocketAddr,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// There is none to listen on.
+    #[error("the web page has no address to listen on")]
+    NoAddress,
+}
+
+/// What door and page have in common.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// Where the page is, without a path.
+    pub(crate) url: String,
+    pub(crate) port: u16,
+    pub(crate) is_secure: bool,
+    pub(crate) names: Vec<String>,
+    /// Stands in the forms of a page that is open to everyone.
+    pub(crate) open_form_token: Arc<str>,
+    pub(crate) streams: Arc<Semaphore>,
+    pub(crate) report_streams: Arc<Semaphore>,
+    entries: Mutex<Entries>,
+}
+
+impl Shared {
+    /// Links and sessions.
+    pub(crate) fn entries(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A page that has its address and is not served yet.
+#[derive(Debug)]
+pub struct Site {
+    listener: TcpListener,
+    shared: Arc<Shared>,
+}
+
+/// A page that is served until this is dropped.
+#[derive(Debug)]
+pub struct Running {
+    serving: JoinHandle<()>,
+    // Its other end is heard by all streams.
+    _stop: watch::Sender<()>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+impl Site {
+    /// Takes the first address that is free.
+    pub async fn bind(options: Options) -> Result<Self, StartError> {
+        let Options { bind, advertised, names, is_secure } = options;
+        let mut refused = StartError::NoAddress;
+        for address in bind {
+            match server::listen(address).and_then(|listener| Ok((listener.local_addr()?, listener))) {
+                Ok((address, listener)) => {
+                    let shared = Arc::new(shared(address, advertised, names, is_secure));
+                    return Ok(Self { listener, shared });
+                }
+                Err(source) => refused = StartError::Bind { address, source },
+            }
+        }
+        Err(refused)
+    }
+
+    /// Where the page is.
+    pub fn url(&self) -> &str {
+        &self.shared.url
+    }
+
+    /// `routes` with the service `speedup.v1.Page`, which gives links to this page.
+    pub fn routes(&self, routes: Routes) -> Routes {
+        routes.add_service(PageServer::new(PageDoor { shared: self.shared.clone() }))
+    }
+
+    /// Serves the page.
+    pub fn serve(self, entrance: Entrance, tls: Option<Arc<ServerConfig>>) -> Running {
+        let (stop, stopped) = watch::channel(());
+        let site = Arc::new(routes::Context { shared: self.shared, entrance, stopped });
+        let serving = tokio::spawn(server::serve(self.listener, tls, routes::routes(site)));
+        Running { serving, _stop: stop }
+    }
+}
+
+fn shared(address: SocketAddr, advertised: Option<String>, names: Vec<String>, is_secure: bool) -> Shared {
+    let scheme = if is_secure { "https" } else { "http" };
+    let port = address.port();
+    let authority = match &advertised {
+        Some(name) if name.contains(':') => format!("[{name}]:{port}"),
+        Some(name) => format!("{name}:{port}"),
+        None => address.to_string(),
+    };
+    let own = [address.ip().to_string(), "localhost".into(), "127.0.0.1".into(), "::1".into()];
+    Shared {
+        url: format!("{scheme}://{authority}"),
+        port,
+        is_secure,
+        names: names.into_iter().chain(advertised).chain(own).map(|name| name.to_lowercase()).collect(),
+        open_form_token: Secret::random().text().into(),
+        streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+        report_streams: Arc::new(Semaphore::new(MAX_REPORT_STREAMS)),
+        entries: Mutex::default(),
+    }
+}

@@ -1,0 +1,94 @@
+//! What is said when something fails: a page of its own, with the words of who refused.
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use maud::html;
+use tonic::{Code, Status};
+
+use crate::page::{Html, layout};
+
+/// Something failed.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// Nobody is signed in.
+    SignedOut,
+    /// Anything else.
+    Failed {
+        /// What it is for a browser.
+        code: StatusCode,
+        /// What it is for a person.
+        words: String,
+        /// What the person can do.
+        hint: Option<String>,
+    },
+}
+
+impl Trouble {
+    /// Words of our own.
+    pub(crate) fn plain(code: StatusCode, words: &str) -> Self {
+        Self::Failed { code, words: words.to_owned(), hint: None }
+    }
+
+    /// There is no such page.
+    pub(crate) fn unknown() -> Self {
+        Self::plain(StatusCode::NOT_FOUND, "There is no such page.")
+    }
+
+    /// The code for a browser.
+    pub(crate) fn code(&self) -> StatusCode {
+        match self {
+            Self::SignedOut => StatusCode::UNAUTHORIZED,
+            Self::Failed { code, .. } => *code,
+        }
+    }
+}
+
+impl From<Status> for Trouble {
+    fn from(status: Status) -> Self {
+        let code = match status.code() {
+            Code::Unauthenticated => return Self::SignedOut,
+            Code::PermissionDenied => StatusCode::FORBIDDEN,
+            Code::NotFound => StatusCode::NOT_FOUND,
+            Code::InvalidArgument | Code::OutOfRange => StatusCode::BAD_REQUEST,
+            Code::FailedPrecondition | Code::AlreadyExists | Code::Aborted => StatusCode::CONFLICT,
+            Code::ResourceExhausted => StatusCode::TOO_MANY_REQUESTS,
+            Code::Unavailable | Code::Cancelled | Code::DeadlineExceeded => StatusCode::SERVICE_UNAVAILABLE,
+            Code::Ok | Code::Unknown | Code::Unimplemented | Code::Internal | Code::DataLoss => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
+        };
+        let (words, hint) = match status.message().split_once("\nhint: ") {
+            Some((words, hint)) => (words, Some(hint.to_owned())),
+            None => (status.message(), None),
+        };
+        Self::Failed { code, words: words.to_owned(), hint }
+    }
+}
+
+impl IntoResponse for Trouble {
+    fn into_response(self) -> Response {
+        let code = self.code();
+        let body = match self {
+            Self::SignedOut => layout::bare(
+                "Sign in",
+                &html! {
+                    h1 { "Sign in" }
+                    p { "The page knows you by what the command line is let in with. Run this where you use it, and open the \
+                         link that it prints:" }
+                    pre tabindex="0" aria-label="Command" { code { "speedup page" } }
+                    p.quiet { "A link can be used once, within five minutes. A session lasts twelve hours." }
+                },
+            ),
+            Self::Failed { words, hint, .. } => layout::bare(
+                "That did not work",
+                &html! {
+                    h1 { "That did not work" }
+                    p { (words) }
+                    @if let Some(hint) = hint { p.quiet { (hint) } }
+                    p { a href="/" { "To the experiments" } }
+                },
+            ),
+        };
+        (code, Html(body)).into_response()
+    }
+}
