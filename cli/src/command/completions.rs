@@ -60,11 +60,11 @@ mod tests {
             source "$0"
             ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _speedup speedup "${!#}" ""; echo "${COMPREPLY[*]}"; }
             ask speedup compl
-            ask speedup plan check --est
+            ask speedup plan check --hos
         "#;
         let bash = Command::new("bash").args(["--norc", "-euc", asked]).arg(&path).output().unwrap();
         let errors = String::from_utf8_lossy(&bash.stderr);
         assert!(bash.status.success() && errors.is_empty(), "{}: {errors}", bash.status);
-        assert_eq!(String::from_utf8_lossy(&bash.stdout), "completions\n--estimate\n");
+        assert_eq!(String::from_utf8_lossy(&bash.stdout), "completions\n--hosts\n");
     }
 }
