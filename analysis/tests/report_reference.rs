@@ -38,7 +38,7 @@ fn the_page_of_the_report_is_that_of_its_types() {
 fn meet(text: &str) {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/report-json.md");
     if std::env::var_os("SPEEDUP_REFERENCE_PAGES").is_some_and(|wanted| wanted == "write") {
-        std::fs::write(&page, text).unwrap();
+        std::fs::write(&page, text).expect("the page can be written");
     }
     let there = std::fs::read_to_string(&page).unwrap_or_default();
     assert!(
@@ -55,7 +55,7 @@ fn declarations() -> BTreeMap<String, Declaration> {
     let mut found = BTreeMap::new();
     for folder in [analysis.join("src/study"), analysis.join("src"), analysis.join("../core/src")] {
         for file in sources(&folder) {
-            for declaration in declaration::all(&std::fs::read_to_string(file).unwrap()) {
+            for declaration in declaration::all(&std::fs::read_to_string(file).expect("a source")) {
                 found.entry(declaration.name.clone()).or_insert(declaration);
             }
         }
@@ -65,7 +65,7 @@ fn declarations() -> BTreeMap<String, Declaration> {
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();
         if path.is_dir() {
             found.extend(sources(&path));
@@ -78,24 +78,29 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn describe(declaration: &Declaration, types: &BTreeMap<String, Declaration>, page: &mut String) {
-    writeln!(page, "\n## {}\n\n{}\n", declaration.name, declaration.words).unwrap();
+    writeln!(page, "\n## {}\n\n{}\n", declaration.name, declaration.words).expect("a string takes all");
     let row = |field: &Field, page: &mut String| {
-        writeln!(page, "| `{}` | {} | {} |", field.name, kind(&field.of, types), field.words).unwrap();
+        writeln!(page, "| `{}` | {} | {} |", field.name, kind(&field.of, types), field.words)
+            .expect("a string takes all");
     };
     match &declaration.body {
         Body::Fields(fields) => {
             page.push_str("| field | type | meaning |\n|---|---|---|\n");
             fields.iter().for_each(|field| row(field, page));
         }
-        Body::Newtype(of) => writeln!(page, "It is written as {}.", kind(of, types)).unwrap(),
+        Body::Newtype(of) => {
+            writeln!(page, "It is written as {}.", kind(of, types)).expect("a string takes all")
+        }
         Body::Variants { tag, variants } => {
             let what = tag.as_ref().map_or("One of these words".to_owned(), |tag| {
                 format!("An object whose `{tag}` is one of these")
             });
             let others = if tag.is_some() { ", beside which stand its fields" } else { "" };
-            writeln!(page, "{what}{others}:\n\n| word or field | type | meaning |\n|---|---|---|").unwrap();
+            writeln!(page, "{what}{others}:\n\n| word or field | type | meaning |\n|---|---|---|")
+                .expect("a string takes all");
             for variant in variants {
-                writeln!(page, "| **`{}`** | | {} |", variant.name, variant.words).unwrap();
+                writeln!(page, "| **`{}`** | | {} |", variant.name, variant.words)
+                    .expect("a string takes all");
                 variant.fields.iter().for_each(|field| row(field, page));
             }
         }

@@ -27,7 +27,7 @@ const METHODS: i32 = 2;
 
 #[test]
 fn the_page_of_the_api_is_that_of_the_proto_files() {
-    let set = FileDescriptorSet::decode(speedup_proto::v1::DESCRIPTORS).unwrap();
+    let set = FileDescriptorSet::decode(speedup_proto::v1::DESCRIPTORS).expect("descriptors");
     let files: Vec<Page<'_>> = set.file.iter().filter(|file| file.package() == API).map(Page::of).collect();
     let mut text = format!(
         "# API\n\nMade from the `.proto` files of package `{API}` (`proto/proto/speedup/v1/`). The coordinator serves it by gRPC, over \
@@ -43,7 +43,7 @@ fn the_page_of_the_api_is_that_of_the_proto_files() {
 fn meet(text: &str) {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/api.md");
     if std::env::var_os("SPEEDUP_REFERENCE_PAGES").is_some_and(|wanted| wanted == "write") {
-        std::fs::write(&page, text).unwrap();
+        std::fs::write(&page, text).expect("the page can be written");
     }
     let there = std::fs::read_to_string(&page).unwrap_or_default();
     assert!(
@@ -78,7 +78,7 @@ impl<'a> Page<'a> {
 
     fn services(&self, text: &mut String) {
         for (at, service) in (0..).zip(&self.file.service) {
-            writeln!(text, "\n## Service {}\n", service.name()).unwrap();
+            writeln!(text, "\n## Service {}\n", service.name()).expect("a string takes all");
             paragraph(self.words(&[SERVICES, at]), text);
             text.push_str("| method | asks | answers | meaning |\n|---|---|---|---|\n");
             for (below, method) in (0..).zip(&service.method) {
@@ -93,7 +93,7 @@ impl<'a> Page<'a> {
                     link(method.output_type()),
                     self.words(&[SERVICES, at, METHODS, below])
                 )
-                .unwrap();
+                .expect("a string takes all");
             }
         }
     }
@@ -109,7 +109,7 @@ impl<'a> Page<'a> {
 
     fn message(&self, message: &DescriptorProto, outer: &str, place: &[i32], text: &mut String) {
         let name = format!("{outer}{}", message.name());
-        writeln!(text, "\n## {name}\n").unwrap();
+        writeln!(text, "\n## {name}\n").expect("a string takes all");
         paragraph(self.words(place), text);
         if message.field.is_empty() {
             text.push_str("It has no fields.\n");
@@ -120,7 +120,8 @@ impl<'a> Page<'a> {
             let words = self.words(&[place, &[FIELDS, at]].concat());
             let choice = oneof(message, field).map(|name| format!("one of `{name}`. ")).unwrap_or_default();
             let kind = kind(message, field);
-            writeln!(text, "| {} | `{}` | {kind} | {choice}{words} |", field.number(), field.name()).unwrap();
+            writeln!(text, "| {} | `{}` | {kind} | {choice}{words} |", field.number(), field.name())
+                .expect("a string takes all");
         }
         let below = format!("{name}.");
         for (at, nested) in (0..).zip(&message.nested_type) {
@@ -134,19 +135,20 @@ impl<'a> Page<'a> {
     }
 
     fn kinds(&self, kinds: &EnumDescriptorProto, outer: &str, place: &[i32], text: &mut String) {
-        writeln!(text, "\n## {outer}{}\n", kinds.name()).unwrap();
+        writeln!(text, "\n## {outer}{}\n", kinds.name()).expect("a string takes all");
         paragraph(self.words(place), text);
         text.push_str("| number | value | meaning |\n|---|---|---|\n");
         for (at, value) in (0..).zip(&kinds.value) {
             let words = self.words(&[place, &[VALUES, at]].concat());
-            writeln!(text, "| {} | `{}` | {words} |", value.number(), value.name()).unwrap();
+            writeln!(text, "| {} | `{}` | {words} |", value.number(), value.name())
+                .expect("a string takes all");
         }
     }
 }
 
 fn paragraph(words: &str, text: &mut String) {
     if !words.is_empty() {
-        writeln!(text, "{words}\n").unwrap();
+        writeln!(text, "{words}\n").expect("a string takes all");
     }
 }
 

@@ -1,17 +1,17 @@
 //! Declarations of types as they stand in the formatted source: enough of the grammar for what is serialised.
 
 /// A struct or an enum.
-pub struct Declaration {
+pub(crate) struct Declaration {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its first words.
-    pub words: String,
+    pub(crate) words: String,
     /// What it holds.
-    pub body: Body,
+    pub(crate) body: Body,
 }
 
 /// What a type holds.
-pub enum Body {
+pub(crate) enum Body {
     /// Fields.
     Fields(Vec<Field>),
     /// One value, as which it is written.
@@ -26,28 +26,28 @@ pub enum Body {
 }
 
 /// A field.
-pub struct Field {
+pub(crate) struct Field {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its type.
-    pub of: String,
+    pub(crate) of: String,
     /// What it is.
-    pub words: String,
+    pub(crate) words: String,
 }
 
 /// A variant.
-pub struct Variant {
+pub(crate) struct Variant {
     /// Its name in JSON.
-    pub name: String,
+    pub(crate) name: String,
     /// What it means.
-    pub words: String,
+    pub(crate) words: String,
     /// Its fields.
-    pub fields: Vec<Field>,
+    pub(crate) fields: Vec<Field>,
 }
 
 impl Declaration {
     /// All fields, those of variants too.
-    pub fn fields(&self) -> Box<dyn Iterator<Item = &Field> + '_> {
+    pub(crate) fn fields(&self) -> Box<dyn Iterator<Item = &Field> + '_> {
         match &self.body {
             Body::Fields(fields) => Box::new(fields.iter()),
             Body::Newtype(_) => Box::new(std::iter::empty()),
@@ -94,7 +94,7 @@ impl Before {
 }
 
 /// The serialised types of a file.
-pub fn all(source: &str) -> Vec<Declaration> {
+pub(crate) fn all(source: &str) -> Vec<Declaration> {
     let mut found = Vec::new();
     let mut before = Before::default();
     let mut lines = source.lines();
