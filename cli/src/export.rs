@@ -27,9 +27,13 @@ mod tests;
 pub(crate) use sheet::Sheet;
 pub(crate) use writer::{Format, RowWriter};
 
+/// A column as the reference shows it: its name, its type, what it means.
+#[cfg(test)]
+pub(crate) type Described = (&'static str, &'static str, String);
+
 /// The columns by chapter, each with its type and what it means.
 #[cfg(test)]
-pub(crate) fn column_reference() -> Vec<(&'static str, Vec<(&'static str, &'static str, String)>)> {
+pub(crate) fn column_reference() -> Vec<(&'static str, Vec<Described>)> {
     use speedup_core::metric::Metric;
     let of = |column: &column::Column| (column.name, column.read.kind(), column.meaning.to_owned());
     // The schema of a plan has the words of each metric.
