@@ -2,6 +2,8 @@
 //! fails when the page in the repository is not what their text says; `SPEEDUP_REFERENCE_PAGES=write cargo test -p
 //! speedup-analysis --test report_reference` writes it anew.
 
+#![expect(clippy::disallowed_methods, reason = "a test reads the sources and keeps the page")]
+
 #[path = "report_reference/declaration.rs"]
 mod declaration;
 
@@ -89,7 +91,7 @@ fn describe(declaration: &Declaration, types: &BTreeMap<String, Declaration>, pa
             fields.iter().for_each(|field| row(field, page));
         }
         Body::Newtype(of) => {
-            writeln!(page, "It is written as {}.", kind(of, types)).expect("a string takes all")
+            writeln!(page, "It is written as {}.", kind(of, types)).expect("a string takes all");
         }
         Body::Variants { tag, variants } => {
             let what = tag.as_ref().map_or("One of these words".to_owned(), |tag| {
