@@ -4,9 +4,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::command::{
-    access, agent, analysis, baseline, bench, bundle, cancel, compare, coordinator, doctor, events, explain,
-    export, extend, hosts, import, list, page, pause, plan, report, resume, run, samples, study, submit,
-    test, token, verify, wait, watch,
+    access, agent, analysis, baseline, bench, bundle, cancel, compare, completions, coordinator, doctor,
+    events, explain, export, extend, hosts, import, list, man, page, pause, plan, report, resume, run,
+    samples, study, submit, test, token, verify, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -89,6 +89,8 @@ pub(crate) enum Verb {
     Samples(samples::Verb),
     #[command(subcommand)]
     Study(study::Verb),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
 }
 
 /// How data is printed.

@@ -8,6 +8,7 @@ pub(crate) mod bench;
 pub(crate) mod bundle;
 pub(crate) mod cancel;
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod coordinator;
 pub(crate) mod doctor;
 pub(crate) mod events;
@@ -17,6 +18,7 @@ pub(crate) mod extend;
 pub(crate) mod hosts;
 pub(crate) mod import;
 pub(crate) mod list;
+pub(crate) mod man;
 pub(crate) mod page;
 pub(crate) mod pause;
 pub(crate) mod plan;
@@ -88,6 +90,8 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Page(arguments) => block_on(page::execute(arguments, console)),
         Verb::Report(arguments) => block_on(report::execute(arguments, console)),
         Verb::Export(arguments) => block_on(export::execute(arguments)),
+        Verb::Completions(arguments) => completions::execute(&arguments, console),
+        Verb::Man(arguments) => man::execute(&arguments),
     }
 }
 

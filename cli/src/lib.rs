@@ -13,7 +13,8 @@
 //! 4. `plan_source`: the plan as the user gives it; `files`: those it names; `follow`, `progress`, `interrupt`: while it is carried out;
 //! 5. `attempts`, `export`, `bundle`, `failed_runs`: what was done; `speedup_test`, `compare`, `named_samples`: on
 //!    sample files, without a coordinator;
-//! 6. `gate`: exit codes by verdicts; `draft`: files put in place when whole; `render`, `console`, `moment`, `standing`: how it is shown.
+//! 6. `gate`: exit codes by verdicts; `draft`: files put in place when whole; `render`, `console`, `moment`, `standing`: how it is
+//!    shown; `reference`: the pages that are made from the code, by tests.
 
 mod access;
 mod arguments;
@@ -41,6 +42,8 @@ mod moment;
 mod named_samples;
 mod plan_source;
 mod progress;
+#[cfg(test)]
+mod reference;
 mod relative;
 mod render;
 mod selector;

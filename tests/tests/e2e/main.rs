@@ -12,6 +12,7 @@ mod fault;
 mod files;
 mod freshness;
 mod gates;
+mod guide;
 mod hosts;
 mod identity;
 mod journey;
