@@ -7,9 +7,7 @@ use tonic::service::Routes;
 use super::StartError;
 use crate::admission::Admission;
 use crate::blobs::Blobs;
-use crate::door::{
-    AccessDoor, AgentsDoor, EventsDoor, ExperimentsDoor, FilesDoor, HostsDoor, ProvisionDoor,
-};
+use crate::door::{AccessDoor, AgentsDoor, EventsDoor, ExperimentsDoor, FilesDoor, HostsDoor, ProvisionDoor};
 use crate::handle::Handle;
 use crate::provision::Provisioning;
 
