@@ -1,6 +1,6 @@
 //! The cache and shared files on a disk, without a coordinator.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 

@@ -19,6 +19,7 @@ mod misbehaviour;
 mod page;
 mod provision;
 mod rebuild;
+mod renewal;
 mod rules;
 mod security;
 mod selftest;
