@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{} threads", rayon::current_num_threads());
     for mixtures in [Mixtures::LeftOut, Mixtures::Fitted] {
         let (start, processors) = (Instant::now(), processor_seconds()?);
-        let report = study.report_with(ReportOptions { confidence: None, mixtures })?;
+        let report = study.report_with(ReportOptions { mixtures, ..ReportOptions::default() })?;
         let (taken, processors) = (start.elapsed(), processor_seconds()? - processors);
         let cells = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
         let fitted =

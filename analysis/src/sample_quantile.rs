@@ -40,7 +40,7 @@ impl<'a> SampleQuantile<'a> {
         let above = |rank: usize| if rank > n { 0.0 } else { self.at_most(rank - 1).upper };
         let ranks: Vec<usize> = (0..=n + 1).collect();
         let lower = ranks.partition_point(|rank| *rank <= n && below(*rank) <= half).saturating_sub(1);
-        let upper = ranks.partition_point(|rank| above(*rank) > half || *rank == 0);
+        let upper = ranks.partition_point(|rank| *rank == 0 || above(*rank) > half);
         let end = |rank: usize, open: f64| {
             rank.checked_sub(1).and_then(|at| sorted.get(at)).copied().unwrap_or(open)
         };

@@ -13,6 +13,7 @@
 //!   is worth;
 //! * [`MultiplicityReport`], [`DiagnosticsSummary`], [`HostEffectReport`], [`AdviceReport`], [`MixtureReport`]: the
 //!   verdicts in the light of their number, of the order of the runs and of the hosts, and what to plan next;
+//! * [`FiguresReport`]: what plots are drawn from;
 //! * [`RuleReport`]: what the plan's rule of repetition asks for, and what it concludes;
 //! * [`count`]: numbers as sentences show them.
 
@@ -30,6 +31,7 @@ mod diagnostics;
 mod disturbance;
 mod evidence;
 mod exclusion;
+mod figures;
 mod freshness;
 mod head;
 mod host_effect;
@@ -74,6 +76,10 @@ pub use self::diagnostics::{
 };
 use self::evidence::Evidence;
 pub use self::exclusion::{ExcludedHost, ExclusionsReport};
+pub use self::figures::{
+    BenchmarkFigures, CellFigures, FiguresReport, FitFigure, MOST_BENCHMARKS_DRAWN, MOST_CELLS_DRAWN,
+    MOST_POINTS_DRAWN, PrecisionFigure,
+};
 pub use self::freshness::Violation;
 pub use self::head::{Head, State};
 pub use self::host_effect::{HostEffectReport, OutlyingHost, OutlyingReport, WithoutReport};
@@ -131,6 +137,18 @@ pub struct ReportOptions {
     pub confidence: Option<ConfidenceLevel>,
     /// Whether the clusters of every cell are described.
     pub mixtures: Mixtures,
+    /// Whether there is what plots are drawn from.
+    pub figures: Figures,
+}
+
+/// Whether a report holds what plots are drawn from, which is larger than all the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Figures {
+    /// It does not.
+    #[default]
+    LeftOut,
+    /// It does.
+    Drawn,
 }
 
 /// Whether the clusters of every cell are described, which takes longer than all the rest.
@@ -266,7 +284,7 @@ impl Study {
     /// # Errors
     /// [`LevelError`] when the plan's level is none.
     pub fn report(&self, confidence: Option<ConfidenceLevel>) -> Result<Report, LevelError> {
-        self.report_with(ReportOptions { confidence, mixtures: Mixtures::LeftOut })
+        self.report_with(ReportOptions { confidence, ..ReportOptions::default() })
     }
 
     /// The report as asked for. The same bytes whatever the number of threads and the order in which attempts came.
@@ -276,7 +294,7 @@ impl Study {
     pub fn report_with(&self, options: ReportOptions) -> Result<Report, LevelError> {
         let planned = self.plan.experiment.analysis.confidence;
         let level = options.confidence.map_or_else(|| ConfidenceLevel::new(planned), Ok)?;
-        Ok(assembly::report(self, level, options.mixtures))
+        Ok(assembly::report(self, level, options))
     }
 
     /// What the plan's rule of repetition says of the runs that are settled; none where the plan gives their number.

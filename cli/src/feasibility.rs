@@ -80,7 +80,7 @@ async fn measured(connection: &Connection, plan: &Plan) -> Result<Option<Estimat
         status.name == plan.experiment.name && status.tally.measured > 0 && status.tally.runs() <= MOST_READ
     };
     let Some(earlier) = known.iter().find(same) else { return Ok(None) };
-    let json = report::ask(connection, earlier.experiment, None, false).await?;
+    let json = report::ask(connection, earlier.experiment, report::Wanted::default()).await?;
     let report: Option<Report> = serde_json::from_str(&json).ok();
     Ok(report.and_then(|report| estimate(plan, &report)))
 }

@@ -113,7 +113,7 @@ async function experimentByKeyboard(page, pool) {
     ...events.slice(4),
   ]);
   await page.getByRole("link", { name: "Whole report" }).click();
-  await page.getByRole("heading", { level: 1, name: "Report of nap" }).waitFor();
+  await page.getByRole("heading", { level: 1, name: "nap" }).waitFor();
   await looksRight(page, "report");
 }
 
@@ -144,7 +144,7 @@ async function withoutScript(browser, pool) {
   await page.getByText("paused", { exact: true }).first().waitFor();
   assert.equal(await page.locator("meta[http-equiv=refresh]").count(), 1);
   await page.getByRole("link", { name: "Whole report" }).click();
-  await page.getByRole("heading", { level: 1, name: "Report of plain" }).waitFor();
+  await page.getByRole("heading", { level: 1, name: "plain" }).waitFor();
   await page.goBack();
   await page.locator("#cancel-ask").click();
   await page.getByRole("button", { name: "Cancel the experiment" }).click();

@@ -54,11 +54,15 @@ fn the_dependency_law_holds() {
         ("speedup-proto", &["speedup-core"][..]),
         ("speedup-access", &["speedup-core", "speedup-proto"][..]),
         ("speedup-analysis", &["speedup-core"][..]),
+        ("speedup-report", &["speedup-core", "speedup-analysis"][..]),
         (
             "speedup-analysis-service",
             &["speedup-access", "speedup-core", "speedup-proto", "speedup-analysis"][..],
         ),
-        ("speedup-web", &["speedup-access", "speedup-analysis", "speedup-core", "speedup-proto"][..]),
+        (
+            "speedup-web",
+            &["speedup-access", "speedup-analysis", "speedup-core", "speedup-proto", "speedup-report"][..],
+        ),
         ("speedup-coordinator", &["speedup-access", "speedup-core", "speedup-journal", "speedup-proto"][..]),
         (
             "speedup-agent",

@@ -59,9 +59,10 @@ impl Visitor {
         self.experiments().watch(request).await.map(tonic::Response::into_inner)
     }
 
-    /// Its report now, as JSON.
+    /// Its report now with what is drawn of it, as JSON.
     pub(crate) async fn report(&self, id: &[u8]) -> Result<String, Status> {
-        let request = v1::ReportRequest { experiment: id.to_vec(), ..v1::ReportRequest::default() };
+        let request =
+            v1::ReportRequest { experiment: id.to_vec(), figures: true, ..v1::ReportRequest::default() };
         self.analysis().report(request).await.map(|answer| answer.into_inner().json)
     }
 

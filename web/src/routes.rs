@@ -54,6 +54,7 @@ pub(crate) fn routes(context: Arc<Context>) -> Router {
         .route("/sign-out", post(sign_out))
         .merge(live::routes())
         .route("/style.css", get(|| asset("text/css; charset=utf-8", include_str!("assets/style.css"))))
+        .route("/report.css", get(|| asset("text/css; charset=utf-8", speedup_report::html::STYLE)))
         .route("/live.js", get(|| asset("text/javascript; charset=utf-8", include_str!("assets/live.js"))))
         .route("/icon.svg", get(|| asset("image/svg+xml", include_str!("assets/icon.svg"))))
         .fallback(|| async { Trouble::unknown() })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use speedup_analysis::ConfidenceLevel;
-use speedup_analysis::study::{Mixtures, ReportOptions, Study};
+use speedup_analysis::study::{Figures, Mixtures, ReportOptions, Study};
 use speedup_core::id::ExperimentId;
 use speedup_proto::convert::experiment_id;
 use speedup_proto::v1::analysis_server::Analysis;
@@ -170,11 +170,12 @@ impl TryFrom<v1::ReportRequest> for Asked {
     type Error = Status;
 
     fn try_from(request: v1::ReportRequest) -> Result<Self, Status> {
-        let v1::ReportRequest { experiment, confidence, mixtures } = request;
+        let v1::ReportRequest { experiment, confidence, mixtures, figures } = request;
         let mixtures = if mixtures { Mixtures::Fitted } else { Mixtures::LeftOut };
+        let figures = if figures { Figures::Drawn } else { Figures::LeftOut };
         Ok(Self {
             experiment: experiment_id(&experiment, "experiment")?,
-            options: ReportOptions { confidence: level(confidence)?, mixtures },
+            options: ReportOptions { confidence: level(confidence)?, mixtures, figures },
         })
     }
 }

@@ -4,6 +4,7 @@ use super::comparison::{BenchmarkReport, CellReport, Pair};
 use super::design::Design;
 use super::diagnostics::{self, DiagnosticsReport, DiagnosticsSummary};
 use super::exclusion::ExclusionsReport;
+use super::figures::FiguresReport;
 use super::head::Head;
 use super::independence::IndependenceReport;
 use super::members::Members;
@@ -17,8 +18,8 @@ use super::sampled::Sampled;
 use super::suite::{Suite, SuiteReport};
 use super::warning::Warnings;
 use super::{
-    Mixtures, Study, built, completeness, disturbance, lacking, looked, losses, multiplicity, proportion,
-    sensitivity,
+    Figures, Mixtures, ReportOptions, Study, built, completeness, disturbance, lacking, looked, losses,
+    multiplicity, proportion, sensitivity,
 };
 use crate::{ConfidenceLevel, Selection, Weights};
 use rayon::prelude::*;
@@ -28,15 +29,16 @@ use speedup_core::metric::Metric;
 /// What all comparisons of a report share.
 #[derive(Clone, Copy)]
 pub(super) struct Circumstances<'a> {
-    study: &'a Study,
-    level: ConfidenceLevel,
+    pub(super) study: &'a Study,
+    pub(super) level: ConfidenceLevel,
     mixtures: Mixtures,
     /// What the plan's rule says, where the plan has looks.
     looks: Option<&'a RuleReport>,
 }
 
-/// The report of `study` at `level`.
-pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) -> Report {
+/// The report of `study` at `level`, with what `asked` wants besides.
+pub(super) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions) -> Report {
+    let ReportOptions { confidence: _, mixtures, figures } = asked;
     let experiment = &study.plan.experiment;
     let versions = experiment.versions.len().max(1);
     let sampled = Sampled::all(study, versions);
@@ -90,6 +92,10 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) 
     let rows = || records.iter().copied();
     let own = experiment.own_metrics.iter().enumerate();
     let own = own.map(|(place, metric)| MetricReport::of_own(study, place, metric, rows(), level));
+    let figures = match figures {
+        Figures::LeftOut => None,
+        Figures::Drawn => Some(FiguresReport::new(&sampled, &benchmarks, &circumstances)),
+    };
     if let Some(rule) = &mut rule {
         super::rule::conclude(rule, experiment, &benchmarks);
     }
@@ -111,6 +117,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, mixtures: Mixtures) 
         metrics: others.map(|metric| MetricReport::new(*metric, rows())).chain(own).collect(),
         mishaps: totals,
         rule,
+        figures,
         warnings: warnings.into_list(),
         method: MethodReport::new(&study.plan, level, from_plan, benchmarks.len() as u64),
         benchmarks,

@@ -5,6 +5,7 @@ use super::canary::CanaryReport;
 use super::comparison::BenchmarkReport;
 use super::diagnostics::DiagnosticsSummary;
 use super::exclusion::ExclusionsReport;
+use super::figures::FiguresReport;
 use super::head::Head;
 use super::independence::IndependenceReport;
 use super::method::MethodReport;
@@ -48,6 +49,9 @@ pub struct Report {
     /// What the plan's rule of repetition asked for and concludes; absent where the plan gives the number of runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<RuleReport>,
+    /// What plots are drawn from, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figures: Option<FiguresReport>,
     /// How the report was made.
     pub method: MethodReport,
 }

@@ -73,6 +73,11 @@ impl<'a> Sampled<'a> {
         named.map(sampled).collect()
     }
 
+    /// Where each run of a version's sample was executed.
+    pub(super) fn seats(&self, version: usize) -> &[Seat] {
+        &self.seats[version]
+    }
+
     /// What is independent of the baseline and of a candidate, if both were measured.
     pub(super) fn compared(&self, version: usize) -> Option<(&Sample, &Sample)> {
         match &self.arranged[version - 1] {

@@ -4,6 +4,7 @@ mod builds;
 mod canary;
 mod companions;
 mod designs;
+mod figures;
 mod golden;
 mod hosts;
 mod independence;

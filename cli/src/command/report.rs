@@ -1,25 +1,31 @@
 //! `speedup report`: what the runs say.
 
+use std::path::{Path, PathBuf};
+
 use anyhow::Error;
-use clap::Args;
+use clap::{Args, ValueEnum};
+use speedup_analysis::study::Report;
 use speedup_core::id::ExperimentId;
 use speedup_proto::convert::id_bytes;
 use speedup_proto::v1;
+use speedup_report::{Document, html, latex, markdown, sheet};
 
 use super::print;
 use crate::arguments::{Output, OutputArgument};
 use crate::connection::{Connection, SourceArguments};
 use crate::console::Console;
+use crate::draft::replace;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::render;
-use crate::render::report::Extent;
+use crate::render::report::{Answered, Extent};
 use crate::selector::Selector;
 
 /// Reports what an experiment says, finished or not: is a version faster, by how much, and how sure is that
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  speedup report last\n  speedup report last --output json > report.json\n  \
+    after_help = "Example:\n  speedup report last\n  speedup report last --format html -o report.html\n  \
+    speedup report last --format json > report.json\n  \
     speedup report last --data ~/.local/state/speedup/local"
 )]
 pub(crate) struct Arguments {
@@ -34,8 +40,34 @@ pub(crate) struct Arguments {
     /// Describes the clusters of every cell's times as well; of thousands of cells this takes minutes
     #[arg(long)]
     mixtures: bool,
+    /// With what plots are drawn from: single values and curves. A page always has them
+    #[arg(long)]
+    figures: bool,
+    /// The form of the report
+    #[arg(long, value_enum, value_name = "FORM", conflicts_with = "output")]
+    format: Option<Format>,
+    /// Where to write it; - is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    out: PathBuf,
     #[command(flatten)]
     output: OutputArgument,
+}
+
+/// The form of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For this terminal.
+    Terminal,
+    /// A page with drawings, in one file without scripts.
+    Html,
+    /// Markdown, for forges and wikis.
+    Md,
+    /// All that the analysis says, with stable names.
+    Json,
+    /// The table of the benchmarks, one row each.
+    Csv,
+    /// A LaTeX document.
+    Latex,
 }
 
 fn confidence(text: &str) -> Result<f64, &'static str> {
@@ -44,25 +76,65 @@ fn confidence(text: &str) -> Result<f64, &'static str> {
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let format = arguments.format.unwrap_or(match arguments.output.output {
+        Output::Table => Format::Terminal,
+        Output::Json => Format::Json,
+    });
     let connection = arguments.source.connect().await?;
     let asked = async {
         let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
-        ask(&connection, experiment, arguments.confidence, arguments.mixtures).await
+        let wanted = Wanted {
+            confidence: arguments.confidence,
+            mixtures: arguments.mixtures,
+            figures: arguments.figures || format == Format::Html,
+        };
+        ask(&connection, experiment, wanted).await
     };
     let asked = asked.await;
     connection.close().await;
-    show(&asked?, Extent::Whole, arguments.output.output, console)?;
+    let text = written(&asked?, format, console)?;
+    if arguments.out == Path::new("-") {
+        print(console, &text)?;
+    } else {
+        replace(&arguments.out, &text)?;
+    }
     Ok(Exit::Done)
+}
+
+/// The report in a form for people or machines.
+fn written(json: &str, format: Format, console: &Console) -> Result<String, Failure> {
+    let form: fn(&Report) -> String = match format {
+        Format::Terminal => return shown(json, Extent::Whole, Output::Table, console),
+        Format::Json => return shown(json, Extent::Whole, Output::Json, console),
+        Format::Html => |report| html::page(&Document::of(report)),
+        Format::Md => |report| markdown::text(&Document::of(report)),
+        Format::Latex => |report| latex::document(&Document::of(report)),
+        Format::Csv => sheet::csv,
+    };
+    match render::report::read(json).map_err(no_json)? {
+        Answered::Known(report) => Ok(form(&report)),
+        Answered::Newer => Err(Failure::usage(Error::msg(
+            "the report is of a newer shape than this command knows\nhint: take the command of the coordinator's release, or --format json",
+        ))),
+    }
+}
+
+/// What is asked of a report besides its experiment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wanted {
+    pub(crate) confidence: Option<f64>,
+    pub(crate) mixtures: bool,
+    pub(crate) figures: bool,
 }
 
 /// The report of an experiment, as JSON.
 pub(crate) async fn ask(
     connection: &Connection,
     experiment: ExperimentId,
-    confidence: Option<f64>,
-    mixtures: bool,
+    wanted: Wanted,
 ) -> Result<String, Failure> {
-    let request = v1::ReportRequest { experiment: id_bytes(experiment.0), confidence, mixtures };
+    let Wanted { confidence, mixtures, figures } = wanted;
+    let request = v1::ReportRequest { experiment: id_bytes(experiment.0), confidence, mixtures, figures };
     let answer = connection.analysis().report(request).await;
     let answer = answer.map_err(|status| Failure::status("cannot make the report", &status))?;
     Ok(answer.into_inner().json)
@@ -70,14 +142,19 @@ pub(crate) async fn ask(
 
 /// Prints a report; the JSON is always whole.
 pub(super) fn show(json: &str, extent: Extent, output: Output, console: &Console) -> Result<(), Failure> {
+    print(console, &shown(json, extent, output, console)?)
+}
+
+fn shown(json: &str, extent: Extent, output: Output, console: &Console) -> Result<String, Failure> {
     let text = match output {
         Output::Json => render::json::indented(json),
         Output::Table => render::report::report(json, extent, console.out),
     };
-    let text = text.map_err(|error| {
-        Failure::infrastructure(Error::new(error).context("the analysis answered what is no JSON"))
-    })?;
-    print(console, &text)
+    text.map_err(no_json)
+}
+
+fn no_json(error: serde_json::Error) -> Failure {
+    Failure::infrastructure(Error::new(error).context("the analysis answered what is no JSON"))
 }
 
 #[cfg(test)]

@@ -1,31 +1,14 @@
-//! The report on a terminal: words first, colour second. The verdicts and what they are worth come first, then the
-//! benchmarks, the suite, what went wrong, the caveats, and how all of it was made.
+//! The report on this terminal.
 
-mod benchmarks;
-mod caveats;
-mod closing;
-mod companions;
-mod duration;
-mod independence;
-mod layout;
-mod mishaps;
-mod opening;
-mod rule;
-mod suite;
-#[cfg(test)]
-mod tests;
+use std::io::IsTerminal as _;
 
 use comfy_table::Table;
 use speedup_analysis::study::{Report, SCHEMA_VERSION};
+use speedup_report::Document;
+use speedup_report::terminal::{self, Terminal, USUAL_WIDTH};
 
-use self::layout::Page;
 use crate::console::Paint;
 use crate::render::json::indented;
-
-/// Columns where there is no terminal to ask.
-const USUAL_WIDTH: usize = 100;
-/// Below and above these, lines are not laid out differently.
-const WIDTHS: (usize, usize) = (60, 160);
 
 /// How much of a report is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,64 +19,74 @@ pub(crate) enum Extent {
     Brief,
 }
 
-/// The report as people read it, as wide as the terminal. `json` is what `Analysis.Report` answered; a report of a newer
-/// shape is shown as it came, which says the same.
-pub(crate) fn report(json: &str, extent: Extent, paint: Paint) -> Result<String, serde_json::Error> {
+/// A report as the analysis answered it.
+pub(crate) enum Answered {
+    /// In the shape that is known here.
+    Known(Box<Report>),
+    /// In a newer one.
+    Newer,
+}
+
+/// Reads what `Analysis.Report` answered.
+pub(crate) fn read(json: &str) -> Result<Answered, serde_json::Error> {
     #[derive(serde::Deserialize)]
     struct Shape {
         schema_version: u32,
     }
     let Shape { schema_version } = serde_json::from_str(json)?;
     if schema_version != SCHEMA_VERSION {
-        return indented(json);
+        return Ok(Answered::Newer);
     }
-    let report: Report = serde_json::from_str(json)?;
+    serde_json::from_str(json).map(Answered::Known)
+}
+
+/// The report as people read it, as wide as the terminal. `json` is what `Analysis.Report` answered; a report of a newer
+/// shape is shown as it came, which says the same.
+pub(crate) fn report(json: &str, extent: Extent, paint: Paint) -> Result<String, serde_json::Error> {
+    let Answered::Known(report) = read(json)? else { return indented(json) };
+    let document = match extent {
+        Extent::Whole => Document::of(&report),
+        Extent::Brief => Document::brief(&report),
+    };
     let width = Table::new().width().map_or(USUAL_WIDTH, usize::from);
-    Ok(match extent {
-        Extent::Whole => rendered(&report, paint, width),
-        Extent::Brief => brief(&report, paint, width),
-    })
+    let plots = std::io::stdout().is_terminal() && speaks_unicode(|name| std::env::var(name).ok());
+    Ok(terminal::text(&document, Terminal { width, coloured: paint.is_coloured(), plots }))
 }
 
-/// The report, at most `width` columns wide where the names in it allow.
-pub(crate) fn rendered(report: &Report, paint: Paint, width: usize) -> String {
-    let mut page = Page::new(width.clamp(WIDTHS.0, WIDTHS.1), paint);
-    opening::write(&mut page, report);
-    rule::write(&mut page, report);
-    for at in 0..report.suites.len() {
-        benchmarks::write(&mut page, report, at);
-        companions::write_advice(&mut page, report, at);
-    }
-    for of in &report.suites {
-        suite::write(&mut page, report, of);
-        companions::write_multiplicity(&mut page, of);
-    }
-    companions::write_mixtures(&mut page, report);
-    benchmarks::write_metrics(&mut page, report);
-    independence::write(&mut page, report);
-    companions::write_diagnostics(&mut page, report);
-    companions::write_exclusions(&mut page, report);
-    mishaps::write(&mut page, report);
-    caveats::write(&mut page, report);
-    closing::write(&mut page, report);
-    // A terminal shows the end of a long text.
-    if !report.suites.is_empty() {
-        page.heading("In short");
-        opening::write_verdict(&mut page, report);
-    }
-    page.into_text()
+/// Whether the locale that holds says that the terminal takes UTF-8: the first of these that is set is the one (POSIX
+/// XBD 8.2).
+fn speaks_unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| variable(name).filter(|value| !value.is_empty()));
+    let locale = locale.unwrap_or_default().to_ascii_lowercase();
+    variable("TERM").is_none_or(|term| term != "dumb" && term != "linux")
+        && (locale.contains("utf-8") || locale.contains("utf8"))
 }
 
-/// The sections of the report that somebody wants who has just compared a few commands.
-pub(crate) fn brief(report: &Report, paint: Paint, width: usize) -> String {
-    let mut page = Page::new(width.clamp(WIDTHS.0, WIDTHS.1), paint);
-    page.heading("Verdict");
-    opening::write_verdict(&mut page, report);
-    rule::write(&mut page, report);
-    for at in 0..report.suites.len() {
-        benchmarks::write(&mut page, report, at);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::console::Console;
+
+    #[test]
+    fn a_newer_shape_is_shown_as_it_came() {
+        let newer = r#"{"schema_version":2,"news":true}"#;
+        assert!(report(newer, Extent::Brief, Console::plain().out).unwrap().contains("\"news\": true"));
+        assert!(report("{}", Extent::Whole, Console::plain().out).is_err());
     }
-    mishaps::write(&mut page, report);
-    caveats::write(&mut page, report);
-    page.into_text()
+
+    #[test]
+    fn the_locale_says_whether_there_is_unicode() {
+        let with = |pairs: &'static [(&str, &str)]| {
+            speaks_unicode(|name| {
+                pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert!(
+            with(&[("LANG", "de_DE.UTF-8"), ("TERM", "xterm-256color")]) && with(&[("LC_ALL", "C.utf8")])
+        );
+        assert!(!with(&[]) && !with(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]));
+        assert!(!with(&[("LANG", "en_US.UTF-8"), ("TERM", "dumb")]));
+    }
 }

@@ -39,6 +39,7 @@ pub(crate) fn start(data: &Path) -> Result<Running, StartError> {
         security: Security::Plain,
         settings: Settings::default(),
         agents: None,
+        metrics: None,
     };
     let coordinator = runtime.block_on(speedup_coordinator::start(options, |_, routes| routes))?;
     Ok(Running { runtime, coordinator })

@@ -84,6 +84,7 @@ fn whole(title: &str, live: Option<&str>, top: &Markup, body: &Markup) -> Markup
                 title { (title) " – Speedup" }
                 link rel="icon" href="/icon.svg" type="image/svg+xml";
                 link rel="stylesheet" href="/style.css";
+                link rel="stylesheet" href="/report.css";
                 @if live.is_some() {
                     script src="/live.js" defer {}
                     noscript { meta http-equiv="refresh" content=(REFRESH_S); }

@@ -1,12 +1,15 @@
-//! What an experiment shows so far: the verdicts in sentences, and each benchmark with its speedup and interval.
+//! What an experiment shows so far. A part of a page has the verdicts in sentences, and each benchmark with its speedup and
+//! interval; the page of a report has all of it.
 //!
 //! This is the one file that knows the report.
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 use speedup_analysis::study::{
     BenchmarkReport, ComparisonReport, IntervalReport, Report, SuiteReport, Verdict,
 };
 use speedup_proto::v1::ExperimentStatus;
+use speedup_report::Document;
+use speedup_report::html::fragment;
 use tonic::Status;
 use uuid::Uuid;
 
@@ -14,39 +17,47 @@ use super::layout::{Section, page};
 use super::{counted, grouped, id_text, scrolling};
 use crate::visitor::Visitor;
 
-/// Benchmarks of a page.
+/// Benchmarks up to which a report is one page: a browser lays out a few thousand rows at once.
+const WHOLE_BENCHMARKS: usize = 500;
+/// Benchmarks of a page where there are more, and of a part.
 const BENCHMARKS: usize = 50;
 /// The plot reaches as far as its intervals do, and at least to a speedup of this and of its reciprocal.
 const REACH: f64 = 1.1;
 /// It reaches no further than this: one wild interval is not to hide all others.
 const FARTHEST: f64 = 16.0;
 
-/// The whole page.
+/// The whole page: all that `speedup report` says, or of very many benchmarks their table in pages.
 pub(crate) fn whole(visitor: &Visitor, status: &ExperimentStatus, json: &str, number: usize) -> Markup {
     let id = id_text(&status.experiment);
     let body = html! {
         p.crumb { a href="/" { "Experiments" } " / " a href={ "/experiments/" (id) } { (status.name) } }
-        h1 { "Report of " (status.name) }
         @match serde_json::from_str::<Report>(json) {
-            Ok(report) => {
-                (shown(&report, number))
-                @let pages = report.benchmarks.len().div_ceil(BENCHMARKS);
-                nav.pages aria-label="Pages" {
-                    @if number > 1 { a href={ "/experiments/" (id) "/report?page=" (number - 1) } rel="prev" { "Previous" } }
-                    @if number < pages { a href={ "/experiments/" (id) "/report?page=" (number + 1) } rel="next" { "Next" } }
-                }
-                @if !report.warnings.is_empty() {
-                    section aria-labelledby="h-warnings" {
-                        h2 #h-warnings { "What to know" }
-                        ul.warnings { @for warning in &report.warnings { li { (warning.sentence) } } }
-                    }
-                }
+            Ok(report) if report.benchmarks.len() <= WHOLE_BENCHMARKS => {
+                (PreEscaped(fragment(&Document::of(&report))))
             }
-            Err(error) => (unread(&error)),
+            Ok(report) => { h1 { "Report of " (status.name) } (paged(&report, &id, number)) }
+            Err(error) => { h1 { "Report of " (status.name) } (unread(&error)) }
         }
-        p.quiet { "For everything else: " code { "speedup report " (id) } }
+        p.quiet { "In other forms: " code { "speedup report " (id) " --format html|md|latex|csv|json" } }
     };
     page(visitor, Section::Experiments, &format!("Report of {}", status.name), None, &body)
+}
+
+fn paged(report: &Report, id: &str, number: usize) -> Markup {
+    let pages = report.benchmarks.len().div_ceil(BENCHMARKS);
+    html! {
+        (shown(report, number))
+        nav.pages aria-label="Pages" {
+            @if number > 1 { a href={ "/experiments/" (id) "/report?page=" (number - 1) } rel="prev" { "Previous" } }
+            @if number < pages { a href={ "/experiments/" (id) "/report?page=" (number + 1) } rel="next" { "Next" } }
+        }
+        @if !report.warnings.is_empty() {
+            section aria-labelledby="h-warnings" {
+                h2 #h-warnings { "What to know" }
+                ul.warnings { @for warning in &report.warnings { li { (warning.sentence) } } }
+            }
+        }
+    }
 }
 
 /// The report as part of another page.
@@ -59,7 +70,7 @@ pub(crate) fn part(json: &str, number: usize) -> Markup {
             }
             @if !report.warnings.is_empty() {
                 p.quiet {
-                    a href={ "/experiments/" (report.head.experiment) "/report#h-warnings" } {
+                    a href={ "/experiments/" (report.head.experiment) "/report" } {
                         (counted(report.warnings.len() as u64, "thing")) " to know"
                     }
                     " before relying on this."

@@ -19,7 +19,7 @@ async fn ask(pieces: Vec<v1::ExportChunk>, request: v1::ReportRequest) -> Result
 }
 
 fn request(confidence: Option<f64>) -> v1::ReportRequest {
-    v1::ReportRequest { experiment: id_bytes(experiment().0), confidence, mixtures: false }
+    v1::ReportRequest { experiment: id_bytes(experiment().0), confidence, mixtures: false, figures: false }
 }
 
 #[tokio::test]
@@ -47,9 +47,11 @@ async fn what_cannot_be_asked_is_refused() {
     let level = refused(request(Some(95.0))).await;
     assert_eq!(level.code(), Code::InvalidArgument);
     assert!(level.message().contains("0.95"), "{level}");
-    let malformed = v1::ReportRequest { experiment: vec![1, 2], confidence: None, mixtures: false };
+    let malformed =
+        v1::ReportRequest { experiment: vec![1, 2], confidence: None, mixtures: false, figures: false };
     assert_eq!(refused(malformed).await.code(), Code::InvalidArgument);
-    let unknown = v1::ReportRequest { experiment: vec![7; 16], confidence: None, mixtures: false };
+    let unknown =
+        v1::ReportRequest { experiment: vec![7; 16], confidence: None, mixtures: false, figures: false };
     assert_eq!(refused(unknown).await.code(), Code::NotFound);
 }
 

@@ -10,7 +10,12 @@ use tonic::{Code, Streaming};
 use crate::coordinator::{Served, experiment, pieces, serve, status};
 
 fn request() -> v1::ReportRequest {
-    v1::ReportRequest { experiment: id_bytes(experiment().0), confidence: None, mixtures: false }
+    v1::ReportRequest {
+        experiment: id_bytes(experiment().0),
+        confidence: None,
+        mixtures: false,
+        figures: false,
+    }
 }
 
 const FINISHED: StatusPhase = StatusPhase::Finished { at: Timestamp(9), cancelled: false };

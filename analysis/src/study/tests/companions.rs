@@ -207,7 +207,7 @@ fn mixtures_are_fitted_when_asked_for_whatever_the_threads() {
     let synthetic = two(3, 40).times(0, 0, clusters);
     let mut study = synthetic.study();
     synthetic.attempts().iter().for_each(|attempt| study.add(attempt).unwrap());
-    let asked = ReportOptions { confidence: None, mixtures: Mixtures::Fitted };
+    let asked = ReportOptions { mixtures: Mixtures::Fitted, ..ReportOptions::default() };
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| study.report_with(asked).unwrap())
@@ -248,7 +248,7 @@ fn clustered(hosts: u32) -> Synthetic {
 fn fitted(synthetic: &Synthetic) -> Report {
     let mut study = synthetic.study();
     synthetic.attempts().iter().for_each(|attempt| study.add(attempt).unwrap());
-    study.report_with(ReportOptions { confidence: None, mixtures: Mixtures::Fitted }).unwrap()
+    study.report_with(ReportOptions { mixtures: Mixtures::Fitted, ..ReportOptions::default() }).unwrap()
 }
 
 #[test]

@@ -6,7 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "a golden file is a file")]
 
 use super::synthetic::{Synthetic, Times};
-use crate::study::{Mixtures, Report, ReportOptions};
+use crate::study::{Figures, Mixtures, Report, ReportOptions};
 use serde_json::Value;
 use speedup_core::event::{AttemptEnd, EndedAttempt};
 use speedup_core::host::{Exclusion, ExclusionCause};
@@ -71,7 +71,7 @@ fn mixed() -> Report {
         .times(1, 1, Times::normal(99.8e6, 1e6));
     let mut study = synthetic.study();
     synthetic.attempts().iter().for_each(|attempt| study.add(attempt).unwrap());
-    let asked = ReportOptions { confidence: None, mixtures: Mixtures::Fitted };
+    let asked = ReportOptions { mixtures: Mixtures::Fitted, ..ReportOptions::default() };
     study.report_with(asked).unwrap()
 }
 
@@ -114,6 +114,23 @@ fn looked() -> Report {
     synthetic.report()
 }
 
+/// With what plots are drawn from: clusters, a benchmark without runs of one version, and one whose times are all equal.
+fn drawn_figures() -> Report {
+    let exit = Failure::Exit { code: 2, expected: 0 };
+    let synthetic = Synthetic::named("sort grep join awk", "old new", 60, "")
+        .hosts(6)
+        .times(0, 0, Times::normal(123e6, 3e6))
+        .times(0, 1, Times::normal(100e6, 2e6))
+        .times(1, 0, Times::TwoClusters { means: [45e6, 52e6], deviation: 0.5e6, share: 0.6 })
+        .times(1, 1, Times::TwoClusters { means: [44e6, 51.5e6], deviation: 0.5e6, share: 0.5 })
+        .fail(2, 1, 60, &exit, "join: file 1 is not in sorted order")
+        .times(3, 0, Times::Constant(60e6))
+        .times(3, 1, Times::Constant(60e6));
+    let mut study = synthetic.study();
+    synthetic.attempts().iter().for_each(|attempt| study.add(attempt).unwrap());
+    study.report_with(ReportOptions { figures: Figures::Drawn, ..ReportOptions::default() }).unwrap()
+}
+
 /// Nothing measured yet.
 fn empty() -> Synthetic {
     Synthetic::named("sort", "utf8 c", 30, "").take(0).running()
@@ -128,6 +145,7 @@ fn reports_of_version_1_are_as_they_were() {
         ("mixed", mixed()),
         ("watched", watched()),
         ("looked", looked()),
+        ("figures", drawn_figures()),
     ];
     for (name, report) in reports {
         let path: PathBuf =

@@ -183,7 +183,7 @@ impl<'a> Session<'a> {
     }
 
     async fn report(&self, experiment: ExperimentId, extent: Extent, output: Output) -> Result<(), Failure> {
-        let json = report::ask(&self.connection, experiment, None, false).await?;
+        let json = report::ask(&self.connection, experiment, report::Wanted::default()).await?;
         report::show(&json, extent, output, self.console)
     }
 

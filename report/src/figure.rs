@@ -1,0 +1,22 @@
+//! What is drawn: data with a title and its text alternative. The drawings are made in [`svg`]; a terminal draws what it can.
+
+pub(crate) mod axis;
+mod forest;
+mod panel;
+mod proportion;
+pub mod svg;
+
+pub use self::forest::{Forest, ForestRow, Mark};
+pub use self::panel::{Panel, PanelKind, Panels};
+pub use self::proportion::{ProportionFigure, ProportionRow};
+
+/// A drawing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Figure {
+    /// The speedups of the benchmarks with their intervals.
+    Forest(Forest),
+    /// Proportions of the benchmarks with their intervals.
+    Proportion(ProportionFigure),
+    /// The runs of a benchmark from several sides.
+    Panels(Panels),
+}

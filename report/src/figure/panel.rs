@@ -1,0 +1,200 @@
+//! The runs of one benchmark: small drawings beside each other that share their versions' marks.
+
+use speedup_analysis::study::count::{counted, grouped, percent};
+use speedup_analysis::study::{
+    BenchmarkFigures, BenchmarkReport, CellFigures, FiguresReport, PrecisionFigure, Report,
+};
+
+use crate::document::clean;
+use crate::duration::{Unit, span};
+
+/// The drawings of one benchmark.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panels {
+    /// Its name.
+    pub benchmark: String,
+    /// What was shown of it, in a few words.
+    pub verdict: String,
+    /// The versions, in their order: what the marks stand for.
+    pub versions: Vec<String>,
+    /// The drawings.
+    pub panels: Vec<Panel>,
+    /// What they are drawn from.
+    pub figures: BenchmarkFigures,
+    /// The names of the hosts.
+    pub hosts: Vec<String>,
+    /// The unit of their times.
+    pub(crate) unit: Unit,
+}
+
+/// A drawing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Panel {
+    /// What is drawn.
+    pub kind: PanelKind,
+    /// Its caption.
+    pub title: &'static str,
+    /// The same in words.
+    pub description: String,
+}
+
+/// What is drawn of the runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PanelKind {
+    /// Every value where its run stands in the plan, and the violins.
+    RunOrder,
+    /// The densities with the fitted mixtures.
+    Density,
+    /// The empirical distribution functions with the fitted ones.
+    Distribution,
+    /// Every value above its host.
+    Hosts,
+    /// What precision further runs buy.
+    Precision,
+}
+
+impl Panels {
+    /// Every benchmark that has figures.
+    pub(crate) fn all(report: &Report, figures: &FiguresReport) -> Vec<Self> {
+        let hosts: Vec<String> = figures.hosts.iter().map(|host| clean(host)).collect();
+        let drawn = figures.benchmarks.iter().filter(|one| one.cells.iter().any(|cell| cell.n > 0));
+        let panels = drawn.filter_map(|one| {
+            let of = report.benchmarks.iter().find(|benchmark| benchmark.name == one.benchmark)?;
+            Some(Self::of(of, one, &hosts))
+        });
+        panels.collect()
+    }
+
+    fn of(report: &BenchmarkReport, figures: &BenchmarkFigures, hosts: &[String]) -> Self {
+        let values = figures.cells.iter().flat_map(|cell| cell.values_ns.iter().copied());
+        let verdicts: Vec<&str> =
+            report.comparisons.iter().map(|comparison| comparison.verdict.words()).collect();
+        let is_shared =
+            figures.cells.iter().flat_map(|cell| &cell.hosts).any(|host| *host != 0) || hosts.len() > 1;
+        let mut panels = vec![panel(PanelKind::RunOrder, "Wall time in run order", &of_runs(figures))];
+        if !figures.grid_ns.is_empty() {
+            panels.push(panel(
+                PanelKind::Density,
+                "Density, with the fitted mixture dotted",
+                &of_density(figures),
+            ));
+            let text = &of_distribution(figures);
+            panels.push(panel(
+                PanelKind::Distribution,
+                "Distribution function, with the fitted one dotted",
+                text,
+            ));
+        }
+        if is_shared {
+            panels.push(panel(PanelKind::Hosts, "Wall time by host", &of_hosts(figures, hosts)));
+        }
+        if figures.precision.iter().any(Option::is_some) {
+            panels.push(panel(
+                PanelKind::Precision,
+                "Precision against machine time",
+                &of_precision(figures),
+            ));
+        }
+        Self {
+            benchmark: clean(&figures.benchmark),
+            verdict: verdicts.join(", "),
+            versions: figures.cells.iter().map(|cell| clean(&cell.version)).collect(),
+            panels,
+            unit: Unit::of(values),
+            figures: figures.clone(),
+            hosts: hosts.to_vec(),
+        }
+    }
+}
+
+fn panel(kind: PanelKind, title: &'static str, description: &str) -> Panel {
+    Panel { kind, title, description: clean(description) }
+}
+
+/// What is told of each cell with runs.
+fn of_cells(figures: &BenchmarkFigures, told: impl Fn(&CellFigures) -> String) -> String {
+    let cells = figures.cells.iter().filter(|cell| cell.n > 0);
+    let told: Vec<String> = cells.map(|cell| format!("{}: {}", cell.version, told(cell))).collect();
+    format!("{}: {}.", figures.benchmark, told.join("; "))
+}
+
+fn of_runs(figures: &BenchmarkFigures) -> String {
+    of_cells(figures, |cell| {
+        let ends = |from: f64, pick: fn(f64, f64) -> f64| cell.values_ns.iter().copied().fold(from, pick);
+        let runs = counted(cell.n, "run");
+        format!("{runs} from {} to {}", span(ends(f64::INFINITY, f64::min)), span(ends(0.0, f64::max)))
+    })
+}
+
+fn of_density(figures: &BenchmarkFigures) -> String {
+    of_cells(figures, |cell| {
+        let peak = figures.grid_ns.iter().zip(&cell.density).max_by(|a, b| a.1.total_cmp(b.1));
+        let peak = peak
+            .map_or_else(|| "all times are equal".to_owned(), |(at, _)| format!("densest at {}", span(*at)));
+        let Some(fit) = &cell.fit else { return format!("{peak}, without a fitted mixture") };
+        let share = |share: f64| percent((share * 1e2).round() / 1e2);
+        let of =
+            fit.components.iter().map(|one| format!("{} about {}", share(one.weight), span(one.mean_ns)));
+        format!("{peak}, mixture of {}", of.collect::<Vec<_>>().join(" and "))
+    })
+}
+
+fn of_distribution(figures: &BenchmarkFigures) -> String {
+    of_cells(figures, |cell| {
+        let mut steps: Vec<(f64, f64)> =
+            cell.values_ns.iter().copied().zip(cell.shares.iter().copied()).collect();
+        steps.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let at = |share: f64| {
+            steps.iter().find(|step| step.1 >= share).map_or_else(String::new, |step| span(step.0))
+        };
+        format!("a quarter within {}, half within {}, three quarters within {}", at(0.25), at(0.5), at(0.75))
+    })
+}
+
+fn of_hosts(figures: &BenchmarkFigures, hosts: &[String]) -> String {
+    /// Hosts that are named.
+    const MOST_NAMED: usize = 20;
+    let told = of_cells(figures, |cell| {
+        let mut used = cell.hosts.clone();
+        used.sort_unstable();
+        used.dedup();
+        counted(used.len() as u64, "host")
+    });
+    let numbered = hosts.iter().zip(1..).take(MOST_NAMED).map(|(name, number)| format!("{number} {name}"));
+    let more = match hosts.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {} more", grouped(more as u64)),
+    };
+    format!("{told} Hosts: {}{more}.", numbered.collect::<Vec<_>>().join(", "))
+}
+
+fn of_precision(figures: &BenchmarkFigures) -> String {
+    let told = figures.precision.iter().flatten().filter_map(|one| {
+        let (now, last) = (now(one)?, one.runs.len() - 1);
+        let at = |at: usize| format!("±{}", half_width(one.relative_half_width[at]));
+        let text = format!(
+            "{}: {} with {} of each version in {}; {} with {} in {}",
+            one.candidate,
+            at(now),
+            counted(one.runs[now], "run"),
+            span(one.cost_ns[now]),
+            at(last),
+            grouped(one.runs[last]),
+            span(one.cost_ns[last])
+        );
+        Some(text)
+    });
+    let told: Vec<String> = told.collect();
+    format!("{}: half the width of the speedup's interval. {}.", figures.benchmark, told.join("; "))
+}
+
+/// The place of the runs that there are.
+pub(crate) fn now(figure: &PrecisionFigure) -> Option<usize> {
+    figure.runs.iter().position(|runs| *runs == figure.runs_now)
+}
+
+/// A share of the speedup in percent, to two digits.
+pub(crate) fn half_width(share: f64) -> String {
+    let digits = speedup_analysis::study::count::decimals(share * 10.0, 4);
+    format!("{:.digits$}\u{a0}%", 100.0 * share)
+}

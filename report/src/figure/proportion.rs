@@ -1,0 +1,71 @@
+//! Proportions of the benchmarks.
+
+use speedup_analysis::study::count::percent;
+use speedup_analysis::study::{IntervalReport, ProportionReport, Report, SuiteReport, Verdict};
+
+use super::Mark;
+use crate::document::clean;
+use crate::section::{ends, percent_rounded};
+
+/// Proportions with their intervals, from none to all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProportionFigure {
+    /// What is compared.
+    pub title: String,
+    /// The proportions.
+    pub rows: Vec<ProportionRow>,
+    /// The same in words.
+    pub description: String,
+}
+
+/// A proportion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProportionRow {
+    /// Of which benchmarks.
+    pub name: String,
+    /// The share of all.
+    pub share: f64,
+    /// Its interval, where the benchmarks were drawn at random.
+    pub interval: Option<(f64, f64)>,
+    /// What the verdict is.
+    pub mark: Mark,
+    /// The share and its interval in words.
+    pub label: String,
+}
+
+impl ProportionFigure {
+    /// By the headline verdicts; `None` of a single benchmark, or where nothing is known.
+    pub(crate) fn of(report: &Report, suite: &SuiteReport) -> Option<Self> {
+        let is_told =
+            |one: &&ProportionReport| one.by.is_none() && one.benchmarks > 1 && !one.nothing_known();
+        let rows: Vec<ProportionRow> = suite.proportions.iter().filter(is_told).map(row).collect();
+        let told: Vec<String> = rows.iter().map(|row| format!("{}: {}", row.name, row.label)).collect();
+        (!rows.is_empty()).then(|| Self {
+            title: clean(&format!("Proportion of benchmarks: {}", suite.candidate)),
+            description: format!(
+                "Shares of the benchmarks, with their intervals at confidence level {} where those are valid. {}.",
+                percent(report.head.confidence),
+                told.join("; ")
+            ),
+            rows,
+        })
+    }
+}
+
+fn row(proportion: &ProportionReport) -> ProportionRow {
+    let interval = Some(&proportion.interval).filter(|_| proportion.valid);
+    let share = percent_rounded(proportion.estimate);
+    let counts = format!("{} of {}, {share}", proportion.count, proportion.benchmarks);
+    ProportionRow {
+        name: match proportion.of {
+            Verdict::Faster => "accelerated",
+            Verdict::Slower => "slowed down",
+            other @ (Verdict::NoDifferenceShown | Verdict::NotEnoughData) => other.words(),
+        }
+        .to_owned(),
+        share: proportion.estimate,
+        interval: interval.and_then(IntervalReport::ends).map(|(a, b)| (a.max(0.0), b.min(1.0))),
+        mark: proportion.of.into(),
+        label: interval.and_then(ends).map_or_else(|| counts.clone(), |ends| format!("{counts} {ends}")),
+    }
+}

@@ -1,0 +1,100 @@
+//! A forest: name and speedup on one line, the interval below it.
+
+use maud::{Markup, html};
+
+use super::{mark, percentage};
+use crate::figure::axis::{Axis, Spacing, label};
+use crate::figure::{Forest, ForestRow};
+
+/// Rows of one drawing: browsers and paper dislike pictures without end.
+const MOST_ROWS: usize = 60;
+/// Between the tops of two rows.
+const ROW: usize = 42;
+/// Above the first row, and below the last, where the labels stand.
+const TOP: usize = 4;
+const BOTTOM: usize = 34;
+/// Where the axis begins and ends, in percent of the width.
+const ENDS: (f64, f64) = (5.0, 95.0);
+/// Labels of the axis, for which there is room on a phone.
+const TICKS: usize = 5;
+/// Speedups farther than this beyond the others' estimates are cut off: one wide interval would hide all others.
+const WIDEST: f64 = 4.0;
+
+pub(super) fn drawn(figure: &Forest) -> Markup {
+    let axis = axis(&figure.rows);
+    let pages = figure.rows.chunks(MOST_ROWS);
+    let number = pages.len();
+    html! {
+        @for (at, rows) in pages.enumerate() {
+            @let height = TOP + ROW * rows.len() + BOTTOM;
+            svg class="forest" role="img" width="100%" height=(height) {
+                title { (figure.title) @if number > 1 { ", part " (at + 1) " of " (number) } }
+                desc { @if at == 0 { (figure.description) } @else { "Continued: " (told(rows)) } }
+                (grid(&axis, height))
+                @for (row, y) in rows.iter().zip((TOP..).step_by(ROW)) { (drawn_row(row, &axis, y)) }
+            }
+        }
+    }
+}
+
+/// Around all estimates, the intervals as far as they are not much wider, and 1.
+fn axis(rows: &[ForestRow]) -> Axis {
+    let estimates = || rows.iter().filter_map(|row| row.speedup).chain([1.0]);
+    let (least, most) = estimates()
+        .fold((f64::INFINITY, 0.0_f64), |(least, most), speedup| (least.min(speedup), most.max(speedup)));
+    let ends = rows.iter().filter_map(|row| row.interval).flat_map(|(lower, upper)| [lower, upper]);
+    let ends = ends.map(|end| end.clamp(least / WIDEST, most * WIDEST));
+    Axis::over(Spacing::Logarithmic, estimates().chain(ends), 0.04).across(ENDS.0, ENDS.1)
+}
+
+fn grid(axis: &Axis, height: usize) -> Markup {
+    let (ticks, decimals) = axis.ticks(TICKS);
+    let (base, one) = (height - BOTTOM, percentage(axis.at(1.0)));
+    html! {
+        @for tick in ticks {
+            @let x = percentage(axis.at(tick));
+            line class="grid" x1=(x) x2=(x) y1=(TOP) y2=(base) {}
+            text class="tick" x=(x) y=(base + 14) text-anchor="middle" { (label(tick, decimals)) "×" }
+        }
+        line class="one" x1=(one) x2=(one) y1=(TOP) y2=(base) {}
+        text class="axis" x=(percentage(ENDS.0)) y=(base + 29) { "← slower" }
+        text class="axis" x=(percentage(ENDS.1)) y=(base + 29) text-anchor="end" { "faster →" }
+    }
+}
+
+fn drawn_row(row: &ForestRow, axis: &Axis, y: usize) -> Markup {
+    let middle = y + 24;
+    html! {
+        g {
+            title { (row.name) ": " (row.label) }
+            text class="name" x="0" y=(y + 14) { (cut(&row.name)) }
+            text class="value" x="100%" y=(y + 14) text-anchor="end" { (row.label) }
+            @if let Some((lower, upper)) = row.interval {
+                @let ends = [axis.at(lower), axis.at(upper)].map(percentage);
+                line class="interval" x1=(ends[0]) x2=(ends[1]) y1=(middle) y2=(middle) {}
+                (end(&ends[0], middle, axis.holds(lower), "M0-5V5", "M6-5L0 0L6 5"))
+                (end(&ends[1], middle, axis.holds(upper), "M0-5V5", "M-6-5L0 0L-6 5"))
+            }
+            @if let Some(speedup) = row.speedup {
+                svg x=(percentage(axis.at(speedup))) y=(middle) overflow="visible" { (mark(row.mark)) }
+            }
+        }
+    }
+}
+
+/// The end of an interval: a bar, or an arrow where it goes on beyond the drawing.
+fn end(x: &str, y: usize, is_within: bool, bar: &str, arrow: &str) -> Markup {
+    html! {
+        svg x=(x) y=(y) overflow="visible" { path class="interval" d=(if is_within { bar } else { arrow }) {} }
+    }
+}
+
+/// A name beside which the speedup has room on a phone.
+fn cut(name: &str) -> String {
+    const MOST: usize = 24;
+    crate::document::shortened(name, MOST)
+}
+
+fn told(rows: &[ForestRow]) -> String {
+    rows.iter().map(|row| format!("{}: {}", row.name, row.label)).collect::<Vec<_>>().join("; ")
+}

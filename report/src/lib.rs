@@ -1,0 +1,22 @@
+//! Tells what the analysis concludes, in every form that people read. A report becomes one [`Document`], and each form is a
+//! rendering of it.
+//!
+//! In reading order:
+//! * [`document`]: sections of paragraphs, tables and figures;
+//! * `section`: what each section says, from the data of the report;
+//! * [`figure`]: what is drawn;
+//! * [`terminal`], [`html`], [`markdown`], [`latex`] and [`sheet`]: the forms.
+//!
+//! There is no clock, file or socket here, and nothing is concluded: numbers come from the analysis.
+
+pub mod document;
+mod duration;
+pub mod figure;
+pub mod html;
+pub mod latex;
+pub mod markdown;
+mod section;
+pub mod sheet;
+pub mod terminal;
+
+pub use self::document::Document;

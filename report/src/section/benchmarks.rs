@@ -1,0 +1,314 @@
+//! The tables of the benchmarks, in plan order: one a candidate, and one for each other metric.
+
+use speedup_analysis::study::count::{change, counted, percent, ratio};
+use speedup_analysis::study::{
+    BenchmarkReport, CellReport, ComparisonReport, MetricReport, MetricRow, OwnComparison, Protocol,
+    ProtocolReport, Report, RuleReport, Verdict,
+};
+use speedup_core::metric::Better;
+
+use super::opening::tone;
+use crate::document::{
+    Align, Block, Column, Document, Explanation, Field, Kind, Row, Table, Tone, shortened,
+};
+use crate::duration::{Unit, bytes, four_digits};
+use crate::figure::{Figure, Forest};
+
+/// Where there is no number.
+pub(super) const NOTHING: &str = "—";
+/// The columns that are explained: the baseline's times, and the best level.
+const TIMES: usize = 2;
+const LEVEL: usize = 8;
+/// Levels above this are shown as such: the papers' tables end here.
+const HIGHEST_LEVEL: f64 = 0.9999;
+
+/// The table of the candidate `at` this place.
+pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
+    let (baseline, candidate) = (&report.head.baseline, &report.suites[at].candidate);
+    let medians =
+        report.benchmarks.iter().flat_map(|benchmark| [&benchmark.cells[0], &benchmark.cells[at + 1]]);
+    let unit = Unit::of(medians.filter_map(|cell| cell.wall_ns.as_ref().map(|wall| wall.median)));
+    document.section(
+        Kind::Benchmarks,
+        format!("Benchmarks: {candidate} against {baseline}, wall time in {}", unit.name),
+    );
+    if let Some(forest) = Forest::of(report, at) {
+        document.push(Block::Figure(Box::new(Figure::Forest(forest))));
+    }
+    let is_by_looks = is_by_looks(report);
+    let columns = [
+        Column::new("benchmark", Align::Left, 0),
+        Column::new("n", Align::Right, 1),
+        Column::new(baseline.as_str(), Align::Right, 2).or(shortened(baseline, 16)),
+        Column::new(candidate.as_str(), Align::Right, 2).or(shortened(candidate, 16)),
+        Column::new("speedup", Align::Left, 0),
+        Column::new("change", Align::Right, 3),
+        Column::new("verdict", Align::Left, 0),
+        Column::new("by", Align::Left, 4),
+        Column::new("level", Align::Right, 5),
+        Column::new("by mean", Align::Left, 6),
+        Column::new("by median", Align::Left, 6),
+    ];
+    // Under looks no protocol has a verdict or a level of its own.
+    let shown = if is_by_looks { columns.len() - 3 } else { columns.len() };
+    let shown_of = |benchmark: &BenchmarkReport| {
+        let mut fields = row(benchmark, at, unit);
+        fields.truncate(shown);
+        Row::from(fields)
+    };
+    let rows = report.benchmarks.iter().map(shown_of).collect();
+    let level = percent(report.head.confidence);
+    let of_speedup = if is_by_looks {
+        format!(
+            "Speedup: {baseline} over {candidate}, above 1 faster, by the mean; verdict and interval by the looks \
+             of the plan's rule, which keep {level} over all looks of a benchmark."
+        )
+    } else {
+        format!(
+            "Speedup: {baseline} over {candidate}, above 1 faster, by the mean or the median as the verdict is, \
+             with its interval at {level}."
+        )
+    };
+    let mut legend = vec![
+        Explanation::of(TIMES, "Times: median ± half the interquartile range."),
+        Explanation::always(of_speedup),
+    ];
+    if !is_by_looks {
+        legend.push(Explanation::of(LEVEL, "Level: the best that these data allow."));
+    }
+    document.table(Table { columns: columns[..shown].into(), rows, legend, tells_left_out: false });
+    if !is_by_looks {
+        write_protocols(document, report, at);
+    }
+    write_reasons(document, report, at);
+}
+
+/// Whether the verdicts are those of the rule.
+fn is_by_looks(report: &Report) -> bool {
+    report.rule.as_ref().is_some_and(RuleReport::is_by_looks)
+}
+
+fn row(benchmark: &BenchmarkReport, at: usize, unit: Unit) -> Vec<Field> {
+    let comparison = &benchmark.comparisons[at];
+    let headline = comparison.headline();
+    let ends = headline.and_then(|headline| headline.interval.ends());
+    let observed = comparison.observed.map(|observed| observed.median);
+    let speedup = match (headline, observed) {
+        (Some(headline), _) => ratio(headline.speedup, ends),
+        (None, Some(observed)) => ratio(observed, None),
+        (None, None) => NOTHING.to_owned(),
+    };
+    let percent = headline.map(|headline| headline.change_percent);
+    let percent = percent.or_else(|| observed.map(|observed| 100.0 * (1.0 / observed - 1.0)));
+    let runs = match (comparison.baseline_n, comparison.candidate_n) {
+        (n, m) if n == m => n.to_string(),
+        (n, m) => format!("{n}, {m}"),
+    };
+    let by = comparison.by.filter(|_| comparison.verdict != Verdict::NotEnoughData);
+    vec![
+        Field::name(&benchmark.name),
+        runs.into(),
+        time(&benchmark.cells[0], unit).into(),
+        time(&benchmark.cells[at + 1], unit).into(),
+        speedup.into(),
+        percent.map_or_else(|| NOTHING.to_owned(), |percent| change(percent, ends)).into(),
+        Field { tone: tone(comparison.verdict), ..comparison.verdict.words().into() },
+        if comparison.look.is_some() { "looks" } else { by.map_or(NOTHING, Protocol::name) }.into(),
+        headline.map_or_else(|| NOTHING.to_owned(), level).into(),
+        protocol(comparison, Protocol::Mean),
+        protocol(comparison, Protocol::Median),
+    ]
+}
+
+fn time(cell: &CellReport, unit: Unit) -> String {
+    cell.wall_ns.as_ref().map_or_else(
+        || NOTHING.to_owned(),
+        |wall| match cell.n {
+            // One observation has no spread.
+            0 | 1 => unit.plain(wall.median),
+            _ => unit.with_spread(wall.median, (wall.upper_quartile - wall.lower_quartile) / 2.0),
+        },
+    )
+}
+
+/// The best level, never rounded up.
+fn level(headline: &ProtocolReport) -> String {
+    match headline.best.confidence {
+        None => NOTHING.to_owned(),
+        Some(level) if level > HIGHEST_LEVEL => format!(">\u{a0}{}", percent(HIGHEST_LEVEL)),
+        Some(level) => percent((level * 1e4).floor() / 1e4),
+    }
+}
+
+fn protocol(comparison: &ComparisonReport, protocol: Protocol) -> Field {
+    match comparison.of(protocol) {
+        None => NOTHING.into(),
+        Some(report) => Field { tone: tone(report.verdict), ..report.verdict.words().into() },
+    }
+}
+
+/// Which verdicts are by the median: the others are by the mean.
+fn write_protocols(document: &mut Document, report: &Report, at: usize) {
+    let by_median = |benchmark: &&BenchmarkReport| {
+        let comparison = &benchmark.comparisons[at];
+        comparison.by == Some(Protocol::Median) && comparison.verdict != Verdict::NotEnoughData
+    };
+    let names: Vec<&str> =
+        report.benchmarks.iter().filter(by_median).map(|benchmark| benchmark.name.as_str()).collect();
+    if !names.is_empty() {
+        let names = abbreviated(&names, report.benchmarks.len());
+        let text = format!("Verdict by the median, since an assumption of the mean's test fails: {names}.");
+        document.paragraph(text, Tone::Plain);
+    }
+}
+
+/// Why there is not enough data, each reason once.
+fn write_reasons(document: &mut Document, report: &Report, at: usize) {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for benchmark in &report.benchmarks {
+        let Some(reason) = &benchmark.comparisons[at].reason else { continue };
+        match reasons.iter_mut().find(|(sentence, _)| *sentence == reason.sentence) {
+            Some((_, names)) => names.push(&benchmark.name),
+            None => reasons.push((&reason.sentence, vec![&benchmark.name])),
+        }
+    }
+    for (sentence, names) in reasons {
+        let names = abbreviated(&names, report.benchmarks.len());
+        document.paragraph(format!("Not enough data on {names}: {sentence}"), Tone::Plain);
+    }
+}
+
+/// Names, the first few of many.
+pub(super) fn abbreviated(names: &[impl AsRef<str>], all: usize) -> String {
+    const SHOWN: usize = 4;
+    let first: Vec<String> = names.iter().take(SHOWN).map(|name| shortened(name.as_ref(), 32)).collect();
+    match names.len() {
+        number if number == all && number > 1 => format!("all {}", counted(all as u64, "benchmark")),
+        number if number > SHOWN => format!("{} and {} more", first.join(", "), number - SHOWN),
+        _ => first.join(", "),
+    }
+}
+
+/// The other metrics, one table each.
+pub(super) fn write_metrics(document: &mut Document, report: &Report) {
+    for metric in report.metrics.iter().filter(|metric| has_values(metric)) {
+        let values = || metric.rows.iter().flat_map(|row| row.medians.iter().flatten().copied());
+        let unit = Unit::of(values().filter(|value| *value > 0.0));
+        let shown_unit = match metric.unit.as_str() {
+            "ns" if !metric.own => unit.name,
+            "uj" if !metric.own => "J",
+            "bytes" | "count" if !metric.own => "",
+            own => own,
+        };
+        let told = if shown_unit.is_empty() { String::new() } else { format!(" in {shown_unit}") };
+        document.section(Kind::Metric, format!("{}, median{told}", metric.metric));
+        let mut columns = vec![Column::new("benchmark", Align::Left, 0)];
+        let versions = report.head.versions.iter();
+        // The ratios first, as far as there is room, for a line must not be wider than the page.
+        let rank = |at: usize| u8::try_from(at).unwrap_or(u8::MAX);
+        let candidates = report.suites.len();
+        let medians = versions.clone().zip(candidates + 1..);
+        columns.extend(medians.map(|(version, at)| {
+            Column::new(version.as_str(), Align::Right, rank(at)).or(shortened(version, 16))
+        }));
+        let ratios = versions.skip(1).zip(1..);
+        columns.extend(ratios.map(|(name, at)| {
+            Column::new(format!("ratio {name}"), Align::Right, rank(at))
+                .or(format!("ratio {}", shortened(name, 16)))
+        }));
+        let show = |value: f64| match metric.unit.as_str() {
+            _ if metric.own => four_digits(value),
+            "ns" => unit.plain(value),
+            "uj" => four_digits(value / 1e6),
+            "bytes" => bytes(value),
+            _ => format!("{value}"),
+        };
+        let optional = |value: &Option<f64>, show: &dyn Fn(f64) -> String| -> Field {
+            value.map_or_else(|| NOTHING.to_owned(), show).into()
+        };
+        let row = |row: &MetricRow| {
+            let name: Field = Field::name(&row.benchmark);
+            let medians = row.medians.iter().map(|median| optional(median, &show));
+            let ratios = row.ratios.iter().enumerate().map(|(at, of_medians)| {
+                // Of the means where these have an interval.
+                match row.comparisons.get(at) {
+                    Some(OwnComparison { ratio: Some(of_means), interval, .. })
+                        if interval.ends().is_some() =>
+                    {
+                        ratio(*of_means, interval.ends()).into()
+                    }
+                    Some(_) | None => optional(of_medians, &|value| ratio(value, None)),
+                }
+            });
+            Row::from(std::iter::once(name).chain(medians).chain(ratios).collect::<Vec<_>>())
+        };
+        let is_known = |row: &&MetricRow| row.medians.iter().any(Option::is_some);
+        let rows: Vec<_> = metric.rows.iter().filter(is_known).map(row).collect();
+        let unknown = metric.rows.len() - rows.len();
+        document.table(Table { columns, rows, legend: Vec::new(), tells_left_out: true });
+        write_unknown(document, metric, unknown);
+        write_iterations(document, metric);
+    }
+    for (which, sentence) in legends(report) {
+        document.paragraph(format!("Ratio: {which}. {sentence}"), Tone::Plain);
+    }
+}
+
+/// How ratios are to be read, each legend once; with the metrics it is about where there are several legends.
+fn legends(report: &Report) -> Vec<(String, &str)> {
+    let baseline = &report.head.baseline;
+    let mut legends: Vec<(Better, &str, Vec<&str>)> = Vec::new();
+    for metric in report.metrics.iter().filter(|metric| has_values(metric)) {
+        let same = |legend: &&mut (Better, &str, Vec<&str>)| {
+            (legend.0, legend.1) == (metric.better, &*metric.sentence)
+        };
+        match legends.iter_mut().find(same) {
+            Some((_, _, names)) => names.push(&metric.metric),
+            None => legends.push((metric.better, &metric.sentence, vec![&metric.metric])),
+        }
+    }
+    let is_one = legends.len() == 1;
+    let legend = |(better, sentence, names): (Better, _, Vec<&str>)| {
+        let ratio = match better {
+            Better::Lower => format!("{baseline} over candidate"),
+            Better::Higher => format!("candidate over {baseline}, as higher is better"),
+        };
+        let of = if is_one { String::new() } else { format!(", for {}", abbreviated(&names, usize::MAX)) };
+        (ratio + &of, sentence)
+    };
+    legends.into_iter().map(legend).collect()
+}
+
+/// Where a metric is not known. Of memory that is usual: Linux counts the agent's as the program's until it has more.
+fn write_unknown(document: &mut Document, metric: &MetricReport, unknown: usize) {
+    if unknown == 0 {
+        return;
+    }
+    let why = match metric.metric.as_str() {
+        "max_rss" if !metric.own => "it took no more memory than the agent that started it",
+        _ => "none was reported",
+    };
+    document.paragraph(format!("Not known of {}: {why}.", counted(unknown as u64, "benchmark")), Tone::Plain);
+}
+
+/// How much of an own metric varies from iteration to iteration: what further iterations could make up for, and runs need not.
+fn write_iterations(document: &mut Document, metric: &MetricReport) {
+    let shares = || {
+        let cells = metric.rows.iter().flat_map(|row| row.iterations.iter().flatten());
+        cells.filter_map(|cell| cell.within_runs)
+    };
+    let (least, most) =
+        shares().fold((f64::INFINITY, 0.0_f64), |(least, most), share| (least.min(share), most.max(share)));
+    if least <= most {
+        let [least, most] = [least, most].map(|share| percent((share * 1e2).round() / 1e2));
+        let text = format!(
+            "Of the variance of {}, between {least} and {most} lie within runs, from iteration to iteration.",
+            metric.metric
+        );
+        document.paragraph(text, Tone::Plain);
+    }
+}
+
+fn has_values(metric: &MetricReport) -> bool {
+    metric.rows.iter().any(|row| row.medians.iter().any(Option::is_some))
+}

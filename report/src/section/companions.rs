@@ -1,0 +1,265 @@
+//! What stands beside the verdicts: the adjusted ones, what undecided benchmarks would take, the diagnostics, and the
+//! mixtures if they were asked for.
+
+use speedup_analysis::study::count::{counted, grouped, p_value, percent};
+use speedup_analysis::study::{
+    AdviceReport, BenchmarkReport, ComparisonReport, DiagnosticsSummary, HostEffectReport, MixtureReport,
+    POWER, Protocol, RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport, WithoutReport,
+};
+
+use super::benchmarks::NOTHING;
+use crate::document::{Align, Column, Document, Explanation, Field, Kind, Row, Table, Tone};
+use crate::duration::{Unit, span};
+
+/// Rows of a table that could have one for every benchmark.
+const MOST_ROWS: usize = 12;
+
+/// The verdicts adjusted for the number of benchmarks.
+pub(super) fn write_multiplicity(document: &mut Document, suite: &SuiteReport) {
+    if suite.multiplicity.is_empty() {
+        return;
+    }
+    document.section(Kind::Multiplicity, format!("Verdicts adjusted for their number: {}", suite.candidate));
+    for adjusted in &suite.multiplicity {
+        document.item(adjusted.sentence.as_str());
+    }
+}
+
+/// What it would take where no difference was shown, the least first.
+pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) {
+    let undecided = report.benchmarks.iter().filter_map(|benchmark| {
+        let comparison = &benchmark.comparisons[at];
+        Some((benchmark, comparison.by?, comparison.advice.as_ref()?))
+    });
+    let mut undecided: Vec<(&BenchmarkReport, Protocol, &AdviceReport)> = undecided.collect();
+    if undecided.is_empty() {
+        return;
+    }
+    undecided.sort_by_key(|(_, _, advice)| needed(&advice.detection.reach).unwrap_or(u64::MAX));
+    let units = if undecided.iter().any(|(_, _, advice)| advice.unit.is_some()) { "Builds" } else { "Runs" };
+    document.section(
+        Kind::Advice,
+        format!("{units} of each version that undecided benchmarks take: {}", report.suites[at].candidate),
+    );
+    let columns = [
+        Column::new("benchmark", Align::Left, 0),
+        Column::new("now", Align::Right, 1),
+        Column::new("observed", Align::Right, 2),
+        Column::new("to show it", Align::Right, 0),
+        Column::new(format!("to ±{}", percent(RELATIVE_HALF_WIDTH)), Align::Right, 0),
+        Column::new("by", Align::Left, 3),
+        Column::new("takes", Align::Right, 4),
+    ];
+    let row = |(benchmark, by, advice): &(&BenchmarkReport, Protocol, &AdviceReport)| -> Vec<Field> {
+        let comparison = &benchmark.comparisons[at];
+        vec![
+            Field::name(&benchmark.name),
+            grouped(now(comparison, advice)).into(),
+            format!("{:.4}×", advice.detection.goal).into(),
+            reach(&advice.detection.reach).into(),
+            reach(&advice.precision.reach).into(),
+            by.name().into(),
+            cost(benchmark, at, advice).into(),
+        ]
+    };
+    let rows = undecided.iter().take(MOST_ROWS).map(|one| row(one).into()).collect();
+    let of_cost = "Takes: the wall time of that many runs of both versions; warm-ups and setup come on top.";
+    let legend = vec![Explanation::of(columns.len() - 1, of_cost)];
+    document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
+    let more = match undecided.len().saturating_sub(MOST_ROWS) {
+        0 => String::new(),
+        more => format!("{} more are in the JSON. ", counted(more as u64, "benchmark")),
+    };
+    document.paragraph(
+        format!(
+            "{more}To show it: the observed speedup, if it is the true one, with a probability of {}. For the next \
+             experiment: to extend this one until it shows a difference has no confidence level.",
+            percent(POWER)
+        ),
+        Tone::Plain,
+    );
+}
+
+/// What there is now of what is counted.
+fn now(comparison: &ComparisonReport, advice: &AdviceReport) -> u64 {
+    let runs = comparison.baseline_n.min(comparison.candidate_n);
+    let units = comparison.design.as_ref().map(|design| design.baseline_units.min(design.candidate_units));
+    units.filter(|_| advice.unit.is_some()).unwrap_or(runs)
+}
+
+fn needed(reach: &ReachReport) -> Option<u64> {
+    match reach {
+        ReachReport::Reached { needed } | ReachReport::MoreRuns { needed } => Some(*needed),
+        ReachReport::Unreachable { .. } | ReachReport::Unknown { .. } => None,
+    }
+}
+
+/// The wall time of the runs that are needed, at the means of both versions; builds take what no run tells.
+fn cost(benchmark: &BenchmarkReport, at: usize, advice: &AdviceReport) -> String {
+    if advice.unit.is_some() {
+        return NOTHING.to_owned();
+    }
+    let means = [0, at + 1].map(|version| benchmark.cells[version].wall_ns.as_ref().map(|wall| wall.mean));
+    match (needed(&advice.detection.reach), means) {
+        (Some(needed), [Some(baseline), Some(candidate)]) => span(needed as f64 * (baseline + candidate)),
+        _ => NOTHING.to_owned(),
+    }
+}
+
+fn reach(reach: &ReachReport) -> String {
+    match reach {
+        ReachReport::Reached { needed } | ReachReport::MoreRuns { needed } => grouped(*needed),
+        ReachReport::Unreachable { within } => format!(">\u{a0}{}", grouped(*within)),
+        ReachReport::Unknown { .. } => NOTHING.to_owned(),
+    }
+}
+
+/// What the diagnostics say, in a few lines: those that matter are among the caveats.
+pub(super) fn write_diagnostics(document: &mut Document, report: &Report) {
+    let Some(diagnostics) = &report.diagnostics else { return };
+    document.section(Kind::Diagnostics, "Diagnostics");
+    document.paragraph(order(diagnostics), Tone::Plain);
+    document.paragraph(hosts(&diagnostics.hosts), Tone::Plain);
+    if let Some(canary) = &report.canary {
+        document.paragraph(&canary.sentence, Tone::Plain);
+    }
+}
+
+fn order(diagnostics: &DiagnosticsSummary) -> String {
+    let tests = counted(diagnostics.tests, "test");
+    let adjusted = format!("after {}'s adjustment for all of them", diagnostics.adjustment);
+    if diagnostics.significant.is_empty() {
+        return format!("Order of the runs and hosts: none of {tests} is significant {adjusted}.");
+    }
+    let each = diagnostics.significant.iter().map(|(code, number)| format!("{code} {}", grouped(*number)));
+    let each: Vec<String> = each.collect();
+    format!("Order of the runs and hosts: significant {adjusted}, of {tests}: {}.", each.join(", "))
+}
+
+fn hosts(effect: &HostEffectReport) -> String {
+    match effect {
+        HostEffectReport::NotTested { reason } => format!("Hosts: {}", reason.sentence),
+        HostEffectReport::Tested { hosts, runs, share, test, outlying, .. } => {
+            let outlying = match outlying {
+                Some(found) if !found.hosts.is_empty() => {
+                    let without: Vec<String> = found.without.iter().map(WithoutReport::sentence).collect();
+                    format!(" Unlike the others: {}. {}", found.named(), without.join(" "))
+                }
+                Some(found) => format!(" None of {} is unlike the others.", counted(found.compared, "host")),
+                None => String::new(),
+            };
+            format!(
+                "Hosts: {} of the variance within cells is theirs ({}, {}; F test, p-value {}).{}",
+                percent((share * 1e3).round() / 1e3),
+                counted(*hosts, "host"),
+                counted(*runs, "run"),
+                p_value(test.p_value),
+                outlying.trim_end()
+            )
+        }
+    }
+}
+
+/// The hosts that were taken out of service, with what they left in the samples.
+pub(super) fn write_exclusions(document: &mut Document, report: &Report) {
+    let Some(exclusions) = &report.exclusions else { return };
+    document.section(Kind::Exclusions, "Hosts out of service");
+    document.paragraph(&exclusions.sentence, Tone::Plain);
+    for one in exclusions.hosts.iter().take(MOST_ROWS) {
+        let reason = one.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+        let resumed = one.resumed.as_ref().map_or_else(String::new, |at| format!(", in service again {at}"));
+        let lost = match one.lost {
+            0 => String::new(),
+            lost => format!(", {} lost", counted(lost, "attempt")),
+        };
+        document.item(format!(
+            "{} {} {} by {}{reason}{resumed}; {}{lost}",
+            one.host,
+            one.cause,
+            one.at,
+            one.by,
+            counted(one.observations, "measured run")
+        ));
+    }
+    let more = exclusions.more + (exclusions.hosts.len().saturating_sub(MOST_ROWS)) as u64;
+    if more > 0 {
+        document.paragraph(
+            format!("and {}; the JSON has more of them", counted(more, "more exclusion")),
+            Tone::Plain,
+        );
+    }
+}
+
+/// The mixtures with several components, and those that do not fit.
+pub(super) fn write_mixtures(document: &mut Document, report: &Report) {
+    let cells = report.benchmarks.iter().flat_map(|benchmark| {
+        benchmark.cells.iter().filter_map(move |cell| Some((benchmark, cell, cell.mixture.as_ref()?)))
+    });
+    let (mut rows, mut fitted, mut without) = (Vec::new(), 0, 0);
+    let medians = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
+    let unit = Unit::of(medians.filter_map(|cell| cell.wall_ns.as_ref().map(|wall| wall.median)));
+    for (benchmark, cell, mixture) in cells {
+        match mixture {
+            MixtureReport::NotFitted { .. } => without += 1,
+            MixtureReport::Fitted { components, modes_ns, p_value: fit, resamples, .. } => {
+                fitted += 1;
+                if components.len() > 1 {
+                    let clusters: Vec<String> = components
+                        .iter()
+                        .map(|one| {
+                            format!(
+                                "{} {}",
+                                percent((one.weight * 1e2).round() / 1e2),
+                                unit.plain(one.mean_ns)
+                            )
+                        })
+                        .collect();
+                    rows.push(Row::from(vec![
+                        Field::name(&benchmark.name),
+                        Field::name(&cell.version),
+                        components.len().to_string().into(),
+                        modes_ns.len().to_string().into(),
+                        shown_fit(*fit, *resamples).into(),
+                        clusters.join(", ").into(),
+                    ]));
+                }
+            }
+        }
+    }
+    if fitted + without == 0 {
+        return;
+    }
+    document.section(Kind::Mixtures, format!("Mixtures of more than one component, means in {}", unit.name));
+    let columns = [
+        Column::new("benchmark", Align::Left, 0),
+        Column::new("version", Align::Left, 0),
+        Column::new("components", Align::Right, 0),
+        Column::new("modes", Align::Right, 0),
+        Column::new("fit", Align::Right, 0),
+        Column::new("clusters", Align::Left, 1),
+    ];
+    let several = rows.len();
+    rows.truncate(MOST_ROWS);
+    if several > 0 {
+        document.table(Table { columns: columns.into(), rows, ..Table::default() });
+    }
+    let shown = match several.saturating_sub(MOST_ROWS) {
+        0 => String::new(),
+        more => format!("{} more are in the JSON. ", counted(more as u64, "cell")),
+    };
+    document.paragraph(
+        format!(
+            "{shown}{} of {} have more than one component; {} have too few runs for a mixture, or none. Fit: the p-value of \
+             KSfit, small where no mixture describes the times.",
+            grouped(several as u64),
+            counted(fitted, "cell"),
+            grouped(without)
+        ),
+        Tone::Plain,
+    );
+}
+
+/// A p-value of resamples, never finer than they are.
+fn shown_fit(p: f64, resamples: u32) -> String {
+    if p == 0.0 { format!("<\u{a0}1/{resamples}") } else { format!("{p:.2}") }
+}

@@ -1,0 +1,125 @@
+//! What comes first: which experiment, what it has shown, and what that is worth.
+
+use speedup_analysis::study::count::{counted, grouped, percent};
+use speedup_analysis::study::{ConditionCounts, IntervalReport, ProportionReport, Report, State, Verdict};
+
+use crate::document::{Document, Kind, Tone};
+
+pub(super) fn write(document: &mut Document, report: &Report) {
+    let head = &report.head;
+    document.section(Kind::Head, document.title.clone());
+    if !head.description.is_empty() {
+        document.paragraph(&head.description, Tone::Plain);
+    }
+    document.paragraph(progress(report), Tone::Plain);
+    write_verdict(document, report);
+}
+
+/// The name and the id of the experiment.
+pub(super) fn title(report: &Report) -> String {
+    format!("{} ({})", report.head.name, report.head.experiment)
+}
+
+/// What was shown, and what that is worth.
+pub(super) fn write_verdict(document: &mut Document, report: &Report) {
+    document.section(Kind::Verdict, "Verdict");
+    for suite in &report.suites {
+        document.paragraph(&suite.sentence, tone(suite.verdict));
+        let accelerated = suite
+            .proportions
+            .first()
+            .filter(|accelerated| accelerated.benchmarks > 1 && !accelerated.nothing_known());
+        if let Some(accelerated) = accelerated {
+            document.paragraph(proportion(accelerated, report.head.confidence), Tone::Plain);
+        }
+    }
+    if report.suites.is_empty() {
+        document.paragraph("There is only one version, so there is nothing to compare.", Tone::Plain);
+    }
+    match report.mishaps.failed_runs {
+        0 => {}
+        1 => document.paragraph("1 run failed and is in no sample.", Tone::Plain),
+        failed => {
+            document
+                .paragraph(format!("{} failed and are in no sample.", counted(failed, "run")), Tone::Plain);
+        }
+    }
+    document.paragraph(&report.independence.sentence, Tone::Plain);
+    if let Some(exclusions) = &report.exclusions {
+        document.paragraph(&exclusions.sentence, Tone::Plain);
+    }
+    let cells = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
+    let conditions = ConditionCounts::sum(cells.map(|cell| &cell.conditions));
+    if conditions.disturbed > 0 {
+        let (disturbed, measured) =
+            (grouped(conditions.disturbed), counted(conditions.recorded, "measured run"));
+        let text =
+            format!("The host was disturbed during {disturbed} of {measured}; all are in their samples.");
+        document.paragraph(text, Tone::Plain);
+    }
+}
+
+/// How a verdict is coloured.
+pub(super) fn tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Faster => Tone::Better,
+        Verdict::Slower => Tone::Worse,
+        Verdict::NoDifferenceShown | Verdict::NotEnoughData => Tone::Plain,
+    }
+}
+
+fn progress(report: &Report) -> String {
+    let head = &report.head;
+    let of = |count: u64, words: &str| {
+        if count > 0 { format!(", {} {words}", grouped(count)) } else { String::new() }
+    };
+    let measured = format!(
+        "{} of {} runs measured{}{}",
+        grouped(head.measured_runs),
+        grouped(head.planned_runs),
+        of(report.mishaps.failed_runs, "failed"),
+        of(report.mishaps.abandoned_runs, "abandoned")
+    );
+    let planned = head.planned_runs_per_cell.filter(|planned| *planned != head.runs_per_cell);
+    let submitted =
+        planned.map_or_else(String::new, |planned| format!(" ({} when submitted)", grouped(planned)));
+    let per_cell = format!("{} of each cell{submitted}", counted(head.runs_per_cell, "run"));
+    let state = match head.state {
+        State::Complete => "complete",
+        State::Partial => "partial",
+        State::Empty => "empty",
+    };
+    let since = match &head.finished {
+        Some(end) => format!("submitted {}, {} {end}", head.submitted, head.phase),
+        None => format!("submitted {}, {}", head.submitted, head.phase),
+    };
+    format!("{state}: {measured}; {per_cell}; {since}; seed {}", head.seed)
+}
+
+fn proportion(accelerated: &ProportionReport, confidence: f64) -> String {
+    let share = format!(
+        "Accelerated: {} of {} benchmarks, {}",
+        grouped(accelerated.count),
+        grouped(accelerated.benchmarks),
+        percent_rounded(accelerated.estimate)
+    );
+    match (ends(&accelerated.interval), accelerated.valid) {
+        (Some(ends), true) => format!("{share} {ends} at confidence level {}.", percent(confidence)),
+        (Some(_), false) | (None, _) => {
+            format!(
+                "{share}. No interval holds for other programs: the benchmarks were chosen, not drawn at random."
+            )
+        }
+    }
+}
+
+/// An interval of a proportion: "[21.9 %, 98.7 %]".
+pub(crate) fn ends(interval: &IntervalReport) -> Option<String> {
+    let (lower, upper) = interval.ends()?;
+    Some(format!("[{}, {}]", percent_rounded(lower.max(0.0)), percent_rounded(upper.min(1.0))))
+}
+
+/// A share in percent with one decimal.
+pub(crate) fn percent_rounded(share: f64) -> String {
+    format!("{:.1}\u{a0}%", 100.0 * share)
+}

@@ -1,0 +1,134 @@
+//! A candidate over the suite: overall speedups, the proportion of accelerated benchmarks, and how many it takes.
+
+use speedup_analysis::study::count::{counted, grouped, percent, ratio};
+use speedup_analysis::study::{
+    IntervalReport, ProportionReport, Protocol, Report, RequiredReport, SuiteReport,
+};
+
+use super::benchmarks::NOTHING;
+use super::opening::{ends, percent_rounded};
+use crate::document::{Align, Block, Column, Document, Explanation, Field, Kind, Row, Table, Tone};
+use crate::figure::{Figure, ProportionFigure};
+
+/// The columns of the proportions that are explained.
+const PUBLISHED: usize = 4;
+const RECOMMENDED: usize = 5;
+const CONDITION: usize = 6;
+
+/// Nothing is written of a suite of one benchmark: its row says all.
+pub(super) fn write(document: &mut Document, report: &Report, suite: &SuiteReport) {
+    if report.benchmarks.len() < 2 {
+        return;
+    }
+    let (baseline, candidate) = (&report.head.baseline, &suite.candidate);
+    if !suite.overall.is_empty() {
+        let over = counted(suite.over, "benchmark");
+        let weights = &report.method.weights;
+        document.section(
+            Kind::Suite,
+            format!("Suite: {candidate} against {baseline} over {over}, weights {weights}"),
+        );
+        write_overall(document, suite);
+    }
+    document.section(Kind::Proportion, format!("Proportion of benchmarks: {candidate} against {baseline}"));
+    if let Some(figure) = ProportionFigure::of(report, suite) {
+        document.push(Block::Figure(Box::new(Figure::Proportion(figure))));
+    }
+    write_proportions(document, suite);
+    if let Some(required) = &suite.required {
+        document.paragraph(needed(required, report.head.confidence), Tone::Plain);
+    }
+}
+
+fn write_overall(document: &mut Document, suite: &SuiteReport) {
+    let columns = [
+        Column::new("by", Align::Left, 0),
+        Column::new("gain", Align::Right, 0),
+        Column::new("speedup", Align::Left, 0),
+    ];
+    let rows = suite
+        .overall
+        .iter()
+        .map(|overall| {
+            let of_verdict = overall.summary == "mean";
+            let ends = suite.interval.as_ref().and_then(IntervalReport::ends).filter(|_| of_verdict);
+            Row::from(vec![
+                overall.summary.as_str().into(),
+                percent_rounded(overall.gain).replace('-', "−").into(),
+                ratio(overall.speedup, ends).into(),
+            ])
+        })
+        .collect();
+    document.table(Table { columns: columns.into(), rows, ..Table::default() });
+}
+
+fn write_proportions(document: &mut Document, suite: &SuiteReport) {
+    let columns = [
+        Column::new("verdict", Align::Left, 0),
+        Column::new("by", Align::Left, 0),
+        Column::new("benchmarks", Align::Right, 0),
+        Column::new("share", Align::Right, 0),
+        Column::new("published interval", Align::Left, 1),
+        Column::new("recommended interval", Align::Left, 2),
+        Column::new("a(1 − a/b) > 5", Align::Left, 3),
+    ];
+    let row = |proportion: &ProportionReport| -> Vec<Field> {
+        let interval = |interval: &IntervalReport| ends(interval).unwrap_or_else(|| NOTHING.to_owned());
+        vec![
+            proportion.of.words().into(),
+            proportion.by.map_or("headline", Protocol::name).into(),
+            format!("{} of {}", grouped(proportion.count), grouped(proportion.benchmarks)).into(),
+            if proportion.nothing_known() {
+                NOTHING.into()
+            } else {
+                percent_rounded(proportion.estimate).into()
+            },
+            interval(&proportion.interval).into(),
+            interval(&proportion.recommended).into(),
+            if proportion.condition_holds { "yes" } else { "no" }.into(),
+        ]
+    };
+    let rows = suite.proportions.iter().map(|proportion| row(proportion).into()).collect();
+    let Some(first) = suite.proportions.first() else { return };
+    let method = |interval: &IntervalReport| match interval {
+        IntervalReport::Bounded { method, .. } => method.clone(),
+        IntervalReport::Missing { reason } => reason.sentence.clone(),
+    };
+    if first.nothing_known() {
+        document.table(Table { columns: columns.into(), rows, ..Table::default() });
+        document.paragraph("No benchmark has enough data, so no share is known.", Tone::Plain);
+        return;
+    }
+    let mut legend = vec![Explanation::always(first.selection.as_str())];
+    for (column, word, interval) in
+        [(PUBLISHED, "Published", &first.interval), (RECOMMENDED, "Recommended", &first.recommended)]
+    {
+        legend.push(Explanation::of(column, format!("{word}: {}.", method(interval))));
+    }
+    if !first.condition_holds {
+        let text = "Where a(1 − a/b) > 5 does not hold, the published interval may be inaccurate.";
+        legend.push(Explanation::of(CONDITION, text));
+    }
+    if first.undecided > 0 {
+        let undecided = counted(first.undecided, "benchmark");
+        legend.push(Explanation::always(format!("Without enough data: {undecided}, counted as neither.")));
+    }
+    document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
+}
+
+fn needed(required: &RequiredReport, confidence: f64) -> String {
+    let RequiredReport { precision, proportion, wald, wilson, benchmarks } = required;
+    let by_formula = match wald {
+        0 => " (the formula of the Speedup-Test gives no number for a share of 0 or 1)".to_owned(),
+        wald => format!(" and {} by the formula of the Speedup-Test", grouped(*wald)),
+    };
+    format!(
+        "If the share of accelerated benchmarks is {}, to know it to ±{} at {} takes {} by Wilson's half-width{by_formula}; \
+         there are {}.",
+        percent_rounded(*proportion),
+        percent(*precision),
+        percent(confidence),
+        counted(*wilson, "benchmark"),
+        grouped(*benchmarks)
+    )
+}

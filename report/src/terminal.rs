@@ -1,0 +1,53 @@
+//! The report on a terminal: words first, colour second.
+
+mod page;
+mod plot;
+#[cfg(test)]
+mod tests;
+
+use self::page::Page;
+use crate::document::{Block, Document, Kind, Section, Tone};
+
+/// Columns where there is no terminal to ask.
+pub const USUAL_WIDTH: usize = 100;
+/// Below and above these, lines are not laid out differently.
+const WIDTHS: (usize, usize) = (60, 160);
+
+/// What a terminal can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terminal {
+    /// Its columns.
+    pub width: usize,
+    /// Whether it is given colours.
+    pub coloured: bool,
+    /// Whether it shows the characters that plots are drawn with.
+    pub plots: bool,
+}
+
+/// The report, at most as wide as the terminal where the names in it allow.
+pub fn text(document: &Document, terminal: Terminal) -> String {
+    let mut page = Page::new(Terminal { width: terminal.width.clamp(WIDTHS.0, WIDTHS.1), ..terminal });
+    // Single values take a page.
+    for section in document.sections.iter().filter(|section| section.kind != Kind::Runs) {
+        write(&mut page, section, &section.heading);
+    }
+    // A terminal shows the end of a long text.
+    let verdict = document.sections.iter().find(|section| section.kind == Kind::Verdict);
+    if let Some(verdict) = verdict.filter(|_| document.repeats_verdict) {
+        write(&mut page, verdict, "In short");
+    }
+    page.into_text()
+}
+
+fn write(page: &mut Page, section: &Section, heading: &str) {
+    page.heading(heading);
+    for block in &section.blocks {
+        match block {
+            Block::Paragraph { text, tone } => page.paragraph(text, *tone),
+            Block::Item(text) => page.hanging("- ", text, Tone::Plain),
+            Block::Command(line) => page.verbatim(line),
+            Block::Table(table) => page.table(table),
+            Block::Figure(figure) => plot::write(page, figure),
+        }
+    }
+}
