@@ -47,6 +47,7 @@ pub use command::{Command, Sink};
 pub use execution::{End, Execution, Output, Readings, Switches, Usage};
 pub use failure::{LaunchError, Step};
 pub use huge_pages::NoHugePages;
+pub(crate) use image::program_of;
 pub use preparation::{FailedStep, Preparation};
 pub use survivors::become_subreaper;
 pub use usage::forget_peak;

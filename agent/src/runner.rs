@@ -4,12 +4,13 @@
 //! judging the output; collecting what a build made; the canary. Warm-ups have their own working directory, preparation and cleanup, so that they are
 //! like the run.
 //!
-//! In reading order: [`Runner`], `rest` (the wait until the host has come to rest), `outside` (commands of the plan outside
+//! In reading order: [`Runner`], `permission` (the owner's limits), `rest` (the wait until the host has come to rest), `outside` (commands of the plan outside
 //! the clock, and the canary), `variables` (what a command finds in its environment), `judgement` (whether the benchmark did
 //! what is expected), `record` (what is reported).
 
 mod judgement;
 mod outside;
+mod permission;
 mod record;
 mod rest;
 mod variables;
@@ -39,6 +40,7 @@ use self::variables::{pad, size_of_variables, variables};
 use crate::causes::with_causes;
 use crate::files::{Files, NotCollected};
 use crate::launch::{Command, End, Execution, LaunchError, Launcher, Preparation, Sink, forget_peak};
+use crate::limits::Limits;
 use crate::series;
 use crate::surroundings::{Established, Surroundings};
 use crate::wall_clock::unix_ns;
@@ -60,6 +62,7 @@ pub(crate) struct Runner {
     boot: BootId,
     timer: Option<TimerError>,
     surroundings: Surroundings,
+    limits: Limits,
 }
 
 /// Why a run was not executed, in words.
@@ -71,9 +74,10 @@ impl Runner {
         state: &Path,
         facts: &HostFacts,
         surroundings: Surroundings,
+        limits: Limits,
     ) -> Result<Self, LaunchError> {
         let (boot, timer) = (facts.boot.clone(), facts.timer.map(|test| test.error));
-        Ok(Self { launcher: Launcher::new()?, state: state.to_owned(), boot, timer, surroundings })
+        Ok(Self { launcher: Launcher::new()?, state: state.to_owned(), boot, timer, surroundings, limits })
     }
 
     /// Whether settings of the host are changed for the sake of a run.
@@ -112,6 +116,7 @@ impl Runner {
         let user = self.surroundings.user().cloned();
         let place = Workplace::of(&self.state, &self.boot, user.as_ref(), grant.experiment)
             .map_err(|error| NotExecuted(format!("cannot make the experiment's directory: {error}")))?;
+        self.permit(order, &place)?;
         self.set_up(order, &place, stop)?;
         let done = self.run(order, &place, files, stop);
         place.clear_work();
@@ -244,7 +249,7 @@ impl Runner {
             self.settle(order, &mut established, stop);
         }
         let held = self.surroundings.hold(&mut established);
-        let insisted = insist(order, &established.unmet);
+        let insisted = insist(order, &established.unmet).and_then(|()| self.allow("the run", &command));
         let before = (turn == Turn::Timed).then(|| self.surroundings.before());
         let executed = insisted.and_then(|()| {
             self.launcher.execute(&command, stop).map_err(|error| not_launched("the run", &error))
@@ -367,6 +372,11 @@ fn collected(
 ) -> Result<Record, NotExecuted> {
     if order.collect.is_empty() || done.outcome != Outcome::Measured {
         return Ok(done);
+    }
+    if order.directory.is_some() {
+        // The agent may read more than the program could.
+        let reason = "products are collected from a new directory alone, and the order names another";
+        return Err(NotExecuted(reason.to_owned()));
     }
     match files.collect(directory, &order.collect, stop) {
         Ok(products) => Ok(Record { products, ..done }),

@@ -18,6 +18,7 @@ use crate::causes::with_causes;
 use crate::entry::{Admittance, Entry, EntryError};
 use crate::files::{Files, time_of_build};
 use crate::launch::{LaunchError, User, UserError, forget_peak};
+use crate::limits::{Limits, LimitsError};
 use crate::link::{Link, LinkError};
 use crate::outbox::{Outbox, OutboxError};
 use crate::probe::{self, Names, ProbeError};
@@ -57,6 +58,8 @@ pub struct Options {
     pub exit_with_parent: bool,
     /// The user as whom programs execute, by name or number, where it is not the agent's own.
     pub user: Option<String>,
+    /// The file with what the owner lets plans do, where that is not everything.
+    pub limits: Option<PathBuf>,
     /// Where the kernel's files `sys` and `proc` lie that tell of the host and set it: `/`, but in tests.
     pub system: PathBuf,
 }
@@ -98,6 +101,9 @@ pub enum AgentError {
     /// Programs cannot be executed as the user that the owner named.
     #[error("cannot execute programs as another user")]
     User(#[from] UserError),
+    /// What the owner lets plans do cannot be told.
+    #[error("cannot keep the limits of this host's owner")]
+    Limits(#[from] LimitsError),
     /// Commands cannot be executed on this host.
     #[error("cannot execute commands on this host")]
     Launch(#[from] LaunchError),
@@ -118,6 +124,7 @@ impl AgentError {
             | Self::State { .. }
             | Self::Outbox { .. }
             | Self::User(_)
+            | Self::Limits(_)
             | Self::Launch(_)
             | Self::Files(_)
             | Self::Process(_) => true,
@@ -130,6 +137,7 @@ impl AgentError {
             Self::Probe(error) => error.hint(),
             Self::Outbox { source, .. } => source.hint(),
             Self::User(error) => Some(error.hint()),
+            Self::Limits(error) => Some(error.hint()),
             Self::Launch(error) => error.hint(),
             Self::State { .. } | Self::Files(_) => Some("choose another with --state"),
             Self::Entry(error) => error.hint(),
@@ -181,6 +189,7 @@ impl Service {
         let outbox = Outbox::open(&outbox_path)
             .map_err(|source| AgentError::Outbox { path: outbox_path.clone(), source })?;
         let boot = probe::boot_id(options.names.boot.clone())?;
+        let limits = options.limits.as_deref().map(Limits::read).transpose()?.unwrap_or_default();
         let user = options.user.as_deref().map(User::named).transpose()?;
         // Before the probe: an earlier start may have left settings changed that are facts of the host.
         let surroundings = Surroundings::new(&options.system, &root, &boot, user);
@@ -192,7 +201,7 @@ impl Service {
             unacknowledged = outbox.reports().len(), "the agent starts");
         Ok(Self {
             files: Files::open(&root, options.file_cache).map_err(|error| AgentError::Files(error.into()))?,
-            runner: Runner::new(&root, &facts, surroundings)?,
+            runner: Runner::new(&root, &facts, surroundings, limits)?,
             system: options.system,
             reboot: options.reboot,
             agent: Agent::new(facts.clone(), outbox.agent(), outbox.epoch(), outbox.reports()),
@@ -340,6 +349,9 @@ impl Service {
             Action::Remember(epoch) => self.outbox(|outbox| outbox.remember(epoch))?,
             Action::Execute(mut grant) => {
                 self.backoff = BACKOFF.0;
+                if let Some(reason) = self.runner.refusal(&grant.order) {
+                    return Ok(Some(Input::Executed(self.runner.not_executed(&reason))));
+                }
                 // Nothing is said, written or synced while the run is timed.
                 self.outbox(Outbox::sync)?;
                 if let Some(link) = &mut self.link {

@@ -20,6 +20,8 @@ use speedup_core::work::Resolved;
 
 use crate::launch::User;
 
+/// The directory of all of them, in that of the agent's state.
+pub(crate) const EXPERIMENTS: &str = "experiments";
 /// Experiments whose directories are kept; older ones make room for a new one.
 const KEPT: usize = 8;
 /// Longest name of a directory on Linux.
@@ -42,7 +44,7 @@ impl Workplace {
         user: Option<&User>,
         experiment: ExperimentId,
     ) -> io::Result<Self> {
-        let all = state.join("experiments");
+        let all = state.join(EXPERIMENTS);
         let root = all.join(experiment.to_string());
         if !root.exists() {
             std::fs::create_dir_all(&all)?;

@@ -48,6 +48,10 @@ pub enum Settlement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostNumber(pub u32);
 
+/// What an agent's words begin with where the owner of its host does not allow what the plan wants. Such a host is well: it
+/// is not told from others by the attempts that are lost on it so.
+pub const OWNERS_REFUSAL: &str = "the owner of this host does not allow it: ";
+
 /// Why an attempt was lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LossReason {
@@ -65,6 +69,14 @@ pub enum LossReason {
 }
 
 impl LossReason {
+    /// Whether it speaks against the host: one that refuses by its owner's will would execute other runs.
+    pub fn is_the_hosts(&self) -> bool {
+        match self {
+            Self::Expired | Self::HostLost | Self::AgentRestarted => true,
+            Self::NotExecuted { reason } => !reason.starts_with(OWNERS_REFUSAL),
+        }
+    }
+
     /// The reason's code name in exports.
     pub const fn code(&self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
 //! The cache and shared files on a disk, without a coordinator.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -149,6 +149,29 @@ fn what_was_left_half_fetched_makes_room_too() {
     second.make_room(content(b"words"), &BTreeSet::from([content(b"words")])).unwrap();
     take_in(&mut second, b"words");
     assert_eq!(names(state.path()), BTreeSet::from([content(b"words").blake3.to_string()]));
+}
+
+/// Whatever an order says, and whoever sent it.
+#[test]
+fn nothing_outside_of_the_working_directory_is_collected() {
+    let state = tempfile::tempdir().unwrap();
+    let mut files = Files::open(state.path(), 100).unwrap();
+    let work = state.path().join("work/deep");
+    fs::create_dir_all(&work).unwrap();
+    fs::write(state.path().join("key"), b"secret").unwrap();
+    fs::write(work.join("prog"), b"made").unwrap();
+    let mut collect = |path: &str| {
+        let paths = BTreeMap::from([("one".to_owned(), path.to_owned())]);
+        files.collect(&work, &paths, &GO)
+    };
+    let key = state.path().join("key").display().to_string();
+    for path in ["../../key", "../deep/../../key", "./../../key", "prog/../../../key", &key, "", ".", ".."] {
+        let refused = collect(path).unwrap_err();
+        let NotCollected::NotMade { name, reason } = &refused else { panic!("{refused:?}") };
+        assert_eq!(name, "one");
+        assert!(reason.contains("no path within its working directory"), "{path}: {reason}");
+    }
+    assert_eq!(collect("prog").unwrap()[0].content, content(b"made"));
 }
 
 #[test]

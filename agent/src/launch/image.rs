@@ -72,6 +72,12 @@ impl Strings {
     }
 }
 
+/// The file that a command would execute now, as this process sees it.
+pub(crate) fn program_of(command: &Command) -> Result<PathBuf, LaunchError> {
+    let name = command.argv.first().filter(|name| !name.is_empty()).ok_or(LaunchError::Empty)?;
+    Ok(command.directory.join(resolve(name, command)?))
+}
+
 /// The program's path as seen from the working directory.
 fn resolve(name: &OsStr, command: &Command) -> Result<PathBuf, LaunchError> {
     if name.as_bytes().contains(&b'/') {

@@ -59,6 +59,7 @@ impl Runner {
         command: &Command,
         stop: &AtomicBool,
     ) -> Result<Execution, NotExecuted> {
+        self.allow(what, command)?;
         let execution = self.launcher.execute(command, stop).map_err(|error| not_launched(what, &error))?;
         let told =
             execution.stderr.as_ref().map(|output| String::from_utf8_lossy(&output.head).trim().to_owned());

@@ -78,6 +78,9 @@ pub(crate) struct StartArguments {
     /// Execute programs as this user, by name or number, instead of the agent's own; needs root
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
+    /// Execute nothing of plans but what this file allows: commands, directories, settings (docs/agent.md)
+    #[arg(long, value_name = "FILE")]
+    limits: Option<PathBuf>,
     /// Where the kernel's files lie that tell of the host and set it, for tests
     #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
     system_root: PathBuf,
@@ -130,6 +133,7 @@ fn start(arguments: StartArguments) -> Result<Exit, Failure> {
         timer_test: if arguments.no_selftest { TimerTesting::Never } else { TimerTesting::WhenUntested },
         exit_with_parent: arguments.exit_with_parent,
         user: arguments.user,
+        limits: arguments.limits,
         system: arguments.system_root,
     })?;
     Ok(Exit::Done)

@@ -110,7 +110,8 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, key) in self.0.iter().enumerate() {
             let dot = if number == 0 { "" } else { "." };
-            let bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+            let is_short = (1..=MAX_NAME_BYTES).contains(&key.len());
+            let bare = is_short && key.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
             if bare {
                 write!(f, "{dot}{key}")?;
             } else {

@@ -142,7 +142,8 @@ impl Machine {
             AfterLoss::Again(Attempt(lease.attempt.0 + 1))
         };
         let others = self.available - u32::from(host.is_available());
-        let is_odd = host.lost_in_a_row + 1 >= LOST_IN_A_ROW && host.standing == Standing::Serving;
+        let is_last = reason.is_the_hosts() && host.lost_in_a_row + 1 >= LOST_IN_A_ROW;
+        let is_odd = is_last && host.standing == Standing::Serving;
         let words = reason.words();
         let why = format!("{LOST_IN_A_ROW} attempts in a row were lost on it, the last because {words}");
         let out = (is_odd && others > 0).then(|| quarantined(&lease.host, why));

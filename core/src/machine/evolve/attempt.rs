@@ -97,7 +97,7 @@ impl Machine {
                 self.superseded.insert(epoch, Superseded::from(&lease));
             }
         }
-        self.hosts[number.0 as usize].lost_in_a_row += 1;
+        self.hosts[number.0 as usize].lost_in_a_row += u32::from(reason.is_the_hosts());
         let rest = self.change(number, |host| host.visits.remove(&lease.experiment));
         self.share(lease.experiment, |active| {
             active.tally.lost_attempts += 1;

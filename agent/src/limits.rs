@@ -1,0 +1,307 @@
+//! The owner's limits: what plans may do on this host, whatever they say. A run that they forbid a part of is not executed,
+//! and the reason names the limit.
+//!
+//! They bound what the agent starts, where, and with which settings; not what a program does once it runs.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use speedup_core::environment::Setting;
+use speedup_core::files::FileSource;
+use speedup_core::run::OWNERS_REFUSAL;
+use speedup_core::work::WorkOrder;
+use thiserror::Error;
+
+use crate::launch::{Command, program_of};
+
+/// Most bytes of the file: more than a thousand paths.
+const MAX_FILE_BYTES: u64 = 64 << 10;
+/// What stands for all settings that reach beyond the program's own process image.
+const HOST_SETTINGS: &str = "host_settings";
+/// Variables by which others' code comes into any program: those that the C library ignores in programs with the rights of
+/// another user (ld.so(8), secure-execution mode), and all others of the dynamic linker.
+const LINKER: &[u8] = b"LD_";
+/// See [`LINKER`]. `TMPDIR` is the agent's own.
+const UNSAFE_VARIABLES: [&str; 12] = [
+    "GCONV_PATH",
+    "GETCONF_DIR",
+    "GLIBC_TUNABLES",
+    "HOSTALIASES",
+    "LOCALDOMAIN",
+    "LOCPATH",
+    "MALLOC_TRACE",
+    "NIS_PATH",
+    "NLSPATH",
+    "RESOLV_HOST_CONF",
+    "RES_OPTIONS",
+    "TZDIR",
+];
+
+/// What the owner of this host lets plans do. By default everything.
+#[derive(Debug, Default)]
+pub(crate) struct Limits {
+    file: PathBuf,
+    commands: Option<Vec<Allowed>>,
+    directories: Option<Vec<PathBuf>>,
+    forbidden: Vec<Setting>,
+}
+
+/// Why a file of limits cannot be used.
+#[derive(Debug, Error)]
+pub enum LimitsError {
+    /// It cannot be read.
+    #[error("cannot read the limits in {}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It is larger than any is.
+    #[error("{} is larger than {MAX_FILE_BYTES} bytes", path.display())]
+    TooLarge {
+        /// Which.
+        path: PathBuf,
+    },
+    /// Whoever can write to it sets the limits.
+    #[error("{} may be changed by others: its mode is {mode:03o}", path.display())]
+    Open {
+        /// Which.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// It says what no limits are.
+    #[error("{} has no limits that can be kept", path.display())]
+    Content {
+        /// Which.
+        path: PathBuf,
+        /// Where and why.
+        source: Box<toml::de::Error>,
+    },
+}
+
+impl LimitsError {
+    /// What the owner of the host can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Read { .. } => "look at name, owner and permissions of the file given by --limits",
+            Self::TooLarge { .. } => "list directories instead of the files in them",
+            Self::Open { .. } => "`chmod go-w` the file, and see that it says what you want",
+            Self::Content { .. } => "the keys are commands, directories and forbid: see docs/agent.md",
+        }
+    }
+}
+
+/// Why something of a run may not be done.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NotAllowed {
+    /// By the owner's will, in words.
+    Refused(String),
+    /// What is to be judged is not there; in words.
+    NotThere(String),
+}
+
+impl NotAllowed {
+    /// In words.
+    pub(crate) fn words(self) -> String {
+        match self {
+            Self::Refused(words) | Self::NotThere(words) => words,
+        }
+    }
+}
+
+impl Limits {
+    /// Those in a file. What it names has to be there: a limit that is misspelt is none.
+    pub(crate) fn read(path: &Path) -> Result<Self, LimitsError> {
+        let failed = |source| LimitsError::Read { path: path.to_owned(), source };
+        let file = File::open(path).map_err(failed)?;
+        let mode = file.metadata().map_err(failed)?.permissions().mode() & 0o777;
+        if mode & 0o022 != 0 {
+            return Err(LimitsError::Open { path: path.to_owned(), mode });
+        }
+        let mut text = String::new();
+        file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
+        if text.len() as u64 > MAX_FILE_BYTES {
+            return Err(LimitsError::TooLarge { path: path.to_owned() });
+        }
+        let content = |source| LimitsError::Content { path: path.to_owned(), source: Box::new(source) };
+        let Written { commands, directories, forbid } = toml::from_str(&text).map_err(content)?;
+        Ok(Self {
+            file: path.to_owned(),
+            commands,
+            directories: directories.map(|all| all.into_iter().map(|Directory(real)| real).collect()),
+            forbidden: forbid.into_iter().flat_map(|Forbidden(settings)| settings).collect(),
+        })
+    }
+
+    /// What can be judged before the files of a run are made ready: its settings, and the shared files that it has read.
+    pub(crate) fn check_order(&self, order: &WorkOrder) -> Result<(), NotAllowed> {
+        let asked = order.environment.asked();
+        if let Some(setting) = asked.iter().find(|setting| self.forbidden.contains(setting)) {
+            return Err(self.refused("forbid", &format!("takes the setting {} from plans", setting.name())));
+        }
+        for file in &order.files {
+            match &file.source {
+                FileSource::Shared { path, .. } => {
+                    self.check_below(Path::new(path), &format!("the shared file {path}"), None)?;
+                }
+                FileSource::Content(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Judges a command as it would be executed now: the file that its program is, through all links, where it stands, and its
+    /// variables. It may always stand below `own`.
+    pub(crate) fn check(&self, what: &str, command: &Command, own: &Path) -> Result<(), NotAllowed> {
+        let directory = &command.directory;
+        self.check_below(directory, &format!("the directory {} of {what}", directory.display()), Some(own))?;
+        let Some(allowed) = &self.commands else { return Ok(()) };
+        if let Some(name) = command.env.iter().map(|(name, _)| name).find(|name| is_unsafe(name)) {
+            let name = name.to_string_lossy();
+            let words =
+                format!("is of no use with the variable {name} of {what}, which brings in other code");
+            return Err(self.refused("commands", &words));
+        }
+        let not_there = |error: &dyn std::error::Error| {
+            let name = command.argv.first().map(|name| name.to_string_lossy()).unwrap_or_default();
+            NotAllowed::NotThere(format!("{what} was not executed: cannot find its program {name}: {error}"))
+        };
+        let program = program_of(command).map_err(|error| not_there(&error))?;
+        let real = program.canonicalize().map_err(|error| not_there(&error))?;
+        if allowed.iter().any(|allowed| allowed.covers(&program, &real)) {
+            return Ok(());
+        }
+        let is = if real == program { String::new() } else { format!(", which is {},", real.display()) };
+        let words = format!("does not list the program {}{is} of {what}", program.display());
+        Err(self.refused("commands", &words))
+    }
+
+    fn check_below(&self, path: &Path, what: &str, own: Option<&Path>) -> Result<(), NotAllowed> {
+        let Some(allowed) = &self.directories else { return Ok(()) };
+        let real = path
+            .canonicalize()
+            .map_err(|error| NotAllowed::NotThere(format!("cannot find {what}: {error}")))?;
+        let mut all = allowed.iter().map(PathBuf::as_path).chain(own);
+        if all.any(|directory| real.starts_with(directory)) {
+            return Ok(());
+        }
+        let is = if real == path { String::new() } else { format!(", which is {}", real.display()) };
+        Err(self.refused("directories", &format!("lists no directory above {what}{is}")))
+    }
+
+    fn refused(&self, key: &str, words: &str) -> NotAllowed {
+        NotAllowed::Refused(format!("{OWNERS_REFUSAL}`{key}` of {} {words}", self.file.display()))
+    }
+}
+
+/// The file of limits.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    commands: Option<Vec<Allowed>>,
+    directories: Option<Vec<Directory>>,
+    #[serde(default)]
+    forbid: Vec<Forbidden>,
+}
+
+/// What may be executed.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "PathBuf")]
+enum Allowed {
+    /// One program, by the name under which it is listed: many a program is several, and asks by which name it was called.
+    Program { real: PathBuf, name: OsString },
+    /// All below this directory.
+    Below(PathBuf),
+}
+
+impl Allowed {
+    fn covers(&self, called: &Path, real: &Path) -> bool {
+        match self {
+            Self::Program { real: own, name } => real == own && called.file_name() == Some(name),
+            Self::Below(directory) => real.starts_with(directory),
+        }
+    }
+}
+
+impl TryFrom<PathBuf> for Allowed {
+    type Error = String;
+
+    fn try_from(path: PathBuf) -> Result<Self, String> {
+        let real = real(&path)?;
+        match path.file_name() {
+            Some(name) if !real.is_dir() => Ok(Self::Program { real, name: name.to_owned() }),
+            Some(_) | None => Ok(Self::Below(real)),
+        }
+    }
+}
+
+/// A directory below which plans may work and read.
+#[derive(Deserialize)]
+#[serde(try_from = "PathBuf")]
+struct Directory(PathBuf);
+
+impl TryFrom<PathBuf> for Directory {
+    type Error = String;
+
+    fn try_from(path: PathBuf) -> Result<Self, String> {
+        let real = real(&path)?;
+        if real.is_dir() { Ok(Self(real)) } else { Err(format!("{} is no directory", path.display())) }
+    }
+}
+
+/// Settings that plans may not ask for.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Forbidden(Vec<Setting>);
+
+impl TryFrom<String> for Forbidden {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        if name == HOST_SETTINGS {
+            return Ok(Self(Setting::ALL.into_iter().filter(|setting| is_of_host(*setting)).collect()));
+        }
+        let setting = Setting::ALL.into_iter().find(|setting| setting.name() == name);
+        setting.map(|setting| Self(vec![setting])).ok_or_else(|| {
+            let names = Setting::ALL.map(Setting::name).join(", ");
+            format!("there is no setting {name:?}; there are {HOST_SETTINGS}, {names}")
+        })
+    }
+}
+
+/// Whether a setting takes from others, or changes what the host decides: CPUs, their frequency, memory and its layout.
+fn is_of_host(setting: Setting) -> bool {
+    match setting {
+        Setting::Cpus
+        | Setting::Housekeeping
+        | Setting::Nice
+        | Setting::Scheduler
+        | Setting::Aslr
+        | Setting::PageCache
+        | Setting::HugePages
+        | Setting::Governor
+        | Setting::Turbo => true,
+        Setting::EnvSize | Setting::Limits | Setting::DirectoryLength => false,
+    }
+}
+
+fn is_unsafe(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(LINKER) || UNSAFE_VARIABLES.iter().any(|known| name == *known)
+}
+
+/// The path through all links.
+fn real(path: &Path) -> Result<PathBuf, String> {
+    if !path.is_absolute() {
+        return Err(format!("{} is no absolute path", path.display()));
+    }
+    path.canonicalize().map_err(|error| format!("cannot find {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests;

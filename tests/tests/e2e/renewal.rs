@@ -1,0 +1,70 @@
+//! An agent whose certificate runs out in a day has another one before it does, and its host serves on.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use rcgen::{
+    CertificateParams, ExtendedKeyUsagePurpose, Issuer, KeyPair, KeyUsagePurpose, SanType, SerialNumber,
+};
+use speedup_access::{AUTHORITY_FILES, Credentials, unix_seconds};
+use speedup_tests::pool::{Pool, credentials_in, eventually, host_id};
+
+use crate::SPEEDUP;
+
+const PLAN: &str = "[experiment]\nname = \"renewal\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
+    [benchmarks.true]\ncommand = [\"true\"]\n[repetitions]\nruns = 2\n[independence]\npolicy = \"any\"\n";
+const DAY: u64 = 86_400;
+
+/// The same certificate as it would be after 89 of its 90 days: same serial, holder and key, but an earlier time.
+fn aged(pool: &Pool, young: &Credentials) -> String {
+    let [certificate, key] = AUTHORITY_FILES
+        .map(|name| std::fs::read_to_string(pool.data().join("access").join(name)).expect(name));
+    let key = KeyPair::from_pem(&key).expect("the authority's key");
+    let issuer = Issuer::from_ca_cert_pem(&certificate, key).expect("the authority");
+    let mut params = CertificateParams::default();
+    let at = |seconds: u64| (UNIX_EPOCH + Duration::from_secs(seconds)).into();
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    params.serial_number = Some(SerialNumber::from_slice(young.certificate().serial.bytes()));
+    (params.not_before, params.not_after) = (at(unix_seconds() - 89 * DAY), at(unix_seconds() + DAY));
+    let uri = young.certificate().identity.uri();
+    params.subject_alt_names = vec![SanType::URI(uri.try_into().expect("ASCII"))];
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    params.use_authority_key_identifier_extension = true;
+    let holder = KeyPair::from_pem(young.key_pem()).expect("the host's key");
+    params.signed_by(&holder, &issuer).expect("a certificate").pem()
+}
+
+#[test]
+fn an_agent_renews_its_certificate_before_it_runs_out_and_serves_on() {
+    let mut pool = Pool::start(SPEEDUP, 1);
+    let kept = pool.agent_state(0).join("identity.toml");
+    pool.stop_agent(0);
+    let young = credentials_in(&kept);
+    let old = aged(&pool, &young);
+    let text = std::fs::read_to_string(&kept).expect("the kept certificate");
+    let mut table: toml::Table = text.parse().expect("TOML");
+    table.insert("certificate".to_owned(), old.into());
+    // The file keeps its mode.
+    std::fs::write(&kept, table.to_string()).expect("written");
+    let due = credentials_in(&kept);
+    assert!(
+        due.certificate().is_due(unix_seconds()) && due.certificate().serial == young.certificate().serial
+    );
+
+    pool.start_agent(0);
+    let renewed = eventually("it has another certificate", || {
+        let now = credentials_in(&kept);
+        (now.certificate().serial != due.certificate().serial).then_some(now)
+    });
+    assert!(renewed.certificate().not_after > unix_seconds() + 80 * DAY);
+    assert_eq!(renewed.certificate().identity, due.certificate().identity);
+    assert_ne!(renewed.key_pem(), due.key_pem(), "with a key of its own");
+    let experiment = pool.submit(PLAN, &["--wait-for-hosts"]);
+    eventually("the service goes on", || pool.is_finished(&experiment).then_some(()));
+    let log = pool.logged("agent-0");
+    assert!(
+        log.contains("the certificate was renewed") && !log.contains("does not let this agent in"),
+        "{log}"
+    );
+    assert!(pool.export(&experiment).contains(&host_id(0)));
+}
