@@ -24,6 +24,7 @@
 //! * [`simulation`]: the papers' simulation studies of all these methods;
 //! * [`inquiry`]: any of these on plain samples, asked and answered as data;
 //! * [`study`]: from the attempts of an experiment to its report;
+//! * [`gate`]: whether a regression was shown, for scripts;
 //! * [`distribution`]: the functions under all of these.
 //!
 //! ```
@@ -59,6 +60,7 @@ mod effect_size;
 mod f_test;
 mod fieller;
 mod fisher_exact;
+pub mod gate;
 mod gauss_legendre;
 pub mod goodness_of_fit;
 mod granularity;

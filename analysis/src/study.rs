@@ -91,6 +91,7 @@ pub use self::metric::{MetricReport, MetricRow};
 pub use self::mishap::{FailureCount, FailureExample, LossCount, LossExample, Mishaps};
 pub use self::missing::{AttemptCounts, MissingReport};
 pub use self::mixture::{ComponentReport, FEWEST_RUNS_OF_A_MIXTURE, MixtureReport};
+pub(crate) use self::multiplicity::adjusted_by;
 pub use self::multiplicity::{AdjustedReport, MultiplicityReport, OneSidedReport};
 pub use self::own_metric::{IterationReport, OwnComparison};
 pub use self::proportion::{ProportionReport, RequiredReport};

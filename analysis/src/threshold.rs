@@ -54,23 +54,31 @@ impl Decision {
     /// The decision by an interval of the ratio of times, candidate over baseline.
     pub fn of_time_ratio(interval: &RatioInterval, threshold: Threshold) -> Self {
         let (least, most) = (1.0 - threshold.0, 1.0 + threshold.0);
-        Self::between(interval, least, most, Self::Faster, Self::Slower)
+        interval.bounded().map_or(Self::NotEnoughData, |interval| {
+            Self::between((interval.lower, interval.upper), least, most, Self::Faster, Self::Slower)
+        })
     }
 
     /// The decision by an interval of the speedup, baseline over candidate. The threshold is still one of
     /// times: 1/(1 + δ) to 1/(1 − δ) as a speedup.
     pub fn of_speedup(interval: &RatioInterval, threshold: Threshold) -> Self {
-        let (least, most) = (1.0 / (1.0 + threshold.0), 1.0 / (1.0 - threshold.0));
-        Self::between(interval, least, most, Self::Slower, Self::Faster)
+        interval.bounded().map_or(Self::NotEnoughData, |interval| {
+            Self::of_speedup_between((interval.lower, interval.upper), threshold)
+        })
     }
 
-    fn between(interval: &RatioInterval, least: f64, most: f64, below: Self, above: Self) -> Self {
-        let Some(interval) = interval.bounded() else { return Self::NotEnoughData };
-        if interval.upper < least {
+    /// The same by the two ends of the interval.
+    pub fn of_speedup_between(ends: (f64, f64), threshold: Threshold) -> Self {
+        let (least, most) = (1.0 / (1.0 + threshold.0), 1.0 / (1.0 - threshold.0));
+        Self::between(ends, least, most, Self::Slower, Self::Faster)
+    }
+
+    fn between((lower, upper): (f64, f64), least: f64, most: f64, below: Self, above: Self) -> Self {
+        if upper < least {
             below
-        } else if interval.lower > most {
+        } else if lower > most {
             above
-        } else if least <= interval.lower && interval.upper <= most {
+        } else if least <= lower && upper <= most {
             Self::WithinThreshold
         } else {
             Self::NotEnoughData

@@ -4,8 +4,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::command::{
-    access, agent, analysis, bench, cancel, compare, coordinator, doctor, events, explain, export, extend,
-    hosts, list, page, pause, plan, report, resume, run, samples, study, submit, test, token, wait, watch,
+    access, agent, analysis, baseline, bench, bundle, cancel, compare, completions, coordinator, doctor,
+    events, explain, export, extend, hosts, import, list, man, page, pause, plan, report, resume, run,
+    samples, study, submit, test, token, verify, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -77,12 +78,19 @@ pub(crate) enum Verb {
     Page(page::Arguments),
     Report(report::Arguments),
     Export(export::Arguments),
+    Bundle(bundle::Arguments),
+    Verify(verify::Arguments),
     Test(test::Arguments),
     Compare(Box<compare::Arguments>),
+    Import(import::Arguments),
+    #[command(subcommand)]
+    Baseline(baseline::Verb),
     #[command(subcommand)]
     Samples(samples::Verb),
     #[command(subcommand)]
     Study(study::Verb),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
 }
 
 /// How data is printed.

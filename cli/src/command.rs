@@ -3,9 +3,12 @@
 pub(crate) mod access;
 pub(crate) mod agent;
 pub(crate) mod analysis;
+pub(crate) mod baseline;
 pub(crate) mod bench;
+pub(crate) mod bundle;
 pub(crate) mod cancel;
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod coordinator;
 pub(crate) mod doctor;
 pub(crate) mod events;
@@ -13,7 +16,9 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod extend;
 pub(crate) mod hosts;
+pub(crate) mod import;
 pub(crate) mod list;
+pub(crate) mod man;
 pub(crate) mod page;
 pub(crate) mod pause;
 pub(crate) mod plan;
@@ -25,6 +30,7 @@ pub(crate) mod study;
 pub(crate) mod submit;
 pub(crate) mod test;
 pub(crate) mod token;
+pub(crate) mod verify;
 pub(crate) mod wait;
 pub(crate) mod watch;
 
@@ -57,6 +63,10 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Plan(verb) => plan::execute(verb, console),
         Verb::Bench(arguments) => block_on(bench::execute(arguments, console)),
         Verb::Samples(verb) => samples::execute(&verb, console),
+        Verb::Bundle(arguments) => block_on(bundle::execute(arguments, console)),
+        Verb::Verify(arguments) => verify::execute(&arguments, console),
+        Verb::Import(arguments) => import::execute(&arguments, console),
+        Verb::Baseline(verb) => baseline::execute(&verb, console),
         Verb::Compare(arguments) => compare::execute(&arguments, console),
         Verb::Study(verb) => study::execute(verb, console),
         Verb::Test(arguments) => test::execute(&arguments, console),
@@ -80,6 +90,8 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Page(arguments) => block_on(page::execute(arguments, console)),
         Verb::Report(arguments) => block_on(report::execute(arguments, console)),
         Verb::Export(arguments) => block_on(export::execute(arguments)),
+        Verb::Completions(arguments) => completions::execute(&arguments, console),
+        Verb::Man(arguments) => man::execute(&arguments),
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) use speedup_agent::probe::{Hardware, Names, Probed};
 pub(crate) use speedup_agent::{
     AccessFile, Admittance, Options as AgentOptions, Reboot, TimerTesting, selftest,
 };
-pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis};
+pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis, recompute};
 pub(crate) use speedup_coordinator::{
     AgentPlace, BackupError, Contents, Options as CoordinatorOptions, Security, back_up, raise_open_files,
     restore,

@@ -5,10 +5,13 @@
 pub(crate) enum Exit {
     /// Done.
     Done,
-    /// A run failed, an experiment was cancelled, or hosts that were compared differ.
+    /// A run failed, an experiment was cancelled, hosts that were compared differ, or a regression was shown where that was
+    /// asked for.
     Failed,
     /// Usage, an invalid plan, or something the coordinator refused.
     Usage,
+    /// Undecided, where it was to be decided.
+    Inconclusive,
     /// Coordinator or hosts lost.
     Infrastructure,
     /// Interrupted by the user.
@@ -17,7 +20,8 @@ pub(crate) enum Exit {
 
 impl Exit {
     /// All of them, for `--help`.
-    const ALL: [Self; 5] = [Self::Done, Self::Failed, Self::Usage, Self::Infrastructure, Self::Interrupted];
+    const ALL: [Self; 6] =
+        [Self::Done, Self::Failed, Self::Usage, Self::Inconclusive, Self::Infrastructure, Self::Interrupted];
 
     /// The code for the shell.
     pub(crate) const fn code(self) -> u8 {
@@ -25,6 +29,7 @@ impl Exit {
             Self::Done => 0,
             Self::Failed => 1,
             Self::Usage => 2,
+            Self::Inconclusive => 3,
             Self::Infrastructure => 4,
             Self::Interrupted => 130,
         }
@@ -33,8 +38,12 @@ impl Exit {
     const fn meaning(self) -> &'static str {
         match self {
             Self::Done => "done",
-            Self::Failed => "a run failed, the experiment was cancelled, or hosts that were compared differ",
+            Self::Failed => {
+                "a run failed, the experiment was cancelled, hosts or reports that were compared differ, or a regression was \
+                 shown (--fail-on-regression)"
+            }
             Self::Usage => "wrong usage, an invalid plan, or a request that was refused",
+            Self::Inconclusive => "it was not decided whether there is a regression (--require-conclusive)",
             Self::Infrastructure => {
                 "infrastructure: coordinator or hosts lost, runs that could not be executed"
             }
@@ -55,7 +64,7 @@ mod tests {
 
     #[test]
     fn codes_are_those_that_scripts_know() {
-        assert_eq!(Exit::ALL.map(Exit::code), [0, 1, 2, 4, 130]);
+        assert_eq!(Exit::ALL.map(Exit::code), [0, 1, 2, 3, 4, 130]);
         assert!(help().ends_with("\n  130  interrupted"), "{}", help());
     }
 }

@@ -26,3 +26,27 @@ mod tests;
 
 pub(crate) use sheet::Sheet;
 pub(crate) use writer::{Format, RowWriter};
+
+/// A column as the reference shows it: its name, its type, what it means.
+#[cfg(test)]
+pub(crate) type Described = (&'static str, &'static str, String);
+
+/// The columns by chapter, each with its type and what it means.
+#[cfg(test)]
+pub(crate) fn column_reference() -> Vec<(&'static str, Vec<Described>)> {
+    use speedup_core::metric::Metric;
+    let of = |column: &column::Column| (column.name, column.read.kind(), column.meaning.to_owned());
+    // The schema of a plan has the words of each metric.
+    let schema = speedup_core::plan_file::schema();
+    let words =
+        schema["properties"]["metrics"]["properties"]["collect"]["items"]["oneOf"].as_array().unwrap();
+    let metric = |metric: &Metric| {
+        let words = words.iter().find(|words| words["const"] == metric.name()).unwrap();
+        (metric.column(), "count", words["description"].as_str().unwrap().to_owned())
+    };
+    vec![
+        ("Of every run", column::COLUMNS.iter().map(of).collect()),
+        ("Metrics", Metric::ALL.iter().map(metric).collect()),
+        ("The output that was kept, not in CSV", column::KEPT.iter().map(of).collect()),
+    ]
+}

@@ -11,13 +11,15 @@
 //! 2. `compose`: the libraries put together; `web`: the page beside a coordinator; `local_agent`: the agent of `speedup run`;
 //! 3. `connection`, `access`, `directories`: where the coordinator is; `selector`: which experiment is meant;
 //! 4. `plan_source`: the plan as the user gives it; `files`: those it names; `follow`, `progress`, `interrupt`: while it is carried out;
-//! 5. `attempts`, `export`, `failed_runs`: what was done; `speedup_test`, `compare`: on sample files, without a
-//!    coordinator;
-//! 6. `draft`: files put in place when whole; `render`, `console`, `moment`, `standing`: how it is shown.
+//! 5. `attempts`, `export`, `bundle`, `failed_runs`: what was done; `speedup_test`, `compare`, `named_samples`: on
+//!    sample files, without a coordinator;
+//! 6. `gate`: exit codes by verdicts; `draft`: files put in place when whole; `render`, `console`, `moment`, `standing`: how it is
+//!    shown; `reference`: the pages that are made from the code, by tests.
 
 mod access;
 mod arguments;
 mod attempts;
+mod bundle;
 mod command;
 mod compare;
 mod compose;
@@ -33,11 +35,15 @@ mod feasibility;
 mod files;
 mod follow;
 mod fraction;
+mod gate;
 mod interrupt;
 mod local_agent;
 mod moment;
+mod named_samples;
 mod plan_source;
 mod progress;
+#[cfg(test)]
+mod reference;
 mod relative;
 mod render;
 mod selector;

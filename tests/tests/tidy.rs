@@ -152,3 +152,71 @@ fn the_readme_names_the_two_commands_and_the_check_runs_them() {
         assert!(check.lines().any(|line| line.starts_with(command)), ".ci/run does not run: {command}");
     }
 }
+
+/// A page's lines outside its code blocks.
+fn prose(page: &str) -> impl Iterator<Item = &str> {
+    let mut code = false;
+    page.lines().filter(move |line| {
+        let fence = line.trim_start().starts_with("```");
+        code ^= fence;
+        // What the summary has in comments is to come.
+        !code && !fence && !line.starts_with("<!--")
+    })
+}
+
+/// Where the links of a page lead, but for other sites.
+fn links(page: &str) -> Vec<String> {
+    let text: Vec<&str> = prose(page).collect();
+    let text = text.join("\n");
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(target, _)| target));
+    targets.filter(|target| !target.contains("://")).map(str::to_owned).collect()
+}
+
+/// The anchors of a page: its headings in small letters, with dashes for blanks and without punctuation.
+fn anchors(page: &str) -> BTreeSet<String> {
+    let headings = prose(page).filter(|line| line.starts_with('#'));
+    let anchor = |line: &str| -> String {
+        let words = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = words.chars().filter(|sign| sign.is_alphanumeric() || matches!(sign, ' ' | '-' | '_'));
+        kept.map(|sign| if sign == ' ' { '-' } else { sign }).collect()
+    };
+    headings.map(anchor).collect()
+}
+
+#[test]
+fn every_link_between_pages_leads_somewhere() {
+    let book = root().join("docs");
+    let mut seen = 0;
+    // Golden files are no pages: some are to show that a link of a stranger's is not believed.
+    let golden = |path: &PathBuf| path.components().any(|part| part.as_os_str() == "golden");
+    for path in files(&root(), "md").into_iter().filter(|path| !golden(path)) {
+        let page = read(&path);
+        for link in links(&page) {
+            let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = path.parent().expect("a folder").join(file);
+            let target = if file.is_empty() { path.clone() } else { target };
+            let there = target.canonicalize();
+            let there = there.unwrap_or_else(|_| panic!("{}: {link} leads nowhere", path.display()));
+            if path.starts_with(&book) {
+                assert!(there.starts_with(&book), "{}: {link} leads out of the book", path.display());
+            }
+            if !anchor.is_empty() {
+                let has = anchors(&read(&there)).contains(anchor);
+                assert!(has, "{}: {link} leads to no heading", path.display());
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 50, "only {seen} links were found");
+}
+
+#[test]
+fn every_page_of_the_book_stands_in_its_summary() {
+    let book = root().join("docs");
+    let summary = read(&book.join("SUMMARY.md"));
+    let listed: BTreeSet<String> = links(&summary).into_iter().collect();
+    for path in files(&book, "md").into_iter().filter(|path| !path.ends_with("SUMMARY.md")) {
+        let page = path.strip_prefix(&book).expect("below the book").display().to_string();
+        assert!(listed.contains(&page), "docs/SUMMARY.md does not list {page}");
+    }
+}

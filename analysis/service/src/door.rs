@@ -89,11 +89,7 @@ impl Reporter {
         // The turn is taken before the export: it is the values of the runs that fill the memory.
         let turn = self.turns.next().await?;
         let study = self.study(asked.experiment).await?;
-        let made = move || {
-            let report = study.report_with(asked.options);
-            json("the report", &report.map_err(|error| Status::failed_precondition(error.to_string()))?)
-        };
-        turn.compute("the report", made).await
+        turn.compute("the report", move || report_of(&study, asked)).await
     }
 
     /// The statuses of an experiment, as the coordinator streams them.
@@ -194,6 +190,12 @@ pub(crate) fn invalid(error: &dyn std::error::Error) -> Status {
         cause = next.source();
     }
     Status::invalid_argument(text)
+}
+
+/// The report of a study as JSON.
+pub(crate) fn report_of(study: &Study, asked: Asked) -> Result<String, Status> {
+    let report = study.report_with(asked.options);
+    json("the report", &report.map_err(|error| Status::failed_precondition(error.to_string()))?)
 }
 
 fn json(what: &str, answer: &impl Serialize) -> Result<String, Status> {

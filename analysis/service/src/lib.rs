@@ -6,7 +6,7 @@
 //!
 //! In reading order: [`routes`] and [`Service`]; `door` (requests and statuses), `intake` (an export becomes a study),
 //! `watch` (reports as observations arrive), `compare`, `advise`, `turns` (how many compute at once); [`Advisor`]
-//! with `decision` (the rules of repetition, applied for the coordinator).
+//! with `decision` (the rules of repetition, applied for the coordinator); [`recompute`] (a report without a coordinator).
 
 mod advise;
 mod advisor;
@@ -14,11 +14,13 @@ mod compare;
 mod decision;
 mod door;
 mod intake;
+mod recompute;
 mod service;
 mod turns;
 mod watch;
 
 pub use advisor::Advisor;
+pub use recompute::recompute;
 pub use service::{Options, Service, StartError, start};
 
 use speedup_proto::limits;

@@ -456,6 +456,11 @@ impl From<Overall> for OverallFinding {
 }
 
 impl ProtocolFinding {
+    /// The p-values of faster and of slower, absent where the protocol stops.
+    pub(crate) fn p_values(&self) -> [Option<PValue>; 2] {
+        self.p_values
+    }
+
     /// Whether the observed values favour the candidate.
     pub fn direction(&self) -> Direction {
         self.report.direction

@@ -74,7 +74,7 @@ pub(super) fn adjust(
             if let (Some(faster), Some(slower)) = (faster, slower) {
                 let adjusted = AdjustedReport {
                     adjustment: code(adjustment).to_owned(),
-                    verdict: verdict(comparison.verdict, faster, slower, level),
+                    verdict: adjusted_by(comparison.verdict, faster, slower, level),
                     p_value: faster.get().min(slower.get()),
                 };
                 comparison.adjusted.push(adjusted);
@@ -92,7 +92,8 @@ fn p_values(comparison: &ComparisonReport) -> Option<OneSidedReport> {
     Some(comparison.one_sided.filter(|_| concluded).unwrap_or(OneSidedReport { faster: 1.0, slower: 1.0 }))
 }
 
-fn verdict(plain: Verdict, faster: PValue, slower: PValue, level: ConfidenceLevel) -> Verdict {
+/// What is left of a verdict by the adjusted p-values of both questions.
+pub(crate) fn adjusted_by(plain: Verdict, faster: PValue, slower: PValue, level: ConfidenceLevel) -> Verdict {
     let risk = level.risk();
     match plain {
         Verdict::NotEnoughData => Verdict::NotEnoughData,

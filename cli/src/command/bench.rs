@@ -14,12 +14,14 @@ use anyhow::Context as _;
 use clap::Args;
 
 use crate::arguments::OutputArgument;
-use crate::command::run::Session;
+use crate::command::run::{Session, Telling};
 use crate::console::Console;
 use crate::directories;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files::LocalFiles;
+use crate::gate::GateArguments;
+use crate::named_samples::{NamedSamples, Samples, SetName};
 use crate::render::report::Extent;
 use variant::{Scan, Variant};
 
@@ -89,14 +91,20 @@ pub(crate) struct Arguments {
     /// Write the times as hyperfine does (its first JSON format, which most tools read)
     #[arg(long, value_name = "FILE")]
     export_json: Option<PathBuf>,
+    /// Keep the times by a name, for --baseline of `speedup compare`
+    #[arg(long, value_name = "NAME")]
+    save_baseline: Option<SetName>,
     /// Where all that is measured is kept [default: $XDG_STATE_HOME/speedup/local]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    #[command(flatten)]
+    gate: GateArguments,
     #[command(flatten)]
     output: OutputArgument,
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let gate = arguments.gate.gate()?;
     let directory = std::env::current_dir().context("cannot tell the current directory");
     let directory = directory.map_err(Failure::infrastructure)?;
     let scans =
@@ -119,9 +127,8 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let done = match around::warm_up(&experiment, arguments.warmup) {
         Ok(()) => {
             let session = Session::start(console, data.clone()).await?;
-            session
-                .carry_out(experiment.clone(), &LocalFiles::default(), Extent::Brief, arguments.output.output)
-                .await
+            let telling = Telling { extent: Extent::Brief, output: arguments.output.output, gate };
+            session.carry_out(experiment.clone(), &LocalFiles::default(), telling).await
         }
         Err(failure) => Err(failure),
     };
@@ -130,11 +137,20 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let cleaned = cleanups.iter().try_for_each(|line| around::shell(&experiment, "the cleanup", line));
     let exit = done?;
     cleaned?;
-    if exit == Exit::Failed && arguments.ignore_failure.is_none() {
+    if exit == Exit::Failed && arguments.ignore_failure.is_none() && gate.is_none() {
         console.talk("hint: -i counts runs that end with another exit code than 0; --ignore-failure=CODES those with these");
     }
+    if arguments.export_json.is_none() && arguments.save_baseline.is_none() {
+        return Ok(exit);
+    }
+    let series = hyperfine::read(&data, &variants).await?;
     if let Some(path) = &arguments.export_json {
-        hyperfine::write(path, &data, &variants).await?;
+        hyperfine::write(path, &series)?;
+    }
+    // Half of what was planned is no baseline.
+    if let Some(name) = arguments.save_baseline.as_ref().filter(|_| exit != Exit::Interrupted) {
+        let series = series.iter().map(|series| (None, series)).collect();
+        NamedSamples::open()?.save(name, &Samples { series, are_commands: true })?;
     }
     Ok(exit)
 }

@@ -6,6 +6,19 @@ mod method;
 
 use std::path::PathBuf;
 
+use super::{print, print_json};
+use crate::arguments::{Form, FormArgument};
+use crate::compare::rows;
+use crate::compare::shown::shown;
+use crate::compare::source::{ReadingArguments, Source};
+use crate::compare::versions::{Versions, VersionsError};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::fraction;
+use crate::gate::{Gate, GateArguments};
+use crate::named_samples::{NamedSamples, Samples, SetName};
+use crate::plan_source::drawn_seed;
 use anyhow::{Error, anyhow};
 use clap::Args;
 use serde::Serialize;
@@ -13,23 +26,12 @@ use speedup_analysis::goodness_of_fit::MOST_TESTED;
 use speedup_analysis::inquiry::{Answer, Better, Inquiry, InquiryError, Method};
 use speedup_analysis::{ConfidenceLevel, Selection, Weights};
 use speedup_core::seed::Seed;
-use speedup_formats::{Columns, Format};
-
-use super::{print, print_json};
-use crate::arguments::{Form, FormArgument};
-use crate::compare::rows;
-use crate::compare::shown::shown;
-use crate::compare::source::{Reading, Source, is_stdin};
-use crate::compare::versions::Versions;
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::fraction;
-use crate::plan_source::drawn_seed;
+use speedup_formats::{Name, Runs, Series, SeriesName};
 
 /// Compares samples in files by any method: numbers one a line, tables, and what other benchmark tools write
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  speedup compare before.txt after.txt\n  \
+    speedup compare new.json --baseline main --fail-on-regression\n  \
     speedup compare hyperfine.json --baseline 'sort words' --method mixture --seed 1\n  \
     speedup compare before.json after.json --method effect --threshold 1% --bootstrap 1000\n  \
     speedup compare table.csv --column seconds --version-column build --benchmark-column name --adjust holm\n\n\
@@ -37,7 +39,7 @@ use crate::plan_source::drawn_seed;
     ReBench's executors, criterion's baselines, or those of a version column. Benchmarks are matched by name. Methods and \
     their JSON are described in docs/compare.md.")]
 pub(crate) struct Arguments {
-    /// The files, the baseline first; - is standard input
+    /// The files, the baseline first; - is standard input, saved:NAME are samples that are kept by a name
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -64,24 +66,17 @@ pub(crate) struct Arguments {
     /// The metric, where files have several; wall without it
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
-    /// The version that the others are compared with; the first without it
+    /// What the others are compared with: a version in the files or, if they have none of that name, samples that are kept by
+    /// it; the first version without it
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
-    /// The format of the files, if it cannot be told from their contents
-    #[arg(long, value_name = "FORMAT")]
-    format: Option<Format>,
-    /// The column of the values in tables and JSON lines; value without it
+    /// Keep the samples of the candidate, which was measured now, by a name: for --baseline of later comparisons
     #[arg(long, value_name = "NAME")]
-    column: Option<String>,
-    /// The column of the benchmark; benchmark without it
-    #[arg(long, value_name = "NAME")]
-    benchmark_column: Option<String>,
-    /// The column of the version; version without it
-    #[arg(long, value_name = "NAME")]
-    version_column: Option<String>,
-    /// The column of what the values of one run have in common; run without it
-    #[arg(long, value_name = "NAME")]
-    run_column: Option<String>,
+    save_baseline: Option<SetName>,
+    #[command(flatten)]
+    reading: ReadingArguments,
+    #[command(flatten)]
+    gate: GateArguments,
     #[command(flatten)]
     output: FormArgument,
 }
@@ -112,13 +107,13 @@ fn weights(text: &str) -> Result<Weights, String> {
 }
 
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
-    let method = arguments.method.method()?;
-    let sources = arguments.sources(console)?;
-    let versions = Versions::new(&sources, arguments.metric.as_deref(), arguments.baseline.as_deref());
-    let mut versions = versions.map_err(|error| {
-        let hint = error.hint();
-        Failure::usage(Error::new(error).context("cannot compare the files")).hint_if(hint)
-    })?;
+    let method = arguments.method.method(arguments.gate.noise_threshold)?;
+    let gate = arguments.gate(&method)?;
+    let mut sources = arguments.reading.sources(&arguments.files, console)?;
+    let mut versions = arguments.versions(&mut sources, console)?;
+    if let Some(name) = &arguments.save_baseline {
+        keep(name, &versions, &sources)?;
+    }
     let better = if arguments.higher_is_better { Better::Higher } else { Better::Lower };
     let inquiry = Inquiry {
         suites: std::mem::take(&mut versions.suites),
@@ -142,7 +137,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
             print(console, &rows::sheet(&answer.findings).csv()?)?;
         }
     }
-    Ok(Exit::Done)
+    gate.map_or(Ok(Exit::Done), |gate| gate.of_answer(&answer, console))
 }
 
 /// Values that are fitted, those of resamples counted each time, from which on a mixture takes longer than people wait
@@ -181,21 +176,34 @@ fn refused(error: &InquiryError, inquiry: &Inquiry) -> Failure {
 }
 
 impl Arguments {
-    fn sources(&self, console: &Console) -> Result<Vec<Source>, Failure> {
-        let usual = Columns::default();
-        let columns = Columns {
-            benchmark: self.benchmark_column.as_deref().unwrap_or(usual.benchmark),
-            version: self.version_column.as_deref().unwrap_or(usual.version),
-            run: self.run_column.as_deref().unwrap_or(usual.run),
-            values: self.column.as_deref().map_or(usual.values, |column| vec![column]),
-            ..Columns::default()
+    /// The versions. The files go before what is kept: to keep samples changes no comparison that was possible before.
+    fn versions(&self, sources: &mut Vec<Source>, console: &Console) -> Result<Versions, Failure> {
+        let metric = self.metric.as_deref();
+        let refused = |error: VersionsError| {
+            let hint = error.hint();
+            Failure::usage(Error::new(error).context("cannot compare the files")).hint_if(hint)
         };
-        let reading = Reading { format: self.format, columns };
-        if self.files.iter().filter(|path| is_stdin(path)).count() > 1 {
-            return Err(Failure::usage(anyhow!("standard input is given twice"))
-                .hint("it is read once: give files, or one file that holds several versions"));
+        let (asked, versions) = match Versions::new(sources, metric, self.baseline.as_deref()) {
+            Err(VersionsError::NoBaseline { asked, versions }) => (asked, versions),
+            other => return other.map_err(refused),
+        };
+        let kept = NamedSamples::open()?;
+        match asked.parse::<SetName>() {
+            Ok(name) if kept.has(&name) => {
+                sources.insert(0, Source::saved(&name, console)?);
+                Versions::new(sources, metric, None).map_err(refused)
+            }
+            Ok(_) | Err(_) => Err(refused(VersionsError::NoBaseline { asked, versions })),
         }
-        self.files.iter().map(|path| Source::read(path, &reading, console)).collect()
+    }
+
+    /// The gate; the threshold of a method that has one is the gate's as well.
+    fn gate(&self, method: &Method) -> Result<Option<Gate>, Failure> {
+        let Method::Effect(options) = method else { return self.gate.gate() };
+        if !self.gate.is_asked() {
+            return Ok(None);
+        }
+        Ok(self.gate.gate()?.map(|gate| gate.or_noise(options.threshold)))
     }
 
     fn selection(&self) -> Selection {
@@ -214,4 +222,25 @@ impl Arguments {
             files: sources.iter().map(|source| source.name.as_str()).collect(),
         }
     }
+}
+
+/// Keeps what was measured now.
+fn keep(name: &SetName, versions: &Versions, sources: &[Source]) -> Result<(), Failure> {
+    let [_, candidate] = &versions.suites[..] else {
+        let count = versions.suites.len();
+        return Err(Failure::usage(anyhow!(
+            "--save-baseline keeps one candidate, and there are {count} versions"
+        ))
+        .hint("`speedup import FILE --as NAME` keeps the samples of any file"));
+    };
+    let named = |text: &str| Name::new(text).map_err(Failure::usage);
+    let mut series = Vec::new();
+    for sample in &candidate.benchmarks {
+        let name = SeriesName::wall(named(&sample.benchmark)?).with_metric(named(&versions.metric)?);
+        let runs = Runs::new(&sample.runs).map_err(Failure::usage)?;
+        series.push(Series { name, unit: versions.unit.clone(), runs });
+    }
+    let series = series.iter().map(|series| (None, series)).collect();
+    let are_commands = sources.iter().all(|source| source.holds_commands);
+    NamedSamples::open()?.save(name, &Samples { series, are_commands })
 }

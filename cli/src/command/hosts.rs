@@ -6,10 +6,13 @@ mod standing;
 
 pub(super) use engine::tell_if_it_stands_still;
 
+use std::collections::BTreeSet;
+
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use speedup_core::fingerprint::ClassId;
 use speedup_core::host::{HostFacts, Standing};
+use speedup_core::id::HostId;
 use speedup_core::lease::Lease;
 use speedup_core::time::Timestamp;
 use speedup_proto::convert::Malformed;
@@ -148,6 +151,15 @@ async fn all(connection: &Connection) -> Result<Vec<HostStatus>, Failure> {
             Some(_) | None => return Ok(hosts),
         }
     }
+}
+
+/// What is known of those hosts that are still recorded, as JSON.
+pub(super) async fn facts(connection: &Connection, of: &BTreeSet<HostId>) -> Result<Vec<u8>, Failure> {
+    let hosts = all(connection).await?;
+    let facts: Vec<&HostFacts> =
+        hosts.iter().map(|host| &host.facts).filter(|facts| of.contains(&facts.host)).collect();
+    serde_json::to_vec_pretty(&facts)
+        .map_err(|error| Failure::infrastructure(anyhow::Error::new(error).context("cannot write the hosts")))
 }
 
 fn shown(hosts: &[HostStatus], paint: Paint) -> String {

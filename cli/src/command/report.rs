@@ -17,6 +17,7 @@ use crate::console::Console;
 use crate::draft::replace;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::gate::GateArguments;
 use crate::render;
 use crate::render::report::{Answered, Extent};
 use crate::selector::Selector;
@@ -26,6 +27,7 @@ use crate::selector::Selector;
 #[command(
     after_help = "Example:\n  speedup report last\n  speedup report last --format html -o report.html\n  \
     speedup report last --format json > report.json\n  \
+    speedup report last --fail-on-regression --noise-threshold 1%\n  \
     speedup report last --data ~/.local/state/speedup/local"
 )]
 pub(crate) struct Arguments {
@@ -49,6 +51,8 @@ pub(crate) struct Arguments {
     /// Where to write it; - is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     out: PathBuf,
+    #[command(flatten)]
+    gate: GateArguments,
     #[command(flatten)]
     output: OutputArgument,
 }
@@ -76,6 +80,7 @@ fn confidence(text: &str) -> Result<f64, &'static str> {
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let gate = arguments.gate.gate()?;
     let format = arguments.format.unwrap_or(match arguments.output.output {
         Output::Table => Format::Terminal,
         Output::Json => Format::Json,
@@ -92,13 +97,14 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     };
     let asked = asked.await;
     connection.close().await;
-    let text = written(&asked?, format, console)?;
+    let json = asked?;
+    let text = written(&json, format, console)?;
     if arguments.out == Path::new("-") {
         print(console, &text)?;
     } else {
         replace(&arguments.out, &text)?;
     }
-    Ok(Exit::Done)
+    gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, console))
 }
 
 /// The report in a form for people or machines.

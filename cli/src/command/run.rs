@@ -15,10 +15,11 @@ use crate::console::Console;
 use crate::directories;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::gate::GateArguments;
 use crate::plan_source::PlanArguments;
 use crate::relative;
 use crate::render::report::Extent;
-pub(crate) use session::Session;
+pub(crate) use session::{Session, Telling};
 
 /// Carries out a plan on this machine alone and reports: embedded coordinator, one local agent, nothing to set up
 #[derive(Debug, Args)]
@@ -35,16 +36,20 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     #[command(flatten)]
+    gate: GateArguments,
+    #[command(flatten)]
     output: OutputArgument,
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let gate = arguments.gate.gate()?;
     let (experiment, files) = arguments.plan.read_with_files()?;
     let experiment = require_one_host(experiment)?;
     relative::warn(&experiment, console);
     let data = directories::or_state(arguments.data.as_deref(), "local")?;
     let session = Session::start(console, data).await?;
-    session.carry_out(experiment, &files, Extent::Whole, arguments.output.output).await
+    let telling = Telling { extent: Extent::Whole, output: arguments.output.output, gate };
+    session.carry_out(experiment, &files, telling).await
 }
 
 /// One machine is one host.

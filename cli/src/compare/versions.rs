@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use speedup_analysis::inquiry::{NamedSample, Suite};
-use speedup_formats::{Format, Series, Unit, WALL};
+use speedup_formats::{Series, Unit, WALL};
 use thiserror::Error;
 
 use super::source::Source;
@@ -50,7 +50,9 @@ impl VersionsError {
         match self {
             Self::SeveralMetrics { .. } => Some("choose one with --metric"),
             Self::NoMetric { .. } | Self::MetricMissing(_) => Some("choose a metric that all files have"),
-            Self::NoBaseline { .. } => Some("name one of them with --baseline"),
+            Self::NoBaseline { .. } => {
+                Some("name one of them with --baseline, or samples that `speedup baseline list` has")
+            }
             Self::Units { .. } => Some("give all values in one unit"),
             Self::FileTwice(_) => {
                 Some("a version compared with itself shows nothing: copy the file if you mean it")
@@ -61,10 +63,13 @@ impl VersionsError {
 }
 
 /// A series and the version it is of.
-struct Placed<'s> {
-    version: String,
+#[derive(Debug)]
+pub(crate) struct Placed<'s> {
+    /// The version.
+    pub(crate) version: String,
     benchmark: String,
-    series: &'s Series,
+    /// Its values.
+    pub(crate) series: &'s Series,
 }
 
 impl Versions {
@@ -74,29 +79,8 @@ impl Versions {
         metric: Option<&str>,
         baseline: Option<&str>,
     ) -> Result<Self, VersionsError> {
-        if let Some(twice) = sources.iter().enumerate().find_map(|(at, source)| {
-            sources[..at].iter().any(|other| other.name == source.name).then_some(&source.name)
-        }) {
-            return Err(VersionsError::FileTwice(twice.clone()));
-        }
         let metric = chosen_metric(sources, metric)?;
-        let mut placed = Vec::new();
-        for source in sources {
-            let own: Vec<&Series> = of_metric(source, &metric).collect();
-            if own.is_empty() {
-                return Err(VersionsError::MetricMissing(source.name.clone()));
-            }
-            placed.extend(if sources.len() == 1 {
-                of_only_file(source, &own)
-            } else {
-                of_file(source, &own)
-            });
-        }
-        let single_commands = sources.len() > 1
-            && sources.iter().all(|source| is_hyperfine(source) && of_metric(source, &metric).count() == 1);
-        if single_commands {
-            placed.iter_mut().for_each(|one| COMMAND.clone_into(&mut one.benchmark));
-        }
+        let placed = placed(sources, &metric)?;
         let unit = one_unit(&placed)?;
         let mut suites = suites(placed)?;
         if let Some(asked) = baseline {
@@ -110,11 +94,31 @@ impl Versions {
     }
 }
 
-fn of_metric<'s>(source: &'s Source, metric: &str) -> impl Iterator<Item = &'s Series> {
-    source.imported.series.iter().filter(move |series| series.name.metric.as_str() == metric)
+/// The series of a metric, each with its version.
+pub(crate) fn placed<'s>(sources: &'s [Source], metric: &str) -> Result<Vec<Placed<'s>>, VersionsError> {
+    if let Some(twice) = sources.iter().enumerate().find_map(|(at, source)| {
+        sources[..at].iter().any(|other| other.name == source.name).then_some(&source.name)
+    }) {
+        return Err(VersionsError::FileTwice(twice.clone()));
+    }
+    let mut placed = Vec::new();
+    for source in sources {
+        let own: Vec<&Series> = of_metric(source, metric).collect();
+        if own.is_empty() {
+            return Err(VersionsError::MetricMissing(source.name.clone()));
+        }
+        placed.extend(if sources.len() == 1 { of_only_file(source, &own) } else { of_file(source, &own) });
+    }
+    let single_commands = sources.len() > 1
+        && sources.iter().all(|source| source.holds_commands && of_metric(source, metric).count() == 1);
+    if single_commands {
+        placed.iter_mut().for_each(|one| COMMAND.clone_into(&mut one.benchmark));
+    }
+    Ok(placed)
 }
 
-fn chosen_metric(sources: &[Source], asked: Option<&str>) -> Result<String, VersionsError> {
+/// The metrics of all files, in the order in which they come.
+pub(crate) fn metrics(sources: &[Source]) -> Vec<String> {
     let mut metrics: Vec<String> = Vec::new();
     for series in sources.iter().flat_map(|source| &source.imported.series) {
         let metric = series.name.metric.as_str();
@@ -122,6 +126,15 @@ fn chosen_metric(sources: &[Source], asked: Option<&str>) -> Result<String, Vers
             metrics.push(metric.to_owned());
         }
     }
+    metrics
+}
+
+fn of_metric<'s>(source: &'s Source, metric: &str) -> impl Iterator<Item = &'s Series> {
+    source.imported.series.iter().filter(move |series| series.name.metric.as_str() == metric)
+}
+
+fn chosen_metric(sources: &[Source], asked: Option<&str>) -> Result<String, VersionsError> {
+    let mut metrics = metrics(sources);
     let has = |metric: &str| metrics.iter().any(|known| known == metric);
     match asked {
         Some(asked) if has(asked) => Ok(asked.to_owned()),
@@ -132,12 +145,8 @@ fn chosen_metric(sources: &[Source], asked: Option<&str>) -> Result<String, Vers
     }
 }
 
-fn is_hyperfine(source: &Source) -> bool {
-    matches!(source.imported.format, Format::Hyperfine1 | Format::Hyperfine2)
-}
-
 /// The benchmark with what else distinguishes it.
-fn benchmark(series: &Series) -> String {
+pub(crate) fn benchmark(series: &Series) -> String {
     let labels = series.name.labels.iter().map(|(key, value)| format!(", {key} {value}"));
     std::iter::once(series.name.benchmark.to_string()).chain(labels).collect()
 }
@@ -163,7 +172,7 @@ fn of_only_file<'s>(source: &Source, own: &[&'s Series]) -> Vec<Placed<'s>> {
         .map(|&series| {
             let (version, benchmark) = match &series.name.version {
                 Some(version) => (version.to_string(), benchmark(series)),
-                None if !versioned && is_hyperfine(source) => (benchmark(series), COMMAND.to_owned()),
+                None if !versioned && source.holds_commands => (benchmark(series), COMMAND.to_owned()),
                 None => (source.name.clone(), benchmark(series)),
             };
             Placed { version, benchmark, series }

@@ -36,6 +36,18 @@ pub(super) enum Read {
 }
 
 impl Read {
+    /// What it is, for the reference.
+    #[cfg(test)]
+    pub(super) const fn kind(self) -> &'static str {
+        match self {
+            Self::Truth(_) => "true or false",
+            Self::Count(_) => "count",
+            Self::Signed(_) => "signed",
+            Self::Moment(_) => "moment",
+            Self::Text(_) => "text",
+        }
+    }
+
     /// What stands there; nothing where it is not known or does not apply.
     pub(super) fn of<'a>(self, row: &Row<'a>) -> Option<Value<'a>> {
         match self {
@@ -52,93 +64,172 @@ impl Read {
 pub(super) struct Column {
     pub(super) name: &'static str,
     pub(super) read: Read,
+    /// What that means, for the reference.
+    #[cfg(test)]
+    pub(super) meaning: &'static str,
 }
 
 macro_rules! columns {
-    ($($name:ident: $kind:ident, $row:ident => $value:expr;)*) => {
-        [$(Column { name: stringify!($name), read: Read::$kind(|$row| $value.map(Into::into)) }),*]
+    ($($(#[doc = $meaning:literal])* $name:ident: $kind:ident, $row:ident => $value:expr;)*) => {
+        [$(Column {
+            name: stringify!($name),
+            read: Read::$kind(|$row| $value.map(Into::into)),
+            #[cfg(test)]
+            meaning: concat!($($meaning),*),
+        }),*]
     };
 }
 
 /// The columns before the metrics.
 pub(super) const COLUMNS: [Column; 69] = columns! {
+    /// The experiment's id.
     experiment: Text, row => Some(row.planned.experiment.to_string());
+    /// The experiment's name in the plan.
     name: Text, row => Some(row.planned.name);
+    /// The benchmark.
     benchmark: Text, row => Some(row.planned.benchmark);
+    /// The code version.
     version: Text, row => Some(row.planned.version);
+    /// The run's number in the plan's order, from 0.
     run: Count, row => Some(row.run().0);
+    /// The how-manieth run of its benchmark in its version, from 1.
     repetition: Count, row => Some(row.planned.repetition);
+    /// What became of the run, on exactly one row of each: `measured`, `failed`, `abandoned`, `cancelled` or `open`.
     run_state: Text, row => row.run_end().map(RunEnd::name);
+    /// Whether the row is an observation of the sample.
     counts: Truth, row => Some(row.counts());
+    /// Why it is none: `failed`, `lost`, `superseded`, `cancelled` or `not_executed_yet`.
     why_not: Text, row => row.why_not();
+    /// Which try at the run it is, from 1.
     attempt: Count, row => lease(row).map(|lease| lease.attempt.0);
+    /// How the attempt ended: `measured`, `failed`, `not_executed` or `lost`.
     outcome: Text, row => row.outcome();
+    /// Why the benchmark failed, as a code.
     failure: Text, row => failure(row).map(Failure::code);
+    /// The same in words.
     failure_words: Text, row => failure(row).map(Failure::words);
+    /// Why the attempt was lost, as a code.
     loss: Text, row => loss(row).map(|(reason, _)| reason.code());
+    /// What the agent said of an attempt that it could not execute.
     loss_words: Text, row => loss(row).and_then(|(reason, _)| loss_words(reason));
+    /// What followed the loss: the run `again`, or it was `abandoned` or `cancelled`.
     after: Text, row => loss(row).map(|(_, after)| after_name(after));
+    /// The host.
     host: Text, row => lease(row).map(|lease| lease.host.as_str());
+    /// The boot of the host, as its kernel names it.
     boot: Text, row => lease(row).map(|lease| lease.evidence.boot.as_str());
+    /// The host's allocation (job, pod, container), where it has one.
     allocation: Text, row => lease(row).and_then(|lease| Some(lease.evidence.allocation.as_ref()?.as_str()));
+    /// Which start of its agent it was.
     agent_epoch: Count, row => lease(row).map(|lease| lease.agent_epoch.0);
+    /// The number of the lease, never given twice.
     lease_epoch: Count, row => lease(row).map(|lease| lease.epoch.0);
+    /// When the lease was given, by the coordinator's time.
     granted: Moment, row => granted(row);
+    /// The same in nanoseconds since the Unix epoch.
     granted_ns: Count, row => granted(row).map(|at| at.0);
+    /// When the coordinator heard that the run began.
     started: Moment, row => started(row);
+    /// The same in nanoseconds since the Unix epoch.
     started_ns: Count, row => started(row).map(|at| at.0);
+    /// When the attempt ended for the coordinator: reported, or given up.
     ended: Moment, row => ended(row);
+    /// The same in nanoseconds since the Unix epoch.
     ended_ns: Count, row => ended(row).map(|at| at.0);
+    /// Evidence: visits that the host made in the policy's scope before this one.
     served_in_scope: Count, row => lease(row).map(|lease| lease.evidence.served_in_scope);
+    /// Evidence: attempts that the host was given before this one, in all.
     served_in_all: Count, row => lease(row).map(|lease| lease.evidence.served_in_all);
+    /// Evidence: of which experiment the last of them was.
     previous_experiment: Text, row => previous(row).map(|(experiment, _)| experiment.to_string());
+    /// Evidence: and which run.
     previous_run: Count, row => previous(row).map(|(_, run)| run.0);
+    /// Processes that outlived the run and were ended.
     survivors: Count, row => row.record().map(|record| record.survivors);
+    /// Context switches of the agent itself while the run was timed.
     agent_switches: Count, row => row.record().map(|record| record.agent_switches);
+    /// The bias of the timer that measured it, where that was tested.
     timer_bias_ns: Signed, row => row.record().and_then(|record| Some(record.timer?.bias_ns));
+    /// The spread of that timer.
     timer_spread_ns: Count, row => row.record().and_then(|record| Some(record.timer?.spread_ns));
+    /// The length of the whole standard output.
     stdout_bytes: Count, row => row.record().map(|record| record.stdout.bytes);
+    /// The BLAKE3 hash of the whole standard output.
     stdout_blake3: Text, row => row.record().map(|record| hash(&record.stdout));
+    /// The length of the whole standard error.
     stderr_bytes: Count, row => row.record().map(|record| record.stderr.bytes);
+    /// The BLAKE3 hash of the whole standard error.
     stderr_blake3: Text, row => row.record().map(|record| hash(&record.stderr));
+    /// Whether something else is known to have touched the run. It stays in the sample.
     disturbed: Truth, row => conditions(row).map(|is| !is.disturbances.is_empty());
+    /// The codes of what disturbed it, with spaces between.
     disturbances: Text, row => conditions(row).map(disturbances);
+    /// The settings of the plan's environment that the host had not, with spaces between.
     unmet: Text, row => conditions(row).map(unmet);
+    /// The CPUs that the program was confined to.
     cpus: Text, row => conditions(row).and_then(|is| Some(is.cpus.as_ref()?.to_string()));
+    /// The size of its environment variables, as `execve` counts them.
     env_bytes: Count, row => conditions(row).and_then(|is| is.env_bytes);
+    /// The length of the path of the directory that it stood in.
     directory_bytes: Count, row => conditions(row).and_then(|is| is.directory_bytes);
+    /// Time that the hypervisor took from the run's CPUs while it ran.
     steal_ns: Count, row => growth(row, |reading| Some(reading.cpu_time?.stolen_ns));
+    /// How often its cores and packages were throttled while it ran.
     throttled: Count, row => growth(row, throttled);
+    /// Time in which some task of the host stalled for want of a CPU while it ran, microseconds.
     pressure_cpu_us: Count, row => growth(row, |reading| Some(reading.pressure_cpu?.total_us));
+    /// The one-minute load average before the run; 100 is one task.
     load_before_percent: Count, row => before(row).and_then(|reading| Some(reading.load?.one_percent));
+    /// The same after it.
     load_after_percent: Count, row => after(row).and_then(|reading| Some(reading.load?.one_percent));
+    /// The mean frequency of the run's CPUs before it.
     frequency_before_khz: Count, row => before(row).and_then(|reading| Some(reading.frequency?.mean_khz));
+    /// The same after it.
     frequency_after_khz: Count, row => after(row).and_then(|reading| Some(reading.frequency?.mean_khz));
+    /// The highest temperature of the processor before the run, thousandths of a degree Celsius.
     temperature_before_mc: Signed, row => before(row).and_then(|reading| reading.temperature_mc);
+    /// The same after it.
     temperature_after_mc: Signed, row => after(row).and_then(|reading| reading.temperature_mc);
+    /// Policy `rested`: how long the agent waited until the host was within the plan's bounds.
     rest_waited_ns: Count, row => rest(row).map(|rest| rest.waited.0);
+    /// Policy `rested`: the one-minute load average when the run began.
     rest_load_percent: Count, row => rest(row).and_then(|rest| rest.load_percent);
+    /// Policy `rested`: the highest temperature of the processor then.
     rest_temperature_mc: Signed, row => rest(row).and_then(|rest| rest.temperature_mc);
+    /// Policy `rested`: the mean frequency of its CPUs then, in percent of the highest that they offer.
     rest_frequency_percent: Count, row => rest(row).and_then(|rest| rest.frequency_percent);
+    /// How long the canary took after the run.
     canary_ns: Count, row => row.record().and_then(|record| Some(record.canary?.0));
+    /// Why the canary has no time.
     canary_failed: Text, row => row.record().and_then(|record| record.canary_failed.as_deref());
+    /// Metrics without a value, as pairs `metric:reason`, with spaces between.
     absent: Text, row => row.record().and_then(absent);
+    /// Metrics whose values lack what happened in the kernel, with spaces between.
     user_only: Text, row => row.record().and_then(user_only);
+    /// The group of runs that one host serves in one visit.
     group: Count, row => Some(row.planned.place.group.0);
+    /// Which boot of the visit the run belongs to.
     group_boot: Count, row => Some(row.planned.place.boot);
+    /// Evidence: how long the host had been without work.
     idle_ns: Count, row => lease(row).and_then(|lease| Some(lease.evidence.idle?.0));
+    /// Evidence: the host's boot at its last run in the policy's scope.
     boot_before: Text, row => lease(row).and_then(|lease| Some(lease.evidence.boot_before.as_ref()?.as_str()));
+    /// Evidence: its allocation at that run.
     allocation_before: Text, row => {
         lease(row).and_then(|lease| Some(lease.evidence.allocation_before.as_ref()?.as_str()))
     };
+    /// The class of the host: those with the same fingerprint share it.
     class: Text, row => lease(row).and_then(|lease| Some(lease.evidence.class?.to_string()));
+    /// The run that built the version which this run executed.
     build: Count, row => lease(row).and_then(|lease| Some(lease.evidence.build.as_ref()?.run.0));
 };
 
 /// The output that was kept, not in CSV: it may be anything, of any length. What is not UTF-8 is replaced; the hash is that
 /// of the bytes.
 pub(super) const KEPT: [Column; 2] = columns! {
+    /// What was kept of standard output; what is not UTF-8 is replaced.
     stdout_kept: Text, row => row.record().and_then(|record| kept(&record.stdout));
+    /// What was kept of standard error.
     stderr_kept: Text, row => row.record().and_then(|record| kept(&record.stderr));
 };
 

@@ -2,13 +2,17 @@
 
 mod analysis;
 mod backup;
+mod baselines;
 mod bench;
 mod builds;
+mod bundles;
 mod crash;
 mod environment;
 mod fault;
 mod files;
 mod freshness;
+mod gates;
+mod guide;
 mod hostile_plan;
 mod hosts;
 mod identity;

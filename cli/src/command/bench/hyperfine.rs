@@ -1,4 +1,4 @@
-//! The times for other tools, as hyperfine's first JSON format.
+//! What was measured as series: for other tools, as hyperfine's first JSON format, and to be kept by a name.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,14 +32,18 @@ pub(super) fn claim(path: &Path) -> Result<(), Failure> {
     opened.map(drop).with_context(tried).map_err(Failure::usage)
 }
 
-/// Writes what the newest experiment of the data directory measured.
-pub(super) async fn write(path: &Path, data: &Path, variants: &[Variant]) -> Result<(), Failure> {
+/// What the newest experiment of the data directory measured.
+pub(super) async fn read(data: &Path, variants: &[Variant]) -> Result<Vec<Series>, Failure> {
     let coordinator = compose::embedded(data).await?;
     let connection = Connection::within(coordinator);
     let measured = measured(&connection).await;
     connection.close().await;
-    let series = series(&measured?, variants)?;
-    let text = write_hyperfine_1(&series).map_err(|error| {
+    series(&measured?, variants)
+}
+
+/// Writes it as hyperfine does.
+pub(super) fn write(path: &Path, series: &[Series]) -> Result<(), Failure> {
+    let text = write_hyperfine_1(series).map_err(|error| {
         let hint = error.hint().trim_start_matches("hint: ");
         Failure::usage(error).context("cannot write the times as hyperfine does").hint(hint)
     })?;

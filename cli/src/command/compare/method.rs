@@ -127,7 +127,7 @@ pub(super) struct Choice {
     #[arg(long, value_enum, value_name = "OF")]
     score_reference: Option<Reference>,
     /// effect: the least relative difference of the times that matters, as 0.01 or 1% [default: 0]
-    #[arg(long, visible_alias = "noise-threshold", value_name = "DELTA", value_parser = fraction::share)]
+    #[arg(long, value_name = "DELTA", value_parser = fraction::share)]
     threshold: Option<f64>,
     /// effect: also by so many draws of the hierarchical bootstrap
     #[arg(long, value_name = "DRAWS")]
@@ -162,14 +162,14 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// The method with its options.
-    pub(super) fn method(&self) -> Result<Method, Failure> {
+    /// The method with its options; `noise` is the threshold of one that has a threshold, unless it is given one.
+    pub(super) fn method(&self, noise: Option<f64>) -> Result<Method, Failure> {
         self.refuse_others()?;
         Ok(match self.method {
             Name::SpeedupTest => Method::SpeedupTest(self.speedup_test()),
             Name::Hpt => Method::PerformanceTest(self.performance_test()),
             Name::Effect => Method::Effect(EffectOptions {
-                threshold: self.threshold.unwrap_or(0.0),
+                threshold: self.threshold.or(noise).unwrap_or(0.0),
                 bootstrap: self.bootstrap,
                 statistic: match self.statistic {
                     None | Some(Of::Mean) => Statistic::Mean,

@@ -21,6 +21,7 @@ use crate::failed_runs;
 use crate::failure::Failure;
 use crate::files::LocalFiles;
 use crate::follow::{Follower, Told};
+use crate::gate::Gate;
 use crate::interrupt::Interrupts;
 use crate::local_agent::LocalAgent;
 use crate::progress::{Place, Progress};
@@ -45,6 +46,17 @@ pub(crate) struct Session<'a> {
     /// What the agent is let in with.
     access: Written,
     agent: LocalAgent,
+}
+
+/// What is told when all is done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Telling {
+    /// How much of the report is printed.
+    pub(crate) extent: Extent,
+    /// How it is printed.
+    pub(crate) output: Output,
+    /// What the exit code goes by besides the runs.
+    pub(crate) gate: Option<Gate>,
 }
 
 /// How carrying out ended.
@@ -82,12 +94,11 @@ impl<'a> Session<'a> {
         mut self,
         experiment: Experiment,
         files: &LocalFiles,
-        extent: Extent,
-        output: Output,
+        telling: Telling,
     ) -> Result<Exit, Failure> {
         let sent = files.send(&self.connection, &experiment, self.console).await;
         let done = match sent {
-            Ok(()) => self.submit_and_report(experiment, extent, output).await,
+            Ok(()) => self.submit_and_report(experiment, telling).await,
             Err(failure) => Err(failure),
         };
         let patience = match done {
@@ -100,12 +111,7 @@ impl<'a> Session<'a> {
         done.and_then(|exit| removed.map(|()| exit))
     }
 
-    async fn submit_and_report(
-        &mut self,
-        experiment: Experiment,
-        extent: Extent,
-        output: Output,
-    ) -> Result<Exit, Failure> {
+    async fn submit_and_report(&mut self, experiment: Experiment, telling: Telling) -> Result<Exit, Failure> {
         let (name, seed) = (experiment.name.clone(), experiment.seed);
         // From here on Ctrl-C ends the experiment and not this process.
         let mut interrupts = Interrupts::listen()?;
@@ -129,7 +135,7 @@ impl<'a> Session<'a> {
             // Nobody will resume it: the coordinator ends with this command.
             cancel(&self.connection, experiment).await?;
         }
-        let reported = self.report(experiment, extent, output).await;
+        let reported = self.report(experiment, telling).await;
         let told = failed_runs::read(&self.connection, experiment).await?;
         self.tell_failed(experiment, &told);
         match end {
@@ -137,9 +143,10 @@ impl<'a> Session<'a> {
                 if let Some(text) = told.abandoned(abandoned) {
                     self.console.warn(text);
                 }
-                reported?;
-                self.tell_again(experiment, extent);
-                Ok(exit)
+                let gated = reported?;
+                self.tell_again(experiment, telling.extent);
+                // A sample that is not the planned one weighs more than what it says.
+                Ok(if exit == Exit::Done { gated } else { exit })
             }
             End::Stuck { reason } => Err(stuck(&reason, &told)),
             End::AtOnce => Ok(Exit::Interrupted),
@@ -182,9 +189,10 @@ impl<'a> Session<'a> {
         end
     }
 
-    async fn report(&self, experiment: ExperimentId, extent: Extent, output: Output) -> Result<(), Failure> {
+    async fn report(&self, experiment: ExperimentId, telling: Telling) -> Result<Exit, Failure> {
         let json = report::ask(&self.connection, experiment, report::Wanted::default()).await?;
-        report::show(&json, extent, output, self.console)
+        report::show(&json, telling.extent, telling.output, self.console)?;
+        telling.gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, self.console))
     }
 
     fn tell_again(&self, experiment: ExperimentId, extent: Extent) {

@@ -1,0 +1,149 @@
+//! The conclusions of an answer on plain samples.
+
+use super::{Conclusion, GateError};
+use crate::inquiry::{
+    Answer, EffectFinding, Findings, Method, PerformanceFinding, SignedRankFinding, SpeedupTestFinding,
+    SpeedupTestMode, SpeedupTestSuite,
+};
+use crate::study::{Verdict, adjusted_by};
+use crate::{Adjustment, ConfidenceLevel, Decision, PValue, Threshold};
+
+impl Conclusion {
+    /// Those of an answer: each candidate over all benchmarks, where the method has such a verdict, then on each. Verdicts
+    /// that the inquiry had adjusted are taken so, others are adjusted by Holm. Decisions by intervals, of the method
+    /// effect, have no p-value to adjust.
+    ///
+    /// # Errors
+    /// [`GateError`] for methods that have no verdict, know no slowdown, or have no interval where `noise` needs one.
+    pub fn of_answer(answer: &Answer, noise: Threshold) -> Result<Vec<Self>, GateError> {
+        let method = &answer.method.options;
+        check(method, noise)?;
+        let level = answer.confidence;
+        Ok(match &answer.findings {
+            Findings::SpeedupTest(of) => of.iter().flat_map(|suite| of_suite(suite, level)).collect(),
+            Findings::PerformanceTest(of) => of.iter().map(of_performance).collect(),
+            Findings::Effect(of) => of.iter().map(of_effect).collect(),
+            Findings::SignedRank(of) => of_signed_rank(of, level),
+            Findings::Mixture(_)
+            | Findings::Earlier(_)
+            | Findings::Diagnostics(_)
+            | Findings::Distribution(_) => Vec::new(),
+        })
+    }
+}
+
+fn check(method: &Method, noise: Threshold) -> Result<(), GateError> {
+    let name = method.name();
+    match method {
+        Method::SpeedupTest(options) if options.mode == SpeedupTestMode::Published => {
+            Err(GateError::OneSided(name))
+        }
+        Method::PerformanceTest(options) if options.speedup_under_test != 1.0 => {
+            Err(GateError::OneSided(name))
+        }
+        Method::PerformanceTest(_) if noise != Threshold::NONE => Err(GateError::NoInterval(name)),
+        Method::SpeedupTest(_) | Method::PerformanceTest(_) | Method::Effect(_) | Method::SignedRank => {
+            Ok(())
+        }
+        Method::Earlier(_) => Err(GateError::OneSided(name)),
+        Method::Mixture(_) | Method::Diagnostics | Method::Distribution(_) => Err(GateError::NoVerdict(name)),
+    }
+}
+
+fn of_suite(suite: &SpeedupTestSuite, level: ConfidenceLevel) -> Vec<Conclusion> {
+    let asked: Vec<_> = suite.benchmarks.iter().map(|one| (one.verdict, one.of(one.by).p_values())).collect();
+    let verdicts = holm(&asked, level);
+    let of_one = |(one, holm): (&SpeedupTestFinding, Verdict)| {
+        let own = one.of(one.by);
+        Conclusion {
+            candidate: suite.candidate.clone(),
+            benchmark: Some(one.benchmark.clone()),
+            verdict: own.adjusted.map_or(holm, |adjusted| adjusted.verdict),
+            speedup: Some(own.report.speedup),
+            interval: own.report.interval.ends(),
+        }
+    };
+    let mut conclusions: Vec<_> = suite.benchmarks.iter().zip(verdicts).map(of_one).collect();
+    if conclusions.len() != 1 {
+        let overall = Conclusion {
+            candidate: suite.candidate.clone(),
+            benchmark: None,
+            verdict: suite.verdict,
+            speedup: suite.speedup,
+            interval: suite.interval.ends(),
+        };
+        conclusions.insert(0, overall);
+    }
+    conclusions
+}
+
+/// The test is one over all benchmarks, whose own winners it only counts.
+fn of_performance(finding: &PerformanceFinding) -> Conclusion {
+    Conclusion {
+        candidate: finding.candidate.clone(),
+        benchmark: None,
+        verdict: finding.verdict,
+        speedup: None,
+        interval: None,
+    }
+}
+
+fn of_effect(finding: &EffectFinding) -> Conclusion {
+    let interval = finding.interval.ends();
+    let verdict = match interval.map(|ends| Decision::of_speedup_between(ends, Threshold::NONE)) {
+        None => Verdict::NotEnoughData,
+        Some(Decision::Faster) => Verdict::Faster,
+        Some(Decision::Slower) => Verdict::Slower,
+        Some(Decision::WithinThreshold | Decision::NotEnoughData) => Verdict::NoDifferenceShown,
+    };
+    Conclusion {
+        candidate: finding.candidate.clone(),
+        benchmark: Some(finding.benchmark.clone()),
+        verdict,
+        speedup: Some(finding.speedup),
+        interval,
+    }
+}
+
+/// Each candidate's benchmarks are a family, as in the other methods.
+fn of_signed_rank(of: &[SignedRankFinding], level: ConfidenceLevel) -> Vec<Conclusion> {
+    let families = of.chunk_by(|one, next| one.candidate == next.candidate);
+    let of_family = |family: &[SignedRankFinding]| -> Vec<Conclusion> {
+        let p_value = |value: Option<f64>| value.map(PValue::clamped);
+        let asked: Vec<_> = family
+            .iter()
+            .map(|one| (one.verdict, [p_value(one.p_value_faster), p_value(one.p_value_slower)]))
+            .collect();
+        let of_one = |(one, verdict): (&SignedRankFinding, Verdict)| Conclusion {
+            candidate: one.candidate.clone(),
+            benchmark: Some(one.benchmark.clone()),
+            verdict,
+            speedup: one.speedup,
+            interval: one.interval.ends(),
+        };
+        family.iter().zip(holm(&asked, level)).map(of_one).collect()
+    };
+    families.flat_map(of_family).collect()
+}
+
+/// The verdicts after Holm's adjustment. Faster and slower are families of their own, as in reports; what cannot conclude
+/// counts with a p-value of 1.
+fn holm(asked: &[(Verdict, [Option<PValue>; 2])], level: ConfidenceLevel) -> Vec<Verdict> {
+    let family = |at: usize| {
+        let p_value = |(verdict, p_values): &(Verdict, [Option<PValue>; 2])| {
+            let concluded = p_values[at].filter(|_| *verdict != Verdict::NotEnoughData);
+            Some(concluded.unwrap_or_else(|| PValue::clamped(1.0)))
+        };
+        let p_values: Vec<_> = asked.iter().map(p_value).collect();
+        Adjustment::Holm.adjust(&p_values)
+    };
+    let families = family(0).into_iter().zip(family(1));
+    asked
+        .iter()
+        .zip(families)
+        .map(|((plain, _), (faster, slower))| match (faster, slower) {
+            (Some(faster), Some(slower)) => adjusted_by(*plain, faster, slower, level),
+            _ => *plain,
+        })
+        .collect()
+}

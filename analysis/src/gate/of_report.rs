@@ -1,0 +1,56 @@
+//! The conclusions of an experiment's report.
+
+use super::Conclusion;
+use crate::study::{ComparisonReport, IntervalReport, Report, SuiteReport, Verdict};
+
+/// The adjustment that keeps the probability of one or more wrong verdicts.
+const HOLM: &str = "holm";
+/// Why a suite has no verdict under a rule of looks, which is no lack of data.
+const NO_SUITE_BY_LOOKS: &str = "no_suite_by_looks";
+
+impl Conclusion {
+    /// Those of a report: each candidate over all benchmarks, then on each; of one benchmark on that alone.
+    pub fn of_report(report: &Report) -> Vec<Self> {
+        report.suites.iter().flat_map(|suite| of_suite(suite, report)).collect()
+    }
+}
+
+fn of_suite(suite: &SuiteReport, report: &Report) -> Vec<Conclusion> {
+    let of_benchmarks = report.benchmarks.iter().flat_map(|benchmark| {
+        let own = benchmark.comparisons.iter().filter(|one| one.candidate == suite.candidate);
+        own.map(|comparison| of_comparison(&benchmark.name, comparison))
+    });
+    let mut conclusions: Vec<Conclusion> = of_benchmarks.collect();
+    let by_looks = suite.reason.as_ref().is_some_and(|reason| reason.code == NO_SUITE_BY_LOOKS);
+    if conclusions.len() != 1 && !by_looks {
+        let overall = Conclusion {
+            candidate: suite.candidate.clone(),
+            benchmark: None,
+            verdict: suite.verdict,
+            speedup: suite.speedup,
+            interval: suite.interval.as_ref().and_then(IntervalReport::ends),
+        };
+        conclusions.insert(0, overall);
+    }
+    conclusions
+}
+
+fn of_comparison(benchmark: &str, comparison: &ComparisonReport) -> Conclusion {
+    let headline = comparison.headline();
+    Conclusion {
+        candidate: comparison.candidate.clone(),
+        benchmark: Some(benchmark.to_owned()),
+        verdict: verdict(comparison),
+        speedup: headline.map(|headline| headline.speedup),
+        interval: headline.and_then(|headline| headline.interval.ends()),
+    }
+}
+
+/// Verdicts of looks have no p-value to adjust: the rule keeps the risk of each benchmark.
+fn verdict(comparison: &ComparisonReport) -> Verdict {
+    let adjusted = comparison.adjusted.iter().find(|one| one.adjustment == HOLM);
+    match adjusted {
+        Some(adjusted) if comparison.look.is_none() => adjusted.verdict,
+        Some(_) | None => comparison.verdict,
+    }
+}

@@ -1,0 +1,236 @@
+//! `speedup baseline`: the samples that are kept by name.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Error;
+use clap::{Args, Subcommand, ValueEnum};
+use serde::Serialize;
+use speedup_formats::{
+    Hyperfine2Header, Series, WriteHyperfineError, write_go, write_hyperfine_1, write_hyperfine_2,
+};
+
+use super::{print, print_json};
+use crate::arguments::{Form, FormArgument};
+use crate::compare::sheet::{Cell, Sheet, number, words};
+use crate::compare::source::{Reading, Source};
+use crate::console::Console;
+use crate::draft;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::named_samples::{NamedSamples, SetName};
+
+/// The version of the JSON that is printed.
+const SCHEMA_VERSION: u32 = 1;
+
+/// Lists, shows, exports and removes the samples that are kept by name
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    List(ListArguments),
+    Show(ShowArguments),
+    Export(ExportArguments),
+    Remove(RemoveArguments),
+}
+
+/// Lists the names
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup baseline list")]
+pub(crate) struct ListArguments {
+    #[command(flatten)]
+    output: FormArgument,
+}
+
+/// Shows what is kept under a name
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup baseline show main")]
+pub(crate) struct ShowArguments {
+    /// The name
+    #[arg(value_name = "NAME")]
+    name: SetName,
+    #[command(flatten)]
+    output: FormArgument,
+}
+
+/// Writes samples in the format of another tool
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup baseline export main --format go | benchstat -\n  \
+    speedup baseline export main --format hyperfine -o main.json")]
+pub(crate) struct ExportArguments {
+    /// The name
+    #[arg(value_name = "NAME")]
+    name: SetName,
+    /// The format
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    format: ExportFormat,
+    /// Where to write; - is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+}
+
+/// Removes samples
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup baseline remove main")]
+pub(crate) struct RemoveArguments {
+    /// The name
+    #[arg(value_name = "NAME")]
+    name: SetName,
+}
+
+/// A format that samples are written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// One JSON object a value, as it is kept.
+    #[default]
+    Jsonl,
+    /// Go benchmark text, which benchstat reads.
+    Go,
+    /// hyperfine's JSON.
+    Hyperfine,
+    /// The JSON of hyperfine before its version 2.
+    Hyperfine1,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    schema_version: u32,
+    names: Vec<SetName>,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    schema_version: u32,
+    name: SetName,
+    samples: Vec<ShownSample>,
+}
+
+#[derive(Serialize)]
+struct ShownSample {
+    benchmark: String,
+    version: Option<String>,
+    metric: String,
+    unit: String,
+    runs: usize,
+    values: usize,
+    mean: f64,
+}
+
+pub(super) fn execute(verb: &Verb, console: &Console) -> Result<Exit, Failure> {
+    let kept = NamedSamples::open()?;
+    match verb {
+        Verb::List(arguments) => list(&kept, arguments, console)?,
+        Verb::Show(arguments) => show(&kept, arguments, console)?,
+        Verb::Export(arguments) => export(&kept, arguments, console)?,
+        Verb::Remove(RemoveArguments { name }) => kept.remove(name)?,
+    }
+    Ok(Exit::Done)
+}
+
+fn list(kept: &NamedSamples, arguments: &ListArguments, console: &Console) -> Result<(), Failure> {
+    let names = kept.list()?;
+    let rows = names.iter().map(|name| vec![Cell::text(name.to_string())]).collect();
+    let sheet = Sheet { headings: vec![words("name", "name")], rows };
+    match arguments.output.output {
+        Form::Table => print(console, &sheet.table(console.out)),
+        Form::Csv => print(console, &sheet.csv()?),
+        Form::Json => print_json(console, &Listed { schema_version: SCHEMA_VERSION, names }),
+    }
+}
+
+fn read(kept: &NamedSamples, name: &SetName, console: &Console) -> Result<Source, Failure> {
+    kept.require(name)?;
+    Source::read(Path::new(&name.as_file()), &Reading::default(), console)
+}
+
+fn show(kept: &NamedSamples, arguments: &ShowArguments, console: &Console) -> Result<(), Failure> {
+    let source = read(kept, &arguments.name, console)?;
+    let samples: Vec<ShownSample> = source.imported.series.iter().map(ShownSample::from).collect();
+    match arguments.output.output {
+        Form::Table => print(console, &sheet(&samples).table(console.out)),
+        Form::Csv => print(console, &sheet(&samples).csv()?),
+        Form::Json => {
+            let name = arguments.name.clone();
+            print_json(console, &Shown { schema_version: SCHEMA_VERSION, name, samples })
+        }
+    }
+}
+
+fn sheet(samples: &[ShownSample]) -> Sheet {
+    let headings = vec![
+        words("benchmark", "benchmark"),
+        words("version", "version"),
+        words("metric", "metric"),
+        number("runs", "runs"),
+        number("values", "values"),
+        number("mean", "mean"),
+        words("unit", "unit"),
+    ];
+    let row = |sample: &ShownSample| {
+        vec![
+            Cell::text(&sample.benchmark),
+            sample.version.as_ref().map_or(Cell::Absent, Cell::text),
+            Cell::text(&sample.metric),
+            Cell::Count(sample.runs as u64),
+            Cell::Count(sample.values as u64),
+            Cell::Number(sample.mean),
+            Cell::text(&sample.unit),
+        ]
+    };
+    Sheet { headings, rows: samples.iter().map(row).collect() }
+}
+
+impl From<&Series> for ShownSample {
+    fn from(series: &Series) -> Self {
+        let values = series.runs.values();
+        Self {
+            benchmark: series.name.benchmark.to_string(),
+            version: series.name.version.as_ref().map(ToString::to_string),
+            metric: series.name.metric.to_string(),
+            unit: series.unit.to_string(),
+            runs: series.runs.count(),
+            values: values.len(),
+            mean: values.iter().sum::<f64>() / values.len() as f64,
+        }
+    }
+}
+
+fn export(kept: &NamedSamples, arguments: &ExportArguments, console: &Console) -> Result<(), Failure> {
+    let text = text(kept, arguments, console)?;
+    if arguments.output == Path::new("-") {
+        return print(console, &text);
+    }
+    draft::replace(&arguments.output, &text)
+}
+
+fn text(kept: &NamedSamples, arguments: &ExportArguments, console: &Console) -> Result<String, Failure> {
+    let refused = |error: Error, hint: &str| {
+        let hint = hint.trim_start_matches("hint: ");
+        Failure::usage(error.context("the format has no place for the samples")).hint(hint)
+    };
+    let refused_by_hyperfine = |error: WriteHyperfineError| {
+        let hint = error.hint();
+        refused(Error::new(error), hint)
+    };
+    let series = read(kept, &arguments.name, console)?.imported.series;
+    match arguments.format {
+        ExportFormat::Jsonl => {
+            let path = kept.path(&arguments.name);
+            let read = std::fs::read_to_string(&path);
+            read.map_err(|error| {
+                Failure::usage(Error::new(error).context(format!("cannot read {}", path.display())))
+            })
+        }
+        ExportFormat::Go => write_go(&series).map_err(|error| {
+            let hint = error.hint();
+            refused(Error::new(error), hint)
+        }),
+        ExportFormat::Hyperfine1 => write_hyperfine_1(&series).map_err(refused_by_hyperfine),
+        ExportFormat::Hyperfine => {
+            let header = Hyperfine2Header {
+                writer: concat!("speedup ", env!("CARGO_PKG_VERSION")),
+                start_time: None,
+                operating_system: None,
+                architecture: None,
+            };
+            write_hyperfine_2(&series, &header).map_err(refused_by_hyperfine)
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! `speedup bundle`: everything that a report is from, in one file.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use clap::Args;
+use prost::Message as _;
+use speedup_analysis::ConfidenceLevel;
+use speedup_core::id::{ExperimentId, HostId};
+use speedup_proto::convert::ExportPart;
+use speedup_proto::v1;
+
+use super::hosts;
+use super::report::Wanted;
+use crate::bundle::archive::{self, MAX_UNPACKED_BYTES};
+use crate::bundle::contents::{self, ABOUT, HOSTS, OBSERVATIONS, README, REPORT, TABLE};
+use crate::bundle::manifest::{Asked, Listed, Manifest, RELEASE, SCHEMA_VERSION};
+use crate::connection::{Connection, SourceArguments};
+use crate::console::Console;
+use crate::draft::{draft_of, refused};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::fraction;
+use crate::selector::{Selector, get};
+
+/// Packs everything that a report is from: plan, observations with their evidence, hosts, seeds, versions, and the report
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup bundle last -o locale.speedup.tar.gz\n  \
+    speedup verify locale.speedup.tar.gz")]
+pub(crate) struct Arguments {
+    /// The experiment: its id, the first digits of it, its name, or last
+    #[arg(value_name = "ID")]
+    experiment: Selector,
+    #[command(flatten)]
+    source: SourceArguments,
+    /// Another confidence level than the plan's, as 0.99
+    #[arg(long, value_name = "LEVEL", value_parser = fraction::confidence_level)]
+    confidence: Option<ConfidenceLevel>,
+    /// The report describes the clusters of every cell's times as well
+    #[arg(long)]
+    mixtures: bool,
+    /// The report has what plots are drawn from
+    #[arg(long)]
+    figures: bool,
+    /// The file
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    let connection = arguments.source.connect().await?;
+    let packed = async {
+        let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
+        let pieces = export(&connection, experiment).await?;
+        let hosts = hosts::facts(&connection, &hosts_of(&pieces)?).await?;
+        Ok((experiment, pieces, hosts))
+    };
+    let packed: Result<_, Failure> = packed.await;
+    connection.close().await;
+    let (experiment, pieces, hosts) = packed?;
+    let wanted = Wanted {
+        confidence: arguments.confidence.map(ConfidenceLevel::get),
+        mixtures: arguments.mixtures,
+        figures: arguments.figures,
+    };
+    let (manifest, files) = pack(experiment, wanted.into(), pieces, hosts)?;
+    write(&arguments.output, &manifest, &files)?;
+    console.talk(format_args!("{} ({experiment}) is in {}", manifest.name, arguments.output.display()));
+    Ok(Exit::Done)
+}
+
+async fn export(connection: &Connection, experiment: ExperimentId) -> Result<Vec<v1::ExportChunk>, Failure> {
+    let tried = |status: tonic::Status| Failure::status("cannot read the attempts", &status);
+    let mut stream = connection.experiments().export(get(experiment)).await.map_err(tried)?.into_inner();
+    let mut pieces = Vec::new();
+    let mut bytes = 0;
+    while let Some(piece) = stream.message().await.map_err(tried)? {
+        bytes += piece.encoded_len() as u64;
+        // The table of them is about as large, and has to fit as well.
+        if bytes > MAX_UNPACKED_BYTES / 2 {
+            return Err(Failure::usage(anyhow!("the experiment has more observations than a bundle holds"))
+                .hint("keep its observations by `speedup export last --format parquet`"));
+        }
+        pieces.push(piece);
+    }
+    Ok(pieces)
+}
+
+fn hosts_of(pieces: &[v1::ExportChunk]) -> Result<BTreeSet<HostId>, Failure> {
+    let mut hosts = BTreeSet::new();
+    for part in contents::parts(pieces) {
+        if let ExportPart::Attempts(attempts) = part? {
+            hosts.extend(attempts.into_iter().map(|ended| ended.lease.host));
+        }
+    }
+    Ok(hosts)
+}
+
+type Packed = (Manifest, Vec<(&'static str, Vec<u8>)>);
+
+fn pack(
+    experiment: ExperimentId,
+    asked: Asked,
+    pieces: Vec<v1::ExportChunk>,
+    hosts: Vec<u8>,
+) -> Result<Packed, Failure> {
+    let (_, plan) = contents::planned(&pieces)?;
+    let (observations, table) = (contents::encoded(&pieces), contents::table(&pieces)?);
+    // The report is of these observations, whatever the experiment has by now.
+    let report = contents::report(experiment, asked, pieces)?.into_bytes();
+    let files = vec![
+        (README, ABOUT.as_bytes().to_vec()),
+        (REPORT, report),
+        (HOSTS, hosts),
+        (OBSERVATIONS, observations),
+        (TABLE, table),
+    ];
+    let bytes: usize = files.iter().map(|(_, content)| content.len()).sum();
+    if bytes as u64 > MAX_UNPACKED_BYTES {
+        return Err(Failure::usage(anyhow!(
+            "the bundle would have {bytes} bytes, more than can be verified"
+        ))
+        .hint("keep the observations by `speedup export last --format parquet`"));
+    }
+    let manifest = Manifest {
+        schema_version: SCHEMA_VERSION,
+        release: RELEASE.to_owned(),
+        experiment,
+        name: plan.experiment.name.clone(),
+        seed: plan.experiment.seed.0,
+        report: asked,
+        files: files.iter().map(|(name, content)| Listed::of(name, content)).collect(),
+    };
+    Ok((manifest, files))
+}
+
+/// Half a bundle must not look like a whole one.
+fn write(path: &Path, manifest: &Manifest, files: &[(&str, Vec<u8>)]) -> Result<(), Failure> {
+    let draft = draft_of(path);
+    let written = File::create(&draft)
+        .and_then(|file| archive::write(manifest, files, BufWriter::new(file)))
+        .map_err(|error| refused(&draft, error));
+    let moved = written.and_then(|()| fs::rename(&draft, path).map_err(|error| refused(path, error)));
+    if moved.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&draft);
+    }
+    moved
+}

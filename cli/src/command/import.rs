@@ -1,0 +1,87 @@
+//! `speedup import`: samples of other tools, kept by a name.
+
+use std::path::PathBuf;
+
+use anyhow::{Error, anyhow};
+use clap::Args;
+use speedup_formats::Series;
+
+use crate::compare::source::{ReadingArguments, Source};
+use crate::compare::versions::{metrics, placed};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::named_samples::{NamedSamples, Samples, SetName};
+use crate::render::counted;
+
+/// Keeps samples that other tools measured, by a name under which they are compared and exported
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  speedup import hyperfine.json --as main\n  \
+    speedup import before.txt after.txt --as locale\n  \
+    go test -bench . -count 20 | speedup import - --as main\n\n\
+    Then: speedup compare new.json --baseline main, speedup compare saved:locale, speedup baseline export main --format go. \
+    What tools are read stands in docs/compare.md.")]
+pub(crate) struct Arguments {
+    /// The files; of several each is a version; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// What the samples are called; samples of this name are replaced
+    #[arg(long = "as", value_name = "NAME")]
+    name: SetName,
+    #[command(flatten)]
+    reading: ReadingArguments,
+}
+
+pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
+    let sources = arguments.reading.sources(&arguments.files, console)?;
+    let samples = match &sources[..] {
+        [only] => of_only_file(only)?,
+        several => of_files(several, console)?,
+    };
+    let kept = NamedSamples::open()?;
+    let replaced = kept.has(&arguments.name);
+    kept.save(&arguments.name, &samples)?;
+    console.talk(format_args!(
+        "{}: {}{}",
+        arguments.name,
+        counted(samples.series.len() as u64, "sample"),
+        if replaced { ", in place of those that had the name" } else { "" }
+    ));
+    Ok(Exit::Done)
+}
+
+/// The series as they are, so that `compare` sees in them what it sees in the file.
+fn of_only_file(source: &Source) -> Result<Samples<'_>, Failure> {
+    let series: Vec<(Option<String>, &Series)> = source
+        .imported
+        .series
+        .iter()
+        .map(|series| (series.name.version.as_ref().map(ToString::to_string), series))
+        .collect();
+    if series.is_empty() {
+        return Err(Failure::usage(anyhow!("{} has no values", source.name))
+            .hint("its tool measured nothing; look at what it says"));
+    }
+    Ok(Samples { series, are_commands: source.holds_commands })
+}
+
+/// Each file is a version, with the metrics that all of them have.
+fn of_files<'s>(sources: &'s [Source], console: &Console) -> Result<Samples<'s>, Failure> {
+    let mut series = Vec::new();
+    for metric in metrics(sources) {
+        if let Some(lacks) = sources.iter().find(|source| !source.has_metric(&metric)) {
+            console.warn(format_args!("{metric} is left out: {} has none of it", lacks.name));
+            continue;
+        }
+        let placed = placed(sources, &metric).map_err(|error| {
+            let hint = error.hint();
+            Failure::usage(Error::new(error).context("cannot import the files")).hint_if(hint)
+        })?;
+        series.extend(placed.into_iter().map(|one| (Some(one.version), one.series)));
+    }
+    if series.is_empty() {
+        return Err(Failure::usage(anyhow!("the files have no metric in common"))
+            .hint("import each of them by a name of its own"));
+    }
+    Ok(Samples { series, are_commands: false })
+}

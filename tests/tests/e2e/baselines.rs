@@ -1,0 +1,180 @@
+//! Samples that are kept by name, as somebody uses them who compares with last week.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::SPEEDUP;
+
+/// A directory with a state of its own.
+struct Desk(TempDir);
+
+impl Desk {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a directory"))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn speedup(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(SPEEDUP);
+        command.args(arguments).current_dir(self.path()).env("XDG_STATE_HOME", self.path().join("state"));
+        command.output().expect("the command")
+    }
+
+    /// What a command that succeeds prints.
+    fn done(&self, arguments: &[&str]) -> String {
+        let output = self.speedup(arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {said}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// What a command says that is refused.
+    fn refused(&self, arguments: &[&str]) -> String {
+        let output = self.speedup(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.done(&[arguments, &["--output", "json"]].concat())).expect("JSON")
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        std::fs::write(self.path().join(file), text).expect("a file");
+    }
+
+    /// hyperfine's JSON of commands, each with 20 times around a level.
+    fn write_hyperfine(&self, file: &str, commands: &[(&str, f64)]) {
+        let results: Vec<Value> = commands
+            .iter()
+            .map(|(command, level)| serde_json::json!({"command": command, "times": times(*level)}))
+            .collect();
+        self.write(file, &serde_json::json!({ "results": results }).to_string());
+    }
+}
+
+fn times(level: f64) -> Vec<f64> {
+    (0..20_u32).map(|run| level * (1.0 + f64::from((run * 7 + 3) % 20) / 2000.0)).collect()
+}
+
+#[test]
+fn what_was_measured_now_is_the_baseline_of_later() {
+    let desk = Desk::new();
+    desk.write_hyperfine("first.json", &[("./program --old", 1.0)]);
+    desk.write_hyperfine("second.json", &[("./program --new", 0.9)]);
+    desk.write_hyperfine("third.json", &[("./program --new", 1.1)]);
+    desk.done(&["import", "first.json", "--as", "main"]);
+    let answer = desk.json(&["compare", "second.json", "--baseline", "main", "--save-baseline", "better"]);
+    assert_eq!(answer["versions"], serde_json::json!(["saved:main", "second.json"]));
+    assert_eq!(answer["findings"]["of"][0]["verdict"], "faster", "{answer}");
+    // The samples of the candidate are those of its file.
+    let kept = desk.json(&["compare", "third.json", "--baseline", "better"]);
+    let file = desk.json(&["compare", "second.json", "third.json"]);
+    assert_eq!(kept["findings"]["of"][0]["verdict"], "slower", "{kept}");
+    assert_eq!(kept["findings"]["of"][0]["speedup"], file["findings"]["of"][0]["speedup"]);
+    assert_eq!(kept["findings"]["of"][0]["interval"], file["findings"]["of"][0]["interval"]);
+    assert_eq!(desk.done(&["baseline", "list", "--output", "csv"]), "name\nbetter\nmain\n");
+    let code = desk.speedup(&["compare", "third.json", "--baseline", "better", "--fail-on-regression"]);
+    assert_eq!(code.status.code(), Some(1));
+}
+
+#[test]
+fn a_version_in_the_files_goes_before_a_kept_one() {
+    let desk = Desk::new();
+    let table = |rows: &[(&str, f64)]| {
+        let mut text = "version,benchmark,value\n".to_owned();
+        for (version, level) in rows {
+            times(*level).iter().for_each(|value| text += &format!("{version},sort,{value}\n"));
+        }
+        text
+    };
+    desk.write("three.csv", &table(&[("a", 1.0), ("main", 2.0), ("c", 4.0)]));
+    desk.write("other.csv", &table(&[("x", 8.0)]));
+    desk.done(&["import", "other.csv", "--as", "main"]);
+    let of_file = desk.json(&["compare", "three.csv", "--baseline", "main"]);
+    assert_eq!(of_file["versions"], serde_json::json!(["main", "a", "c"]));
+    let verdicts: Vec<&Value> =
+        of_file["findings"]["of"].as_array().expect("candidates").iter().map(|one| &one["verdict"]).collect();
+    assert_eq!(verdicts, ["faster", "slower"], "three versions are each compared with the baseline");
+    let of_kept = desk.json(&["compare", "three.csv", "--baseline", "saved:main"]);
+    assert_eq!(of_kept["versions"][0], "saved:main");
+    assert_eq!(of_kept["versions"].as_array().map(Vec::len), Some(4), "{of_kept}");
+    let said = desk.refused(&["compare", "three.csv", "--baseline", "none"]);
+    assert!(
+        said.contains("there is no version \"none\"") && said.contains("speedup baseline list"),
+        "{said}"
+    );
+    let said = desk.refused(&["compare", "three.csv", "--save-baseline", "all"]);
+    assert!(said.contains("keeps one candidate, and there are 3 versions"), "{said}");
+}
+
+#[test]
+fn imported_samples_are_compared_and_exported_as_their_files_are() {
+    let desk = Desk::new();
+    let commands = [("sort words", 1.0), ("LC_ALL=C sort words", 0.5)];
+    desk.write_hyperfine("both.json", &commands);
+    desk.done(&["import", "both.json", "--as", "locale"]);
+    let of_file = desk.json(&["compare", "both.json"]);
+    let of_kept = desk.json(&["compare", "saved:locale"]);
+    for what in ["versions", "samples", "findings", "unmatched", "unit"] {
+        assert_eq!(of_kept[what], of_file[what], "{what}");
+    }
+    desk.done(&["baseline", "export", "locale", "--format", "hyperfine1", "-o", "again.json"]);
+    let again = desk.json(&["compare", "again.json"]);
+    assert_eq!(again["findings"], of_file["findings"]);
+    let go = desk.done(&["baseline", "export", "locale", "--format", "go"]);
+    assert_eq!(go.lines().filter(|line| line.starts_with("Benchmark")).count(), 40, "{go}");
+    let shown = desk.json(&["baseline", "show", "locale"]);
+    assert_eq!(shown["samples"][0]["benchmark"], "sort words");
+    assert_eq!(shown["samples"][1]["runs"], 20);
+    assert_eq!(shown["samples"][1]["unit"], "s");
+
+    desk.write_hyperfine("one.json", &commands[..1]);
+    desk.write(
+        "two.csv",
+        &times(2.0).iter().fold("value\n".to_owned(), |text, value| text + &format!("{value}\n")),
+    );
+    desk.done(&["import", "one.json", "two.csv", "--as", "files"]);
+    let shown = desk.json(&["baseline", "show", "files"]);
+    assert_eq!(shown["samples"][0]["version"], "one.json");
+    assert_eq!(shown["samples"][1]["version"], "two.csv");
+
+    desk.done(&["baseline", "remove", "locale"]);
+    let said = desk.refused(&["compare", "saved:locale"]);
+    assert!(said.contains("no samples of the name locale: files"), "{said}");
+}
+
+#[test]
+fn names_are_no_paths_and_damage_is_named() {
+    let desk = Desk::new();
+    desk.write_hyperfine("first.json", &[("true", 1.0)]);
+    for name in ["../main", "a/b", ".hidden", "", "a b"] {
+        let said = desk.refused(&["import", "first.json", "--as", name]);
+        assert!(said.contains("a name of samples has 1 to 64"), "{name:?}: {said}");
+    }
+    desk.done(&["import", "first.json", "--as", "main"]);
+    let file = desk.path().join("state/speedup/samples/main.jsonl");
+    let text = std::fs::read_to_string(&file).expect("the samples");
+    let cut = text.len() - 10;
+    std::fs::write(&file, &text[..cut]).expect("the samples");
+    let said = desk.refused(&["baseline", "show", "main"]);
+    assert!(said.contains("cannot read the samples main") && said.contains("line 20"), "{said}");
+    assert!(said.contains("speedup baseline remove main"), "{said}");
+}
+
+#[test]
+fn bench_keeps_what_it_measured() {
+    let desk = Desk::new();
+    let bench =
+        ["bench", "-N", "-r", "5", "--seed", "1", "--save-baseline", "now", "--export-json", "now.json"];
+    desk.done(&[&bench[..], &["sleep 0.001", "sleep 0.002"]].concat());
+    let of_kept = desk.json(&["compare", "saved:now", "--metric", "wall"]);
+    let of_file = desk.json(&["compare", "now.json", "--metric", "wall"]);
+    assert_eq!(of_kept["samples"], of_file["samples"]);
+}

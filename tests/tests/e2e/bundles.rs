@@ -1,0 +1,130 @@
+//! A report in a bundle, computed again by whoever has the bundle.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::SPEEDUP;
+
+fn speedup(desk: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(SPEEDUP);
+    command.args(arguments).current_dir(desk).env("XDG_STATE_HOME", desk.join("state"));
+    command.output().expect("the command")
+}
+
+fn done(desk: &Path, arguments: &[&str]) -> Vec<u8> {
+    let output = speedup(desk, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// What `verify` ended with, and what it printed and said.
+fn verified(desk: &Path, bundle: &str) -> (Option<i32>, String, String) {
+    let output = speedup(desk, &["verify", bundle]);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+fn tar(desk: &Path, arguments: &[&str]) {
+    let status = Command::new("tar").args(arguments).current_dir(desk).status().expect("tar");
+    assert!(status.success(), "{arguments:?}");
+}
+
+const FILES: [&str; 6] =
+    ["manifest.json", "README.txt", "report.json", "hosts.json", "observations.pb", "observations.csv"];
+
+/// Packs what was unpacked, with the manifest as `change` leaves it: whoever forges a file forges its hash as well.
+fn repack(desk: &Path, bundle: &str, change: impl Fn(&mut Value)) {
+    let path = desk.join("manifest.json");
+    let mut manifest: Value =
+        serde_json::from_slice(&std::fs::read(&path).expect("a manifest")).expect("JSON");
+    for listed in manifest["files"].as_array_mut().expect("files") {
+        let content = std::fs::read(desk.join(listed["name"].as_str().expect("a name"))).expect("a file");
+        listed["bytes"] = content.len().into();
+        listed["blake3"] = blake3::hash(&content).to_hex().as_str().into();
+    }
+    change(&mut manifest);
+    std::fs::write(path, manifest.to_string()).expect("a manifest");
+    tar(desk, &[&["--format=ustar", "-czf", bundle][..], &FILES].concat());
+}
+
+#[test]
+fn a_report_is_computed_again_by_whoever_has_its_bundle() {
+    let desk = tempfile::tempdir().expect("a directory");
+    let desk = desk.path();
+    done(desk, &["bench", "-N", "-r", "8", "--seed", "1", "sleep 0.001", "sleep 0.01"]);
+    let data = desk.join("state/speedup/local").display().to_string();
+    done(desk, &["bundle", "last", "--data", &data, "--mixtures", "--confidence", "99%", "-o", "b.tar.gz"]);
+    let answered =
+        ["report", "last", "--data", &data, "--mixtures", "--confidence", "0.99", "--output", "json"];
+    let answered: Value = serde_json::from_slice(&done(desk, &answered)).expect("JSON");
+    let table = done(desk, &["export", "last", "--data", &data]);
+    // From here on there is only the bundle.
+    std::fs::remove_dir_all(desk.join("state")).expect("the data");
+
+    let (code, printed, said) = verified(desk, "b.tar.gz");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(printed.ends_with("the report is the same, byte for byte\n"), "{printed}");
+    tar(desk, &["-xzf", "b.tar.gz"]);
+    let report = std::fs::read_to_string(desk.join("report.json")).expect("a report");
+    assert_eq!(serde_json::from_str::<Value>(&report).expect("JSON"), answered, "it is the analysis's own");
+    assert_eq!(std::fs::read(desk.join("observations.csv")).expect("a table"), table);
+    let hosts: Value =
+        serde_json::from_slice(&std::fs::read(desk.join("hosts.json")).expect("hosts")).expect("JSON");
+    assert_eq!(hosts.as_array().map(Vec::len), Some(1));
+
+    // A bundle of another release is verified as well.
+    repack(desk, "other.tar.gz", |manifest| manifest["release"] = "0.0.0-other".into());
+    let (code, printed, said) = verified(desk, "other.tar.gz");
+    assert_eq!(code, Some(0), "{printed}{said}");
+    assert!(said.contains("the bundle is of release 0.0.0-other"), "{said}");
+
+    // Whoever changes the report and its hash is told apart by the observations.
+    let forged = report.replacen("\"verdict\":\"slower\"", "\"verdict\":\"faster\"", 1);
+    assert_ne!(forged, report);
+    std::fs::write(desk.join("report.json"), forged).expect("a report");
+    repack(desk, "forged.tar.gz", |_| ());
+    let (code, printed, said) = verified(desk, "forged.tar.gz");
+    assert_eq!(code, Some(1), "{printed}{said}");
+    assert!(printed.contains("/verdict: \"faster\" in the bundle, \"slower\" computed"), "{printed}");
+
+    // Other options of the report make another report.
+    std::fs::write(desk.join("report.json"), &report).expect("a report");
+    repack(desk, "asked.tar.gz", |manifest| manifest["report"]["confidence"] = 0.9.into());
+    let (code, printed, _) = verified(desk, "asked.tar.gz");
+    assert_eq!(code, Some(1), "{printed}");
+    assert!(printed.contains("/head/confidence: 0.99 in the bundle, 0.9 computed"), "{printed}");
+}
+
+#[test]
+fn what_is_no_bundle_is_refused_by_name() {
+    let desk = tempfile::tempdir().expect("a directory");
+    let desk = desk.path();
+    done(desk, &["bench", "-N", "-r", "2", "--seed", "1", "true", "false", "-i"]);
+    let data = desk.join("state/speedup/local").display().to_string();
+    done(desk, &["bundle", "last", "--data", &data, "-o", "b.tar.gz"]);
+    let whole = std::fs::read(desk.join("b.tar.gz")).expect("a bundle");
+    std::fs::write(desk.join("cut.tar.gz"), &whole[..whole.len() / 2]).expect("a file");
+    std::fs::write(desk.join("text"), "no bundle").expect("a file");
+    tar(desk, &["-xzf", "b.tar.gz"]);
+    std::fs::write(desk.join("observations.pb"), b"\x05junk!").expect("a file");
+    repack(desk, "junk.tar.gz", |_| ());
+    repack(desk, "newer.tar.gz", |manifest| manifest["schema_version"] = 2.into());
+    repack(desk, "listed.tar.gz", |manifest| {
+        manifest["schema_version"] = 1.into();
+        manifest["files"][0]["name"] = "../README.txt".into();
+    });
+    for (bundle, said_of) in [
+        ("cut.tar.gz", "it is damaged or cut off after"),
+        ("text", "it is damaged or cut off after 0 unpacked bytes"),
+        ("junk.tar.gz", "the observations cannot be read"),
+        ("newer.tar.gz", "it is of version 2, made by release"),
+        ("listed.tar.gz", "entry 2 is \"README.txt\", and the manifest lists \"../README.txt\" there"),
+        ("none", "No such file"),
+    ] {
+        let (code, printed, said) = verified(desk, bundle);
+        assert_eq!((code, printed.as_str()), (Some(2), ""), "{bundle}: {said}");
+        assert!(said.contains(said_of), "{bundle}: {said}");
+    }
+}
