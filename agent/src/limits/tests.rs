@@ -1,3 +1,5 @@
+//! Limits of files on a disk, and what is judged by them.
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, Permissions};

@@ -143,7 +143,7 @@ fn hosts_that_refuse_by_their_owners_will_stay_in_the_pool() {
         let shown = pool.json(&["hosts", "show", &host]).expect("a host").to_string();
         assert!(!shown.contains("quarantined"), "{shown}");
     }
-    let rows = rows(&pool, &TOOL.to_owned());
+    let rows = rows(&pool, TOOL);
     assert!(rows.iter().all(|row| row["outcome"] == "measured"), "{rows:?}");
 }
 
