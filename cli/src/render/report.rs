@@ -49,8 +49,13 @@ pub(crate) fn report(json: &str, extent: Extent, paint: Paint) -> Result<String,
         Extent::Brief => Document::brief(&report),
     };
     let width = Table::new().width().map_or(USUAL_WIDTH, usize::from);
-    let plots = std::io::stdout().is_terminal() && speaks_unicode(|name| std::env::var(name).ok());
+    let plots = std::io::stdout().is_terminal() && speaks_unicode_here();
     Ok(terminal::text(&document, Terminal { width, coloured: paint.is_coloured(), plots }))
+}
+
+/// Whether the terminal of this process takes UTF-8.
+pub(crate) fn speaks_unicode_here() -> bool {
+    speaks_unicode(|name| std::env::var(name).ok())
 }
 
 /// Whether the locale that holds says that the terminal takes UTF-8: the first of these that is set is the one (POSIX

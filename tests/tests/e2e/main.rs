@@ -30,6 +30,7 @@ mod selftest;
 mod sharing;
 mod silence;
 mod stranger;
+mod watch;
 
 /// The command under test.
 const SPEEDUP: &str = env!("CARGO_BIN_EXE_speedup-under-test");
