@@ -8,6 +8,7 @@ use speedup_analysis::study::Report;
 use speedup_core::id::ExperimentId;
 use speedup_proto::convert::id_bytes;
 use speedup_proto::v1;
+use speedup_report::terminal::Plots;
 use speedup_report::{Document, html, latex, markdown, sheet};
 
 use super::print;
@@ -42,7 +43,8 @@ pub(crate) struct Arguments {
     /// Describes the clusters of every cell's times as well; of thousands of cells this takes minutes
     #[arg(long)]
     mixtures: bool,
-    /// With what plots are drawn from: single values and curves. A page always has them
+    /// With what plots are drawn from: single values and curves. A page, a LaTeX
+    /// document and a terminal always have them
     #[arg(long)]
     figures: bool,
     /// The form of the report
@@ -91,7 +93,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         let wanted = Wanted {
             confidence: arguments.confidence,
             mixtures: arguments.mixtures,
-            figures: arguments.figures || format == Format::Html,
+            figures: arguments.figures || draws(format),
         };
         ask(&connection, experiment, wanted).await
     };
@@ -105,6 +107,15 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         replace(&arguments.out, &text)?;
     }
     gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, console))
+}
+
+/// Whether the form shows what plots are drawn from.
+fn draws(format: Format) -> bool {
+    match format {
+        Format::Terminal => render::report::plots() != Plots::None,
+        Format::Html | Format::Latex => true,
+        Format::Md | Format::Json | Format::Csv => false,
+    }
 }
 
 /// The report in a form for people or machines.

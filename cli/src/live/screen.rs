@@ -3,7 +3,7 @@
 use console::truncate_str;
 use speedup_core::event::Tally;
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
-use speedup_report::terminal::{self, Terminal};
+use speedup_report::terminal::{self, Plots, Terminal};
 
 use super::estimates::Estimates;
 use super::view::{Pane, View, Window};
@@ -174,8 +174,11 @@ fn estimates(estimates: &Estimates, size: Size, style: Style) -> Vec<String> {
         Estimates::Unknown(words) => return vec![printable(words)],
         Estimates::Known(document) => document,
     };
-    let page =
-        Terminal { width: size.columns.saturating_sub(2), coloured: style.paint.is_coloured(), plots: false };
+    let page = Terminal {
+        width: size.columns.saturating_sub(2),
+        coloured: style.paint.is_coloured(),
+        plots: Plots::None,
+    };
     terminal::text(document, page).lines().map(str::to_owned).collect()
 }
 
