@@ -237,3 +237,24 @@ fn a_large_forest_has_pages() {
         drawings(&page).into_iter().filter(|drawing| drawing.starts_with("<svg class=\"forest\"")).count();
     assert_eq!((report.benchmarks.len(), forests), (240, 4 + 1), "four of sixty rows, and the proportion");
 }
+
+#[test]
+fn markdown_links_drawings_that_stand_alone() {
+    for report in [report("figures"), report("drawn"), hostile()] {
+        let (text, drawings) = markdown::with_drawings(&Document::of(&report), "a b(c)");
+        assert!(!drawings.is_empty());
+        for (drawing, number) in drawings.iter().zip(1..) {
+            assert_eq!(drawing.name, format!("a b(c)-{number}.svg"));
+            assert!(text.contains(&format!("](a%20b%28c%29-{number}.svg)")), "{text}");
+            let svg = roxmltree::Document::parse(&drawing.svg)
+                .unwrap_or_else(|error| panic!("{error}: {}", drawing.svg));
+            let root = svg.root_element();
+            assert_eq!(root.tag_name().namespace(), Some("http://www.w3.org/2000/svg"));
+            assert!(
+                svg.descendants().all(|node| !node.has_tag_name("script") && !node.has_tag_name("image"))
+            );
+        }
+        assert_eq!(text.matches("![").count(), drawings.len() + text.matches("\\![").count());
+    }
+    assert!(!markdown::text(&Document::of(&report("figures"))).contains("!["));
+}
