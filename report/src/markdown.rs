@@ -137,7 +137,7 @@ fn table(text: &mut String, table: &Table) {
 }
 
 /// Text that means nothing but itself (CommonMark 0.31, §2.4; GFM tables and mathematics).
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 8);
     for c in text.chars() {
         match c {

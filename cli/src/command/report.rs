@@ -118,7 +118,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 /// Markdown, and its drawings as files beside it.
 fn write_with_drawings(json: &str, out: &Path) -> Result<(), Failure> {
     let stem = out.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let (text, drawings) = markdown::with_drawings(&Document::of(&known(json)?), &stem);
+    let (text, drawings) = markdown::with_drawings(&Document::of(&*known(json)?), &stem);
     for Drawing { name, svg } in drawings {
         replace(&out.with_file_name(name), &svg)?;
     }
@@ -149,7 +149,7 @@ fn written(json: &str, format: Format, console: &Console) -> Result<String, Fail
         Format::Latex => |report| latex::document(&Document::of(report)),
         Format::Csv => sheet::csv,
     };
-    Ok(form(&known(json)?))
+    Ok(form(&*known(json)?))
 }
 
 /// A report in the shape that is known here.

@@ -13,6 +13,8 @@ use crate::{moment, progress, selector, standing};
 
 /// Rows for which both panes have room.
 const ROWS_OF_BOTH: usize = 16;
+/// Columns in which the keys are told at length.
+const COLUMNS_OF_KEYS: usize = 88;
 /// Columns of the bar at most: the eye should see its end.
 const BAR: usize = 80;
 
@@ -40,7 +42,7 @@ pub(super) fn lines(view: &mut View, size: Size, style: Style) -> Vec<String> {
     lines.extend(body);
     lines.truncate(size.rows.saturating_sub(1));
     lines.resize(size.rows.saturating_sub(1), String::new());
-    lines.push(keys(style));
+    lines.push(keys(size.columns, style));
     lines.truncate(size.rows);
     let more = if style.unicode { "…" } else { ">" };
     lines.into_iter().map(|line| truncate_str(&line, size.columns, more).into_owned()).collect()
@@ -182,9 +184,12 @@ fn estimates(estimates: &Estimates, size: Size, style: Style) -> Vec<String> {
     terminal::text(document, page).lines().map(str::to_owned).collect()
 }
 
-fn keys(style: Style) -> String {
-    let arrows = if style.unicode { "↑ ↓" } else { "up, down" };
-    format!("q: detach, the experiment goes on   Tab: the other part   {arrows}, PgUp, PgDn: scroll")
+fn keys(columns: usize, style: Style) -> String {
+    let arrows = if style.unicode { "↑ ↓" } else { "up down" };
+    if columns < COLUMNS_OF_KEYS {
+        return format!("q: detach  Tab: other part  {arrows} PgUp PgDn: scroll");
+    }
+    format!("q: detach, the experiment goes on   Tab: the other part   {arrows} PgUp PgDn: scroll")
 }
 
 #[cfg(test)]

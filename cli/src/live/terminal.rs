@@ -71,9 +71,9 @@ impl Terminal {
         }
         let changed = lines.iter().enumerate().filter(|(at, line)| self.shown.get(*at) != Some(line));
         for (row, line) in changed {
-            queue!(out, MoveTo(0, u16::try_from(row).unwrap_or(u16::MAX)))?;
+            // Cleared first: after the last column of a row the cursor stands on it.
+            queue!(out, MoveTo(0, u16::try_from(row).unwrap_or(u16::MAX)), Clear(ClearType::CurrentLine))?;
             out.extend_from_slice(line.as_bytes());
-            queue!(out, Clear(ClearType::UntilNewLine))?;
         }
         if lines.len() < self.shown.len() {
             queue!(

@@ -21,10 +21,16 @@ pub(crate) enum Column {
 }
 
 impl Column {
-    const fn heading(self) -> &'static str {
+    /// What stands above it.
+    pub(crate) const fn heading(self) -> &'static str {
         match self {
             Self::Words(heading) | Self::Number(heading) => heading,
         }
+    }
+
+    /// Whether it holds numbers.
+    pub(crate) const fn is_number(self) -> bool {
+        matches!(self, Self::Number(_))
     }
 
     const fn alignment(self) -> CellAlignment {

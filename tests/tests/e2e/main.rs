@@ -10,6 +10,7 @@ mod crash;
 mod environment;
 mod fault;
 mod files;
+mod forms;
 mod freshness;
 mod gates;
 mod guide;

@@ -69,6 +69,7 @@ fn the_screen_shows_hosts_counts_and_estimates_until_the_user_goes() {
         text.lines().count() == 20 && text.lines().last().is_some_and(|line| line.starts_with("q: detach"))
     });
     assert!(text.lines().all(|line| line.chars().count() <= 70), "{text}");
+    assert!(text.lines().nth(1).is_some_and(|bar| bar.ends_with(" %")), "the last column is drawn:\n{text}");
     screen.press("\t");
     screen.until("the other part", |text| text.contains("▸ Estimates"));
     screen.press(DOWN);
