@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::build::Product;
 use crate::conditions::Conditions;
 use crate::metric::{Absence, Metric};
+use crate::run::Obstacle;
 use crate::time::Span;
 use crate::timer::TimerError;
 
@@ -100,6 +101,8 @@ pub enum Outcome {
     NotExecuted {
         /// What was tried and why it failed.
         reason: String,
+        /// Who stood in the way.
+        obstacle: Obstacle,
     },
 }
 
@@ -109,7 +112,7 @@ impl Outcome {
         match self {
             Self::Measured => None,
             Self::Failed(failure) => Some(failure.words()),
-            Self::NotExecuted { reason } => Some(reason.clone()),
+            Self::NotExecuted { reason, .. } => Some(reason.clone()),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! * [`process`]: a process as the kernel shows it from outside;
 //! * [`cluster`]: simulated hosts with addresses, boots and disks of their own, to be cut off, crashed and rebooted;
 //! * [`ledger`]: an export and the checks that need nothing else;
+//! * [`wire`]: messages made from the description of the API, and what is nearly one;
 //! * [`checker`]: the judge of an export and its plan, which knows every rule and shares no code with what it judges.
 
 pub mod checker;
@@ -12,6 +13,7 @@ pub mod cluster;
 pub mod ledger;
 pub mod pool;
 pub mod process;
+pub mod wire;
 pub mod world;
 
 /// BLAKE3 of bytes, as plans write it.

@@ -7,6 +7,7 @@ use speedup_core::time::Span;
 use super::build::{products_in, products_out};
 use super::field::{chosen, cut, exactly, no_longer, optional, reason, required, small};
 use super::malformed::{Malformed, Why, Within};
+use super::not_executed::{not_executed, told};
 use super::metric;
 use crate::v1;
 use v1::failure::{Exit, Failure as WireFailure, NoProduct, NoValue, Warmup, WrongOutput};
@@ -94,7 +95,9 @@ impl From<&Outcome> for WireOutcome {
         match outcome {
             Outcome::Measured => Self::Measured(v1::Measured {}),
             Outcome::Failed(failure) => Self::Failed(failure.into()),
-            Outcome::NotExecuted { reason } => Self::NotExecuted(v1::NotExecuted { reason: reason.clone() }),
+            Outcome::NotExecuted { reason, obstacle } => {
+                Self::NotExecuted(not_executed(reason, *obstacle))
+            }
         }
     }
 }
@@ -106,8 +109,9 @@ impl TryFrom<WireOutcome> for Outcome {
         Ok(match wire {
             WireOutcome::Measured(v1::Measured {}) => Self::Measured,
             WireOutcome::Failed(failure) => Self::Failed(Failure::try_from(failure).within("failed")?),
-            WireOutcome::NotExecuted(v1::NotExecuted { reason: text }) => {
-                Self::NotExecuted { reason: reason(text) }
+            WireOutcome::NotExecuted(wire) => {
+                let (reason, obstacle) = told(wire).within("not_executed")?;
+                Self::NotExecuted { reason, obstacle }
             }
         })
     }

@@ -1,16 +1,19 @@
 //! Whole-system tests with real processes on loopback.
 
 mod analysis;
+mod attacks;
 mod backup;
 mod baselines;
 mod bench;
 mod builds;
 mod bundles;
 mod crash;
+mod ending;
 mod environment;
 mod fault;
 mod files;
 mod freshness;
+mod fuzz;
 mod gates;
 mod guide;
 mod hostile_plan;
@@ -29,6 +32,7 @@ mod security;
 mod selftest;
 mod sharing;
 mod silence;
+mod stored;
 mod stranger;
 
 /// The command under test.

@@ -11,7 +11,7 @@ use speedup_core::time::Span;
 
 use super::conditions::conditions;
 use super::experiment::metric;
-use super::{products, text, timer_error};
+use super::{products, text, timer_error, obstacle};
 
 fn failure() -> impl Strategy<Value = Failure> {
     prop_oneof![
@@ -31,7 +31,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     prop_oneof![
         Just(Outcome::Measured),
         failure().prop_map(Outcome::Failed),
-        text().prop_map(|reason| Outcome::NotExecuted { reason }),
+        (text(), obstacle()).prop_map(|(reason, obstacle)| Outcome::NotExecuted { reason, obstacle }),
     ]
 }
 
