@@ -120,10 +120,9 @@ impl Runner {
     /// Executes a work order; what it makes is taken into the files. When `stop` is raised the run is given up.
     pub(crate) fn execute(&mut self, grant: &Grant, files: &mut Files, stop: &AtomicBool) -> Record {
         let started_unix_ns = unix_ns();
-        let done = self.attempt(grant, files, stop).unwrap_or_else(|not| Record {
-            started_unix_ns,
-            ..Record::bare(not.outcome())
-        });
+        let done = self
+            .attempt(grant, files, stop)
+            .unwrap_or_else(|not| Record { started_unix_ns, ..Record::bare(not.outcome()) });
         Record { timer: self.timer, ..done }
     }
 
@@ -161,9 +160,8 @@ impl Runner {
         stop: &AtomicBool,
     ) -> Result<Record, NotExecuted> {
         let input = place.input();
-        let input = input
-            .to_str()
-            .ok_or_else(|| NotExecuted::new("the state directory's path is not UTF-8"))?;
+        let input =
+            input.to_str().ok_or_else(|| NotExecuted::new("the state directory's path is not UTF-8"))?;
         let unresolved = |error: TemplateError| NotExecuted::new(error.to_string());
         let steps = Steps {
             prepare: order.resolve_prepare(input).map_err(unresolved)?,
@@ -178,8 +176,7 @@ impl Runner {
         let done = collected(done, order, &directory, files, stop)?;
         let canary = canary.zip(order.canary.as_ref());
         let canary = canary.map(|(resolved, canary)| {
-            self.canary(&resolved, canary.timeout, place, &established, stop)
-                .map_err(|not| cut(not.reason))
+            self.canary(&resolved, canary.timeout, place, &established, stop).map_err(|not| cut(not.reason))
         });
         let (canary, canary_failed) = match canary {
             None => (None, None),
@@ -227,13 +224,15 @@ impl Runner {
 
     fn set_up(&mut self, order: &WorkOrder, place: &Workplace, stop: &AtomicBool) -> Result<(), NotExecuted> {
         let input = place.input();
-        let resolved =
-            order.resolve_setup(&input.to_string_lossy()).map_err(|error| NotExecuted::new(error.to_string()))?;
+        let resolved = order
+            .resolve_setup(&input.to_string_lossy())
+            .map_err(|error| NotExecuted::new(error.to_string()))?;
         let (Some(resolved), Some(setup)) = (resolved, &order.setup) else { return Ok(()) };
         if place.is_ready(&resolved) {
             return Ok(());
         }
-        let directory = |error| NotExecuted::new(format!("cannot prepare the directory of the setup: {error}"));
+        let directory =
+            |error| NotExecuted::new(format!("cannot prepare the directory of the setup: {error}"));
         let input = place.clear_input().map_err(directory)?;
         self.outside("the setup", &resolved, &Standing::alone(input), setup.timeout, stop)?;
         place.set_ready(&resolved).map_err(directory)
@@ -363,9 +362,9 @@ impl Standing {
             Some(directory) if Path::new(directory).is_absolute() && Path::new(directory).is_dir() => {
                 Ok(Self { directory: directory.into(), work })
             }
-            Some(directory) => {
-                Err(NotExecuted::new(format!("the plan's directory {directory} is no directory on this host")))
-            }
+            Some(directory) => Err(NotExecuted::new(format!(
+                "the plan's directory {directory} is no directory on this host"
+            ))),
         }
     }
 }
@@ -410,9 +409,9 @@ fn collected(
             let failure = Failure::NoProduct { name, reason: cut(reason) };
             Ok(Record { outcome: Outcome::Failed(failure), ..done })
         }
-        Err(NotCollected::NotKept(error)) => {
-            Err(NotExecuted::new(format!("the build succeeded, but what it made cannot be kept here: {error}")))
-        }
+        Err(NotCollected::NotKept(error)) => Err(NotExecuted::new(format!(
+            "the build succeeded, but what it made cannot be kept here: {error}"
+        ))),
     }
 }
 

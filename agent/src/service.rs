@@ -354,8 +354,7 @@ impl Service {
             Action::Remember(epoch) => self.outbox(|outbox| outbox.remember(epoch))?,
             Action::Execute(grant) => {
                 let (lease, experiment) = (grant.lease, grant.experiment);
-                let lines_of =
-                    tracing::info_span!("run", %experiment, run = grant.run.0, attempt = grant.attempt.0, %lease);
+                let lines_of = tracing::info_span!("run", %experiment, run = grant.run.0, attempt = grant.attempt.0, %lease);
                 return self.execute(*grant).instrument(lines_of).await;
             }
             Action::Reboot { reason } => return self.reboot(&reason).await,

@@ -67,7 +67,9 @@ impl Runner {
         match execution.end {
             End::Exited(0) => Ok(execution),
             End::Exited(code) => Err(NotExecuted::new(format!("{what} ended with exit code {code}{told}"))),
-            End::Signaled { signal, .. } => Err(NotExecuted::new(format!("signal {signal} ended {what}{told}"))),
+            End::Signaled { signal, .. } => {
+                Err(NotExecuted::new(format!("signal {signal} ended {what}{told}")))
+            }
             End::TimedOut { .. } => {
                 let limit = Span(u64::try_from(command.timeout.as_nanos()).unwrap_or(u64::MAX));
                 Err(NotExecuted::new(format!("{what} did not end within {limit}{told}")))

@@ -69,7 +69,11 @@ fn ended(plan: &Plan, run: u32, attempt: u32, end: AttemptEnd) -> EndedAttempt {
 }
 
 fn lost(after: AfterLoss, late: Option<Record>) -> AttemptEnd {
-    AttemptEnd::Lost { reason: LossReason::NotExecuted { reason: "no such program".to_owned(), obstacle: Obstacle::Host }, after, late }
+    AttemptEnd::Lost {
+        reason: LossReason::NotExecuted { reason: "no such program".to_owned(), obstacle: Obstacle::Host },
+        after,
+        late,
+    }
 }
 
 /// One attempt of each kind, at a plan of six runs.

@@ -8,8 +8,8 @@ use speedup_proto::v1::access_server::Access;
 use tonic::{Request, Response, Status};
 
 use super::caller::Caller;
-use crate::metrics::{Metrics, RefusedEnrolment};
 use crate::admission::{Admission, Holder, NewToken, Refusal, Target, TokenState, Unheard};
+use crate::metrics::{Metrics, RefusedEnrolment};
 
 /// How long a wrong token is thought over: guessing is hopeless, and is to be slow as well.
 const SECOND_THOUGHT: Duration = Duration::from_millis(250);
@@ -190,11 +190,7 @@ fn refused(error: &Unheard) -> RefusedEnrolment {
         Unheard::Refused(Refusal::HostTaken(_)) => RefusedEnrolment::HostTaken,
         Unheard::Refused(Refusal::TooManyCertificates | Refusal::TooManyTokens) => RefusedEnrolment::Full,
         Unheard::Refused(
-            Refusal::Nothing
-            | Refusal::Uses
-            | Refusal::UsesOfName
-            | Refusal::Lifetime
-            | Refusal::Ambiguous,
+            Refusal::Nothing | Refusal::Uses | Refusal::UsesOfName | Refusal::Lifetime | Refusal::Ambiguous,
         )
         | Unheard::Issue(_) => RefusedEnrolment::Request,
         Unheard::Gone | Unheard::Broken => RefusedEnrolment::Unavailable,

@@ -210,7 +210,9 @@ impl Securing {
         };
         let stream = match timeout(HANDSHAKE, acceptor.accept(stream)).await {
             Ok(Ok(stream)) => Box::new(stream),
-            Ok(Err(error)) => return refused(RefusedConnection::Handshake, &format!("its handshake failed: {error}")),
+            Ok(Err(error)) => {
+                return refused(RefusedConnection::Handshake, &format!("its handshake failed: {error}"));
+            }
             Err(_) => return refused(RefusedConnection::Handshake, "its handshake took too long"),
         };
         let at = address.to_string();
@@ -222,7 +224,10 @@ impl Securing {
                 return Some(connection.until(STRANGER));
             }
             Err(error) => {
-                return refused(RefusedConnection::Certificate, &format!("its certificate cannot be used: {error}"));
+                return refused(
+                    RefusedConnection::Certificate,
+                    &format!("its certificate cannot be used: {error}"),
+                );
             }
         };
         let left = Duration::from_secs(certificate.not_after.saturating_sub(unix_seconds()));

@@ -7,8 +7,8 @@ use speedup_core::time::Span;
 use super::build::{products_in, products_out};
 use super::field::{chosen, cut, exactly, no_longer, optional, reason, required, small};
 use super::malformed::{Malformed, Why, Within};
-use super::not_executed::{not_executed, told};
 use super::metric;
+use super::not_executed::{not_executed, told};
 use crate::v1;
 use v1::failure::{Exit, Failure as WireFailure, NoProduct, NoValue, Warmup, WrongOutput};
 use v1::record::Outcome as WireOutcome;
@@ -95,9 +95,7 @@ impl From<&Outcome> for WireOutcome {
         match outcome {
             Outcome::Measured => Self::Measured(v1::Measured {}),
             Outcome::Failed(failure) => Self::Failed(failure.into()),
-            Outcome::NotExecuted { reason, obstacle } => {
-                Self::NotExecuted(not_executed(reason, *obstacle))
-            }
+            Outcome::NotExecuted { reason, obstacle } => Self::NotExecuted(not_executed(reason, *obstacle)),
         }
     }
 }

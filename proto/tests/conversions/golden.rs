@@ -118,14 +118,16 @@ fn journal_version_1_with_identity() {
 /// The owner's word was known by how the reason begins; then by a field.
 #[test]
 fn journal_version_1_with_owners() {
-    let words = "the owner of this host does not allow it: `forbid` of limits.toml takes the setting nice from plans";
+    let words =
+        "the owner of this host does not allow it: `forbid` of limits.toml takes the setting nice from plans";
     let lost = |reason: &str, obstacle| Change::AttemptLost {
         host: facts().host,
         lease: LeaseEpoch(7),
         reason: LossReason::NotExecuted { reason: reason.to_owned(), obstacle },
         after: AfterLoss::Again(Attempt(2)),
     };
-    let changes = [lost(words, Obstacle::Owner), lost(words, Obstacle::Host), lost("not now", Obstacle::Owner)];
+    let changes =
+        [lost(words, Obstacle::Owner), lost(words, Obstacle::Host), lost("not now", Obstacle::Owner)];
     let events = changes.map(|change| Event { at: Timestamp(5_000), change });
     is_kept(JOURNAL_V1_OWNERS, &events);
     let earlier = journal_payload::decode(1, &bytes_of(BEFORE_OWNERS.trim_end()));

@@ -220,7 +220,10 @@ fn words_are_cut_where_they_enter() {
     let reason = "é".repeat(MAX_REASON_BYTES);
     let outcome = Some(v1::record::Outcome::NotExecuted(v1::NotExecuted { reason, obstacle: 1 }));
     let record = Record::try_from(v1::Record { outcome, ..record() }).unwrap();
-    assert_eq!(record.outcome, Outcome::NotExecuted { reason: "é".repeat(MAX_REASON_BYTES / 2), obstacle: Obstacle::Host });
+    assert_eq!(
+        record.outcome,
+        Outcome::NotExecuted { reason: "é".repeat(MAX_REASON_BYTES / 2), obstacle: Obstacle::Host }
+    );
     let change = v1::ChangeRequest { experiment: vec![0; 16], by: "é".repeat(MAX_BY_BYTES) };
     assert_eq!(Request::try_from(change).unwrap().by.len(), MAX_BY_BYTES);
     let change = v1::ChangeRequest { experiment: vec![0; 15], by: String::new() };

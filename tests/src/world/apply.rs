@@ -205,7 +205,9 @@ impl World {
         let outcome = match ending {
             Ending::Measured | Ending::Lacking => Outcome::Measured,
             Ending::Failed => Outcome::Failed(Failure::Exit { code: 1, expected: 0 }),
-            Ending::NotExecuted => Outcome::NotExecuted { reason: "no such program".to_owned(), obstacle: Obstacle::Host },
+            Ending::NotExecuted => {
+                Outcome::NotExecuted { reason: "no such program".to_owned(), obstacle: Obstacle::Host }
+            }
         };
         // The record carries the lease, so that the verdict can tell whose record it is.
         let lacking = usize::from(ending == Ending::Lacking);

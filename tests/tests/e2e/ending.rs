@@ -81,7 +81,13 @@ fn an_agent_that_ends_gives_its_run_up_and_another_host_has_it() {
         let [lost] = &lost[..] else { panic!("one attempt is lost: {lost:?}") };
         assert_eq!((lost["host"].as_str(), lost["loss"].as_str()), (&*host_id(0), "not_executed"));
         assert_eq!(lost["loss_words"], "the agent was stopped during the run");
-        assert!(ledger.rows.iter().filter(|row| row["outcome"] == "measured").all(|row| row["host"] == host_id(1)));
+        assert!(
+            ledger
+                .rows
+                .iter()
+                .filter(|row| row["outcome"] == "measured")
+                .all(|row| row["host"] == host_id(1))
+        );
     }
 }
 

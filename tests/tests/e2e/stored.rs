@@ -60,7 +60,8 @@ fn what_earlier_releases_stored_is_read_with_all_that_was_acknowledged() {
         let directory = folder.path();
         left(format, directory);
         let report = speedup(directory, &["report", "last", "--data", "data", "--output", "json"]);
-        let is_anew = told(&report).contains("the store is built anew from the journal: it was written by another");
+        let is_anew =
+            told(&report).contains("the store is built anew from the journal: it was written by another");
         assert_eq!(is_anew, format != FORMATS[2], "format {format}: {}", told(&report));
         let now: Value = serde_json::from_slice(&report.stdout).expect("JSON");
         let then = std::fs::read(directory.join("report.json")).expect("what was said then");
@@ -89,7 +90,11 @@ fn services_go_on_with_what_earlier_releases_stored() {
         std::fs::rename(pool.data().join("agent"), pool.agent_state(0)).expect("a state directory");
         pool.start_coordinator();
         let listed = pool.json(&["list"]).expect("experiments");
-        assert_eq!((&listed[0]["name"], &listed[0]["phase"]), (&"kept".into(), &"finished".into()), "{listed}");
+        assert_eq!(
+            (&listed[0]["name"], &listed[0]["phase"]),
+            (&"kept".into(), &"finished".into()),
+            "{listed}"
+        );
         pool.add_agent();
         let experiment = pool.submit(PLAN, &["--wait-for-hosts"]);
         eventually("the next experiment finishes", || pool.is_finished(&experiment).then_some(()));

@@ -40,7 +40,10 @@ fn finished() -> Synthetic {
             3,
             1,
             6,
-            LossReason::NotExecuted { reason: "no space left on device".to_owned(), obstacle: Obstacle::Host },
+            LossReason::NotExecuted {
+                reason: "no space left on device".to_owned(),
+                obstacle: Obstacle::Host,
+            },
             AfterLoss::Abandoned,
         )
         .late()

@@ -19,9 +19,13 @@ pub(super) fn finding(bind: SocketAddr, data: &Path) -> Finding {
         Ok(_) => Finding::fine(check, format!("{bind} can be listened on")),
         Err(error) => {
             let hint = match error.kind() {
-                ErrorKind::AddrInUse => "another program listens there; start the coordinator with another --bind",
+                ErrorKind::AddrInUse => {
+                    "another program listens there; start the coordinator with another --bind"
+                }
                 ErrorKind::AddrNotAvailable => "this machine has no such address; see `ip address`",
-                ErrorKind::PermissionDenied => "ports below 1024 are the system's; choose another with --bind",
+                ErrorKind::PermissionDenied => {
+                    "ports below 1024 are the system's; choose another with --bind"
+                }
                 _ => "choose another address with --bind",
             };
             Finding::wrong(check, format!("cannot listen on {bind}: {error}"), Some(hint.to_owned()))

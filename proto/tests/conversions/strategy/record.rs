@@ -11,7 +11,7 @@ use speedup_core::time::Span;
 
 use super::conditions::conditions;
 use super::experiment::metric;
-use super::{products, text, timer_error, obstacle};
+use super::{obstacle, products, text, timer_error};
 
 fn failure() -> impl Strategy<Value = Failure> {
     prop_oneof![
