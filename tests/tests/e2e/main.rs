@@ -8,6 +8,7 @@ mod bench;
 mod builds;
 mod bundles;
 mod crash;
+mod doctor;
 mod ending;
 mod environment;
 mod fault;
