@@ -26,6 +26,7 @@ mod limits;
 mod metrics;
 mod misbehaviour;
 mod page;
+mod programs;
 mod provision;
 mod rebuild;
 mod renewal;
