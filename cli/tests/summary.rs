@@ -19,11 +19,13 @@ fn markdown_says_the_same_of_more_than_two_versions() {
     let said = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(
-        said.starts_with("# ") && said.contains("\n- new: faster") && said.contains("\n- newest: faster"),
+        said.starts_with("# ")
+            && said.contains("\n- new.csv: faster")
+            && said.contains("\n- newest.csv: faster"),
         "{said}"
     );
     let rows: Vec<&str> = said.lines().filter(|line| line.starts_with('|')).collect();
-    assert_eq!(rows.len(), 2 + 2, "a row a candidate:\n{said}");
+    assert_eq!(rows.len(), 2 + 2 * 2, "a row a candidate and protocol:\n{said}");
     assert!(rows[2].contains("a\\|b &lt;i&gt;"), "{said}");
     let columns = |row: &str| row.replace("\\|", "").matches('|').count();
     assert!(rows.iter().all(|row| columns(row) == columns(rows[0])), "{said}");
