@@ -108,7 +108,7 @@ async function experimentByKeyboard(page, pool) {
   await page.keyboard.type("3");
   if (pictures) await page.screenshot({ path: join(pictures, "extend.png") });
   await page.keyboard.press("Enter");
-  await eventually("it has further runs", () => runs() === planned + 6);
+  await eventually("it has further runs", () => runs() === planned + 12);
   await page.waitForLoadState();
   await tabTo(page, "#cancel-ask");
   await page.keyboard.press("Enter");
