@@ -151,18 +151,30 @@ const FITS_OF_A_SAMPLE: usize = 20;
 fn tell_of_long_fits(inquiry: &Inquiry, console: &Console) {
     let Method::Mixture(options) = &inquiry.method else { return };
     let benchmarks = inquiry.suites.iter().flat_map(|suite| &suite.benchmarks);
-    let sizes: Vec<usize> = benchmarks.map(|one| one.runs.iter().map(Vec::len).sum()).collect();
-    let (values, resamples) = (sizes.iter().sum::<usize>(), options.resamples as usize);
+    // What is fitted are the values of runs with one each or of the only run, else the means of the runs.
+    let sizes: Vec<usize> = benchmarks
+        .map(|one| if let [only] = one.runs.as_slice() { only.len() } else { one.runs.len() })
+        .collect();
+    if let Some(text) = text_of_long_fits(&sizes, options.resamples as usize) {
+        console.talk(text);
+    }
+}
+
+/// What is said of fits of samples of `sizes`, and of so many resamples of each, at most [`MOST_TESTED`] values of a sample.
+fn text_of_long_fits(sizes: &[usize], resamples: usize) -> Option<String> {
+    let values: usize = sizes.iter().sum();
     let tested: usize = sizes.iter().map(|size| size.min(&MOST_TESTED)).sum();
     let fitted = values.saturating_mul(FITS_OF_A_SAMPLE).saturating_add(tested.saturating_mul(resamples));
     if fitted < LONG_FIT {
-        return;
+        return None;
     }
-    let instead =
-        if resamples > 0 { "--resamples 0 leaves the test of fit out" } else { "fewer values will do" };
-    console.talk(format_args!(
-        "fitting {values} values and {resamples} resamples of them may take minutes; {instead}"
-    ));
+    if resamples == 0 {
+        return Some(format!("fitting {values} values may take minutes; fewer values will do"));
+    }
+    let of = if tested < values { format!("{tested} of them") } else { "them".to_owned() };
+    Some(format!(
+        "fitting {values} values and {resamples} resamples of {of} may take minutes; --resamples 0 leaves the test of fit out"
+    ))
 }
 
 fn refused(error: &InquiryError, inquiry: &Inquiry) -> Failure {
@@ -244,4 +256,27 @@ fn keep(name: &SetName, versions: &Versions, sources: &[Source]) -> Result<(), F
     let series = series.iter().map(|series| (None, series)).collect();
     let are_commands = sources.iter().all(|source| source.holds_commands);
     NamedSamples::open()?.save(name, &Samples { series, are_commands })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_fit_counts_what_is_tested_of_each_sample() {
+        assert_eq!(text_of_long_fits(&[1000, 1000], 500), None);
+        let text = |sizes: &[usize], resamples| text_of_long_fits(sizes, resamples).expect("a long fit");
+        let both = text(&[MOST_TESTED, MOST_TESTED], 500);
+        assert!(both.starts_with("fitting 40000 values and 500 resamples of them may"), "{both}");
+        let large = text(&[1_900_000, 1000], 500);
+        assert!(
+            large.starts_with("fitting 1901000 values and 500 resamples of 21000 of them may"),
+            "{large}"
+        );
+        let untested = text(&[1_900_000, 1000], 0);
+        assert!(
+            untested.starts_with("fitting 1901000 values may") && !untested.contains("resample"),
+            "{untested}"
+        );
+    }
 }
