@@ -13,6 +13,7 @@ mod ending;
 mod environment;
 mod fault;
 mod files;
+mod forms;
 mod freshness;
 mod fuzz;
 mod gates;
@@ -35,6 +36,7 @@ mod sharing;
 mod silence;
 mod stored;
 mod stranger;
+mod watch;
 
 /// The command under test.
 const SPEEDUP: &str = env!("CARGO_BIN_EXE_speedup-under-test");
