@@ -14,7 +14,7 @@ use speedup_report::terminal::Plots;
 use speedup_report::{Document, html, latex, markdown, sheet};
 
 use super::print;
-use crate::arguments::{Form, Output, OutputArgument};
+use crate::arguments::{Output, OutputArgument, SummaryForm};
 use crate::connection::{Connection, SourceArguments};
 use crate::console::Console;
 use crate::draft::replace;
@@ -152,15 +152,16 @@ fn of_samples(
     console: &Console,
 ) -> Result<Exit, Failure> {
     let form = match format {
-        Format::Terminal => Some(Form::Table),
-        Format::Json => Some(Form::Json),
-        Format::Csv => Some(Form::Csv),
-        Format::Html | Format::Md | Format::Latex => None,
+        Format::Terminal => Some(SummaryForm::Table),
+        Format::Json => Some(SummaryForm::Json),
+        Format::Csv => Some(SummaryForm::Csv),
+        Format::Md => Some(SummaryForm::Md),
+        Format::Html | Format::Latex => None,
     };
     let asks_more = arguments.mixtures || arguments.figures || arguments.out != Path::new("-");
     let Some(form) = form.filter(|_| !asks_more) else {
         return Err(Failure::usage(anyhow!(
-            "{} are samples without plan and hosts: their report is a comparison, in the forms terminal, json and csv, on \
+            "{} are samples without plan and hosts: their report is a comparison, in the forms terminal, md, json and csv, on \
              standard output",
             name.as_file()
         ))
