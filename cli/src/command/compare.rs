@@ -7,9 +7,9 @@ mod method;
 use std::path::PathBuf;
 
 use super::{print, print_json};
-use crate::arguments::{Form, FormArgument};
+use crate::arguments::{SummaryForm, SummaryFormArgument};
 use crate::compare::rows;
-use crate::compare::shown::shown;
+use crate::compare::shown::{markdown, shown};
 use crate::compare::source::{ReadingArguments, Source};
 use crate::compare::versions::{Versions, VersionsError};
 use crate::console::Console;
@@ -20,7 +20,7 @@ use crate::gate::{Gate, GateArguments};
 use crate::named_samples::{NamedSamples, Samples, SetName};
 use crate::plan_source::drawn_seed;
 use anyhow::{Error, anyhow};
-use clap::Args;
+use clap::{Args, Parser};
 use serde::Serialize;
 use speedup_analysis::goodness_of_fit::MOST_TESTED;
 use speedup_analysis::inquiry::{Answer, Better, Inquiry, InquiryError, Method};
@@ -78,7 +78,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     gate: GateArguments,
     #[command(flatten)]
-    output: FormArgument,
+    output: SummaryFormArgument,
 }
 
 /// The answer with what only the files tell.
@@ -127,9 +127,10 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     tell_of_long_fits(&inquiry, console);
     let answer = inquiry.answer().map_err(|error| refused(&error, &inquiry))?;
     match arguments.output.output {
-        Form::Table => print(console, &shown(&answer, &versions, console.out))?,
-        Form::Json => print_json(console, &arguments.printed(&answer, &versions, &sources))?,
-        Form::Csv => {
+        SummaryForm::Table => print(console, &shown(&answer, &versions, console.out))?,
+        SummaryForm::Json => print_json(console, &arguments.printed(&answer, &versions, &sources))?,
+        SummaryForm::Md => print(console, &markdown(&answer, &versions))?,
+        SummaryForm::Csv => {
             // Rows have no place for it, and without it nobody makes them again.
             if let Some(seed) = answer.seed {
                 console.talk(format_args!("seed {seed}"));
@@ -138,6 +139,23 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
         }
     }
     gate.map_or(Ok(Exit::Done), |gate| gate.of_answer(&answer, console))
+}
+
+/// What stands for a report where there are samples and nothing else: their comparison by the usual method.
+pub(super) fn of_saved(
+    name: &SetName,
+    confidence: Option<ConfidenceLevel>,
+    gate: GateArguments,
+    output: Form,
+    console: &Console,
+) -> Result<Exit, Failure> {
+    #[derive(Debug, Parser)]
+    struct Usual {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+    let Usual { arguments } = Usual::try_parse_from(["compare", &name.as_file()]).map_err(Failure::usage)?;
+    execute(&Arguments { confidence, gate, output: FormArgument { output }, ..arguments }, console)
 }
 
 /// Values that are fitted, those of resamples counted each time, from which on a mixture takes longer than people wait
