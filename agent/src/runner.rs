@@ -28,7 +28,9 @@ use speedup_core::host::HostFacts;
 use speedup_core::id::BootId;
 use speedup_core::message::Grant;
 use speedup_core::metric::Stream;
+use speedup_core::program::Program;
 use speedup_core::record::{Failure, MAX_REASON_BYTES, Outcome, Record};
+use speedup_core::run::Obstacle;
 use speedup_core::template::TemplateError;
 use speedup_core::time::Span;
 use speedup_core::timer::TimerError;
@@ -38,9 +40,11 @@ use self::judgement::judge;
 use self::record::record;
 use self::variables::{pad, size_of_variables, variables};
 use crate::causes::with_causes;
-use crate::files::{Files, NotCollected};
-use crate::launch::{Command, End, Execution, LaunchError, Launcher, Preparation, Sink, forget_peak};
-use crate::limits::Limits;
+use crate::files::{Files, NotCollected, Programs, Seen};
+use crate::launch::{
+    Command, End, Execution, LaunchError, Launcher, Preparation, Sink, forget_peak, program_of,
+};
+use crate::limits::{Limits, NotAllowed};
 use crate::series;
 use crate::surroundings::{Established, Surroundings};
 use crate::wall_clock::unix_ns;
@@ -63,10 +67,37 @@ pub(crate) struct Runner {
     timer: Option<TimerError>,
     surroundings: Surroundings,
     limits: Limits,
+    programs: Programs,
 }
 
-/// Why a run was not executed, in words.
-struct NotExecuted(String);
+/// Why a run was not executed.
+#[derive(Debug)]
+pub(crate) struct NotExecuted {
+    /// In words.
+    reason: String,
+    /// Who stood in the way.
+    obstacle: Obstacle,
+}
+
+impl NotExecuted {
+    /// For want of something that the host has not, or that failed.
+    pub(crate) fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), obstacle: Obstacle::Host }
+    }
+
+    fn outcome(self) -> Outcome {
+        Outcome::NotExecuted { reason: cut(self.reason), obstacle: self.obstacle }
+    }
+}
+
+impl From<NotAllowed> for NotExecuted {
+    fn from(not: NotAllowed) -> Self {
+        match not {
+            NotAllowed::Refused(reason) => Self { reason, obstacle: Obstacle::Owner },
+            NotAllowed::NotThere(reason) => Self::new(reason),
+        }
+    }
+}
 
 impl Runner {
     /// A runner with its directories under `state`, on the host with these facts.
@@ -77,7 +108,8 @@ impl Runner {
         limits: Limits,
     ) -> Result<Self, LaunchError> {
         let (boot, timer) = (facts.boot.clone(), facts.timer.map(|test| test.error));
-        Ok(Self { launcher: Launcher::new()?, state: state.to_owned(), boot, timer, surroundings, limits })
+        let (launcher, programs) = (Launcher::new()?, Programs::default());
+        Ok(Self { launcher, state: state.to_owned(), boot, timer, surroundings, limits, programs })
     }
 
     /// Whether settings of the host are changed for the sake of a run.
@@ -93,17 +125,15 @@ impl Runner {
     /// Executes a work order; what it makes is taken into the files. When `stop` is raised the run is given up.
     pub(crate) fn execute(&mut self, grant: &Grant, files: &mut Files, stop: &AtomicBool) -> Record {
         let started_unix_ns = unix_ns();
-        let done = self.attempt(grant, files, stop).unwrap_or_else(|NotExecuted(reason)| Record {
-            started_unix_ns,
-            ..Record::bare(Outcome::NotExecuted { reason: cut(reason) })
-        });
+        let done = self
+            .attempt(grant, files, stop)
+            .unwrap_or_else(|not| Record { started_unix_ns, ..Record::bare(not.outcome()) });
         Record { timer: self.timer, ..done }
     }
 
     /// The record of a run that was not begun.
-    pub(crate) fn not_executed(&self, reason: &str) -> Record {
-        let outcome = Outcome::NotExecuted { reason: cut(reason.to_owned()) };
-        Record { started_unix_ns: unix_ns(), timer: self.timer, ..Record::bare(outcome) }
+    pub(crate) fn not_executed(&self, why: NotExecuted) -> Record {
+        Record { started_unix_ns: unix_ns(), timer: self.timer, ..Record::bare(why.outcome()) }
     }
 
     fn attempt(
@@ -115,7 +145,7 @@ impl Runner {
         let order = &grant.order;
         let user = self.surroundings.user().cloned();
         let place = Workplace::of(&self.state, &self.boot, user.as_ref(), grant.experiment)
-            .map_err(|error| NotExecuted(format!("cannot make the experiment's directory: {error}")))?;
+            .map_err(|error| NotExecuted::new(format!("cannot make the experiment's directory: {error}")))?;
         self.permit(order, &place)?;
         self.set_up(order, &place, stop)?;
         let done = self.run(order, &place, files, stop);
@@ -135,10 +165,9 @@ impl Runner {
         stop: &AtomicBool,
     ) -> Result<Record, NotExecuted> {
         let input = place.input();
-        let input = input
-            .to_str()
-            .ok_or_else(|| NotExecuted("the state directory's path is not UTF-8".to_owned()))?;
-        let unresolved = |error: TemplateError| NotExecuted(error.to_string());
+        let input =
+            input.to_str().ok_or_else(|| NotExecuted::new("the state directory's path is not UTF-8"))?;
+        let unresolved = |error: TemplateError| NotExecuted::new(error.to_string());
         let steps = Steps {
             prepare: order.resolve_prepare(input).map_err(unresolved)?,
             program: order.resolve(input).map_err(unresolved)?,
@@ -152,8 +181,7 @@ impl Runner {
         let done = collected(done, order, &directory, files, stop)?;
         let canary = canary.zip(order.canary.as_ref());
         let canary = canary.map(|(resolved, canary)| {
-            self.canary(&resolved, canary.timeout, place, &established, stop)
-                .map_err(|NotExecuted(reason)| cut(reason))
+            self.canary(&resolved, canary.timeout, place, &established, stop).map_err(|not| cut(not.reason))
         });
         let (canary, canary_failed) = match canary {
             None => (None, None),
@@ -184,7 +212,7 @@ impl Runner {
             }
         }
         let launched = self.launch(order, steps, place, stop, established, Turn::Timed)?;
-        let Launched { execution, mut conditions, cleanup, directory } = launched;
+        let Launched { execution, mut conditions, program, cleanup, directory } = launched;
         if let (Some(reason), Some(conditions)) = (unclean.or(cleanup.err()), &mut conditions) {
             conditions.disturbances.push(Disturbance::CleanupFailed { reason });
         }
@@ -196,18 +224,20 @@ impl Runner {
             Ok(series) => record(order, execution, Outcome::Measured, series, conditions),
             Err(failure) => record(order, execution, Outcome::Failed(failure), BTreeMap::new(), conditions),
         };
-        Ok((record, directory))
+        Ok((Record { program, ..record }, directory))
     }
 
     fn set_up(&mut self, order: &WorkOrder, place: &Workplace, stop: &AtomicBool) -> Result<(), NotExecuted> {
         let input = place.input();
-        let resolved =
-            order.resolve_setup(&input.to_string_lossy()).map_err(|error| NotExecuted(error.to_string()))?;
+        let resolved = order
+            .resolve_setup(&input.to_string_lossy())
+            .map_err(|error| NotExecuted::new(error.to_string()))?;
         let (Some(resolved), Some(setup)) = (resolved, &order.setup) else { return Ok(()) };
         if place.is_ready(&resolved) {
             return Ok(());
         }
-        let directory = |error| NotExecuted(format!("cannot prepare the directory of the setup: {error}"));
+        let directory =
+            |error| NotExecuted::new(format!("cannot prepare the directory of the setup: {error}"));
         let input = place.clear_input().map_err(directory)?;
         self.outside("the setup", &resolved, &Standing::alone(input), setup.timeout, stop)?;
         place.set_ready(&resolved).map_err(directory)
@@ -250,6 +280,7 @@ impl Runner {
         }
         let held = self.surroundings.hold(&mut established);
         let insisted = insist(order, &established.unmet).and_then(|()| self.allow("the run", &command));
+        let seen = (turn == Turn::Timed).then(|| program_of(&command).ok().map(Seen::at)).flatten();
         let before = (turn == Turn::Timed).then(|| self.surroundings.before());
         let executed = insisted.and_then(|()| {
             self.launcher.execute(&command, stop).map_err(|error| not_launched("the run", &error))
@@ -261,6 +292,8 @@ impl Runner {
             Conditions { env_bytes, env_padding, directory_bytes, ..conditions }
         });
         drop(held);
+        // Before the cleanup, which may remove it.
+        let program = seen.filter(|_| executed.is_ok()).map(|seen| self.programs.content(seen, stop));
         // Whatever became of the program: the preparation was.
         let cleanup = match (&steps.cleanup, &order.cleanup) {
             (Some(resolved), Some(cleanup)) => {
@@ -268,7 +301,7 @@ impl Runner {
             }
             (Some(_), None) | (None, _) => Ok(()),
         };
-        let cleanup = cleanup.map_err(|NotExecuted(reason)| cut(reason));
+        let cleanup = cleanup.map_err(|not| cut(not.reason));
         let execution = executed?;
         if is_cut_off(order, &execution.end, stop) {
             return Err(interrupted());
@@ -276,8 +309,8 @@ impl Runner {
         match execution.end {
             End::Interrupted { .. } => Err(interrupted()),
             End::Exited(_) | End::Signaled { .. } | End::TimedOut { .. } => {
-                let (conditions, directory) = (conditions.map(Box::new), standing.directory);
-                Ok(Launched { execution, conditions, cleanup, directory })
+                let (conditions, program) = (conditions.map(Box::new), program.map(Box::new));
+                Ok(Launched { execution, conditions, program, cleanup, directory: standing.directory })
             }
         }
     }
@@ -337,9 +370,9 @@ impl Standing {
             Some(directory) if Path::new(directory).is_absolute() && Path::new(directory).is_dir() => {
                 Ok(Self { directory: directory.into(), work })
             }
-            Some(directory) => {
-                Err(NotExecuted(format!("the plan's directory {directory} is no directory on this host")))
-            }
+            Some(directory) => Err(NotExecuted::new(format!(
+                "the plan's directory {directory} is no directory on this host"
+            ))),
         }
     }
 }
@@ -356,6 +389,8 @@ struct Launched {
     execution: Execution,
     /// Of a timed one.
     conditions: Option<Box<Conditions>>,
+    /// What was executed, likewise.
+    program: Option<Box<Program>>,
     /// Why the cleanup failed, if it did.
     cleanup: Result<(), String>,
     /// Where the program stood.
@@ -376,7 +411,7 @@ fn collected(
     if order.directory.is_some() {
         // The agent may read more than the program could.
         let reason = "products are collected from a new directory alone, and the order names another";
-        return Err(NotExecuted(reason.to_owned()));
+        return Err(NotExecuted::new(reason));
     }
     match files.collect(directory, &order.collect, stop) {
         Ok(products) => Ok(Record { products, ..done }),
@@ -384,9 +419,9 @@ fn collected(
             let failure = Failure::NoProduct { name, reason: cut(reason) };
             Ok(Record { outcome: Outcome::Failed(failure), ..done })
         }
-        Err(NotCollected::NotKept(error)) => {
-            Err(NotExecuted(format!("the build succeeded, but what it made cannot be kept here: {error}")))
-        }
+        Err(NotCollected::NotKept(error)) => Err(NotExecuted::new(format!(
+            "the build succeeded, but what it made cannot be kept here: {error}"
+        ))),
     }
 }
 
@@ -404,7 +439,7 @@ fn insist(order: &WorkOrder, unmet: &[Unmet]) -> Result<(), NotExecuted> {
     }
     let each: Vec<String> =
         unmet.iter().map(|unmet| format!("{}: {}", unmet.setting.name(), unmet.reason)).collect();
-    Err(NotExecuted(format!(
+    Err(NotExecuted::new(format!(
         "the plan insists on an environment that this host does not give: {}",
         each.join("; ")
     )))
@@ -450,17 +485,17 @@ fn timed(order: &WorkOrder, command: Command) -> Command {
 fn not_launched(what: &str, error: &LaunchError) -> NotExecuted {
     let text = with_causes(error);
     match error.hint() {
-        Some(hint) => NotExecuted(format!("{what} was not executed: {text} ({hint})")),
-        None => NotExecuted(format!("{what} was not executed: {text}")),
+        Some(hint) => NotExecuted::new(format!("{what} was not executed: {text} ({hint})")),
+        None => NotExecuted::new(format!("{what} was not executed: {text}")),
     }
 }
 
 fn no_directory(error: &std::io::Error) -> NotExecuted {
-    NotExecuted(format!("cannot make the working directory: {error}"))
+    NotExecuted::new(format!("cannot make the working directory: {error}"))
 }
 
 fn interrupted() -> NotExecuted {
-    NotExecuted("the agent was stopped during the run".to_owned())
+    NotExecuted::new("the agent was stopped during the run")
 }
 
 fn cut(mut reason: String) -> String {

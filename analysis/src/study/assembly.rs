@@ -19,7 +19,7 @@ use super::suite::{Suite, SuiteReport};
 use super::warning::Warnings;
 use super::{
     Figures, Mixtures, ReportOptions, Study, built, completeness, disturbance, lacking, looked, losses,
-    multiplicity, proportion, sensitivity,
+    multiplicity, program, proportion, sensitivity,
 };
 use crate::{ConfidenceLevel, Selection, Weights};
 use rayon::prelude::*;
@@ -56,6 +56,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     completeness::warn_of_a_cap(&head, study, &mut warnings);
     independence.warn(&mut warnings);
     built::warn(study, &mut warnings);
+    program::warn(study, &sampled, &mut warnings);
     losses::warn(&sampled, &totals, head.may_be_extended(), &mut warnings);
     losses::warn_of_survivors(&sampled, &mut warnings);
     disturbance::warn(&sampled, experiment, level, &mut warnings);
