@@ -6,9 +6,10 @@
 //!
 //! In reading order: [`Runner`], `permission` (the owner's limits), `rest` (the wait until the host has come to rest), `outside` (commands of the plan outside
 //! the clock, and the canary), `variables` (what a command finds in its environment), `judgement` (whether the benchmark did
-//! what is expected), `record` (what is reported).
+//! what is expected), `record` (what is reported), `not_executed` (why there is nothing to report).
 
 mod judgement;
+mod not_executed;
 mod outside;
 mod permission;
 mod record;
@@ -30,13 +31,13 @@ use speedup_core::message::Grant;
 use speedup_core::metric::Stream;
 use speedup_core::program::Program;
 use speedup_core::record::{Failure, MAX_REASON_BYTES, Outcome, Record};
-use speedup_core::run::Obstacle;
 use speedup_core::template::TemplateError;
 use speedup_core::time::Span;
 use speedup_core::timer::TimerError;
 use speedup_core::work::{Resolved, WorkOrder};
 
 use self::judgement::judge;
+pub(crate) use self::not_executed::NotExecuted;
 use self::record::record;
 use self::variables::{pad, size_of_variables, variables};
 use crate::causes::with_causes;
@@ -44,7 +45,7 @@ use crate::files::{Files, NotCollected, Programs, Seen};
 use crate::launch::{
     Command, End, Execution, LaunchError, Launcher, Preparation, Sink, forget_peak, program_of,
 };
-use crate::limits::{Limits, NotAllowed};
+use crate::limits::Limits;
 use crate::series;
 use crate::surroundings::{Established, Surroundings};
 use crate::wall_clock::unix_ns;
@@ -68,35 +69,6 @@ pub(crate) struct Runner {
     surroundings: Surroundings,
     limits: Limits,
     programs: Programs,
-}
-
-/// Why a run was not executed.
-#[derive(Debug)]
-pub(crate) struct NotExecuted {
-    /// In words.
-    reason: String,
-    /// Who stood in the way.
-    obstacle: Obstacle,
-}
-
-impl NotExecuted {
-    /// For want of something that the host has not, or that failed.
-    pub(crate) fn new(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), obstacle: Obstacle::Host }
-    }
-
-    fn outcome(self) -> Outcome {
-        Outcome::NotExecuted { reason: cut(self.reason), obstacle: self.obstacle }
-    }
-}
-
-impl From<NotAllowed> for NotExecuted {
-    fn from(not: NotAllowed) -> Self {
-        match not {
-            NotAllowed::Refused(reason) => Self { reason, obstacle: Obstacle::Owner },
-            NotAllowed::NotThere(reason) => Self::new(reason),
-        }
-    }
 }
 
 impl Runner {

@@ -108,9 +108,9 @@ fn simulate_large(number: u64) {
     let mut world = World::new(vec![Plan::draw(large)], HOSTS);
     world.apply(Choice::User(Wish::Submit(0)));
     world.calm_round();
-    let leased = world.machine().map_or(0, |machine| {
-        machine.hosts().iter().filter(|host| host.lease.is_some()).count()
-    });
+    let leased = world
+        .machine()
+        .map_or(0, |machine| machine.hosts().iter().filter(|host| host.lease.is_some()).count());
     assert!(leased > HOSTS / 4, "{leased} hosts have a run at once in world {number}");
     let weights = Weights::draw(random);
     for _ in 0..FAULTY_STEPS {

@@ -30,11 +30,14 @@ fn what_is_wrong_is_told_with_what_to_do_and_by_the_exit_code() {
     std::fs::set_permissions(pool.data(), mode(0o700)).expect("permissions");
 
     let (found, code) = findings(&pool, &["--data", &data, "--state", &state]);
-    for check in ["coordinator", "certificate", "clock", "release", "data directory", "address"] {
+    for check in ["coordinator", "certificate", "clock", "release", "address"] {
         assert_eq!(finding(&found, check)["verdict"], "fine", "{found:?}");
     }
     assert!(finding(&found, "address")["words"].as_str().is_some_and(|words| words.contains("runs")));
-    assert_ne!(finding(&found, "control groups")["verdict"], "wrong", "{found:?}");
+    // A slow disk, and groups that cannot be written, are worth a warning.
+    for check in ["data directory", "control groups"] {
+        assert_ne!(finding(&found, check)["verdict"], "wrong", "{found:?}");
+    }
     let is_wrong = found.iter().any(|finding| finding["verdict"] == "wrong");
     assert_eq!(code, Some(i32::from(is_wrong)), "{found:?}");
 

@@ -63,6 +63,19 @@ fn a_coordinator_that_ends_loses_nothing_of_what_is_under_way() {
 }
 
 #[test]
+fn agents_are_told_that_the_coordinator_ends() {
+    let mut pool = Pool::start(SPEEDUP, 2);
+    pool.wait_for_hosts(2);
+    pool.stop_coordinator();
+    eventually("they are told", || {
+        let told = |agent| pool.logged(agent).contains("the coordinator closed the session");
+        (told("agent-0") && told("agent-1")).then_some(())
+    });
+    pool.start_coordinator();
+    pool.wait_for_hosts(2);
+}
+
+#[test]
 fn an_agent_that_ends_gives_its_run_up_and_another_host_has_it() {
     for asked in [Signal::TERM, Signal::INT] {
         let mut pool = Pool::start(SPEEDUP, 1);

@@ -109,7 +109,7 @@ fn is_agents(method: &Method) -> bool {
 
 #[tokio::test]
 async fn every_method_takes_or_refuses_whatever_is_sent() {
-    let pool = Pool::without_agents(SPEEDUP);
+    let mut pool = Pool::without_agents(SPEEDUP);
     let experiment = pool.submit(PLAN, &["--wait-for-hosts"]);
     let id = experiment.replace('-', "");
     let id = (0..id.len()).step_by(2).map(|at| u8::from_str_radix(&id[at..at + 2], 16).expect("hex"));
@@ -139,7 +139,7 @@ async fn every_method_takes_or_refuses_whatever_is_sent() {
     assert_eq!(reached.len(), api.methods().len(), "each method once");
     assert!(reached.len() >= 41, "{reached:?}");
     assert!(reached.values().all(|reached| *reached > CALLS / 10), "{reached:?}");
-    goes_on(pool);
+    goes_on(&mut pool);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn every_route_of_the_page_takes_or_refuses_whatever_is_sent() {
         "a=b&a=c&&==",
         "[[[[",
     ];
-    let pool = Pool::without_agents(SPEEDUP);
+    let mut pool = Pool::without_agents(SPEEDUP);
     let experiment = pool.submit(PLAN, &["--wait-for-hosts"]);
     let browser = Browser::of(&pool, &pool.access_file());
     let token = browser.get("/").form_token().to_owned();
@@ -201,14 +201,14 @@ fn every_route_of_the_page_takes_or_refuses_whatever_is_sent() {
         }
     }
     assert_eq!(browser.get("/").code, 200, "the session still holds");
-    goes_on(pool);
+    goes_on(&mut pool);
 }
 
 const PLAN: &str = "[experiment]\nname = \"fuzzed\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
     [benchmarks.true]\ncommand = [\"true\"]\n[repetitions]\nruns = 2\n[independence]\npolicy = \"any\"\n";
 
 /// Nothing panicked, and the next plan is carried out.
-fn goes_on(mut pool: Pool) {
+fn goes_on(pool: &mut Pool) {
     let log = pool.logged("coordinator");
     assert!(!log.contains("panicked") && !log.contains(" ERROR "), "{log}");
     pool.add_agent();
