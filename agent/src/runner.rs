@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use speedup_core::causes::with_causes;
 use speedup_core::conditions::{Conditions, Unmet};
 use speedup_core::disturbance::Disturbance;
 use speedup_core::environment::{DIRECTORY_NAME, PageCache};
@@ -37,7 +38,6 @@ use speedup_core::work::{Resolved, WorkOrder};
 use self::judgement::judge;
 use self::record::record;
 use self::variables::{pad, size_of_variables, variables};
-use crate::causes::with_causes;
 use crate::files::{Files, NotCollected};
 use crate::launch::{Command, End, Execution, LaunchError, Launcher, Preparation, Sink, forget_peak};
 use crate::limits::Limits;
@@ -117,8 +117,12 @@ impl Runner {
         let place = Workplace::of(&self.state, &self.boot, user.as_ref(), grant.experiment)
             .map_err(|error| NotExecuted(format!("cannot make the experiment's directory: {error}")))?;
         self.permit(order, &place)?;
-        self.set_up(order, &place, stop)?;
-        let done = self.run(order, &place, files, stop);
+        let input = place.input();
+        let input = input
+            .to_str()
+            .ok_or_else(|| NotExecuted("the state directory's path is not UTF-8".to_owned()))?;
+        self.set_up(order, &place, input, stop)?;
+        let done = self.run(order, &place, input, files, stop);
         place.clear_work();
         if !order.own_metrics.is_empty() {
             // The whole output was in memory.
@@ -131,13 +135,10 @@ impl Runner {
         &mut self,
         order: &WorkOrder,
         place: &Workplace,
+        input: &str,
         files: &mut Files,
         stop: &AtomicBool,
     ) -> Result<Record, NotExecuted> {
-        let input = place.input();
-        let input = input
-            .to_str()
-            .ok_or_else(|| NotExecuted("the state directory's path is not UTF-8".to_owned()))?;
         let unresolved = |error: TemplateError| NotExecuted(error.to_string());
         let steps = Steps {
             prepare: order.resolve_prepare(input).map_err(unresolved)?,
@@ -199,10 +200,14 @@ impl Runner {
         Ok((record, directory))
     }
 
-    fn set_up(&mut self, order: &WorkOrder, place: &Workplace, stop: &AtomicBool) -> Result<(), NotExecuted> {
-        let input = place.input();
-        let resolved =
-            order.resolve_setup(&input.to_string_lossy()).map_err(|error| NotExecuted(error.to_string()))?;
+    fn set_up(
+        &mut self,
+        order: &WorkOrder,
+        place: &Workplace,
+        input: &str,
+        stop: &AtomicBool,
+    ) -> Result<(), NotExecuted> {
+        let resolved = order.resolve_setup(input).map_err(|error| NotExecuted(error.to_string()))?;
         let (Some(resolved), Some(setup)) = (resolved, &order.setup) else { return Ok(()) };
         if place.is_ready(&resolved) {
             return Ok(());
@@ -385,7 +390,8 @@ fn collected(
             Ok(Record { outcome: Outcome::Failed(failure), ..done })
         }
         Err(NotCollected::NotKept(error)) => {
-            Err(NotExecuted(format!("the build succeeded, but what it made cannot be kept here: {error}")))
+            let causes = with_causes(&error);
+            Err(NotExecuted(format!("the build succeeded, but what it made cannot be kept here: {causes}")))
         }
     }
 }
@@ -464,7 +470,6 @@ fn interrupted() -> NotExecuted {
 }
 
 fn cut(mut reason: String) -> String {
-    let end = (0..=MAX_REASON_BYTES.min(reason.len())).rev().find(|at| reason.is_char_boundary(*at));
-    reason.truncate(end.unwrap_or(0));
+    reason.truncate(reason.floor_char_boundary(MAX_REASON_BYTES));
     reason
 }

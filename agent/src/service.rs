@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 use speedup_core::agent::{Action, Agent, Input};
+use speedup_core::causes::with_causes;
 use speedup_core::host::HostFacts;
 use speedup_core::id::BootId;
 use speedup_core::message::{AgentMessage, CoordinatorMessage};
@@ -14,7 +15,6 @@ use speedup_core::timer::TimerTest;
 use thiserror::Error;
 use tokio::time::Instant;
 
-use crate::causes::with_causes;
 use crate::entry::{Admittance, Entry, EntryError};
 use crate::files::{Files, time_of_build};
 use crate::launch::{LaunchError, User, UserError, forget_peak};
@@ -362,7 +362,7 @@ impl Service {
                 let staged = self.files.stage(&mut grant.order, reach, &mut self.stop).await;
                 let record = match staged {
                     Ok(()) => self.runner.execute(&grant, &mut self.files, self.stop.flag()),
-                    Err(error) => self.runner.not_executed(&error.to_string()),
+                    Err(error) => self.runner.not_executed(&with_causes(&error)),
                 };
                 let record = self.delivered(record, deadline).await;
                 if self.stop.is_wished() {
@@ -395,7 +395,7 @@ impl Service {
         let _ = forget_peak();
         match put {
             Ok(()) => record,
-            Err(error) => self.runner.not_executed(&error.to_string()),
+            Err(error) => self.runner.not_executed(&with_causes(&error)),
         }
     }
 

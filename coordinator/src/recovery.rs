@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use speedup_core::causes::with_causes;
 use speedup_core::machine::{Machine, Settings};
 use speedup_journal::{Journal, JournalId, OpenCheck, OpenError, Options, Position, ReadError};
 use speedup_proto::journal_payload;
@@ -12,7 +13,7 @@ use thiserror::Error;
 
 use crate::backup::RESTORING;
 use crate::checkpoint;
-use crate::store::{Opened, Store, StoreError, Writes, chain};
+use crate::store::{Opened, Store, StoreError, Writes};
 
 /// Writes gathered before they are applied to the store.
 const GATHERED: usize = 1_024;
@@ -144,10 +145,10 @@ fn checkpoint_of(journal: &Journal, settings: Settings) -> Option<(Position, Mac
     };
     tracing::warn!(
         "the whole journal is replayed, because its checkpoint is not believed: {}",
-        chain(&error)
+        with_causes(&error)
     );
     if let Err(error) = journal.checkpoints().remove() {
-        tracing::warn!("{}", chain(&error));
+        tracing::warn!("{}", with_causes(&error));
     }
     None
 }
@@ -215,7 +216,7 @@ impl Replaying<'_> {
     fn keep(&self, boundary: Position, machine: &Machine) -> Result<(), RecoveryError> {
         self.store.flush()?;
         if let Err(error) = checkpoint::write(&self.journal.checkpoints(), boundary, machine) {
-            tracing::warn!("no checkpoint was made, the next start takes as long: {}", chain(&error));
+            tracing::warn!("no checkpoint was made, the next start takes as long: {}", with_causes(&error));
         }
         Ok(())
     }
