@@ -29,6 +29,7 @@ use speedup_core::host::HostFacts;
 use speedup_core::id::BootId;
 use speedup_core::message::Grant;
 use speedup_core::metric::Stream;
+use speedup_core::program::Program;
 use speedup_core::record::{Failure, MAX_REASON_BYTES, Outcome, Record};
 use speedup_core::template::TemplateError;
 use speedup_core::time::Span;
@@ -38,8 +39,10 @@ use speedup_core::work::{Resolved, WorkOrder};
 use self::judgement::judge;
 use self::record::record;
 use self::variables::{pad, size_of_variables, variables};
-use crate::files::{Files, NotCollected};
-use crate::launch::{Command, End, Execution, LaunchError, Launcher, Preparation, Sink, forget_peak};
+use crate::files::{Files, NotCollected, Programs, Seen};
+use crate::launch::{
+    Command, End, Execution, LaunchError, Launcher, Preparation, Sink, forget_peak, program_of,
+};
 use crate::limits::Limits;
 use crate::series;
 use crate::surroundings::{Established, Surroundings};
@@ -63,6 +66,7 @@ pub(crate) struct Runner {
     timer: Option<TimerError>,
     surroundings: Surroundings,
     limits: Limits,
+    programs: Programs,
 }
 
 /// Why a run was not executed, in words.
@@ -77,7 +81,8 @@ impl Runner {
         limits: Limits,
     ) -> Result<Self, LaunchError> {
         let (boot, timer) = (facts.boot.clone(), facts.timer.map(|test| test.error));
-        Ok(Self { launcher: Launcher::new()?, state: state.to_owned(), boot, timer, surroundings, limits })
+        let (launcher, programs) = (Launcher::new()?, Programs::default());
+        Ok(Self { launcher, state: state.to_owned(), boot, timer, surroundings, limits, programs })
     }
 
     /// Whether settings of the host are changed for the sake of a run.
@@ -185,7 +190,7 @@ impl Runner {
             }
         }
         let launched = self.launch(order, steps, place, stop, established, Turn::Timed)?;
-        let Launched { execution, mut conditions, cleanup, directory } = launched;
+        let Launched { execution, mut conditions, program, cleanup, directory } = launched;
         if let (Some(reason), Some(conditions)) = (unclean.or(cleanup.err()), &mut conditions) {
             conditions.disturbances.push(Disturbance::CleanupFailed { reason });
         }
@@ -197,7 +202,7 @@ impl Runner {
             Ok(series) => record(order, execution, Outcome::Measured, series, conditions),
             Err(failure) => record(order, execution, Outcome::Failed(failure), BTreeMap::new(), conditions),
         };
-        Ok((record, directory))
+        Ok((Record { program, ..record }, directory))
     }
 
     fn set_up(
@@ -255,6 +260,7 @@ impl Runner {
         }
         let held = self.surroundings.hold(&mut established);
         let insisted = insist(order, &established.unmet).and_then(|()| self.allow("the run", &command));
+        let seen = (turn == Turn::Timed).then(|| program_of(&command).ok().map(Seen::at)).flatten();
         let before = (turn == Turn::Timed).then(|| self.surroundings.before());
         let executed = insisted.and_then(|()| {
             self.launcher.execute(&command, stop).map_err(|error| not_launched("the run", &error))
@@ -266,6 +272,8 @@ impl Runner {
             Conditions { env_bytes, env_padding, directory_bytes, ..conditions }
         });
         drop(held);
+        // Before the cleanup, which may remove it.
+        let program = seen.filter(|_| executed.is_ok()).map(|seen| self.programs.content(seen, stop));
         // Whatever became of the program: the preparation was.
         let cleanup = match (&steps.cleanup, &order.cleanup) {
             (Some(resolved), Some(cleanup)) => {
@@ -281,8 +289,8 @@ impl Runner {
         match execution.end {
             End::Interrupted { .. } => Err(interrupted()),
             End::Exited(_) | End::Signaled { .. } | End::TimedOut { .. } => {
-                let (conditions, directory) = (conditions.map(Box::new), standing.directory);
-                Ok(Launched { execution, conditions, cleanup, directory })
+                let (conditions, program) = (conditions.map(Box::new), program.map(Box::new));
+                Ok(Launched { execution, conditions, program, cleanup, directory: standing.directory })
             }
         }
     }
@@ -361,6 +369,8 @@ struct Launched {
     execution: Execution,
     /// Of a timed one.
     conditions: Option<Box<Conditions>>,
+    /// What was executed, likewise.
+    program: Option<Box<Program>>,
     /// Why the cleanup failed, if it did.
     cleanup: Result<(), String>,
     /// Where the program stood.

@@ -48,6 +48,7 @@ mod mixture;
 mod multiplicity;
 mod own_metric;
 mod paired;
+mod program;
 mod proportion;
 pub(crate) mod protocol;
 mod report;

@@ -117,7 +117,12 @@ fn log_to_stderr(filter: &str, format: LogFormat, console: &Console) {
 
 /// Prints data, which may fail as any writing does.
 fn print(console: &Console, text: &str) -> Result<(), Failure> {
-    console.print(text).context("cannot write to standard output").map_err(Failure::infrastructure)
+    printed(console.print(text))
+}
+
+/// Says what was tried when printing failed.
+fn printed(result: std::io::Result<()>) -> Result<(), Failure> {
+    result.context("cannot write to standard output").map_err(Failure::infrastructure)
 }
 
 /// Prints one JSON value.

@@ -41,6 +41,7 @@ pub mod message;
 pub mod metric;
 pub mod plan;
 pub mod plan_file;
+pub mod program;
 pub mod provision;
 pub mod record;
 pub mod repetition;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::build::Product;
 use crate::conditions::Conditions;
 use crate::metric::{Absence, Metric};
+use crate::program::Program;
 use crate::time::Span;
 use crate::timer::TimerError;
 
@@ -50,6 +51,9 @@ pub struct Record {
     /// What it made, where it was a build; ascending by name.
     #[serde(default)]
     pub products: Vec<Product>,
+    /// The file that was executed; absent when nothing was timed, and in records of earlier releases.
+    #[serde(default)]
+    pub program: Option<Box<Program>>,
 }
 
 /// How a host was when it had rested. What cannot be read on it is absent, never zero.
@@ -85,6 +89,7 @@ impl Record {
             canary: None,
             canary_failed: None,
             products: Vec::new(),
+            program: None,
         }
     }
 }

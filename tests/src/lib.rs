@@ -3,6 +3,7 @@
 //! * [`world`]: the coordinator's machine and many agents' machines in one thread, with every fault as a choice;
 //! * [`pool`]: a coordinator and agents as real processes on loopback, to be killed and started again;
 //! * [`process`]: a process as the kernel shows it from outside;
+//! * [`screen`]: a terminal whose screen is read and whose keys are pressed;
 //! * [`cluster`]: simulated hosts with addresses, boots and disks of their own, to be cut off, crashed and rebooted;
 //! * [`ledger`]: an export and the checks that need nothing else;
 //! * [`checker`]: the judge of an export and its plan, which knows every rule and shares no code with what it judges.
@@ -12,6 +13,7 @@ pub mod cluster;
 pub mod ledger;
 pub mod pool;
 pub mod process;
+pub mod screen;
 pub mod world;
 
 /// BLAKE3 of bytes, as plans write it.

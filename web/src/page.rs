@@ -42,9 +42,15 @@ fn scrolling(name: &str, table: &Markup) -> Markup {
 
 /// A button that does something, as a form.
 fn act(visitor: &Visitor, to: &str, id: &str, class: &str, words: &str) -> Markup {
+    act_with(visitor, to, id, class, words, &html! {})
+}
+
+/// The same with what has to be filled in.
+fn act_with(visitor: &Visitor, to: &str, id: &str, class: &str, words: &str, fields: &Markup) -> Markup {
     html! {
         form method="post" action=(to) {
             input type="hidden" name="token" value=(visitor.form_token());
+            (fields)
             button id=(id) class=(class) { (words) }
         }
     }

@@ -20,7 +20,7 @@ use super::suite::{Suite, SuiteReport};
 use super::warning::Warnings;
 use super::{
     Figures, Mixtures, ReportOptions, Study, built, completeness, disturbance, lacking, looked, losses,
-    multiplicity, proportion, sensitivity,
+    multiplicity, program, proportion, sensitivity,
 };
 use crate::{ConfidenceLevel, Selection, Weights};
 use rayon::prelude::*;
@@ -48,6 +48,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     let independence = IndependenceReport::new(&study.evidence, &study.plan);
     let mut warnings = Warnings::default();
     warn_of_the_runs(study, &head, &independence, &mut warnings);
+    program::warn(study, &sampled, &mut warnings);
     losses::warn(&sampled, &totals, head.may_be_extended(), &mut warnings);
     losses::warn_of_survivors(&sampled, &mut warnings);
     disturbance::warn(&sampled, experiment, level, &mut warnings);

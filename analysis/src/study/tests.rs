@@ -9,6 +9,7 @@ mod golden;
 mod hosts;
 mod independence;
 mod metrics;
+mod programs;
 mod synthetic;
 
 use self::synthetic::{Synthetic, Times};

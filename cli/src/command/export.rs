@@ -23,7 +23,7 @@ const BUFFER: usize = 256 << 10;
 #[command(after_help = "Example:\n  speedup export last -o observations.csv\n  \
     speedup export last --format jsonl | jq 'select(.counts)'\n  \
     speedup export last --format parquet -o observations.parquet\n  \
-    speedup export last --format go | benchstat -col /version -\n\n\
+    speedup export last --format go | benchstat -col version -\n\n\
     Exactly one row of each run has a `run_state`: measured, failed, abandoned, cancelled, or open. Rows with `counts` \
     = true are the sample; every other row says in `why_not` why it does not count. Files in the format of another tool hold \
     the sample alone.")]

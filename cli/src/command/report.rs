@@ -9,6 +9,8 @@ use speedup_analysis::study::Report;
 use speedup_core::id::ExperimentId;
 use speedup_proto::convert::id_bytes;
 use speedup_proto::v1;
+use speedup_report::markdown::Drawing;
+use speedup_report::terminal::Plots;
 use speedup_report::{Document, html, latex, markdown, sheet};
 
 use super::print;
@@ -29,6 +31,7 @@ use crate::selector::Selector;
 #[command(
     after_help = "Example:\n  speedup report last\n  speedup report last --format html -o report.html\n  \
     speedup report last --format json > report.json\n  \
+    speedup report last --format md --figures -o report.md\n  \
     speedup report last --fail-on-regression --noise-threshold 1%\n  \
     speedup report last --data ~/.local/state/speedup/local"
 )]
@@ -44,7 +47,8 @@ pub(crate) struct Arguments {
     /// Describes the clusters of every cell's times as well; of thousands of cells this takes minutes
     #[arg(long)]
     mixtures: bool,
-    /// With what plots are drawn from: single values and curves. A page always has them
+    /// With what plots are drawn from: single values and curves. A page, a LaTeX document and a terminal always have them; with
+    /// Markdown in a file, the drawings are written beside it, as FILE-1.svg and so on
     #[arg(long)]
     figures: bool,
     /// The form of the report
@@ -62,17 +66,17 @@ pub(crate) struct Arguments {
 /// The form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For this terminal.
+    /// For this terminal, with plots where it is one.
     Terminal,
     /// A page with drawings, in one file without scripts.
     Html,
-    /// Markdown, for forges and wikis.
+    /// Markdown, for forges and wikis; drawings with --figures.
     Md,
     /// All that the analysis says, with stable names.
     Json,
     /// The table of the benchmarks, one row each.
     Csv,
-    /// A LaTeX document.
+    /// A LaTeX document with drawings, for pdflatex.
     Latex,
 }
 
@@ -88,13 +92,17 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         let wanted = Wanted {
             confidence: arguments.confidence.map(ConfidenceLevel::get),
             mixtures: arguments.mixtures,
-            figures: arguments.figures || format == Format::Html,
+            figures: arguments.figures || draws(format),
         };
         ask(&connection, experiment, wanted).await
     };
     let asked = asked.await;
     connection.close().await;
     let json = asked?;
+    if format == Format::Md && arguments.figures && arguments.out != Path::new("-") {
+        write_with_drawings(&json, &arguments.out)?;
+        return gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, console));
+    }
     let text = written(&json, format, console)?;
     if arguments.out == Path::new("-") {
         print(console, &text)?;
@@ -102,6 +110,30 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         replace(&arguments.out, &text)?;
     }
     gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, console))
+}
+
+/// Markdown, and its drawings as files beside it.
+fn write_with_drawings(json: &str, out: &Path) -> Result<(), Failure> {
+    let stem = out.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let (text, drawings) = markdown::with_drawings(&Document::of(&*known(json)?), &stem);
+    for Drawing { name, svg } in drawings {
+        replace(&out.with_file_name(name), &svg)?;
+    }
+    replace(out, &text)
+}
+
+/// Whether plots are drawn on standard output.
+pub(crate) fn draws_on_terminal(output: Output) -> bool {
+    output == Output::Table && render::report::plots() != Plots::None
+}
+
+/// Whether the form shows what plots are drawn from.
+fn draws(format: Format) -> bool {
+    match format {
+        Format::Terminal => draws_on_terminal(Output::Table),
+        Format::Html | Format::Latex => true,
+        Format::Md | Format::Json | Format::Csv => false,
+    }
 }
 
 /// The report in a form for people or machines.
@@ -114,8 +146,13 @@ fn written(json: &str, format: Format, console: &Console) -> Result<String, Fail
         Format::Latex => |report| latex::document(&Document::of(report)),
         Format::Csv => sheet::csv,
     };
+    Ok(form(&*known(json)?))
+}
+
+/// A report in the shape that is known here.
+fn known(json: &str) -> Result<Box<Report>, Failure> {
     match render::report::read(json).map_err(no_json)? {
-        Answered::Known(report) => Ok(form(&report)),
+        Answered::Known(report) => Ok(report),
         Answered::Newer => Err(Failure::usage(Error::msg(
             "the report is of a newer shape than this command knows\nhint: take the command of the coordinator's release, or --format json",
         ))),

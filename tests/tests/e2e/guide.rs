@@ -21,13 +21,14 @@ fn commands(page: &str, from: &str) -> String {
     blocks.map(|block| format!("{block}\n")).collect()
 }
 
-/// A reader's home, with a copy of the binary where the page begins and the examples beside it.
+/// A reader's home, with a copy of the binary where its build makes it and the examples beside it.
 struct Home(tempfile::TempDir);
 
 impl Home {
     fn new() -> Self {
         let home = tempfile::tempdir().expect("a directory");
-        std::fs::copy(SPEEDUP, home.path().join("speedup")).expect("a copy of the binary");
+        std::fs::create_dir_all(home.path().join("target/dist")).expect("where the build makes it");
+        std::fs::copy(SPEEDUP, home.path().join("target/dist/speedup")).expect("a copy of the binary");
         std::os::unix::fs::symlink(root().join("examples"), home.path().join("examples"))
             .expect("the examples");
         std::fs::create_dir_all(home.path().join(".local/bin")).expect("a directory of programs");

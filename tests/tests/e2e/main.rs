@@ -10,6 +10,7 @@ mod crash;
 mod environment;
 mod fault;
 mod files;
+mod forms;
 mod freshness;
 mod gates;
 mod guide;
@@ -30,6 +31,7 @@ mod selftest;
 mod sharing;
 mod silence;
 mod stranger;
+mod watch;
 
 /// The command under test.
 const SPEEDUP: &str = env!("CARGO_BIN_EXE_speedup-under-test");

@@ -131,6 +131,16 @@ fn drawn_figures() -> Report {
     study.report_with(ReportOptions { figures: Figures::Drawn, ..ReportOptions::default() }).unwrap()
 }
 
+/// One version built six times, whose builds differ, beside one that came as it is.
+fn built() -> Report {
+    let synthetic = Synthetic::named("sort grep", "old new", 24, "").built(6).build_spread(0.02, 3).times(
+        0,
+        1,
+        Times::normal(90e6, 1e6),
+    );
+    synthetic.report()
+}
+
 /// Nothing measured yet.
 fn empty() -> Synthetic {
     Synthetic::named("sort", "utf8 c", 30, "").take(0).running()
@@ -146,6 +156,7 @@ fn reports_of_version_1_are_as_they_were() {
         ("watched", watched()),
         ("looked", looked()),
         ("figures", drawn_figures()),
+        ("built", built()),
     ];
     for (name, report) in reports {
         let path: PathBuf =
