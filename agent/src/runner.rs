@@ -6,9 +6,10 @@
 //!
 //! In reading order: [`Runner`], `permission` (the owner's limits), `rest` (the wait until the host has come to rest), `outside` (commands of the plan outside
 //! the clock, and the canary), `variables` (what a command finds in its environment), `judgement` (whether the benchmark did
-//! what is expected), `record` (what is reported).
+//! what is expected), `record` (what is reported), `not_executed` (why there is nothing to report).
 
 mod judgement;
+mod not_executed;
 mod outside;
 mod permission;
 mod record;
@@ -37,6 +38,7 @@ use speedup_core::timer::TimerError;
 use speedup_core::work::{Resolved, WorkOrder};
 
 use self::judgement::judge;
+pub(crate) use self::not_executed::NotExecuted;
 use self::record::record;
 use self::variables::{pad, size_of_variables, variables};
 use crate::files::{Files, NotCollected, Programs, Seen};
@@ -69,9 +71,6 @@ pub(crate) struct Runner {
     programs: Programs,
 }
 
-/// Why a run was not executed, in words.
-struct NotExecuted(String);
-
 impl Runner {
     /// A runner with its directories under `state`, on the host with these facts.
     pub(crate) fn new(
@@ -98,17 +97,15 @@ impl Runner {
     /// Executes a work order; what it makes is taken into the files. When `stop` is raised the run is given up.
     pub(crate) fn execute(&mut self, grant: &Grant, files: &mut Files, stop: &AtomicBool) -> Record {
         let started_unix_ns = unix_ns();
-        let done = self.attempt(grant, files, stop).unwrap_or_else(|NotExecuted(reason)| Record {
-            started_unix_ns,
-            ..Record::bare(Outcome::NotExecuted { reason: cut(reason) })
-        });
+        let done = self
+            .attempt(grant, files, stop)
+            .unwrap_or_else(|not| Record { started_unix_ns, ..Record::bare(not.outcome()) });
         Record { timer: self.timer, ..done }
     }
 
     /// The record of a run that was not begun.
-    pub(crate) fn not_executed(&self, reason: &str) -> Record {
-        let outcome = Outcome::NotExecuted { reason: cut(reason.to_owned()) };
-        Record { started_unix_ns: unix_ns(), timer: self.timer, ..Record::bare(outcome) }
+    pub(crate) fn not_executed(&self, why: NotExecuted) -> Record {
+        Record { started_unix_ns: unix_ns(), timer: self.timer, ..Record::bare(why.outcome()) }
     }
 
     fn attempt(
@@ -120,12 +117,11 @@ impl Runner {
         let order = &grant.order;
         let user = self.surroundings.user().cloned();
         let place = Workplace::of(&self.state, &self.boot, user.as_ref(), grant.experiment)
-            .map_err(|error| NotExecuted(format!("cannot make the experiment's directory: {error}")))?;
+            .map_err(|error| NotExecuted::new(format!("cannot make the experiment's directory: {error}")))?;
         self.permit(order, &place)?;
         let input = place.input();
-        let input = input
-            .to_str()
-            .ok_or_else(|| NotExecuted("the state directory's path is not UTF-8".to_owned()))?;
+        let input =
+            input.to_str().ok_or_else(|| NotExecuted::new("the state directory's path is not UTF-8"))?;
         self.set_up(order, &place, input, stop)?;
         let done = self.run(order, &place, input, files, stop);
         place.clear_work();
@@ -144,7 +140,7 @@ impl Runner {
         files: &mut Files,
         stop: &AtomicBool,
     ) -> Result<Record, NotExecuted> {
-        let unresolved = |error: TemplateError| NotExecuted(error.to_string());
+        let unresolved = |error: TemplateError| NotExecuted::new(error.to_string());
         let steps = Steps {
             prepare: order.resolve_prepare(input).map_err(unresolved)?,
             program: order.resolve(input).map_err(unresolved)?,
@@ -158,8 +154,7 @@ impl Runner {
         let done = collected(done, order, &directory, files, stop)?;
         let canary = canary.zip(order.canary.as_ref());
         let canary = canary.map(|(resolved, canary)| {
-            self.canary(&resolved, canary.timeout, place, &established, stop)
-                .map_err(|NotExecuted(reason)| cut(reason))
+            self.canary(&resolved, canary.timeout, place, &established, stop).map_err(|not| cut(not.reason))
         });
         let (canary, canary_failed) = match canary {
             None => (None, None),
@@ -212,12 +207,13 @@ impl Runner {
         input: &str,
         stop: &AtomicBool,
     ) -> Result<(), NotExecuted> {
-        let resolved = order.resolve_setup(input).map_err(|error| NotExecuted(error.to_string()))?;
+        let resolved = order.resolve_setup(input).map_err(|error| NotExecuted::new(error.to_string()))?;
         let (Some(resolved), Some(setup)) = (resolved, &order.setup) else { return Ok(()) };
         if place.is_ready(&resolved) {
             return Ok(());
         }
-        let directory = |error| NotExecuted(format!("cannot prepare the directory of the setup: {error}"));
+        let directory =
+            |error| NotExecuted::new(format!("cannot prepare the directory of the setup: {error}"));
         let input = place.clear_input().map_err(directory)?;
         self.outside("the setup", &resolved, &Standing::alone(input), setup.timeout, stop)?;
         place.set_ready(&resolved).map_err(directory)
@@ -281,7 +277,7 @@ impl Runner {
             }
             (Some(_), None) | (None, _) => Ok(()),
         };
-        let cleanup = cleanup.map_err(|NotExecuted(reason)| cut(reason));
+        let cleanup = cleanup.map_err(|not| cut(not.reason));
         let execution = executed?;
         if is_cut_off(order, &execution.end, stop) {
             return Err(interrupted());
@@ -350,9 +346,9 @@ impl Standing {
             Some(directory) if Path::new(directory).is_absolute() && Path::new(directory).is_dir() => {
                 Ok(Self { directory: directory.into(), work })
             }
-            Some(directory) => {
-                Err(NotExecuted(format!("the plan's directory {directory} is no directory on this host")))
-            }
+            Some(directory) => Err(NotExecuted::new(format!(
+                "the plan's directory {directory} is no directory on this host"
+            ))),
         }
     }
 }
@@ -391,7 +387,7 @@ fn collected(
     if order.directory.is_some() {
         // The agent may read more than the program could.
         let reason = "products are collected from a new directory alone, and the order names another";
-        return Err(NotExecuted(reason.to_owned()));
+        return Err(NotExecuted::new(reason));
     }
     match files.collect(directory, &order.collect, stop) {
         Ok(products) => Ok(Record { products, ..done }),
@@ -401,7 +397,9 @@ fn collected(
         }
         Err(NotCollected::NotKept(error)) => {
             let causes = with_causes(&error);
-            Err(NotExecuted(format!("the build succeeded, but what it made cannot be kept here: {causes}")))
+            Err(NotExecuted::new(format!(
+                "the build succeeded, but what it made cannot be kept here: {causes}"
+            )))
         }
     }
 }
@@ -420,7 +418,7 @@ fn insist(order: &WorkOrder, unmet: &[Unmet]) -> Result<(), NotExecuted> {
     }
     let each: Vec<String> =
         unmet.iter().map(|unmet| format!("{}: {}", unmet.setting.name(), unmet.reason)).collect();
-    Err(NotExecuted(format!(
+    Err(NotExecuted::new(format!(
         "the plan insists on an environment that this host does not give: {}",
         each.join("; ")
     )))
@@ -466,17 +464,17 @@ fn timed(order: &WorkOrder, command: Command) -> Command {
 fn not_launched(what: &str, error: &LaunchError) -> NotExecuted {
     let text = with_causes(error);
     match error.hint() {
-        Some(hint) => NotExecuted(format!("{what} was not executed: {text} ({hint})")),
-        None => NotExecuted(format!("{what} was not executed: {text}")),
+        Some(hint) => NotExecuted::new(format!("{what} was not executed: {text} ({hint})")),
+        None => NotExecuted::new(format!("{what} was not executed: {text}")),
     }
 }
 
 fn no_directory(error: &std::io::Error) -> NotExecuted {
-    NotExecuted(format!("cannot make the working directory: {error}"))
+    NotExecuted::new(format!("cannot make the working directory: {error}"))
 }
 
 fn interrupted() -> NotExecuted {
-    NotExecuted("the agent was stopped during the run".to_owned())
+    NotExecuted::new("the agent was stopped during the run")
 }
 
 fn cut(mut reason: String) -> String {

@@ -272,8 +272,8 @@ impl Study {
                         cell.measured(seat, record, &self.plan.experiment.own_metrics);
                     }
                     Outcome::Failed(failure) => cell.mishaps.failed(run, failure, record),
-                    Outcome::NotExecuted { reason } => {
-                        cell.mishaps.not_executed((run, lease.attempt), reason);
+                    Outcome::NotExecuted { reason, obstacle } => {
+                        cell.mishaps.not_executed((run, lease.attempt), reason, *obstacle);
                     }
                 }
             }

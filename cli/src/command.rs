@@ -89,7 +89,7 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Events(arguments) => block_on(events::execute(arguments, console)),
         Verb::Page(arguments) => block_on(page::execute(arguments, console)),
         Verb::Report(arguments) => block_on(report::execute(arguments, console)),
-        Verb::Export(arguments) => block_on(export::execute(arguments)),
+        Verb::Export(arguments) => block_on(export::execute(arguments, console)),
         Verb::Completions(arguments) => completions::execute(&arguments, console),
         Verb::Man(arguments) => man::execute(&arguments),
     }

@@ -2,7 +2,7 @@
 //! names them, and `web` beside it what a page takes of them.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use speedup_access::{Credentials, Identity, Role};
@@ -196,6 +196,11 @@ pub(crate) fn selftest(
 pub(crate) fn tested(state: &Path) -> Option<bool> {
     let boot = speedup_agent::probe::boot_id(None).ok()?;
     Some(selftest::read(state, &boot).is_some())
+}
+
+/// The control groups beneath which an agent that is started here makes those of runs, each with what keeps it from that.
+pub(crate) fn control_groups() -> Vec<(PathBuf, std::io::Result<()>)> {
+    speedup_agent::launch::control_groups()
 }
 
 /// What the host is whose files lie at a root.

@@ -456,28 +456,6 @@ fn the_same_seed_gives_the_same_bytes_and_the_seed_is_printed() {
     assert_eq!(csv.lines().count(), 7);
 }
 
-#[test]
-fn markdown_says_the_same_of_more_than_two_versions() {
-    let folder = tempfile::tempdir().expect("a directory");
-    for (name, offset) in [("old", 100), ("new", 90), ("newest", 80)] {
-        let lines: String = (0..40).map(|run| format!("a|b <i>,{}\n", offset + run % 7)).collect();
-        fs::write(folder.path().join(format!("{name}.csv")), format!("benchmark,value\n{lines}"))
-            .expect("a file");
-    }
-    let output = compare(folder.path(), &["old.csv", "new.csv", "newest.csv", "--output", "md"]);
-    let said = String::from_utf8(output.stdout.clone()).expect("UTF-8");
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert!(
-        said.starts_with("# ") && said.contains("\n- new: faster") && said.contains("\n- newest: faster"),
-        "{said}"
-    );
-    let rows: Vec<&str> = said.lines().filter(|line| line.starts_with('|')).collect();
-    assert_eq!(rows.len(), 2 + 2, "a row a candidate:\n{said}");
-    assert!(rows[2].contains("a\\|b &lt;i&gt;"), "{said}");
-    let columns = |row: &str| row.replace("\\|", "").matches('|').count();
-    assert!(rows.iter().all(|row| columns(row) == columns(rows[0])), "{said}");
-}
-
 /// Every command of the documentation says what stands under it.
 #[test]
 fn the_documented_commands_say_what_is_documented() {

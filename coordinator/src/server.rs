@@ -46,6 +46,10 @@ use crate::timeline::TimeLine;
 /// Connections that may wait to be accepted: after a restart all agents connect at once.
 const WAITING_CONNECTIONS: u32 = 16_384;
 
+/// How long connections may take, once all is kept, to bring the last answers to who waits for them. Streams that nobody
+/// ends would keep them for ever.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// How a coordinator is started.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -224,10 +228,10 @@ pub async fn start(
             resumed.await.map_err(StartError::Provision)?
         }
     };
-    let doors = doors(&handle, blobs.clone(), admission.clone(), &provisioning).await?;
+    let doors = doors(&handle, blobs.clone(), admission.clone(), &provisioning, &metrics).await?;
     let routes = extend(&inside, doors);
     let (stop, stopped) = oneshot::channel::<()>();
-    let guard = Guard { admission: admission.clone() };
+    let guard = Guard { admission: admission.clone(), metrics: metrics.clone() };
     let server = Server::builder().layer(Counting(metrics.clone())).layer(guard).add_routes(routes);
     let server = server.serve_with_incoming_shutdown(incoming, async {
         // An error means that the coordinator was dropped, which stops it as well.
@@ -324,26 +328,28 @@ impl Coordinator {
         }
     }
 
-    /// Stops: what was acknowledged is durable anyway, the rest of the journal and the store are written and closed.
+    /// Stops: what was acknowledged is durable anyway, the rest of the journal and the store are written and closed, what
+    /// waits for an answer gets it, and agents hear that their sessions are over.
     pub async fn stop(self) {
+        let Self { handle, threads, mut server, .. } = self;
         self.provisioning.stop().await;
+        self.accepting.abort();
         // Either may be gone already; then there is nothing left to stop there.
-        let _ = self.handle.requests.send(Request::Stop).await;
+        let _ = handle.requests.send(Request::Stop).await;
         let _ = self.stop.send(());
         if let Some(admission) = &self.admission {
             admission.stop().await;
         }
-        drop(self.handle);
+        drop(handle);
         if let Some(pages) = &self.pages {
             pages.abort();
         }
-        self.accepting.abort();
-        // Open sessions would keep a graceful end waiting for ever.
-        self.server.abort();
-        let threads = self.threads;
         let joined =
             tokio::task::spawn_blocking(move || threads.into_iter().for_each(|thread| drop(thread.join())));
         let _ = joined.await;
+        if tokio::time::timeout(LAST_WORDS, &mut server).await.is_err() {
+            server.abort();
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::build::Product;
 use crate::conditions::Conditions;
 use crate::metric::{Absence, Metric};
 use crate::program::Program;
+use crate::run::Obstacle;
 use crate::time::Span;
 use crate::timer::TimerError;
 
@@ -105,6 +106,8 @@ pub enum Outcome {
     NotExecuted {
         /// What was tried and why it failed.
         reason: String,
+        /// Who stood in the way.
+        obstacle: Obstacle,
     },
 }
 
@@ -114,7 +117,7 @@ impl Outcome {
         match self {
             Self::Measured => None,
             Self::Failed(failure) => Some(failure.words()),
-            Self::NotExecuted { reason } => Some(reason.clone()),
+            Self::NotExecuted { reason, .. } => Some(reason.clone()),
         }
     }
 }

@@ -107,9 +107,8 @@ async function experimentByKeyboard(page, pool) {
   await tabTo(page, "#extend-runs");
   await page.keyboard.type("3");
   if (pictures) await page.screenshot({ path: join(pictures, "extend.png") });
-  await page.keyboard.press("Enter");
-  await eventually("it has further runs", () => runs() === planned + 6);
-  await page.waitForLoadState();
+  await Promise.all([page.waitForEvent("load"), page.keyboard.press("Enter")]);
+  assert.equal(runs(), planned + 12);
   await tabTo(page, "#cancel-ask");
   await page.keyboard.press("Enter");
   await tabTo(page, "#cancel-do");
@@ -151,7 +150,7 @@ async function hostsByKeyboard(page, pool) {
   assert.equal(await page.locator("#quarantine-reason").inputValue(), "its <fan> is loud");
   if (pictures) await page.screenshot({ path: join(pictures, "quarantine.png") });
   await tabTo(page, "#quarantine-do");
-  await page.keyboard.press("Enter");
+  await Promise.all([page.waitForEvent("load"), page.keyboard.press("Enter")]);
   await page.getByText("its <fan> is loud").waitFor();
   assert.equal(pool.json(["events"])[0].what, "host quarantined");
   await tabTo(page, "#resume");

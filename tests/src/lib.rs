@@ -6,6 +6,7 @@
 //! * [`screen`]: a terminal whose screen is read and whose keys are pressed;
 //! * [`cluster`]: simulated hosts with addresses, boots and disks of their own, to be cut off, crashed and rebooted;
 //! * [`ledger`]: an export and the checks that need nothing else;
+//! * [`wire`]: messages made from the description of the API, and what is nearly one;
 //! * [`checker`]: the judge of an export and its plan, which knows every rule and shares no code with what it judges.
 
 pub mod checker;
@@ -14,6 +15,7 @@ pub mod ledger;
 pub mod pool;
 pub mod process;
 pub mod screen;
+pub mod wire;
 pub mod world;
 
 /// BLAKE3 of bytes, as plans write it.

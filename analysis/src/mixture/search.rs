@@ -184,7 +184,8 @@ impl Search {
     /// mclust may end.
     pub(super) fn drafted_choice(&mut self, sorted: &[f64]) -> Option<State> {
         let starts = self.starts(sorted);
-        let endings = self.endings(&starts);
+        self.draft.refill(&self.points);
+        let endings = self.draft.run_from_pools(&self.points, &starts.starts, self.log_parity_unit);
         self.choice(&starts, &endings)
     }
 
@@ -206,7 +207,8 @@ impl Search {
 
     fn drafts(&mut self, sorted: &[f64]) -> Vec<Drafted> {
         let starts = self.starts(sorted);
-        let endings = self.endings(&starts);
+        self.draft.refill(&self.points);
+        let endings = self.draft.run(&starts.starts, self.log_parity_unit);
         self.outcomes(&starts, &endings)
     }
 
@@ -222,11 +224,6 @@ impl Search {
             }
         }
         of_models
-    }
-
-    fn endings(&mut self, starts: &Starts) -> Vec<Ending> {
-        self.draft.refill(&self.points);
-        self.draft.run(&starts.starts, self.log_parity_unit)
     }
 
     fn outcomes(&mut self, starts: &Starts, endings: &[Ending]) -> Vec<Drafted> {

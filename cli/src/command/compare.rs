@@ -20,7 +20,7 @@ use crate::gate::{Gate, GateArguments};
 use crate::named_samples::{NamedSamples, Samples, SetName};
 use crate::plan_source::drawn_seed;
 use anyhow::{Error, anyhow};
-use clap::Args;
+use clap::{Args, Parser};
 use serde::Serialize;
 use speedup_analysis::goodness_of_fit::MOST_TESTED;
 use speedup_analysis::inquiry::{Answer, Better, Inquiry, InquiryError, Method};
@@ -139,6 +139,23 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
         }
     }
     gate.map_or(Ok(Exit::Done), |gate| gate.of_answer(&answer, console))
+}
+
+/// What stands for a report where there are samples and nothing else: their comparison by the usual method.
+pub(super) fn of_saved(
+    name: &SetName,
+    confidence: Option<ConfidenceLevel>,
+    gate: GateArguments,
+    output: Form,
+    console: &Console,
+) -> Result<Exit, Failure> {
+    #[derive(Debug, Parser)]
+    struct Usual {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+    let Usual { arguments } = Usual::try_parse_from(["compare", &name.as_file()]).map_err(Failure::usage)?;
+    execute(&Arguments { confidence, gate, output: FormArgument { output }, ..arguments }, console)
 }
 
 /// Values that are fitted, those of resamples counted each time, from which on a mixture takes longer than people wait

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Error;
+use anyhow::{Error, anyhow};
 use clap::{Args, ValueEnum};
 use speedup_analysis::ConfidenceLevel;
 use speedup_analysis::study::Report;
@@ -14,7 +14,7 @@ use speedup_report::terminal::Plots;
 use speedup_report::{Document, html, latex, markdown, sheet};
 
 use super::print;
-use crate::arguments::{Output, OutputArgument};
+use crate::arguments::{Form, Output, OutputArgument};
 use crate::connection::{Connection, SourceArguments};
 use crate::console::Console;
 use crate::draft::replace;
@@ -22,6 +22,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fraction;
 use crate::gate::GateArguments;
+use crate::named_samples::SetName;
 use crate::render;
 use crate::render::report::{Answered, Extent};
 use crate::selector::Selector;
@@ -36,7 +37,7 @@ use crate::selector::Selector;
     speedup report last --data ~/.local/state/speedup/local"
 )]
 pub(crate) struct Arguments {
-    /// The experiment: its id, the first digits of it, its name, or last
+    /// The experiment: its id, the first digits of it, its name, or last; saved:NAME are samples that were imported
     #[arg(value_name = "ID")]
     experiment: Selector,
     #[command(flatten)]
@@ -86,6 +87,9 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         Output::Table => Format::Terminal,
         Output::Json => Format::Json,
     });
+    if let Some(name) = arguments.experiment.saved_samples() {
+        return of_samples(&name?, &arguments, format, console);
+    }
     let connection = arguments.source.connect().await?;
     let asked = async {
         let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
@@ -134,6 +138,32 @@ fn draws(format: Format) -> bool {
         Format::Html | Format::Latex => true,
         Format::Md | Format::Json | Format::Csv => false,
     }
+}
+
+/// Samples that were imported have no plan and no hosts, which a report is about as well: what they say is a comparison.
+fn of_samples(
+    name: &SetName,
+    arguments: &Arguments,
+    format: Format,
+    console: &Console,
+) -> Result<Exit, Failure> {
+    let form = match format {
+        Format::Terminal => Some(Form::Table),
+        Format::Json => Some(Form::Json),
+        Format::Csv => Some(Form::Csv),
+        Format::Html | Format::Md | Format::Latex => None,
+    };
+    let asks_more = arguments.mixtures || arguments.figures || arguments.out != Path::new("-");
+    let Some(form) = form.filter(|_| !asks_more) else {
+        return Err(Failure::usage(anyhow!(
+            "{} are samples without plan and hosts: their report is a comparison, in the forms terminal, json and csv, on \
+             standard output",
+            name.as_file()
+        ))
+        .hint("`speedup compare` has its other methods, as --method mixture, and its options"));
+    };
+    let confidence = arguments.confidence.map(ConfidenceLevel::new).transpose().map_err(Failure::usage)?;
+    super::compare::of_saved(name, confidence, arguments.gate, form, console)
 }
 
 /// The report in a form for people or machines.

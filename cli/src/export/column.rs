@@ -346,7 +346,7 @@ fn loss<'a>(row: &Row<'a>) -> Option<(&'a LossReason, AfterLoss)> {
 
 fn loss_words(reason: &LossReason) -> Option<&str> {
     match reason {
-        LossReason::NotExecuted { reason } => Some(reason),
+        LossReason::NotExecuted { reason, .. } => Some(reason),
         LossReason::Expired | LossReason::HostLost | LossReason::AgentRestarted => None,
     }
 }

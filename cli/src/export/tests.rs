@@ -17,7 +17,7 @@ use speedup_core::plan::Plan;
 use speedup_core::plan_file;
 use speedup_core::program::{Program, ProgramContent};
 use speedup_core::record::{Failure, Outcome, Output, Record, RestReading};
-use speedup_core::run::{AfterLoss, LossReason};
+use speedup_core::run::{AfterLoss, LossReason, Obstacle};
 use speedup_core::seed::Seed;
 use speedup_core::time::{Span, Timestamp};
 use speedup_core::timer::TimerError;
@@ -70,7 +70,11 @@ fn ended(plan: &Plan, run: u32, attempt: u32, end: AttemptEnd) -> EndedAttempt {
 }
 
 fn lost(after: AfterLoss, late: Option<Record>) -> AttemptEnd {
-    AttemptEnd::Lost { reason: LossReason::NotExecuted { reason: "no such program".to_owned() }, after, late }
+    AttemptEnd::Lost {
+        reason: LossReason::NotExecuted { reason: "no such program".to_owned(), obstacle: Obstacle::Host },
+        after,
+        late,
+    }
 }
 
 /// One attempt of each kind, at a plan of six runs.

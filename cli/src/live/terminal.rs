@@ -102,8 +102,6 @@ fn meaning(event: &Event) -> Act {
     match event {
         Event::Resize(..) => Act::Resized,
         Event::Key(key) if key.kind != KeyEventKind::Release => of_key(key),
-        Event::Key(_) | Event::FocusGained | Event::FocusLost | Event::Mouse(_) => Act::Nothing,
-        #[allow(unreachable_patterns, reason = "there are more with other features of the crate")]
         _ => Act::Nothing,
     }
 }

@@ -184,9 +184,9 @@ impl<E: Engine> Looker<E> {
     }
 
     async fn tell(&self, host: HostId, command: impl FnOnce(HostRequest) -> Command) -> Result<(), Gone> {
-        let request = HostRequest { host, by: PROVISIONER.to_owned() };
+        let request = HostRequest { host: host.clone(), by: PROVISIONER.to_owned() };
         if let Err(refusal) = self.handle.command(command(request)).await? {
-            tracing::warn!("{refusal}");
+            tracing::warn!(%host, "{refusal}");
         }
         Ok(())
     }

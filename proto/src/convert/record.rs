@@ -10,6 +10,7 @@ use super::build::{products_in, products_out};
 use super::field::{chosen, cut, exactly, no_longer, optional, reason, required, small};
 use super::malformed::{Malformed, Why, Within};
 use super::metric;
+use super::not_executed::{not_executed, told};
 use crate::v1;
 use v1::executed_program::Content as WireContent;
 use v1::failure::{Exit, Failure as WireFailure, NoProduct, NoValue, Warmup, WrongOutput};
@@ -121,7 +122,7 @@ impl From<&Outcome> for WireOutcome {
         match outcome {
             Outcome::Measured => Self::Measured(v1::Measured {}),
             Outcome::Failed(failure) => Self::Failed(failure.into()),
-            Outcome::NotExecuted { reason } => Self::NotExecuted(v1::NotExecuted { reason: reason.clone() }),
+            Outcome::NotExecuted { reason, obstacle } => Self::NotExecuted(not_executed(reason, *obstacle)),
         }
     }
 }
@@ -133,8 +134,9 @@ impl TryFrom<WireOutcome> for Outcome {
         Ok(match wire {
             WireOutcome::Measured(v1::Measured {}) => Self::Measured,
             WireOutcome::Failed(failure) => Self::Failed(Failure::try_from(failure).within("failed")?),
-            WireOutcome::NotExecuted(v1::NotExecuted { reason: text }) => {
-                Self::NotExecuted { reason: reason(text) }
+            WireOutcome::NotExecuted(wire) => {
+                let (reason, obstacle) = told(wire).within("not_executed")?;
+                Self::NotExecuted { reason, obstacle }
             }
         })
     }

@@ -43,6 +43,7 @@ pub(super) fn write(page: &mut Page, figure: &Figure) {
 }
 
 /// A value on a line, with its interval.
+#[derive(Clone, Copy)]
 struct Strip {
     at: f64,
     interval: Option<(f64, f64)>,

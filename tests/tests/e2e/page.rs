@@ -18,10 +18,10 @@ use crate::security::{as_user, submitted, told, user};
 const ORIGIN: &str = "http://";
 
 /// An answer of the page.
-struct Answer {
-    code: u16,
-    head: String,
-    body: String,
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
@@ -32,13 +32,13 @@ impl Answer {
         Self { code, head: head.to_owned(), body: body.to_owned() }
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let lines = self.head.lines().filter_map(|line| line.split_once(": "));
         lines.filter(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
     }
 
     /// The token in its forms.
-    fn form_token(&self) -> &str {
+    pub(crate) fn form_token(&self) -> &str {
         let rest = self.body.split("name=\"token\" value=\"").nth(1).expect("a form");
         rest.split('"').next().expect("a token")
     }
@@ -46,7 +46,7 @@ impl Answer {
 
 /// A browser with a session, or without one.
 #[derive(Clone)]
-struct Browser {
+pub(crate) struct Browser {
     authority: String,
     cookie: Option<String>,
 }
@@ -57,7 +57,7 @@ impl Browser {
     }
 
     /// One that has followed its user's link.
-    fn of(pool: &Pool, access: &Path) -> Self {
+    pub(crate) fn of(pool: &Pool, access: &Path) -> Self {
         let (page, path) = link(pool, access);
         let mut browser = Self::at(&page);
         let answer = browser.post("/sign-in", &path.replace("/sign-in?", ""));
@@ -94,11 +94,11 @@ impl Browser {
         Answer::of(&answer)
     }
 
-    fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Answer {
         self.send("GET", path, &[], "")
     }
 
-    fn post(&self, path: &str, body: &str) -> Answer {
+    pub(crate) fn post(&self, path: &str, body: &str) -> Answer {
         self.send("POST", path, &[("Origin", &format!("{ORIGIN}{}", self.authority))], body)
     }
 

@@ -13,7 +13,7 @@ use speedup_core::host::{Exclusion, ExclusionCause};
 use speedup_core::id::Attempt;
 use speedup_core::metric::Metric;
 use speedup_core::record::Failure;
-use speedup_core::run::{AfterLoss, LossReason};
+use speedup_core::run::{AfterLoss, LossReason, Obstacle};
 use speedup_core::time::{Span, Timestamp};
 use std::path::PathBuf;
 
@@ -40,7 +40,10 @@ fn finished() -> Synthetic {
             3,
             1,
             6,
-            LossReason::NotExecuted { reason: "no space left on device".to_owned() },
+            LossReason::NotExecuted {
+                reason: "no space left on device".to_owned(),
+                obstacle: Obstacle::Host,
+            },
             AfterLoss::Abandoned,
         )
         .late()

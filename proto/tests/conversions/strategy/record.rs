@@ -13,7 +13,7 @@ use speedup_core::time::Span;
 
 use super::conditions::conditions;
 use super::experiment::metric;
-use super::{products, text, timer_error};
+use super::{obstacle, products, text, timer_error};
 
 fn failure() -> impl Strategy<Value = Failure> {
     prop_oneof![
@@ -33,7 +33,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     prop_oneof![
         Just(Outcome::Measured),
         failure().prop_map(Outcome::Failed),
-        text().prop_map(|reason| Outcome::NotExecuted { reason }),
+        (text(), obstacle()).prop_map(|(reason, obstacle)| Outcome::NotExecuted { reason, obstacle }),
     ]
 }
 

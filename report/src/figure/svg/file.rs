@@ -29,9 +29,11 @@ pub(crate) fn files(figure: &Figure) -> Vec<File> {
         Figure::Proportion(of) => {
             vec![wide(&of.description, &proportion::drawn(of), proportion::height(of))]
         }
-        Figure::Panels(of) => {
-            of.panels.iter().map(|one| small(&one.description, &panel::drawn(of, one))).collect()
-        }
+        Figure::Panels(of) => of
+            .panels
+            .iter()
+            .map(|one| small(&format!("{}. {}", one.title, one.description), &panel::drawn(of, one)))
+            .collect(),
     }
 }
 
