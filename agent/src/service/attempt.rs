@@ -28,7 +28,7 @@ impl Service {
         let staged = self.files.stage(&mut grant.order, reach, &mut self.stop).await;
         let record = match staged {
             Ok(()) => self.runner.execute(&grant, &mut self.files, self.stop.flag()),
-            Err(error) => self.runner.not_executed(NotExecuted::new(error.to_string())),
+            Err(error) => self.runner.not_executed(NotExecuted::new(with_causes(&error))),
         };
         let record = self.delivered(record, deadline).await;
         if self.stop.is_wished() {
@@ -52,7 +52,7 @@ impl Service {
         let _ = forget_peak();
         match put {
             Ok(()) => record,
-            Err(error) => self.runner.not_executed(NotExecuted::new(error.to_string())),
+            Err(error) => self.runner.not_executed(NotExecuted::new(with_causes(&error))),
         }
     }
 }
