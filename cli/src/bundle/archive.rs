@@ -75,6 +75,8 @@ impl ArchiveError {
                 "it is no bundle of this command"
             }
             Self::Damaged { .. }
+            | Self::Behind { .. }
+            | Self::ListedTwice(_)
             | Self::NoManifest(_)
             | Self::Manifest(_)
             | Self::Entry { .. }

@@ -162,7 +162,7 @@ fn of_samples(
         ))
         .hint("`speedup compare` has its other methods, as --method mixture, and its options"));
     };
-    let confidence = arguments.confidence.map(ConfidenceLevel::new).transpose().map_err(Failure::usage)?;
+    let confidence = arguments.confidence;
     super::compare::of_saved(name, confidence, arguments.gate, form, console)
 }
 
