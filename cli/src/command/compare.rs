@@ -146,7 +146,7 @@ pub(super) fn of_saved(
     name: &SetName,
     confidence: Option<ConfidenceLevel>,
     gate: GateArguments,
-    output: Form,
+    output: SummaryForm,
     console: &Console,
 ) -> Result<Exit, Failure> {
     #[derive(Debug, Parser)]
@@ -155,7 +155,7 @@ pub(super) fn of_saved(
         arguments: Arguments,
     }
     let Usual { arguments } = Usual::try_parse_from(["compare", &name.as_file()]).map_err(Failure::usage)?;
-    execute(&Arguments { confidence, gate, output: FormArgument { output }, ..arguments }, console)
+    execute(&Arguments { confidence, gate, output: SummaryFormArgument { output }, ..arguments }, console)
 }
 
 /// Values that are fitted, those of resamples counted each time, from which on a mixture takes longer than people wait

@@ -14,7 +14,7 @@ use speedup_report::terminal::Plots;
 use speedup_report::{Document, html, latex, markdown, sheet};
 
 use super::print;
-use crate::arguments::{Form, Output, OutputArgument};
+use crate::arguments::{Output, OutputArgument, SummaryForm};
 use crate::connection::{Connection, SourceArguments};
 use crate::console::Console;
 use crate::draft::replace;
@@ -148,9 +148,9 @@ fn of_samples(
     console: &Console,
 ) -> Result<Exit, Failure> {
     let form = match format {
-        Format::Terminal => Some(Form::Table),
-        Format::Json => Some(Form::Json),
-        Format::Csv => Some(Form::Csv),
+        Format::Terminal => Some(SummaryForm::Table),
+        Format::Json => Some(SummaryForm::Json),
+        Format::Csv => Some(SummaryForm::Csv),
         Format::Html | Format::Md | Format::Latex => None,
     };
     let asks_more = arguments.mixtures || arguments.figures || arguments.out != Path::new("-");
