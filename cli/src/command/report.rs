@@ -151,12 +151,13 @@ fn of_samples(
         Format::Terminal => Some(SummaryForm::Table),
         Format::Json => Some(SummaryForm::Json),
         Format::Csv => Some(SummaryForm::Csv),
-        Format::Html | Format::Md | Format::Latex => None,
+        Format::Md => Some(SummaryForm::Md),
+        Format::Html | Format::Latex => None,
     };
     let asks_more = arguments.mixtures || arguments.figures || arguments.out != Path::new("-");
     let Some(form) = form.filter(|_| !asks_more) else {
         return Err(Failure::usage(anyhow!(
-            "{} are samples without plan and hosts: their report is a comparison, in the forms terminal, json and csv, on \
+            "{} are samples without plan and hosts: their report is a comparison, in the forms terminal, md, json and csv, on \
              standard output",
             name.as_file()
         ))
