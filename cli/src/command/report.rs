@@ -116,33 +116,6 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, console))
 }
 
-/// Samples that were imported have no plan and no hosts, which a report is about as well: what they say is a comparison.
-fn of_samples(
-    name: &SetName,
-    arguments: &Arguments,
-    format: Format,
-    console: &Console,
-) -> Result<Exit, Failure> {
-    let form = match format {
-        Format::Terminal => Some(SummaryForm::Table),
-        Format::Md => Some(SummaryForm::Md),
-        Format::Json => Some(SummaryForm::Json),
-        Format::Csv => Some(SummaryForm::Csv),
-        Format::Html | Format::Latex => None,
-    };
-    let asks_more = arguments.mixtures || arguments.figures || arguments.out != Path::new("-");
-    let Some(form) = form.filter(|_| !asks_more) else {
-        return Err(Failure::usage(anyhow!(
-            "{} are samples without plan and hosts: their report is a comparison, in the forms terminal, md, json and csv, on \
-             standard output",
-            name.as_file()
-        ))
-        .hint("`speedup compare` has its other methods, as --method mixture, and its options"));
-    };
-    let confidence = arguments.confidence.map(ConfidenceLevel::new).transpose().map_err(Failure::usage)?;
-    super::compare::of_saved(name, confidence, arguments.gate, form, console)
-}
-
 /// Markdown, and its drawings as files beside it.
 fn write_with_drawings(json: &str, out: &Path) -> Result<(), Failure> {
     let stem = out.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -165,6 +138,32 @@ fn draws(format: Format) -> bool {
         Format::Html | Format::Latex => true,
         Format::Md | Format::Json | Format::Csv => false,
     }
+}
+
+/// Samples that were imported have no plan and no hosts, which a report is about as well: what they say is a comparison.
+fn of_samples(
+    name: &SetName,
+    arguments: &Arguments,
+    format: Format,
+    console: &Console,
+) -> Result<Exit, Failure> {
+    let form = match format {
+        Format::Terminal => Some(SummaryForm::Table),
+        Format::Json => Some(SummaryForm::Json),
+        Format::Csv => Some(SummaryForm::Csv),
+        Format::Md => Some(SummaryForm::Md),
+        Format::Html | Format::Latex => None,
+    };
+    let asks_more = arguments.mixtures || arguments.figures || arguments.out != Path::new("-");
+    let Some(form) = form.filter(|_| !asks_more) else {
+        return Err(Failure::usage(anyhow!(
+            "{} are samples without plan and hosts: their report is a comparison, in the forms terminal, md, json and csv, on \
+             standard output",
+            name.as_file()
+        ))
+        .hint("`speedup compare` has its other methods, as --method mixture, and its options"));
+    };
+    super::compare::of_saved(name, arguments.confidence, arguments.gate, form, console)
 }
 
 /// The report in a form for people or machines.

@@ -284,12 +284,10 @@ impl Current {
             return ended;
         }
         // There is no task any more: it has ended all jobs before, or panicked.
-        match self.task.take() {
-            Some(task) => {
-                Ok(task.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic())))
-            }
-            None => Ok(()),
+        if let Some(task) = self.task.take() {
+            task.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
         }
+        Ok(())
     }
 }
 
