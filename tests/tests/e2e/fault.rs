@@ -1,5 +1,4 @@
 //! Benchmarks and plans that misbehave: each is told apart, named with cause and remedy, and loses nothing.
-#![expect(clippy::print_stderr, reason = "a test that cannot be made says so")]
 
 use speedup_tests::ledger::{Ledger, Row};
 use speedup_tests::pool::{Pool, eventually};

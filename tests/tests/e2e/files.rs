@@ -1,5 +1,4 @@
 //! Staged files, from the plan to the hosts: fetched, verified, kept within a bound; what is wrong never runs.
-#![expect(clippy::print_stderr, reason = "a test that cannot be made says so")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
