@@ -232,6 +232,14 @@ pub(crate) fn ksfit_bootstrap(case: &mut Case<'_>, ledger: &mut Ledger) {
     let sample = case.sample("/x");
     let resamples = case.number("/N").expect("the number of resamples");
     let expected_mixture = mixture(case.value("/mixture").expect("a mixture"));
+    let model = case.peek("/mixture/model").and_then(Value::as_str);
+    let components = case.peek("/mixture/K").and_then(Value::as_u64);
+    if let Ok(fit) = MixtureFit::with_method(&sample, Method::Mclust) {
+        let count = fit.mixture.components().len();
+        let letter = if count == 1 { 'X' } else { fit.model.letter() };
+        ledger.equal(case, "/mixture/model", &Some(letter.to_string().as_str()), &model);
+        ledger.equal(case, "/mixture/K", &Some(count as u64), &components);
+    }
     for (under, size) in [("/c1", ResampleSize::Same), ("/c09", ResampleSize::NineTenths)] {
         let options =
             GoodnessOfFitOptions { resamples: RESAMPLES, size, ..GoodnessOfFitOptions::usual(Seed(1)) };
