@@ -106,6 +106,9 @@ fn reliable_speedups(
     suite: &ScoreSuite,
     rules: PerformanceRules,
 ) {
+    if !case.gives(at) {
+        return;
+    }
     let Some(asked) = case.peek(at).and_then(Value::as_object) else { return };
     for name in asked.keys() {
         let level: f64 = name.trim_start_matches('r').parse().expect("a confidence level");

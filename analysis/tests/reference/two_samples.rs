@@ -18,6 +18,8 @@ const HP: Tolerance = relative(1e-10);
 /// Against R, whose small upper tails carry an absolute error.
 const R: Tolerance = relative(1e-9).or_absolute(1e-15);
 
+const REFUSED: &str = "essentially constant data are refused, here and by R";
+
 /// Whether R's own numbers lose digits: the spread is below 1e-8 of the mean.
 pub(crate) fn is_tight(sample: &Sample) -> bool {
     sample.standard_deviation().is_some_and(|sd| sd < 1e-8 * sample.mean().abs())
@@ -40,6 +42,7 @@ pub(crate) fn f_test(case: &mut Case<'_>, ledger: &mut Ledger) {
             let nan = case.value("/expected/two.sided/F").map(number).is_none_or(f64::is_nan);
             ledger.verdict(case, "/expected/refusal", nan, || error.to_string());
             ledger.skip(case, "/expected", "R gives NaN where we refuse");
+            ledger.skip(case, "/hp", REFUSED);
             return;
         }
     };
@@ -117,6 +120,11 @@ fn one_t_test(
         Err(error) => {
             ledger.verdict(case, &format!("{at}/error"), refused, || error.to_string());
             case.value(at);
+            if let Some((hp, p)) = hp {
+                for field in ["t", "df", p] {
+                    ledger.skip(case, &format!("{hp}/{field}"), REFUSED);
+                }
+            }
             return;
         }
     };
