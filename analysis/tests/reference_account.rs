@@ -1,4 +1,5 @@
 //! The account that the program `reference` keeps: nothing of a reference file is left out in silence.
+#![expect(clippy::print_stdout, reason = "the account is printed, as by the program")]
 
 #[expect(dead_code, reason = "the whole account is used by the program `reference`")]
 #[path = "reference/case.rs"]
