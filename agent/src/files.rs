@@ -5,16 +5,19 @@
 //! What a build made becomes such contents too: collected here, and put at the coordinator before anybody is told of it.
 //!
 //! In reading order: [`Files`], `stamp` (what a file looks like), `cache` (contents on the disk), `line` (to the
-//! coordinator), `fetch` (from there), `collect` (from the directory of a build), `put` (to the coordinator).
+//! coordinator), `fetch` (from there), `collect` (from the directory of a build), `put` (to the coordinator); and `program`,
+//! what was in the file that a run executed.
 
 mod cache;
 mod collect;
 mod fetch;
 mod line;
+mod program;
 mod put;
 mod stamp;
 
 pub(crate) use self::collect::NotCollected;
+pub(crate) use self::program::{Programs, Seen};
 pub(crate) use self::put::time_of_build;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -78,7 +81,7 @@ pub(crate) enum StagingError {
         what: String,
     },
     /// The disk refused.
-    #[error("cannot {what} {}: {source}", path.display())]
+    #[error("cannot {what} {}", path.display())]
     Disk {
         /// What was tried.
         what: &'static str,

@@ -42,6 +42,7 @@ mod user;
 mod watch;
 
 pub use affinity::{CpuMask, allowed};
+pub use cgroup::control_groups;
 pub(crate) use clock::{nanoseconds, now_ns};
 pub use command::{Command, Sink};
 pub use execution::{End, Execution, Output, Readings, Switches, Usage};

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use speedup_core::environment::Setting;
 use speedup_core::files::FileSource;
-use speedup_core::run::OWNERS_REFUSAL;
 use speedup_core::work::WorkOrder;
 use thiserror::Error;
 
@@ -20,6 +19,8 @@ use crate::launch::{Command, program_of};
 
 /// Most bytes of the file: more than a thousand paths.
 const MAX_FILE_BYTES: u64 = 64 << 10;
+/// What a refusal begins with. Coordinators that know of owners' limits, and of no field for them, tell them by it.
+const WORDS: &str = "the owner of this host does not allow it: ";
 /// What stands for all settings that reach beyond the program's own process image.
 const HOST_SETTINGS: &str = "host_settings";
 /// Variables by which others' code comes into any program: those that the C library ignores in programs with the rights of
@@ -106,15 +107,6 @@ pub(crate) enum NotAllowed {
     NotThere(String),
 }
 
-impl NotAllowed {
-    /// In words.
-    pub(crate) fn words(self) -> String {
-        match self {
-            Self::Refused(words) | Self::NotThere(words) => words,
-        }
-    }
-}
-
 impl Limits {
     /// Those in a file. What it names has to be there: a limit that is misspelt is none.
     pub(crate) fn read(path: &Path) -> Result<Self, LimitsError> {
@@ -196,7 +188,7 @@ impl Limits {
     }
 
     fn refused(&self, key: &str, words: &str) -> NotAllowed {
-        NotAllowed::Refused(format!("{OWNERS_REFUSAL}`{key}` of {} {words}", self.file.display()))
+        NotAllowed::Refused(format!("{WORDS}`{key}` of {} {words}", self.file.display()))
     }
 }
 

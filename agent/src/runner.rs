@@ -6,9 +6,10 @@
 //!
 //! In reading order: [`Runner`], `permission` (the owner's limits), `rest` (the wait until the host has come to rest), `outside` (commands of the plan outside
 //! the clock, and the canary), `variables` (what a command finds in its environment), `judgement` (whether the benchmark did
-//! what is expected), `record` (what is reported).
+//! what is expected), `record` (what is reported), `not_executed` (why there is nothing to report).
 
 mod judgement;
+mod not_executed;
 mod outside;
 mod permission;
 mod record;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use speedup_core::causes::with_causes;
 use speedup_core::conditions::{Conditions, Unmet};
 use speedup_core::disturbance::Disturbance;
 use speedup_core::environment::{DIRECTORY_NAME, PageCache};
@@ -28,6 +30,7 @@ use speedup_core::host::HostFacts;
 use speedup_core::id::BootId;
 use speedup_core::message::Grant;
 use speedup_core::metric::Stream;
+use speedup_core::program::Program;
 use speedup_core::record::{Failure, MAX_REASON_BYTES, Outcome, Record};
 use speedup_core::template::TemplateError;
 use speedup_core::time::Span;
@@ -35,11 +38,13 @@ use speedup_core::timer::TimerError;
 use speedup_core::work::{Resolved, WorkOrder};
 
 use self::judgement::judge;
+pub(crate) use self::not_executed::NotExecuted;
 use self::record::record;
 use self::variables::{pad, size_of_variables, variables};
-use crate::causes::with_causes;
-use crate::files::{Files, NotCollected};
-use crate::launch::{Command, End, Execution, LaunchError, Launcher, Preparation, Sink, forget_peak};
+use crate::files::{Files, NotCollected, Programs, Seen};
+use crate::launch::{
+    Command, End, Execution, LaunchError, Launcher, Preparation, Sink, forget_peak, program_of,
+};
 use crate::limits::Limits;
 use crate::series;
 use crate::surroundings::{Established, Surroundings};
@@ -63,10 +68,8 @@ pub(crate) struct Runner {
     timer: Option<TimerError>,
     surroundings: Surroundings,
     limits: Limits,
+    programs: Programs,
 }
-
-/// Why a run was not executed, in words.
-struct NotExecuted(String);
 
 impl Runner {
     /// A runner with its directories under `state`, on the host with these facts.
@@ -77,7 +80,8 @@ impl Runner {
         limits: Limits,
     ) -> Result<Self, LaunchError> {
         let (boot, timer) = (facts.boot.clone(), facts.timer.map(|test| test.error));
-        Ok(Self { launcher: Launcher::new()?, state: state.to_owned(), boot, timer, surroundings, limits })
+        let (launcher, programs) = (Launcher::new()?, Programs::default());
+        Ok(Self { launcher, state: state.to_owned(), boot, timer, surroundings, limits, programs })
     }
 
     /// Whether settings of the host are changed for the sake of a run.
@@ -93,17 +97,15 @@ impl Runner {
     /// Executes a work order; what it makes is taken into the files. When `stop` is raised the run is given up.
     pub(crate) fn execute(&mut self, grant: &Grant, files: &mut Files, stop: &AtomicBool) -> Record {
         let started_unix_ns = unix_ns();
-        let done = self.attempt(grant, files, stop).unwrap_or_else(|NotExecuted(reason)| Record {
-            started_unix_ns,
-            ..Record::bare(Outcome::NotExecuted { reason: cut(reason) })
-        });
+        let done = self
+            .attempt(grant, files, stop)
+            .unwrap_or_else(|not| Record { started_unix_ns, ..Record::bare(not.outcome()) });
         Record { timer: self.timer, ..done }
     }
 
     /// The record of a run that was not begun.
-    pub(crate) fn not_executed(&self, reason: &str) -> Record {
-        let outcome = Outcome::NotExecuted { reason: cut(reason.to_owned()) };
-        Record { started_unix_ns: unix_ns(), timer: self.timer, ..Record::bare(outcome) }
+    pub(crate) fn not_executed(&self, why: NotExecuted) -> Record {
+        Record { started_unix_ns: unix_ns(), timer: self.timer, ..Record::bare(why.outcome()) }
     }
 
     fn attempt(
@@ -115,10 +117,13 @@ impl Runner {
         let order = &grant.order;
         let user = self.surroundings.user().cloned();
         let place = Workplace::of(&self.state, &self.boot, user.as_ref(), grant.experiment)
-            .map_err(|error| NotExecuted(format!("cannot make the experiment's directory: {error}")))?;
+            .map_err(|error| NotExecuted::new(format!("cannot make the experiment's directory: {error}")))?;
         self.permit(order, &place)?;
-        self.set_up(order, &place, stop)?;
-        let done = self.run(order, &place, files, stop);
+        let input = place.input();
+        let input =
+            input.to_str().ok_or_else(|| NotExecuted::new("the state directory's path is not UTF-8"))?;
+        self.set_up(order, &place, input, stop)?;
+        let done = self.run(order, &place, input, files, stop);
         place.clear_work();
         if !order.own_metrics.is_empty() {
             // The whole output was in memory.
@@ -131,14 +136,11 @@ impl Runner {
         &mut self,
         order: &WorkOrder,
         place: &Workplace,
+        input: &str,
         files: &mut Files,
         stop: &AtomicBool,
     ) -> Result<Record, NotExecuted> {
-        let input = place.input();
-        let input = input
-            .to_str()
-            .ok_or_else(|| NotExecuted("the state directory's path is not UTF-8".to_owned()))?;
-        let unresolved = |error: TemplateError| NotExecuted(error.to_string());
+        let unresolved = |error: TemplateError| NotExecuted::new(error.to_string());
         let steps = Steps {
             prepare: order.resolve_prepare(input).map_err(unresolved)?,
             program: order.resolve(input).map_err(unresolved)?,
@@ -152,8 +154,7 @@ impl Runner {
         let done = collected(done, order, &directory, files, stop)?;
         let canary = canary.zip(order.canary.as_ref());
         let canary = canary.map(|(resolved, canary)| {
-            self.canary(&resolved, canary.timeout, place, &established, stop)
-                .map_err(|NotExecuted(reason)| cut(reason))
+            self.canary(&resolved, canary.timeout, place, &established, stop).map_err(|not| cut(not.reason))
         });
         let (canary, canary_failed) = match canary {
             None => (None, None),
@@ -184,7 +185,7 @@ impl Runner {
             }
         }
         let launched = self.launch(order, steps, place, stop, established, Turn::Timed)?;
-        let Launched { execution, mut conditions, cleanup, directory } = launched;
+        let Launched { execution, mut conditions, program, cleanup, directory } = launched;
         if let (Some(reason), Some(conditions)) = (unclean.or(cleanup.err()), &mut conditions) {
             conditions.disturbances.push(Disturbance::CleanupFailed { reason });
         }
@@ -196,18 +197,23 @@ impl Runner {
             Ok(series) => record(order, execution, Outcome::Measured, series, conditions),
             Err(failure) => record(order, execution, Outcome::Failed(failure), BTreeMap::new(), conditions),
         };
-        Ok((record, directory))
+        Ok((Record { program, ..record }, directory))
     }
 
-    fn set_up(&mut self, order: &WorkOrder, place: &Workplace, stop: &AtomicBool) -> Result<(), NotExecuted> {
-        let input = place.input();
-        let resolved =
-            order.resolve_setup(&input.to_string_lossy()).map_err(|error| NotExecuted(error.to_string()))?;
+    fn set_up(
+        &mut self,
+        order: &WorkOrder,
+        place: &Workplace,
+        input: &str,
+        stop: &AtomicBool,
+    ) -> Result<(), NotExecuted> {
+        let resolved = order.resolve_setup(input).map_err(|error| NotExecuted::new(error.to_string()))?;
         let (Some(resolved), Some(setup)) = (resolved, &order.setup) else { return Ok(()) };
         if place.is_ready(&resolved) {
             return Ok(());
         }
-        let directory = |error| NotExecuted(format!("cannot prepare the directory of the setup: {error}"));
+        let directory =
+            |error| NotExecuted::new(format!("cannot prepare the directory of the setup: {error}"));
         let input = place.clear_input().map_err(directory)?;
         self.outside("the setup", &resolved, &Standing::alone(input), setup.timeout, stop)?;
         place.set_ready(&resolved).map_err(directory)
@@ -250,6 +256,7 @@ impl Runner {
         }
         let held = self.surroundings.hold(&mut established);
         let insisted = insist(order, &established.unmet).and_then(|()| self.allow("the run", &command));
+        let seen = (turn == Turn::Timed).then(|| program_of(&command).ok().map(Seen::at)).flatten();
         let before = (turn == Turn::Timed).then(|| self.surroundings.before());
         let executed = insisted.and_then(|()| {
             self.launcher.execute(&command, stop).map_err(|error| not_launched("the run", &error))
@@ -261,6 +268,8 @@ impl Runner {
             Conditions { env_bytes, env_padding, directory_bytes, ..conditions }
         });
         drop(held);
+        // Before the cleanup, which may remove it.
+        let program = seen.filter(|_| executed.is_ok()).map(|seen| self.programs.content(seen, stop));
         // Whatever became of the program: the preparation was.
         let cleanup = match (&steps.cleanup, &order.cleanup) {
             (Some(resolved), Some(cleanup)) => {
@@ -268,7 +277,7 @@ impl Runner {
             }
             (Some(_), None) | (None, _) => Ok(()),
         };
-        let cleanup = cleanup.map_err(|NotExecuted(reason)| cut(reason));
+        let cleanup = cleanup.map_err(|not| cut(not.reason));
         let execution = executed?;
         if is_cut_off(order, &execution.end, stop) {
             return Err(interrupted());
@@ -276,8 +285,8 @@ impl Runner {
         match execution.end {
             End::Interrupted { .. } => Err(interrupted()),
             End::Exited(_) | End::Signaled { .. } | End::TimedOut { .. } => {
-                let (conditions, directory) = (conditions.map(Box::new), standing.directory);
-                Ok(Launched { execution, conditions, cleanup, directory })
+                let (conditions, program) = (conditions.map(Box::new), program.map(Box::new));
+                Ok(Launched { execution, conditions, program, cleanup, directory: standing.directory })
             }
         }
     }
@@ -337,9 +346,9 @@ impl Standing {
             Some(directory) if Path::new(directory).is_absolute() && Path::new(directory).is_dir() => {
                 Ok(Self { directory: directory.into(), work })
             }
-            Some(directory) => {
-                Err(NotExecuted(format!("the plan's directory {directory} is no directory on this host")))
-            }
+            Some(directory) => Err(NotExecuted::new(format!(
+                "the plan's directory {directory} is no directory on this host"
+            ))),
         }
     }
 }
@@ -356,6 +365,8 @@ struct Launched {
     execution: Execution,
     /// Of a timed one.
     conditions: Option<Box<Conditions>>,
+    /// What was executed, likewise.
+    program: Option<Box<Program>>,
     /// Why the cleanup failed, if it did.
     cleanup: Result<(), String>,
     /// Where the program stood.
@@ -376,7 +387,7 @@ fn collected(
     if order.directory.is_some() {
         // The agent may read more than the program could.
         let reason = "products are collected from a new directory alone, and the order names another";
-        return Err(NotExecuted(reason.to_owned()));
+        return Err(NotExecuted::new(reason));
     }
     match files.collect(directory, &order.collect, stop) {
         Ok(products) => Ok(Record { products, ..done }),
@@ -385,7 +396,10 @@ fn collected(
             Ok(Record { outcome: Outcome::Failed(failure), ..done })
         }
         Err(NotCollected::NotKept(error)) => {
-            Err(NotExecuted(format!("the build succeeded, but what it made cannot be kept here: {error}")))
+            let causes = with_causes(&error);
+            Err(NotExecuted::new(format!(
+                "the build succeeded, but what it made cannot be kept here: {causes}"
+            )))
         }
     }
 }
@@ -404,7 +418,7 @@ fn insist(order: &WorkOrder, unmet: &[Unmet]) -> Result<(), NotExecuted> {
     }
     let each: Vec<String> =
         unmet.iter().map(|unmet| format!("{}: {}", unmet.setting.name(), unmet.reason)).collect();
-    Err(NotExecuted(format!(
+    Err(NotExecuted::new(format!(
         "the plan insists on an environment that this host does not give: {}",
         each.join("; ")
     )))
@@ -450,21 +464,20 @@ fn timed(order: &WorkOrder, command: Command) -> Command {
 fn not_launched(what: &str, error: &LaunchError) -> NotExecuted {
     let text = with_causes(error);
     match error.hint() {
-        Some(hint) => NotExecuted(format!("{what} was not executed: {text} ({hint})")),
-        None => NotExecuted(format!("{what} was not executed: {text}")),
+        Some(hint) => NotExecuted::new(format!("{what} was not executed: {text} ({hint})")),
+        None => NotExecuted::new(format!("{what} was not executed: {text}")),
     }
 }
 
 fn no_directory(error: &std::io::Error) -> NotExecuted {
-    NotExecuted(format!("cannot make the working directory: {error}"))
+    NotExecuted::new(format!("cannot make the working directory: {error}"))
 }
 
 fn interrupted() -> NotExecuted {
-    NotExecuted("the agent was stopped during the run".to_owned())
+    NotExecuted::new("the agent was stopped during the run")
 }
 
 fn cut(mut reason: String) -> String {
-    let end = (0..=MAX_REASON_BYTES.min(reason.len())).rev().find(|at| reason.is_char_boundary(*at));
-    reason.truncate(end.unwrap_or(0));
+    reason.truncate(reason.floor_char_boundary(MAX_REASON_BYTES));
     reason
 }

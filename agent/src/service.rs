@@ -1,23 +1,24 @@
 //! What starts, and the loop: the machine says what to do, the loop does it.
 
+mod attempt;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 use speedup_core::agent::{Action, Agent, Input};
+use speedup_core::causes::with_causes;
 use speedup_core::host::HostFacts;
 use speedup_core::id::BootId;
 use speedup_core::message::{AgentMessage, CoordinatorMessage};
-use speedup_core::record::Record;
 use speedup_core::seed::Seed;
 use speedup_core::timer::TimerTest;
 use thiserror::Error;
-use tokio::time::Instant;
+use tracing::Instrument as _;
 
-use crate::causes::with_causes;
 use crate::entry::{Admittance, Entry, EntryError};
-use crate::files::{Files, time_of_build};
-use crate::launch::{LaunchError, User, UserError, forget_peak};
+use crate::files::Files;
+use crate::launch::{LaunchError, User, UserError};
 use crate::limits::{Limits, LimitsError};
 use crate::link::{Link, LinkError};
 use crate::outbox::{Outbox, OutboxError};
@@ -154,7 +155,11 @@ pub fn run(options: Options) -> Result<(), AgentError> {
     }
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AgentError::Process)?;
-    runtime.block_on(async { Service::start(options)?.serve().await })
+    runtime.block_on(async {
+        let service = Service::start(options)?;
+        let lines_of = tracing::info_span!("agent", host = %service.facts.host);
+        service.serve().instrument(lines_of).await
+    })
 }
 
 struct Service {
@@ -347,28 +352,10 @@ impl Service {
                 self.outbox(|outbox| outbox.forget(lease))?;
             }
             Action::Remember(epoch) => self.outbox(|outbox| outbox.remember(epoch))?,
-            Action::Execute(mut grant) => {
-                self.backoff = BACKOFF.0;
-                if let Some(reason) = self.runner.refusal(&grant.order) {
-                    return Ok(Some(Input::Executed(self.runner.not_executed(&reason))));
-                }
-                // Nothing is said, written or synced while the run is timed.
-                self.outbox(Outbox::sync)?;
-                if let Some(link) = &mut self.link {
-                    link.flush().await;
-                }
-                let deadline = Instant::now() + time_of_build(&grant.order);
-                let Some(reach) = self.entry.reach() else { return Ok(None) };
-                let staged = self.files.stage(&mut grant.order, reach, &mut self.stop).await;
-                let record = match staged {
-                    Ok(()) => self.runner.execute(&grant, &mut self.files, self.stop.flag()),
-                    Err(error) => self.runner.not_executed(&error.to_string()),
-                };
-                let record = self.delivered(record, deadline).await;
-                if self.stop.is_wished() {
-                    self.agent.handle(Input::Retire);
-                }
-                return Ok(Some(Input::Executed(record)));
+            Action::Execute(grant) => {
+                let (lease, experiment) = (grant.lease, grant.experiment);
+                let lines_of = tracing::info_span!("run", %experiment, run = grant.run.0, attempt = grant.attempt.0, %lease);
+                return self.execute(*grant).instrument(lines_of).await;
             }
             Action::Reboot { reason } => return self.reboot(&reason).await,
             Action::Complain { lease, reason } => tracing::warn!(%lease, "a report was refused: {reason}"),
@@ -379,24 +366,6 @@ impl Service {
             }
         }
         Ok(None)
-    }
-
-    /// The record of an attempt, once the coordinator has what it made: a build counts with its products there, or not at
-    /// all.
-    async fn delivered(&mut self, record: Record, deadline: Instant) -> Record {
-        if record.products.is_empty() {
-            return record;
-        }
-        let Some(reach) = self.entry.reach() else {
-            return self.runner.not_executed("the coordinator does not let this agent in any more");
-        };
-        let put = self.files.put(&record.products, reach, &mut self.stop, deadline).await;
-        // Pieces of the products were in memory.
-        let _ = forget_peak();
-        match put {
-            Ok(()) => record,
-            Err(error) => self.runner.not_executed(&error.to_string()),
-        }
     }
 
     /// Boots the host anew, as its owner has configured it; the coordinator is told if that does not happen.

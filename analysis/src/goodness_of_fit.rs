@@ -4,7 +4,7 @@
 //! bootstrap does: N samples of the fitted mixture, each fitted anew with its number of components chosen anew, and
 //! the distance of each to its own fit.
 
-use crate::mixture::{Method, Mixture, MixtureFitError, Refit, Refits, distance, tied_share};
+use crate::mixture::{Method, Mixture, MixtureFitError, Refit, Refits, TOGETHER, distance, tied_share};
 use crate::{PValue, Risk, Sample};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -145,12 +145,6 @@ impl GoodnessOfFitOptions {
             seed,
         }
     }
-}
-
-/// What a thread keeps between resamples.
-struct Worker {
-    refit: Refit,
-    values: Vec<f64>,
 }
 
 impl GoodnessOfFit {
@@ -314,19 +308,25 @@ impl Resamples<'_> {
 
     /// The distances of `count` resamples from number `first`.
     fn round(&self, first: u32, count: u32) -> Vec<Option<f64>> {
-        let refit = || Refit::new(self.options.method, self.options.refits);
-        let worker = || Worker { refit: refit(), values: Vec::with_capacity(self.size) };
-        let numbers = (first..first + count).into_par_iter();
-        numbers.map_init(worker, |worker, number| self.distance(number, worker)).collect()
+        let worker = || Refit::new(self.options.method, self.options.refits);
+        let numbers: Vec<u32> = (first..first + count).collect();
+        let together = numbers.par_chunks(TOGETHER);
+        together.map_init(worker, |refit, numbers| self.distances(numbers, refit)).flatten().collect()
     }
 
-    fn distance(&self, number: u32, Worker { refit, values }: &mut Worker) -> Option<f64> {
-        let mut random = self.streams.clone();
+    fn distances(&self, numbers: &[u32], refit: &mut Refit) -> Vec<Option<f64>> {
+        let resamples: Vec<Vec<f64>> = numbers.iter().map(|number| self.resample(*number)).collect();
+        let fitted = refit.mixtures(&resamples);
+        let of_its_own = |(fitted, values): (Option<Mixture>, &Vec<f64>)| Some(distance(&fitted?, values));
+        fitted.into_iter().zip(&resamples).map(of_its_own).collect()
+    }
+
+    /// Resample `number` in ascending order.
+    fn resample(&self, number: u32) -> Vec<f64> {
+        let (mut random, mut values) = (self.streams.clone(), Vec::with_capacity(self.size));
         random.set_stream(u64::from(number));
-        self.mixture.draw(self.size, &mut random, values);
+        self.mixture.draw(self.size, &mut random, &mut values);
         values.sort_unstable_by(f64::total_cmp);
-        let has_spread = values[0] < values[self.size - 1];
-        let fitted = if has_spread { refit.mixture(values) } else { None };
-        fitted.map(|fitted| distance(&fitted, values))
+        values
     }
 }

@@ -4,8 +4,10 @@
 //! * [`Mixture`], [`Component`]: the law, its tails, quantiles, modes and clusters;
 //! * [`MixtureFit`], [`Method`], [`Criterion`]: from a sample to a mixture and the criterion that chose it;
 //! * inside: `points` and `state` (observations and parameters in standard units), `exponential` and `kernel` (one
-//!   pass of expectation and maximisation), `start`, `schedule` (mclust's order of steps), `converge` (the steps after it).
+//!   pass of expectation and maximisation), `start`, `schedule` (mclust's order of steps), `converge` (the steps after it),
+//!   `draft` and `abreast` (the schedule in single precision, of one sample and of many), `search` (every model), `refit`.
 
+mod abreast;
 mod converge;
 mod criterion;
 mod draft;
@@ -15,6 +17,7 @@ mod fit;
 mod kernel;
 mod modes;
 mod points;
+mod refit;
 mod schedule;
 mod search;
 mod start;
@@ -23,9 +26,9 @@ mod state;
 pub use criterion::{Criterion, Entry};
 pub(crate) use fit::tied_share;
 pub use fit::{Method, MixtureCaveat, MixtureFit, MixtureFitError};
+pub use refit::Refits;
+pub(crate) use refit::{Refit, TOGETHER, distance};
 pub use schedule::NoFit;
-pub use search::Refits;
-pub(crate) use search::{Refit, distance};
 pub use state::{MOST_COMPONENTS, VarianceModel};
 
 use crate::distribution::{Tails, normal};

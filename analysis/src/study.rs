@@ -48,6 +48,7 @@ mod mixture;
 mod multiplicity;
 mod own_metric;
 mod paired;
+mod program;
 mod proportion;
 pub(crate) mod protocol;
 mod report;
@@ -271,8 +272,8 @@ impl Study {
                         cell.measured(seat, record, &self.plan.experiment.own_metrics);
                     }
                     Outcome::Failed(failure) => cell.mishaps.failed(run, failure, record),
-                    Outcome::NotExecuted { reason } => {
-                        cell.mishaps.not_executed((run, lease.attempt), reason);
+                    Outcome::NotExecuted { reason, obstacle } => {
+                        cell.mishaps.not_executed((run, lease.attempt), reason, *obstacle);
                     }
                 }
             }

@@ -131,6 +131,28 @@ pub(crate) struct FormArgument {
     pub(crate) output: Form,
 }
 
+/// How data is printed that goes into summaries as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SummaryForm {
+    /// For people.
+    #[default]
+    Table,
+    /// For machines: one JSON value on standard output.
+    Json,
+    /// For spreadsheets: comma-separated values with a header line.
+    Csv,
+    /// For the summary of a job, a pull request or a wiki: Markdown.
+    Md,
+}
+
+/// The choice between them.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct SummaryFormArgument {
+    /// How to print the answer
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    pub(crate) output: SummaryForm,
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;

@@ -89,7 +89,7 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Events(arguments) => block_on(events::execute(arguments, console)),
         Verb::Page(arguments) => block_on(page::execute(arguments, console)),
         Verb::Report(arguments) => block_on(report::execute(arguments, console)),
-        Verb::Export(arguments) => block_on(export::execute(arguments)),
+        Verb::Export(arguments) => block_on(export::execute(arguments, console)),
         Verb::Completions(arguments) => completions::execute(&arguments, console),
         Verb::Man(arguments) => man::execute(&arguments),
     }
@@ -117,7 +117,12 @@ fn log_to_stderr(filter: &str, format: LogFormat, console: &Console) {
 
 /// Prints data, which may fail as any writing does.
 fn print(console: &Console, text: &str) -> Result<(), Failure> {
-    console.print(text).context("cannot write to standard output").map_err(Failure::infrastructure)
+    printed(console.print(text))
+}
+
+/// Says what was tried when printing failed.
+fn printed(result: std::io::Result<()>) -> Result<(), Failure> {
+    result.context("cannot write to standard output").map_err(Failure::infrastructure)
 }
 
 /// Prints one JSON value.

@@ -47,6 +47,11 @@ impl Console {
         Self { out: paint(io::stdout().is_terminal()), err: paint(io::stderr().is_terminal()), interactive }
     }
 
+    /// Whether keys can be read as well.
+    pub(crate) fn has_keys(&self) -> bool {
+        self.interactive && io::stdin().is_terminal() && is_in_foreground()
+    }
+
     /// One without colours that is no terminal.
     #[cfg(test)]
     pub(crate) fn plain() -> Self {
@@ -73,6 +78,11 @@ impl Console {
         }
         out.flush()
     }
+}
+
+/// Whether this process may set its terminal: one in the background is stopped when it tries to.
+pub(crate) fn is_in_foreground() -> bool {
+    rustix::termios::tcgetpgrp(io::stderr()).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
 /// Colour, or none. Words carry the meaning; colour only repeats it.

@@ -10,7 +10,8 @@
 //!    a command ends;
 //! 2. `compose`: the libraries put together; `web`: the page beside a coordinator; `local_agent`: the agent of `speedup run`;
 //! 3. `connection`, `access`, `directories`: where the coordinator is; `selector`: which experiment is meant;
-//! 4. `plan_source`: the plan as the user gives it; `files`: those it names; `follow`, `progress`, `interrupt`: while it is carried out;
+//! 4. `plan_source`: the plan as the user gives it; `files`: those it names; `follow`, `progress`, `live`, `interrupt`: while it
+//!    is carried out;
 //! 5. `attempts`, `export`, `bundle`, `failed_runs`: what was done; `speedup_test`, `compare`, `named_samples`: on
 //!    sample files, without a coordinator;
 //! 6. `gate`: exit codes by verdicts; `draft`: files put in place when whole; `render`, `console`, `moment`, `standing`: how it is
@@ -37,6 +38,7 @@ mod follow;
 mod fraction;
 mod gate;
 mod interrupt;
+mod live;
 mod local_agent;
 mod moment;
 mod named_samples;

@@ -2,6 +2,7 @@
 //! client may share its machine with an agent that measures, and a steady tick would be noise.
 
 mod bar;
+mod echo;
 mod eta;
 mod lines;
 
@@ -13,7 +14,7 @@ use crate::console::Console;
 use crate::render::counted;
 use crate::{moment, standing};
 use bar::Bar;
-use eta::Eta;
+pub(crate) use eta::Eta;
 use lines::Lines;
 
 /// Where the runs are carried out, seen from who watches.
@@ -52,13 +53,13 @@ impl<'a> Progress<'a> {
     /// Shows a status, if it differs in what is shown.
     pub(crate) fn show(&mut self, status: &ExperimentStatus) {
         self.paused = matches!(status.phase, StatusPhase::Paused { .. });
-        let key = self.sentence(status, None);
+        let key = sentence(self.place, status, None);
         if self.shown.as_ref() == Some(&key) {
             return;
         }
         self.shown = Some(key);
         let left = self.eta.left(Instant::now(), status);
-        let sentence = self.sentence(status, left);
+        let sentence = sentence(self.place, status, left);
         match &mut self.form {
             Form::Bar(bar) => bar.draw(&status.tally, sentence),
             Form::Lines(lines) => {
@@ -89,37 +90,37 @@ impl<'a> Progress<'a> {
             Form::Lines(_) => {}
         }
     }
+}
 
-    fn sentence(&self, status: &ExperimentStatus, left: Option<std::time::Duration>) -> String {
-        let mut text = standing::tally(&status.tally);
-        if self.place == Place::Pool && status.tally.open() > 0 {
-            let at_work = status.tally.leased + status.tally.running;
-            text +=
-                &format!(", {at_work} under way, {} connected", counted(status.hosts_here.into(), "host"));
-        }
-        match &status.phase {
-            StatusPhase::Running if self.place == Place::Pool && waits_for_fresh(status) => {
-                text += "; waits for fresh hosts";
-            }
-            StatusPhase::Running => {}
-            StatusPhase::Paused { reason } => text += &format!("; {reason}"),
-            StatusPhase::Deciding => text += "; looking at the results",
-            StatusPhase::Cancelling => text += "; cancelled, what is under way ends",
-            StatusPhase::Finished { cancelled: true, .. } if !status.words.is_empty() => {
-                text += &format!("; cancelled: {}", status.words);
-            }
-            StatusPhase::Finished { cancelled: true, .. } => text += "; cancelled",
-            StatusPhase::Finished { cancelled: false, .. } => text += "; finished",
-        }
-        if let Some(left) = left {
-            text += &format!(", about {} left", moment::roughly(left));
-        }
-        text
+/// How an experiment goes on, in one sentence.
+pub(crate) fn sentence(place: Place, status: &ExperimentStatus, left: Option<std::time::Duration>) -> String {
+    let mut text = standing::tally(&status.tally);
+    if place == Place::Pool && status.tally.open() > 0 {
+        let at_work = status.tally.leased + status.tally.running;
+        text += &format!(", {at_work} under way, {} connected", counted(status.hosts_here.into(), "host"));
     }
+    match &status.phase {
+        StatusPhase::Running if place == Place::Pool && waits_for_fresh(status) => {
+            text += "; waits for fresh hosts";
+        }
+        StatusPhase::Running => {}
+        StatusPhase::Paused { reason } => text += &format!("; {reason}"),
+        StatusPhase::Deciding => text += "; looking at the results",
+        StatusPhase::Cancelling => text += "; cancelled, what is under way ends",
+        StatusPhase::Finished { cancelled: true, .. } if !status.words.is_empty() => {
+            text += &format!("; cancelled: {}", status.words);
+        }
+        StatusPhase::Finished { cancelled: true, .. } => text += "; cancelled",
+        StatusPhase::Finished { cancelled: false, .. } => text += "; finished",
+    }
+    if let Some(left) = left {
+        text += &format!(", about {} left", moment::roughly(left));
+    }
+    text
 }
 
 /// Runs are open, hosts are there, and none of them was given one.
-const fn waits_for_fresh(status: &ExperimentStatus) -> bool {
+pub(crate) const fn waits_for_fresh(status: &ExperimentStatus) -> bool {
     let tally = &status.tally;
     tally.waiting > 0 && tally.leased + tally.running == 0 && status.hosts_here > 0
 }
@@ -131,25 +132,25 @@ mod tests {
     use super::*;
     use crate::standing::tests::status;
 
-    fn sentence(place: Place, tally: Tally, phase: StatusPhase) -> String {
-        Progress::new(&Console::plain(), place).sentence(&ExperimentStatus { tally, phase, ..status() }, None)
+    fn told(place: Place, tally: Tally, phase: StatusPhase) -> String {
+        sentence(place, &ExperimentStatus { tally, phase, ..status() }, None)
     }
 
     #[test]
     fn a_pool_tells_who_works_and_one_machine_does_not() {
         let tally = Tally { waiting: 57, running: 1, leased: 1, measured: 1, ..Tally::default() };
         assert_eq!(
-            sentence(Place::Pool, tally, StatusPhase::Running),
+            told(Place::Pool, tally, StatusPhase::Running),
             "1/60 runs done, 2 under way, 3 hosts connected"
         );
-        assert_eq!(sentence(Place::Here, tally, StatusPhase::Running), "1/60 runs done");
+        assert_eq!(told(Place::Here, tally, StatusPhase::Running), "1/60 runs done");
     }
 
     #[test]
     fn phases_are_told_in_words() {
         let paused = StatusPhase::Paused { reason: "paused by ada".to_owned() };
         let tally = Tally { waiting: 60, ..Tally::default() };
-        assert_eq!(sentence(Place::Here, tally, paused), "0/60 runs done; paused by ada");
-        assert!(sentence(Place::Here, tally, StatusPhase::Cancelling).ends_with("what is under way ends"));
+        assert_eq!(told(Place::Here, tally, paused), "0/60 runs done; paused by ada");
+        assert!(told(Place::Here, tally, StatusPhase::Cancelling).ends_with("what is under way ends"));
     }
 }

@@ -1,6 +1,7 @@
 //! Which experiment is meant: a whole id, the beginning of one, a name, or `last`.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::anyhow;
@@ -11,6 +12,7 @@ use tonic::transport::Channel;
 
 use crate::failure::Failure;
 use crate::moment;
+use crate::named_samples::SetName;
 
 /// Fewest digits of an id that select by its beginning: fewer would match by accident.
 const MIN_PREFIX: usize = 4;
@@ -53,6 +55,14 @@ impl fmt::Display for Selector {
 }
 
 impl Selector {
+    /// The samples that are kept by a name, if those are meant: `saved:NAME`. No coordinator knows them.
+    pub(crate) fn saved_samples(&self) -> Option<Result<SetName, Failure>> {
+        match self {
+            Self::Text(text) => SetName::of_path(Path::new(text)),
+            Self::Id(_) | Self::Last => None,
+        }
+    }
+
     /// The experiment that is meant, of those the coordinator has.
     pub(crate) async fn resolve(
         &self,

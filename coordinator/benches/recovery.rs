@@ -3,8 +3,8 @@
 //! measured in a process of its own.
 //!
 //! `cargo bench -p speedup-coordinator --bench recovery`; `SPEEDUP_BENCH_RUNS` sets the runs (1 000 000),
-//! `SPEEDUP_BENCH_EACH` how many of them an experiment has (100 000), and `SPEEDUP_BENCH_DATA` names a data directory that
-//! stays, and is used as it is when it is there.
+//! `SPEEDUP_BENCH_EACH` how many of them an experiment has (100 000), `SPEEDUP_BENCH_HOSTS` how many hosts execute them in turn
+//! (1), and `SPEEDUP_BENCH_DATA` names a data directory that stays, and is used as it is when it is there.
 #![expect(clippy::print_stdout, reason = "a program that prints figures")]
 
 mod workload;
@@ -36,11 +36,12 @@ fn main() -> Result<(), Failure> {
     let number =
         |name: &str, usual: u32| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
     let (runs, each) = (number("SPEEDUP_BENCH_RUNS", 1_000_000), number("SPEEDUP_BENCH_EACH", 100_000));
+    let hosts = number("SPEEDUP_BENCH_HOSTS", 1);
     let temporary = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
     let kept = std::env::var("SPEEDUP_BENCH_DATA").ok().map(PathBuf::from);
     let directory = kept.as_deref().unwrap_or(temporary.path());
     if !directory.join("journal").exists() {
-        write(directory, runs, each)?;
+        write(directory, runs, each, hosts)?;
     }
     for what in ["store built from the journal", "store in step", "store in step"] {
         let output = Process::new(&arguments[0]).arg("--recover").arg(directory).output()?;
@@ -70,7 +71,7 @@ fn recover(data: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn write(data: &Path, runs: u32, each: u32) -> Result<(), Failure> {
+fn write(data: &Path, runs: u32, each: u32, hosts: u32) -> Result<(), Failure> {
     let folder = data.join("journal");
     std::fs::create_dir_all(&folder)?;
     let (mut journal, _) = Journal::open(&folder, &speedup_journal::Options::new(JournalId([1; 16])))?;
@@ -91,14 +92,26 @@ fn write(data: &Path, runs: u32, each: u32) -> Result<(), Failure> {
         }
         Ok(outcome.effects)
     };
-    let speaker = Speaker { host: "4d2c7c1e5f0b4f0c9d3e2b7a6c5d4e3f".parse()?, epoch: AgentEpoch(1) };
-    let facts = HostFacts::bare(speaker.host.clone(), "8b6e1a52-3f5f-4b53-9c0e-0123456789ab".parse()?);
-    handle(Command::Join { facts, agent: AgentId(Uuid::from_u128(1)), epoch: speaker.epoch })?;
+    let mut speakers = Vec::new();
+    for number in 1..=hosts {
+        let speaker =
+            Speaker { host: format!("4d2c7c1e5f0b4f0c9d3e{number:012x}").parse()?, epoch: AgentEpoch(1) };
+        let boot = format!("8b6e1a52-3f5f-4b53-9c0e-{number:012x}").parse()?;
+        let facts = HostFacts::bare(speaker.host.clone(), boot);
+        handle(Command::Join {
+            facts,
+            agent: AgentId(Uuid::from_u128(number.into())),
+            epoch: speaker.epoch,
+        })?;
+        speakers.push(speaker);
+    }
+    let mut speakers = speakers.iter().cycle();
     for number in 0..runs.div_ceil(each) {
         let plan = Arc::new(Plan::draw(experiment(each.min(runs) / 20)));
         let (experiment, by) = (ExperimentId(Uuid::from_u128(u128::from(number))), "bench".to_owned());
         handle(Command::Submit { experiment, plan: plan.clone(), by, wait_for_hosts: false })?;
         for _ in 0..plan.runs() {
+            let speaker = speakers.next().ok_or("there are no hosts")?;
             let asked = handle(Command::Ask(speaker.clone()))?;
             let Some(Effect::Grant { lease, .. }) = asked.first() else {
                 return Err("nothing was granted".into());

@@ -2,12 +2,13 @@
 //! `docs/operations.md`; a label has few values, all known beforehand: never an id, a host or a user.
 //!
 //! In reading order: [`Metrics`], which is handed to those who count; `happened` (what the journal recorded), `figures`
-//! (what is read when somebody asks), `process` (this process), `pages` (where it is asked for).
+//! (what is read when somebody asks), `process` (this process), `refused` (who was turned away, and why), `pages` (where it is asked for).
 
 mod figures;
 mod happened;
 mod pages;
 mod process;
+mod refused;
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use prometheus::{
 use speedup_core::event::Event;
 
 pub(crate) use self::pages::{Pages, serve};
+pub(crate) use self::refused::{RefusedCall, RefusedConnection, RefusedEnrolment};
 
 /// Bounds of the time that a group takes to become durable, in seconds: from a disk with a protected cache to one that is
 /// in trouble.
@@ -40,39 +42,9 @@ struct Kept {
     group_events: Histogram,
     journal_bytes: IntCounter,
     calls: IntCounterVec,
-    refused: IntCounterVec,
+    refused: refused::Counts,
     figures: figures::Figures,
     process: process::Process,
-}
-
-/// Why a connection was not served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
-    /// There are as many as there may be.
-    Full,
-    /// Its address has as many without certificate as it may have.
-    Strangers,
-    /// Its certificate has as many as it may have.
-    OfCertificate,
-    /// Its handshake failed or took too long.
-    Handshake,
-    /// It showed a certificate that says nothing that is understood.
-    Certificate,
-}
-
-impl Refused {
-    const ALL: [Self; 5] =
-        [Self::Full, Self::Strangers, Self::OfCertificate, Self::Handshake, Self::Certificate];
-
-    const fn code(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Strangers => "strangers",
-            Self::OfCertificate => "of_certificate",
-            Self::Handshake => "handshake",
-            Self::Certificate => "certificate",
-        }
-    }
 }
 
 impl Default for Metrics {
@@ -97,18 +69,11 @@ impl Default for Metrics {
                 "Calls that have ended, by method and gRPC code.",
                 &["method", "code"],
             ),
-            refused: make.counters(
-                "speedup_connections_refused_total",
-                "Connections that were not served, by reason.",
-                &["reason"],
-            ),
+            refused: refused::Counts::new(&make),
             figures: figures::Figures::new(&make),
             process: process::Process::new(&make),
             registry: make.0,
         };
-        for refused in Refused::ALL {
-            let _ = kept.refused.with_label_values(&[refused.code()]);
-        }
         Self(Arc::new(kept))
     }
 }
@@ -128,8 +93,18 @@ impl Metrics {
     }
 
     /// A connection was not served.
-    pub(crate) fn refused(&self, why: Refused) {
-        self.0.refused.with_label_values(&[why.code()]).inc();
+    pub(crate) fn refused_connection(&self, why: RefusedConnection) {
+        self.0.refused.connection(why);
+    }
+
+    /// A call was not let through to its door.
+    pub(crate) fn refused_call(&self, why: RefusedCall) {
+        self.0.refused.call(why);
+    }
+
+    /// Somebody got no certificate for a token.
+    pub(crate) fn refused_enrolment(&self, why: RefusedEnrolment) {
+        self.0.refused.enrolment(why);
     }
 }
 

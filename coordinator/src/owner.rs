@@ -195,6 +195,7 @@ impl Owner {
     fn hear(&mut self, session: SessionId, message: AgentMessage, group: &mut Group) {
         let Some(Session { speaker, down }) = self.sessions.get(&session) else { return };
         let (speaker, down) = (speaker.clone(), down.clone());
+        let host = speaker.host.clone();
         let command = match message {
             AgentMessage::Ask => Command::Ask(speaker),
             AgentMessage::Started { lease } => Command::Started { speaker, lease },
@@ -205,7 +206,7 @@ impl Owner {
         match self.handle(command, group) {
             Ok(()) => {}
             Err(refusal @ Refusal::NotYourLease { lease, .. }) => {
-                tracing::warn!(%lease, "refused a report: {refusal}");
+                tracing::warn!(%host, %lease, "refused a report: {refusal}");
                 group.send(&down, CoordinatorMessage::Refused { lease, reason: refusal.to_string() });
             }
             Err(refusal) => {

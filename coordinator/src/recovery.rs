@@ -2,8 +2,12 @@
 //! the store, from where the store is. Where a checkpoint can be believed and the store holds all before it, the replay
 //! begins there.
 
+use std::fs::{self, DirBuilder};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+use speedup_core::causes::with_causes;
 use speedup_core::machine::{Machine, Settings};
 use speedup_journal::{Journal, JournalId, OpenCheck, OpenError, Options, Position, ReadError};
 use speedup_proto::journal_payload;
@@ -12,7 +16,7 @@ use thiserror::Error;
 
 use crate::backup::RESTORING;
 use crate::checkpoint;
-use crate::store::{Opened, Store, StoreError, Writes, chain};
+use crate::store::{Opened, Store, StoreError, Writes};
 
 /// Writes gathered before they are applied to the store.
 const GATHERED: usize = 1_024;
@@ -102,7 +106,7 @@ pub(crate) fn recover(
     if restoring.exists() {
         return Err(RecoveryError::Restoring(restoring));
     }
-    let made = std::fs::create_dir_all(&directory);
+    let made = make_private(data).and_then(|()| fs::create_dir_all(&directory));
     made.map_err(|source| RecoveryError::Directory { path: directory.clone(), source })?;
     let options = Options { check: OpenCheck::LastSegment, ..Options::new(id_if_new) };
     let (journal, recovery) = Journal::open(&directory, &options).map_err(RecoveryError::Open)?;
@@ -136,6 +140,17 @@ pub(crate) fn recover(
     Ok(Recovered { machine, store, unread: from, journal })
 }
 
+/// What it holds is its owner's alone. The directories above may be others' way to theirs; one that is there is its owner's choice.
+fn make_private(data: &Path) -> io::Result<()> {
+    if let Some(above) = data.parent() {
+        fs::create_dir_all(above)?;
+    }
+    match DirBuilder::new().mode(0o700).create(data) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 /// The checkpoint, if there is one that can be read.
 fn checkpoint_of(journal: &Journal, settings: Settings) -> Option<(Position, Machine)> {
     let error = match checkpoint::read(&journal.checkpoints(), settings) {
@@ -144,10 +159,10 @@ fn checkpoint_of(journal: &Journal, settings: Settings) -> Option<(Position, Mac
     };
     tracing::warn!(
         "the whole journal is replayed, because its checkpoint is not believed: {}",
-        chain(&error)
+        with_causes(&error)
     );
     if let Err(error) = journal.checkpoints().remove() {
-        tracing::warn!("{}", chain(&error));
+        tracing::warn!("{}", with_causes(&error));
     }
     None
 }
@@ -215,8 +230,29 @@ impl Replaying<'_> {
     fn keep(&self, boundary: Position, machine: &Machine) -> Result<(), RecoveryError> {
         self.store.flush()?;
         if let Err(error) = checkpoint::write(&self.journal.checkpoints(), boundary, machine) {
-            tracing::warn!("no checkpoint was made, the next start takes as long: {}", chain(&error));
+            tracing::warn!("no checkpoint was made, the next start takes as long: {}", with_causes(&error));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_data_directory_that_is_made_is_closed_to_others_and_one_that_is_there_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let data = folder.path().join("above/data");
+        make_private(&data).unwrap();
+        assert_eq!(mode(&data), 0o700);
+        fs::set_permissions(&data, fs::Permissions::from_mode(0o750)).unwrap();
+        make_private(&data).unwrap();
+        assert_eq!(mode(&data), 0o750);
+        fs::write(folder.path().join("file"), "").unwrap();
+        assert!(make_private(&folder.path().join("file/data")).is_err());
     }
 }

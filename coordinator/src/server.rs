@@ -16,9 +16,10 @@ use rustix::net::sockopt::{
 };
 use rustls::ServerConfig;
 use speedup_access::ServerNames;
+use speedup_access::liveness::{KEEPALIVE, UNACKNOWLEDGED_MS};
 use speedup_access::server::ServerError;
 use speedup_core::machine::Settings;
-use speedup_journal::{JournalId, WriteError};
+use speedup_journal::{Holder, JournalId, LockError, OpenError, WriteError};
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
@@ -43,17 +44,12 @@ use crate::provision::{AgentPlace, AgentStart, Provisioning, ResumeError};
 use crate::recovery::{Recovered, RecoveryError, recover};
 use crate::timeline::TimeLine;
 
-/// After how long without a word the kernel asks whether the other end is still there, how often, and how many times:
-/// a host that is gone is noticed after half a minute, without a message that would wake its agent.
-const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(10), Duration::from_secs(5), 4);
-
-/// How long what was sent may stay without an acknowledgement until the connection counts as broken. While the kernel waits
-/// for one it asks nothing, and by itself it waits for a quarter of an hour: a grant to a host that has just lost its
-/// power would stay there as long. As long as the questions take.
-const UNACKNOWLEDGED_MS: u32 = 30_000;
-
 /// Connections that may wait to be accepted: after a restart all agents connect at once.
 const WAITING_CONNECTIONS: u32 = 16_384;
+
+/// How long connections may take, once all is kept, to bring the last answers to who waits for them. Streams that nobody
+/// ends would keep them for ever.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// How a coordinator is started.
 #[derive(Clone, Debug)]
@@ -145,6 +141,17 @@ pub enum StartError {
 }
 
 impl StartError {
+    /// Who holds the data directory, where that is why.
+    pub fn holder(&self) -> Option<Holder> {
+        match self {
+            Self::Recovery { source, .. } => match source.as_ref() {
+                RecoveryError::Open(OpenError::Lock(LockError::Held { holder, .. })) => Some(*holder),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -222,10 +229,10 @@ pub async fn start(
             resumed.await.map_err(StartError::Provision)?
         }
     };
-    let doors = doors(&handle, blobs.clone(), admission.clone(), &provisioning).await?;
+    let doors = doors(&handle, blobs.clone(), admission.clone(), &provisioning, &metrics).await?;
     let routes = extend(&inside, doors);
     let (stop, stopped) = oneshot::channel::<()>();
-    let guard = Guard { admission: admission.clone() };
+    let guard = Guard { admission: admission.clone(), metrics: metrics.clone() };
     let server = Server::builder().layer(Counting(metrics.clone())).layer(guard).add_routes(routes);
     let server = server.serve_with_incoming_shutdown(incoming, async {
         // An error means that the coordinator was dropped, which stops it as well.
@@ -322,26 +329,28 @@ impl Coordinator {
         }
     }
 
-    /// Stops: what was acknowledged is durable anyway, the rest of the journal and the store are written and closed.
+    /// Stops: what was acknowledged is durable anyway, the rest of the journal and the store are written and closed, what
+    /// waits for an answer gets it, and agents hear that their sessions are over.
     pub async fn stop(self) {
+        let Self { handle, threads, mut server, .. } = self;
         self.provisioning.stop().await;
+        self.accepting.abort();
         // Either may be gone already; then there is nothing left to stop there.
-        let _ = self.handle.requests.send(Request::Stop).await;
+        let _ = handle.requests.send(Request::Stop).await;
         let _ = self.stop.send(());
         if let Some(admission) = &self.admission {
             admission.stop().await;
         }
-        drop(self.handle);
+        drop(handle);
         if let Some(pages) = &self.pages {
             pages.abort();
         }
-        self.accepting.abort();
-        // Open sessions would keep a graceful end waiting for ever.
-        self.server.abort();
-        let threads = self.threads;
         let joined =
             tokio::task::spawn_blocking(move || threads.into_iter().for_each(|thread| drop(thread.join())));
         let _ = joined.await;
+        if tokio::time::timeout(LAST_WORDS, &mut server).await.is_err() {
+            server.abort();
+        }
     }
 }
 

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::build::Product;
 use crate::conditions::Conditions;
 use crate::metric::{Absence, Metric};
+use crate::program::Program;
+use crate::run::Obstacle;
 use crate::time::Span;
 use crate::timer::TimerError;
 
@@ -50,6 +52,9 @@ pub struct Record {
     /// What it made, where it was a build; ascending by name.
     #[serde(default)]
     pub products: Vec<Product>,
+    /// The file that was executed; absent when nothing was timed, and in records of earlier releases.
+    #[serde(default)]
+    pub program: Option<Box<Program>>,
 }
 
 /// How a host was when it had rested. What cannot be read on it is absent, never zero.
@@ -85,6 +90,7 @@ impl Record {
             canary: None,
             canary_failed: None,
             products: Vec::new(),
+            program: None,
         }
     }
 }
@@ -100,6 +106,8 @@ pub enum Outcome {
     NotExecuted {
         /// What was tried and why it failed.
         reason: String,
+        /// Who stood in the way.
+        obstacle: Obstacle,
     },
 }
 
@@ -109,7 +117,7 @@ impl Outcome {
         match self {
             Self::Measured => None,
             Self::Failed(failure) => Some(failure.words()),
-            Self::NotExecuted { reason } => Some(reason.clone()),
+            Self::NotExecuted { reason, .. } => Some(reason.clone()),
         }
     }
 }

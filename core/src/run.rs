@@ -48,9 +48,16 @@ pub enum Settlement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostNumber(pub u32);
 
-/// What an agent's words begin with where the owner of its host does not allow what the plan wants. Such a host is well: it
-/// is not told from others by the attempts that are lost on it so.
-pub const OWNERS_REFUSAL: &str = "the owner of this host does not allow it: ";
+/// Who stood in the way of an attempt that was not executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Obstacle {
+    /// The host or its agent, which could not.
+    Host,
+    /// The limits of the host's owner, which do not allow what the plan wants. Such a host is well: it is not told from
+    /// others by the attempts that are lost on it so.
+    Owner,
+}
 
 /// Why an attempt was lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +72,8 @@ pub enum LossReason {
     NotExecuted {
         /// In its words.
         reason: String,
+        /// Who stood in the way.
+        obstacle: Obstacle,
     },
 }
 
@@ -73,7 +82,10 @@ impl LossReason {
     pub fn is_the_hosts(&self) -> bool {
         match self {
             Self::Expired | Self::HostLost | Self::AgentRestarted => true,
-            Self::NotExecuted { reason } => !reason.starts_with(OWNERS_REFUSAL),
+            Self::NotExecuted { obstacle, .. } => match obstacle {
+                Obstacle::Host => true,
+                Obstacle::Owner => false,
+            },
         }
     }
 
@@ -93,7 +105,7 @@ impl LossReason {
             Self::Expired => "no report came in time".to_owned(),
             Self::HostLost => "the host was gone for too long".to_owned(),
             Self::AgentRestarted => "the agent started anew".to_owned(),
-            Self::NotExecuted { reason } => format!("it could not be executed: {reason}"),
+            Self::NotExecuted { reason, .. } => format!("it could not be executed: {reason}"),
         }
     }
 }

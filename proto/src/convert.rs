@@ -30,6 +30,7 @@ mod loss;
 mod malformed;
 mod message;
 mod metric;
+mod not_executed;
 mod outbox_entry;
 mod plan;
 mod pool;

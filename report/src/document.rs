@@ -302,7 +302,7 @@ impl Column {
 }
 
 /// A name, shortened in its middle when it is longer than `most`: names of a family often end in what tells them apart.
-pub(crate) fn shortened(name: &str, most: usize) -> String {
+pub fn shortened(name: &str, most: usize) -> String {
     let letters: Vec<char> = name.chars().collect();
     if letters.len() <= most {
         return name.to_owned();

@@ -2,7 +2,7 @@
 
 pub(crate) mod axis;
 mod forest;
-mod panel;
+pub(crate) mod panel;
 mod proportion;
 pub mod svg;
 

@@ -1,5 +1,7 @@
-//! The report as a LaTeX document of its own, for `pdflatex`: text and tables with `booktabs` and `longtable`, and no
-//! drawings. Letters that its usual fonts lack are named by their code points.
+//! The report as a LaTeX document of its own, for `pdflatex`: text, tables with `booktabs` and `longtable`, and drawings with
+//! TikZ, so that nothing else has to be run and no other file is needed. Letters that its usual fonts lack are named by their code points.
+
+mod picture;
 
 use crate::document::{Align, Block, Document, Kind, Section, Table};
 
@@ -17,16 +19,15 @@ const PREAMBLE: &str = r"\documentclass[10pt,a4paper]{article}
 \setlength{\LTleft}{0pt}
 \setlength{\tabcolsep}{4pt}
 \sloppy
-\begin{document}
 ";
 /// Characters of a name before it is broken into lines.
 const LONG_NAME: usize = 32;
 
 /// The whole document.
 pub fn document(document: &Document) -> String {
-    let mut text = PREAMBLE.to_owned();
+    let mut text = format!("{PREAMBLE}{}\\begin{{document}}\n", picture::PREAMBLE);
     text += &format!("\\section*{{{}}}\n", escaped(&document.title));
-    for section in document.sections.iter().filter(|section| section.kind != Kind::Runs) {
+    for section in &document.sections {
         write(&mut text, section);
     }
     text + "\\end{document}\n"
@@ -42,8 +43,7 @@ fn write(text: &mut String, section: &Section) {
             Block::Item(_) => list(text, run),
             Block::Command(line) => *text += &format!("\\texttt{{{}}}\\par\n", escaped(line)),
             Block::Table(of) => table(text, of),
-            // What a drawing shows stands in the tables as numbers.
-            Block::Figure(_) => {}
+            Block::Figure(figure) => *text += &picture::drawn(figure),
         }
     }
 }

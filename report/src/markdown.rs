@@ -1,17 +1,51 @@
-//! The report as Markdown, of the kind that forges show: headings, paragraphs, lists and tables, and no drawings.
+//! The report as Markdown, of the kind that forges show: headings, paragraphs, lists and tables, and drawings as files beside it
+//! where there is a place for them: a forge shows no drawing that stands in the text.
 
 use crate::document::{Align, Block, Document, Kind, Section, Table};
+use crate::figure::svg::{File, files};
+use crate::figure::{Figure, Panels};
 
-/// The report as Markdown.
+/// Marks and strokes of the versions in words, as they are drawn.
+const MARKS: [&str; 6] = ["circles", "diamonds", "squares", "triangles", "hanging triangles", "crosses"];
+const STROKES: [&str; 4] = ["solid", "dashed", "dashed and dotted", "shortly dashed"];
+
+/// A file that stands beside the Markdown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawing {
+    /// Its name.
+    pub name: String,
+    /// An SVG document.
+    pub svg: String,
+}
+
+/// The drawings met so far; without a stem there are none.
+struct Drawings<'a> {
+    stem: Option<&'a str>,
+    files: Vec<Drawing>,
+}
+
+/// The report as Markdown, without drawings: what they show stands in the tables as numbers.
 pub fn text(document: &Document) -> String {
+    whole(document, &mut Drawings { stem: None, files: Vec::new() })
+}
+
+/// The report as Markdown with links to drawings, whose names begin with `stem`.
+pub fn with_drawings(document: &Document, stem: &str) -> (String, Vec<Drawing>) {
+    let mut drawings = Drawings { stem: Some(stem), files: Vec::new() };
+    (whole(document, &mut drawings), drawings.files)
+}
+
+fn whole(document: &Document, drawings: &mut Drawings<'_>) -> String {
     let mut text = format!("# {}\n", escaped(&document.title));
-    for section in document.sections.iter().filter(|section| section.kind != Kind::Runs) {
-        write(&mut text, section);
+    // The runs are nothing but drawn.
+    let is_told = |section: &&Section| section.kind != Kind::Runs || drawings.stem.is_some();
+    for section in document.sections.iter().filter(is_told).collect::<Vec<_>>() {
+        write(&mut text, section, drawings);
     }
     text
 }
 
-fn write(text: &mut String, section: &Section) {
+fn write(text: &mut String, section: &Section, drawings: &mut Drawings<'_>) {
     if section.kind != Kind::Head {
         *text += &format!("\n## {}\n", escaped(&section.heading));
     }
@@ -27,12 +61,56 @@ fn write(text: &mut String, section: &Section) {
             Block::Item(words) => *text += &format!("- {}\n", escaped(words)),
             Block::Command(line) => *text += &code(line),
             Block::Table(of) => table(text, of),
-            // What a drawing shows stands in the tables as numbers.
-            Block::Figure(_) => {
+            Block::Figure(_) if drawings.stem.is_none() => {
                 text.pop();
             }
+            Block::Figure(figure) => draw(text, figure, drawings),
         }
     }
+}
+
+/// Links to the drawings of a figure, each with its words as the alternative.
+fn draw(text: &mut String, figure: &Figure, drawings: &mut Drawings<'_>) {
+    if let Figure::Panels(of) = figure {
+        *text += &lead(of);
+    }
+    let Some(stem) = drawings.stem else { return };
+    let links: Vec<String> = files(figure)
+        .into_iter()
+        .map(|File { description, svg }| {
+            let name = format!("{stem}-{}.svg", drawings.files.len() + 1);
+            let link = format!("![{}]({})", escaped(&description), address(&name));
+            drawings.files.push(Drawing { name, svg });
+            link
+        })
+        .collect();
+    *text += &format!("{}\n", links.join("\n"));
+}
+
+/// Whose drawings follow, and what their marks stand for.
+fn lead(of: &Panels) -> String {
+    let verdict = if of.verdict.is_empty() { String::new() } else { format!(": {}", of.verdict) };
+    let key = |(at, version): (usize, &String)| {
+        format!("{} and {} lines: {version}", MARKS[at % MARKS.len()], STROKES[at % STROKES.len()])
+    };
+    let keys: Vec<String> = of.versions.iter().enumerate().map(key).collect();
+    format!(
+        "### {}\n\n{}\n\n",
+        escaped(&format!("{}{verdict}", of.benchmark)),
+        opened(&escaped(&keys.join("; ")))
+    )
+}
+
+/// The name of a file as part of a link.
+fn address(name: &str) -> String {
+    let mut address = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => address.push(byte.into()),
+            _ => address += &format!("%{byte:02X}"),
+        }
+    }
+    address
 }
 
 fn table(text: &mut String, table: &Table) {
@@ -59,7 +137,7 @@ fn table(text: &mut String, table: &Table) {
 }
 
 /// Text that means nothing but itself (CommonMark 0.31, §2.4; GFM tables and mathematics).
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 8);
     for c in text.chars() {
         match c {

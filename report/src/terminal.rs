@@ -6,12 +6,16 @@ mod plot;
 mod tests;
 
 use self::page::Page;
+pub use self::plot::Plots;
 use crate::document::{Block, Document, Kind, Section, Tone};
 
 /// Columns where there is no terminal to ask.
 pub const USUAL_WIDTH: usize = 100;
 /// Below and above these, lines are not laid out differently.
 const WIDTHS: (usize, usize) = (60, 160);
+
+/// Drawings of a section: a few screens' worth.
+const MOST_DRAWN: usize = 12;
 
 /// What a terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,15 +24,16 @@ pub struct Terminal {
     pub width: usize,
     /// Whether it is given colours.
     pub coloured: bool,
-    /// Whether it shows the characters that plots are drawn with.
-    pub plots: bool,
+    /// With which characters plots are drawn.
+    pub plots: Plots,
 }
 
 /// The report, at most as wide as the terminal where the names in it allow.
 pub fn text(document: &Document, terminal: Terminal) -> String {
     let mut page = Page::new(Terminal { width: terminal.width.clamp(WIDTHS.0, WIDTHS.1), ..terminal });
-    // Single values take a page.
-    for section in document.sections.iter().filter(|section| section.kind != Kind::Runs) {
+    // The runs are nothing but drawn.
+    let is_shown = |section: &&Section| section.kind != Kind::Runs || terminal.plots != Plots::None;
+    for section in document.sections.iter().filter(is_shown) {
         write(&mut page, section, &section.heading);
     }
     // A terminal shows the end of a long text.
@@ -41,13 +46,22 @@ pub fn text(document: &Document, terminal: Terminal) -> String {
 
 fn write(page: &mut Page, section: &Section, heading: &str) {
     page.heading(heading);
+    let mut drawn = 0;
     for block in &section.blocks {
         match block {
             Block::Paragraph { text, tone } => page.paragraph(text, *tone),
             Block::Item(text) => page.hanging("- ", text, Tone::Plain),
             Block::Command(line) => page.verbatim(line),
             Block::Table(table) => page.table(table),
-            Block::Figure(figure) => plot::write(page, figure),
+            Block::Figure(figure) => {
+                drawn += 1;
+                if drawn <= MOST_DRAWN {
+                    plot::write(page, figure);
+                }
+            }
         }
+    }
+    if let Some(more) = drawn.checked_sub(MOST_DRAWN).filter(|more| *more > 0) {
+        page.paragraph(&format!("and {more} more; a page (--format html) has all"), Tone::Plain);
     }
 }

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use speedup_analysis::study::Report;
-use speedup_report::terminal::{self, Terminal};
+use speedup_report::terminal::{self, Plots, Terminal};
 use speedup_report::{Document, html, latex, markdown, sheet};
 
 /// The reports of the analysis: with figures, of a sample of benchmarks with several candidates, without a single run, and
@@ -30,14 +30,16 @@ fn report(name: &str) -> Report {
 }
 
 /// Each form with its ending.
-fn forms(report: &Report) -> [(&'static str, String); 5] {
+fn forms(report: &Report) -> [(&'static str, String); 6] {
     let document = Document::of(report);
+    let plots = |plots| terminal::text(&document, Terminal { width: 100, coloured: false, plots });
     [
         ("html", html::page(&document)),
         ("md", markdown::text(&document)),
         ("tex", latex::document(&document)),
         ("csv", sheet::csv(report)),
-        ("plots.txt", terminal::text(&document, Terminal { width: 100, coloured: false, plots: true })),
+        ("plots.txt", plots(Plots::Unicode)),
+        ("ascii.txt", plots(Plots::Ascii)),
     ]
 }
 
@@ -194,7 +196,7 @@ fn a_fragment_is_the_page_without_its_frame() {
 #[test]
 fn names_break_neither_lines_nor_tables() {
     let report = hostile();
-    let [_, (_, md), (_, tex), (_, csv), (_, text)] = forms(&report);
+    let [_, (_, md), (_, tex), (_, csv), (_, text), _] = forms(&report);
     // Rows have as many fields as their heading, whatever is in them.
     let bars = |line: &str| line.replace("\\|", "").matches('|').count();
     let tables: Vec<&str> = md.lines().filter(|line| line.starts_with("| ")).collect();
@@ -234,4 +236,25 @@ fn a_large_forest_has_pages() {
     let forests =
         drawings(&page).into_iter().filter(|drawing| drawing.starts_with("<svg class=\"forest\"")).count();
     assert_eq!((report.benchmarks.len(), forests), (240, 4 + 1), "four of sixty rows, and the proportion");
+}
+
+#[test]
+fn markdown_links_drawings_that_stand_alone() {
+    for report in [report("figures"), report("drawn"), hostile()] {
+        let (text, drawings) = markdown::with_drawings(&Document::of(&report), "a b(c)");
+        assert!(!drawings.is_empty());
+        for (drawing, number) in drawings.iter().zip(1..) {
+            assert_eq!(drawing.name, format!("a b(c)-{number}.svg"));
+            assert!(text.contains(&format!("](a%20b%28c%29-{number}.svg)")), "{text}");
+            let svg = roxmltree::Document::parse(&drawing.svg)
+                .unwrap_or_else(|error| panic!("{error}: {}", drawing.svg));
+            let root = svg.root_element();
+            assert_eq!(root.tag_name().namespace(), Some("http://www.w3.org/2000/svg"));
+            assert!(
+                svg.descendants().all(|node| !node.has_tag_name("script") && !node.has_tag_name("image"))
+            );
+        }
+        assert_eq!(text.matches("![").count(), drawings.len() + text.matches("\\![").count());
+    }
+    assert!(!markdown::text(&Document::of(&report("figures"))).contains("!["));
 }

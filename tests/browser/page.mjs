@@ -100,6 +100,15 @@ async function experimentByKeyboard(page, pool) {
   await tabTo(page, "#resume");
   await page.keyboard.press("Enter");
   await turns(page, "running");
+  const runs = () => pool.json(["list"])[0].runs;
+  const planned = runs();
+  await tabTo(page, "#extend-ask");
+  await page.keyboard.press("Enter");
+  await tabTo(page, "#extend-runs");
+  await page.keyboard.type("3");
+  if (pictures) await page.screenshot({ path: join(pictures, "extend.png") });
+  await Promise.all([page.waitForEvent("load"), page.keyboard.press("Enter")]);
+  assert.equal(runs(), planned + 12);
   await tabTo(page, "#cancel-ask");
   await page.keyboard.press("Enter");
   await tabTo(page, "#cancel-do");
@@ -109,8 +118,8 @@ async function experimentByKeyboard(page, pool) {
   await eventually("the stream ends", async () => (await page.locator("#link").innerText()).includes("any more"));
   const events = pool.json(["events", id]).map((event) => [event.what, event.by]);
   assert.deepEqual(events, [
-    ["finished", null], ["cancelled", "alice"], ["resumed", "alice"], ["paused", "alice"],
-    ...events.slice(4),
+    ["finished", null], ["cancelled", "alice"], ["extended", "alice"], ["resumed", "alice"], ["paused", "alice"],
+    ...events.slice(5),
   ]);
   await page.getByRole("link", { name: "Whole report" }).click();
   await page.getByRole("heading", { level: 1, name: "nap" }).waitFor();
@@ -129,6 +138,21 @@ async function hostsByKeyboard(page, pool) {
   await page.keyboard.press("Enter");
   await page.getByText("drained by alice").waitFor();
   assert.equal(pool.json(["events"])[0].what, "host drained");
+  await tabTo(page, "#resume");
+  await page.keyboard.press("Enter");
+  await page.locator("#drain").waitFor();
+  await tabTo(page, "#quarantine-ask");
+  await page.keyboard.press("Enter");
+  await tabTo(page, "#quarantine-reason");
+  await page.keyboard.type("its <fan> is loud");
+  // What is typed stays while the page is kept up to date.
+  await page.locator("#quarantine-reason").evaluate((field) => put(field.closest("[data-part]"), field.closest("[data-part]").innerHTML));
+  assert.equal(await page.locator("#quarantine-reason").inputValue(), "its <fan> is loud");
+  if (pictures) await page.screenshot({ path: join(pictures, "quarantine.png") });
+  await tabTo(page, "#quarantine-do");
+  await Promise.all([page.waitForEvent("load"), page.keyboard.press("Enter")]);
+  await page.getByText("its <fan> is loud").waitFor();
+  assert.equal(pool.json(["events"])[0].what, "host quarantined");
   await tabTo(page, "#resume");
   await page.keyboard.press("Enter");
   await page.locator("#drain").waitFor();

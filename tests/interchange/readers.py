@@ -1,12 +1,16 @@
 """Observations as others read them: Parquet by pyarrow, pandas, DuckDB and Polars, beside the CSV of the same experiment;
 Go benchmark text by the rules of its format; hyperfine's JSON by its own script's fields.
 
-    readers.py FOLDER      with observations.{csv,parquet,go,json} of one experiment in it
+    readers.py FOLDER [BENCHSTAT]      with observations.{csv,parquet,go,json} of one experiment in it
+
+benchstat itself is asked where its program is given: it is in no package, and `go install` has to reach its module.
 """
 
 import csv
 import json
 import re
+import statistics
+import subprocess
 import sys
 from pathlib import Path
 
@@ -96,6 +100,26 @@ def check_go(path, rows):
     expect("Go's times", found, times(rows))
 
 
+def check_benchstat(program, path, rows):
+    """The medians of its table: a column a version, a line a benchmark, and its name alone before each part."""
+    command = [program, "-format", "csv", "-col", "version", "-filter", ".unit:sec/op", path]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True)
+    expect("benchstat's warnings", printed.stderr, "")
+    lines = list(csv.reader(printed.stdout.splitlines()))
+    at = next(number for number, line in enumerate(lines) if "sec/op" in line)
+    versions = {column: name for column, name in enumerate(lines[at - 1]) if name}
+    found = {}
+    for line in lines[at + 1 :]:
+        if line and line[0] not in ("", "geomean"):
+            found.update({(line[0], version): float(line[column]) for column, version in versions.items()})
+    medians = {of: statistics.median(values) for of, values in times(rows).items()}
+    expect("benchstat's cells", sorted(found), sorted(medians))
+    for of, median in medians.items():
+        if abs(found[of] - median) > 1e-9 * median:
+            sys.exit(f"benchstat's median of {of}: {found[of]} instead of {median}")
+    print(f"benchstat: {len(found)} medians are the same")
+
+
 def check_hyperfine(path, rows):
     document = json.loads(path.read_text())
     expect("hyperfine's schema", (document["schema_version"], document["primary_metric"]), (2, "time_wall_clock"))
@@ -115,14 +139,16 @@ def times(rows):
     return found
 
 
-def main(folder):
+def main(folder, benchstat=None):
     rows = rows_of_csv(folder / "observations.csv")
     check_pyarrow(folder / "observations.parquet", rows)
     check_sums(folder / "observations.parquet", rows)
     check_go(folder / "observations.go", rows)
+    if benchstat:
+        check_benchstat(benchstat, folder / "observations.go", rows)
     check_hyperfine(folder / "observations.json", rows)
     print(f"{len(rows)} rows of {len(rows[0])} columns are the same to all readers")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*(Path(argument) for argument in sys.argv[1:]))

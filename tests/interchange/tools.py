@@ -1,9 +1,12 @@
 """Files that other tools write, read by `speedup compare`: as many values as the tool measured, with the same mean.
 
-    tools.py SPEEDUP FOLDER      with hyperfine, g++, libbenchmark and the packages of requirements.txt installed
+    tools.py SPEEDUP FOLDER HYPERFINE2      with hyperfine 1, cargo, go, g++, libbenchmark and the packages of requirements.txt
+                                            installed, and the program of hyperfine 2
 """
 
+import csv
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -23,6 +26,69 @@ static void sum(benchmark::State& state) {
 }
 BENCHMARK(sum)->Arg(1000)->Arg(2000);
 BENCHMARK_MAIN();
+"""
+
+GO = """
+package sums
+
+import "testing"
+
+var sink int
+
+func BenchmarkSum(b *testing.B) {
+	for _, length := range []struct{ name string; of int }{{"short", 1000}, {"long", 2000}} {
+		b.Run(length.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; i < b.N; i++ {
+				for one := 0; one < length.of; one++ {
+					sink += one
+				}
+			}
+		})
+	}
+}
+"""
+
+CRITERION_MANIFEST = """
+[package]
+name = "sums"
+version = "0.0.0"
+edition = "2024"
+
+[lib]
+path = "lib.rs"
+bench = false
+
+[dev-dependencies]
+criterion = { version = "=0.8.2", default-features = false, features = ["csv_output"] }
+
+[[bench]]
+name = "sums"
+path = "sums.rs"
+harness = false
+
+[profile.bench]
+opt-level = 0
+
+[workspace]
+"""
+
+CRITERION = """
+use std::{hint::black_box, time::Duration};
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+
+fn sums(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("sum");
+    group.sample_size(10).warm_up_time(Duration::from_millis(20)).measurement_time(Duration::from_millis(100));
+    for length in [100_u64, 200] {
+        group.bench_with_input(BenchmarkId::new("range", length), &length, |bencher, length| {
+            bencher.iter(|| (0..*length).fold(0, |sum, one| black_box(sum + one)))
+        });
+    }
+}
+
+criterion_group!(benches, sums);
+criterion_main!(benches);
 """
 
 REBENCH = """
@@ -72,6 +138,69 @@ def hyperfine(speedup, folder):
     wanted = {result["command"]: result["times"] for result in json.loads(path.read_text())["results"]}
     expect("hyperfine's commands", list(wanted), commands)
     same("hyperfine", {version: of for (_, version), of in read(speedup, path).items()}, wanted)
+
+
+def hyperfine_2(speedup, folder, program):
+    path, commands = folder / "hyperfine-2.json", ["true", "echo word"]
+    run(program, "-N", "--runs", "10", "--warmup", "1", "--export-json", path, *commands, stderr=subprocess.DEVNULL)
+    document = json.loads(path.read_text())
+    expect("hyperfine's schema", document["schema_version"], 2)
+    wanted = {}
+    for result in document["results"]:
+        expect("its unit", result["measurements"][0]["time_wall_clock"]["unit"], "second")
+        wanted[result["command"]] = [one["time_wall_clock"]["value"] for one in result["measurements"]]
+    expect("hyperfine's commands", list(wanted), commands)
+    same("hyperfine 2", {version: of for (_, version), of in read(speedup, path).items()}, wanted)
+
+
+def go(speedup, folder):
+    source = folder / "sums_test.go"
+    source.write_text(GO)
+    paths, wanted = [], {}
+    for version in ["before", "after"]:
+        path = folder / f"{version}.txt"
+        environment = {**os.environ, "GO111MODULE": "off", "GOCACHE": str(folder / "go-cache")}
+        path.write_text(run("go", "test", "-bench", ".", "-benchtime", "200x", "-count", "5", source, env=environment))
+        for line in path.read_text().splitlines():
+            fields = line.split()
+            if line.startswith("Benchmark") and len(fields) > 3:
+                expect("Go's unit", fields[3], "ns/op")
+                name = fields[0].removeprefix("Benchmark")
+                wanted.setdefault((name, version), []).append(float(fields[2]) / 1e9)
+        paths.append(path)
+    found = read(speedup, *paths, options=["--metric", "wall"])
+    same("Go", {(name.split(",")[0], Path(version).stem): of for (name, version), of in found.items()}, wanted)
+
+
+def criterion(speedup, folder):
+    project = folder / "sums"
+    project.mkdir()
+    for name, text in {"Cargo.toml": CRITERION_MANIFEST, "lib.rs": "", "sums.rs": CRITERION}.items():
+        (project / name).write_text(text)
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(project / "target")}
+    wanted, of_raw, raw = {}, {}, []
+    for version in ["before", "after"]:
+        build = ["cargo", "bench", "--quiet", "--", "--save-baseline", version]
+        run(*build, cwd=project, env=environment, stderr=subprocess.DEVNULL)
+        for length in ["100", "200"]:
+            sample = project / f"target/criterion/sum/range/{length}/{version}/sample.json"
+            values = json.loads(sample.read_text())
+            per_iteration = [time / count / 1e9 for time, count in zip(values["times"], values["iters"])]
+            wanted[(f"sum/range/{length}", version)] = per_iteration
+    for length in ["100", "200"]:
+        of_benchmark = project / f"target/criterion/sum/range/{length}"
+        samples = [of_benchmark / version / "sample.json" for version in ["before", "after"]]
+        found = {(name, Path(version).parent.name): of for (name, version), of in read(speedup, *samples).items()}
+        same("criterion, sample.json", found, {key: of for key, of in wanted.items() if key[0] == f"sum/range/{length}"})
+        for version in ["before", "after"]:
+            raw.append(of_benchmark / version / "raw.csv")
+            with raw[-1].open(newline="") as file:
+                rows = list(csv.DictReader(file))
+            expect("its unit", {row["unit"] for row in rows}, {"ns"})
+            per_iteration = [float(row["sample_measured_value"]) / float(row["iteration_count"]) / 1e9 for row in rows]
+            of_raw[(f"sum/range/{length}", version)] = per_iteration
+        found = {(name, Path(version).parent.name): of for (name, version), of in read(speedup, *raw[-2:]).items()}
+        same("criterion, raw.csv", found, {key: of for key, of in of_raw.items() if key[0] == f"sum/range/{length}"})
 
 
 def pyperf_files(speedup, folder):
@@ -124,12 +253,15 @@ def rebench(speedup, folder):
     same("ReBench", found, wanted)
 
 
-def main(speedup, folder):
+def main(speedup, folder, newer_hyperfine):
     hyperfine(speedup, folder)
+    hyperfine_2(speedup, folder, newer_hyperfine)
+    go(speedup, folder)
+    criterion(speedup, folder)
     pyperf_files(speedup, folder)
     google_benchmark(speedup, folder)
     rebench(speedup, folder)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve())
+    main(*(Path(argument).resolve() for argument in sys.argv[1:]))

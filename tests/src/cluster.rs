@@ -134,6 +134,19 @@ impl Host {
         Path::new(DIRECTORY).join("own")
     }
 
+    /// How far its wall clock is from this machine's, from inside, where its agent was started with such a clock.
+    fn clock() -> PathBuf {
+        Self::disk().join("clock")
+    }
+
+    /// Steps its wall clock to so many seconds from this machine's.
+    pub fn step_clock(&self, seconds: i64) {
+        let own = self.directory().join("own");
+        // Put in place whole: it is read at any time.
+        std::fs::write(own.join("clock.new"), format!("{seconds:+}")).expect("the host's clock");
+        std::fs::rename(own.join("clock.new"), own.join("clock")).expect("the host's clock");
+    }
+
     /// A program that reboots the host that executes it.
     pub fn reboot_program() -> PathBuf {
         Path::new(DIRECTORY).join("reboot")

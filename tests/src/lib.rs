@@ -3,8 +3,10 @@
 //! * [`world`]: the coordinator's machine and many agents' machines in one thread, with every fault as a choice;
 //! * [`pool`]: a coordinator and agents as real processes on loopback, to be killed and started again;
 //! * [`process`]: a process as the kernel shows it from outside;
+//! * [`screen`]: a terminal whose screen is read and whose keys are pressed;
 //! * [`cluster`]: simulated hosts with addresses, boots and disks of their own, to be cut off, crashed and rebooted;
 //! * [`ledger`]: an export and the checks that need nothing else;
+//! * [`wire`]: messages made from the description of the API, and what is nearly one;
 //! * [`checker`]: the judge of an export and its plan, which knows every rule and shares no code with what it judges.
 
 pub mod checker;
@@ -12,9 +14,19 @@ pub mod cluster;
 pub mod ledger;
 pub mod pool;
 pub mod process;
+pub mod screen;
+pub mod wire;
 pub mod world;
 
 /// BLAKE3 of bytes, as plans write it.
 pub fn blake3_hex(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
+}
+
+/// Says on the terminal, past the harness, that a test could not test what it is for.
+pub fn skip(why: &str) {
+    use std::io::Write as _;
+    let thread = std::thread::current();
+    // A terminal that is gone reads nothing.
+    let _ = writeln!(std::io::stderr(), "{} was not tested: {why}", thread.name().unwrap_or("something"));
 }

@@ -218,6 +218,22 @@ impl Pool {
         }
     }
 
+    /// The coordinator, not the pool's to kill from now on.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn take_coordinator(&mut self) -> Child {
+        self.coordinator.take().expect("a coordinator that was started")
+    }
+
+    /// An agent, not the pool's to kill from now on.
+    ///
+    /// # Panics
+    /// When it has ended.
+    pub fn take_agent(&mut self, number: usize) -> Child {
+        self.agents[number].take().expect("an agent that was started")
+    }
+
     /// Asks the coordinator to end, and waits until it has.
     pub fn stop_coordinator(&mut self) {
         if let Some(mut child) = self.coordinator.take() {

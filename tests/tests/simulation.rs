@@ -1,6 +1,7 @@
 //! The deterministic simulation: machines of coordinator and agents under every fault, from one seed.
 //!
-//! `SPEEDUP_SIM_SEEDS=n` sets how many seeds are tried, `SPEEDUP_SIM_SEED=s` replays one and prints each step.
+//! `SPEEDUP_SIM_SEEDS=n` sets how many seeds are tried, `SPEEDUP_SIM_SEED=s` replays one and prints each step;
+//! `SPEEDUP_SIM_LARGE=n` sets how many worlds of 2 000 hosts, where the normal run tries one of 200: of fifteen each policy has each order of runs.
 #![expect(clippy::print_stderr, reason = "a failing seed is printed")]
 
 use std::collections::BTreeSet;
@@ -29,6 +30,8 @@ use speedup_tests::world::{Choice, Ending, Rebirth, Weights, Wish, World};
 
 const SEEDS: u64 = 800;
 const STEPS: usize = 600;
+const POLICIES: [Policy; 5] =
+    [Policy::Distinct, Policy::Any, Policy::Rebooted, Policy::Reallocated, Policy::Rested];
 /// Rounds without faults after which everything must be settled: each may settle only one attempt of each run.
 const CALM_ROUNDS: usize = 400;
 
@@ -69,6 +72,53 @@ fn simulate_from(next: &AtomicU64, seeds: u64) -> BTreeSet<&'static str> {
             }
         }
     }
+}
+
+/// Most hosts have a run at once, and what happens to one of them happens amid all the others.
+#[test]
+fn many_hosts_settle_every_run_once() {
+    let asked: Option<u64> =
+        std::env::var("SPEEDUP_SIM_LARGE").ok().map(|text| text.parse().expect("a number"));
+    let (worlds, hosts) = asked.map_or((1, 200), |worlds| (worlds, 2_000));
+    let next = AtomicU64::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    std::thread::scope(|scope| {
+        let large = || {
+            loop {
+                match next.fetch_add(1, Ordering::Relaxed) {
+                    number if number < worlds => simulate_large(number, hosts),
+                    _ => return,
+                }
+            }
+        };
+        (0..threads).for_each(|_| drop(scope.spawn(large)));
+    });
+}
+
+fn simulate_large(number: u64, hosts: u32) {
+    const FAULTY_STEPS: usize = 2_000;
+    let random = &mut Seed(number).child("many hosts");
+    let policy = POLICIES[(number % 5) as usize];
+    let mut large = experiment(random, policy, Scope::Benchmark, 3);
+    // Of each of the six cells: nearly as many runs as hosts.
+    large.runs = hosts / 7;
+    large.limits = Limits::of_attempts(5);
+    if policy != Policy::Reallocated {
+        large.order = [Order::Randomized, Order::Interleaved, Order::Blocked][(number / 5 % 3) as usize];
+    }
+    let mut world = World::new(vec![Plan::draw(large)], hosts as usize);
+    world.apply(Choice::User(Wish::Submit(0)));
+    world.calm_round();
+    let leased = world
+        .machine()
+        .map_or(0, |machine| machine.hosts().iter().filter(|host| host.lease.is_some()).count());
+    assert!(leased > hosts as usize / 4, "{leased} hosts have a run at once in world {number}");
+    let weights = Weights::draw(random);
+    for _ in 0..FAULTY_STEPS {
+        let choice = world.draw(random, &weights);
+        world.apply(choice);
+    }
+    settle(&mut world);
 }
 
 #[test]
@@ -165,8 +215,7 @@ fn settle(world: &mut World) {
 }
 
 fn any_experiment(random: &mut rand_chacha::ChaCha8Rng) -> Experiment {
-    let policies = [Policy::Distinct, Policy::Any, Policy::Rebooted, Policy::Reallocated, Policy::Rested];
-    let policy = policies[below(5, random) as usize];
+    let policy = POLICIES[below(5, random) as usize];
     let scope = [Scope::Benchmark, Scope::Experiment, Scope::Cell][below(3, random) as usize];
     let benchmarks = 1 + below(3, random) as u32;
     let mut drawn = experiment(random, policy, scope, benchmarks);

@@ -93,6 +93,12 @@ impl Visitor {
         self.experiments().cancel(request).await.map(drop)
     }
 
+    /// Adds further runs of each cell.
+    pub(crate) async fn extend(&self, id: Vec<u8>, runs: u32) -> Result<(), Status> {
+        let request = v1::ExtendRequest { experiment: id, runs, by: self.by() };
+        self.experiments().extend(request).await.map(drop)
+    }
+
     /// One page of the hosts.
     pub(crate) async fn page_of_hosts(&self, after: &str) -> Result<v1::ListHostsResponse, Status> {
         let request = v1::ListHostsRequest { after: after.to_owned(), limit: HOSTS };
@@ -113,6 +119,11 @@ impl Visitor {
     /// Drains a host.
     pub(crate) async fn drain(&self, host: String) -> Result<(), Status> {
         self.hosts().drain(v1::ChangeHostRequest { host, by: self.by() }).await.map(drop)
+    }
+
+    /// Gives a host no more runs, because something is wrong with it.
+    pub(crate) async fn quarantine(&self, host: String, reason: String) -> Result<(), Status> {
+        self.hosts().quarantine(v1::QuarantineRequest { host, by: self.by(), reason }).await.map(drop)
     }
 
     /// Gives a host runs again.

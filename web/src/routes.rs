@@ -93,6 +93,35 @@ struct Signed {
     token: String,
 }
 
+/// A form that changes something, with what some changes ask for.
+#[derive(Debug, Deserialize)]
+struct Change {
+    token: String,
+    #[serde(default)]
+    runs: String,
+    #[serde(default)]
+    reason: String,
+}
+
+impl Change {
+    fn runs(&self) -> Result<u32, Trouble> {
+        let runs = self.runs.trim().parse().ok().filter(|runs| *runs > 0);
+        runs.ok_or_else(|| {
+            Trouble::plain(StatusCode::BAD_REQUEST, "How many further runs? Write a whole number from 1 on.")
+        })
+    }
+
+    fn reason(&self) -> Result<String, Trouble> {
+        match self.reason.trim() {
+            "" => Err(Trouble::plain(
+                StatusCode::BAD_REQUEST,
+                "Say what is wrong with the host: reports tell it.",
+            )),
+            reason => Ok(reason.to_owned()),
+        }
+    }
+}
+
 async fn experiments(visitor: Visitor, Query(at): Query<Numbered>) -> Page {
     let page = at.page.unwrap_or(1);
     let listed = visitor.page_of_experiments(page).await?;
@@ -118,7 +147,7 @@ async fn report(visitor: Visitor, Path(id): Path<Uuid>, Query(at): Query<Numbere
 async fn change_experiment(
     visitor: Visitor,
     Path((id, act)): Path<(Uuid, String)>,
-    Form(form): Form<Signed>,
+    Form(form): Form<Change>,
 ) -> Result<Redirect, Trouble> {
     visitor.require_form(&form.token)?;
     let wire = id.as_bytes().to_vec();
@@ -126,6 +155,7 @@ async fn change_experiment(
         "pause" => visitor.pause(wire).await?,
         "resume" => visitor.resume(wire).await?,
         "cancel" => visitor.cancel(wire).await?,
+        "extend" => visitor.extend(wire, form.runs()?).await?,
         _ => return Err(Trouble::unknown()),
     }
     Ok(Redirect::to(&format!("/experiments/{id}")))
@@ -154,11 +184,12 @@ async fn host(visitor: Visitor, Path(id): Path<String>) -> Page {
 async fn change_host(
     visitor: Visitor,
     Path((id, act)): Path<(String, String)>,
-    Form(form): Form<Signed>,
+    Form(form): Form<Change>,
 ) -> Result<Redirect, Trouble> {
     visitor.require_form(&form.token)?;
     match act.as_str() {
         "drain" => visitor.drain(id.clone()).await?,
+        "quarantine" => visitor.quarantine(id.clone(), form.reason()?).await?,
         "resume" => visitor.resume_host(id.clone()).await?,
         _ => return Err(Trouble::unknown()),
     }

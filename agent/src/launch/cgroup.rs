@@ -11,6 +11,8 @@
 mod group;
 mod hierarchy;
 
+use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use speedup_core::metric::{Absence, Metric};
@@ -37,6 +39,17 @@ pub(super) struct Cgroups {
 /// The groups of one run.
 #[derive(Debug, Default)]
 pub(super) struct Groups(Vec<(Group, Vec<Metric>)>);
+
+/// The groups of this process beneath which those of runs would be made, each with what keeps it from that. Nothing is
+/// changed.
+pub fn control_groups() -> Vec<(PathBuf, io::Result<()>)> {
+    let hierarchies = Hierarchies::of_this_process();
+    let look = |hierarchy: &Hierarchy| {
+        let may = rustix::fs::access(&hierarchy.directory, rustix::fs::Access::WRITE_OK);
+        (hierarchy.directory.clone(), may.map_err(io::Error::from))
+    };
+    hierarchies.all().map(look).collect()
+}
 
 impl Cgroups {
     /// The host's hierarchies. Groups of agents that are gone are ended and removed.

@@ -66,11 +66,13 @@ impl Runner {
         let told = told.filter(|text| !text.is_empty()).map_or(String::new(), |text| format!(": {text}"));
         match execution.end {
             End::Exited(0) => Ok(execution),
-            End::Exited(code) => Err(NotExecuted(format!("{what} ended with exit code {code}{told}"))),
-            End::Signaled { signal, .. } => Err(NotExecuted(format!("signal {signal} ended {what}{told}"))),
+            End::Exited(code) => Err(NotExecuted::new(format!("{what} ended with exit code {code}{told}"))),
+            End::Signaled { signal, .. } => {
+                Err(NotExecuted::new(format!("signal {signal} ended {what}{told}")))
+            }
             End::TimedOut { .. } => {
                 let limit = Span(u64::try_from(command.timeout.as_nanos()).unwrap_or(u64::MAX));
-                Err(NotExecuted(format!("{what} did not end within {limit}{told}")))
+                Err(NotExecuted::new(format!("{what} did not end within {limit}{told}")))
             }
             End::Interrupted { .. } => Err(interrupted()),
         }

@@ -12,14 +12,14 @@ use crate::workplace::{EXPERIMENTS, Workplace};
 
 impl Runner {
     /// Why not even the files of a run may be made ready, if so.
-    pub(crate) fn refusal(&self, order: &WorkOrder) -> Option<String> {
-        self.limits.check_order(order).err().map(NotAllowed::words)
+    pub(crate) fn refusal(&self, order: &WorkOrder) -> Option<NotExecuted> {
+        self.limits.check_order(order).err().map(NotExecuted::from)
     }
 
     /// Refuses a run of which the owner's limits forbid a command, as far as can be told now: a program that is not there yet
     /// may be made by the run itself.
     pub(super) fn permit(&self, order: &WorkOrder, place: &Workplace) -> Result<(), NotExecuted> {
-        let unresolved = |error: TemplateError| NotExecuted(error.to_string());
+        let unresolved = |error: TemplateError| NotExecuted::new(error.to_string());
         let path = place.input();
         let input = path.to_string_lossy();
         let program = order.resolve(&input).map_err(unresolved)?;
@@ -28,7 +28,7 @@ impl Runner {
             let env = variables(resolved, &path);
             let wanted = command(resolved, env, directory, order.timeout, Sink::Null, Preparation::default());
             match self.judge(what, &wanted) {
-                Err(NotAllowed::Refused(words)) => Err(NotExecuted(words)),
+                Err(refused @ NotAllowed::Refused(_)) => Err(NotExecuted::from(refused)),
                 Ok(()) | Err(NotAllowed::NotThere(_)) => Ok(()),
             }
         };
@@ -52,7 +52,7 @@ impl Runner {
 
     /// Judges a command that is executed next.
     pub(super) fn allow(&self, what: &str, command: &Command) -> Result<(), NotExecuted> {
-        self.judge(what, command).map_err(|not| NotExecuted(not.words()))
+        self.judge(what, command).map_err(NotExecuted::from)
     }
 
     fn judge(&self, what: &str, command: &Command) -> Result<(), NotAllowed> {

@@ -43,6 +43,7 @@ pub(super) fn record(
         canary: None,
         canary_failed: None,
         products: Vec::new(),
+        program: None,
     }
 }
 

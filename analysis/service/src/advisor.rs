@@ -48,30 +48,46 @@ async fn advise(reporter: Reporter) {
         let mut decided = 0_u32;
         match follow(&reporter, &mut decided).await {
             Ok(()) => {}
-            Err(status) if status.code() == Code::Unimplemented => {
+            Err(Trouble { status, .. }) if status.code() == Code::Unimplemented => {
                 tracing::warn!("the coordinator is of a release without rules; it is not advised");
                 return;
             }
-            Err(status) if status.code() == Code::Unavailable => {
+            Err(Trouble { status, .. }) if status.code() == Code::Unavailable => {
                 tracing::debug!(%status, "the coordinator is away");
             }
-            Err(status) => tracing::error!(%status, "a rule could not be applied; it is tried again"),
+            Err(Trouble { experiment, status }) => {
+                let experiment = experiment.map(tracing::field::display);
+                tracing::error!(experiment, %status, "a rule could not be applied; it is tried again");
+            }
         }
         pause = if decided > 0 { FIRST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
         tokio::time::sleep(pause).await;
     }
 }
 
+/// What went wrong, and with which experiment, where it was one's.
+struct Trouble {
+    experiment: Option<ExperimentId>,
+    status: Status,
+}
+
+impl From<Status> for Trouble {
+    fn from(status: Status) -> Self {
+        Self { experiment: None, status }
+    }
+}
+
 /// Decides whatever awaits it, until the coordinator stops or a decision cannot be made: then all are told again.
-async fn follow(reporter: &Reporter, decided: &mut u32) -> Result<(), Status> {
+async fn follow(reporter: &Reporter, decided: &mut u32) -> Result<(), Trouble> {
     let request = v1::UndecidedRequest {};
     let undecided = reporter.experiments().undecided(request).await;
     let mut undecided = undecided.map_err(|status| from_coordinator(&status))?.into_inner();
     while let Some(told) = undecided.message().await.map_err(|status| from_coordinator(&status))? {
         let id = experiment_id(&told.experiment, "experiment")
             .map_err(|error| Status::data_loss(error.to_string()))?;
-        let decision = reporter.compute_rule(id, decide).await?;
-        send(&mut reporter.experiments(), id, decision).await?;
+        let of_experiment = |status| Trouble { experiment: Some(id), status };
+        let decision = reporter.compute_rule(id, decide).await.map_err(of_experiment)?;
+        send(&mut reporter.experiments(), id, decision).await.map_err(of_experiment)?;
         *decided += 1;
     }
     Ok(())

@@ -8,9 +8,7 @@ use super::points::Points;
 use super::schedule::{NoFit, Rule, Run, last_step, mclust};
 use super::start::{gap_classes, quantile_classes};
 use super::state::{MOST_COMPONENTS, State, VarianceModel};
-use super::{Component, Method, Mixture};
-use crate::distribution::normal;
-use serde::Serialize;
+use super::{Component, Mixture};
 use std::ops::RangeInclusive;
 
 /// Units outside which mclust's absolute tolerances decide instead of the data: a variance of 2.2e-16 is 1e-8 in
@@ -65,6 +63,13 @@ struct DraftEnd {
     is_final: bool,
 }
 
+/// The starts of a sample, and for every model the place of its own among them, if it has one.
+#[derive(Clone, Debug)]
+pub(super) struct Starts {
+    pub(super) starts: Vec<Start>,
+    numbers: Vec<(usize, VarianceModel, Option<usize>)>,
+}
+
 impl Search {
     /// Takes `sorted`, at least two values that are not all equal.
     pub(super) fn load(&mut self, sorted: &[f64]) {
@@ -78,6 +83,16 @@ impl Search {
         self.distinct.dedup();
         self.log_unit = unit.ln();
         self.log_parity_unit = self.log_unit - log_of_readable_unit(low.abs().max(high.abs()), spread);
+    }
+
+    /// The distinct observations in standard units.
+    pub(super) fn standard_values(&self) -> &[f64] {
+        &self.points.values()[..self.distinct.len()]
+    }
+
+    /// The logarithm of the standard unit, in the unit in which mclust's tolerances are taken.
+    pub(super) fn log_parity_unit(&self) -> f64 {
+        self.log_parity_unit
     }
 
     /// BIC in the unit of the observations.
@@ -167,8 +182,16 @@ impl Search {
 
     /// mclust's choice alone, where it stops: the state of the draft with the largest criterion, after the M-step with which
     /// mclust may end.
-    fn drafted_choice(&mut self, sorted: &[f64]) -> Option<State> {
-        let models = self.drafts(sorted);
+    pub(super) fn drafted_choice(&mut self, sorted: &[f64]) -> Option<State> {
+        let starts = self.starts(sorted);
+        self.draft.refill(&self.points);
+        let endings = self.draft.run_from_pools(&self.points, &starts.starts, self.log_parity_unit);
+        self.choice(&starts, &endings)
+    }
+
+    /// The same from where the drafts of `starts` ended.
+    pub(super) fn choice(&mut self, starts: &Starts, endings: &[Ending]) -> Option<State> {
+        let models = self.outcomes(starts, endings);
         let largest = largest_bic(&models);
         let chosen = models.iter().find_map(|Drafted { model, outcome, .. }| {
             outcome.as_ref().ok().filter(|draft| draft.bic >= largest).map(|draft| (draft, *model))
@@ -183,23 +206,33 @@ impl Search {
     }
 
     fn drafts(&mut self, sorted: &[f64]) -> Vec<Drafted> {
-        let (mut starts, mut numbers) = (Vec::with_capacity(2 * MOST_COMPONENTS), Vec::new());
+        let starts = self.starts(sorted);
+        self.draft.refill(&self.points);
+        let endings = self.draft.run(&starts.starts, self.log_parity_unit);
+        self.outcomes(&starts, &endings)
+    }
+
+    /// Where every model starts.
+    pub(super) fn starts(&self, sorted: &[f64]) -> Starts {
+        let mut of_models = Starts { starts: Vec::with_capacity(2 * MOST_COMPONENTS), numbers: Vec::new() };
         for components in 1..=self.most_components() {
             let classes = quantile_classes(sorted, &self.distinct, components);
             let states = classes.map(|classes| classes.states(&self.points));
             for (place, model) in VarianceModel::ALL.into_iter().enumerate() {
-                numbers.push((components, model, states.map(|_| starts.len())));
-                starts.extend(states.map(|states| Start { state: states[place], model }));
+                of_models.numbers.push((components, model, states.map(|_| of_models.starts.len())));
+                of_models.starts.extend(states.map(|states| Start { state: states[place], model }));
             }
         }
-        self.draft.refill(&self.points);
-        let endings = self.draft.run(&starts, self.log_parity_unit);
-        let drafted = |(components, model, number): (usize, VarianceModel, Option<usize>)| {
+        of_models
+    }
+
+    fn outcomes(&mut self, starts: &Starts, endings: &[Ending]) -> Vec<Drafted> {
+        let drafted = |&(components, model, number): &(usize, VarianceModel, Option<usize>)| {
             let outcome =
                 number.ok_or(NoFit::NoStart).and_then(|number| self.outcome(endings[number], model));
             Drafted { components, model, outcome }
         };
-        numbers.into_iter().map(drafted).collect()
+        starts.numbers.iter().map(drafted).collect()
     }
 
     /// The draft's end, or where single precision did not suffice the schedule's.
@@ -322,68 +355,4 @@ fn log_of_readable_unit(largest: f64, spread: f64) -> f64 {
     let of_largest = log(thousands(largest));
     let is_plain = PLAIN_SPREADS.contains(&(spread.ln() - of_largest).exp());
     if is_plain { of_largest } else { log(thousands(spread)) }
-}
-
-/// How the refits of a bootstrap look for the model with the largest criterion.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Refits {
-    /// mclust's steps in single precision, the chosen model ended in double.
-    #[default]
-    Drafted,
-    /// mclust's steps in double precision.
-    Exhaustive,
-}
-
-/// Fits whose mixture alone is of interest: of a bootstrap's resamples, and of the sample that they are compared with.
-#[derive(Clone, Debug)]
-pub(crate) struct Refit {
-    search: Search,
-    method: Method,
-    refits: Refits,
-}
-
-impl Refit {
-    pub(crate) fn new(method: Method, refits: Refits) -> Self {
-        Self { search: Search::default(), method, refits }
-    }
-
-    /// The mixture with the largest criterion for `sorted`, which are not all equal.
-    pub(crate) fn mixture(&mut self, sorted: &[f64]) -> Option<Mixture> {
-        self.search.load(sorted);
-        let state = match (self.method, self.refits) {
-            (Method::Converged, _) => self.search.converged(sorted).1?.state,
-            (Method::Drafted, _) => self.search.drafted(sorted).1?.state,
-            (Method::Mclust, Refits::Exhaustive) => self.search.as_mclust(sorted).1?.state,
-            (Method::Mclust, Refits::Drafted) => self.search.drafted_choice(sorted)?,
-        };
-        Some(self.search.mixture(&state))
-    }
-}
-
-/// sup |F̃ − F| without the distribution function at every observation: F rises, so between two observations the distance
-/// is bounded by their values, and most stretches cannot hold the largest.
-pub(crate) fn distance(mixture: &Mixture, sorted: &[f64]) -> f64 {
-    let components = mixture.components();
-    let cdf =
-        |x: f64| -> f64 { components.iter().map(|c| c.weight * normal::lower((x - c.mean) / c.sd)).sum() };
-    let n = sorted.len() as f64;
-    let at = |i: usize, f: f64, largest: f64| largest.max(f - i as f64 / n).max((i + 1) as f64 / n - f);
-    let last = sorted.len() - 1;
-    let (first_value, last_value) = (cdf(sorted[0]), cdf(sorted[last]));
-    let mut largest = at(last, last_value, at(0, first_value, 0.0));
-    let mut stretches = vec![(0, first_value, last, last_value)];
-    while let Some((i, low, j, high)) = stretches.pop() {
-        // Positions strictly between i and j have F in [low, high] and empirical steps from (i + 1)/n to j/n.
-        let bound = (high - (i + 1) as f64 / n).max(j as f64 / n - low);
-        if j - i < 2 || bound <= largest {
-            continue;
-        }
-        let middle = i + (j - i) / 2;
-        let value = cdf(sorted[middle]);
-        largest = at(middle, value, largest);
-        stretches.push((i, low, middle, value));
-        stretches.push((middle, value, j, high));
-    }
-    largest
 }

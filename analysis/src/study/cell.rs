@@ -3,6 +3,7 @@
 use super::condition::ConditionCounts;
 use super::evidence::Seat;
 use super::mishap::Mishaps;
+use super::program::Programs;
 use crate::{Sample, SampleError};
 use speedup_core::id::RunIndex;
 use speedup_core::metric::{Absence, Metric, OwnMetric};
@@ -21,6 +22,8 @@ pub(super) struct CellRecords {
     pub(super) timer: Option<TimerError>,
     /// The conditions of the measured runs.
     pub(super) conditions: ConditionCounts,
+    /// What they executed.
+    pub(super) programs: Programs,
     /// What was not measured.
     pub(super) mishaps: Mishaps,
     readings: BTreeMap<Metric, Vec<Reading>>,
@@ -77,6 +80,7 @@ impl CellRecords {
     pub(super) fn measured(&mut self, seat: Seat, record: &Record, own: &[OwnMetric]) {
         let run = seat.run;
         self.seats.push(seat);
+        self.programs.measured(seat.host, record);
         // Of two that are as large, always the same one: attempts come in any order.
         let size = |timer: &TimerError| (timer.near_ns(), timer.bias_ns);
         self.timer = self.timer.into_iter().chain(record.timer).max_by_key(size);

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use speedup_core::id::{Attempt, RunIndex};
 use speedup_core::record::{Failure, Output, Record};
-use speedup_core::run::{AfterLoss, LossReason};
+use speedup_core::run::{AfterLoss, LossReason, Obstacle};
 use std::collections::BTreeMap;
 
 /// Longest line of output that an example shows.
@@ -105,13 +105,13 @@ impl Mishaps {
     }
 
     /// Counts a run that a host could not execute, where that was all that was said of it.
-    pub(super) fn not_executed(&mut self, at: (RunIndex, Attempt), reason: &str) {
-        self.count_lost(at, &LossReason::NotExecuted { reason: reason.to_owned() });
+    pub(super) fn not_executed(&mut self, at: (RunIndex, Attempt), reason: &str, obstacle: Obstacle) {
+        self.count_lost(at, &LossReason::NotExecuted { reason: reason.to_owned(), obstacle });
     }
 
     fn count_lost(&mut self, at: (RunIndex, Attempt), reason: &LossReason) {
         let words = match reason {
-            LossReason::NotExecuted { reason } => one_line(reason),
+            LossReason::NotExecuted { reason, .. } => one_line(reason),
             LossReason::Expired | LossReason::HostLost | LossReason::AgentRestarted => None,
         };
         let example = LossExample { run: at.0.0, attempt: at.1.0, words };

@@ -9,6 +9,7 @@ mod golden;
 mod hosts;
 mod independence;
 mod metrics;
+mod programs;
 mod synthetic;
 
 use self::synthetic::{Synthetic, Times};
@@ -17,7 +18,7 @@ use speedup_core::conditions::{Conditions, Unmet};
 use speedup_core::disturbance::Disturbance;
 use speedup_core::environment::Setting;
 use speedup_core::record::Failure;
-use speedup_core::run::{AfterLoss, LossReason};
+use speedup_core::run::{AfterLoss, LossReason, Obstacle};
 use speedup_core::time::Span;
 use speedup_core::timer::TimerError;
 
@@ -335,7 +336,16 @@ fn what_is_not_of_the_plan_is_refused() {
 fn the_order_of_feeding_does_not_reach_the_report() {
     let synthetic = Synthetic::new(3, 3, 12, "")
         .fail(0, 1, 3, &Failure::Signal { signal: 11, core_dumped: false }, "x")
-        .lose(1, 1, 2, LossReason::NotExecuted { reason: "no disk".to_owned() }, AfterLoss::Abandoned);
+        .lose(
+            1,
+            1,
+            2,
+            {
+                let reason = "no disk".to_owned();
+                LossReason::NotExecuted { reason, obstacle: Obstacle::Host }
+            },
+            AfterLoss::Abandoned,
+        );
     let bytes = |attempts: &[speedup_core::event::EndedAttempt]| {
         let mut study = synthetic.study();
         attempts.iter().for_each(|attempt| study.add(attempt).unwrap());

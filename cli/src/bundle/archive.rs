@@ -1,11 +1,11 @@
 //! Bundles as bytes: a tar archive, packed by gzip, that any system opens. The manifest goes first, and says name, size and
 //! content of every other file. Reading one puts nothing on a disk and takes a known amount of memory, whatever it holds.
 
-use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufRead, Read, Write};
 
 use flate2::Compression;
-use flate2::read::GzDecoder;
+use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use thiserror::Error;
 
@@ -21,6 +21,8 @@ const MAX_MANIFEST_BYTES: u64 = 64 << 10;
 const MAX_FILES: usize = 16;
 /// What the archive's own headers may take.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
+/// Bytes that are read at once where nothing is kept of them.
+const BLOCK: usize = 8 << 10;
 /// The time of all files: one bundle of one experiment is the same bytes.
 const NO_TIME: u64 = 0;
 
@@ -56,6 +58,10 @@ pub(crate) enum ArchiveError {
         "{name} is not what it was when the bundle was made: its BLAKE3 hash is {found}, the manifest says {expected}"
     )]
     Content { name: String, found: String, expected: String },
+    #[error("something stands behind the end of the archive, after {read} unpacked bytes")]
+    Behind { read: u64 },
+    #[error("its manifest lists {0:?} twice")]
+    ListedTwice(String),
     #[error("it ends before {0}, which its manifest lists")]
     Missing(String),
 }
@@ -68,7 +74,16 @@ impl ArchiveError {
             Self::TooLarge | Self::TooManyFiles(_) | Self::ManifestTooLarge => {
                 "it is no bundle of this command"
             }
-            _ => "get the bundle again from where it is from",
+            Self::Damaged { .. }
+            | Self::Behind { .. }
+            | Self::ListedTwice(_)
+            | Self::NoManifest(_)
+            | Self::Manifest(_)
+            | Self::Entry { .. }
+            | Self::NoFile(_)
+            | Self::Size { .. }
+            | Self::Content { .. }
+            | Self::Missing(_) => "get the bundle again from where it is from",
         }
     }
 }
@@ -113,11 +128,10 @@ impl<R: Read> Read for Bounded<R> {
 ///
 /// # Errors
 /// [`ArchiveError`] for the first thing that does not fit, by name.
-pub(crate) fn read(from: impl Read) -> Result<(Manifest, Files), ArchiveError> {
+pub(crate) fn read(from: impl BufRead) -> Result<(Manifest, Files), ArchiveError> {
     let mut bounded = Bounded { from: GzDecoder::new(from), read: 0 };
-    // Gzip's checksum of all stands at the very end, which the archive's own end does not reach.
     let taken = take(&mut bounded).and_then(|taken| {
-        io::copy(&mut bounded, &mut io::sink())?;
+        ended(&mut bounded)?;
         Ok(taken)
     });
     let read = bounded.read;
@@ -129,6 +143,26 @@ pub(crate) fn read(from: impl Read) -> Result<(Manifest, Files), ArchiveError> {
         }
         Err(Stop::Io(source)) => Err(ArchiveError::Damaged { read, source }),
         Err(Stop::Refused(error)) => Err(error),
+    }
+}
+
+/// Reads to the very end, where gzip's checksum of all stands. Behind the archive's own end are zeros and nothing else: other
+/// programs unpack what follows, and it would be a bundle in which they see more than was verified.
+fn ended(bounded: &mut Bounded<GzDecoder<impl BufRead>>) -> Result<(), Stop> {
+    let mut block = [0; BLOCK];
+    loop {
+        let length = bounded.read(&mut block)?;
+        if length == 0 {
+            break;
+        }
+        if block.iter().take(length).any(|byte| *byte != 0) {
+            return Err(ArchiveError::Behind { read: bounded.read }.into());
+        }
+    }
+    if bounded.from.get_mut().fill_buf()?.is_empty() {
+        Ok(())
+    } else {
+        Err(ArchiveError::Behind { read: bounded.read }.into())
     }
 }
 
@@ -156,6 +190,9 @@ fn take(from: &mut impl Read) -> Result<(Manifest, Files), Stop> {
     let name = name_of(&first);
     if name != MANIFEST {
         return Err(ArchiveError::NoManifest(name).into());
+    }
+    if !first.header().entry_type().is_file() {
+        return Err(ArchiveError::NoFile(name).into());
     }
     if first.size() > MAX_MANIFEST_BYTES {
         return Err(ArchiveError::ManifestTooLarge.into());
@@ -220,6 +257,14 @@ fn manifest(text: &[u8]) -> Result<Manifest, ArchiveError> {
     let manifest: Manifest = serde_json::from_slice(text).map_err(ArchiveError::Manifest)?;
     if manifest.files.len() > MAX_FILES {
         return Err(ArchiveError::TooManyFiles(manifest.files.len()));
+    }
+    let bytes = manifest.files.iter().fold(0_u64, |sum, listed| sum.saturating_add(listed.bytes));
+    if bytes > MAX_UNPACKED_BYTES {
+        return Err(ArchiveError::TooLarge);
+    }
+    let mut names = BTreeSet::new();
+    if let Some(twice) = manifest.files.iter().find(|listed| !names.insert(&listed.name)) {
+        return Err(ArchiveError::ListedTwice(twice.name.clone()));
     }
     Ok(manifest)
 }

@@ -81,6 +81,8 @@ pub(crate) enum ExportFormat {
     /// One JSON object a value, as it is kept.
     #[default]
     Jsonl,
+    /// The same as comma-separated values with a header line.
+    Csv,
     /// Go benchmark text, which benchstat reads.
     Go,
     /// hyperfine's JSON.
@@ -118,7 +120,7 @@ pub(super) fn execute(verb: &Verb, console: &Console) -> Result<Exit, Failure> {
     match verb {
         Verb::List(arguments) => list(&kept, arguments, console)?,
         Verb::Show(arguments) => show(&kept, arguments, console)?,
-        Verb::Export(arguments) => export(&kept, arguments, console)?,
+        Verb::Export(ExportArguments { name, format, output }) => export(name, *format, output, console)?,
         Verb::Remove(RemoveArguments { name }) => kept.remove(name)?,
     }
     Ok(Exit::Done)
@@ -192,15 +194,22 @@ impl From<&Series> for ShownSample {
     }
 }
 
-fn export(kept: &NamedSamples, arguments: &ExportArguments, console: &Console) -> Result<(), Failure> {
-    let text = text(kept, arguments, console)?;
-    if arguments.output == Path::new("-") {
+/// Writes samples that are kept by a name.
+pub(super) fn export(
+    name: &SetName,
+    format: ExportFormat,
+    output: &Path,
+    console: &Console,
+) -> Result<(), Failure> {
+    let text = text(name, format, console)?;
+    if output == Path::new("-") {
         return print(console, &text);
     }
-    draft::replace(&arguments.output, &text)
+    draft::replace(output, &text)
 }
 
-fn text(kept: &NamedSamples, arguments: &ExportArguments, console: &Console) -> Result<String, Failure> {
+fn text(name: &SetName, format: ExportFormat, console: &Console) -> Result<String, Failure> {
+    let kept = NamedSamples::open()?;
     let refused = |error: Error, hint: &str| {
         let hint = hint.trim_start_matches("hint: ");
         Failure::usage(error.context("the format has no place for the samples")).hint(hint)
@@ -209,10 +218,11 @@ fn text(kept: &NamedSamples, arguments: &ExportArguments, console: &Console) -> 
         let hint = error.hint();
         refused(Error::new(error), hint)
     };
-    let series = read(kept, &arguments.name, console)?.imported.series;
-    match arguments.format {
+    let series = read(&kept, name, console)?.imported.series;
+    match format {
+        ExportFormat::Csv => values(&series).csv(),
         ExportFormat::Jsonl => {
-            let path = kept.path(&arguments.name);
+            let path = kept.path(name);
             let read = std::fs::read_to_string(&path);
             read.map_err(|error| {
                 Failure::usage(Error::new(error).context(format!("cannot read {}", path.display())))
@@ -233,4 +243,26 @@ fn text(kept: &NamedSamples, arguments: &ExportArguments, console: &Console) -> 
             write_hyperfine_2(&series, &header).map_err(refused_by_hyperfine)
         }
     }
+}
+
+/// One row a value, under the usual names of columns, by which `compare` and `import` read it back.
+fn values(series: &[Series]) -> Sheet {
+    let headings = ["benchmark", "version", "run", "metric", "unit", "value"].map(|name| words(name, name));
+    let mut rows = Vec::new();
+    for series in series {
+        let of = &series.name;
+        for (run, values) in series.runs.iter().enumerate() {
+            rows.extend(values.iter().map(|value| {
+                vec![
+                    Cell::text(of.benchmark.to_string()),
+                    of.version.as_ref().map_or(Cell::Absent, |version| Cell::text(version.to_string())),
+                    Cell::Count(run as u64),
+                    Cell::text(of.metric.to_string()),
+                    Cell::text(series.unit.to_string()),
+                    Cell::Number(*value),
+                ]
+            }));
+        }
+    }
+    Sheet { headings: headings.to_vec(), rows }
 }

@@ -7,9 +7,9 @@ mod method;
 use std::path::PathBuf;
 
 use super::{print, print_json};
-use crate::arguments::{Form, FormArgument};
+use crate::arguments::{SummaryForm, SummaryFormArgument};
 use crate::compare::rows;
-use crate::compare::shown::shown;
+use crate::compare::shown::{markdown, shown};
 use crate::compare::source::{ReadingArguments, Source};
 use crate::compare::versions::{Versions, VersionsError};
 use crate::console::Console;
@@ -20,7 +20,7 @@ use crate::gate::{Gate, GateArguments};
 use crate::named_samples::{NamedSamples, Samples, SetName};
 use crate::plan_source::drawn_seed;
 use anyhow::{Error, anyhow};
-use clap::Args;
+use clap::{Args, Parser};
 use serde::Serialize;
 use speedup_analysis::goodness_of_fit::MOST_TESTED;
 use speedup_analysis::inquiry::{Answer, Better, Inquiry, InquiryError, Method};
@@ -78,7 +78,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     gate: GateArguments,
     #[command(flatten)]
-    output: FormArgument,
+    output: SummaryFormArgument,
 }
 
 /// The answer with what only the files tell.
@@ -127,9 +127,10 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     tell_of_long_fits(&inquiry, console);
     let answer = inquiry.answer().map_err(|error| refused(&error, &inquiry))?;
     match arguments.output.output {
-        Form::Table => print(console, &shown(&answer, &versions, console.out))?,
-        Form::Json => print_json(console, &arguments.printed(&answer, &versions, &sources))?,
-        Form::Csv => {
+        SummaryForm::Table => print(console, &shown(&answer, &versions, console.out))?,
+        SummaryForm::Json => print_json(console, &arguments.printed(&answer, &versions, &sources))?,
+        SummaryForm::Md => print(console, &markdown(&answer, &versions))?,
+        SummaryForm::Csv => {
             // Rows have no place for it, and without it nobody makes them again.
             if let Some(seed) = answer.seed {
                 console.talk(format_args!("seed {seed}"));
@@ -138,6 +139,23 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
         }
     }
     gate.map_or(Ok(Exit::Done), |gate| gate.of_answer(&answer, console))
+}
+
+/// What stands for a report where there are samples and nothing else: their comparison by the usual method.
+pub(super) fn of_saved(
+    name: &SetName,
+    confidence: Option<ConfidenceLevel>,
+    gate: GateArguments,
+    output: SummaryForm,
+    console: &Console,
+) -> Result<Exit, Failure> {
+    #[derive(Debug, Parser)]
+    struct Usual {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+    let Usual { arguments } = Usual::try_parse_from(["compare", &name.as_file()]).map_err(Failure::usage)?;
+    execute(&Arguments { confidence, gate, output: SummaryFormArgument { output }, ..arguments }, console)
 }
 
 /// Values that are fitted, those of resamples counted each time, from which on a mixture takes longer than people wait
@@ -150,18 +168,30 @@ const FITS_OF_A_SAMPLE: usize = 20;
 fn tell_of_long_fits(inquiry: &Inquiry, console: &Console) {
     let Method::Mixture(options) = &inquiry.method else { return };
     let benchmarks = inquiry.suites.iter().flat_map(|suite| &suite.benchmarks);
-    let sizes: Vec<usize> = benchmarks.map(|one| one.runs.iter().map(Vec::len).sum()).collect();
-    let (values, resamples) = (sizes.iter().sum::<usize>(), options.resamples as usize);
+    // What is fitted are the values of runs with one each or of the only run, else the means of the runs.
+    let sizes: Vec<usize> = benchmarks
+        .map(|one| if let [only] = one.runs.as_slice() { only.len() } else { one.runs.len() })
+        .collect();
+    if let Some(text) = text_of_long_fits(&sizes, options.resamples as usize) {
+        console.talk(text);
+    }
+}
+
+/// What is said of fits of samples of `sizes`, and of so many resamples of each, at most [`MOST_TESTED`] values of a sample.
+fn text_of_long_fits(sizes: &[usize], resamples: usize) -> Option<String> {
+    let values: usize = sizes.iter().sum();
     let tested: usize = sizes.iter().map(|size| size.min(&MOST_TESTED)).sum();
     let fitted = values.saturating_mul(FITS_OF_A_SAMPLE).saturating_add(tested.saturating_mul(resamples));
     if fitted < LONG_FIT {
-        return;
+        return None;
     }
-    let instead =
-        if resamples > 0 { "--resamples 0 leaves the test of fit out" } else { "fewer values will do" };
-    console.talk(format_args!(
-        "fitting {values} values and {resamples} resamples of them may take minutes; {instead}"
-    ));
+    if resamples == 0 {
+        return Some(format!("fitting {values} values may take minutes; fewer values will do"));
+    }
+    let of = if tested < values { format!("{tested} of them") } else { "them".to_owned() };
+    Some(format!(
+        "fitting {values} values and {resamples} resamples of {of} may take minutes; --resamples 0 leaves the test of fit out"
+    ))
 }
 
 fn refused(error: &InquiryError, inquiry: &Inquiry) -> Failure {
@@ -243,4 +273,27 @@ fn keep(name: &SetName, versions: &Versions, sources: &[Source]) -> Result<(), F
     let series = series.iter().map(|series| (None, series)).collect();
     let are_commands = sources.iter().all(|source| source.holds_commands);
     NamedSamples::open()?.save(name, &Samples { series, are_commands })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_fit_counts_what_is_tested_of_each_sample() {
+        assert_eq!(text_of_long_fits(&[1000, 1000], 500), None);
+        let text = |sizes: &[usize], resamples| text_of_long_fits(sizes, resamples).expect("a long fit");
+        let both = text(&[MOST_TESTED, MOST_TESTED], 500);
+        assert!(both.starts_with("fitting 40000 values and 500 resamples of them may"), "{both}");
+        let large = text(&[1_900_000, 1000], 500);
+        assert!(
+            large.starts_with("fitting 1901000 values and 500 resamples of 21000 of them may"),
+            "{large}"
+        );
+        let untested = text(&[1_900_000, 1000], 0);
+        assert!(
+            untested.starts_with("fitting 1901000 values may") && !untested.contains("resample"),
+            "{untested}"
+        );
+    }
 }

@@ -28,6 +28,9 @@ use crate::{access, directories};
 
 /// How often it is looked whether the access file is to be renewed: what it holds has weeks.
 const LOOK: Duration = Duration::from_secs(6 * 3_600);
+/// Longest end: an engine takes 40 s at most to end its jobs, and those who watch over processes kill after a minute
+/// (`deploy/`).
+const LONGEST_END: Duration = Duration::from_secs(55);
 /// Longest host name: what DNS allows.
 const MAX_HOST_BYTES: usize = 253;
 
@@ -127,7 +130,7 @@ pub(crate) fn data_directory(chosen: Option<&Path>, name: &str) -> Result<PathBu
 
 async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Failure> {
     // Asked for first: a signal that comes while the journal is recovered is obeyed after.
-    let interrupts = Interrupts::listen()?;
+    let mut interrupts = Interrupts::listen()?;
     let name = arguments.name.as_str();
     let data = data_directory(arguments.data.as_deref(), name)?;
     let access_file = access::path(arguments.access_file.as_deref(), name)?;
@@ -168,11 +171,27 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
         });
         print(console, &started.to_string())?;
     }
-    let (access, served) = serve(&coordinator, access, interrupts).await;
+    let (access, served) = serve(&coordinator, access, &mut interrupts).await;
     let removed = access.remove();
-    coordinator.stop().await;
+    let ended = end(coordinator, &mut interrupts, console).await;
     served.and(removed)?;
-    Ok(Exit::Done)
+    Ok(ended)
+}
+
+/// Ends the coordinator, in bounded time: all that was acknowledged is durable, and what is cut short is made up for by the
+/// next start.
+async fn end(coordinator: Coordinator, interrupts: &mut Interrupts, console: &Console) -> Exit {
+    tokio::select! {
+        () = coordinator.stop() => Exit::Done,
+        () = interrupts.next() => {
+            console.talk("ends at once, as it is told to again; the next start makes up for the rest");
+            Exit::Interrupted
+        }
+        () = tokio::time::sleep(LONGEST_END) => {
+            console.talk(format_args!("its end took longer than {LONGEST_END:?}; the next start makes up for the rest"));
+            Exit::Done
+        }
+    }
 }
 
 /// Agents are this same program, and find their state and the access file by absolute paths wherever they start.
@@ -253,7 +272,7 @@ async fn admit_owner(
 async fn serve(
     coordinator: &Coordinator,
     mut access: Written,
-    mut interrupts: Interrupts,
+    interrupts: &mut Interrupts,
 ) -> (Written, Result<(), Failure>) {
     loop {
         tokio::select! {

@@ -3,8 +3,10 @@
 mod disk;
 mod finding;
 mod host;
+mod port;
 mod reachable;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -32,6 +34,9 @@ pub(crate) struct Arguments {
     /// The data directory of a coordinator of this machine [default: that of the default coordinator, if it is there]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Where that coordinator is to listen
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7077")]
+    bind: SocketAddr,
     /// The state directory of an agent of this machine [default: the usual one, if it is there]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
@@ -49,12 +54,14 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     if chosen || data.exists() {
         findings.extend(disk::findings("data directory", &data, disk::Use::Journal));
         findings.push(disk::open_files());
+        findings.push(port::finding(arguments.bind, &data));
     }
     let chosen = arguments.state.is_some();
     let state = directories::or_state(arguments.state.as_deref(), "agent")?;
     if chosen || state.exists() {
         findings.extend(disk::findings("agent's state directory", &state, disk::Use::Programs));
         findings.push(host::timer(&state));
+        findings.push(host::groups());
         findings.extend(host::findings(&arguments.system_root));
     }
     match arguments.output.output {

@@ -1,19 +1,20 @@
 //! `speedup export`: the raw observations.
 
-use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 
+use super::baseline::{self, ExportFormat};
 use crate::attempts::Attempts;
 use crate::connection::{Connection, SourceArguments};
-use crate::console::{Out, Reader};
-use crate::draft::{draft_of, refused};
+use crate::console::{Console, Out, Reader};
+use crate::draft::Draft;
 use crate::exit::Exit;
 use crate::export::{Format, RowWriter, Sheet};
 use crate::failure::Failure;
+use crate::named_samples::SetName;
 use crate::selector::Selector;
 
 /// Bytes gathered before they are written.
@@ -24,12 +25,12 @@ const BUFFER: usize = 256 << 10;
 #[command(after_help = "Example:\n  speedup export last -o observations.csv\n  \
     speedup export last --format jsonl | jq 'select(.counts)'\n  \
     speedup export last --format parquet -o observations.parquet\n  \
-    speedup export last --format go | benchstat -col /version -\n\n\
+    speedup export last --format go | benchstat -col version -\n\n\
     Exactly one row of each run has a `run_state`: measured, failed, abandoned, cancelled, or open. Rows with `counts` \
     = true are the sample; every other row says in `why_not` why it does not count. Files in the format of another tool hold \
     the sample alone.")]
 pub(crate) struct Arguments {
-    /// The experiment: its id, the first digits of it, its name, or last
+    /// The experiment: its id, the first digits of it, its name, or last; saved:NAME are samples that were imported
     #[arg(value_name = "ID")]
     experiment: Selector,
     #[command(flatten)]
@@ -42,11 +43,34 @@ pub(crate) struct Arguments {
     output: PathBuf,
 }
 
-pub(super) async fn execute(arguments: Arguments) -> Result<Exit, Failure> {
+pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
+    if let Some(name) = arguments.experiment.saved_samples() {
+        return of_samples(&name?, &arguments, console);
+    }
     let connection = arguments.source.connect().await?;
     let written = write_to(&connection, &arguments).await;
     connection.close().await;
     written.map(|()| Exit::Done)
+}
+
+/// Samples that were imported are values without runs on hosts, in every form that needs no more.
+fn of_samples(name: &SetName, arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
+    let format = match arguments.format {
+        Format::Csv => ExportFormat::Csv,
+        Format::Jsonl => ExportFormat::Jsonl,
+        Format::Go => ExportFormat::Go,
+        Format::Hyperfine => ExportFormat::Hyperfine,
+        Format::Hyperfine1 => ExportFormat::Hyperfine1,
+        Format::Parquet => {
+            return Err(Failure::usage(anyhow!(
+                "{} are samples without runs on hosts, of which the columns of Parquet are",
+                name.as_file()
+            ))
+            .hint("--format jsonl and csv are read by the same programs"));
+        }
+    };
+    baseline::export(name, format, &arguments.output, console)?;
+    Ok(Exit::Done)
 }
 
 async fn write_to(connection: &Connection, arguments: &Arguments) -> Result<(), Failure> {
@@ -62,22 +86,10 @@ async fn write_to(connection: &Connection, arguments: &Arguments) -> Result<(), 
         let reader = out.reader();
         return write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, out), &reader).await;
     }
-    if path.exists() && !path.is_file() {
-        // A pipe or a device: there is nothing to put in its place.
-        let file = File::options().write(true).open(path).map_err(|error| refused(path, error))?;
-        return write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, file), &Reader::default())
-            .await;
-    }
-    let draft = draft_of(path);
-    let file = File::create(&draft).map_err(|error| refused(&draft, error))?;
+    let (file, draft) = Draft::of(path)?;
     let written =
         write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, file), &Reader::default()).await;
-    let moved = written.and_then(|()| fs::rename(&draft, path).map_err(|error| refused(path, error)));
-    if moved.is_err() {
-        // The first error is the one to tell.
-        let _ = fs::remove_file(&draft);
-    }
-    moved
+    draft.end(written)
 }
 
 async fn write(

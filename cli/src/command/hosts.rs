@@ -18,13 +18,13 @@ use speedup_core::time::Timestamp;
 use speedup_proto::convert::Malformed;
 use speedup_proto::v1;
 
-use super::{print, print_json};
+use super::{print_json, printed};
 use crate::arguments::{Output, OutputArgument};
 use crate::connection::{Connection, SourceArguments};
-use crate::console::{Console, Paint};
+use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::render::table::{Column, table};
+use crate::render::table::{Column, Ranked, print_fitted};
 use crate::{moment, selector};
 
 /// The pool of hosts
@@ -127,7 +127,7 @@ async fn list(arguments: ListArguments, console: &Console) -> Result<Exit, Failu
             console.talk("No host has joined yet; `speedup agent start` on a host makes it join.");
         }
         Output::Table => {
-            print(console, &shown(&hosts, console.out))?;
+            printed(print_fitted(&COLUMNS, NAME, hosts.iter().map(row), console))?;
             let connected = hosts.iter().filter(|host| host.connected).count();
             console.talk(format_args!("{connected} of {} hosts are connected.", hosts.len()));
         }
@@ -162,54 +162,55 @@ pub(super) async fn facts(connection: &Connection, of: &BTreeSet<HostId>) -> Res
         .map_err(|error| Failure::infrastructure(anyhow::Error::new(error).context("cannot write the hosts")))
 }
 
-fn shown(hosts: &[HostStatus], paint: Paint) -> String {
-    let columns = [
-        Column::Words("host"),
-        Column::Words("connected"),
-        Column::Words("standing"),
-        Column::Words("class"),
-        Column::Words("boot"),
-        Column::Words("at work on"),
-        Column::Number("timer bias"),
-        Column::Number("served"),
-    ];
-    let row = |host: &HostStatus| {
-        let connected = match host.away_since_ns {
-            _ if host.connected => "yes".to_owned(),
-            Some(since) => format!("away since {}", moment::local(since)),
-            None => "away".to_owned(),
-        };
-        let at_work = match &host.lease {
-            Some(lease) => format!("{} run {}", selector::short(lease.experiment), lease.run),
-            None => "-".to_owned(),
-        };
-        let timer = host.facts.timer.map_or_else(
-            || "untested".to_owned(),
-            |test| format!("{:+.1} µs", test.error.bias_ns as f64 / 1e3),
-        );
-        let boot = host.facts.boot.as_str().chars().take(8).collect();
-        let standing = match host.rebooting_until_ns {
-            Some(_) => "rebooting".to_owned(),
-            None => host.standing.to_owned(),
-        };
-        let class = host.class.map_or_else(|| "-".to_owned(), |class| format!("{class:.8}"));
-        vec![
-            host.facts.host.to_string(),
-            connected,
-            standing,
-            class,
-            boot,
-            at_work,
-            timer,
-            host.served.to_string(),
-        ]
+/// Where the name stands.
+const NAME: usize = 0;
+const COLUMNS: [Ranked; 8] = [
+    (Column::Words("host"), 0),
+    (Column::Words("connected"), 0),
+    (Column::Words("standing"), 0),
+    (Column::Words("class"), 3),
+    (Column::Words("boot"), 5),
+    (Column::Words("at work on"), 1),
+    (Column::Number("timer bias"), 4),
+    (Column::Number("served"), 2),
+];
+
+fn row(host: &HostStatus) -> Vec<String> {
+    let connected = match host.away_since_ns {
+        _ if host.connected => "yes".to_owned(),
+        Some(since) => format!("away since {}", moment::local(since)),
+        None => "away".to_owned(),
     };
-    table(&columns, hosts.iter().map(row), paint)
+    let at_work = match &host.lease {
+        Some(lease) => format!("{} run {}", selector::short(lease.experiment), lease.run),
+        None => "-".to_owned(),
+    };
+    let timer = host
+        .facts
+        .timer
+        .map_or_else(|| "untested".to_owned(), |test| format!("{:+.1} µs", test.error.bias_ns as f64 / 1e3));
+    let boot = host.facts.boot.as_str().chars().take(8).collect();
+    let standing = match host.rebooting_until_ns {
+        Some(_) => "rebooting".to_owned(),
+        None => host.standing.to_owned(),
+    };
+    let class = host.class.map_or_else(|| "-".to_owned(), |class| format!("{class:.8}"));
+    vec![
+        host.facts.host.to_string(),
+        connected,
+        standing,
+        class,
+        boot,
+        at_work,
+        timer,
+        host.served.to_string(),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::table::table;
 
     fn host(connected: bool) -> HostStatus {
         let facts =
@@ -222,7 +223,8 @@ mod tests {
 
     #[test]
     fn a_host_is_one_line() {
-        let text = shown(&[host(true), host(false)], Console::plain().out);
+        let rows = [row(&host(true)), row(&host(false))];
+        let text = table(&COLUMNS.map(|column| column.0), rows, Console::plain().out);
         let lines: Vec<&str> = text.lines().collect();
         let words: Vec<&str> = lines[1].split_whitespace().collect();
         assert_eq!(words, ["a", "yes", "serving", "-", "b0b0-b0b", "-", "untested", "3"], "{text}");

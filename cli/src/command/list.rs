@@ -3,13 +3,13 @@
 use clap::Args;
 use speedup_proto::convert::ExperimentStatus;
 
-use super::{hosts, print, print_json};
+use super::{hosts, print_json, printed};
 use crate::arguments::{Output, OutputArgument};
 use crate::connection::SourceArguments;
-use crate::console::{Console, Paint};
+use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::render::table::{Column, table};
+use crate::render::table::{Column, Ranked, print_fitted};
 use crate::standing::Shown;
 use crate::{moment, selector, standing};
 
@@ -37,43 +37,44 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         Output::Table if experiments.is_empty() => {
             console.talk("There is no experiment yet; `speedup submit PLAN` submits one.");
         }
-        Output::Table => print(console, &shown(&experiments, console.out))?,
+        Output::Table => printed(print_fitted(&COLUMNS, NAME, experiments.iter().map(row), console))?,
     }
     Ok(Exit::Done)
 }
 
-fn shown(experiments: &[ExperimentStatus], paint: Paint) -> String {
-    let columns = [
-        Column::Words("id"),
-        Column::Words("name"),
-        Column::Words("phase"),
-        Column::Number("done"),
-        Column::Number("failed"),
-        Column::Number("lost"),
-        Column::Words("submitted"),
-    ];
-    let row = |status: &ExperimentStatus| {
-        vec![
-            selector::short(status.experiment),
-            status.name.clone(),
-            standing::phase(status).to_owned(),
-            format!("{}/{}", standing::done(&status.tally), status.tally.runs()),
-            status.tally.failed.to_string(),
-            status.tally.lost_attempts.to_string(),
-            moment::local(status.submitted),
-        ]
-    };
-    table(&columns, experiments.iter().map(row), paint)
+/// Where the name stands.
+const NAME: usize = 1;
+const COLUMNS: [Ranked; 7] = [
+    (Column::Words("id"), 0),
+    (Column::Words("name"), 0),
+    (Column::Words("phase"), 0),
+    (Column::Number("done"), 0),
+    (Column::Number("failed"), 2),
+    (Column::Number("lost"), 3),
+    (Column::Words("submitted"), 1),
+];
+
+fn row(status: &ExperimentStatus) -> Vec<String> {
+    vec![
+        selector::short(status.experiment),
+        status.name.clone(),
+        standing::phase(status).to_owned(),
+        format!("{}/{}", standing::done(&status.tally), status.tally.runs()),
+        status.tally.failed.to_string(),
+        status.tally.lost_attempts.to_string(),
+        moment::local(status.submitted),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::table::table;
     use crate::standing::tests::status;
 
     #[test]
     fn an_experiment_is_one_line() {
-        let text = shown(&[status()], Console::plain().out);
+        let text = table(&COLUMNS.map(|column| column.0), [row(&status())], Console::plain().out);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>().len(), 7);
         assert!(

@@ -2,22 +2,27 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Error;
+use anyhow::{Error, anyhow};
 use clap::{Args, ValueEnum};
+use speedup_analysis::ConfidenceLevel;
 use speedup_analysis::study::Report;
 use speedup_core::id::ExperimentId;
 use speedup_proto::convert::id_bytes;
 use speedup_proto::v1;
+use speedup_report::markdown::Drawing;
+use speedup_report::terminal::Plots;
 use speedup_report::{Document, html, latex, markdown, sheet};
 
 use super::print;
-use crate::arguments::{Output, OutputArgument};
+use crate::arguments::{Output, OutputArgument, SummaryForm};
 use crate::connection::{Connection, SourceArguments};
 use crate::console::Console;
 use crate::draft::replace;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::fraction;
 use crate::gate::GateArguments;
+use crate::named_samples::SetName;
 use crate::render;
 use crate::render::report::{Answered, Extent};
 use crate::selector::Selector;
@@ -27,22 +32,24 @@ use crate::selector::Selector;
 #[command(
     after_help = "Example:\n  speedup report last\n  speedup report last --format html -o report.html\n  \
     speedup report last --format json > report.json\n  \
+    speedup report last --format md --figures -o report.md\n  \
     speedup report last --fail-on-regression --noise-threshold 1%\n  \
     speedup report last --data ~/.local/state/speedup/local"
 )]
 pub(crate) struct Arguments {
-    /// The experiment: its id, the first digits of it, its name, or last
+    /// The experiment: its id, the first digits of it, its name, or last; saved:NAME are samples that were imported
     #[arg(value_name = "ID")]
     experiment: Selector,
     #[command(flatten)]
     source: SourceArguments,
     /// Another confidence level than the plan's, as 0.99
-    #[arg(long, value_name = "LEVEL", value_parser = confidence)]
-    confidence: Option<f64>,
+    #[arg(long, value_name = "LEVEL", value_parser = fraction::confidence_level)]
+    confidence: Option<ConfidenceLevel>,
     /// Describes the clusters of every cell's times as well; of thousands of cells this takes minutes
     #[arg(long)]
     mixtures: bool,
-    /// With what plots are drawn from: single values and curves. A page always has them
+    /// With what plots are drawn from: single values and curves. A page, a LaTeX document and a terminal always have them; with
+    /// Markdown in a file, the drawings are written beside it, as FILE-1.svg and so on
     #[arg(long)]
     figures: bool,
     /// The form of the report
@@ -60,23 +67,18 @@ pub(crate) struct Arguments {
 /// The form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For this terminal.
+    /// For this terminal, with plots where it is one.
     Terminal,
     /// A page with drawings, in one file without scripts.
     Html,
-    /// Markdown, for forges and wikis.
+    /// Markdown, for forges and wikis; drawings with --figures.
     Md,
     /// All that the analysis says, with stable names.
     Json,
     /// The table of the benchmarks, one row each.
     Csv,
-    /// A LaTeX document.
+    /// A LaTeX document with drawings, for pdflatex.
     Latex,
-}
-
-fn confidence(text: &str) -> Result<f64, &'static str> {
-    let level = text.parse().ok().filter(|level| *level > 0.0 && *level < 1.0);
-    level.ok_or("a confidence level lies between 0 and 1")
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
@@ -85,19 +87,26 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         Output::Table => Format::Terminal,
         Output::Json => Format::Json,
     });
+    if let Some(name) = arguments.experiment.saved_samples() {
+        return of_samples(&name?, &arguments, format, console);
+    }
     let connection = arguments.source.connect().await?;
     let asked = async {
         let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
         let wanted = Wanted {
-            confidence: arguments.confidence,
+            confidence: arguments.confidence.map(ConfidenceLevel::get),
             mixtures: arguments.mixtures,
-            figures: arguments.figures || format == Format::Html,
+            figures: arguments.figures || draws(format),
         };
         ask(&connection, experiment, wanted).await
     };
     let asked = asked.await;
     connection.close().await;
     let json = asked?;
+    if format == Format::Md && arguments.figures && arguments.out != Path::new("-") {
+        write_with_drawings(&json, &arguments.out)?;
+        return gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, console));
+    }
     let text = written(&json, format, console)?;
     if arguments.out == Path::new("-") {
         print(console, &text)?;
@@ -105,6 +114,56 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         replace(&arguments.out, &text)?;
     }
     gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, console))
+}
+
+/// Markdown, and its drawings as files beside it.
+fn write_with_drawings(json: &str, out: &Path) -> Result<(), Failure> {
+    let stem = out.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let (text, drawings) = markdown::with_drawings(&Document::of(&*known(json)?), &stem);
+    for Drawing { name, svg } in drawings {
+        replace(&out.with_file_name(name), &svg)?;
+    }
+    replace(out, &text)
+}
+
+/// Whether plots are drawn on standard output.
+pub(crate) fn draws_on_terminal(output: Output) -> bool {
+    output == Output::Table && render::report::plots() != Plots::None
+}
+
+/// Whether the form shows what plots are drawn from.
+fn draws(format: Format) -> bool {
+    match format {
+        Format::Terminal => draws_on_terminal(Output::Table),
+        Format::Html | Format::Latex => true,
+        Format::Md | Format::Json | Format::Csv => false,
+    }
+}
+
+/// Samples that were imported have no plan and no hosts, which a report is about as well: what they say is a comparison.
+fn of_samples(
+    name: &SetName,
+    arguments: &Arguments,
+    format: Format,
+    console: &Console,
+) -> Result<Exit, Failure> {
+    let form = match format {
+        Format::Terminal => Some(SummaryForm::Table),
+        Format::Json => Some(SummaryForm::Json),
+        Format::Csv => Some(SummaryForm::Csv),
+        Format::Md => Some(SummaryForm::Md),
+        Format::Html | Format::Latex => None,
+    };
+    let asks_more = arguments.mixtures || arguments.figures || arguments.out != Path::new("-");
+    let Some(form) = form.filter(|_| !asks_more) else {
+        return Err(Failure::usage(anyhow!(
+            "{} are samples without plan and hosts: their report is a comparison, in the forms terminal, md, json and csv, on \
+             standard output",
+            name.as_file()
+        ))
+        .hint("`speedup compare` has its other methods, as --method mixture, and its options"));
+    };
+    super::compare::of_saved(name, arguments.confidence, arguments.gate, form, console)
 }
 
 /// The report in a form for people or machines.
@@ -117,8 +176,13 @@ fn written(json: &str, format: Format, console: &Console) -> Result<String, Fail
         Format::Latex => |report| latex::document(&Document::of(report)),
         Format::Csv => sheet::csv,
     };
+    Ok(form(&*known(json)?))
+}
+
+/// A report in the shape that is known here.
+fn known(json: &str) -> Result<Box<Report>, Failure> {
     match render::report::read(json).map_err(no_json)? {
-        Answered::Known(report) => Ok(form(&report)),
+        Answered::Known(report) => Ok(report),
         Answered::Newer => Err(Failure::usage(Error::msg(
             "the report is of a newer shape than this command knows\nhint: take the command of the coordinator's release, or --format json",
         ))),
@@ -165,11 +229,22 @@ fn no_json(error: serde_json::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Parsed {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
 
     #[test]
     fn a_confidence_level_lies_between_0_and_1() {
-        assert_eq!(confidence("0.99"), Ok(0.99));
-        assert!(confidence("1").is_err() && confidence("95").is_err() && confidence("NaN").is_err());
+        let read = |level| {
+            let arguments = Parsed::try_parse_from(["report", "last", "--confidence", level]);
+            arguments.ok().and_then(|parsed| parsed.arguments.confidence).map(ConfidenceLevel::get)
+        };
+        assert_eq!(["0.99", "99%", "1", "95", "NaN"].map(read), [Some(0.99), Some(0.99), None, None, None]);
     }
 }

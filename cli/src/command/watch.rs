@@ -12,13 +12,16 @@ use crate::failed_runs;
 use crate::failure::Failure;
 use crate::follow::{Follower, PATIENCE, Told};
 use crate::interrupt::Interrupts;
-use crate::progress::{Place, Progress};
+use crate::live::{self, Seen};
+use crate::progress::{Place, Progress, sentence};
 use crate::selector::Selector;
 use crate::standing::Standing;
 
-/// Shows how an experiment goes on; Ctrl-C leaves it to go on alone
+/// Shows how an experiment goes on; q or Ctrl-C leaves it to go on alone
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup watch last\n\n\
+    On a terminal it shows the hosts, what is done, left, failed and lost, and the estimates so far; Tab, the arrows, \
+    PgUp and PgDn scroll. Where standard input or error is no terminal, or TERM is dumb, it writes plain lines.\n\n\
     Ends with the experiment: 0 when every run was measured, 1 when runs failed or it was cancelled, 4 when runs could \
     not be executed.")]
 pub(crate) struct Arguments {
@@ -33,21 +36,60 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let connection = arguments.coordinator.connect().await?;
     let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
     let mut interrupts = Interrupts::listen()?;
+    let watched = if console.has_keys() {
+        let seen = live::watch(&connection, experiment, console, &mut interrupts).await;
+        after_the_view(seen, &connection, experiment, console).await
+    } else {
+        in_lines(&connection, experiment, console, &mut interrupts).await
+    };
+    connection.close().await;
+    watched
+}
+
+/// Says on the usual screen what stays of the view: how it ended, and what to do next.
+async fn after_the_view(
+    seen: Result<Seen, Failure>,
+    connection: &Connection,
+    experiment: ExperimentId,
+    console: &Console,
+) -> Result<Exit, Failure> {
+    match seen? {
+        Seen::Finished { status, exit } => {
+            console.talk(format_args!("{}: {}", status.name, sentence(Place::Pool, &status, None)));
+            if let Some(text) = why_abandoned(connection, &status).await {
+                console.talk(text);
+            }
+            console.talk(format_args!("`speedup report {experiment}` shows the report."));
+            Ok(exit)
+        }
+        Seen::Stuck { reason } => Err(stuck(experiment, &reason)),
+        Seen::Detached { paused } => Ok(tell_detached(experiment, paused, console)),
+    }
+}
+
+fn tell_detached(experiment: ExperimentId, paused: bool, console: &Console) -> Exit {
+    let goes_on = if paused { "stays paused" } else { "goes on" };
+    console.talk(format_args!(
+        "Detached; the experiment {goes_on}. `speedup watch {experiment}` comes back to it."
+    ));
+    Exit::Interrupted
+}
+
+/// Where no keys can be read: a bar on a terminal, else plain lines.
+async fn in_lines(
+    connection: &Connection,
+    experiment: ExperimentId,
+    console: &Console,
+    interrupts: &mut Interrupts,
+) -> Result<Exit, Failure> {
     let mut progress = Progress::new(console, Place::Pool);
     let follower = Follower::new(connection.experiments(), experiment, PATIENCE);
     let watched = tokio::select! {
-        watched = follow(follower, &connection, experiment, &mut progress) => Some(watched),
+        watched = follow(follower, connection, experiment, &mut progress) => Some(watched),
         () = interrupts.next() => None,
     };
     progress.end();
-    connection.close().await;
-    watched.unwrap_or_else(|| {
-        let goes_on = if progress.is_paused() { "stays paused" } else { "goes on" };
-        console.talk(format_args!(
-            "Detached; the experiment {goes_on}. `speedup watch {experiment}` comes back to it."
-        ));
-        Ok(Exit::Interrupted)
-    })
+    watched.unwrap_or_else(|| Ok(tell_detached(experiment, progress.is_paused(), console)))
 }
 
 async fn follow(

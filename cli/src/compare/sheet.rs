@@ -2,6 +2,7 @@
 
 use anyhow::Context as _;
 use speedup_analysis::study::count;
+use speedup_report::markdown::escaped;
 
 use crate::console::Paint;
 use crate::failure::Failure;
@@ -123,6 +124,10 @@ fn exact(number: f64) -> String {
     if exponential.len() + 4 < plain.len() { exponential } else { plain }
 }
 
+fn line(cells: impl Iterator<Item = String>) -> String {
+    format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
+}
+
 impl Sheet {
     /// For people.
     pub(crate) fn table(&self, paint: Paint) -> String {
@@ -133,6 +138,18 @@ impl Sheet {
             cells.map(|(cell, _)| cell.in_table()).collect()
         };
         table(&columns, self.rows.iter().map(shown), paint)
+    }
+
+    /// For forges and wikis.
+    pub(crate) fn markdown(&self) -> String {
+        let shown = |row: &[Cell]| {
+            let cells = row.iter().zip(&self.headings).filter(|(_, heading)| heading.column.is_some());
+            line(cells.map(|(cell, _)| escaped(&cell.in_table())))
+        };
+        let columns = || self.headings.iter().filter_map(|heading| heading.column);
+        let head = line(columns().map(|column| escaped(column.heading())));
+        let rule = line(columns().map(|column| if column.is_number() { "---:" } else { "---" }.to_owned()));
+        [head, rule].into_iter().chain(self.rows.iter().map(|row| shown(row))).collect::<Vec<_>>().join("\n")
     }
 
     /// For programs (RFC 4180).
@@ -170,6 +187,7 @@ mod tests {
             rows: vec![vec![Cell::text("faster"), Cell::Number(1.5), Cell::Count(3)]],
         };
         assert_eq!(sheet.table(Paint::NONE), "verdict  runs\nfaster      3");
+        assert_eq!(sheet.markdown(), "| verdict | runs |\n| --- | ---: |\n| faster | 3 |");
         assert_eq!(sheet.csv().unwrap(), "verdict,lower,n\nfaster,1.5,3\n");
     }
 }

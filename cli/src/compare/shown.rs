@@ -8,6 +8,8 @@ use speedup_analysis::inquiry::{
 };
 use speedup_analysis::study::{Protocol, Reason, Verdict, count};
 
+use speedup_report::markdown::escaped;
+
 use super::rows;
 use super::sheet::level;
 use super::versions::Versions;
@@ -30,6 +32,32 @@ pub(crate) fn shown(answer: &Answer, versions: &Versions, paint: Paint) -> Strin
         parts.push(notes.join("\n"));
     }
     parts.push(format!("Sources: {}.", answer.method.sources.join("; ")));
+    parts.join("\n\n")
+}
+
+/// The answer as Markdown: the same words, and every column of the table.
+pub(crate) fn markdown(answer: &Answer, versions: &Versions) -> String {
+    let opening = opening(answer, versions);
+    let (name, of) = opening.split_once('\n').unwrap_or((opening.as_str(), ""));
+    let mut parts = vec![format!("# {}", escaped(name)), escaped(of)];
+    let listed = |lines: &mut dyn Iterator<Item = &str>| -> String {
+        let item = |line: &str| {
+            let inner = if line.starts_with("  ") { "  " } else { "" };
+            format!("{inner}- {}", escaped(line.trim_start()))
+        };
+        lines.map(item).collect::<Vec<_>>().join("\n")
+    };
+    parts.extend(sentences(answer).map(|text| listed(&mut text.lines())));
+    parts.push(rows::sheet(&answer.findings).markdown());
+    if let Findings::Mixture(of) = &answer.findings {
+        let metrics = rows::metrics(of, &answer.versions);
+        if !metrics.rows.is_empty() {
+            parts.push(metrics.markdown());
+        }
+    }
+    parts.push(listed(&mut notes(answer).iter().flat_map(|note| note.lines())));
+    parts.push(escaped(&format!("Sources: {}.", answer.method.sources.join("; "))));
+    parts.retain(|part| !part.is_empty());
     parts.join("\n\n")
 }
 

@@ -8,6 +8,7 @@ use speedup_core::event::{AttemptEnd, EndedAttempt};
 use speedup_core::id::{ExperimentId, RunIndex};
 use speedup_core::lease::Lease;
 use speedup_core::metric::Metric;
+use speedup_core::program::Program;
 use speedup_core::record::{Failure, Outcome, Output, Record, RestReading};
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::time::Timestamp;
@@ -81,7 +82,7 @@ macro_rules! columns {
 }
 
 /// The columns before the metrics.
-pub(super) const COLUMNS: [Column; 69] = columns! {
+pub(super) const COLUMNS: [Column; 73] = columns! {
     /// The experiment's id.
     experiment: Text, row => Some(row.planned.experiment.to_string());
     /// The experiment's name in the plan.
@@ -222,6 +223,14 @@ pub(super) const COLUMNS: [Column; 69] = columns! {
     class: Text, row => lease(row).and_then(|lease| Some(lease.evidence.class?.to_string()));
     /// The run that built the version which this run executed.
     build: Count, row => lease(row).and_then(|lease| Some(lease.evidence.build.as_ref()?.run.0));
+    /// The file that was executed. Of a script it is the script, not its interpreter.
+    program: Text, row => program(row).map(|program| program.path.as_str());
+    /// The BLAKE3 hash of that file. The same name on two hosts is not the same program; the same hash is.
+    program_blake3: Text, row => program(row).and_then(|program| Some(program.blake3()?.to_string()));
+    /// Why that hash is not known.
+    program_unknown: Text, row => program(row).and_then(Program::unknown);
+    /// When the run began by the wall clock of its host, which may step: information, and no evidence.
+    host_clock_ns: Count, row => row.record().map(|record| record.started_unix_ns);
 };
 
 /// The output that was kept, not in CSV: it may be anything, of any length. What is not UTF-8 is replaced; the hash is that
@@ -266,6 +275,10 @@ fn throttled(reading: &Reading) -> Option<u64> {
 
 fn rest(row: &Row<'_>) -> Option<RestReading> {
     row.record()?.rest
+}
+
+fn program<'a>(row: &Row<'a>) -> Option<&'a Program> {
+    row.record()?.program.as_deref()
 }
 
 /// The codes of what disturbed the run, separated by spaces; empty when nothing did.
@@ -333,7 +346,7 @@ fn loss<'a>(row: &Row<'a>) -> Option<(&'a LossReason, AfterLoss)> {
 
 fn loss_words(reason: &LossReason) -> Option<&str> {
     match reason {
-        LossReason::NotExecuted { reason } => Some(reason),
+        LossReason::NotExecuted { reason, .. } => Some(reason),
         LossReason::Expired | LossReason::HostLost | LossReason::AgentRestarted => None,
     }
 }

@@ -15,8 +15,9 @@ use speedup_core::lease::{Evidence, Lease};
 use speedup_core::metric::{Absence, Metric};
 use speedup_core::plan::Plan;
 use speedup_core::plan_file;
+use speedup_core::program::{Program, ProgramContent};
 use speedup_core::record::{Failure, Outcome, Output, Record, RestReading};
-use speedup_core::run::{AfterLoss, LossReason};
+use speedup_core::run::{AfterLoss, LossReason, Obstacle};
 use speedup_core::seed::Seed;
 use speedup_core::time::{Span, Timestamp};
 use speedup_core::timer::TimerError;
@@ -69,7 +70,11 @@ fn ended(plan: &Plan, run: u32, attempt: u32, end: AttemptEnd) -> EndedAttempt {
 }
 
 fn lost(after: AfterLoss, late: Option<Record>) -> AttemptEnd {
-    AttemptEnd::Lost { reason: LossReason::NotExecuted { reason: "no such program".to_owned() }, after, late }
+    AttemptEnd::Lost {
+        reason: LossReason::NotExecuted { reason: "no such program".to_owned(), obstacle: Obstacle::Host },
+        after,
+        late,
+    }
 }
 
 /// One attempt of each kind, at a plan of six runs.
@@ -218,6 +223,10 @@ fn conditions_are_told_and_what_is_unknown_is_empty() {
         conditions: Some(Box::new(conditions)),
         rest: Some(rest),
         canary_failed: Some("exit code 1".to_owned()),
+        program: Some(Box::new(Program {
+            path: "/usr/bin/sort".to_owned(),
+            content: ProgramContent::Blake3(ContentHash([0xab; 32])),
+        })),
         ..record(Outcome::Measured)
     };
     let mut sheet = Sheet::new(&status, &plan);
@@ -238,6 +247,9 @@ fn conditions_are_told_and_what_is_unknown_is_empty() {
         ("rest_temperature_mc", "-3"),
         ("canary_ns", ""),
         ("canary_failed", "exit code 1"),
+        ("program", "/usr/bin/sort"),
+        ("program_blake3", "abababababababababababababababababababababababababababababababab"),
+        ("program_unknown", ""),
         ("steal_ns", "20"),
         ("throttled", ""),
         ("pressure_cpu_us", ""),

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use speedup_core::event::Tally;
 
+use super::echo::NoEcho;
 use crate::standing;
 
 /// The bar, and below it the sentence.
@@ -17,6 +18,7 @@ const TEMPLATE: &str = "{wide_bar} {percent:>3} %\n{sentence}";
 pub(super) struct Bar {
     bar: ProgressBar,
     sentence: Arc<Mutex<String>>,
+    _echo: NoEcho,
 }
 
 impl Bar {
@@ -31,7 +33,7 @@ impl Bar {
         let style = ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         bar.set_style(style.with_key("sentence", write));
-        Self { bar, sentence }
+        Self { bar, sentence, _echo: NoEcho::begin() }
     }
 
     /// Draws the state of the runs.

@@ -9,14 +9,14 @@ const ENOUGH: u32 = 3;
 
 /// From when the pace is taken.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Eta {
+pub(crate) struct Eta {
     /// When the runs were last seen to begin or go on, and how many were settled then.
     since: Option<(Instant, u32)>,
 }
 
 impl Eta {
     /// How long it will still take, when that can be said.
-    pub(super) fn left(&mut self, now: Instant, status: &ExperimentStatus) -> Option<Duration> {
+    pub(crate) fn left(&mut self, now: Instant, status: &ExperimentStatus) -> Option<Duration> {
         let (settled, open) = (status.tally.settled(), status.tally.open());
         if status.phase != StatusPhase::Running {
             // The pause must not count as slowness.

@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use comfy_table::Table;
 use speedup_analysis::study::{Report, SCHEMA_VERSION};
 use speedup_report::Document;
-use speedup_report::terminal::{self, Terminal, USUAL_WIDTH};
+use speedup_report::terminal::{self, Plots, Terminal, USUAL_WIDTH};
 
 use crate::console::Paint;
 use crate::render::json::indented;
@@ -49,8 +49,22 @@ pub(crate) fn report(json: &str, extent: Extent, paint: Paint) -> Result<String,
         Extent::Brief => Document::brief(&report),
     };
     let width = Table::new().width().map_or(USUAL_WIDTH, usize::from);
-    let plots = std::io::stdout().is_terminal() && speaks_unicode(|name| std::env::var(name).ok());
+    let plots = plots();
     Ok(terminal::text(&document, Terminal { width, coloured: paint.is_coloured(), plots }))
+}
+
+/// With which characters plots are drawn on standard output: where nobody looks there are none.
+pub(crate) fn plots() -> Plots {
+    match std::io::stdout().is_terminal() {
+        false => Plots::None,
+        true if speaks_unicode_here() => Plots::Unicode,
+        true => Plots::Ascii,
+    }
+}
+
+/// Whether the terminal of this process takes UTF-8.
+pub(crate) fn speaks_unicode_here() -> bool {
+    speaks_unicode(|name| std::env::var(name).ok())
 }
 
 /// Whether the locale that holds says that the terminal takes UTF-8: the first of these that is set is the one (POSIX

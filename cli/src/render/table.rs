@@ -1,8 +1,15 @@
 //! Tables: a heading, rows, and space between the columns. Without lines they can be copied and cut, and need no colour.
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+use console::measure_text_width;
+use speedup_report::document::shortened;
 
-use crate::console::Paint;
+use crate::console::{Console, Paint};
+
+/// Space between columns.
+const GAP: usize = 2;
+/// No name is shortened to less.
+const LEAST_NAME: usize = 8;
 
 /// A column: its heading, and how it is aligned.
 #[derive(Clone, Copy, Debug)]
@@ -14,10 +21,16 @@ pub(crate) enum Column {
 }
 
 impl Column {
-    const fn heading(self) -> &'static str {
+    /// What stands above it.
+    pub(crate) const fn heading(self) -> &'static str {
         match self {
             Self::Words(heading) | Self::Number(heading) => heading,
         }
+    }
+
+    /// Whether it holds numbers.
+    pub(crate) const fn is_number(self) -> bool {
+        matches!(self, Self::Number(_))
     }
 
     const fn alignment(self) -> CellAlignment {
@@ -26,6 +39,65 @@ impl Column {
             Self::Number(_) => CellAlignment::Right,
         }
     }
+}
+
+/// Columns with the order in which they give way where there is little room: 0 never does, the highest first.
+pub(crate) type Ranked = (Column, u8);
+
+/// Prints a table that is as wide as the terminal where data goes to one, and whole elsewhere. What is left out is told. The column
+/// `name` is the one whose words may be shortened.
+pub(crate) fn print_fitted(
+    columns: &[Ranked],
+    name: usize,
+    rows: impl IntoIterator<Item = Vec<String>>,
+    console: &Console,
+) -> std::io::Result<()> {
+    let (text, left_out) =
+        fitted(columns, name, rows.into_iter().collect(), console.out, Table::new().width().map(usize::from));
+    console.print(&text)?;
+    if !left_out.is_empty() {
+        let left_out = left_out.join(", ");
+        console.talk(format_args!("For want of room without {left_out}; --output json has all."));
+    }
+    Ok(())
+}
+
+/// A table of at most so many columns of text, and the headings of what is left out. Where not even what never gives way
+/// has room, the words of the column `name` are shortened.
+fn fitted(
+    columns: &[Ranked],
+    name: usize,
+    mut rows: Vec<Vec<String>>,
+    paint: Paint,
+    width: Option<usize>,
+) -> (String, Vec<&'static str>) {
+    rows.iter_mut().flatten().for_each(|text| *text = printable(text));
+    let widths: Vec<usize> =
+        columns.iter().enumerate().map(|(at, column)| widest(column.0, at, &rows)).collect();
+    let mut kept: Vec<usize> = (0..columns.len()).collect();
+    let total = |kept: &[usize]| kept.iter().map(|at| widths[*at] + GAP).sum::<usize>().saturating_sub(GAP);
+    let room = width.unwrap_or(usize::MAX);
+    while total(&kept) > room {
+        let Some(place) = (0..kept.len()).max_by_key(|place| columns[kept[*place]].1) else { break };
+        if columns[kept[place]].1 == 0 {
+            break;
+        }
+        kept.remove(place);
+    }
+    let excess = total(&kept).saturating_sub(room);
+    if excess > 0 {
+        let most = widths[name].saturating_sub(excess).max(LEAST_NAME);
+        rows.iter_mut().for_each(|row| row[name] = shortened(&row[name], most));
+    }
+    let left_out = (0..columns.len()).filter(|at| !kept.contains(at)).map(|at| columns[at].0.heading());
+    let headings: Vec<Column> = kept.iter().map(|at| columns[*at].0).collect();
+    let rows = rows.iter().map(|row| kept.iter().map(|at| row[*at].clone()).collect());
+    (table(&headings, rows, paint), left_out.collect())
+}
+
+fn widest(column: Column, at: usize, rows: &[Vec<String>]) -> usize {
+    let fields = rows.iter().map(|row| measure_text_width(&row[at]));
+    fields.max().unwrap_or(0).max(measure_text_width(column.heading()))
 }
 
 /// A table as text. Nothing is cut: what is wider than the terminal is wrapped by it.
@@ -38,7 +110,7 @@ pub(crate) fn table(columns: &[Column], rows: impl IntoIterator<Item = Vec<Strin
         table.add_row(row.iter().zip(columns).map(|(text, column)| cell(text, column)));
     }
     table.column_iter_mut().for_each(|column| {
-        column.set_padding((0, 2));
+        column.set_padding((0, GAP as u16));
     });
     let mut lines = table.lines().map(|line| line.trim_end().to_owned());
     let heading = lines.next().map(|heading| paint.strong(&heading));
@@ -46,7 +118,7 @@ pub(crate) fn table(columns: &[Column], rows: impl IntoIterator<Item = Vec<Strin
 }
 
 /// What others wrote must not move the cursor, nor end a row.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
@@ -62,6 +134,28 @@ mod tests {
         let rows = rows.map(|(name, runs)| vec![name.to_owned(), runs.to_owned()]);
         let text = table(&columns, rows, Console::plain().out);
         assert_eq!(text, "name           runs\nsort              7\na-longer-name  1000");
+    }
+
+    #[test]
+    fn a_table_keeps_to_the_width_and_tells_what_is_left_out() {
+        let columns = [
+            (Column::Words("host"), 0),
+            (Column::Words("state"), 0),
+            (Column::Words("boot"), 2),
+            (Column::Number("served"), 1),
+        ];
+        let rows =
+            || vec![["a-host-with-a-long-name", "serving", "0b1c2d3e", "7"].map(str::to_owned).to_vec()];
+        let of = |width| fitted(&columns, 0, rows(), Paint::NONE, width);
+        assert_eq!(of(None).1, Vec::<&str>::new());
+        for (width, left_out) in
+            [(200, vec![]), (45, vec!["boot"]), (34, vec!["boot", "served"]), (24, vec!["boot", "served"])]
+        {
+            let (text, told) = of(Some(width));
+            assert_eq!(told, left_out, "{width}");
+            assert!(text.lines().all(|line| measure_text_width(line) <= width), "{width}:\n{text}");
+        }
+        assert!(of(Some(24)).0.contains("a-host-…ng-name") || of(Some(24)).0.contains('…'));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use tonic::{Request, Response, Status};
 
 use super::caller::Caller;
 use crate::admission::{Admission, Holder, NewToken, Refusal, Target, TokenState, Unheard};
+use crate::metrics::{Metrics, RefusedEnrolment};
 
 /// How long a wrong token is thought over: guessing is hopeless, and is to be slow as well.
 const SECOND_THOUGHT: Duration = Duration::from_millis(250);
@@ -17,6 +18,7 @@ const SECOND_THOUGHT: Duration = Duration::from_millis(250);
 #[derive(Clone, Debug)]
 pub(crate) struct AccessDoor {
     pub(crate) admission: Admission,
+    pub(crate) metrics: Metrics,
 }
 
 #[tonic::async_trait]
@@ -34,6 +36,7 @@ impl Access for AccessDoor {
             }
             Err(error) => {
                 tracing::warn!(%token, "refused to enrol: {error}");
+                self.metrics.refused_enrolment(refused(&error));
                 if matches!(error, Unheard::Refused(Refusal::Token)) {
                     tokio::time::sleep(SECOND_THOUGHT).await;
                 }
@@ -174,6 +177,23 @@ fn certificate_status((serial, holder): (Serial, &Holder)) -> v1::CertificateSta
         role: holder.identity.role().name().to_owned(),
         not_after_s: holder.not_after,
         by: holder.by.clone(),
+    }
+}
+
+/// Why somebody is not enrolled, to be counted. What only other requests are refused for cannot come here.
+fn refused(error: &Unheard) -> RefusedEnrolment {
+    match error {
+        Unheard::Refused(Refusal::Token) => RefusedEnrolment::Token,
+        Unheard::Refused(Refusal::AnotherName(_) | Refusal::NoName | Refusal::Identity(_)) => {
+            RefusedEnrolment::Name
+        }
+        Unheard::Refused(Refusal::HostTaken(_)) => RefusedEnrolment::HostTaken,
+        Unheard::Refused(Refusal::TooManyCertificates | Refusal::TooManyTokens) => RefusedEnrolment::Full,
+        Unheard::Refused(
+            Refusal::Nothing | Refusal::Uses | Refusal::UsesOfName | Refusal::Lifetime | Refusal::Ambiguous,
+        )
+        | Unheard::Issue(_) => RefusedEnrolment::Request,
+        Unheard::Gone | Unheard::Broken => RefusedEnrolment::Unavailable,
     }
 }
 

@@ -7,10 +7,11 @@ use std::time::Duration;
 use futures_util::{Stream, StreamExt as _};
 use speedup_core::build::Product;
 use speedup_core::host::HostFacts;
-use speedup_core::id::{AgentEpoch, AgentId};
+use speedup_core::id::{AgentEpoch, AgentId, HostId};
 use speedup_core::machine::Refusal;
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Report};
 use speedup_core::record::Outcome;
+use speedup_core::run::Obstacle;
 use speedup_proto::v1;
 use speedup_proto::v1::agents_server::Agents;
 use tokio::sync::{mpsc, oneshot};
@@ -118,7 +119,7 @@ impl AgentsDoor {
         let is_heard = opened.send(answer).is_ok();
         let Some(session) = session else { return };
         if is_heard {
-            self.listen(session, up).await;
+            self.listen(session, &host, up).await;
         }
         tracing::info!(%host, %agent, %epoch, "an agent's session is over");
         // If the owner is gone, so are all sessions.
@@ -126,28 +127,28 @@ impl AgentsDoor {
     }
 
     /// Carries what an agent says to the owner, until it says nothing more or something malformed.
-    async fn listen(&self, session: SessionId, mut up: Streaming<v1::AgentMessage>) {
+    async fn listen(&self, session: SessionId, host: &HostId, mut up: Streaming<v1::AgentMessage>) {
         loop {
             let message = match up.message().await {
                 Ok(Some(message)) => message,
                 Ok(None) => break,
                 Err(status) => {
-                    tracing::debug!(?session, "a session broke: {status}");
+                    tracing::debug!(%host, "a session broke: {status}");
                     break;
                 }
             };
             let said = match AgentMessage::try_from(message) {
                 Ok(AgentMessage::Join { .. }) => {
-                    tracing::warn!(?session, "ended a session: Join is the first message of a session only");
+                    tracing::warn!(%host, "ended a session: Join is the first message of a session only");
                     break;
                 }
                 Ok(AgentMessage::Report(mut report)) => {
-                    self.insist_on_products(&mut report).await;
+                    self.insist_on_products(host, &mut report).await;
                     self.handle.say(session, AgentMessage::Report(report)).await
                 }
                 Ok(message) => self.handle.say(session, message).await,
                 Err(error) => {
-                    tracing::warn!(?session, "ended a session: {error}");
+                    tracing::warn!(%host, "ended a session: {error}");
                     break;
                 }
             };
@@ -158,7 +159,7 @@ impl AgentsDoor {
     }
 
     /// A build whose products are not all here is none: no run could use it. Its attempt is lost, with the reason.
-    async fn insist_on_products(&self, report: &mut Report) {
+    async fn insist_on_products(&self, host: &HostId, report: &mut Report) {
         let Report { lease, record, .. } = report;
         if record.products.is_empty() {
             return;
@@ -172,8 +173,8 @@ impl AgentsDoor {
             ),
             Err(status) => format!("the coordinator cannot look at its files: {}", status.message()),
         };
-        tracing::warn!(%lease, "refused a build: {reason}");
-        record.outcome = Outcome::NotExecuted { reason };
+        tracing::warn!(%host, %lease, "refused a build: {reason}");
+        record.outcome = Outcome::NotExecuted { reason, obstacle: Obstacle::Host };
         record.products.clear();
     }
 }

@@ -14,25 +14,36 @@ use tower_service::Service;
 use super::caller::{Caller, Peer};
 use super::methods::{Need, is_enough, need};
 use crate::admission::Admission;
+use crate::metrics::{Metrics, RefusedCall};
+
+/// What one is told who shows no certificate where one is needed.
+const NO_CERTIFICATE: &str = "this needs a certificate, and none was shown\nhint: an admin makes a token with `speedup token \
+    create`; `speedup access enrol` and `speedup agent start` take it with --token-file";
 
 /// The guard; without admissions it lets pass whoever it finds.
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
     pub(crate) admission: Option<Admission>,
+    pub(crate) metrics: Metrics,
 }
 
 impl Guard {
     fn check(&self, path: &str, caller: &Caller) -> Result<(), Status> {
+        self.judge(path, caller).map_err(|(why, status)| {
+            self.metrics.refused_call(why);
+            status
+        })
+    }
+
+    fn judge(&self, path: &str, caller: &Caller) -> Result<(), (RefusedCall, Status)> {
         let Some(need) = need(path) else {
-            return Err(Status::unimplemented(format!("there is no method {path}")));
+            let status = Status::unimplemented(format!("there is no method {path}"));
+            return Err((RefusedCall::Method, status));
         };
         match (need, caller) {
             (_, Caller::Inside | Caller::Unchecked) | (Need::Nothing, _) => Ok(()),
             (Need::Certificate | Need::Role(_) | Need::RoleOrAgent(_), Caller::Unknown) => {
-                Err(Status::unauthenticated(
-                    "this needs a certificate, and none was shown\nhint: an admin makes a token with `speedup token create`; \
-                 `speedup access enrol` and `speedup agent start` take it with --token-file",
-                ))
+                Err((RefusedCall::NoCertificate, Status::unauthenticated(NO_CERTIFICATE)))
             }
             (Need::Certificate, Caller::Known(certificate)) => self.require_holds(certificate),
             (Need::RoleOrAgent(_), Caller::Known(certificate))
@@ -46,25 +57,28 @@ impl Guard {
                 if is_enough(identity.role(), wanted) {
                     return Ok(());
                 }
-                Err(Status::permission_denied(format!(
+                let status = Status::permission_denied(format!(
                     "you are {identity}, and this needs the role {wanted}\nhint: an admin may give you another"
-                )))
+                ));
+                Err((RefusedCall::Role, status))
             }
         }
     }
 
-    fn require_holds(&self, certificate: &Certificate) -> Result<(), Status> {
+    fn require_holds(&self, certificate: &Certificate) -> Result<(), (RefusedCall, Status)> {
         let identity = &certificate.identity;
         if certificate.not_after < unix_seconds() {
-            return Err(Status::unauthenticated(format!(
+            let status = Status::unauthenticated(format!(
                 "the certificate of {identity} has run out\nhint: enrol anew with a token of an admin"
-            )));
+            ));
+            return Err((RefusedCall::Expired, status));
         }
         if self.admission.as_ref().is_some_and(|admission| !admission.holds(certificate.serial)) {
-            return Err(Status::unauthenticated(format!(
+            let status = Status::unauthenticated(format!(
                 "the certificate of {identity} was revoked, or this coordinator never made it\nhint: enrol anew with a \
                  token of an admin"
-            )));
+            ));
+            return Err((RefusedCall::Revoked, status));
         }
         Ok(())
     }

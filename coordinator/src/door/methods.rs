@@ -85,6 +85,9 @@ pub(crate) fn is_enough(role: Role, wanted: Role) -> bool {
 }
 
 #[cfg(test)]
+mod reference;
+
+#[cfg(test)]
 mod tests {
     use prost::Message as _;
     use prost_types::FileDescriptorSet;

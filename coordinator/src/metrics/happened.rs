@@ -3,7 +3,7 @@
 use prometheus::{IntCounter, IntCounterVec};
 use speedup_core::event::Change;
 use speedup_core::record::Outcome;
-use speedup_core::run::LossReason;
+use speedup_core::run::{LossReason, Obstacle};
 
 use super::Making;
 
@@ -53,7 +53,7 @@ impl Happened {
         for outcome in ["measured", "failed"] {
             let _ = happened.reported.with_label_values(&[outcome]);
         }
-        let not_executed = LossReason::NotExecuted { reason: String::new() };
+        let not_executed = LossReason::NotExecuted { reason: String::new(), obstacle: Obstacle::Host };
         for reason in [LossReason::Expired, LossReason::HostLost, LossReason::AgentRestarted, not_executed] {
             let _ = happened.lost.with_label_values(&[reason.code()]);
         }

@@ -32,7 +32,9 @@ fn every_metric_is_documented_and_nothing_else_is() {
 fn what_happens_is_counted_by_few_labels() {
     let metrics = Metrics::default();
     metrics.committed(&[], 5, Duration::from_millis(3));
-    metrics.refused(Refused::Handshake);
+    metrics.refused_connection(RefusedConnection::Handshake);
+    metrics.refused_call(RefusedCall::Expired);
+    metrics.refused_enrolment(RefusedEnrolment::Token);
     let page = TextEncoder::new().encode_to_string(&metrics.0.registry.gather()).unwrap();
     for line in [
         "speedup_journal_sync_seconds_bucket{le=\"0.0025\"} 0",
@@ -40,6 +42,10 @@ fn what_happens_is_counted_by_few_labels() {
         "speedup_journal_written_bytes_total 5",
         "speedup_connections_refused_total{reason=\"handshake\"} 1",
         "speedup_connections_refused_total{reason=\"full\"} 0",
+        "speedup_calls_refused_total{reason=\"expired\"} 1",
+        "speedup_calls_refused_total{reason=\"role\"} 0",
+        "speedup_enrolments_refused_total{reason=\"token\"} 1",
+        "speedup_enrolments_refused_total{reason=\"host_taken\"} 0",
         "speedup_attempts_lost_total{reason=\"host_lost\"} 0",
     ] {
         assert!(page.lines().any(|found| found == line), "{line} is not in\n{page}");

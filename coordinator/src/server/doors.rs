@@ -9,6 +9,7 @@ use crate::admission::Admission;
 use crate::blobs::Blobs;
 use crate::door::{AccessDoor, AgentsDoor, EventsDoor, ExperimentsDoor, FilesDoor, HostsDoor, ProvisionDoor};
 use crate::handle::Handle;
+use crate::metrics::Metrics;
 use crate::provision::Provisioning;
 
 /// All services of the coordinator.
@@ -17,6 +18,7 @@ pub(super) async fn doors(
     blobs: Blobs,
     admission: Option<Admission>,
     provisioning: &Provisioning,
+    metrics: &Metrics,
 ) -> Result<Routes, StartError> {
     let (health, health_service) = tonic_health::server::health_reporter();
     let experiments = v1::experiments_server::ExperimentsServer::new(ExperimentsDoor {
@@ -55,7 +57,7 @@ pub(super) async fn doors(
     health.set_serving::<v1::provision_server::ProvisionServer<ProvisionDoor>>().await;
     let mut routes = Routes::builder();
     if let Some(admission) = admission {
-        let access = AccessServer::new(AccessDoor { admission })
+        let access = AccessServer::new(AccessDoor { admission, metrics: metrics.clone() })
             .max_decoding_message_size(limits::MAX_ACCESS_REQUEST_BYTES)
             .max_encoding_message_size(limits::MAX_ACCESS_BYTES);
         health.set_serving::<AccessServer<AccessDoor>>().await;

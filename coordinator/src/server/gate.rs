@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use speedup_access::Serial;
 use tokio::sync::oneshot;
 
-use crate::metrics::{Metrics, Refused};
+use crate::metrics::{Metrics, RefusedConnection};
 
 /// Most connections at once: ten thousand agents, and commands beside them. Each is a file and some 30 KiB.
 pub(crate) const MAX_CONNECTIONS: usize = 16_384;
@@ -99,8 +99,8 @@ impl Gate {
     }
 
     /// Tells that connections are refused, not too often; the number that were not told of goes with the next.
-    pub(crate) fn complain(&self, address: IpAddr, why: Refused, reason: &str) {
-        self.metrics.refused(why);
+    pub(crate) fn complain(&self, address: IpAddr, why: RefusedConnection, reason: &str) {
+        self.metrics.refused_connection(why);
         let mut complaint = locked(&self.complaint);
         let now = Instant::now();
         match &mut *complaint {

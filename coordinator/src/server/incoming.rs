@@ -27,7 +27,7 @@ use tower_service::Service;
 
 use super::gate::{Gate, MAX_CONNECTIONS, MAX_OF_CERTIFICATE, MAX_STRANGERS, Place};
 use crate::door::{Caller, Peer};
-use crate::metrics::Refused;
+use crate::metrics::RefusedConnection;
 use crate::open_files::paced;
 
 /// How long a handshake may take.
@@ -160,7 +160,7 @@ impl Accepting {
             };
             let Some(place) = self.gate.enter() else {
                 let reason = format!("there are {MAX_CONNECTIONS} already");
-                self.gate.complain(address.ip(), Refused::Full, &reason);
+                self.gate.complain(address.ip(), RefusedConnection::Full, &reason);
                 continue;
             };
             let Some(acceptor) = &self.tls else {
@@ -177,7 +177,7 @@ impl Accepting {
             };
             let Some(stranger) = self.gate.enter_as_stranger(address.ip()) else {
                 let reason = format!("{MAX_STRANGERS} of its address have shown no certificate");
-                self.gate.complain(address.ip(), Refused::Strangers, &reason);
+                self.gate.complain(address.ip(), RefusedConnection::Strangers, &reason);
                 continue;
             };
             let securing = Securing { address, gate: self.gate.clone(), place, stranger, _permit: permit };
@@ -210,8 +210,10 @@ impl Securing {
         };
         let stream = match timeout(HANDSHAKE, acceptor.accept(stream)).await {
             Ok(Ok(stream)) => Box::new(stream),
-            Ok(Err(error)) => return refused(Refused::Handshake, &format!("its handshake failed: {error}")),
-            Err(_) => return refused(Refused::Handshake, "its handshake took too long"),
+            Ok(Err(error)) => {
+                return refused(RefusedConnection::Handshake, &format!("its handshake failed: {error}"));
+            }
+            Err(_) => return refused(RefusedConnection::Handshake, "its handshake took too long"),
         };
         let at = address.to_string();
         let certificate = match server::peer(stream.get_ref().1) {
@@ -222,13 +224,16 @@ impl Securing {
                 return Some(connection.until(STRANGER));
             }
             Err(error) => {
-                return refused(Refused::Certificate, &format!("its certificate cannot be used: {error}"));
+                return refused(
+                    RefusedConnection::Certificate,
+                    &format!("its certificate cannot be used: {error}"),
+                );
             }
         };
         let left = Duration::from_secs(certificate.not_after.saturating_sub(unix_seconds()));
         let Some((known, ended)) = gate.enter_as_known(certificate.serial) else {
             let reason = format!("there are {MAX_OF_CERTIFICATE} with its certificate already");
-            return refused(Refused::OfCertificate, &reason);
+            return refused(RefusedConnection::OfCertificate, &reason);
         };
         let peer = Peer::new(Caller::Known(Arc::new(certificate)), &at);
         let mut connection = Connection::new(Wire::Secured(stream), peer, vec![place, known]);

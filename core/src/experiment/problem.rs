@@ -172,11 +172,17 @@ pub enum Fault {
     /// Looks are taken at independent runs.
     #[error("looks cannot be taken at nested levels: their boundaries suppose independent runs")]
     LooksAtLevels,
-    /// A rule appends visits, and what is independent of a version that is built several times is its builds.
-    #[error("further runs tell nothing of other builds, and a version is built {builds} times")]
+    /// A rule appends visits and takes them for independent, and what is independent of a version that is built several
+    /// times is its builds.
+    #[error(
+        "the rule may ask for {visits} visits, and a version is built {builds} times: visits that share a build are not \
+         independent, and builds cannot be added later"
+    )]
     RuleOfBuilds {
         /// How often.
         builds: u32,
+        /// What the rule's maximum allows of each cell.
+        visits: u32,
     },
     /// Nothing is executed.
     #[error("the command is empty")]
@@ -290,9 +296,10 @@ impl Fault {
             Self::SharedReallocated => {
                 "an engine gives whichever host is free: take policy \"distinct\" or \"rebooted\"".to_owned()
             }
-            Self::RuleOfBuilds { .. } => {
-                "give the number of runs with `runs`, a time with `budget`, or leave `builds` at 1".to_owned()
-            }
+            Self::RuleOfBuilds { visits, .. } => format!(
+                "give each visit a build of its own (builds = {visits}, or a lower `maximum`), leave `builds` at 1, or take \
+                 `runs` or a `budget` instead of the rule"
+            ),
             Self::LooksAtLevels => "remove `hosts` and `boots`, or take a pilot with `precision`".to_owned(),
             Self::EmptyCommand => {
                 "write the program and its arguments: command = [\"sort\", \"{input}/words.txt\"]".to_owned()

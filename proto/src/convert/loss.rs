@@ -3,8 +3,9 @@
 use speedup_core::id::Attempt;
 use speedup_core::run::{AfterLoss, LossReason};
 
-use super::field::{chosen, reason};
-use super::malformed::Malformed;
+use super::field::chosen;
+use super::malformed::{Malformed, Within};
+use super::not_executed::{not_executed, told};
 use crate::v1;
 use v1::after_loss::{Abandoned, After, Cancelled};
 use v1::loss_reason::{AgentRestarted, Expired, HostLost, Reason};
@@ -15,8 +16,8 @@ impl From<&LossReason> for v1::LossReason {
             LossReason::Expired => Reason::Expired(Expired {}),
             LossReason::HostLost => Reason::HostLost(HostLost {}),
             LossReason::AgentRestarted => Reason::AgentRestarted(AgentRestarted {}),
-            LossReason::NotExecuted { reason } => {
-                Reason::NotExecuted(v1::NotExecuted { reason: reason.clone() })
+            LossReason::NotExecuted { reason, obstacle } => {
+                Reason::NotExecuted(not_executed(reason, *obstacle))
             }
         };
         Self { reason: Some(reason) }
@@ -31,8 +32,9 @@ impl TryFrom<v1::LossReason> for LossReason {
             Reason::Expired(Expired {}) => Self::Expired,
             Reason::HostLost(HostLost {}) => Self::HostLost,
             Reason::AgentRestarted(AgentRestarted {}) => Self::AgentRestarted,
-            Reason::NotExecuted(v1::NotExecuted { reason: text }) => {
-                Self::NotExecuted { reason: reason(text) }
+            Reason::NotExecuted(wire) => {
+                let (reason, obstacle) = told(wire).within("not_executed")?;
+                Self::NotExecuted { reason, obstacle }
             }
         })
     }

@@ -1,6 +1,8 @@
 //! The record of an attempt, its outcome and its output.
 
 use speedup_core::experiment::{MAX_NAME_BYTES, MAX_OUTPUT_KEPT};
+use speedup_core::files::ContentHash;
+use speedup_core::program::{MAX_PATH_BYTES, Program, ProgramContent};
 use speedup_core::record::{Failure, Outcome, Output, Record, RestReading};
 use speedup_core::time::Span;
 
@@ -8,7 +10,9 @@ use super::build::{products_in, products_out};
 use super::field::{chosen, cut, exactly, no_longer, optional, reason, required, small};
 use super::malformed::{Malformed, Why, Within};
 use super::metric;
+use super::not_executed::{not_executed, told};
 use crate::v1;
+use v1::executed_program::Content as WireContent;
 use v1::failure::{Exit, Failure as WireFailure, NoProduct, NoValue, Warmup, WrongOutput};
 use v1::record::Outcome as WireOutcome;
 
@@ -43,6 +47,7 @@ fn wire(record: &Record, stdout: v1::StreamOutput, stderr: v1::StreamOutput) -> 
         canary_ns: record.canary.map(|time| time.0),
         canary_failed: record.canary_failed.clone(),
         products: products_out(&record.products),
+        program: record.program.as_deref().map(Into::into),
     }
 }
 
@@ -71,7 +76,30 @@ impl TryFrom<v1::Record> for Record {
             canary: wire.canary_ns.map(Span),
             canary_failed: wire.canary_failed.map(reason),
             products: products_in(wire.products, "products")?,
+            program: optional(wire.program, "program")?.map(Box::new),
         })
+    }
+}
+
+impl From<&Program> for v1::ExecutedProgram {
+    fn from(program: &Program) -> Self {
+        let content = match &program.content {
+            ProgramContent::Blake3(hash) => WireContent::Blake3(hash.0.to_vec()),
+            ProgramContent::Unknown { reason } => WireContent::Unknown(reason.clone()),
+        };
+        Self { path: program.path.clone(), content: Some(content) }
+    }
+}
+
+impl TryFrom<v1::ExecutedProgram> for Program {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::ExecutedProgram) -> Result<Self, Malformed> {
+        let content = match chosen(wire.content, "content")? {
+            WireContent::Blake3(hash) => ProgramContent::Blake3(ContentHash(exactly(&hash, "blake3")?)),
+            WireContent::Unknown(text) => ProgramContent::Unknown { reason: reason(text) },
+        };
+        Ok(Self { path: cut(wire.path, MAX_PATH_BYTES), content })
     }
 }
 
@@ -94,7 +122,7 @@ impl From<&Outcome> for WireOutcome {
         match outcome {
             Outcome::Measured => Self::Measured(v1::Measured {}),
             Outcome::Failed(failure) => Self::Failed(failure.into()),
-            Outcome::NotExecuted { reason } => Self::NotExecuted(v1::NotExecuted { reason: reason.clone() }),
+            Outcome::NotExecuted { reason, obstacle } => Self::NotExecuted(not_executed(reason, *obstacle)),
         }
     }
 }
@@ -106,8 +134,9 @@ impl TryFrom<WireOutcome> for Outcome {
         Ok(match wire {
             WireOutcome::Measured(v1::Measured {}) => Self::Measured,
             WireOutcome::Failed(failure) => Self::Failed(Failure::try_from(failure).within("failed")?),
-            WireOutcome::NotExecuted(v1::NotExecuted { reason: text }) => {
-                Self::NotExecuted { reason: reason(text) }
+            WireOutcome::NotExecuted(wire) => {
+                let (reason, obstacle) = told(wire).within("not_executed")?;
+                Self::NotExecuted { reason, obstacle }
             }
         })
     }

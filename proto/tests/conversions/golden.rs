@@ -20,7 +20,7 @@ use speedup_core::message::Report;
 use speedup_core::metric::{Absence, Better, OwnMetric, Pattern, Stream};
 use speedup_core::plan::{Extension, Plan, Shape};
 use speedup_core::record::{Failure, Outcome, Output, Record};
-use speedup_core::run::{AfterLoss, LossReason};
+use speedup_core::run::{AfterLoss, LossReason, Obstacle};
 use speedup_core::seed::Seed;
 use speedup_core::time::{Span, Timestamp};
 use speedup_proto::convert::OutboxEntry;
@@ -39,6 +39,10 @@ const JOURNAL_V1_REST: &str = include_str!("../golden/journal_v1_rest.txt");
 const JOURNAL_V1_POOL: &str = include_str!("../golden/journal_v1_pool.txt");
 /// What builds of versions added to version 1.
 const JOURNAL_V1_BUILDS: &str = include_str!("../golden/journal_v1_builds.txt");
+/// What is told of who stood in the way of an attempt.
+const JOURNAL_V1_OWNERS: &str = include_str!("../golden/journal_v1_owners.txt");
+/// The first of them, as written before there was a field for it.
+const BEFORE_OWNERS: &str = include_str!("../golden/journal_v1_before_owners.txt");
 const OUTBOX_V1: &str = include_str!("../golden/outbox_v1.txt");
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001));
@@ -109,6 +113,25 @@ fn journal_version_1_with_identity() {
     };
     let change = Change::HostJoined { facts, agent: AGENT, epoch: AgentEpoch(3) };
     is_kept(JOURNAL_V1_IDENTITY, &[Event { at: Timestamp(1_000), change }]);
+}
+
+/// The owner's word was known by how the reason begins; then by a field.
+#[test]
+fn journal_version_1_with_owners() {
+    let words =
+        "the owner of this host does not allow it: `forbid` of limits.toml takes the setting nice from plans";
+    let lost = |reason: &str, obstacle| Change::AttemptLost {
+        host: facts().host,
+        lease: LeaseEpoch(7),
+        reason: LossReason::NotExecuted { reason: reason.to_owned(), obstacle },
+        after: AfterLoss::Again(Attempt(2)),
+    };
+    let changes =
+        [lost(words, Obstacle::Owner), lost(words, Obstacle::Host), lost("not now", Obstacle::Owner)];
+    let events = changes.map(|change| Event { at: Timestamp(5_000), change });
+    is_kept(JOURNAL_V1_OWNERS, &events);
+    let earlier = journal_payload::decode(1, &bytes_of(BEFORE_OWNERS.trim_end()));
+    assert_eq!(earlier.as_ref(), Ok(&events[0]), "what was written before there was a field is read alike");
 }
 
 fn is_kept(golden: &str, events: &[Event]) {
@@ -414,7 +437,7 @@ fn losses() -> Vec<(LossReason, AfterLoss)> {
         (LossReason::Expired, AfterLoss::Again(Attempt(3))),
         (LossReason::HostLost, AfterLoss::Abandoned),
         (LossReason::AgentRestarted, AfterLoss::Cancelled),
-        (LossReason::NotExecuted { reason }, AfterLoss::Again(Attempt(2))),
+        (LossReason::NotExecuted { reason, obstacle: Obstacle::Host }, AfterLoss::Again(Attempt(2))),
     ]
 }
 

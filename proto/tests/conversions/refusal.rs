@@ -15,6 +15,7 @@ use speedup_core::machine::Request;
 use speedup_core::metric::{MAX_OWN_METRICS, MAX_SERIES_VALUES, Metric};
 use speedup_core::plan::Plan;
 use speedup_core::record::{MAX_REASON_BYTES, Outcome, Record};
+use speedup_core::run::Obstacle;
 use speedup_proto::convert::{Blob, Malformed, Submission, Why};
 use speedup_proto::limits::MAX_BY_BYTES;
 use speedup_proto::payload::PayloadError;
@@ -217,9 +218,12 @@ fn a_record_of_the_wrong_shape_is_refused() {
 #[test]
 fn words_are_cut_where_they_enter() {
     let reason = "é".repeat(MAX_REASON_BYTES);
-    let outcome = Some(v1::record::Outcome::NotExecuted(v1::NotExecuted { reason }));
+    let outcome = Some(v1::record::Outcome::NotExecuted(v1::NotExecuted { reason, obstacle: 1 }));
     let record = Record::try_from(v1::Record { outcome, ..record() }).unwrap();
-    assert_eq!(record.outcome, Outcome::NotExecuted { reason: "é".repeat(MAX_REASON_BYTES / 2) });
+    assert_eq!(
+        record.outcome,
+        Outcome::NotExecuted { reason: "é".repeat(MAX_REASON_BYTES / 2), obstacle: Obstacle::Host }
+    );
     let change = v1::ChangeRequest { experiment: vec![0; 16], by: "é".repeat(MAX_BY_BYTES) };
     assert_eq!(Request::try_from(change).unwrap().by.len(), MAX_BY_BYTES);
     let change = v1::ChangeRequest { experiment: vec![0; 15], by: String::new() };

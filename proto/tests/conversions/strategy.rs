@@ -24,7 +24,7 @@ use speedup_core::lease::{Evidence, Lease};
 use speedup_core::machine::{Explanation, Hindrances, WaitingFor};
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant, Report};
 use speedup_core::plan::{Extension, Shape};
-use speedup_core::run::{AfterLoss, LossReason, Settlement};
+use speedup_core::run::{AfterLoss, LossReason, Obstacle, Settlement};
 use speedup_core::time::{Span, Timestamp};
 use speedup_core::timer::{TimerError, TimerTest};
 use speedup_core::work::WorkOrder;
@@ -156,12 +156,16 @@ pub(crate) fn lease() -> BoxedStrategy<Lease> {
         .boxed()
 }
 
+fn obstacle() -> impl Strategy<Value = Obstacle> {
+    prop_oneof![Just(Obstacle::Host), Just(Obstacle::Owner)]
+}
+
 fn loss() -> impl Strategy<Value = (LossReason, AfterLoss)> {
     let reason = prop_oneof![
         Just(LossReason::Expired),
         Just(LossReason::HostLost),
         Just(LossReason::AgentRestarted),
-        text().prop_map(|reason| LossReason::NotExecuted { reason }),
+        (text(), obstacle()).prop_map(|(reason, obstacle)| LossReason::NotExecuted { reason, obstacle }),
     ];
     let after = prop_oneof![
         any::<u32>().prop_map(|attempt| AfterLoss::Again(Attempt(attempt))),

@@ -5,6 +5,7 @@ use speedup_analysis::study::{
     BenchmarkFigures, BenchmarkReport, CellFigures, FiguresReport, PrecisionFigure, Report,
 };
 
+use super::axis::Axis;
 use crate::document::clean;
 use crate::duration::{Unit, span};
 
@@ -197,4 +198,35 @@ pub(crate) fn now(figure: &PrecisionFigure) -> Option<usize> {
 pub(crate) fn half_width(share: f64) -> String {
     let digits = speedup_analysis::study::count::decimals(share * 10.0, 4);
     format!("{:.digits$}\u{a0}%", 100.0 * share)
+}
+
+/// A share in percent, as it stands at an axis.
+pub(crate) fn as_percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let digits = if percent >= 1.0 { 1 } else { 4 };
+    format!("{}%", super::axis::label(percent, digits))
+}
+
+/// Round costs, each in the unit that fits it.
+pub(crate) fn costs(axis: &Axis) -> Vec<(f64, String)> {
+    /// Labels of the costs, which are words.
+    const COSTS: usize = 4;
+    const ROUND: [f64; 9] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0];
+    let short = [1.0, 1e3, 1e6].into_iter().flat_map(|unit| ROUND.map(|round| round * unit));
+    let seconds =
+        [1.0, 5.0, 20.0, 60.0, 300.0, 1_200.0, 3_600.0, 14_400.0, 43_200.0, 86_400.0, 432_000.0, 2_592_000.0];
+    let all = short.chain(seconds.into_iter().map(|second| second * 1e9));
+    let within: Vec<f64> = all.filter(|cost| axis.holds(*cost)).collect();
+    let every = within.len().div_ceil(COSTS).max(1);
+    within.into_iter().step_by(every).map(|cost| (cost, trimmed(&span(cost)))).collect()
+}
+
+/// A round time without its zeros: "50 ms" of "50.0 ms".
+fn trimmed(span: &str) -> String {
+    match span.split_once('\u{a0}') {
+        Some((number, unit)) if number.contains('.') => {
+            format!("{}\u{a0}{unit}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        Some(_) | None => span.to_owned(),
+    }
 }

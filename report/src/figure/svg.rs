@@ -4,6 +4,7 @@
 //! A forest and a proportion are as wide as their place, with letters of one size: their places are percentages. The small
 //! drawings have a size, and grow a little with their place.
 
+mod file;
 mod forest;
 mod frame;
 mod panel;
@@ -13,6 +14,7 @@ mod values;
 
 use maud::{Markup, html};
 
+pub(crate) use self::file::{File, files};
 use super::{Forest, Mark, Panel, Panels, ProportionFigure};
 
 /// The shapes of the versions, in their order, about a point; the first again after the last.
@@ -29,7 +31,7 @@ const STROKES: [&str; 4] = ["", "7 3", "9 3 2 3", "4 2"];
 
 /// A forest, in drawings one below the other.
 pub fn forest(figure: &Forest) -> Markup {
-    forest::drawn(figure)
+    html! { @for (drawn, _) in forest::parts(figure) { (drawn) } }
 }
 
 /// Proportions.

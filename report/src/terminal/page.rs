@@ -3,7 +3,7 @@
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement};
 use speedup_analysis::study::count::counted;
 
-use super::Terminal;
+use super::{Plots, Terminal};
 use crate::document::{Align, Column, Explanation, Field, Most, Row, Table, Tone, shortened};
 
 /// How far everything under a heading stands in.
@@ -32,8 +32,8 @@ impl Page {
         self.terminal.width
     }
 
-    /// Whether the terminal shows drawings.
-    pub(super) fn has_plots(&self) -> bool {
+    /// With which characters it shows drawings.
+    pub(super) fn plots(&self) -> Plots {
         self.terminal.plots
     }
 

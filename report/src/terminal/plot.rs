@@ -1,9 +1,14 @@
-//! Drawings of characters: a forest of speedups. What else is drawn takes a page.
+//! Drawings of characters: a forest of speedups, proportions, and the runs in a few lines a benchmark. What else is drawn takes
+//! a page.
 
+mod glyphs;
+mod runs;
+
+use self::glyphs::Glyphs;
 use super::page::Page;
 use crate::document::{Tone, shortened};
 use crate::figure::axis::{Axis, Spacing, label};
-use crate::figure::{Figure, Forest, ForestRow, Mark};
+use crate::figure::{Figure, Forest, ForestRow, Mark, ProportionFigure};
 
 /// Rows of a drawing: a screen's worth.
 const MOST_ROWS: usize = 40;
@@ -16,44 +21,91 @@ const COLUMNS_OF_A_LABEL: usize = 12;
 /// Intervals are drawn so much beyond the estimates at most.
 const WIDEST: f64 = 2.0;
 
-/// Draws a figure where the terminal can show it, and where there is more than one line of it.
+/// With which characters plots are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plots {
+    /// There are none.
+    None,
+    /// Those that every terminal has.
+    Ascii,
+    /// Lines and blocks as well.
+    Unicode,
+}
+
+/// Draws a figure where the terminal can show it.
 pub(super) fn write(page: &mut Page, figure: &Figure) {
-    let Figure::Forest(forest) = figure else { return };
+    let Some(glyphs) = Glyphs::of(page.plots()) else { return };
+    match figure {
+        Figure::Forest(of) => forest(page, of, glyphs),
+        Figure::Proportion(of) => proportion(page, of, glyphs),
+        Figure::Panels(of) => runs::draw(page, of, glyphs),
+    }
+}
+
+/// A value on a line, with its interval.
+#[derive(Clone, Copy)]
+struct Strip {
+    at: f64,
+    interval: Option<(f64, f64)>,
+    mark: Mark,
+}
+
+/// The columns that a drawing has beside names so long, where they are enough.
+fn columns_beside(page: &Page, names: usize) -> Option<usize> {
+    // The indent, the gap after the names, and a column free at the end.
+    let columns = page.width().saturating_sub(names + 5).min(MOST_COLUMNS);
+    (columns >= LEAST_COLUMNS).then_some(columns)
+}
+
+/// A name in so many columns, and the gap after it.
+fn led(name: &str, names: usize) -> String {
+    let name = shortened(name, names);
+    format!("{name}{}  ", " ".repeat(names - name.chars().count()))
+}
+
+fn forest(page: &mut Page, forest: &Forest, glyphs: &Glyphs) {
     let known = forest.rows.iter().filter(|row| row.speedup.is_some()).count();
-    if !page.has_plots() || known < 2 || forest.rows.len() > MOST_ROWS {
+    // One line says no more than the table.
+    if known < 2 || forest.rows.len() > MOST_ROWS {
         return;
     }
     let longest = forest.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     let names = longest.min(page.width() / 4);
-    // The indent, the gap after the names, and a column free at the end.
-    let columns = page.width().saturating_sub(names + 5).min(MOST_COLUMNS);
-    if columns >= LEAST_COLUMNS {
-        draw(page, forest, names, columns);
-    }
+    let Some(columns) = columns_beside(page, names) else { return };
+    let axis = speedups(&forest.rows).across(0.0, (columns - 1) as f64);
+    let drawn = |row: &ForestRow| {
+        let strip = row.speedup.map(|at| Strip { at, interval: row.interval, mark: row.mark });
+        led(&row.name, names) + &line(page, strip, Some(1.0), &axis, columns, glyphs)
+    };
+    let lines: Vec<String> = forest.rows.iter().map(drawn).collect();
+    page.lines(&lines);
+    let lead = " ".repeat(names + 2);
+    page.lines(&labels(&axis, columns, glyphs, ("×", 1.0)).map(|line| format!("{lead}{line}")));
+    let Glyphs { faster, slower, neither, reference, .. } = glyphs;
+    let key = format!("{faster} faster  {slower} slower  {neither} neither shown  {reference} no difference");
+    page.paragraph(&key, Tone::Plain);
+    page.lines(&[String::new()]);
 }
 
-fn draw(page: &mut Page, forest: &Forest, names: usize, columns: usize) {
-    let axis = axis(&forest.rows).across(0.0, (columns - 1) as f64);
-    let lines: Vec<String> = forest
+fn proportion(page: &mut Page, figure: &ProportionFigure, glyphs: &Glyphs) {
+    let names = figure.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
+    let Some(columns) = columns_beside(page, names) else { return };
+    let axis = Axis::between(Spacing::Linear, 0.0, 1.0).across(0.0, (columns - 1) as f64);
+    let lines: Vec<String> = figure
         .rows
         .iter()
         .map(|row| {
-            let name = shortened(&row.name, names);
-            format!(
-                "{name}{}  {}",
-                " ".repeat(names - name.chars().count()),
-                drawn(page, row, &axis, columns)
-            )
+            let strip = Strip { at: row.share, interval: row.interval, mark: row.mark };
+            led(&row.name, names) + &line(page, Some(strip), None, &axis, columns, glyphs)
         })
         .collect();
     page.lines(&lines);
     let lead = " ".repeat(names + 2);
-    page.lines(&labels(&axis, columns).map(|line| format!("{lead}{line}")));
-    page.paragraph("● faster  ■ slower  ○ neither shown  ┊ no difference", Tone::Plain);
+    page.lines(&labels(&axis, columns, glyphs, ("\u{a0}%", 100.0)).map(|line| format!("{lead}{line}")));
     page.lines(&[String::new()]);
 }
 
-fn axis(rows: &[ForestRow]) -> Axis {
+fn speedups(rows: &[ForestRow]) -> Axis {
     let estimates = || rows.iter().filter_map(|row| row.speedup).chain([1.0]);
     let (least, most) =
         estimates().fold((f64::INFINITY, 0.0_f64), |(least, most), at| (least.min(at), most.max(at)));
@@ -67,37 +119,47 @@ fn column(axis: &Axis, value: f64) -> usize {
     axis.at(value).round() as usize
 }
 
-fn drawn(page: &Page, row: &ForestRow, axis: &Axis, columns: usize) -> String {
+/// A line with its value, and what it is compared with.
+fn line(
+    page: &Page,
+    strip: Option<Strip>,
+    reference: Option<f64>,
+    axis: &Axis,
+    columns: usize,
+    glyphs: &Glyphs,
+) -> String {
     let mut cells = vec![' '; columns];
-    cells[column(axis, 1.0)] = '┊';
-    let Some(speedup) = row.speedup else { return cells.into_iter().collect() };
-    if let Some((lower, upper)) = row.interval {
-        let (from, to) = (column(axis, lower), column(axis, upper));
-        cells[from..=to].fill('─');
-        cells[from] = if axis.holds(lower) { '├' } else { '←' };
-        cells[to] = if axis.holds(upper) { '┤' } else { '→' };
+    if let Some(reference) = reference {
+        cells[column(axis, reference)] = glyphs.reference;
     }
-    let (mark, tone) = match row.mark {
-        Mark::Faster => ('●', Tone::Better),
-        Mark::Slower => ('■', Tone::Worse),
-        Mark::Neither => ('○', Tone::Plain),
+    let Some(Strip { at, interval, mark }) = strip else { return cells.into_iter().collect() };
+    if let Some((lower, upper)) = interval {
+        let (from, to) = (column(axis, lower), column(axis, upper));
+        cells[from..=to].fill(glyphs.line);
+        cells[from] = if axis.holds(lower) { glyphs.lower } else { glyphs.before };
+        cells[to] = if axis.holds(upper) { glyphs.upper } else { glyphs.beyond };
+    }
+    let (mark, tone) = match mark {
+        Mark::Faster => (glyphs.faster, Tone::Better),
+        Mark::Slower => (glyphs.slower, Tone::Worse),
+        Mark::Neither => (glyphs.neither, Tone::Plain),
     };
-    let at = column(axis, speedup);
+    let at = column(axis, at);
     let part = |cells: &[char]| cells.iter().collect::<String>();
     part(&cells[..at]) + &page.toned(&mark.to_string(), tone) + &part(&cells[at + 1..])
 }
 
-/// The line of the axis, and its labels.
-fn labels(axis: &Axis, columns: usize) -> [String; 2] {
-    let (ticks, decimals) = axis.ticks(columns / COLUMNS_OF_A_LABEL);
-    let (mut line, mut words) = (vec!['─'; columns], vec![' '; columns]);
+/// The line of the axis, and its labels with a unit of which one of the axis is so many.
+fn labels(axis: &Axis, columns: usize, glyphs: &Glyphs, (unit, of_one): (&str, f64)) -> [String; 2] {
+    let (ticks, decimals) = axis.ticks_in(1.0 / of_one, columns / COLUMNS_OF_A_LABEL);
+    let (mut line, mut words) = (vec![glyphs.line; columns], vec![' '; columns]);
     let mut free = 0;
     for tick in ticks {
-        let (at, label) = (column(axis, tick), format!("{}×", label(tick, decimals)));
-        line[at] = '┴';
+        let (at, label) = (column(axis, tick / of_one), format!("{}{unit}", label(tick, decimals)));
+        line[at] = glyphs.tick;
         let wide = label.chars().count();
-        let from = at.saturating_sub(wide / 2).min(columns - wide);
-        if from >= free {
+        let from = at.saturating_sub(wide / 2).min(columns.saturating_sub(wide));
+        if from >= free && wide <= columns {
             words.splice(from..from + wide, label.chars());
             free = from + wide + 1;
         }

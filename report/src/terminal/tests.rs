@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use speedup_analysis::study::{MetricReport, MetricRow, Report};
 use speedup_core::metric::Better;
 
-use super::{Terminal, text};
+use super::{Plots, Terminal, text};
 use crate::document::Document;
 
 fn path(parts: &[&str]) -> PathBuf {
@@ -23,7 +23,7 @@ fn json(name: &str) -> String {
     read(&path(&["..", "analysis", "tests", "golden", &format!("report_v1_{name}.json")]))
 }
 
-const PLAIN: Terminal = Terminal { width: 100, coloured: false, plots: false };
+const PLAIN: Terminal = Terminal { width: 100, coloured: false, plots: Plots::None };
 const COLOURED: Terminal = Terminal { coloured: true, ..PLAIN };
 
 fn rendered(report: &Report, terminal: Terminal, width: usize) -> String {

@@ -35,6 +35,8 @@ pub struct Row {
     pub allocation_before: Option<String>,
     pub previous_experiment: Option<String>,
     pub previous_run: Option<u32>,
+    pub wall_ns: Option<u64>,
+    pub host_clock_ns: Option<u64>,
 }
 
 impl Row {

@@ -2,7 +2,7 @@
 //! runs may be held at a gate.
 
 use std::cell::Cell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -15,6 +15,12 @@ use crate::pool::{Pool, eventually};
 const SHOWN_LINES: usize = 60;
 /// Ends the coordinator with the thread that started it, so that a test which is killed leaves none behind.
 const LEASHED: &[&str] = &["setpriv", "--pdeathsig", "KILL"];
+
+/// Where Debian has the library that gives a program another wall clock.
+const LIBRARIES: [&str; 2] = [
+    "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
+    "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
+];
 
 /// For how long a host rests under policy `rested`; its load is this machine's, which is busy with the tests. What it may
 /// wait for is part of its lease, whose end some scenarios wait for.
@@ -67,10 +73,23 @@ pub struct Experiment {
 impl Site {
     /// A coordinator, and this many hosts that have joined. `binary` is the command under test.
     pub fn start(binary: &str, policy: &'static str, hosts: usize) -> Self {
+        Self::start_with(binary, policy, hosts, "")
+    }
+
+    /// The same with hosts whose wall clocks [`Host::step_clock`] can step.
+    ///
+    /// # Panics
+    /// Without the library of Debian's package faketime.
+    pub fn start_with_clocks(binary: &str, policy: &'static str, hosts: usize) -> Self {
+        Self::start_with(binary, policy, hosts, &with_clock())
+    }
+
+    /// `before` stands before the agent's command.
+    fn start_with(binary: &str, policy: &'static str, hosts: usize, before: &str) -> Self {
         let cluster = Cluster::shared();
         let pool = Pool::at(binary, Cluster::address(), LEASHED);
         let agent = format!(
-            "{binary} agent start --no-selftest --coordinator {} --access-file {} --state {} --reboot-command {}",
+            "{before}{binary} agent start --no-selftest --coordinator {} --access-file {} --state {} --reboot-command {}",
             pool.url(),
             pool.access_file().display(),
             Host::disk().join("agent").display(),
@@ -92,6 +111,8 @@ impl Site {
     /// One more host, which boots and joins.
     pub fn add_host(&mut self) {
         let host = self.cluster.host();
+        std::fs::create_dir_all(host.directory().join("own")).expect("the host's disk");
+        host.step_clock(0);
         host.set_service(&self.service);
         host.boot();
         self.hosts.push(host);
@@ -237,6 +258,17 @@ impl Site {
     fn write(&self, name: &str) {
         std::fs::write(self.file(name), "").expect("a file of the gate");
     }
+}
+
+/// What gives a program the wall clock of its host. It is asked each time, and only the wall clock is another: no namespace
+/// has one of its own, and the clocks that measure do not step.
+fn with_clock() -> String {
+    let library = LIBRARIES.iter().find(|path| Path::new(path).exists());
+    let library = library.expect("the library of the package faketime; hint: apt-get install libfaketime");
+    format!(
+        "env LD_PRELOAD={library} FAKETIME_TIMESTAMP_FILE={} FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1 ",
+        Host::clock().display()
+    )
 }
 
 /// A service that executes an agent in one job after another, as Slurm starts and numbers them: a new one after the end of

@@ -96,6 +96,20 @@ impl SlurmSite {
         self.site.pool.speedup(&[&add, flags, &["--"], options].concat())
     }
 
+    /// `sbatch`, by a user who may do nothing special, from the directory of the pool; gives the job's number.
+    ///
+    /// # Panics
+    /// When it is refused.
+    pub fn batch(&self, options: &[&str], script: &Path) -> String {
+        let pool = &self.site.pool;
+        let mut sbatch = Command::new(AS_NOBODY[0]);
+        sbatch.args(&AS_NOBODY[1..]).args(["sbatch", "--parsable"]).args(options).arg(script);
+        sbatch.current_dir(pool.path()).env("XDG_STATE_HOME", pool.path()).env("SPEEDUP", pool.binary());
+        let output = sbatch.output().expect("sbatch");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
     /// What `speedup hosts slurm show` tells.
     pub fn shown(&self) -> Value {
         eventually("the coordinator tells", || self.site.pool.json(&["hosts", "slurm", "show"]))
@@ -198,6 +212,14 @@ impl Slurm {
             let _ = self.asked("scontrol", &["update", &format!("JobId={job}"), "StartTime=now"]);
             self.running().iter().any(|(running, _)| running == job).then_some(())
         });
+    }
+
+    /// `scancel`, as the user who administers Slurm.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub fn cancel(&self, job: &str) {
+        assert!(self.asked("scancel", &[job]).is_some(), "job {job} cannot be cancelled");
     }
 
     /// `scontrol`, as the user who administers Slurm.

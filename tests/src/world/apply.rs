@@ -9,6 +9,7 @@ use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId};
 use speedup_core::machine::{Active, Command, Decision, Effect, HostRequest, Refusal, Request, Speaker};
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant};
 use speedup_core::record::{Failure, Outcome, Record};
+use speedup_core::run::Obstacle;
 use speedup_core::time::Timestamp;
 use speedup_core::work::WorkOrder;
 use uuid::Uuid;
@@ -204,7 +205,9 @@ impl World {
         let outcome = match ending {
             Ending::Measured | Ending::Lacking => Outcome::Measured,
             Ending::Failed => Outcome::Failed(Failure::Exit { code: 1, expected: 0 }),
-            Ending::NotExecuted => Outcome::NotExecuted { reason: "no such program".to_owned() },
+            Ending::NotExecuted => {
+                Outcome::NotExecuted { reason: "no such program".to_owned(), obstacle: Obstacle::Host }
+            }
         };
         // The record carries the lease, so that the verdict can tell whose record it is.
         let lacking = usize::from(ending == Ending::Lacking);

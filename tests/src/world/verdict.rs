@@ -41,7 +41,7 @@ impl World {
     }
 
     /// What the worlds of a whole simulation have to have seen.
-    pub const EVERYTHING: [&str; 50] = [
+    pub const EVERYTHING: [&str; 51] = [
         "a build",
         "a build another time",
         "a build lost",
@@ -92,6 +92,7 @@ impl World {
         "served again after a reboot",
         "served again after a rest",
         "the same machine twice",
+        "tried again where it was lost",
     ];
 
     /// Which of them this world has seen, from its journal.
@@ -108,9 +109,20 @@ impl World {
         let anew = pinned.windows(2).any(|two| two[0] == two[1]).then_some("a class pinned anew");
         seen.chain(restarted)
             .chain(anew)
+            .chain(self.tried_again())
             .chain(self.lost_builds())
             .chain(self.turned_away.iter().copied())
             .collect()
+    }
+
+    /// Whether a host was given a run that it had lost.
+    fn tried_again(&self) -> Option<&'static str> {
+        let mut tried = BTreeSet::new();
+        let mut leases = self.durable.iter().filter_map(|event| match &event.change {
+            Change::LeaseGranted(lease) => Some((lease.experiment, lease.run, &lease.host)),
+            _ => None,
+        });
+        leases.any(|lease| !tried.insert(lease)).then_some("tried again where it was lost")
     }
 
     /// What became of builds that have no product.

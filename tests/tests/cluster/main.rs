@@ -1,14 +1,12 @@
 //! Whole-system tests over simulated hosts with addresses, boots and disks of their own. What is asserted is what the
 //! checker finds in an export; the rest only waits for moments.
 //!
-//! All hosts share this machine's wall clock, which cannot be stepped for one of them: clocks that step forward and back are
-//! the simulation's.
-//!
-//! It is not part of the normal test run, for it wants root, iproute2, nftables and a C compiler. The tests mostly wait, so
+//! It is not part of the normal test run, for it wants root, iproute2, nftables, a C compiler and libfaketime. The tests mostly wait, so
 //! that many can run at once:
 //!
 //!     cargo test -p speedup-tests --features cluster --test cluster -- --test-threads=8
 
+mod clocks;
 mod scenario;
 
 use speedup_tests::cluster::Site;
@@ -30,6 +28,7 @@ macro_rules! under_policy {
                 the_coordinator_dies_amid_faults
                 a_reboot_in_mid_run
             );
+            clocks_of_hosts!($policy: clocks_step_in_mid_run clocks_step_beyond_the_certificates);
         }
     )*};
     (@ $policy:ident: $($scenario:ident)*) => {$(
@@ -37,6 +36,17 @@ macro_rules! under_policy {
         fn $scenario() {
             let scenario = crate::scenario::$scenario;
             scenario(&mut crate::site(stringify!($policy)));
+        }
+    )*};
+}
+
+/// Scenarios of hosts whose wall clocks step.
+macro_rules! clocks_of_hosts {
+    ($policy:ident: $($scenario:ident)*) => {$(
+        #[test]
+        fn $scenario() {
+            let policy = stringify!($policy);
+            crate::clocks::$scenario(&mut crate::Site::start_with_clocks(crate::SPEEDUP, policy, crate::HOSTS));
         }
     )*};
 }

@@ -151,6 +151,47 @@ fn imported_samples_are_compared_and_exported_as_their_files_are() {
 }
 
 #[test]
+fn imported_samples_are_reported_and_exported_as_an_experiment_is() {
+    let desk = Desk::new();
+    let commands = [("sort words", 1.0), ("LC_ALL=C sort words", 0.5)];
+    desk.write_hyperfine("both.json", &commands);
+    desk.done(&["import", "both.json", "--as", "locale"]);
+    let report = desk.json(&["report", "saved:locale", "--confidence", "0.99"]);
+    assert_eq!(report["findings"]["of"][0]["verdict"], "faster", "{report}");
+    let compared = desk.json(&["compare", "saved:locale", "--confidence", "0.99"]);
+    assert_eq!(report["findings"], compared["findings"]);
+    let shown = desk.done(&["report", "saved:locale"]);
+    assert!(shown.contains("faster"), "{shown}");
+    let code = desk.speedup(&["report", "saved:locale", "--fail-on-regression"]);
+    assert_eq!(code.status.code(), Some(0));
+    for more in [&["--format", "html"][..], &["--mixtures"], &["-o", "file"]] {
+        let said = desk.refused(&[&["report", "saved:locale"], more].concat());
+        assert!(said.contains("are samples without plan and hosts") && said.contains("compare"), "{said}");
+    }
+    for form in ["jsonl", "go", "hyperfine", "hyperfine1"] {
+        let exported = desk.done(&["export", "saved:locale", "--format", form]);
+        assert_eq!(exported, desk.done(&["baseline", "export", "locale", "--format", form]), "{form}");
+    }
+    let said = desk.refused(&["export", "saved:locale", "--format", "parquet", "-o", "p"]);
+    assert!(said.contains("--format jsonl and csv"), "{said}");
+    let said = desk.refused(&["report", "saved:none"]);
+    assert!(said.contains("no samples of the name none"), "{said}");
+    // The table is one that is read, with nothing lost.
+    desk.write(
+        "one.csv",
+        &times(1.0).iter().fold("value\n".to_owned(), |text, one| format!("{text}{one}\n")),
+    );
+    desk.write(
+        "two.csv",
+        &times(2.0).iter().fold("value\n".to_owned(), |text, one| format!("{text}{one}\n")),
+    );
+    desk.done(&["import", "one.csv", "two.csv", "--as", "files"]);
+    desk.done(&["export", "saved:files", "-o", "again.csv"]);
+    let again = desk.json(&["compare", "again.csv"]);
+    assert_eq!(again["findings"], desk.json(&["compare", "saved:files"])["findings"], "{again}");
+}
+
+#[test]
 fn names_are_no_paths_and_damage_is_named() {
     let desk = Desk::new();
     desk.write_hyperfine("first.json", &[("true", 1.0)]);

@@ -12,10 +12,22 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
 }
 
-/// The ```sh blocks of a page from a heading on, one after the other.
+fn text_of(page: &str) -> String {
+    std::fs::read_to_string(root().join("docs").join(page)).expect("a page")
+}
+
+/// The ```sh blocks of a page, one after the other.
+fn all_commands(page: &str) -> String {
+    blocks(&text_of(page))
+}
+
+/// Those from a heading on.
 fn commands(page: &str, from: &str) -> String {
-    let text = std::fs::read_to_string(root().join("docs").join(page)).expect("a page");
-    let (_, part) = text.split_once(&format!("\n## {from}\n")).expect("the heading");
+    let text = text_of(page);
+    blocks(text.split_once(&format!("\n## {from}\n")).expect("the heading").1)
+}
+
+fn blocks(part: &str) -> String {
     let blocks =
         part.split("\n```sh\n").skip(1).filter_map(|rest| rest.split_once("\n```").map(|(block, _)| block));
     blocks.map(|block| format!("{block}\n")).collect()
@@ -106,6 +118,21 @@ fn the_numbers_of_the_page_on_statistics_are_what_its_commands_print() {
     assert_eq!(printed.len(), 3);
     for block in printed {
         assert!(said.contains(block), "this is not printed:\n{block}\n\nbut\n{said}");
+    }
+}
+
+#[test]
+fn the_commands_that_need_no_pool_go_as_they_are_written() {
+    for (page, from, wanted) in [
+        ("samples.md", "`speedup samples benchmarks`", "Wald (published)           378"),
+        ("samples.md", "`speedup samples levels`", "7 units, 490.0 measurements"),
+        ("speedup-test.md", "", "Overall speedup (ExecutionTime=mean) = 1.216"),
+        ("agent.md", "", "program that only exits, timer"),
+    ] {
+        let lines = if from.is_empty() { all_commands(page) } else { commands(page, from) };
+        assert!(lines.contains("speedup "), "{page} has commands");
+        let said = Home::new().types_well(&lines);
+        assert!(said.contains(wanted), "{page}, {from}: {wanted} is not said:\n{said}");
     }
 }
 

@@ -1,16 +1,21 @@
 //! Whole-system tests with real processes on loopback.
 
 mod analysis;
+mod attacks;
 mod backup;
 mod baselines;
 mod bench;
 mod builds;
 mod bundles;
 mod crash;
+mod doctor;
+mod ending;
 mod environment;
 mod fault;
 mod files;
+mod forms;
 mod freshness;
+mod fuzz;
 mod gates;
 mod guide;
 mod hostile_plan;
@@ -21,6 +26,7 @@ mod limits;
 mod metrics;
 mod misbehaviour;
 mod page;
+mod programs;
 mod provision;
 mod rebuild;
 mod renewal;
@@ -29,7 +35,9 @@ mod security;
 mod selftest;
 mod sharing;
 mod silence;
+mod stored;
 mod stranger;
+mod watch;
 
 /// The command under test.
 const SPEEDUP: &str = env!("CARGO_BIN_EXE_speedup-under-test");

@@ -18,10 +18,10 @@ use crate::security::{as_user, submitted, told, user};
 const ORIGIN: &str = "http://";
 
 /// An answer of the page.
-struct Answer {
-    code: u16,
-    head: String,
-    body: String,
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
@@ -32,13 +32,13 @@ impl Answer {
         Self { code, head: head.to_owned(), body: body.to_owned() }
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let lines = self.head.lines().filter_map(|line| line.split_once(": "));
         lines.filter(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
     }
 
     /// The token in its forms.
-    fn form_token(&self) -> &str {
+    pub(crate) fn form_token(&self) -> &str {
         let rest = self.body.split("name=\"token\" value=\"").nth(1).expect("a form");
         rest.split('"').next().expect("a token")
     }
@@ -46,7 +46,7 @@ impl Answer {
 
 /// A browser with a session, or without one.
 #[derive(Clone)]
-struct Browser {
+pub(crate) struct Browser {
     authority: String,
     cookie: Option<String>,
 }
@@ -57,7 +57,7 @@ impl Browser {
     }
 
     /// One that has followed its user's link.
-    fn of(pool: &Pool, access: &Path) -> Self {
+    pub(crate) fn of(pool: &Pool, access: &Path) -> Self {
         let (page, path) = link(pool, access);
         let mut browser = Self::at(&page);
         let answer = browser.post("/sign-in", &path.replace("/sign-in?", ""));
@@ -94,12 +94,18 @@ impl Browser {
         Answer::of(&answer)
     }
 
-    fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Answer {
         self.send("GET", path, &[], "")
     }
 
-    fn post(&self, path: &str, body: &str) -> Answer {
+    pub(crate) fn post(&self, path: &str, body: &str) -> Answer {
         self.send("POST", path, &[("Origin", &format!("{ORIGIN}{}", self.authority))], body)
+    }
+
+    /// Sends a form that the session's pages have, with what it asks for.
+    fn act_with(&self, path: &str, fields: &str) -> Answer {
+        let token = self.get("/").form_token().to_owned();
+        self.post(path, &format!("token={token}&{fields}"))
     }
 
     /// Sends a form that the session's pages have.
@@ -172,7 +178,9 @@ fn roles_hold_for_the_page_and_what_is_done_has_a_name() {
     for other in [&of_bob, &of_eve] {
         assert!(!other.get(&format!("/experiments/{id}")).body.contains("/pause"), "no button for others");
         assert_eq!(other.act(&pause).code, 403);
+        assert_eq!(other.act_with(&format!("/experiments/{id}/extend"), "runs=1").code, 403);
         assert_eq!(other.act(&format!("/hosts/of/{}/resume", host(&pool))).code, 403);
+        assert_eq!(other.act_with(&format!("/hosts/of/{}/quarantine", host(&pool)), "reason=x").code, 403);
         assert_eq!(other.get("/access").code, 403);
     }
     assert_eq!(phase(&pool, &id), "running");
@@ -202,6 +210,36 @@ fn roles_hold_for_the_page_and_what_is_done_has_a_name() {
     let refused = as_user(&pool, &eve, &["events", "--admissions"]);
     assert!(!refused.status.success() && told(&refused).contains("admin"), "{}", told(&refused));
     assert!(admin.get("/access").body.contains("token created"));
+}
+
+#[test]
+fn runs_are_added_and_a_host_is_quarantined_with_a_reason() {
+    let pool = Pool::start(SPEEDUP, 1);
+    let held = pool.speedup(&["hosts", "drain", &host(&pool)]);
+    assert!(held.status.success(), "{}", told(&held));
+    let id = submitted(&pool, &pool.access_file());
+    let runs = || pool.json(&["list"]).expect("a list")[0]["runs"].as_u64().expect("a number");
+    let (admin, planned) = (Browser::of(&pool, &pool.access_file()), runs());
+    let extend = format!("/experiments/{id}/extend");
+    for bad in ["", "runs=", "runs=0", "runs=-1", "runs=1e3", "runs=99999999999", "runs=x"] {
+        let answer = admin.act_with(&extend, bad);
+        assert_eq!(answer.code, 400, "{bad}: {}", answer.body);
+        assert!(answer.body.contains("How many further runs"), "{bad}: {}", answer.body);
+    }
+    assert!(
+        (400..500).contains(&admin.act_with(&extend, "runs=4294967295").code),
+        "more than a plan may have"
+    );
+    assert_eq!(runs(), planned);
+    assert_eq!(admin.act_with(&extend, "runs=2").code, 303);
+    assert!(runs() > planned);
+    let quarantine = format!("/hosts/of/{}/quarantine", host(&pool));
+    assert_eq!(admin.act_with(&quarantine, "reason=+").code, 400);
+    assert_eq!(admin.act_with(&quarantine, "reason=two%0Alines").code, 400);
+    assert_eq!(admin.act_with(&quarantine, "reason=%3Cb%3Eloud").code, 303);
+    let page = admin.get(&format!("/hosts/of/{}", host(&pool))).body;
+    assert!(page.contains("&lt;b&gt;loud") && !page.contains("<b>loud"), "{page}");
+    assert!(!page.contains("/quarantine\""), "it is quarantined already");
 }
 
 fn host(pool: &Pool) -> String {

@@ -13,14 +13,20 @@ function say(what) {
   link.textContent = link.dataset[what];
 }
 
-// Puts a part in place; who is at work in it with the keyboard, or has scrolled in it, stays where he is.
+// Puts a part in place; who is at work in it with the keyboard, has typed or scrolled in it, finds it
+// as he left it.
 function put(part, text) {
   const held = part.contains(document.activeElement) ? document.activeElement.id : null;
   const open = [...part.querySelectorAll("details[open][id]")].map((one) => one.id);
+  const typed = [...part.querySelectorAll("input[id]")].map((one) => [one.id, one.value]);
   const places = [...part.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
   part.innerHTML = text;
   part.querySelectorAll(".scroll").forEach((one, number) => { one.scrollLeft = places[number] ?? 0; });
   open.forEach((id) => document.getElementById(id)?.setAttribute("open", ""));
+  for (const [id, value] of typed) {
+    const field = document.getElementById(id);
+    if (field !== null) field.value = value;
+  }
   if (held !== null) {
     (document.getElementById(held) ?? part.querySelector("a, button, summary") ?? main).focus({ preventScroll: true });
   }

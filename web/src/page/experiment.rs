@@ -6,7 +6,7 @@ use speedup_proto::v1::{ExperimentStatus, ListEventsResponse};
 
 use super::layout::{Section, page};
 use super::moment::moment;
-use super::{act, counted, events, grouped, id_text};
+use super::{act, act_with, counted, events, grouped, id_text};
 use crate::visitor::Visitor;
 
 /// How often progress is said aloud: in steps of so many percent.
@@ -156,9 +156,22 @@ pub(crate) fn actions(visitor: &Visitor, status: &ExperimentStatus) -> Markup {
             }
         }
     };
+    let runs = html! {
+        label for="extend-runs" { "Further runs of each cell" }
+        input #extend-runs type="number" name="runs" min="1" max=(u32::MAX) step="1" inputmode="numeric" required autocomplete="off";
+    };
+    let extend = html! {
+        details #extend.menu {
+            summary #extend-ask { "Extend…" }
+            div.sheet {
+                p { "An experiment that is extended after its first results were seen is no longer the one that was planned: its report says so." }
+                (act_with(visitor, &to("extend"), "extend-do", "", "Extend the experiment", &runs))
+            }
+        }
+    };
     match &status.phase {
-        Some(Phase::Running(_) | Phase::Deciding(_)) => html! { (pause) (cancel) },
-        Some(Phase::Paused(_)) => html! { (resume) (cancel) },
+        Some(Phase::Running(_) | Phase::Deciding(_)) => html! { (pause) (extend) (cancel) },
+        Some(Phase::Paused(_)) => html! { (resume) (extend) (cancel) },
         Some(Phase::Cancelling(_) | Phase::Finished(_)) | None => html! {},
     }
 }

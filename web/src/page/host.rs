@@ -8,8 +8,11 @@ use speedup_proto::v1::{Fact, HostFacts, Passed, ShowHostResponse};
 use super::hosts::{class_text, link, note, state_badge};
 use super::layout::{Section, page};
 use super::moment::moment;
-use super::{act, encoded, grouped, id_text, scrolling};
+use super::{act, act_with, encoded, grouped, id_text, scrolling};
 use crate::visitor::Visitor;
+
+/// Characters of a reason: a line of a table, and less than the coordinator takes in any script.
+const MAX_REASON: usize = 120;
 
 /// The whole page.
 pub(crate) fn whole(visitor: &Visitor, shown: &ShowHostResponse) -> Markup {
@@ -38,10 +41,15 @@ pub(crate) fn state(visitor: &Visitor, shown: &ShowHostResponse) -> Markup {
             @if visitor.is_admin() {
                 div.actions {
                     @match host.standing {
-                        Some(Standing::Serving(_)) | None => (act(visitor, &to("drain"), "drain", "", "Drain")),
-                        Some(Standing::Draining(_) | Standing::Quarantined(_)) => {
-                            (act(visitor, &to("resume"), "resume", "", "Resume"))
+                        Some(Standing::Serving(_)) | None => {
+                            (act(visitor, &to("drain"), "drain", "", "Drain"))
+                            (quarantine(visitor, &to("quarantine")))
                         }
+                        Some(Standing::Draining(_)) => {
+                            (act(visitor, &to("resume"), "resume", "", "Resume"))
+                            (quarantine(visitor, &to("quarantine")))
+                        }
+                        Some(Standing::Quarantined(_)) => (act(visitor, &to("resume"), "resume", "", "Resume")),
                     }
                 }
             }
@@ -62,6 +70,23 @@ pub(crate) fn state(visitor: &Visitor, shown: &ShowHostResponse) -> Markup {
             }
         }
         @if !shown.passed.is_empty() { (passed(&shown.passed)) }
+    }
+}
+
+/// Asks for the reason: it stands in reports.
+fn quarantine(visitor: &Visitor, to: &str) -> Markup {
+    let reason = html! {
+        label for="quarantine-reason" { "What is wrong with it" }
+        input #quarantine-reason type="text" name="reason" maxlength=(MAX_REASON) required autocomplete="off";
+    };
+    html! {
+        details #quarantine.menu {
+            summary #quarantine-ask { "Quarantine…" }
+            div.sheet {
+                p { "It is given no more runs. Reports of experiments that it served name it, with the reason." }
+                (act_with(visitor, to, "quarantine-do", "danger", "Quarantine the host", &reason))
+            }
+        }
     }
 }
 

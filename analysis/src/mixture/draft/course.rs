@@ -11,9 +11,9 @@ use std::f64::consts::LN_2;
 /// Drafts that are computed in turn.
 const ABREAST: usize = 2;
 /// A density, in standard units, below which the component that explains an observation may have vanished.
-const LEAST_DENSITY: f32 = 1e-30;
+pub(in crate::mixture) const LEAST_DENSITY: f32 = 1e-30;
 /// Steps after which the noise of single precision keeps a draft from standing still.
-const MOST_STEPS: u32 = 3000;
+pub(in crate::mixture) const MOST_STEPS: u32 = 3000;
 
 /// A start that is on its way.
 #[derive(Clone, Debug)]

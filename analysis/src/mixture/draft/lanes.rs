@@ -1,15 +1,15 @@
 //! Sixteen numbers side by side: one vector of the widest kind, two or four of the others.
 
 /// Width of the sums, and the places for components.
-pub(super) const LANES: usize = 16;
+pub(in crate::mixture) const LANES: usize = 16;
 
 /// A number for each of the observations of a vector, or for each component.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(super) struct Vector(pub(super) [f32; LANES]);
+pub(in crate::mixture) struct Vector(pub(in crate::mixture) [f32; LANES]);
 
 impl Vector {
-    pub(super) const ZERO: Self = Self([0.0; LANES]);
+    pub(in crate::mixture) const ZERO: Self = Self([0.0; LANES]);
 }
 
 /// All lanes joined by `join` in a fixed order: halves, and halves of halves.

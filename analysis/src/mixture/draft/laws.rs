@@ -10,18 +10,18 @@ use crate::mixture::state::{MOST_COMPONENTS, State, VarianceModel};
 /// A component whose densities stay below 2⁻³⁰ of the mixture's all over a tile adds nothing to a single.
 const NEGLIGIBLE_LOG: f32 = -30.0;
 /// A variance, in standard units, below which the rounding of observations, 2⁻²³, is a hundredth of the standard deviation.
-const LEAST_VARIANCE: f32 = 1e-10;
+pub(in crate::mixture) const LEAST_VARIANCE: f32 = 1e-10;
 /// A count of observations below which a component is about to vanish.
-const LEAST_COUNT: f32 = 1e-3;
+pub(in crate::mixture) const LEAST_COUNT: f32 = 1e-3;
 /// Below this share of the second moment the new variance is mostly rounding.
-const CANCELLED: f32 = 1e-3;
+pub(in crate::mixture) const CANCELLED: f32 = 1e-3;
 /// ½ log₂ e: natural exponents become exponents of 2.
-const RATE: f32 = 0.721_347_5;
+pub(in crate::mixture) const RATE: f32 = 0.721_347_5;
 /// 1/[`RATE`].
-const INVERSE_RATE: f32 = 1.386_294_4;
-const LOG2_ROOT_TWO_PI: f32 = 1.325_748;
+pub(in crate::mixture) const INVERSE_RATE: f32 = 1.386_294_4;
+pub(in crate::mixture) const LOG2_ROOT_TWO_PI: f32 = 1.325_748;
 /// The offset of a place without a component: no density is as small.
-const NOWHERE: f32 = -1e9;
+pub(in crate::mixture) const NOWHERE: f32 = -1e9;
 
 /// A state as the pass needs it: the logarithm to base 2 of component k's density is `offset` − u², where u = `slope`·x +
 /// `start` is the distance of x from the mean in the component's own unit. One rounding makes u: it moves the mean by no

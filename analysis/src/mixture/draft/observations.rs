@@ -1,7 +1,6 @@
 //! The sample in single precision, in vectors and tiles of vectors.
 
 use super::lanes::{LANES, Vector};
-use crate::mixture::points::Points;
 
 /// Vectors of observations at a time: as many sums of densities stay in registers.
 pub(super) const TILE: usize = 4;
@@ -11,7 +10,7 @@ pub(super) const NARROW_TILE: usize = 2;
 pub(super) const WIDE_TILE: usize = 7;
 /// What the multiplicities are multiplied with. The density of a far component is the least normal number; its posterior
 /// sums would be smaller yet, and processors take a hundred cycles for a number that is not normal.
-pub(super) const LIFT: f32 = 16_777_216.0;
+pub(in crate::mixture) const LIFT: f32 = 16_777_216.0;
 
 /// Distinct values in ascending order with their multiplicities, padded to whole tiles with weight zero.
 #[derive(Clone, Debug, Default)]
@@ -24,13 +23,14 @@ pub(super) struct Observations {
 }
 
 impl Observations {
-    pub(super) fn refill(&mut self, points: &Points) {
-        let end = points.values().last().map_or(0.0, |x| *x as f32);
-        fill(&mut self.values, points.values(), 1.0, end);
-        fill(&mut self.lifted_weights, points.weights(), LIFT, 0.0);
-        self.total = points.total();
+    /// Takes ascending `values` that occur so often; zero in the padding.
+    pub(super) fn refill(&mut self, values: &[f64], weights: &[f64]) {
+        let end = values.last().map_or(0.0, |x| *x as f32);
+        fill(&mut self.values, values, 1.0, end);
+        fill(&mut self.lifted_weights, weights, LIFT, 0.0);
+        self.total = weights.iter().sum();
         self.tile = tile_of(self.values.len());
-        self.is_tied = points.weights().iter().any(|weight| *weight > 1.0);
+        self.is_tied = weights.iter().any(|weight| *weight > 1.0);
     }
 
     pub(super) fn values(&self) -> &[Vector] {

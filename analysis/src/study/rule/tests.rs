@@ -1,5 +1,6 @@
 //! Rules carried out on experiments that were never run.
 
+mod builds;
 mod laws;
 mod verdicts;
 mod virtual_experiment;

@@ -13,7 +13,7 @@ use speedup_core::host::{Exclusion, ExclusionCause};
 use speedup_core::id::Attempt;
 use speedup_core::metric::Metric;
 use speedup_core::record::Failure;
-use speedup_core::run::{AfterLoss, LossReason};
+use speedup_core::run::{AfterLoss, LossReason, Obstacle};
 use speedup_core::time::{Span, Timestamp};
 use std::path::PathBuf;
 
@@ -40,7 +40,10 @@ fn finished() -> Synthetic {
             3,
             1,
             6,
-            LossReason::NotExecuted { reason: "no space left on device".to_owned() },
+            LossReason::NotExecuted {
+                reason: "no space left on device".to_owned(),
+                obstacle: Obstacle::Host,
+            },
             AfterLoss::Abandoned,
         )
         .late()
@@ -131,6 +134,16 @@ fn drawn_figures() -> Report {
     study.report_with(ReportOptions { figures: Figures::Drawn, ..ReportOptions::default() }).unwrap()
 }
 
+/// One version built six times, whose builds differ, beside one that came as it is.
+fn built() -> Report {
+    let synthetic = Synthetic::named("sort grep", "old new", 24, "").built(6).build_spread(0.02, 3).times(
+        0,
+        1,
+        Times::normal(90e6, 1e6),
+    );
+    synthetic.report()
+}
+
 /// Nothing measured yet.
 fn empty() -> Synthetic {
     Synthetic::named("sort", "utf8 c", 30, "").take(0).running()
@@ -146,6 +159,7 @@ fn reports_of_version_1_are_as_they_were() {
         ("watched", watched()),
         ("looked", looked()),
         ("figures", drawn_figures()),
+        ("built", built()),
     ];
     for (name, report) in reports {
         let path: PathBuf =

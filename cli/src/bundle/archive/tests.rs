@@ -100,6 +100,60 @@ fn entries_that_the_manifest_does_not_list_are_refused_by_name() {
 }
 
 #[test]
+fn nothing_stands_behind_the_end_where_other_programs_would_find_it() {
+    let whole = packed(&manifest(&files()), &files());
+    let more = archive(&[("more", tar::EntryType::Regular, b"more")]);
+    let refused = |bytes: &[u8]| matches!(read(bytes), Err(ArchiveError::Behind { .. }));
+    assert!(refused(&[whole.as_slice(), &more].concat()), "a second member, which gzip unpacks as well");
+    assert!(refused(&[whole.as_slice(), b"\0"].concat()), "a byte");
+    let mut unpacked = Vec::new();
+    GzDecoder::new(whole.as_slice()).read_to_end(&mut unpacked).unwrap();
+    let packed_again = |unpacked: &[u8]| {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+        packed.write_all(unpacked).unwrap();
+        packed.finish().unwrap()
+    };
+    let zeros = [unpacked.as_slice(), &[0; 9216]].concat();
+    assert!(read(packed_again(&zeros).as_slice()).is_ok(), "archives are filled up with zeros");
+    let mut inner = Vec::new();
+    GzDecoder::new(more.as_slice()).read_to_end(&mut inner).unwrap();
+    assert!(refused(&packed_again(&[zeros.as_slice(), &inner].concat())), "an archive behind the archive");
+}
+
+#[test]
+fn names_that_others_read_otherwise_are_refused() {
+    let regular = tar::EntryType::Regular;
+    let mut twice = manifest(&files()[..1]);
+    twice.files.push(Listed::of("report.json", b"[]"));
+    let text = serde_json::to_vec(&twice).unwrap();
+    let entries = [
+        (MANIFEST, regular, text.as_slice()),
+        ("report.json", regular, b"{}"),
+        ("report.json", regular, b"[]"),
+    ];
+    let error = read(archive(&entries).as_slice()).unwrap_err();
+    assert!(matches!(&error, ArchiveError::ListedTwice(name) if name == "report.json"), "{error}");
+    let text = serde_json::to_vec(&manifest(&files()[..1])).unwrap();
+    let error = read(archive(&[(MANIFEST, tar::EntryType::Link, &text)]).as_slice()).unwrap_err();
+    assert!(matches!(&error, ArchiveError::NoFile(name) if name == MANIFEST), "{error}");
+    // An extension says another name and size than the header does.
+    let mut extended = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
+    let mut header = tar::Header::new_ustar();
+    header.set_path(MANIFEST).unwrap();
+    header.set_size(text.len() as u64);
+    header.set_cksum();
+    extended.append(&header, text.as_slice()).unwrap();
+    extended.append_pax_extensions([("path", b"../../report.json".as_slice())]).unwrap();
+    header.set_path("report.json").unwrap();
+    header.set_size(2);
+    header.set_cksum();
+    extended.append(&header, b"{}".as_slice()).unwrap();
+    let bytes = extended.into_inner().unwrap().finish().unwrap();
+    let error = read(bytes.as_slice()).unwrap_err();
+    assert!(matches!(&error, ArchiveError::Entry { found, .. } if found.starts_with("../")), "{error}");
+}
+
+#[test]
 fn a_newer_version_is_refused_with_its_release() {
     let text = br#"{"schema_version": 2, "release": "9.1.0", "news": {}}"#;
     let error = read(archive(&[(MANIFEST, tar::EntryType::Regular, text)]).as_slice()).unwrap_err();
@@ -119,6 +173,11 @@ fn a_bomb_is_stopped_where_its_size_is_said_or_counted() {
     let text = serde_json::to_vec(&many).unwrap();
     let error = read(archive(&[(MANIFEST, tar::EntryType::Regular, &text)]).as_slice()).unwrap_err();
     assert!(matches!(error, ArchiveError::TooManyFiles(_)), "{error}");
+    let mut huge = manifest(&files()[..1]);
+    huge.files[0].bytes = MAX_UNPACKED_BYTES + 1;
+    let text = serde_json::to_vec(&huge).unwrap();
+    let error = read(archive(&[(MANIFEST, tar::EntryType::Regular, &text)]).as_slice()).unwrap_err();
+    assert!(matches!(error, ArchiveError::TooLarge), "{error}");
     // Reading stops at the bound, whatever is still to come.
     let mut endless = Bounded { from: io::repeat(0), read: MAX_UNPACKED_BYTES + MAX_HEADER_BYTES };
     let error = endless.read(&mut [0; 16]).unwrap_err();

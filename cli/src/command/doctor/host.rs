@@ -37,6 +37,27 @@ pub(super) fn timer(state: &Path) -> Finding {
     }
 }
 
+/// Whether an agent that is started here can put runs into groups of their own.
+pub(super) fn groups() -> Finding {
+    let check = "control groups";
+    let found = compose::control_groups();
+    let refused = found.iter().find_map(|(path, may)| may.as_ref().err().map(|error| (path, error)));
+    match (found.first(), refused) {
+        (None, _) => Finding::warning(
+            check,
+            "this process is in none that can be seen",
+            "mount cgroup2 at /sys/fs/cgroup; metrics of whole trees of processes are absent without",
+        ),
+        (Some(_), Some((path, error))) => Finding::warning(
+            check,
+            format!("{} cannot be written: {error}", path.display()),
+            "start the agent in a group of its own: Delegate=yes of systemd, or `systemd-run --user --scope -p \
+             Delegate=yes`; metrics of whole trees of processes are absent without",
+        ),
+        (Some((path, _)), None) => Finding::fine(check, format!("{} can be written", path.display())),
+    }
+}
+
 fn counters(paranoid: Option<&str>) -> Finding {
     let check = "performance counters";
     match paranoid.map(str::parse::<i32>) {

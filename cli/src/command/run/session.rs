@@ -190,7 +190,9 @@ impl<'a> Session<'a> {
     }
 
     async fn report(&self, experiment: ExperimentId, telling: Telling) -> Result<Exit, Failure> {
-        let json = report::ask(&self.connection, experiment, report::Wanted::default()).await?;
+        let figures = telling.extent == Extent::Whole && report::draws_on_terminal(telling.output);
+        let wanted = report::Wanted { figures, ..report::Wanted::default() };
+        let json = report::ask(&self.connection, experiment, wanted).await?;
         report::show(&json, telling.extent, telling.output, self.console)?;
         telling.gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, self.console))
     }

@@ -15,21 +15,29 @@ impl Experiment {
                 check_build(version, build, &self.files, problems);
             }
         }
-        let builds = self.versions.iter().flat_map(|version| &version.build).map(|build| build.builds).max();
-        let key = match self.rule {
-            Rule::Pilot { .. } => Some("pilot"),
-            Rule::Sequential { .. } => Some("looks"),
-            Rule::Fixed | Rule::Budget { .. } => None,
-        };
-        if let (Some(key), Some(builds)) = (key, builds.filter(|builds| *builds > 1)) {
-            problems.refuse(["repetitions", key].into(), Fault::RuleOfBuilds { builds });
-        }
+        self.check_rule_of_builds(problems);
         let (what, most) = ("builds", MAX_ALL_BUILDS as usize);
         let count = usize::try_from(self.builds()).unwrap_or(usize::MAX);
         if count > most
             && self.versions.iter().flat_map(|version| &version.build).all(|b| b.builds <= MAX_BUILDS)
         {
             problems.refuse(["versions"].into(), Fault::TooMany { what, count, most });
+        }
+    }
+
+    /// A rule that decides by visits takes them for independent. They are where each has a build of its own, so that the visit
+    /// is the build; builds cannot be added later.
+    fn check_rule_of_builds(&self, problems: &mut Problems) {
+        let (key, maximum) = match self.rule {
+            Rule::Pilot { maximum, .. } => ("pilot", maximum),
+            Rule::Sequential { maximum, .. } => ("looks", maximum),
+            Rule::Fixed | Rule::Budget { .. } => return,
+        };
+        let of_a_visit = if self.levels.are_nested() { self.levels.boots() * self.runs } else { 1 };
+        let visits = maximum / of_a_visit.max(1);
+        let builds = self.versions.iter().flat_map(|version| &version.build).map(|build| build.builds);
+        if let Some(builds) = builds.filter(|builds| (2..visits).contains(builds)).min() {
+            problems.refuse(["repetitions", key].into(), Fault::RuleOfBuilds { builds, visits });
         }
     }
 

@@ -78,7 +78,9 @@ impl Machine {
     fn conclude(&self, host: &Host, lease: &Lease, mut record: Record) -> Vec<Change> {
         self.settle_products(lease, &mut record);
         match record.outcome {
-            Outcome::NotExecuted { reason } => self.lose(host, lease, LossReason::NotExecuted { reason }),
+            Outcome::NotExecuted { reason, obstacle } => {
+                self.lose(host, lease, LossReason::NotExecuted { reason, obstacle })
+            }
             Outcome::Measured | Outcome::Failed(_) => {
                 vec![Change::RunReported { host: lease.host.clone(), lease: lease.epoch, record }]
             }

@@ -69,17 +69,27 @@ fn a_build_is_read_with_its_defaults() {
     assert_eq!(build.command, CommandLine::Shell("make -s".to_owned()));
 }
 
-/// A rule appends visits of the builds there are, and what it concludes would be of those runs alone.
+/// A rule takes the visits for independent; those that share a build are not.
 #[test]
-fn a_rule_that_decides_by_runs_takes_no_builds() {
+fn a_rule_that_decides_by_visits_takes_a_build_for_each() {
     for (key, rule) in
         [("looks", "looks = 2\nmaximum = 20\n"), ("pilot", "pilot = 4\nprecision = \"1%\"\nmaximum = 20\n")]
     {
         let refused = parse(&PLAN.replace("runs = 4\n", rule), Seed(1)).expect_err(key).to_string();
         assert!(refused.contains("a version is built 3 times") && refused.contains(key), "{refused}");
-        let once = PLAN.replace("runs = 4\n", rule).replace("builds = 3", "builds = 1");
-        parse(&once, Seed(1)).unwrap_or_else(|error| panic!("{error}"));
+        assert!(refused.contains("builds = 20"), "{refused}");
+        let built = |builds| PLAN.replace("runs = 4\n", rule).replace("builds = 3", builds);
+        assert!(parse(&built("builds = 19"), Seed(1)).is_err(), "two visits would share one");
+        for builds in ["builds = 1", "builds = 20", "builds = 21"] {
+            parse(&built(builds), Seed(1)).unwrap_or_else(|error| panic!("{error}"));
+        }
     }
+    let nested = "hosts = 2\nboots = 2\npilot = 2\nprecision = \"1%\"\nmaximum = 20\n";
+    let nested = PLAN
+        .replace("runs = 4\n", nested)
+        .replace("[prepare]", "[independence]\npolicy = \"rebooted\"\n[prepare]");
+    parse(&nested.replace("builds = 3", "builds = 4"), Seed(1)).expect_err("visits of four runs are five");
+    parse(&nested.replace("builds = 3", "builds = 5"), Seed(1)).unwrap_or_else(|error| panic!("{error}"));
     let bought = PLAN.replace("runs = 4\n", "pilot = 4\nbudget = \"1h\"\nmaximum = 20\n");
     parse(&bought, Seed(1)).unwrap_or_else(|error| panic!("{error}"));
 }

@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
+use speedup_core::files::ContentHash;
 use speedup_core::metric::{Absence, Metric};
+use speedup_core::program::{Program, ProgramContent};
 use speedup_core::record::{Failure, Outcome, Output, Record, RestReading};
 use speedup_core::time::Span;
 
 use super::conditions::conditions;
 use super::experiment::metric;
-use super::{products, text, timer_error};
+use super::{obstacle, products, text, timer_error};
 
 fn failure() -> impl Strategy<Value = Failure> {
     prop_oneof![
@@ -31,7 +33,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     prop_oneof![
         Just(Outcome::Measured),
         failure().prop_map(Outcome::Failed),
-        text().prop_map(|reason| Outcome::NotExecuted { reason }),
+        (text(), obstacle()).prop_map(|(reason, obstacle)| Outcome::NotExecuted { reason, obstacle }),
     ]
 }
 
@@ -74,6 +76,14 @@ fn rest_reading() -> impl Strategy<Value = RestReading> {
     )
 }
 
+fn program() -> impl Strategy<Value = Program> {
+    let content = prop_oneof![
+        any::<[u8; 32]>().prop_map(|hash| ProgramContent::Blake3(ContentHash(hash))),
+        text().prop_map(|reason| ProgramContent::Unknown { reason }),
+    ];
+    (text(), content).prop_map(|(path, content)| Program { path, content })
+}
+
 pub(crate) fn record() -> BoxedStrategy<Record> {
     let finite = any::<f64>().prop_filter("finite", |value| value.is_finite());
     let series = btree_map(text(), vec(finite, 0..5), 0..4);
@@ -83,14 +93,19 @@ pub(crate) fn record() -> BoxedStrategy<Record> {
         any::<u64>().prop_map(|ns| (Some(Span(ns)), None)),
         text().prop_map(|reason| (None, Some(reason))),
     ];
-    let circumstances =
-        (option::of(timer_error()), option::of(conditions()), option::of(rest_reading()), canary);
+    let circumstances = (
+        option::of(timer_error()),
+        option::of(conditions()),
+        option::of(rest_reading()),
+        canary,
+        option::of(program()),
+    );
     let parts = (outcome(), metered(), series, output(), output(), numbers, circumstances, products());
     parts
         .prop_map(|(outcome, metered, series, stdout, stderr, numbers, circumstances, products)| {
             let (metrics, user_only, absent) = metered;
             let (started_unix_ns, survivors, agent_switches) = numbers;
-            let (timer, conditions, rest, (canary, canary_failed)) = circumstances;
+            let (timer, conditions, rest, (canary, canary_failed), program) = circumstances;
             let conditions = conditions.map(Box::new);
             Record {
                 outcome,
@@ -109,6 +124,7 @@ pub(crate) fn record() -> BoxedStrategy<Record> {
                 canary,
                 canary_failed,
                 products,
+                program: program.map(Box::new),
             }
         })
         .boxed()

@@ -20,21 +20,24 @@ const TICKS: usize = 5;
 /// Speedups farther than this beyond the others' estimates are cut off: one wide interval would hide all others.
 const WIDEST: f64 = 4.0;
 
-pub(super) fn drawn(figure: &Forest) -> Markup {
+/// The drawings, one below the other, and how high each is.
+pub(super) fn parts(figure: &Forest) -> Vec<(Markup, usize)> {
     let axis = axis(&figure.rows);
     let pages = figure.rows.chunks(MOST_ROWS);
     let number = pages.len();
-    html! {
-        @for (at, rows) in pages.enumerate() {
-            @let height = TOP + ROW * rows.len() + BOTTOM;
+    let part = |(at, rows): (usize, &[ForestRow])| {
+        let height = TOP + ROW * rows.len() + BOTTOM;
+        let drawn = html! {
             svg class="forest" role="img" width="100%" height=(height) {
                 title { (figure.title) @if number > 1 { ", part " (at + 1) " of " (number) } }
                 desc { @if at == 0 { (figure.description) } @else { "Continued: " (told(rows)) } }
                 (grid(&axis, height))
                 @for (row, y) in rows.iter().zip((TOP..).step_by(ROW)) { (drawn_row(row, &axis, y)) }
             }
-        }
-    }
+        };
+        (drawn, height)
+    };
+    pages.enumerate().map(part).collect()
 }
 
 /// Around all estimates, the intervals as far as they are not much wider, and 1.

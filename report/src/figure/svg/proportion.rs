@@ -13,11 +13,15 @@ const BOTTOM: usize = 22;
 /// Where the axis begins and ends, in percent of the width.
 const ENDS: (f64, f64) = (5.0, 95.0);
 
+pub(super) fn height(figure: &ProportionFigure) -> usize {
+    ROW * figure.rows.len() + 4 + BOTTOM
+}
+
 pub(super) fn drawn(figure: &ProportionFigure) -> Markup {
     let axis = Axis::between(Spacing::Linear, 0.0, 1.0).across(ENDS.0, ENDS.1);
-    let base = ROW * figure.rows.len() + 4;
+    let base = height(figure) - BOTTOM;
     html! {
-        svg class="forest" role="img" width="100%" height=(base + BOTTOM) {
+        svg class="forest" role="img" width="100%" height=(height(figure)) {
             title { (figure.title) }
             desc { (figure.description) }
             @for quarter in 0..=4_u32 {

@@ -23,6 +23,8 @@ struct Said {
     plans: BTreeMap<ExperimentId, Plan>,
     classes: BTreeMap<ExperimentId, BTreeSet<ClassId>>,
     hosts: BTreeMap<HostId, HostFacts>,
+    /// Hosts that are connected.
+    here: BTreeSet<HostId>,
     /// Hosts that are drained or quarantined, and those that boot, with the boot they were to leave.
     out: BTreeSet<HostId>,
     rebooting: BTreeMap<HostId, BootId>,
@@ -74,6 +76,10 @@ impl Said {
             Change::ClassApproved { experiment, class, .. } => {
                 self.classes.entry(*experiment).or_default().insert(*class);
             }
+            Change::CoordinatorStarted => self.here.clear(),
+            Change::HostLeft { host, .. } => {
+                self.here.remove(host);
+            }
             Change::HostJoined { facts, .. } => self.joined(facts),
             Change::HostDrained { host, .. } | Change::HostQuarantined { host, .. } => {
                 self.out.insert(host.clone());
@@ -104,6 +110,7 @@ impl Said {
 
     fn joined(&mut self, facts: &HostFacts) {
         let host = &facts.host;
+        self.here.insert(host.clone());
         if self.rebooting.get(host).is_some_and(|left| *left != facts.boot) {
             self.rebooting.remove(host);
         }
@@ -123,6 +130,30 @@ impl Said {
         for ((id, _), (by, excused)) in &mut self.begun {
             *excused |= ends(*id) && by == host;
         }
+    }
+
+    /// A run goes again to a host that lost it only where all others that are there and could take it have tried it too, and
+    /// the policy lets hosts come again.
+    fn tried(&mut self, lease: &Lease) {
+        let (id, run) = (lease.experiment, lease.run);
+        let is_first = self.tried.insert((id, run, lease.host.clone()));
+        if is_first {
+            return;
+        }
+        let plan = &self.plans[&id];
+        let is_build = plan.cell_number(run) >= plan.cells();
+        let independence = plan.experiment.independence;
+        assert!(is_build || independence.policy != Policy::Distinct, "tried twice on a host: {lease:?}");
+        let is_taken = |host: &HostId| {
+            let class = self.hosts[host].fingerprint.class();
+            independence.hosts != Sameness::Identical || self.classes[&id].contains(&class)
+        };
+        let could = |host: &&HostId| {
+            !self.out.contains(*host) && !self.rebooting.contains_key(*host) && is_taken(host)
+        };
+        let untried = |host: &&HostId| !self.tried.contains(&(id, run, HostId::clone(host)));
+        let other = self.here.iter().filter(could).find(untried);
+        assert_eq!(other, None, "it could have tried what another lost: {lease:?}");
     }
 
     /// A build goes to any host of a class that is taken, to none twice while there may be others, and is no visit.
@@ -148,6 +179,7 @@ impl Said {
     }
 
     fn granted(&mut self, lease: &Lease) {
+        self.tried(lease);
         let (id, host, run) = (lease.experiment, lease.host.clone(), lease.run);
         let plan = &self.plans[&id];
         let experiment = &plan.experiment;
@@ -215,9 +247,6 @@ impl Said {
         if independence.hosts == Sameness::Identical {
             let classes = &self.classes[&id];
             assert!(classes.contains(&facts.fingerprint.class()), "a host of another class: {lease:?}");
-        }
-        if independence.policy == Policy::Distinct {
-            assert!(self.tried.insert((id, run, host.clone())), "tried twice on a host");
         }
         assert!(lease.attempt.0 <= experiment.limits.attempts, "no attempt beyond the limit");
         let attempts = self.attempts.entry(id).or_default();

@@ -5,15 +5,17 @@ use crate::study::rule::RuleReport;
 use crate::study::{Phase, Report, Standing, Study};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use speedup_core::build::{Build, UsedBuild};
 use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};
-use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use speedup_core::experiment::CommandLine;
+use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex, VersionIndex};
 use speedup_core::lease::{Evidence, Lease};
 use speedup_core::metric::Metric;
 use speedup_core::plan::Plan;
 use speedup_core::plan_file;
 use speedup_core::record::{Failure, Outcome, Record};
 use speedup_core::seed::Seed;
-use speedup_core::time::Timestamp;
+use speedup_core::time::{Span, Timestamp};
 use std::collections::BTreeMap;
 
 /// The time of a run in nanoseconds, with the randomness of that run; none if it fails.
@@ -83,6 +85,28 @@ impl Virtual {
         }
     }
 
+    /// The same with each version built so often.
+    pub(super) fn built(self, builds: u32) -> Self {
+        let mut experiment = self.plan.experiment.clone();
+        for version in &mut experiment.versions {
+            version.build = Some(Build {
+                command: CommandLine::Shell("make".to_owned()),
+                builds,
+                products: [("prog".to_owned(), "prog".to_owned())].into(),
+                timeout: Span::from_secs(60),
+            });
+        }
+        experiment.check().expect("an experiment that may be submitted");
+        Self { plan: Plan::draw(experiment).with_first_runs().into_owned(), ..self }
+    }
+
+    /// The run that built what each run of a version uses, in run order.
+    pub(super) fn builds_used(&self, version: u32) -> Vec<RunIndex> {
+        let runs = (self.plan.builds()..self.plan.runs()).map(RunIndex);
+        let of_version = runs.filter(|run| self.plan.task(*run).version() == VersionIndex(version));
+        of_version.filter_map(|run| self.plan.build_of(run)).collect()
+    }
+
     /// Settles all runs of the plan as the law says, and asks the rule.
     pub(super) fn carry_out(&self, seed: u64, law: Law<'_>) -> RuleReport {
         self.study(seed, law).rule().unwrap().expect("the plan has a rule")
@@ -142,7 +166,7 @@ impl Virtual {
             clock += (takes * 1e9) as u64;
             self.ended(run, cell, group, (granted, clock), value)
         };
-        (0..self.plan.runs()).map(&mut one).collect()
+        (self.plan.builds()..self.plan.runs()).map(&mut one).collect()
     }
 
     fn ended(
@@ -168,7 +192,10 @@ impl Virtual {
             boot_before: None,
             allocation_before: None,
             class: self.is_of_two_classes.then(|| format!("{:032x}", group % 2).parse().unwrap()),
-            build: None,
+            build: self
+                .plan
+                .build_of(RunIndex(run))
+                .map(|run| Box::new(UsedBuild { run, products: Vec::new() })),
         };
         let lease = Lease {
             epoch: LeaseEpoch(u64::from(run) + 1),

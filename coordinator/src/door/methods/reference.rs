@@ -1,6 +1,6 @@
-//! The page of the reference on the API is made from the .proto files: `docs/reference/api.md`. The test fails when the page
-//! in the repository is not what they say; `SPEEDUP_REFERENCE_PAGES=write cargo test -p speedup-proto --test reference` writes it
-//! anew.
+//! The page of the reference on the API is made from the .proto files and the table of methods: `docs/reference/api.md`. The test
+//! fails when the page in the repository is not what they say; `SPEEDUP_REFERENCE_PAGES=write cargo test -p speedup-coordinator
+//! reference` writes it anew.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,6 +11,10 @@ use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{
     DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet,
 };
+use speedup_access::Role;
+use speedup_proto::v1;
+
+use super::{METHODS, Need, is_enough, need};
 
 /// The package that is the API; the journal's is no one's to call.
 const API: &str = "speedup.v1";
@@ -23,20 +27,45 @@ const FIELDS: i32 = 2;
 const NESTED: i32 = 3;
 const NESTED_ENUMS: i32 = 4;
 const VALUES: i32 = 2;
-const METHODS: i32 = 2;
+const METHODS_OF_SERVICE: i32 = 2;
 
 #[test]
 fn the_page_of_the_api_is_that_of_the_proto_files() {
-    let set = FileDescriptorSet::decode(speedup_proto::v1::DESCRIPTORS).expect("descriptors");
+    let set = FileDescriptorSet::decode(v1::DESCRIPTORS).expect("descriptors");
     let files: Vec<Page<'_>> = set.file.iter().filter(|file| file.package() == API).map(Page::of).collect();
     let mut text = format!(
         "# API\n\nMade from the `.proto` files of package `{API}` (`proto/proto/speedup/v1/`). The coordinator serves it by gRPC, over \
-         TLS with\ncertificates on both sides ([access.md](../access.md)), and describes it by the standard reflection service. Every method \
-         is open\nto the roles that stand in the table of `coordinator/src/door/methods.rs`; numbers of fields never change their meaning.\n"
+         TLS with\ncertificates on both sides ([access.md](../access.md)), and describes it by the standard reflection service. Numbers of \
+         fields never\nchange their meaning.\n\nEvery method is open to those who stand under *who*, and to nobody else; what changes \
+         an experiment wants its owner\nbeyond that, or an admin.\n"
     );
+    others(&mut text);
     files.iter().for_each(|page| page.services(&mut text));
     files.iter().for_each(|page| page.messages(&mut text));
     meet(&text);
+}
+
+/// The methods that are not of this package: no .proto file of ours has words for them.
+fn others(text: &mut String) {
+    text.push_str("\n| standard method | who |\n|---|---|\n");
+    let own = format!("/{API}.");
+    for (path, need) in METHODS.iter().filter(|(path, _)| !path.starts_with(&own)) {
+        writeln!(text, "| `{}` | {} |", path.trim_start_matches('/'), who(*need))
+            .expect("a string takes all");
+    }
+}
+
+/// Whom a need lets in, by the guard's own rule.
+fn who(need: Need) -> String {
+    let enough = |wanted: Role| Role::ALL.into_iter().filter(move |role| is_enough(*role, wanted));
+    match need {
+        Need::Nothing => "anybody".to_owned(),
+        Need::Certificate => "any certificate".to_owned(),
+        Need::Role(wanted) => enough(wanted).map(Role::name).collect::<Vec<_>>().join(", "),
+        Need::RoleOrAgent(wanted) => {
+            enough(wanted).chain([Role::Agent]).map(Role::name).collect::<Vec<_>>().join(", ")
+        }
+    }
 }
 
 /// The page in the repository is `text`, or becomes it where that is asked.
@@ -48,7 +77,7 @@ fn meet(text: &str) {
     let there = std::fs::read_to_string(&page).unwrap_or_default();
     assert!(
         there == text,
-        "docs/reference/api.md is stale; SPEEDUP_REFERENCE_PAGES=write cargo test -p speedup-proto --test reference writes it \
+        "docs/reference/api.md is stale; SPEEDUP_REFERENCE_PAGES=write cargo test -p speedup-coordinator reference writes it \
          anew"
     );
 }
@@ -80,18 +109,21 @@ impl<'a> Page<'a> {
         for (at, service) in (0..).zip(&self.file.service) {
             writeln!(text, "\n## Service {}\n", service.name()).expect("a string takes all");
             paragraph(self.words(&[SERVICES, at]), text);
-            text.push_str("| method | asks | answers | meaning |\n|---|---|---|---|\n");
+            text.push_str("| method | who | asks | answers | meaning |\n|---|---|---|---|---|\n");
             for (below, method) in (0..).zip(&service.method) {
                 let stream = |is: bool| if is { "stream of " } else { "" };
+                let path = format!("/{API}.{}/{}", service.name(), method.name());
+                let need = need(&path).expect("every method stands in the table");
                 writeln!(
                     text,
-                    "| `{}` | {}{} | {}{} | {} |",
+                    "| `{}` | {} | {}{} | {}{} | {} |",
                     method.name(),
+                    who(need),
                     stream(method.client_streaming()),
                     link(method.input_type()),
                     stream(method.server_streaming()),
                     link(method.output_type()),
-                    self.words(&[SERVICES, at, METHODS, below])
+                    self.words(&[SERVICES, at, METHODS_OF_SERVICE, below])
                 )
                 .expect("a string takes all");
             }

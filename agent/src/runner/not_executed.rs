@@ -1,0 +1,37 @@
+//! Why a run was not executed, and who stood in the way.
+
+use speedup_core::record::Outcome;
+use speedup_core::run::Obstacle;
+
+use super::cut;
+use crate::limits::NotAllowed;
+
+/// Why a run was not executed.
+#[derive(Debug)]
+pub(crate) struct NotExecuted {
+    /// In words.
+    pub(super) reason: String,
+    /// Who stood in the way.
+    pub(super) obstacle: Obstacle,
+}
+
+impl NotExecuted {
+    /// For want of something that the host has not, or that failed.
+    pub(crate) fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), obstacle: Obstacle::Host }
+    }
+
+    /// What the record says.
+    pub(super) fn outcome(self) -> Outcome {
+        Outcome::NotExecuted { reason: cut(self.reason), obstacle: self.obstacle }
+    }
+}
+
+impl From<NotAllowed> for NotExecuted {
+    fn from(not: NotAllowed) -> Self {
+        match not {
+            NotAllowed::Refused(reason) => Self { reason, obstacle: Obstacle::Owner },
+            NotAllowed::NotThere(reason) => Self::new(reason),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Speedups and proportions with their intervals, one under the other.
+
+use super::{line, mark, picture, words};
+use crate::document::shortened;
+use crate::figure::axis::{Axis, Spacing, label};
+use crate::figure::{Forest, ForestRow, Mark, ProportionFigure};
+
+/// Millimetres: from one row to the next, where the axis begins and ends, and where the words at the right end.
+const ROW: f64 = 4.2;
+const LEFT: f64 = 52.0;
+const RIGHT: f64 = 200.0;
+const END: f64 = 250.0;
+/// Rows of one picture: those of a page.
+const MOST_ROWS: usize = 32;
+/// Letters of a name.
+const NAME: usize = 28;
+/// Labels of the axis.
+const TICKS: usize = 9;
+/// Intervals are drawn so much beyond the estimates at most.
+const WIDEST: f64 = 4.0;
+
+/// A row of either.
+struct Row<'a> {
+    name: &'a str,
+    at: Option<f64>,
+    interval: Option<(f64, f64)>,
+    mark: Mark,
+    label: &'a str,
+}
+
+pub(super) fn drawn(forest: &Forest) -> String {
+    let axis = speedups(&forest.rows).across(LEFT, RIGHT);
+    let (ticks, decimals) = axis.ticks(TICKS);
+    let ticks: Vec<(f64, String)> =
+        ticks.into_iter().map(|tick| (tick, format!("{}×", label(tick, decimals)))).collect();
+    let pictures = forest.rows.chunks(MOST_ROWS).map(|rows| {
+        let rows: Vec<Row<'_>> = rows
+            .iter()
+            .map(|of| Row {
+                name: &of.name,
+                at: of.speedup,
+                interval: of.interval,
+                mark: of.mark,
+                label: &of.label,
+            })
+            .collect();
+        rows_of(&rows, &axis, &ticks, Some(1.0)) + "\\par\n"
+    });
+    pictures.collect()
+}
+
+pub(super) fn proportion(figure: &ProportionFigure) -> String {
+    let axis = Axis::between(Spacing::Linear, 0.0, 1.0).across(LEFT, RIGHT);
+    let ticks: Vec<(f64, String)> =
+        (0..=4_u32).map(|at| (f64::from(at) / 4.0, format!("{}\u{a0}%", 25 * at))).collect();
+    let rows: Vec<Row<'_>> = figure
+        .rows
+        .iter()
+        .map(|of| Row {
+            name: &of.name,
+            at: Some(of.share),
+            interval: of.interval,
+            mark: of.mark,
+            label: &of.label,
+        })
+        .collect();
+    rows_of(&rows, &axis, &ticks, None) + "\\par\n"
+}
+
+fn speedups(rows: &[ForestRow]) -> Axis {
+    let estimates = || rows.iter().filter_map(|row| row.speedup).chain([1.0]);
+    let (least, most) =
+        estimates().fold((f64::INFINITY, 0.0_f64), |(least, most), at| (least.min(at), most.max(at)));
+    let ends = rows.iter().filter_map(|row| row.interval).flat_map(|(lower, upper)| [lower, upper]);
+    let ends = ends.map(|end| end.clamp(least / WIDEST, most * WIDEST));
+    Axis::over(Spacing::Logarithmic, estimates().chain(ends), 0.03)
+}
+
+fn rows_of(rows: &[Row<'_>], axis: &Axis, ticks: &[(f64, String)], reference: Option<f64>) -> String {
+    let base = -ROW * rows.len() as f64;
+    let mut inside = String::new();
+    for (value, label) in ticks {
+        let x = axis.at(*value);
+        inside += &line("rule", [(x, 0.0), (x, base)].into_iter());
+        inside += &words("below,inner sep=2pt", x, base, label);
+    }
+    if let Some(reference) = reference {
+        let x = axis.at(reference);
+        inside += &line("quiet,dotted,thick", [(x, 0.0), (x, base)].into_iter());
+    }
+    for (at, row) in rows.iter().enumerate() {
+        let y = -ROW * (at as f64 + 0.5);
+        inside += &words("right,inner sep=0pt", 0.0, y, &shortened(row.name, NAME));
+        inside += &words("left,inner sep=0pt", END, y, row.label);
+        let Some(value) = row.at else { continue };
+        if let Some((lower, upper)) = row.interval {
+            let (from, to) = (axis.at(lower), axis.at(upper));
+            // An end beyond the drawing has no bar but a point.
+            let end = |holds: bool, end: &'static str| if holds { "|" } else { end };
+            let ends = format!("{}-{}", end(axis.holds(lower), "<"), end(axis.holds(upper), ">"));
+            inside += &line(&ends, [(from, y), (to, y)].into_iter());
+        }
+        inside += &mark(row.mark, axis.at(value), y);
+    }
+    picture(&inside)
+}
