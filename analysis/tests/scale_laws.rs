@@ -139,10 +139,8 @@ fn methods() -> Vec<Method> {
         Method::SpeedupTest(SpeedupTestOptions::default()),
         Method::PerformanceTest(PerformanceTestOptions::default()),
         Method::Effect(EffectOptions { threshold: 0.01, bootstrap: Some(50), ..Default::default() }),
-        Method::Mixture(MixtureOptions { resamples: 0, ..Default::default() }),
         Method::SignedRank,
         Method::Earlier(EarlierOptions::default()),
-        Method::Distribution(DistributionOptions::default()),
         Method::Diagnostics,
     ]
 }
@@ -232,5 +230,28 @@ fn a_spread_of_rounding_is_refused_by_name() {
         assert_eq!(suite, Err(SuiteRatioError::Ratio(RatioError::EssentiallyConstant)));
         let [of_x, of_y] = [&x, &y].map(|one| RandomEffects::new(&levels(one)));
         assert_eq!(EffectSize::new(of_x, of_y), Err(EffectSizeError::EssentiallyConstant));
+    }
+}
+
+/// Of few values two mixtures may be equally likely, and the last digit decides; of these one is.
+#[test]
+fn mixtures_do_not_depend_on_the_unit() {
+    let times = [0.0, 0.01, 0.02, 0.05].map(|later| {
+        let time = |run: u32| {
+            1.0 + later + f64::from(u32::from(run % 3 == 0)) + 0.1 * (f64::from(run) * 0.7 + later).sin()
+        };
+        (0..60).map(time).collect::<Vec<f64>>()
+    });
+    for exponent in [-LARGEST_EXPONENT, LARGEST_EXPONENT] {
+        for method in [
+            Method::Mixture(MixtureOptions { resamples: 0, ..Default::default() }),
+            Method::Distribution(DistributionOptions::default()),
+        ] {
+            let factor = power_of_two(exponent);
+            let [usual, far] = [1.0, factor].map(|factor| {
+                serde_json::to_value(inquiry(&times, factor, method.clone()).findings).unwrap()
+            });
+            assert_eq!(say_the_same(&usual, &far, factor), Ok(()), "{method:?}");
+        }
     }
 }
