@@ -238,7 +238,9 @@ fn a_spread_of_rounding_is_refused_by_name() {
 fn mixtures_do_not_depend_on_the_unit() {
     let times = [0.0, 0.01, 0.02, 0.05].map(|later| {
         let time = |run: u32| {
-            1.0 + later + f64::from(u32::from(run % 3 == 0)) + 0.1 * (f64::from(run) * 0.7 + later).sin()
+            1.0 + later
+                + f64::from(u32::from(run.is_multiple_of(3)))
+                + 0.1 * (f64::from(run) * 0.7 + later).sin()
         };
         (0..60).map(time).collect::<Vec<f64>>()
     });
