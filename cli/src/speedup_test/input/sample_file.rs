@@ -34,7 +34,7 @@ pub(crate) enum SampleFileError {
     NotPositive { line: u64, value: f64 },
     #[error("line {line}: {value:e} is too large or too small to compute with")]
     OutOfRange { line: u64, value: f64 },
-    #[error("its times differ by {range:e} at most, too little to compute with")]
+    #[error("its times differ by {range:.1e} at most, too little to compute with")]
     TooClose { range: f64 },
     #[error("line {line}: it is longer than {MAX_LINE_BYTES} bytes, so it is not one number")]
     LongLine { line: u64 },
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(refusal("\n \n"), "it has no numbers");
         assert_eq!(
             refusal("1e-149\n3e-149\n"),
-            "its times differ by 2e-149 at most, too little to compute with"
+            "its times differ by 2.0e-149 at most, too little to compute with"
         );
         assert_eq!(refusal("1\n\ntime\n"), "line 3: \"time\" is not a number");
         assert_eq!(refusal("1,5\n"), "line 1: \"1,5\" is not a number");
