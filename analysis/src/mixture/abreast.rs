@@ -115,7 +115,7 @@ fn run_lanes(
             return endings;
         };
         let sums = accumulate(values, samples.size, laws, components, memory);
-        let is_sound = laws.maximise(&sums, total, components, &mut next);
+        let is_sound = laws.maximise(&sums, total, components, next);
         let log2_likelihood = sums.log2_likelihood();
         for lane in 0..LANES {
             let Some(course) = &mut courses[lane] else {

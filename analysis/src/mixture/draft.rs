@@ -74,7 +74,7 @@ impl Draft {
     }
 
     /// The same from where the steps on pools of `points`, the observations, end: a third of the time or less for a thousand of
-    /// them. One in a hundred ends elsewhere, which a bootstrap bears and the fit of a sample does not.
+    /// them. One in a hundred ends at a smaller likelihood, which a bootstrap bears and the fit of a sample does not.
     pub(super) fn run_from_pools(&mut self, points: &Points, starts: &[Start], log_unit: f64) -> Vec<Ending> {
         self.pools.refill(points);
         self.pooled.refill(self.pools.values(), self.pools.weights());

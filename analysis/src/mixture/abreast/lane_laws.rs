@@ -142,8 +142,9 @@ impl LaneLaws {
                 variance.0[lane] = of_spread * inverse;
                 pooled.0[lane] += spread.0[lane];
                 pooled_second.0[lane] += second.0[lane];
-                let is_faint = is_there & !(count > LEAST_COUNT);
-                unsound.0[lane] = if is_faint { 1.0 } else { unsound.0[lane] };
+                // Written so that a count that is not a number is unsound.
+                let is_sound = !is_there | (count > LEAST_COUNT);
+                unsound.0[lane] = if is_sound { unsound.0[lane] } else { 1.0 };
             }
         }
         let share = 1.0 / total;
