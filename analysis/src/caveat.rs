@@ -210,7 +210,7 @@ impl Caveat {
             }
             Self::ProportionCondition { accelerated, benchmarks } => format!(
                 "With {accelerated} of {benchmarks} benchmarks a(1 − a/b) is not above 5, so the interval \
-                 may be inaccurate: use Clopper–Pearson, or draw more benchmarks."
+                 may be inaccurate: take Clopper–Pearson's exact one, or draw more benchmarks."
             ),
             Self::BenchmarksChosen => "The benchmarks were chosen, not drawn at random, so the interval is \
                 not valid for other programs: draw them from a population to claim more."

@@ -195,3 +195,32 @@ fn what_cannot_be_planned_is_refused() {
         assert!(said.starts_with("error: ") && !said.contains("panicked"), "{arguments:?}: {said}");
     }
 }
+
+/// A negative number is a value that cannot be, not a flag that nobody knows.
+#[test]
+fn negative_numbers_are_refused_by_name() {
+    let levels = ["levels", "--mean", "2", "--variances", "1,1", "--costs", "1"];
+    let of_levels = |more: &[&'static str]| [&levels[..], more].concat();
+    let moments = |more: &[&'static str]| [&["repetitions", "--mean", "2", "--sd", "0.1"], more].concat();
+    for arguments in [
+        vec!["levels", "--mean", "2", "--variances", "-1,-2", "--costs", "1"],
+        vec!["levels", "--mean", "2", "--variances", "1,1", "--costs", "-1,2"],
+        of_levels(&["--budget", "-1"]),
+        of_levels(&["--hours", "-1", "--measurement-time", "1"]),
+        of_levels(&["--hours", "1", "--measurement-time", "-1"]),
+        of_levels(&["--confidence", "-5%"]),
+        vec!["repetitions", "--mean", "-1", "--sd", "1"],
+        vec!["repetitions", "--mean", "1", "--sd", "-1"],
+        moments(&["--half-width", "-1%"]),
+        moments(&["--speedup", "-1"]),
+        moments(&["--speedup", "1.1", "--power", "-1"]),
+        moments(&["--run-time", "-1"]),
+        vec!["benchmarks", "--proportion", "-1/3"],
+        vec!["benchmarks", "--precision", "-0.1"],
+    ] {
+        let output = samples(&arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(!said.contains("unexpected argument"), "{arguments:?}: {said}");
+    }
+}

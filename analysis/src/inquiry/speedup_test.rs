@@ -76,6 +76,8 @@ pub struct ProportionFinding {
     pub interval: IntervalAnswer,
     /// The interval recommended for so many benchmarks (Brown, Cai, DasGupta 2001).
     pub recommended: IntervalAnswer,
+    /// The interval that was asked for beside them.
+    pub asked: Option<IntervalAnswer>,
     /// Whether a(1 − a/b) > 5.
     pub condition_holds: bool,
     /// The half-width to which the proportion is to be known.
@@ -441,6 +443,7 @@ fn proportion(
         estimate,
         interval: interval(ProportionMethod::WilsonCorrected),
         recommended: interval(ProportionMethod::recommended(all)),
+        asked: options.proportion_interval.map(interval),
         condition_holds: proportion.satisfies_condition(),
         precision,
         benchmarks_needed: (needed > 0).then_some(needed),

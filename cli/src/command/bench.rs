@@ -83,7 +83,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "1h")]
     timeout: jiff::SignedDuration,
     /// The confidence level of tests and intervals
-    #[arg(long, value_name = "LEVEL", default_value_t = 0.95)]
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value_t = 0.95)]
     confidence: f64,
     /// All randomness comes from here; drawn when absent
     #[arg(long, value_name = "N")]

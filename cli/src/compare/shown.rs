@@ -114,17 +114,23 @@ fn of_suite(suite: &SpeedupTestSuite) -> String {
         text.push_str(&format!("\n  by the {summary}: speedup {:.4}, gain {gain}", overall.speedup));
     }
     for proportion in &suite.proportions {
-        let ends = proportion.interval.ends();
-        let interval = ends.map_or_else(String::new, |(lower, upper)| {
-            format!(" [{}, {}]", count::percent(lower), count::percent(upper))
-        });
+        let interval = of_proportion(&proportion.interval);
+        let beside = [Some(&proportion.recommended), proportion.asked.as_ref()].into_iter().flatten();
+        let beside: String = beside
+            .filter_map(|interval| match interval {
+                IntervalAnswer::Bounded { method, .. } => {
+                    Some(format!("\n    {method}:{}", of_proportion(interval)))
+                }
+                IntervalAnswer::Missing { .. } => None,
+            })
+            .collect();
         let needed = proportion.benchmarks_needed.unwrap_or(proportion.benchmarks_needed_by_wilson);
         let alone = proportion.overall_of_accelerated.as_ref();
         let alone = alone
             .filter(|_| proportion.accelerated < proportion.benchmarks)
             .map_or_else(String::new, |alone| format!("; they alone {:.4}", alone.speedup));
         text.push_str(&format!(
-            "\n  accelerated by the {}: {} of {}, {}{interval}{alone}; for ±{} draw {}",
+            "\n  accelerated by the {}: {} of {}, {}{interval}{alone}; for ±{} draw {}{beside}",
             proportion.by.name(),
             proportion.accelerated,
             proportion.benchmarks,
@@ -134,6 +140,13 @@ fn of_suite(suite: &SpeedupTestSuite) -> String {
         ));
     }
     text
+}
+
+/// The ends, of which those that are not cut by their method are cut at nothing and at all.
+fn of_proportion(interval: &IntervalAnswer) -> String {
+    interval.ends().map_or_else(String::new, |(lower, upper)| {
+        format!(" [{}, {}]", count::percent(lower.max(0.0)), count::percent(upper.min(1.0)))
+    })
 }
 
 fn of_performance(finding: &PerformanceFinding) -> String {

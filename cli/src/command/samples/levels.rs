@@ -36,7 +36,13 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pilot: PilotArguments,
     /// The mean, instead of a pilot; 1 makes the half-width relative to nothing else
-    #[arg(long, value_name = "MEAN", requires = "variances", conflicts_with = "files")]
+    #[arg(
+        long,
+        value_name = "MEAN",
+        allow_hyphen_values = true,
+        requires = "variances",
+        conflicts_with = "files"
+    )]
     mean: Option<f64>,
     /// The variance T² of each level, instead of a pilot, the lowest first, separated by commas
     #[arg(
@@ -45,23 +51,23 @@ pub(crate) struct Arguments {
         value_delimiter = ',',
         requires = "mean",
         conflicts_with = "files",
-        allow_negative_numbers = true
+        allow_hyphen_values = true
     )]
     variances: Vec<f64>,
     /// What one more unit above each level but the highest costs, in measurements, separated by commas
-    #[arg(long, value_name = "COSTS", value_delimiter = ',', required = true, allow_negative_numbers = true)]
+    #[arg(long, value_name = "COSTS", allow_hyphen_values = true, value_delimiter = ',', required = true)]
     costs: Vec<f64>,
     /// How many measurements there is time for
-    #[arg(long, value_name = "MEASUREMENTS", conflicts_with = "hours")]
+    #[arg(long, value_name = "MEASUREMENTS", allow_hyphen_values = true, conflicts_with = "hours")]
     budget: Option<f64>,
     /// How many hours there are
-    #[arg(long, value_name = "HOURS", requires = "measurement_time")]
+    #[arg(long, value_name = "HOURS", allow_hyphen_values = true, requires = "measurement_time")]
     hours: Option<f64>,
     /// How long a measurement takes, in seconds
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     measurement_time: Option<f64>,
     /// The confidence level of the interval
-    #[arg(long, value_name = "LEVEL", default_value = "0.95", value_parser = fraction::confidence_level)]
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
     confidence: ConfidenceLevel,
     #[command(flatten)]
     output: FormArgument,

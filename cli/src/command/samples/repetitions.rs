@@ -34,31 +34,31 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pilot: PilotArguments,
     /// The mean of a run, instead of a pilot
-    #[arg(long, value_name = "MEAN", requires = "sd", conflicts_with = "files")]
+    #[arg(long, value_name = "MEAN", allow_hyphen_values = true, requires = "sd", conflicts_with = "files")]
     mean: Option<f64>,
     /// Its standard deviation, in the same unit
-    #[arg(long, value_name = "SD", requires = "mean", conflicts_with = "files")]
+    #[arg(long, value_name = "SD", allow_hyphen_values = true, requires = "mean", conflicts_with = "files")]
     sd: Option<f64>,
     /// The half-width of the interval, as a share of mean, median or speedup: 0.01 or 1%
-    #[arg(long, value_name = "R", default_value = "0.01", value_parser = fraction::share)]
+    #[arg(long, value_name = "R", allow_hyphen_values = true, default_value = "0.01", value_parser = fraction::share)]
     half_width: f64,
     /// The true speedup to be found, 1.05 for 5 % faster; no power is planned without it
-    #[arg(long, value_name = "DELTA")]
+    #[arg(long, value_name = "DELTA", allow_hyphen_values = true)]
     speedup: Option<f64>,
     /// How probably it is to be found
-    #[arg(long, value_name = "POWER", default_value_t = 0.8)]
+    #[arg(long, value_name = "POWER", allow_hyphen_values = true, default_value_t = 0.8)]
     power: f64,
     /// Look for a difference in either direction, not only in that of the speedup
     #[arg(long)]
     two_sided: bool,
     /// The confidence level of interval and test
-    #[arg(long, value_name = "LEVEL", default_value = "0.95", value_parser = fraction::confidence_level)]
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
     confidence: ConfidenceLevel,
     /// The most runs of each version that are thought of
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
     maximum: u64,
     /// How long a run takes a host, in seconds, for the hours
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     run_time: Option<f64>,
     /// How many hosts work at once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
