@@ -95,6 +95,8 @@ pub enum Caveat {
     OnePool,
     /// A plain mean of the speedups of different programs, which is no overall speedup (000 §3.2).
     MeanOfSpeedups,
+    /// The verdict asks one direction and the interval both, so that it covers 1 beside faster or slower.
+    IntervalCoversOne,
 }
 
 impl Side {
@@ -139,7 +141,8 @@ impl Caveat {
             | Self::FewDraws { .. }
             | Self::ByDraws { .. }
             | Self::OnePool
-            | Self::MeanOfSpeedups => self,
+            | Self::MeanOfSpeedups
+            | Self::IntervalCoversOne => self,
         }
     }
 
@@ -167,6 +170,7 @@ impl Caveat {
             Self::ByDraws { .. } => "by_draws",
             Self::OnePool => "one_pool",
             Self::MeanOfSpeedups => "mean_of_speedups",
+            Self::IntervalCoversOne => "interval_covers_one",
         }
     }
 
@@ -247,6 +251,11 @@ impl Caveat {
             Self::OnePool => {
                 "All splits are of the same runs, so the rate speaks of this pool as it was measured: \
                 measure it again to see how much the pool itself varies."
+                    .to_owned()
+            }
+            Self::IntervalCoversOne => {
+                "The verdict asks one direction and the interval both, so an interval that just covers 1 may stand \
+                 beside faster or slower: the difference is small against its noise; plan more runs."
                     .to_owned()
             }
             Self::MeanOfSpeedups => {

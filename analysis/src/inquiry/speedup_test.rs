@@ -268,6 +268,7 @@ fn protocol(
         report.at_level = (&conclusion).into();
         PublishedFinding { significant, confidence }
     });
+    caveats.extend(Remark::of_verdict(report.verdict, report.interval.ends()));
     ProtocolFinding { report, published, adjusted: None, caveats, p_values }
 }
 
@@ -399,7 +400,8 @@ fn of_many(
     };
     let significant = ratio.p_value(1.0, alternative).rejects_at(level.risk());
     let verdict = if significant { verdict } else { Verdict::NoDifferenceShown };
-    (verdict, Some(estimate), IntervalAnswer::of_ratio(&ratio.interval(level), inquiry.better))
+    let interval = IntervalAnswer::of_ratio(&ratio.interval(level), inquiry.better);
+    (verdict, Some(estimate), interval.beside(verdict))
 }
 
 /// The innermost cause, which says what to do.

@@ -3,6 +3,7 @@
 use anyhow::{Error, anyhow};
 use clap::Args;
 use serde::Serialize;
+use speedup_analysis::power::PowerError;
 use speedup_analysis::required_repetitions::{
     Assumption, Effort, MeanPrecision, MedianPrecision, RankSumDetection, RatioPrecision, Reach,
     RequiredError, RequiredRuns, SpeedupGoal, WelchDetection,
@@ -13,7 +14,7 @@ use speedup_analysis::{Alternative, ConfidenceLevel, Sample};
 use super::pilot::PilotArguments;
 use crate::arguments::{Form, FormArgument};
 use crate::command::{print, print_json};
-use crate::compare::sheet::{Cell, Sheet, hidden, number, words};
+use crate::compare::sheet::{Cell, Sheet, exact, hidden, number, words};
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -140,6 +141,11 @@ impl Arguments {
     }
 
     fn answer(&self, spread: &Spread) -> Result<Answer, Failure> {
+        // Also where no speedup is to be found: whoever gives a power means something by it.
+        if !(self.power > 0.0 && self.power < 1.0) {
+            let error = RequiredError::Power(PowerError::Power { power: self.power });
+            return Err(Failure::usage(Error::new(error).context("cannot plan runs")));
+        }
         let mut caveats = Vec::new();
         let mut plans = Vec::new();
         for (goal, method, versions, required) in self.goals(spread) {
@@ -311,7 +317,7 @@ fn sheet(answer: &Answer) -> Sheet {
 
 fn shown(answer: &Answer, paint: Paint) -> String {
     let to_find = answer.speedup.map_or_else(String::new, |speedup| {
-        format!(", a true speedup of {speedup} found with probability {}", percent(answer.power))
+        format!(", a true speedup of {} found with probability {}", exact(speedup), percent(answer.power))
     });
     let opening = format!(
         "For intervals of ±{} at confidence level {}{to_find}:",
