@@ -115,11 +115,13 @@ fn of_suite(suite: &SpeedupTestSuite) -> String {
     }
     for proportion in &suite.proportions {
         let interval = of_proportion(&proportion.interval);
-        let beside = [Some(&proportion.recommended), proportion.asked.as_ref()].into_iter().flatten();
+        let beside =
+            [("recommended", Some(&proportion.recommended)), ("as asked", proportion.asked.as_ref())];
         let beside: String = beside
-            .filter_map(|interval| match interval {
-                IntervalAnswer::Bounded { method, .. } => {
-                    Some(format!("\n    {method}:{}", of_proportion(interval)))
+            .into_iter()
+            .filter_map(|(which, interval)| match interval? {
+                bounded @ IntervalAnswer::Bounded { method, .. } => {
+                    Some(format!("\n    {which}, {method}:{}", of_proportion(bounded)))
                 }
                 IntervalAnswer::Missing { .. } => None,
             })
