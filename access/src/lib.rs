@@ -5,13 +5,14 @@
 //!
 //! In reading order: [`Role`] and [`Identity`] (who), [`Certificate`] (what a peer shows), [`Authority`] (what makes them),
 //! [`Credentials`] (what one holds), [`Token`] (what one has before), [`server`] and [`Trust`] (TLS on both sides),
-//! [`Reach`] (a connection), [`enrolment`] (how one comes to credentials), [`private_file`] (how keys are kept), [`Secret`], `random`.
+//! [`Reach`] (a connection), [`liveness`] (how its end is noticed), [`enrolment`] (how one comes to credentials), [`private_file`] (how keys are kept), [`Secret`], `random`.
 
 mod authority;
 mod certificate;
 mod credentials;
 pub mod enrolment;
 mod identity;
+pub mod liveness;
 mod names;
 pub mod private_file;
 mod random;
@@ -27,7 +28,7 @@ pub use certificate::{Certificate, CertificateError, Serial};
 pub use credentials::{Credentials, CredentialsError, Signing};
 pub use identity::{Identity, IdentityError};
 pub use names::ServerNames;
-pub use reach::{Reach, ReachError};
+pub use reach::{Reach, ReachError, is_untrusted};
 pub use role::{Role, RoleError};
 pub use secret::{Secret, SecretHash};
 pub use token::{Fingerprint, Token, TokenError, TokenId};

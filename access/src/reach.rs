@@ -1,7 +1,9 @@
 //! A connection to a coordinator: over TLS, or plain on loopback where its user says so.
 
+use std::error::Error;
 use std::future::Future;
 use std::io;
+use std::iter::successors;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,9 +12,9 @@ use std::time::Duration;
 
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
-use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use thiserror::Error;
+use rustls::{AlertDescription, ClientConfig};
+use thiserror::Error as ThisError;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -22,16 +24,11 @@ use tonic::transport::{Channel, Endpoint};
 use tower_service::Service;
 
 use crate::credentials::Credentials;
+use crate::liveness::{KEEPALIVE, UNACKNOWLEDGED_MS};
 use crate::trust::{Trust, TrustError};
 
 /// How long a connection may take to stand, its handshake included.
 const CONNECT: Duration = Duration::from_secs(10);
-/// After how long without a word the kernel asks whether the coordinator is still there, how often, and how many times. The
-/// kernel does it, not this process: it may share its machine with an agent that measures.
-const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(10), Duration::from_secs(5), 4);
-/// How long what was said may stay without an acknowledgement until the connection counts as broken. While the kernel waits
-/// for one it asks nothing, and by itself it waits for a quarter of an hour. As long as the questions take.
-const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 
 /// Where a coordinator is, and how to reach it.
 #[derive(Clone, Debug)]
@@ -42,7 +39,7 @@ pub struct Reach {
 }
 
 /// Why a coordinator cannot be reached, before anything is connected.
-#[derive(Debug, Error)]
+#[derive(Debug, ThisError)]
 pub enum ReachError {
     /// The address is none.
     #[error("{url:?} is not an address such as https://127.0.0.1:7077")]
@@ -134,9 +131,33 @@ impl Reach {
         http.set_keepalive(Some(time));
         http.set_keepalive_interval(Some(interval));
         http.set_keepalive_retries(Some(retries));
-        http.set_tcp_user_timeout(Some(UNACKNOWLEDGED));
+        http.set_tcp_user_timeout(Some(Duration::from_millis(UNACKNOWLEDGED_MS.into())));
         Connector { http, tls: self.tls.clone() }
     }
+}
+
+/// Whether a connection failed because one end does not take the certificate of the other.
+pub fn is_untrusted(error: &(dyn Error + 'static)) -> bool {
+    let about_certificates = |error: &rustls::Error| match error {
+        rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => true,
+        rustls::Error::AlertReceived(alert) => matches!(
+            alert,
+            AlertDescription::BadCertificate
+                | AlertDescription::UnsupportedCertificate
+                | AlertDescription::CertificateRevoked
+                | AlertDescription::CertificateExpired
+                | AlertDescription::CertificateUnknown
+                | AlertDescription::CertificateRequired
+                | AlertDescription::UnknownCA
+        ),
+        _ => false,
+    };
+    successors(Some(error), |&error| error.source()).any(|error| {
+        // An error of a stream says what it has inside, but does not give it as its source.
+        let inside = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        let inside = inside.and_then(|inside| inside.downcast_ref::<rustls::Error>());
+        error.downcast_ref::<rustls::Error>().or(inside).is_some_and(about_certificates)
+    })
 }
 
 /// Whether an address asks for TLS.
@@ -247,5 +268,21 @@ mod tests {
         }
         let bare = Reach::new("https://127.0.0.1:7077", None);
         assert!(matches!(bare, Err(ReachError::NoCredentials { .. })));
+    }
+
+    #[derive(Debug, ThisError)]
+    #[error("no connection")]
+    struct Above(#[source] io::Error);
+
+    #[test]
+    fn a_certificate_that_is_not_taken_is_told_from_a_coordinator_that_is_not_there() {
+        let unknown = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
+        let refused = rustls::Error::AlertReceived(AlertDescription::CertificateRevoked);
+        for error in [unknown, refused] {
+            assert!(is_untrusted(&error));
+            assert!(is_untrusted(&Above(io::Error::new(io::ErrorKind::InvalidData, error))));
+        }
+        let words = io::Error::other("the certificate's disk is away");
+        assert!(!is_untrusted(&Above(words)) && !is_untrusted(&rustls::Error::HandshakeNotComplete));
     }
 }

@@ -12,11 +12,10 @@ use speedup_access::private_file::{self, PrivateFileError};
 use speedup_access::{
     Credentials, CredentialsError, Identity, IdentityError, Reach, ReachError, Role, Token, unix_seconds,
 };
+use speedup_core::causes::with_causes;
 use speedup_core::id::HostId;
 use thiserror::Error;
 use tonic::Code;
-
-use crate::causes::with_causes;
 
 /// How long after a renewal failed it is tried again.
 const AGAIN: Duration = Duration::from_secs(600);

@@ -81,7 +81,7 @@ pub(crate) enum StagingError {
         what: String,
     },
     /// The disk refused.
-    #[error("cannot {what} {}: {source}", path.display())]
+    #[error("cannot {what} {}", path.display())]
     Disk {
         /// What was tried.
         what: &'static str,

@@ -9,7 +9,6 @@
 //! `surroundings` (the environment that the plan wants, and how the host was) with [`launch`] (the instrument),
 //! [`selftest`] (what the instrument is worth), [`probe`] (what the host is), `reboot` (how it boots anew), and below them `causes` and `wall_clock`.
 
-mod causes;
 mod entry;
 mod files;
 pub mod launch;

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use speedup_core::causes::with_causes;
 use speedup_core::conditions::{Conditions, Unmet};
 use speedup_core::disturbance::Disturbance;
 use speedup_core::environment::{DIRECTORY_NAME, PageCache};
@@ -40,7 +41,6 @@ use self::judgement::judge;
 pub(crate) use self::not_executed::NotExecuted;
 use self::record::record;
 use self::variables::{pad, size_of_variables, variables};
-use crate::causes::with_causes;
 use crate::files::{Files, NotCollected, Programs, Seen};
 use crate::launch::{
     Command, End, Execution, LaunchError, Launcher, Preparation, Sink, forget_peak, program_of,
@@ -119,8 +119,11 @@ impl Runner {
         let place = Workplace::of(&self.state, &self.boot, user.as_ref(), grant.experiment)
             .map_err(|error| NotExecuted::new(format!("cannot make the experiment's directory: {error}")))?;
         self.permit(order, &place)?;
-        self.set_up(order, &place, stop)?;
-        let done = self.run(order, &place, files, stop);
+        let input = place.input();
+        let input =
+            input.to_str().ok_or_else(|| NotExecuted::new("the state directory's path is not UTF-8"))?;
+        self.set_up(order, &place, input, stop)?;
+        let done = self.run(order, &place, input, files, stop);
         place.clear_work();
         if !order.own_metrics.is_empty() {
             // The whole output was in memory.
@@ -133,12 +136,10 @@ impl Runner {
         &mut self,
         order: &WorkOrder,
         place: &Workplace,
+        input: &str,
         files: &mut Files,
         stop: &AtomicBool,
     ) -> Result<Record, NotExecuted> {
-        let input = place.input();
-        let input =
-            input.to_str().ok_or_else(|| NotExecuted::new("the state directory's path is not UTF-8"))?;
         let unresolved = |error: TemplateError| NotExecuted::new(error.to_string());
         let steps = Steps {
             prepare: order.resolve_prepare(input).map_err(unresolved)?,
@@ -199,11 +200,14 @@ impl Runner {
         Ok((Record { program, ..record }, directory))
     }
 
-    fn set_up(&mut self, order: &WorkOrder, place: &Workplace, stop: &AtomicBool) -> Result<(), NotExecuted> {
-        let input = place.input();
-        let resolved = order
-            .resolve_setup(&input.to_string_lossy())
-            .map_err(|error| NotExecuted::new(error.to_string()))?;
+    fn set_up(
+        &mut self,
+        order: &WorkOrder,
+        place: &Workplace,
+        input: &str,
+        stop: &AtomicBool,
+    ) -> Result<(), NotExecuted> {
+        let resolved = order.resolve_setup(input).map_err(|error| NotExecuted::new(error.to_string()))?;
         let (Some(resolved), Some(setup)) = (resolved, &order.setup) else { return Ok(()) };
         if place.is_ready(&resolved) {
             return Ok(());
@@ -391,9 +395,12 @@ fn collected(
             let failure = Failure::NoProduct { name, reason: cut(reason) };
             Ok(Record { outcome: Outcome::Failed(failure), ..done })
         }
-        Err(NotCollected::NotKept(error)) => Err(NotExecuted::new(format!(
-            "the build succeeded, but what it made cannot be kept here: {error}"
-        ))),
+        Err(NotCollected::NotKept(error)) => {
+            let causes = with_causes(&error);
+            Err(NotExecuted::new(format!(
+                "the build succeeded, but what it made cannot be kept here: {causes}"
+            )))
+        }
     }
 }
 
@@ -471,7 +478,6 @@ fn interrupted() -> NotExecuted {
 }
 
 fn cut(mut reason: String) -> String {
-    let end = (0..=MAX_REASON_BYTES.min(reason.len())).rev().find(|at| reason.is_char_boundary(*at));
-    reason.truncate(end.unwrap_or(0));
+    reason.truncate(reason.floor_char_boundary(MAX_REASON_BYTES));
     reason
 }

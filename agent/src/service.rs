@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 use speedup_core::agent::{Action, Agent, Input};
+use speedup_core::causes::with_causes;
 use speedup_core::host::HostFacts;
 use speedup_core::id::BootId;
 use speedup_core::message::{AgentMessage, CoordinatorMessage};
@@ -15,7 +16,6 @@ use speedup_core::timer::TimerTest;
 use thiserror::Error;
 use tracing::Instrument as _;
 
-use crate::causes::with_causes;
 use crate::entry::{Admittance, Entry, EntryError};
 use crate::files::Files;
 use crate::launch::{LaunchError, User, UserError};

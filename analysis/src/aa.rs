@@ -1,6 +1,7 @@
 //! A/A: a pool compared with itself. Its runs of one program are split at random into two halves, again and again: how
 //! often does a test see a difference that is not there, and how large must a factor be to be seen?
 
+use crate::proportion::error_of_share;
 use crate::{
     Alternative, Caveat, ConfidenceLevel, RankSum, RankSumLaw, RankSumStatistic, Sample, WelchTTest,
     monotone_root,
@@ -16,6 +17,7 @@ pub struct AaStudy {
     options: AaOptions,
     splits: Vec<Split>,
     law: Option<RankSumLaw>,
+    differs_by_rounding: bool,
 }
 
 /// How the pool is compared with itself.
@@ -53,9 +55,11 @@ pub struct FalseAlarms {
     pub rejected: u64,
     /// Splits.
     pub splits: u64,
+    /// Splits that the test refused, which count as not rejected.
+    pub refused: u64,
     /// rejected/splits; near 1 − level for a test that suits the pool.
     pub rate: f64,
-    /// The standard error of the rate from the finite number of splits.
+    /// The standard error of the rate from the finite number of splits; above 0 for rates of 0 and 1 too.
     pub standard_error: f64,
     /// What the reader must know.
     pub caveats: Vec<Caveat>,
@@ -153,7 +157,7 @@ impl AaStudy {
         let splits = splits.collect();
         let small = options.test == AaTest::RankSum && pool.len() - half < EXACT_BELOW;
         let law = if small { RankSumLaw::new(half, pool.len() - half).ok() } else { None };
-        Ok(Self { options, splits, law })
+        Ok(Self { options, splits, law, differs_by_rounding: pool.differs_by_rounding() })
     }
 
     /// Splits host by host: the runs of a host stay together, as where each version has hosts of its own. A rate above
@@ -182,7 +186,7 @@ impl AaStudy {
             Split::new(pick(true), pick(false))
         });
         let splits = splits.collect();
-        Ok(Self { options, splits, law: None })
+        Ok(Self { options, splits, law: None, differs_by_rounding: pool.differs_by_rounding() })
     }
 
     /// How often the test rejects although both halves are the same version. A split that the test refuses counts as
@@ -190,14 +194,22 @@ impl AaStudy {
     pub fn false_alarms(&self) -> FalseAlarms {
         let rejected = self.rejections(1.0);
         let splits = self.splits.len() as u64;
-        let rate = rejected as f64 / splits as f64;
+        let refused = self.splits.iter().filter(|split| self.p_value(split, 1.0).is_none()).count() as u64;
+        let mut caveats = vec![Caveat::ByDraws { draws: splits }, Caveat::OnePool];
+        if refused > 0 {
+            caveats.push(Caveat::SplitsRefused { refused, splits });
+        }
+        if self.differs_by_rounding {
+            caveats.push(Caveat::SpreadOfRounding);
+        }
         FalseAlarms {
             method: Self::NAME,
             rejected,
             splits,
-            rate,
-            standard_error: (rate * (1.0 - rate) / splits as f64).sqrt(),
-            caveats: vec![Caveat::ByDraws { draws: splits }, Caveat::OnePool],
+            refused,
+            rate: rejected as f64 / splits as f64,
+            standard_error: error_of_share(rejected as f64, splits as f64),
+            caveats,
         }
     }
 
@@ -233,15 +245,19 @@ impl AaStudy {
     }
 
     fn rejects(&self, split: &Split, scale: f64) -> bool {
+        self.p_value(split, scale).is_some_and(|p| p.rejects_at(self.options.level.risk()))
+    }
+
+    /// Absent where the test refuses the halves.
+    fn p_value(&self, split: &Split, scale: f64) -> Option<crate::PValue> {
         let scaled = split.second.in_run_order().iter().map(|time| time * scale).collect();
-        let Ok(second) = Sample::new(scaled) else { return false };
-        let p = match self.options.test {
+        let second = Sample::new(scaled).ok()?;
+        match self.options.test {
             AaTest::Welch => {
                 WelchTTest::new(&split.first, &second).map(|test| test.p_value(self.options.alternative)).ok()
             }
             AaTest::RankSum => Some(self.rank_sum_p(&split.first, &second)),
-        };
-        p.is_some_and(|p| p.rejects_at(self.options.level.risk()))
+        }
     }
 
     /// The halves have the same sizes in all splits by run, so that their exact law is counted once.
@@ -286,4 +302,42 @@ fn check(pool: &Sample, options: &AaOptions) -> Result<(), AaError> {
         return Err(AaError::TooLarge { runs: pool.len(), splits: options.splits });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alarms(values: &[f64], test: AaTest) -> FalseAlarms {
+        let options = AaOptions {
+            test,
+            alternative: Alternative::TwoSided,
+            level: ConfidenceLevel::USUAL,
+            splits: 50,
+            seed: Seed(1),
+        };
+        AaStudy::by_runs(&Sample::new(values.to_vec()).unwrap(), options).unwrap().false_alarms()
+    }
+
+    #[test]
+    fn what_the_test_refuses_is_told_and_so_is_a_spread_of_rounding() {
+        let pool: Vec<f64> = (0..12).map(|run| 1.0 + f64::from(run % 3) * f64::EPSILON).collect();
+        let welch = alarms(&pool, AaTest::Welch);
+        assert_eq!((welch.rejected, welch.refused, welch.splits), (0, 50, 50));
+        assert!(welch.caveats.contains(&Caveat::SplitsRefused { refused: 50, splits: 50 }));
+        let ranks = alarms(&pool, AaTest::RankSum);
+        assert_eq!(ranks.refused, 0);
+        for of in [&welch, &ranks] {
+            assert!(of.caveats.contains(&Caveat::SpreadOfRounding), "{:?}", of.caveats);
+            assert!(of.rejected > 0 || of.standard_error > 0.0);
+        }
+    }
+
+    #[test]
+    fn a_pool_that_varies_has_neither_caveat() {
+        let pool: Vec<f64> = (0..12).map(|run| 1.0 + f64::from(run * 7 % 12) / 100.0).collect();
+        let alarms = alarms(&pool, AaTest::Welch);
+        assert_eq!((alarms.refused, alarms.caveats.len()), (0, 2), "{:?}", alarms.caveats);
+        assert!(alarms.standard_error > 0.0);
+    }
 }

@@ -86,6 +86,11 @@ pub enum Caveat {
         /// The draws made.
         draws: u32,
     },
+    /// A percentile interval of a bootstrap over few units of the highest level, which is too narrow.
+    FewUnits {
+        /// The fewer of the two versions' units.
+        units: usize,
+    },
     /// The probability is by seeded draws, and no finer than they.
     ByDraws {
         /// How many.
@@ -93,6 +98,15 @@ pub enum Caveat {
     },
     /// The splits are of one pool of runs: they do not vary as new runs would.
     OnePool,
+    /// Splits of a pool that the test refused, counted as not rejected.
+    SplitsRefused {
+        /// How many.
+        refused: u64,
+        /// Of how many.
+        splits: u64,
+    },
+    /// The observations differ in their last digits only.
+    SpreadOfRounding,
     /// A plain mean of the speedups of different programs, which is no overall speedup (000 §3.2).
     MeanOfSpeedups,
     /// The verdict asks one direction and the interval both, so that it covers 1 beside faster or slower.
@@ -140,7 +154,10 @@ impl Caveat {
             | Self::Unbalanced
             | Self::FewDraws { .. }
             | Self::ByDraws { .. }
+            | Self::FewUnits { .. }
             | Self::OnePool
+            | Self::SplitsRefused { .. }
+            | Self::SpreadOfRounding
             | Self::MeanOfSpeedups
             | Self::IntervalCoversOne => self,
         }
@@ -168,7 +185,10 @@ impl Caveat {
             Self::MeanNotPositive { .. } => "mean_not_positive",
             Self::FewDraws { .. } => "few_draws",
             Self::ByDraws { .. } => "by_draws",
+            Self::FewUnits { .. } => "few_units",
             Self::OnePool => "one_pool",
+            Self::SplitsRefused { .. } => "splits_refused",
+            Self::SpreadOfRounding => "spread_of_rounding",
             Self::MeanOfSpeedups => "mean_of_speedups",
             Self::IntervalCoversOne => "interval_covers_one",
         }
@@ -244,6 +264,10 @@ impl Caveat {
                 "With {draws} draws the ends of the interval are the extremes of the draws: make more draws, \
                  or ask for a lower level."
             ),
+            Self::FewUnits { units } => format!(
+                "With {units} units of the highest level the bootstrap's percentile interval is too narrow, and covers less \
+                 often than its level says: go by Fieller's interval, or repeat the highest level ten times or more."
+            ),
             Self::ByDraws { draws } => format!(
                 "The probability is from {draws} seeded random draws and no finer than one of them: draw more for \
                  more digits."
@@ -256,6 +280,15 @@ impl Caveat {
             Self::IntervalCoversOne => {
                 "The verdict asks one direction and the interval both, so an interval that just covers 1 may stand \
                  beside faster or slower: the difference is small against its noise; plan more runs."
+                    .to_owned()
+            }
+            Self::SplitsRefused { refused, splits } => format!(
+                "The test refused {refused} of {splits} splits, which count as not different: its rate says little of \
+                 this pool; go by the other test."
+            ),
+            Self::SpreadOfRounding => {
+                "The values differ in their last digits only, so what is said of them is \
+                said of rounding: subtract what is common before recording."
                     .to_owned()
             }
             Self::MeanOfSpeedups => {

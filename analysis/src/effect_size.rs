@@ -45,6 +45,12 @@ pub enum EffectSizeError {
          hint: use a finer clock or a longer run"
     )]
     Constant,
+    /// The units of the highest level do not vary beyond the rounding of their means.
+    #[error(
+        "the units of the highest level have one mean in each version but for rounding, so the ratio has no error\n\
+         hint: use a finer clock or a longer run"
+    )]
+    EssentiallyConstant,
     /// The mean below the line is zero.
     #[error("the baseline's mean is zero, so there is no ratio to it")]
     BaselineZero,
@@ -62,7 +68,7 @@ impl EffectSize {
     /// The effect of the change from `baseline` to `candidate`.
     ///
     /// # Errors
-    /// [`EffectSizeError`] for one unit of the highest level, no variation at all, or a baseline of mean zero.
+    /// [`EffectSizeError`] for one unit of the highest level, no variation beyond rounding, or a baseline of mean zero.
     pub fn new(baseline: RandomEffects, candidate: RandomEffects) -> Result<Self, EffectSizeError> {
         let baseline_error = squared_error(&baseline, Side::Baseline)?;
         let candidate_error = squared_error(&candidate, Side::Candidate)?;
@@ -71,6 +77,11 @@ impl EffectSize {
         }
         if baseline.mean() == 0.0 {
             return Err(EffectSizeError::BaselineZero);
+        }
+        let above = Estimate { mean: candidate.mean(), squared_error: candidate_error };
+        let below = Estimate { mean: baseline.mean(), squared_error: baseline_error };
+        if fieller::is_rounding(above, below) {
+            return Err(EffectSizeError::EssentiallyConstant);
         }
         Ok(Self { baseline, candidate, baseline_error, candidate_error })
     }

@@ -6,6 +6,7 @@
 //! whole.
 
 use crate::Unbounded;
+use crate::t_test::ROUNDING_OF_MEANS;
 
 /// The mean of a sample and the estimated variance of that mean.
 #[derive(Clone, Copy, Debug)]
@@ -14,17 +15,51 @@ pub(crate) struct Estimate {
     pub(crate) squared_error: f64,
 }
 
+impl Estimate {
+    /// The same in another unit, in which the mean is between 1 and 2, and that unit. Powers of two cost no digit.
+    pub(crate) fn in_own_unit(self) -> (Self, f64) {
+        let unit = unit_of(self.mean);
+        (Self { mean: self.mean / unit, squared_error: self.squared_error / unit / unit }, unit)
+    }
+
+    /// The squared error relative to the mean.
+    fn relative(self) -> f64 {
+        self.squared_error / self.mean / self.mean
+    }
+}
+
+/// The power of two below `value`: squares of numbers in this unit are doubles.
+pub(crate) fn unit_of(value: f64) -> f64 {
+    if value.is_normal() { libm::scalbn(1.0, libm::ilogb(value)) } else { 1.0 }
+}
+
+/// Whether the error of the ratio is what rounding makes of means without error; the bound is that of the t tests.
+pub(crate) fn is_rounding(numerator: Estimate, denominator: Estimate) -> bool {
+    numerator.relative() + denominator.relative() < ROUNDING_OF_MEANS * ROUNDING_OF_MEANS
+}
+
+/// (x₁ − ρx₂)/√(v₁ + ρ²v₂): what a t test of the ratio being ρ = `ratio` asks the t law for.
+pub(crate) fn statistic(numerator: Estimate, denominator: Estimate, ratio: f64) -> f64 {
+    let ((numerator, above), (denominator, below)) = (numerator.in_own_unit(), denominator.in_own_unit());
+    let ratio = ratio / above * below;
+    // In the unit of the larger of the two terms, so that neither square overflows.
+    let unit = unit_of(ratio).max(1.0);
+    let ratio = ratio / unit;
+    let error = (numerator.squared_error / unit / unit + ratio * ratio * denominator.squared_error).sqrt();
+    (numerator.mean / unit - ratio * denominator.mean) / error
+}
+
 /// The ends of the set of ratios `numerator`/`denominator` at the critical value `t`, the lower first.
 ///
 /// # Errors
 /// [`Unbounded`] where the set has no ends.
 pub(crate) fn limits(numerator: Estimate, denominator: Estimate, t: f64) -> Result<[f64; 2], Unbounded> {
     // Errors relative to the means, so that neither unit nor size matters.
-    let b = t * t * (denominator.squared_error / denominator.mean / denominator.mean);
+    let b = t * t * denominator.relative();
     if numerator.mean == 0.0 {
         return around_zero(numerator, denominator, t, b);
     }
-    let a = t * t * (numerator.squared_error / numerator.mean / numerator.mean);
+    let a = t * t * numerator.relative();
     if b.is_nan() || a.is_nan() || b >= 1.0 {
         // a + b < ab, where both may be infinite.
         let nothing_excluded = a > 1.0 + a / b;

@@ -56,11 +56,6 @@ impl Granularity {
         }
     }
 
-    /// The share of values that are different from all others of the sample, counted once: 1 without ties.
-    pub fn distinct_share(&self) -> f64 {
-        self.distinct as f64 / self.runs as f64
-    }
-
     /// The share of runs whose value another run has as well.
     pub fn tied_share(&self) -> f64 {
         self.tied as f64 / self.runs as f64

@@ -122,11 +122,6 @@ const LARGEST_DRIFT: f64 = 30.0;
 const LARGEST_BOUNDARY: f64 = 38.0;
 
 impl GroupSequential {
-    /// The full name of the method with a spending function.
-    pub const NAME_SPENDING: &'static str = "group-sequential test with risk spending (Lan and DeMets)";
-    /// The full name of the method with a shape.
-    pub const NAME_SHAPE: &'static str = "group-sequential test with a boundary of given shape";
-
     /// Looks at these fractions that spend the risk of `level` by `spending`; a two-sided plan spends half on each
     /// side. The fractions need not be equally spaced, and those to come may change while the plan runs, if not
     /// because of what was seen (Lan & DeMets, Biometrika 70, 1983).

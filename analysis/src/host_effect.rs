@@ -94,38 +94,6 @@ impl ByHost {
         Ok(Self { groups, runs: sample.len(), scale })
     }
 
-    /// The runs of many cells, each less its cell's mean and in its cell's standard deviations; cells that do not vary are
-    /// left out.
-    ///
-    /// # Errors
-    /// [`HostEffectError`] for a run without host, or when no cell varies.
-    pub fn over_cells(cells: &[(&Sample, &[u32])]) -> Result<Self, HostEffectError> {
-        let (mut values, mut of_values) = (Vec::new(), Vec::new());
-        for (sample, hosts) in cells {
-            let standardised = cells_and_hosts::standardised(sample, hosts)?;
-            if !standardised.is_empty() {
-                values.extend(standardised);
-                of_values.extend_from_slice(hosts);
-            }
-        }
-        let values = Sample::new(values).map_err(|_| HostEffectError::Constant)?;
-        Self::new(&values, &of_values)
-    }
-
-    /// Only the hosts with at least `runs` runs.
-    #[must_use]
-    pub fn with_at_least(self, runs: usize) -> Self {
-        let groups: Vec<HostRuns> =
-            self.groups.into_iter().filter(|group| group.deviations.len() >= runs).collect();
-        let runs = groups.iter().map(|group| group.deviations.len()).sum();
-        Self { groups, runs, scale: self.scale }
-    }
-
-    /// The most runs of a host.
-    pub fn most_runs(&self) -> usize {
-        self.groups.iter().map(|group| group.deviations.len()).max().unwrap_or(0)
-    }
-
     /// The number of hosts.
     pub fn hosts(&self) -> usize {
         self.groups.len()

@@ -146,7 +146,7 @@ pub use rank_sum::{
 pub use repetition_plan::{
     BudgetedPlan, Costs, MOST_REPETITIONS, OneLevelDesign, PlanError, RepetitionPlan, VarianceComponents,
 };
-pub use sample::{LARGEST_OBSERVATION, QuantileError, Sample, SampleError};
+pub use sample::{LARGEST_OBSERVATION, QuantileError, SMALLEST_RANGE, Sample, SampleError};
 pub use sample_quantile::SampleQuantile;
 pub use shapiro_wilk::{ShapiroWilk, ShapiroWilkError};
 pub use signed_rank::{

@@ -52,6 +52,12 @@ pub enum RatioError {
         "all runs of each version took the same time, so the ratio has no error\nhint: use a finer clock"
     )]
     Constant,
+    /// The observations do not vary beyond the rounding of their means.
+    #[error(
+        "the runs of each version took the same time but for rounding, so the ratio has no error\n\
+         hint: use a finer clock or a longer run"
+    )]
+    EssentiallyConstant,
 }
 
 /// Refuses samples that have no ratio.
@@ -72,7 +78,7 @@ impl MeanRatio {
     /// The ratio of the means of `baseline` and `candidate`.
     ///
     /// # Errors
-    /// [`RatioError`] for times that are not positive, single runs, or no variation at all.
+    /// [`RatioError`] for times that are not positive, single runs, or no variation beyond rounding.
     pub fn new(baseline: &Sample, candidate: &Sample) -> Result<Self, RatioError> {
         require_positive(baseline, candidate)?;
         let (n, m) = (baseline.len(), candidate.len());
@@ -82,14 +88,19 @@ impl MeanRatio {
         if vx == 0.0 && vy == 0.0 {
             return Err(RatioError::Constant);
         }
-        let (baseline_error, candidate_error) = (vx / n as f64, vy / m as f64);
-        let ratio = baseline.mean() / candidate.mean();
+        let above = Estimate { mean: baseline.mean(), squared_error: vx / n as f64 };
+        let below = Estimate { mean: candidate.mean(), squared_error: vy / m as f64 };
+        if fieller::is_rounding(above, below) {
+            return Err(RatioError::EssentiallyConstant);
+        }
+        let ((x, _), (y, _)) = (above.in_own_unit(), below.in_own_unit());
+        let ratio = x.mean / y.mean;
         Ok(Self {
-            baseline_mean: baseline.mean(),
-            candidate_mean: candidate.mean(),
-            baseline_error,
-            candidate_error,
-            df: satterthwaite(baseline_error, n, ratio * ratio * candidate_error, m),
+            baseline_mean: above.mean,
+            candidate_mean: below.mean,
+            baseline_error: above.squared_error,
+            candidate_error: below.squared_error,
+            df: satterthwaite(x.squared_error, n, ratio * ratio * y.squared_error, m),
         })
     }
 
@@ -100,16 +111,15 @@ impl MeanRatio {
 
     /// The p-value of the speedup being `ratio` against its being otherwise, greater or less.
     pub fn p_value(&self, ratio: f64, alternative: Alternative) -> PValue {
-        let error = (self.baseline_error + ratio * ratio * self.candidate_error).sqrt();
-        let tails = student_t::tails((self.baseline_mean - ratio * self.candidate_mean) / error, self.df);
+        let [baseline, candidate] = self.estimates();
+        let tails = student_t::tails(fieller::statistic(baseline, candidate, ratio), self.df);
         alternative.p_value(tails.lower, tails.upper)
     }
 
     /// The two-sided interval of the speedup; unbounded when the candidate's mean cannot be told from zero.
     pub fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
         let t = student_t::two_sided_critical(level.risk().get(), self.df);
-        let baseline = Estimate { mean: self.baseline_mean, squared_error: self.baseline_error };
-        let candidate = Estimate { mean: self.candidate_mean, squared_error: self.candidate_error };
+        let [baseline, candidate] = self.estimates();
         match fieller::limits(baseline, candidate, t) {
             Ok([lower, upper]) => {
                 let caveats: Vec<Caveat> = Vec::new();
@@ -117,5 +127,12 @@ impl MeanRatio {
             }
             Err(reason) => RatioInterval::Unbounded { method: Self::NAME, level, reason },
         }
+    }
+
+    fn estimates(&self) -> [Estimate; 2] {
+        [
+            Estimate { mean: self.baseline_mean, squared_error: self.baseline_error },
+            Estimate { mean: self.candidate_mean, squared_error: self.candidate_error },
+        ]
     }
 }

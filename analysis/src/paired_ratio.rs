@@ -35,8 +35,6 @@ impl PairedRatio {
     /// The method's full name.
     pub const NAME: &'static str =
         "Fieller interval of the ratio of means of pairs (covariance of the pairs)";
-    /// The test's full name, over several benchmarks.
-    pub const NAME_TEST: &'static str = "t test of the ratio of means of pairs";
 
     /// Of one benchmark, whose samples are pairs in their order.
     ///

@@ -256,3 +256,9 @@ impl Binomial {
         (lower, upper)
     }
 }
+/// The standard error √(p(1 − p)/n) of the share `of_interest`/`of` of independent draws, with p drawn by half a case toward
+/// ½ (k + ½ of n + 1), so that a share of 0 or 1 has an error too.
+pub(crate) fn error_of_share(of_interest: f64, of: f64) -> f64 {
+    let p = (of_interest + 0.5) / (of + 1.0);
+    (p * (1.0 - p) / of).sqrt()
+}

@@ -6,6 +6,10 @@ use thiserror::Error;
 /// The largest magnitude an observation may have: the square of a difference must still be a double.
 pub const LARGEST_OBSERVATION: f64 = 1e150;
 
+/// The smallest difference between the least and the largest observation that is not zero: squares of deviations, and of
+/// their sums, keep all digits. Neighbouring doubles near 1e-100 are further apart.
+pub const SMALLEST_RANGE: f64 = 1e-130;
+
 /// A range of fewer than a few thousand steps of the floating-point grid is mostly rounding.
 const ROUNDING: f64 = 4096.0 * f64::EPSILON;
 
@@ -46,6 +50,14 @@ pub enum SampleError {
         /// The value.
         value: f64,
     },
+    /// Observations whose differences are below [`SMALLEST_RANGE`].
+    #[error(
+        "the observations differ by {range:e} at most, too little to square\nhint: give them in a smaller unit"
+    )]
+    TooClose {
+        /// The largest less the least.
+        range: f64,
+    },
 }
 
 /// A probability outside [0, 1] was asked of [`Sample::quantile`].
@@ -57,7 +69,8 @@ impl Sample {
     /// The sample of `in_run_order`.
     ///
     /// # Errors
-    /// [`SampleError`] when there is no value, or one is not finite or beyond [`LARGEST_OBSERVATION`].
+    /// [`SampleError`] when there is no value, one is not finite or beyond [`LARGEST_OBSERVATION`], or all are within
+    /// [`SMALLEST_RANGE`] and not equal.
     pub fn new(in_run_order: Vec<f64>) -> Result<Self, SampleError> {
         if in_run_order.is_empty() {
             return Err(SampleError::Empty);
@@ -71,6 +84,10 @@ impl Sample {
             }
         }
         let sorted = ascending(&in_run_order);
+        let range = sorted[sorted.len() - 1] - sorted[0];
+        if range > 0.0 && range < SMALLEST_RANGE {
+            return Err(SampleError::TooClose { range });
+        }
         let n = in_run_order.len() as f64;
         let mean = CompensatedSum::of(in_run_order.iter().copied()) / n;
         let mean_residue = CompensatedSum::of(in_run_order.iter().map(|x| x - mean)) / n;
@@ -217,6 +234,16 @@ mod tests {
         let sample = Sample::new(vec![1.0]).unwrap();
         assert_eq!(sample.variance(), None);
         assert_eq!(sample.quantile(1.5), Err(QuantileError(1.5)));
+    }
+
+    /// Deviations of 1e-160 would square to nothing, and the observations would seem equal.
+    #[test]
+    fn what_cannot_be_squared_is_refused_and_not_taken_for_equal() {
+        let refused = Sample::new(vec![1e-160, 3e-160]).unwrap_err();
+        assert!(matches!(refused, SampleError::TooClose { .. }), "{refused}");
+        assert!(Sample::new(vec![1e-160, 1e-160]).unwrap().is_constant());
+        let least = Sample::new(vec![1e-130, 3e-130]).unwrap().variance().unwrap();
+        assert!((least / 2e-260 - 1.0).abs() < 1e-14, "{least:e}");
     }
 
     #[test]

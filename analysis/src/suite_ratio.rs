@@ -8,6 +8,7 @@
 
 use crate::compensated_sum::CompensatedSum;
 use crate::distribution::student_t;
+use crate::fieller::{self, Estimate, unit_of};
 use crate::{
     Alternative, ConfidenceLevel, Interval, PValue, RatioError, RatioInterval, Sample, SuiteError,
     SuiteMember, Summary, Unbounded, Weights,
@@ -23,9 +24,11 @@ pub struct SuiteRatio {
     df: f64,
 }
 
-/// Σ w x̄ and its squared standard error.
+/// Σ w x̄ and its squared standard error, in a unit of the sum's own size: squares of squared errors are doubles then.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct WeightedSum {
+    /// A power of two, in the unit of the observations.
+    unit: f64,
     mean: f64,
     error: f64,
     /// Σ v²/(n − 1), where v are the squared errors: what Satterthwaite's formula divides by.
@@ -76,7 +79,7 @@ impl SuiteRatio {
     ///
     /// # Errors
     /// [`SuiteRatioError`] for weights that do not fit, times that are not positive, single runs, or no
-    /// variation at all.
+    /// variation beyond rounding.
     pub fn new(members: &[SuiteMember<'_>], weights: &Weights) -> Result<Self, SuiteRatioError> {
         Self::of_clusters(members, &vec![[None, None]; members.len()], weights)
     }
@@ -113,6 +116,9 @@ impl SuiteRatio {
         if baseline.error == 0.0 && candidate.error == 0.0 {
             return Err(RatioError::Constant.into());
         }
+        if fieller::is_rounding(baseline.estimate(), candidate.estimate()) {
+            return Err(RatioError::EssentiallyConstant.into());
+        }
         let square = (baseline.mean / candidate.mean).powi(2);
         let error = baseline.error + square * candidate.error;
         let df = error * error / (baseline.spread + square * square * candidate.spread);
@@ -121,13 +127,14 @@ impl SuiteRatio {
 
     /// The observed overall speedup of the mean.
     pub fn estimate(&self) -> f64 {
-        self.baseline.mean / self.candidate.mean
+        self.baseline.mean / self.candidate.mean * (self.baseline.unit / self.candidate.unit)
     }
 
     /// The p-value of the overall speedup being `ratio` against its being otherwise, greater or less.
     pub fn p_value(&self, ratio: f64, alternative: Alternative) -> PValue {
-        let error = (self.baseline.error + ratio * ratio * self.candidate.error).sqrt();
-        let tails = student_t::tails((self.baseline.mean - ratio * self.candidate.mean) / error, self.df);
+        let ratio = ratio / self.baseline.unit * self.candidate.unit;
+        let t = fieller::statistic(self.baseline.estimate(), self.candidate.estimate(), ratio);
+        let tails = student_t::tails(t, self.df);
         alternative.p_value(tails.lower, tails.upper)
     }
 
@@ -150,15 +157,22 @@ impl SuiteRatio {
 impl WeightedSum {
     fn of<'a>(samples: &(impl Iterator<Item = &'a Sample> + Clone), weights: &[f64]) -> Self {
         let weighted = || samples.clone().zip(weights);
+        let mean = CompensatedSum::of(weighted().map(|(sample, w)| w * sample.mean()));
+        let unit = unit_of(mean);
         let error = |(sample, w): (&Sample, &f64)| {
-            w * w * sample.variance().unwrap_or_default() / sample.len() as f64
+            w * w * (sample.variance().unwrap_or_default() / unit / unit) / sample.len() as f64
         };
         let spread = |(sample, w): (&'a Sample, &f64)| error((sample, w)).powi(2) / (sample.len() - 1) as f64;
         Self {
-            mean: CompensatedSum::of(weighted().map(|(sample, w)| w * sample.mean())),
+            unit,
+            mean: mean / unit,
             error: CompensatedSum::of(weighted().map(error)),
             spread: CompensatedSum::of(weighted().map(spread)),
         }
+    }
+
+    fn estimate(&self) -> Estimate {
+        Estimate { mean: self.mean, squared_error: self.error }
     }
 }
 

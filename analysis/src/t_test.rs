@@ -10,6 +10,9 @@ use crate::{Alternative, ConfidenceLevel, Interval, PValue, Sample};
 use serde::Serialize;
 use thiserror::Error;
 
+/// A standard error below this share of the means is what rounding leaves (R's `t.test`).
+pub(crate) const ROUNDING_OF_MEANS: f64 = 10.0 * f64::EPSILON;
+
 /// Two independent samples of equal variance: the pooled error, n + m − 2 degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StudentTTest(TStatistic);
@@ -165,7 +168,7 @@ impl TStatistic {
         df: f64,
         magnitude: f64,
     ) -> Result<Self, TTestError> {
-        let constant = standard_error == 0.0 || standard_error < 10.0 * f64::EPSILON * magnitude;
+        let constant = standard_error == 0.0 || standard_error < ROUNDING_OF_MEANS * magnitude;
         if constant || !standard_error.is_finite() {
             return Err(TTestError::EssentiallyConstant { standard_error });
         }

@@ -185,7 +185,8 @@ fn scales_far_from_one_give_the_same_mixture() {
     let base: Vec<f64> =
         (0..60).map(|i| f64::from(i % 2) * 6.0 + (f64::from(i) * 0.7).sin() + 20.0).collect();
     let expected = MixtureFit::new(&sample(&base)).unwrap();
-    for scale in [1e-300, 1e-150, 1e-9, 1e9, 1e140] {
+    // Below and above, the differences of observations cannot be squared, and samples are refused.
+    for scale in [1e-130, 1e-100, 1e-9, 1e9, 1e140] {
         let scaled = sample(&base.iter().map(|x| x * scale).collect::<Vec<_>>());
         let fit = MixtureFit::new(&scaled).unwrap();
         assert_eq!(fit.mixture.components().len(), expected.mixture.components().len(), "{scale:e}");

@@ -272,10 +272,28 @@ fn what_is_out_of_range_is_refused() {
         }),
         SimulationError::TooLarge { .. }
     ));
-    assert_eq!(refused(&Coverage { variation: 0.5, ..study.clone() }), SimulationError::Variation(0.5));
+    // So large a spread makes times that are not positive, so small a one is rounding.
+    for variation in [0.5, 1e-16, 0.0] {
+        assert_eq!(refused(&Coverage { variation, ..study.clone() }), SimulationError::Variation(variation));
+    }
     assert!(matches!(
         refused(&Coverage { effect: f64::NAN, ..study.clone() }),
         SimulationError::Range { .. }
     ));
     assert!(matches!(refused(&Coverage { draws: u32::MAX, ..study }), SimulationError::Bootstrap(_)));
+}
+
+/// Mixtures whose draws are no sample leave no row, so they are refused before.
+#[test]
+fn a_mixture_that_cannot_be_drawn_from_is_refused_by_name() {
+    let one =
+        |mean: f64, sd: f64| Mixture::new(vec![Component { weight: 1.0, mean, sd }]).expect("a mixture");
+    let study = |law: Mixture| Estimators {
+        framework: Framework::Given { mixtures: vec![one(1.0, 0.1), law] },
+        ..estimators(2)
+    };
+    for (mean, sd) in [(1e300, 1.0), (2.0, 1e-300), (2.0, 1e-10), (0.0, 1e-200), (1.0, 1e101)] {
+        assert_eq!(study(one(mean, sd)).run(), Err(SimulationError::Mixture { version: 2, mean, sd }));
+    }
+    assert!(!study(one(2.0, 1e-8)).run().unwrap().is_empty());
 }

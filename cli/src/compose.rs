@@ -1,5 +1,5 @@
 //! The libraries put together: a coordinator with the analysis beside its own services, and the agent. Only this module
-//! names them.
+//! names them, and `web` beside it what a page takes of them.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use tonic::transport::Channel;
 use crate::failure::Failure;
 use crate::web;
 
+use speedup_agent::AgentError;
 pub(crate) use speedup_agent::launch::name_service;
 pub(crate) use speedup_agent::probe::{Hardware, Names, Probed};
 pub(crate) use speedup_agent::{
@@ -137,13 +138,10 @@ pub(crate) async fn embedded(data: &Path) -> Result<Coordinator, Failure> {
     coordinator(options, None).await.map_err(|failure| in_use(data, failure))
 }
 
-/// A directory in use is no fault of the coordinator that this command embeds. The journal's error lies below opaque
-/// layers, so it is known by its words.
+/// A directory in use is no fault of the coordinator that this command embeds.
 fn in_use(data: &Path, failure: Failure) -> Failure {
-    let holder = failure.error.chain().find_map(|cause| {
-        cause.to_string().split_once(" is in use by ").map(|(_, holder)| holder.to_owned())
-    });
-    match holder {
+    let error = failure.error.chain().find_map(|cause| cause.downcast_ref::<StartError>());
+    match error.and_then(StartError::holder) {
         None => failure,
         Some(holder) => {
             Failure::infrastructure(anyhow!("{} is in use by {holder}", data.display())).hint(
@@ -161,10 +159,17 @@ pub(crate) fn url(address: SocketAddr) -> String {
 
 /// Serves the coordinator until the process is told to end. No other thread may run: the agent counts on being alone.
 pub(crate) fn agent(options: AgentOptions) -> Result<(), Failure> {
-    speedup_agent::run(options).map_err(|error| {
-        let hint = error.hint();
-        Failure::infrastructure(error).context("the agent cannot go on").hint_if(hint)
-    })
+    speedup_agent::run(options).map_err(agent_ended)
+}
+
+/// Who is not let in is refused, and no later start changes that: whoever restarts agents tells it by the exit code.
+fn agent_ended(error: AgentError) -> Failure {
+    let hint = error.hint();
+    let failure = match error {
+        AgentError::Entry(_) => Failure::usage(error),
+        error => Failure::infrastructure(error),
+    };
+    failure.context("the agent cannot go on").hint_if(hint)
 }
 
 /// Tests this host's timer and keeps the result in the agent's state directory. No other thread may run.
@@ -204,4 +209,20 @@ pub(crate) fn probe(root: &Path) -> Result<Probed, Failure> {
         let hint = error.hint();
         Failure::usage(error).hint_if(hint)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use speedup_agent::EntryError;
+
+    use super::*;
+    use crate::exit::Exit;
+
+    #[test]
+    fn an_agent_that_is_not_let_in_is_not_started_again_and_one_in_need_is() {
+        let revoked = AgentError::Entry(EntryError::Revoked("its certificate was revoked".to_owned()));
+        assert_eq!(agent_ended(revoked).exit, Exit::Usage);
+        let broken = AgentError::Process(std::io::Error::from(std::io::ErrorKind::OutOfMemory));
+        assert_eq!(agent_ended(broken).exit, Exit::Infrastructure);
+    }
 }

@@ -155,7 +155,7 @@ impl Connection {
     async fn to(reach: &Reach) -> Result<Self, Failure> {
         let url = reach.url().to_owned();
         let channel = reach.connect().await.map_err(|error| {
-            let is_another = causes(&error).contains("certificate");
+            let is_another = speedup_access::is_untrusted(&error);
             let failure =
                 Failure::infrastructure(Error::new(error).context(format!("cannot reach the coordinator at {url}")));
             failure.hint(if is_another {
@@ -249,8 +249,4 @@ pub(crate) async fn journal_failed(coordinator: &Coordinator) -> Failure {
     Failure::infrastructure(Error::new(error).context("the coordinator cannot go on")).hint(
         "look for space and errors of the disk; what was acknowledged is kept and is there at the next start",
     )
-}
-
-fn causes(error: &dyn std::error::Error) -> String {
-    std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect()
 }

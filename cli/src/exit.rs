@@ -42,7 +42,9 @@ impl Exit {
                 "a run failed, the experiment was cancelled, hosts or reports that were compared differ, or a regression was \
                  shown (--fail-on-regression)"
             }
-            Self::Usage => "wrong usage, an invalid plan, or a request that was refused",
+            Self::Usage => {
+                "wrong usage, an invalid plan, a request that was refused, or an agent that is not let in"
+            }
             Self::Inconclusive => "it was not decided whether there is a regression (--require-conclusive)",
             Self::Infrastructure => {
                 "infrastructure: coordinator or hosts lost, runs that could not be executed"

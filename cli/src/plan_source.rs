@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Error, anyhow};
 use clap::Args;
+use speedup_core::bounded::read_at_most;
 use speedup_core::experiment::Experiment;
 use speedup_core::plan_file::{self, MAX_PLAN_BYTES};
 use speedup_core::seed::Seed;
@@ -79,18 +80,12 @@ impl PlanArguments {
     }
 }
 
-/// Reads one byte more than a plan may have: the parser refuses what is longer, with its own words.
 fn read(from: impl Read) -> Result<String, Error> {
-    let mut bytes = Vec::new();
-    from.take(MAX_PLAN_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > MAX_PLAN_BYTES {
-        return Err(anyhow!("it has more than the {MAX_PLAN_BYTES} bytes that are read"));
-    }
+    let bytes = read_at_most(from, MAX_PLAN_BYTES as u64)?;
     Ok(String::from_utf8(bytes).map_err(|error| error.utf8_error())?)
 }
 
-/// A seed nobody chose, from the system's source of randomness by way of a random id.
-/// A seed that nobody chose.
+/// A seed that nobody chose, from the system's source of randomness by way of a random id.
 pub(crate) fn drawn_seed() -> Seed {
     let (_, random) = Uuid::new_v4().as_u64_pair();
     Seed(random & ((1 << SEED_BITS) - 1))

@@ -10,6 +10,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use speedup_core::causes::with_causes;
 use speedup_core::machine::{Machine, Misfit, Piece, Settings};
 use speedup_journal::{
     CheckpointReadError, CheckpointWriteError, Checkpoints, PayloadVersion, Position, ReadError,
@@ -18,7 +19,7 @@ use speedup_proto::payload::PayloadError;
 use speedup_proto::{checkpoint_payload, journal_payload};
 use thiserror::Error;
 
-use crate::store::{Store, StoreError, chain};
+use crate::store::{Store, StoreError};
 
 /// The old segments are read in at most one part in so many of a core: nobody waits for it.
 const LEISURE: u32 = 10;
@@ -103,7 +104,10 @@ impl Checkpointer {
         match self.try_make(boundary) {
             Ok(()) => tracing::debug!(%boundary, "a checkpoint was written"),
             Err(error) => {
-                tracing::warn!("no checkpoint was made, the next start takes longer: {}", chain(&error));
+                tracing::warn!(
+                    "no checkpoint was made, the next start takes longer: {}",
+                    with_causes(&error)
+                );
             }
         }
     }
@@ -128,7 +132,7 @@ impl Checkpointer {
         let segments = match self.checkpoints.journal() {
             Ok(journal) => journal.segments().to_vec(),
             Err(error) => {
-                tracing::error!("the journal cannot be read: {}", chain(&error));
+                tracing::error!("the journal cannot be read: {}", with_causes(&error));
                 return true;
             }
         };
@@ -138,8 +142,8 @@ impl Checkpointer {
             }
             let begin = Instant::now();
             if let Err(error) = self.check(*first, *next) {
-                let hint = error.hint().unwrap_or_default();
-                tracing::error!("{}; nothing of it is missing from the store\nhint: {hint}", chain(&error));
+                let hint = error.hint().map_or_else(String::new, |hint| format!("\nhint: {hint}"));
+                tracing::error!("{}; nothing of it is missing from the store{hint}", with_causes(&error));
             }
             match closed.recv_timeout(begin.elapsed().saturating_mul(LEISURE).min(LONGEST_PAUSE)) {
                 Ok(boundary) => self.make(closed.try_iter().last().unwrap_or(boundary)),

@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use speedup_core::causes::with_causes;
 use speedup_core::event::{Change, Event};
 use speedup_journal::{Journal, PayloadVersion, Position, WriteError};
 use speedup_proto::journal_payload;
@@ -11,7 +12,6 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::indexer::Batch;
 use crate::metrics::Metrics;
 use crate::owner::Group;
-use crate::store::chain;
 
 /// Groups that may wait while one is written. Few: requests wait better at the owner, where they make larger groups.
 pub(crate) const WAITING_GROUPS: usize = 2;
@@ -38,7 +38,7 @@ impl Committer {
             }
             group.events.splice(0..0, self.held.drain(..));
             if let Err(error) = self.commit(&group.events, &mut buffer) {
-                tracing::error!("nothing is acknowledged any more: {}", chain(&error));
+                tracing::error!("nothing is acknowledged any more: {}", with_causes(&error));
                 // The receiver is gone only when the server has stopped already.
                 let _ = self.failed.send(error);
                 return;
@@ -47,10 +47,13 @@ impl Committer {
         }
         let held = std::mem::take(&mut self.held);
         if let Err(error) = self.commit(&held, &mut buffer) {
-            tracing::error!("the last events were not written: {}", chain(&error));
+            tracing::error!("the last events were not written: {}", with_causes(&error));
         }
         if let Err(error) = self.journal.close() {
-            tracing::error!("closing the journal failed; the next start will check it: {error}");
+            tracing::error!(
+                "closing the journal failed; the next start will check it: {}",
+                with_causes(&error)
+            );
         }
     }
 

@@ -26,6 +26,7 @@ pub(crate) use guard::Guard;
 pub(crate) use hosts::HostsDoor;
 pub(crate) use provision::ProvisionDoor;
 
+use speedup_core::causes::with_causes;
 use speedup_core::id::ExperimentId;
 use speedup_core::machine::Refusal;
 use speedup_proto::convert::Malformed;
@@ -49,7 +50,7 @@ fn malformed(error: &Malformed) -> Status {
 }
 
 fn store_failed(error: &StoreError) -> Status {
-    tracing::error!("{error}");
+    tracing::error!("{}", with_causes(error));
     Status::internal(format!("{error}; restarting the coordinator builds the store anew from the journal"))
 }
 

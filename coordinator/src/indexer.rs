@@ -4,11 +4,12 @@
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
+use speedup_core::causes::with_causes;
 use speedup_core::event::{EndedAttempt, Event};
 use speedup_journal::Position;
 use tokio::sync::watch;
 
-use crate::store::{Store, StoreError, Writes, chain};
+use crate::store::{Store, StoreError, Writes};
 
 /// Batches that may wait for the store; beyond that the committer waits for it.
 pub(crate) const WAITING_BATCHES: usize = 64;
@@ -46,14 +47,17 @@ impl Indexer {
             if let Err(error) = self.apply(&first, batches) {
                 tracing::error!(
                     "the store cannot be written and is built anew at the next start: {}",
-                    chain(&error)
+                    with_causes(&error)
                 );
                 self.store.condemn();
                 return;
             }
         }
         if let Err(error) = self.store.flush() {
-            tracing::warn!("the store was not flushed; the next start brings it up to date: {error}");
+            tracing::warn!(
+                "the store was not flushed; the next start brings it up to date: {}",
+                with_causes(&error)
+            );
         }
     }
 

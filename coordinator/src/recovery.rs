@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+use speedup_core::causes::with_causes;
 use speedup_core::machine::{Machine, Settings};
 use speedup_journal::{Journal, JournalId, OpenCheck, OpenError, Options, Position, ReadError};
 use speedup_proto::journal_payload;
@@ -15,7 +16,7 @@ use thiserror::Error;
 
 use crate::backup::RESTORING;
 use crate::checkpoint;
-use crate::store::{Opened, Store, StoreError, Writes, chain};
+use crate::store::{Opened, Store, StoreError, Writes};
 
 /// Writes gathered before they are applied to the store.
 const GATHERED: usize = 1_024;
@@ -158,10 +159,10 @@ fn checkpoint_of(journal: &Journal, settings: Settings) -> Option<(Position, Mac
     };
     tracing::warn!(
         "the whole journal is replayed, because its checkpoint is not believed: {}",
-        chain(&error)
+        with_causes(&error)
     );
     if let Err(error) = journal.checkpoints().remove() {
-        tracing::warn!("{}", chain(&error));
+        tracing::warn!("{}", with_causes(&error));
     }
     None
 }
@@ -229,7 +230,7 @@ impl Replaying<'_> {
     fn keep(&self, boundary: Position, machine: &Machine) -> Result<(), RecoveryError> {
         self.store.flush()?;
         if let Err(error) = checkpoint::write(&self.journal.checkpoints(), boundary, machine) {
-            tracing::warn!("no checkpoint was made, the next start takes as long: {}", chain(&error));
+            tracing::warn!("no checkpoint was made, the next start takes as long: {}", with_causes(&error));
         }
         Ok(())
     }

@@ -16,9 +16,10 @@ use rustix::net::sockopt::{
 };
 use rustls::ServerConfig;
 use speedup_access::ServerNames;
+use speedup_access::liveness::{KEEPALIVE, UNACKNOWLEDGED_MS};
 use speedup_access::server::ServerError;
 use speedup_core::machine::Settings;
-use speedup_journal::{JournalId, WriteError};
+use speedup_journal::{Holder, JournalId, LockError, OpenError, WriteError};
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
@@ -42,15 +43,6 @@ use crate::owner::{Owner, Request, WAITING_REQUESTS};
 use crate::provision::{AgentPlace, AgentStart, Provisioning, ResumeError};
 use crate::recovery::{Recovered, RecoveryError, recover};
 use crate::timeline::TimeLine;
-
-/// After how long without a word the kernel asks whether the other end is still there, how often, and how many times:
-/// a host that is gone is noticed after half a minute, without a message that would wake its agent.
-const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(10), Duration::from_secs(5), 4);
-
-/// How long what was sent may stay without an acknowledgement until the connection counts as broken. While the kernel waits
-/// for one it asks nothing, and by itself it waits for a quarter of an hour: a grant to a host that has just lost its
-/// power would stay there as long. As long as the questions take.
-const UNACKNOWLEDGED_MS: u32 = 30_000;
 
 /// Connections that may wait to be accepted: after a restart all agents connect at once.
 const WAITING_CONNECTIONS: u32 = 16_384;
@@ -149,6 +141,17 @@ pub enum StartError {
 }
 
 impl StartError {
+    /// Who holds the data directory, where that is why.
+    pub fn holder(&self) -> Option<Holder> {
+        match self {
+            Self::Recovery { source, .. } => match source.as_ref() {
+                RecoveryError::Open(OpenError::Lock(LockError::Held { holder, .. })) => Some(*holder),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {

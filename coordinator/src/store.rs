@@ -6,23 +6,26 @@
 
 mod logged;
 mod named;
+#[cfg(test)]
+mod tests;
 mod writes;
 
 pub(crate) use logged::Place as EventPlace;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, BinaryHeap};
+use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use prost::Message as _;
+use speedup_core::causes::with_causes;
 use speedup_core::id::ExperimentId;
 use speedup_journal::{JournalId, Position};
-use speedup_proto::limits::MAX_EXCLUSIONS;
 use speedup_proto::v1;
 use thiserror::Error;
 
 pub(crate) use self::writes::Writes;
-use self::writes::{Tree, attempt_key, exclusions_of};
+use self::writes::{Tree, attempt_key, exclusion_begun, exclusions_of};
 use crate::status::finished_status;
 
 /// Version of what the trees hold; another one means that the store is built anew.
@@ -107,7 +110,7 @@ impl Store {
             match Self::try_open(path, journal) {
                 Ok(Ok(opened)) => return Ok(opened),
                 Ok(Err(reason)) => reason,
-                Err(error) => chain(&error),
+                Err(error) => with_causes(&error),
             }
         };
         if there {
@@ -319,24 +322,44 @@ impl Store {
         values.iter().map(|value| self.decode(value)).collect()
     }
 
+    /// The last ended attempt of a run.
+    pub(crate) fn last_attempt(
+        &self,
+        experiment: ExperimentId,
+        run: u32,
+    ) -> Result<Option<v1::EndedAttempt>, StoreError> {
+        let of_run = attempt_key(experiment, run, 0)..=attempt_key(experiment, run, u32::MAX);
+        let last = self.guard(|| self.attempts.range(of_run).next_back().transpose())?;
+        last.map(|(_, value)| self.decode(&value)).transpose()
+    }
+
     /// What a host said of itself when it last joined.
     pub(crate) fn host(&self, host: &str) -> Result<Option<v1::HostFacts>, StoreError> {
         self.guard(|| self.hosts.get(host))?.map(|value| self.decode(&value)).transpose()
     }
 
-    /// The exclusions of hosts that began between two moments, oldest first, and at most so many as an export may have.
-    pub(crate) fn exclusions(&self, from: u64, to: u64) -> Result<Vec<v1::Exclusion>, StoreError> {
-        let mut exclusions = Vec::new();
-        let mut values = self.exclusions.iter().values();
-        while let Some(value) = self.guard(|| values.next().transpose())? {
-            let exclusion: v1::Exclusion = self.decode(&value)?;
-            if (from..=to).contains(&exclusion.at_ns) {
-                exclusions.push(exclusion);
+    /// The exclusions of hosts that began between two moments: the oldest `most`, in their order, and how many are left out.
+    pub(crate) fn exclusions(
+        &self,
+        between: RangeInclusive<u64>,
+        most: usize,
+    ) -> Result<(Vec<v1::Exclusion>, u64), StoreError> {
+        let mut oldest = BinaryHeap::new();
+        let mut left_out = 0;
+        let mut rows = self.exclusions.iter();
+        while let Some((key, value)) = self.guard(|| rows.next().transpose())? {
+            // Its key says when it began: what began at another time is not read any further.
+            let Some((host, at)) = exclusion_begun(&key).filter(|(_, at)| between.contains(at)) else {
+                continue;
+            };
+            oldest.push((at, host.to_vec(), value));
+            if oldest.len() > most {
+                oldest.pop();
+                left_out += 1;
             }
         }
-        exclusions.sort_by(|a, b| a.at_ns.cmp(&b.at_ns).then_with(|| a.host.cmp(&b.host)));
-        exclusions.truncate(MAX_EXCLUSIONS);
-        Ok(exclusions)
+        let oldest = oldest.into_sorted_vec().into_iter().map(|(_, _, value)| self.decode(&value));
+        Ok((oldest.collect::<Result<_, _>>()?, left_out))
     }
 
     /// Writes what sled holds back. Slow; at the end only.
@@ -385,10 +408,4 @@ fn guard<T>(path: &Path, work: impl FnOnce() -> sled::Result<T>) -> Result<T, St
             Err(StoreError::Panicked { path: path.to_owned(), what })
         }
     }
-}
-
-/// An error with its causes, in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

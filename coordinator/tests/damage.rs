@@ -6,13 +6,13 @@
 
 mod recorded;
 
-use std::error::Error;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 
 use rand_chacha::ChaCha8Rng;
 use recorded::{Acknowledged, export, record, start};
+use speedup_core::causes::with_causes;
 use speedup_core::seed::{Seed, below};
 
 const USUAL_SEEDS: u64 = 60;
@@ -75,7 +75,7 @@ fn damage_and_start(seed: u64, whole: &Path, acknowledged: &Acknowledged) -> boo
             true
         }
         Err(error) => {
-            let said = chain(&error);
+            let said = with_causes(&error);
             assert!(damaged.iter().any(is_segment), "{damaged:?}: {said}");
             assert!(said.contains("position"), "{damaged:?}: {said}");
             assert!(error.hint().is_some(), "{said}");
@@ -124,14 +124,4 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     }
     all.sort();
     all
-}
-
-fn chain(error: &dyn Error) -> String {
-    let mut said = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        said = format!("{said}: {error}");
-        cause = error.source();
-    }
-    said
 }

@@ -279,9 +279,6 @@ impl Experiment {
             .sum()
     }
 
-    /// The version all others are compared with.
-    pub const BASELINE: VersionIndex = VersionIndex(0);
-
     /// A benchmark by its index, if there is one.
     pub fn benchmark(&self, index: BenchmarkIndex) -> Option<&Benchmark> {
         self.benchmarks.get(index.0 as usize)

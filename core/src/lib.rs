@@ -5,7 +5,8 @@
 //!
 //! In reading order:
 //!
-//! 1. [`id`], [`time`], [`seed`]: what everything is named, dated and drawn by;
+//! 1. [`id`], [`time`], [`seed`]: what everything is named, dated and drawn by; [`count`], [`causes`],
+//!    [`bounded`]: numbers and errors in words, reading up to a bound;
 //! 2. [`plan_file`] → [`experiment`] → [`plan`]: from the text a user writes to every run in its order;
 //! 3. [`metric`], [`files`], [`build`], [`work`], [`record`], [`message`]: what an agent is told to do, and what it says was done;
 //!    [`environment`] with [`cpu_set`]: under which circumstances; [`conditions`] with [`disturbance`]: under which it was;
@@ -17,8 +18,11 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod agent;
+pub mod bounded;
 pub mod build;
+pub mod causes;
 pub mod conditions;
+pub mod count;
 pub mod cpu_set;
 pub mod disturbance;
 pub mod environment;

@@ -22,3 +22,11 @@ pub mod world;
 pub fn blake3_hex(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
+
+/// Says on the terminal, past the harness, that a test could not test what it is for.
+pub fn skip(why: &str) {
+    use std::io::Write as _;
+    let thread = std::thread::current();
+    // A terminal that is gone reads nothing.
+    let _ = writeln!(std::io::stderr(), "{} was not tested: {why}", thread.name().unwrap_or("something"));
+}

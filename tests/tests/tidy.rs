@@ -38,7 +38,9 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
         let text = read(&path);
         let name =
             text.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'))?.to_owned();
-        let section = text.split("\n[dependencies]\n").nth(1)?.split("\n[").next()?.to_owned();
+        // A crate without dependencies has no section of them.
+        let section =
+            text.split("\n[dependencies]\n").nth(1).unwrap_or_default().split("\n[").next()?.to_owned();
         let on = section.lines().filter_map(|line| line.split([' ', '.', '=']).next());
         Some((name, on.filter(|name| name.starts_with("speedup-")).map(str::to_owned).collect()))
     });
@@ -69,9 +71,14 @@ fn the_dependency_law_holds() {
             &["speedup-access", "speedup-core", "speedup-formats", "speedup-journal", "speedup-proto"][..],
         ),
     ]);
+    // Who puts all together, and who tests it.
+    let everything = ["speedup-cli", "speedup-tests"];
     let found = dependencies();
-    for (name, allowed) in law {
-        let on = found.get(name).unwrap_or_else(|| panic!("there is no crate {name}"));
+    for name in law.keys().chain(&everything) {
+        assert!(found.contains_key(*name), "there is no crate {name}");
+    }
+    for (name, on) in found.iter().filter(|(name, _)| !everything.contains(&name.as_str())) {
+        let allowed = law.get(name.as_str()).unwrap_or_else(|| panic!("the law does not know {name}"));
         let forbidden: Vec<_> = on.iter().filter(|on| !allowed.contains(&on.as_str())).collect();
         assert!(forbidden.is_empty(), "{name} may not depend on {forbidden:?}");
     }
@@ -107,6 +114,24 @@ fn only_the_store_names_sled_and_only_doors_and_links_name_tonic() {
     for file in names("tonic") {
         assert!(doors.iter().any(|door| file.starts_with(door)), "{file} names tonic and is no door");
     }
+}
+
+/// The lints refuse it elsewhere, but for those who say that they expect it.
+#[test]
+fn only_the_instrument_what_measures_it_and_the_signal_flag_are_unsafe() {
+    let places = [
+        "agent/src/launch/",
+        "agent/src/launch.rs",
+        "agent/src/selftest/",
+        "agent/src/stop.rs",
+        "agent/tests/launch/",
+    ];
+    for path in files(&root(), "rs").into_iter().filter(|path| !path.ends_with("tests/tests/tidy.rs")) {
+        let name = path.strip_prefix(root()).expect("below the root").display().to_string();
+        let is_there = places.iter().any(|place| name.starts_with(place));
+        assert!(is_there || !read(&path).contains("unsafe_code"), "{name} is unsafe");
+    }
+    assert!(read(&root().join("Cargo.toml")).contains("\nunsafe_code = \"deny\""));
 }
 
 #[test]
@@ -159,8 +184,7 @@ fn prose(page: &str) -> impl Iterator<Item = &str> {
     page.lines().filter(move |line| {
         let fence = line.trim_start().starts_with("```");
         code ^= fence;
-        // What the summary has in comments is to come.
-        !code && !fence && !line.starts_with("<!--")
+        !code && !fence
     })
 }
 

@@ -15,6 +15,7 @@ pub(crate) mod sign_in;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
+use speedup_core::count::{counted, grouped};
 use uuid::Uuid;
 
 use crate::visitor::Visitor;
@@ -55,24 +56,6 @@ fn act_with(visitor: &Visitor, to: &str, id: &str, class: &str, words: &str, fie
     }
 }
 
-/// A number with its digits in groups of three, parted by narrow spaces.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 2);
-    for (place, digit) in digits.char_indices() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push('\u{202f}');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A word with the number before it.
-fn counted(number: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
-}
-
 /// Text as part of a path or query.
 fn encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
@@ -88,14 +71,6 @@ fn encoded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_read_in_threes() {
-        assert_eq!(["7", "1 000", "12 345", "1 000 000"].map(str::to_owned), {
-            [7, 1_000, 12_345, 1_000_000].map(|number| grouped(number).replace('\u{202f}', " "))
-        });
-        assert_eq!((counted(1, "run"), counted(0, "host")), ("1 run".to_owned(), "0 hosts".to_owned()));
-    }
 
     #[test]
     fn what_is_not_ours_cannot_leave_its_place() {

@@ -12,6 +12,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::net::sockopt::{set_socket_keepalive, set_tcp_nodelay, set_tcp_user_timeout};
 use rustls::ServerConfig;
+use speedup_access::liveness::UNACKNOWLEDGED_MS;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
@@ -32,8 +33,6 @@ const HEAD: Duration = Duration::from_secs(15);
 const MAX_HEAD_BYTES: usize = 32 << 10;
 /// Most header lines of a request.
 const MAX_HEADERS: usize = 64;
-/// How long what was sent may stay without an acknowledgement, or not be taken, until the connection counts as broken.
-const UNACKNOWLEDGED_MS: u32 = 30_000;
 /// How long to wait after a connection could not be accepted, which is for want of files or memory.
 const PAUSE: Duration = Duration::from_millis(200);
 

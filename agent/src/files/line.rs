@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use speedup_access::Reach;
+use speedup_core::causes::with_causes;
 use speedup_proto::limits::MAX_PIECE_MESSAGE_BYTES;
 use speedup_proto::v1::files_client::FilesClient;
 use tokio::time::Instant;
@@ -11,7 +12,6 @@ use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 use super::StagingError;
-use crate::causes::with_causes;
 use crate::link::flushed;
 use crate::stop::Stop;
 

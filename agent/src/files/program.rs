@@ -90,7 +90,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
 
-    const GO: AtomicBool = AtomicBool::new(false);
+    static GO: AtomicBool = AtomicBool::new(false);
 
     fn executed(programs: &mut Programs, path: &Path) -> Program {
         programs.content(Seen::at(path.to_owned()), &GO)

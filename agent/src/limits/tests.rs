@@ -198,7 +198,7 @@ fn what_is_no_limit_is_refused_with_its_line() {
         ("\nforbid = [\"governer\"]\n", "line 2", "transparent_huge_pages"),
     ] {
         let error = host.limits(text).unwrap_err();
-        let words = crate::causes::with_causes(&error);
+        let words = speedup_core::causes::with_causes(&error);
         assert!(words.contains(line) && words.contains(said), "{text:?}: {words}");
         assert!(words.contains("limits.toml"), "{words}");
     }

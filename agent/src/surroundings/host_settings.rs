@@ -5,14 +5,15 @@
 //! that also an agent that was killed leaves the host as it found it. A boot undoes everything by itself; so the file
 //! names the boot.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use speedup_core::conditions::Unmet;
 use speedup_core::cpu_set::CpuSet;
 use speedup_core::environment::{HugePages, Setting};
 use speedup_core::id::BootId;
+use speedup_journal::durable::replace;
 
 use super::file::{line, list};
 
@@ -196,12 +197,7 @@ impl HostSettings {
     fn write(&self) -> io::Result<()> {
         let knob = |knob: &Knob| format!("{} {}\n", knob.value, knob.path.display());
         let lines: String = self.before.iter().map(knob).collect();
-        let next = self.file.with_extension("next");
-        let mut file = File::create(&next)?;
-        write!(file, "{HEAD}\n{}\n{lines}", self.boot)?;
-        file.sync_all()?;
-        fs::rename(&next, &self.file)?;
-        self.file.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
+        replace(&self.file, format!("{HEAD}\n{}\n{lines}", self.boot).as_bytes())
     }
 
     /// What an earlier start has written in this boot, if anything.

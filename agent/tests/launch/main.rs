@@ -14,6 +14,14 @@ use std::time::Duration;
 
 use speedup_agent::launch::{Command, Execution, LaunchError, Launcher, Preparation, Sink};
 
+/// Says on the terminal, past the harness, that a test has not tested what it should.
+fn skip(why: &str) {
+    use std::io::Write as _;
+    let test = std::thread::current();
+    let name = test.name().unwrap_or("a test");
+    let _ = writeln!(std::io::stderr(), "{name} was not tested: {why}");
+}
+
 const CAPTURE: Sink = Sink::Capture { limit: 1 << 20, keep: 4096 };
 /// For what must end by itself.
 const LONG: Duration = Duration::from_secs(120);

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use speedup_agent::launch::{Command, End, Execution, Launcher, Preparation, Usage, User, forget_peak};
 use speedup_core::metric::{Absence, Meter, Metric};
 
-use super::{command, run, shell, text};
+use super::{command, run, shell, skip, text};
 
 /// Keeps a CPU busy for some tens of milliseconds.
 const WORK: &str = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
@@ -138,7 +138,7 @@ fn a_run_has_groups_of_its_own_that_go_with_all_that_is_in_them() {
         "cat /proc/self/cgroup; setsid sleep 1000 > /dev/null & while ! [ -s /dev/stdout ]; do :; done";
     let execution = measured(&[Metric::MemoryPeak, Metric::TreeCpu], script);
     if value(&execution, Metric::TreeCpu).is_none() {
-        return;
+        return skip("no control group can be made here");
     }
     let groups = groups_of_run(&text(&execution));
     assert!(!groups.is_empty(), "{}", text(&execution));
@@ -290,8 +290,7 @@ fn an_agent_without_permission_measures_what_it_may() {
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::CommandExt as _;
     if !rustix::process::geteuid().is_root() {
-        // Then all the other tests here were such an agent.
-        return;
+        return skip("it is not root, and all the other tests here were such an agent");
     }
     // Where that user may execute it.
     let folder = tempfile::tempdir().unwrap();
@@ -310,7 +309,7 @@ fn an_agent_without_permission_measures_what_it_may() {
 #[test]
 fn another_users_program_is_metered_like_the_agents_own() {
     if !rustix::process::geteuid().is_root() {
-        return;
+        return skip("only root executes programs as another user");
     }
     let metrics = vec![Metric::TaskClock, Metric::MemoryPeak, Metric::TreeCpu, Metric::TreeUser];
     let told = |user: Option<User>| {

@@ -11,7 +11,7 @@ use speedup_core::cpu_set::CpuSet;
 use speedup_core::environment::{ResourceLimits, Scheduler};
 
 use super::end::WRITTEN;
-use super::{command, fail, run, shell, text};
+use super::{command, fail, run, shell, skip, text};
 
 fn prepared(argv: &[&str], preparation: Preparation) -> Command {
     Command { preparation, ..command(argv) }
@@ -188,7 +188,7 @@ fn it_executes_as_the_user_with_its_groups_and_no_others() {
 #[test]
 fn a_directory_that_the_user_may_not_enter_is_named() {
     if !is_root() {
-        return;
+        return skip("only root executes programs as another user");
     }
     let folder = tempfile::tempdir().unwrap();
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o700)).unwrap();

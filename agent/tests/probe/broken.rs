@@ -60,8 +60,8 @@ fn what_is_no_file_is_unreadable() {
 
 #[test]
 fn what_is_forbidden_is_unreadable() {
+    // Root may read everything.
     if rustix::process::geteuid().is_root() {
-        // Root may read everything.
         return;
     }
     let tree = Tree::of("xeon");

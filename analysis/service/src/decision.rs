@@ -37,8 +37,7 @@ fn words(rule: RuleReport) -> String {
     let mut words = rule.words;
     if words.len() > MAX_REASON_BYTES {
         const CUT: &str = "…";
-        let end = (0..=MAX_REASON_BYTES - CUT.len()).rev().find(|end| words.is_char_boundary(*end));
-        words.truncate(end.unwrap_or(0));
+        words.truncate(words.floor_char_boundary(MAX_REASON_BYTES - CUT.len()));
         words += CUT;
     }
     words

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use speedup_analysis::ConfidenceLevel;
 use speedup_analysis::study::{Figures, Mixtures, ReportOptions, Study};
+use speedup_core::causes::with_causes;
 use speedup_core::id::ExperimentId;
 use speedup_proto::convert::experiment_id;
 use speedup_proto::v1::analysis_server::Analysis;
@@ -183,13 +184,7 @@ pub(crate) fn level(confidence: Option<f64>) -> Result<Option<ConfidenceLevel>, 
 
 /// What was asked for cannot be meant; hints are in the errors' own words.
 pub(crate) fn invalid(error: &dyn std::error::Error) -> Status {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        text = format!("{text}: {next}");
-        cause = next.source();
-    }
-    Status::invalid_argument(text)
+    Status::invalid_argument(with_causes(error))
 }
 
 /// The report of a study as JSON.

@@ -5,12 +5,16 @@ use super::{Better, EffectOptions, Inquiry, InquiryError, IntervalAnswer, Remark
 use crate::study::Reason;
 use crate::{
     BootstrapError, Caveat, ConfidenceLevel, Critical, Decision, EffectSize, EffectSizeError,
-    HierarchicalBootstrap, Interval, LevelVariance, Levels, RandomEffects, Resampling, Reshaped, Side,
-    Statistic, Threshold,
+    HierarchicalBootstrap, Interval, LevelVariance, Levels, RandomEffects, RatioInterval, Resampling,
+    Reshaped, Side, Statistic, Threshold,
 };
 use rand_chacha::rand_core::Rng as _;
 use serde::Serialize;
 use speedup_core::seed::Seed;
+
+/// Below so many units of the highest level the percentile interval of a bootstrap misses the mean half as often again as
+/// its level says, or more.
+const FEWEST_UNITS_DRAWN: usize = 10;
 
 /// One benchmark of one candidate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -180,7 +184,14 @@ impl Asked<'_> {
         let bootstrap = HierarchicalBootstrap { resampling: Resampling::EveryLevel, statistic, draws, seed };
         match bootstrap.ratio(second, first) {
             Ok(replicates) => {
-                let interval = replicates.interval(self.level);
+                let mut interval = replicates.interval(self.level);
+                let units = [first, second].map(|levels| levels.members(levels.depth()));
+                let units = units[0].min(units[1]);
+                if let RatioInterval::Bounded(interval) = &mut interval
+                    && units < FEWEST_UNITS_DRAWN
+                {
+                    interval.caveats.push(Caveat::FewUnits { units });
+                }
                 let few_draws = |interval: &Interval| {
                     interval.caveats.iter().any(|caveat| matches!(caveat, Caveat::FewDraws { .. }))
                 };
@@ -242,6 +253,7 @@ fn refusal(error: EffectSizeError, better: Better) -> Reason {
             Reason::new("no_error", format!("the mean of the {} has no error, since {source}", side.name()))
         }
         EffectSizeError::Constant => Reason::new("constant", error),
+        EffectSizeError::EssentiallyConstant => Reason::new("essentially_constant", error),
         EffectSizeError::BaselineZero => Reason::new("baseline_zero", error),
     }
 }

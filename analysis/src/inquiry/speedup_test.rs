@@ -6,7 +6,7 @@ use crate::speedup_test::{
     Conclusion, ObservedSpeedups, Outcome, Question, Rules,
     published::{self, PublishedVerdict},
 };
-use crate::study::protocol::{Judged, mean_seen, median_seen};
+use crate::study::protocol::{AssumptionReport, Judged, mean_seen, median_seen};
 use crate::study::verdict::headline;
 use crate::study::{Direction, Protocol, ProtocolReport, Reason, Verdict};
 use crate::{
@@ -195,7 +195,6 @@ fn benchmark(
         mean_seen(&test.mean, first, second, level, seen),
         median_seen(&test.median, first, second, level, seen),
     ];
-    let sound = judged[0].caveats.is_empty();
     let at_risk: [&dyn Fn(Question, Risk) -> Conclusion; 2] =
         [&|question, risk| seen(test.mean.at_risk(question, risk)), &|question, risk| {
             seen(test.median.at_risk(question, risk))
@@ -214,7 +213,8 @@ fn benchmark(
         let p_values = QUESTIONS.map(|question| concluded(&at_risk[at](question, level.risk())));
         protocol(&judged[at], published, p_values, inquiry.better)
     });
-    let by = headline(mean.report.verdict, sound, median.report.verdict);
+    let sound = mean.report.at_level.caveats.is_empty();
+    let by = headline(mean.concluded(), sound, median.concluded());
     let verdict = match by {
         Protocol::Mean => mean.report.verdict,
         Protocol::Median => median.report.verdict,
@@ -250,21 +250,26 @@ fn protocol(
         report.change_percent = 100.0 * (report.speedup - 1.0);
     }
     // The conclusions, and so their caveats, are exchanged already; what stands at an interval names no side.
+    let of_answer = published.as_ref().map_or(&judged.caveats, |published| &published.conclusion.caveats);
     let mut caveats: Vec<Remark> =
-        judged.caveats.iter().chain(&judged.interval_caveats).map(Remark::from).collect();
+        of_answer.iter().chain(&judged.interval_caveats).map(Remark::from).collect();
     let published = published.map(|published| {
-        if published.no_level_above_half {
+        let PublishedVerdict { significant, confidence, no_level_above_half, conclusion } = published;
+        // Of a protocol that stopped, the caveat would say that there may be no difference.
+        if no_level_above_half && conclusion.outcome == Outcome::NotSignificant {
             caveats.push(Remark::from(&Caveat::NoLevelAboveHalf));
         }
-        let PublishedVerdict { significant, confidence, conclusion, .. } = published;
-        (report.verdict, report.reason) = match (significant, &conclusion.outcome) {
-            (Some(true), _) => (Verdict::Faster, None),
-            (Some(false), _) => (Verdict::NoDifferenceShown, None),
-            (None, Outcome::CannotConclude { reason }) => {
-                (Verdict::NotEnoughData, Some(Reason::new(reason.code(), reason.sentence())))
-            }
-            (None, Outcome::Significant | Outcome::NotSignificant) => (Verdict::NotEnoughData, None),
+        report.verdict = match significant {
+            Some(true) => Verdict::Faster,
+            Some(false) => Verdict::NoDifferenceShown,
+            None => Verdict::NotEnoughData,
         };
+        // A protocol that stops is "not significant" to the program; the reason tells it from a test that was made.
+        report.reason = match &conclusion.outcome {
+            Outcome::CannotConclude { reason } => Some(Reason::new(reason.code(), reason.sentence())),
+            Outcome::Significant | Outcome::NotSignificant => None,
+        };
+        report.assumptions = conclusion.assumptions.iter().map(AssumptionReport::from).collect();
         report.at_level = (&conclusion).into();
         PublishedFinding { significant, confidence }
     });
@@ -464,6 +469,11 @@ impl ProtocolFinding {
     /// The p-values of faster and of slower, absent where the protocol stops.
     pub(crate) fn p_values(&self) -> [Option<PValue>; 2] {
         self.p_values
+    }
+
+    /// The verdict, and not enough data where the protocol stopped.
+    fn concluded(&self) -> Verdict {
+        if self.report.reason.is_some() { Verdict::NotEnoughData } else { self.report.verdict }
     }
 
     /// Whether the observed values favour the candidate.

@@ -1,7 +1,7 @@
 //! Laws of inquiries.
 
 use super::*;
-use crate::study::Verdict;
+use crate::study::{Protocol, Verdict};
 use crate::{Adjustment, Decision};
 use proptest::prelude::*;
 
@@ -312,4 +312,57 @@ proptest! {
         };
         prop_assert_eq!(verdict(two(before, after)), turned);
     }
+}
+
+/// Where the published protocol of the mean stops, it says why, and the median speaks for the benchmark.
+#[test]
+fn a_published_protocol_that_stops_says_so() {
+    let before = vec![1.0, 1.1, 1.05, 1.02, 9.0, 9.5, 1.03, 1.01, 1.2, 1.04];
+    let after = vec![0.9, 0.91, 0.92, 0.93, 0.95, 0.94, 0.99, 0.9, 0.92, 0.97];
+    for confidence in [None, Some(0.95)] {
+        let published = SpeedupTestOptions { mode: SpeedupTestMode::Published, ..Default::default() };
+        let inquiry = Inquiry::new(two(before.clone(), after.clone()), Method::SpeedupTest(published));
+        let answer = Inquiry { confidence, ..inquiry }.answer().unwrap();
+        let Findings::SpeedupTest(of) = &answer.findings else { panic!("another method") };
+        let one = &of[0].benchmarks[0];
+        assert_eq!(one.mean.report.reason.as_ref().unwrap().code, "small_not_normal");
+        assert_eq!(one.mean.published.unwrap().significant, Some(false));
+        assert_eq!(
+            (one.by, one.verdict, of[0].verdict),
+            (Protocol::Median, Verdict::Faster, Verdict::Faster)
+        );
+    }
+}
+
+/// Above 5000 runs the published protocol stops; that it takes them for a large sample is another rule's caveat.
+#[test]
+fn beyond_5000_runs_the_published_protocol_stops_and_says_no_more() {
+    let runs =
+        |mean: f64| (0..5001).map(|run| mean + f64::from(run * 37 % 101) / 1000.0).collect::<Vec<f64>>();
+    let mean = |mode| {
+        let options = SpeedupTestOptions { mode, ..Default::default() };
+        let inquiry = Inquiry::new(two(runs(2.0), runs(1.9)), Method::SpeedupTest(options));
+        let answer = inquiry.answer().unwrap();
+        let Findings::SpeedupTest(of) = &answer.findings else { panic!("another method") };
+        let mean = &of[0].benchmarks[0].mean;
+        let codes: Vec<String> = mean.caveats.iter().map(|caveat| caveat.code.clone()).collect();
+        (mean.report.reason.is_some(), codes.contains(&"normality_untested".to_owned()))
+    };
+    assert_eq!(mean(SpeedupTestMode::Published), (true, false));
+    assert_eq!(mean(SpeedupTestMode::Exact), (false, true));
+}
+
+/// A percentile interval of few units is too narrow, and says so.
+#[test]
+fn a_bootstrap_over_few_units_has_a_caveat() {
+    let codes = |runs: usize| {
+        let effect = EffectOptions { bootstrap: Some(200), ..Default::default() };
+        let suites = two(BEFORE[..runs].to_vec(), AFTER[..runs].to_vec());
+        let answer = Inquiry::new(suites, Method::Effect(effect)).answer().unwrap();
+        let Findings::Effect(of) = &answer.findings else { panic!("another method") };
+        of[0].caveats().into_iter().map(|caveat| caveat.code).collect::<Vec<_>>()
+    };
+    assert!(codes(2).contains(&"few_units".to_owned()), "{:?}", codes(2));
+    assert!(codes(9).contains(&"few_units".to_owned()));
+    assert!(!codes(10).contains(&"few_units".to_owned()));
 }

@@ -1,13 +1,21 @@
 //! What no study is made of.
 
 use super::replication::MOST_REPLICATES;
-use crate::BootstrapError;
+use crate::mixture::Component;
+use crate::{BootstrapError, Mixture};
 use thiserror::Error;
 
 /// The most runs, units or benchmarks of an experiment that a study draws: a hundred times what anybody repeats.
 pub(super) const MOST_REPEATED: u64 = 10_000;
 /// The greatest standard deviation, as a share of the mean: a normal time is then positive but in one draw of 30 million.
 pub(super) const LARGEST_VARIATION: f64 = 0.19;
+/// The least, as a share of the mean: what a clock of nanoseconds sees of a second. Below, times differ by the rounding of
+/// doubles as much as by the law, and the methods refuse them.
+pub(super) const LEAST_VARIATION: f64 = 1e-9;
+/// The largest mean and standard deviation of a given mixture: far beyond any time, and its draws are samples.
+pub(super) const LARGEST_PARAMETER: f64 = 1e100;
+/// The least standard deviation where all means are zero.
+const LEAST_PARAMETER: f64 = 1.0 / LARGEST_PARAMETER;
 
 /// Why a study is refused.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -27,17 +35,32 @@ pub enum SimulationError {
     },
     /// A standard deviation out of range.
     #[error(
-        "a relative standard deviation is positive and at most {LARGEST_VARIATION}, and {0} is not\n\
-         hint: 10 % is written 0.1; more would make times that are not positive"
+        "a relative standard deviation is at least {LEAST_VARIATION:e} and at most {LARGEST_VARIATION}, and {0} is not\n\
+         hint: 10 % is written 0.1; more would make times that are not positive, less times that differ by rounding"
     )]
     Variation(f64),
-    /// A level's variation that is negative, not finite, or all of them zero.
+    /// A level's variation that is negative, not finite, or all of them next to nothing.
     #[error(
-        "the variations of the levels are at least 0 and below 1, one of them above 0, and {given:?} are not"
+        "the variations of the levels are at least 0 and below 1, one of them at least {LEAST_VARIATION:e}, and {given:?} \
+         are not"
     )]
     LevelVariations {
         /// Measurement, execution, compilation.
         given: [f64; 3],
+    },
+    /// A given mixture whose draws are no sample.
+    #[error(
+        "the mixture of version {version} has a component of mean {mean:e} and standard deviation {sd:e}; one is at most \
+         {LARGEST_PARAMETER:e}, and the other at most that and at least {LEAST_VARIATION:e} of the largest mean\n\
+         hint: give the mixtures in another unit"
+    )]
+    Mixture {
+        /// The version, from 1.
+        version: usize,
+        /// The component's mean.
+        mean: f64,
+        /// The component's standard deviation.
+        sd: f64,
     },
     /// A ratio out of range.
     #[error("the {what} lies strictly between {above} and {below}, and {given} does not")]
@@ -73,10 +96,21 @@ impl SimulationError {
         }
     }
 
-    /// Refuses a relative standard deviation with which times would not be positive.
+    /// Refuses a relative standard deviation with which times would not be positive, or would differ by rounding.
     pub(super) fn check_variation(relative: f64) -> Result<(), Self> {
-        let is_small = relative > 0.0 && relative <= LARGEST_VARIATION;
-        if is_small { Ok(()) } else { Err(Self::Variation(relative)) }
+        let is_drawn = (LEAST_VARIATION..=LARGEST_VARIATION).contains(&relative);
+        if is_drawn { Ok(()) } else { Err(Self::Variation(relative)) }
+    }
+
+    /// Refuses a mixture whose draws would be out of range, or differ by rounding.
+    pub(super) fn check_mixture(version: usize, mixture: &Mixture) -> Result<(), Self> {
+        let largest = mixture.components().iter().fold(0.0_f64, |largest, c| largest.max(c.mean.abs()));
+        let sds = LEAST_PARAMETER.max(LEAST_VARIATION * largest)..=LARGEST_PARAMETER;
+        let is_drawn = |c: &Component| c.mean.abs() <= LARGEST_PARAMETER && sds.contains(&c.sd);
+        match mixture.components().iter().find(|component| !is_drawn(component)) {
+            Some(&Component { mean, sd, .. }) => Err(Self::Mixture { version, mean, sd }),
+            None => Ok(()),
+        }
     }
 
     /// Refuses numbers that are not strictly between `above` and `below`.

@@ -1,6 +1,7 @@
 //! Experiments of three levels, as 004 §8.4 simulates them.
 
 use super::draws::Draws;
+use super::error::LEAST_VARIATION;
 use super::{Shape, SimulationError};
 use crate::Levels;
 use serde::Serialize;
@@ -58,7 +59,7 @@ impl LevelModel {
     pub(super) fn check(&self, binaries: &[u64]) -> Result<(), SimulationError> {
         let Variation { compilation, execution, measurement } = self.variation;
         let given = [measurement, execution, compilation];
-        if given.iter().any(|sd| !(0.0..1.0).contains(sd)) || given.iter().all(|sd| *sd == 0.0) {
+        if given.iter().any(|sd| !(0.0..1.0).contains(sd)) || given.iter().all(|sd| *sd < LEAST_VARIATION) {
             return Err(SimulationError::LevelVariations { given });
         }
         SimulationError::check_counts("measurements of an execution", 1, &[self.measurements])?;

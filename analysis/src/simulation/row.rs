@@ -2,6 +2,7 @@
 
 use super::replication::Tally;
 use super::{Replication, Shape};
+use crate::proportion::error_of_share;
 use serde::Serialize;
 
 /// A share, for a method in a cell of a study.
@@ -104,11 +105,9 @@ impl Cell {
 }
 
 impl Row {
-    /// √(p(1 − p)/n), with p drawn by half a case toward ½ (k + ½ of n + 1), so that a share of 0 or 1 has an error too.
     fn with_error(self, of: u64) -> Self {
-        let n = of as f64;
-        let p = (self.share * n + 0.5) / (n + 1.0);
-        Self { standard_error: (p * (1.0 - p) / n).sqrt(), ..self }
+        let of = of as f64;
+        Self { standard_error: error_of_share(self.share * of, of), ..self }
     }
 }
 

@@ -73,13 +73,17 @@ impl Normality {
         self.test.is_ok_and(|test| test.p_value().rejects_at(risk))
     }
 
-    fn caveat(&self, risk: Risk) -> Option<Caveat> {
+    fn caveat(&self, risk: Risk, beyond_5000: Beyond5000) -> Option<Caveat> {
         let Self { side, n, .. } = *self;
         match self.test {
             Ok(_) => {
                 (!self.is_small() && self.rejected_at(risk)).then_some(Caveat::NotNormalLarge { side, n })
             }
-            Err(ShapiroWilkError::TooMany { .. }) => Some(Caveat::NormalityUntested { side, n }),
+            Err(ShapiroWilkError::TooMany { .. }) => match beyond_5000 {
+                Beyond5000::Large => Some(Caveat::NormalityUntested { side, n }),
+                // It stops the protocol, which says so.
+                Beyond5000::Refused => None,
+            },
             Err(_) => None,
         }
     }
@@ -147,7 +151,7 @@ impl MeanTest {
             risk: Some(risk),
             main_test,
             assumptions: assumptions.into_iter().map(check).collect(),
-            caveats: self.samples.iter().filter_map(|sample| sample.caveat(risk)).collect(),
+            caveats: self.samples.iter().filter_map(|sample| sample.caveat(risk, self.beyond_5000)).collect(),
         }
     }
 

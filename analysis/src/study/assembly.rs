@@ -1,5 +1,6 @@
 //! Puts the report of a study together.
 
+use super::canary::CanaryReport;
 use super::comparison::{BenchmarkReport, CellReport, Pair};
 use super::design::Design;
 use super::diagnostics::{self, DiagnosticsReport, DiagnosticsSummary};
@@ -46,16 +47,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     let head = Head::new(study, level);
     let independence = IndependenceReport::new(&study.evidence, &study.plan);
     let mut warnings = Warnings::default();
-    completeness::warn(&head, &mut warnings);
-    match experiment.rule {
-        Rule::Fixed => completeness::warn_of_the_extension(&head, &mut warnings),
-        rule @ (Rule::Pilot { .. } | Rule::Sequential { .. } | Rule::Budget { .. }) => {
-            super::rule::warn(rule, &head, &mut warnings);
-        }
-    }
-    completeness::warn_of_a_cap(&head, study, &mut warnings);
-    independence.warn(&mut warnings);
-    built::warn(study, &mut warnings);
+    warn_of_the_runs(study, &head, &independence, &mut warnings);
     program::warn(study, &sampled, &mut warnings);
     losses::warn(&sampled, &totals, head.may_be_extended(), &mut warnings);
     losses::warn_of_survivors(&sampled, &mut warnings);
@@ -77,13 +69,8 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     let outlying = diagnostics.as_mut().and_then(|diagnostics| diagnostics.hosts.outlying_mut());
     if let Some(outlying) = outlying.filter(|outlying| looks.is_none() && !outlying.hosts.is_empty()) {
         let names = outlying.hosts.iter().map(|host| host.host.as_str()).collect();
-        let without = sensitivity::without(
-            study,
-            &names,
-            &Circumstances { mixtures: Mixtures::LeftOut, ..circumstances },
-            &benchmarks,
-        );
-        outlying.without = without;
+        let brief = Circumstances { mixtures: Mixtures::LeftOut, ..circumstances };
+        outlying.without = sensitivity::without(study, &names, &brief, &benchmarks);
     }
     let suites = (1..experiment.versions.len())
         .map(|version| suite(&sampled, &benchmarks, version, &circumstances, &mut warnings));
@@ -100,10 +87,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     if let Some(rule) = &mut rule {
         super::rule::conclude(rule, experiment, &benchmarks);
     }
-    let canary = experiment.canary.as_ref().map(|_| {
-        let names = study.evidence.hosts.numbered().map(|(name, number)| (number, name.to_string()));
-        study.canary.report(&names.collect(), level)
-    });
+    let canary = canary(study, level);
     if let Some(canary) = &canary {
         canary.warn(&mut warnings);
     }
@@ -124,6 +108,27 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
         benchmarks,
         head,
     }
+}
+
+/// What is to be said of the runs as a whole.
+fn warn_of_the_runs(study: &Study, head: &Head, independence: &IndependenceReport, warnings: &mut Warnings) {
+    completeness::warn(head, warnings);
+    match study.plan.experiment.rule {
+        Rule::Fixed => completeness::warn_of_the_extension(head, warnings),
+        rule @ (Rule::Pilot { .. } | Rule::Sequential { .. } | Rule::Budget { .. }) => {
+            super::rule::warn(rule, head, warnings);
+        }
+    }
+    completeness::warn_of_a_cap(head, study, warnings);
+    independence.warn(warnings);
+    built::warn(study, warnings);
+}
+
+/// What the canary says, where the plan has one.
+fn canary(study: &Study, level: ConfidenceLevel) -> Option<CanaryReport> {
+    study.plan.experiment.canary.as_ref()?;
+    let names = study.evidence.hosts.numbered().map(|(name, number)| (number, name.to_string()));
+    Some(study.canary.report(&names.collect(), level))
 }
 
 /// All benchmarks, in parallel; their caveats in plan order.

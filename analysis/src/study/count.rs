@@ -1,23 +1,6 @@
 //! Numbers as sentences show them.
 
-/// A count with its thousands set apart: 1 860.
-pub fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() * 2);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push('\u{a0}');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A count of things with the right form of the noun: "1 run", "2 runs".
-pub fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(count))
-}
+pub use speedup_core::count::{counted, grouped};
 
 /// The decimals that show the leading digit of `width`, at most `most`.
 pub fn decimals(width: f64, most: usize) -> usize {
@@ -119,15 +102,6 @@ pub fn p_value(p: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thousands_are_set_apart() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_860), "1\u{a0}860");
-        assert_eq!(grouped(1_000_000), "1\u{a0}000\u{a0}000");
-        assert_eq!(counted(1, "run"), "1 run");
-    }
 
     fn spaced(text: &str) -> String {
         text.replace(' ', "\u{a0}")

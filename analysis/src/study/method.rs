@@ -146,11 +146,14 @@ fn of_builds() -> MethodNote {
 }
 
 fn notes(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
-    let note = |subject: &str, sentence: String, source: &str| MethodNote {
-        subject: subject.to_owned(),
-        sentence,
-        source: source.to_owned(),
-    };
+    [of_a_benchmark(level, benchmarks), of_all_benchmarks(benchmarks), of_what_is_assumed(level)].concat()
+}
+
+fn note(subject: &str, sentence: String, source: &str) -> MethodNote {
+    MethodNote { subject: subject.to_owned(), sentence, source: source.to_owned() }
+}
+
+fn of_a_benchmark(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
     let wrong = benchmarks as f64 * 2.0 * level.risk().get();
     vec![
         note(
@@ -195,6 +198,11 @@ fn notes(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
             format!("{}; normal from 50 runs. It is for versions that differ by a factor.", MedianRatio::NAME_EXACT),
             "Hodges and Lehmann 1963",
         ),
+    ]
+}
+
+fn of_all_benchmarks(benchmarks: u64) -> Vec<MethodNote> {
+    vec![
         note("overall", "G = Σw(x − y)/Σw x and S = 1/(1 − G).".to_owned(), "000 §3.2"),
         note(
             "suite",
@@ -222,6 +230,11 @@ fn notes(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
                 .to_owned(),
             "Holm 1979; Benjamini and Hochberg 1995",
         ),
+    ]
+}
+
+fn of_what_is_assumed(level: ConfidenceLevel) -> Vec<MethodNote> {
+    vec![
         note(
             "diagnostics",
             format!(

@@ -256,6 +256,7 @@ impl From<&RatioError> for Reason {
             RatioError::NotPositive { .. } => "not_positive",
             RatioError::TooFew { .. } => "too_few_runs",
             RatioError::Constant => "constant",
+            RatioError::EssentiallyConstant => "essentially_constant",
         };
         Self::new(code, error)
     }

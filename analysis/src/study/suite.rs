@@ -390,8 +390,8 @@ fn refusal(error: SuiteRatioError, members: usize) -> Reason {
         }
         SuiteRatioError::Suite(error) => Reason::new("weights", error),
         SuiteRatioError::Ratio(error @ RatioError::TooFew { .. }) => Reason::from(&error),
-        SuiteRatioError::Ratio(error @ (RatioError::NotPositive { .. } | RatioError::Constant)) => {
-            Reason::from(&error)
-        }
+        SuiteRatioError::Ratio(
+            error @ (RatioError::NotPositive { .. } | RatioError::Constant | RatioError::EssentiallyConstant),
+        ) => Reason::from(&error),
     }
 }

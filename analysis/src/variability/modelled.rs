@@ -3,6 +3,7 @@
 use super::quadrature::integral;
 use super::{ProbabilityBelow, ProbabilityShortest};
 use crate::distribution::normal;
+use crate::fieller::unit_of;
 use crate::mixture::{Component, Mixture};
 
 /// I₁: `E|X − Y|` of independent X and Y, in the unit of the observations (001 §6.1.2).
@@ -25,7 +26,12 @@ pub fn probability_below(x: &Mixture, y: &Mixture, delta: f64) -> ProbabilityBel
 
 /// I₃: for each version `P[Xᵢ < min of the others]`, X₁ … Xᵣ independent (001 §6.3.2): ∫ fᵢ(t) Π (1 − Fⱼ(t)) dt to about
 /// 1e-11 of itself.
+///
+/// Integrated from a component's mean, in the unit of its standard deviation: on the scale of the observations the points
+/// of the integral would be rounded by more than the laws' widths where these are small against the means.
 pub fn probability_shortest(versions: &[&Mixture]) -> ProbabilityShortest {
+    let moved = moved_to_origin(versions);
+    let versions: &[&Mixture] = &moved.iter().collect::<Vec<_>>();
     let shortest = |number: usize| {
         let others = || versions.iter().enumerate().filter(|(other, _)| *other != number);
         let integrand = |t: f64| {
@@ -39,6 +45,25 @@ pub fn probability_shortest(versions: &[&Mixture]) -> ProbabilityShortest {
         }
     };
     ProbabilityShortest { shares: (0..versions.len()).map(shortest).collect(), tied: 0.0 }
+}
+
+/// The laws of (X − μ)/u, with μ a mean and u a power of two near the standard deviation; the same where that is no law.
+fn moved_to_origin(versions: &[&Mixture]) -> Vec<Mixture> {
+    let origin = versions.first().map(|first| first.components()[0]);
+    let moved = |law: &&Mixture, origin: Component| {
+        let unit = unit_of(origin.sd);
+        let component = |c: &Component| Component {
+            weight: c.weight,
+            mean: (c.mean - origin.mean) / unit,
+            sd: c.sd / unit,
+        };
+        Mixture::new(law.components().iter().map(component).collect())
+    };
+    let all = origin.map(|origin| versions.iter().map(|law| moved(law, origin)).collect());
+    match all {
+        Some(Ok(all)) => all,
+        Some(Err(_)) | None => versions.iter().map(|law| (*law).clone()).collect(),
+    }
 }
 
 /// Σ over pairs of components of the weights times `term` of the mean and standard deviation of the difference.
@@ -76,6 +101,21 @@ fn breaks(versions: &[&Mixture], own: &Mixture) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Shares of laws that differ by little against their means are those of the same laws around zero.
+    #[test]
+    fn shares_sum_to_one_however_small_the_spread() {
+        let law =
+            |mean: f64, sd: f64| Mixture::new(vec![Component { weight: 1.0, mean, sd }]).expect("a law");
+        for spread in [1e-3, 1e-8, 1e-12, 1e-14, 1e-15, 2.0 * f64::EPSILON] {
+            let laws = [law(1.0, spread), law(1.0 + 2.0 * spread, spread)];
+            let shares = probability_shortest(&[&laws[0], &laws[1]]).shares;
+            let below = probability_below(&laws[0], &laws[1], 0.0).below;
+            let sum: f64 = shares.iter().sum();
+            assert!((sum - 1.0).abs() < 1e-11, "{spread:e}: {shares:?}");
+            assert!((shares[0] - below).abs() < 1e-11, "{spread:e}: {shares:?}, {below}");
+        }
+    }
 
     #[test]
     fn a_probability_is_at_most_one() {

@@ -24,6 +24,8 @@ pub(crate) struct Ledger {
     agreed: BTreeMap<String, usize>,
     skipped: BTreeMap<(String, String), usize>,
     failures: Vec<String>,
+    /// Values compared or skipped for a reason, before the present case.
+    accounted_before: usize,
 }
 
 pub(crate) const fn relative(relative: f64) -> Tolerance {
@@ -64,6 +66,20 @@ impl<'a> Case<'a> {
     pub(crate) fn value(&mut self, pointer: &str) -> Option<&'a Value> {
         self.read.insert(pointer.to_owned());
         self.peek(pointer)
+    }
+
+    /// Whether the reference has something at `pointer`; where that is null, it is accounted for.
+    pub(crate) fn gives(&mut self, pointer: &str) -> bool {
+        let something = self.peek(pointer).is_some();
+        if !something {
+            self.read.insert(pointer.to_owned());
+        }
+        something
+    }
+
+    /// Whether the reference says that there is nothing at `pointer`, which is another thing than saying nothing.
+    pub(crate) fn is_null(&self, pointer: &str) -> bool {
+        self.json.pointer(pointer).is_some_and(Value::is_null)
     }
 
     /// Whether the value at `pointer` is accounted for already.
@@ -109,22 +125,41 @@ fn collect_leaves(value: &Value, path: String, read: &BTreeSet<String>, leaves: 
     if read.contains(&path) {
         return;
     }
+    let below = format!("{path}/");
+    let is_read_below = read.range(below.clone()..).next().is_some_and(|next| next.starts_with(&below));
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {
-                collect_leaves(field, format!("{path}/{name}"), read, leaves);
+                collect_leaves(field, format!("{below}{}", escaped(name)), read, leaves);
             }
         }
-        Value::Null => {}
-        Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::String(_) => leaves.push(path),
+        Value::Array(values) if is_read_below || values.iter().any(Value::is_object) => {
+            for (position, value) in values.iter().enumerate() {
+                collect_leaves(value, format!("{below}{position}"), read, leaves);
+            }
+        }
+        // What was asked of a field that is null was answered: there is nothing.
+        Value::Null if is_read_below => {}
+        Value::Null | Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            leaves.push(path);
+        }
     }
 }
 
+/// A field's name as pointers write it (RFC 6901 §3).
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
 impl Ledger {
-    /// The number at `pointer` must be `got`; where it is absent there is nothing to check.
+    /// The number at `pointer` must be `got`, and none where that is null; a field that is not there asks nothing.
     pub(crate) fn number(&mut self, case: &mut Case<'_>, pointer: &str, got: f64, tolerance: Tolerance) {
-        if let Some(expected) = case.number(pointer) {
-            self.compare(case, pointer, got, expected, tolerance);
+        match case.number(pointer) {
+            Some(expected) => self.compare(case, pointer, got, expected, tolerance),
+            None if case.is_null(pointer) => {
+                self.verdict(case, pointer, got.is_nan(), || format!("got {got:e}, expected none"));
+            }
+            None => {}
         }
     }
 
@@ -144,7 +179,7 @@ impl Ledger {
     /// The numbers at `pointer` must be `got`.
     pub(crate) fn numbers(&mut self, case: &mut Case<'_>, pointer: &str, got: &[f64], tolerance: Tolerance) {
         let expected = case.numbers(pointer);
-        if case.peek(pointer).is_none() {
+        if case.peek(pointer).is_none() && !case.is_null(pointer) {
             return;
         }
         let agrees = got.len() == expected.len()
@@ -188,30 +223,46 @@ impl Ledger {
         *self.skipped.entry((field.to_owned(), reason.to_owned())).or_default() += 1;
     }
 
+    /// Something of the case is not known to this program, which is a failure: nobody said why it may be left out.
+    pub(crate) fn unknown(&mut self, case: &Case<'_>, what: &str, reason: &str) {
+        self.failures.push(format!("{} {what}: {reason}", case.id()));
+    }
+
+    /// Ends a case: what nobody read of it is a failure, and so is a case of which nothing was compared.
     pub(crate) fn close(&mut self, case: &Case<'_>) {
         const INPUT: [&str; 4] = ["/id", "/gen", "/n", "/name"];
         self.cases += 1;
         for leaf in case.unread() {
             if !INPUT.contains(&leaf.as_str()) {
-                *self.skipped.entry((leaf, "nobody read it".to_owned())).or_default() += 1;
+                self.unknown(case, &leaf, "nobody read it");
             }
         }
+        let accounted =
+            self.failures.len() + self.agreed.values().sum::<usize>() + self.skipped.values().sum::<usize>();
+        if accounted == self.accounted_before {
+            self.unknown(case, "", "nothing of it was compared");
+        }
+        self.accounted_before = accounted;
     }
 
-    /// Prints the account of the file, and returns how many fields disagree.
+    /// Prints the account of the file, and returns how many failures there are; a file without a case is one.
     pub(crate) fn print(&self, stem: &str) -> usize {
         let agreed: usize = self.agreed.values().sum();
         let fields = self.agreed.len();
         println!(
-            "\n{stem}: {} cases, {agreed} values of {fields} fields agree, {} disagree",
+            "\n{stem}: {} cases, {agreed} values of {fields} fields agree, {} do not",
             self.cases,
             self.failures.len()
         );
+        if self.cases == 0 {
+            println!("  FAILS: there is no case, so nothing was compared");
+            return 1;
+        }
         for ((field, reason), count) in &self.skipped {
             println!("  skipped {field} ({count}): {reason}");
         }
         for failure in &self.failures {
-            println!("  DISAGREES {failure}");
+            println!("  FAILS {failure}");
         }
         self.failures.len()
     }

@@ -1,8 +1,7 @@
-//! The numbers that the papers print: each recomputed from the data that the papers give, or listed with the
-//! reason why not.
+//! The numbers that the papers print: each recomputed from the data that the papers give.
 //!
 //! To add a paper, give [`recompute`] an arm with a function of its own from (section, quantity) to a
-//! [`Finding`]; a `reason` stands where data or method are missing.
+//! [`Finding`]; a number that it does not know is a failure.
 
 #[path = "paper_examples/earlier_protocol.rs"]
 mod earlier_protocol;
@@ -62,7 +61,7 @@ pub(crate) fn printed_number(case: &mut Case<'_>, ledger: &mut Ledger) {
     let field = format!("{number}, {section}, {quantity}");
     match recompute(number, &section, &quantity) {
         Ok(finding) => compare(case, ledger, &field, &finding, [printed, computed], reproduces),
-        Err(reason) => ledger.skip_named(&field, reason),
+        Err(reason) => ledger.unknown(case, &field, reason),
     }
 }
 
@@ -76,18 +75,18 @@ fn compare(
 ) {
     match finding {
         Finding::Number(got) => {
-            let (printed, computed) = (number(printed.unwrap_or(&Value::Null)), computed.map(number));
+            let [printed, computed] = [printed, computed].map(|value| value.map_or(f64::NAN, number));
             let as_printed = (got - printed).abs() <= 0.5 * unit_of_last_digit(printed) * (1.0 + 1e-9);
-            ledger.verdict(case, &format!("{field} as printed"), as_printed == reproduces, || {
+            let agrees = as_printed == reproduces && !printed.is_nan();
+            ledger.verdict(case, &format!("{field} as printed"), agrees, || {
                 format!("got {got}, printed {printed}, which reproduces: {reproduces}")
             });
-            if let Some(computed) = computed {
-                ledger.compare(case, &format!("{field} in full"), *got, computed, relative(1e-9));
-            }
+            ledger.compare(case, &format!("{field} in full"), *got, computed, relative(1e-9));
         }
         Finding::RoundedUp(got) => {
-            let printed = printed.map_or(f64::NAN, number);
-            ledger.equal(case, field, got, &printed.ceil());
+            for of in [printed, computed] {
+                ledger.equal(case, field, got, &of.map_or(f64::NAN, number).ceil());
+            }
         }
         Finding::AtLeast(got) => {
             let printed = printed.map_or(f64::NAN, number);
@@ -105,21 +104,35 @@ fn compare(
                 });
             }
         }
-        Finding::Answer(got) => ledger.equal(case, field, &Some(*got), &printed.and_then(Value::as_bool)),
+        Finding::Answer(got) => {
+            for of in [printed, computed] {
+                ledger.equal(case, field, &Some(*got), &of.and_then(Value::as_bool));
+            }
+        }
         Finding::Absent => {
-            ledger.verdict(case, field, printed.is_none(), || format!("nothing, printed {printed:?}"));
+            for of in [printed, computed] {
+                ledger.verdict(case, field, of.is_none(), || format!("nothing, expected {of:?}"));
+            }
         }
         Finding::Numbers(got) => {
-            let printed: Vec<f64> =
-                printed.and_then(Value::as_array).map_or(Vec::new(), |a| a.iter().map(number).collect());
-            let near = |(got, printed): (&f64, &f64)| (got - printed).abs() <= 1e-12;
-            let agrees = got.len() == printed.len() && got.iter().zip(&printed).all(near);
-            ledger.verdict(case, field, agrees, || format!("got {got:?}, printed {printed:?}"));
+            for of in [printed, computed] {
+                one_a_benchmark(case, ledger, field, got, of);
+            }
         }
         Finding::Words(got) => {
-            ledger.equal(case, field, &Some(got.as_str()), &printed.and_then(Value::as_str));
+            for of in [printed, computed] {
+                ledger.equal(case, field, &Some(got.as_str()), &of.and_then(Value::as_str));
+            }
         }
     }
+}
+
+fn one_a_benchmark(case: &Case<'_>, ledger: &mut Ledger, field: &str, got: &[f64], expected: Option<&Value>) {
+    let expected: Vec<f64> =
+        expected.and_then(Value::as_array).map_or(Vec::new(), |a| a.iter().map(number).collect());
+    let near = |(got, expected): (&f64, &f64)| (got - expected).abs() <= 1e-12;
+    let agrees = got.len() == expected.len() && got.iter().zip(&expected).all(near);
+    ledger.verdict(case, field, agrees, || format!("got {got:?}, expected {expected:?}"));
 }
 
 /// One in the place of the last digit of the shortest decimal that reads back as `printed`.

@@ -29,7 +29,7 @@ pub(crate) fn performance_test(case: &mut Case<'_>, ledger: &mut Ledger) {
     let gamma = case.number("/gamma").expect("a speedup under test");
     let risk = Risk::new(case.number("/alpha").expect("a risk")).expect("a risk");
     for (name, rank_sum) in RULES {
-        if case.peek(&format!("/{name}")).is_none() {
+        if !case.gives(&format!("/{name}")) {
             continue;
         }
         let rules =
@@ -106,6 +106,9 @@ fn reliable_speedups(
     suite: &ScoreSuite,
     rules: PerformanceRules,
 ) {
+    if !case.gives(at) {
+        return;
+    }
     let Some(asked) = case.peek(at).and_then(Value::as_object) else { return };
     for name in asked.keys() {
         let level: f64 = name.trim_start_matches('r').parse().expect("a confidence level");

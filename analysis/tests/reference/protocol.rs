@@ -14,6 +14,7 @@ const FASTER: Question = Question::CandidateFaster;
 
 /// One benchmark of a case, with its options.
 struct Benchmark {
+    name: Option<String>,
     baseline: Sample,
     candidate: Sample,
     own_level: Option<f64>,
@@ -80,16 +81,19 @@ fn whole_percents(protocol: &dyn Fn(Risk) -> Conclusion) -> PublishedVerdict {
 
 pub(crate) fn speedup_test(case: &mut Case<'_>, ledger: &mut Ledger) {
     let global = case.number("/options/conf_level");
-    case.value("/options");
+    let precision = case.number("/options/precision").unwrap_or(0.05);
+    let weight = case.value("/options/weight").and_then(Value::as_str).unwrap_or("custom");
     let benchmarks = benchmarks(case);
     for variant in &VARIANTS {
         let root = format!("/{}", variant.name);
-        if case.peek(&root).is_none() {
+        if !case.gives(&root) {
             continue;
         }
         let mut accelerated = [0, 0];
         for (index, benchmark) in benchmarks.iter().enumerate() {
             let at = format!("{root}/rows/{index}");
+            let name = case.value(&format!("{at}/name")).and_then(Value::as_str).map(str::to_owned);
+            ledger.equal(case, &format!("{at}/name"), &benchmark.name, &name);
             let own = benchmark.own_level;
             let level = if variant.own_level_first { own.or(global) } else { global.or(own) };
             let level = level.and_then(|level| ConfidenceLevel::new(level).ok());
@@ -98,10 +102,10 @@ pub(crate) fn speedup_test(case: &mut Case<'_>, ledger: &mut Ledger) {
                 *count += u64::from(yes);
             }
         }
-        overall(case, ledger, &root, &benchmarks);
-        case.value(&format!("{root}/rows"));
+        overall(case, ledger, &root, &benchmarks, weight);
         for (name, count) in ["prop_mean", "prop_median"].into_iter().zip(accelerated) {
-            proportion(case, ledger, &format!("{root}/{name}"), count, benchmarks.len() as u64);
+            let given = Accelerated { count, benchmarks: benchmarks.len() as u64, precision, level: global };
+            proportion(case, ledger, &format!("{root}/{name}"), &given);
         }
     }
 }
@@ -113,6 +117,7 @@ fn benchmarks(case: &mut Case<'_>) -> Vec<Benchmark> {
         Sample::new(numbers).expect("a sample")
     };
     let benchmark = |json: &Value| Benchmark {
+        name: json["name"].as_str().map(str::to_owned),
         baseline: sample(&json["sample1"]),
         candidate: sample(&json["sample2"]),
         own_level: json["conf_level"].as_f64(),
@@ -260,9 +265,8 @@ fn best_risks(case: &mut Case<'_>, ledger: &mut Ledger, at: &str, test: &Speedup
     }
 }
 
-fn overall(case: &mut Case<'_>, ledger: &mut Ledger, root: &str, benchmarks: &[Benchmark]) {
-    let Some(used) = case.value(&format!("{root}/weight_used")).and_then(Value::as_str) else { return };
-    let option = case.peek("/options/weight").and_then(Value::as_str).unwrap_or("custom");
+/// The overall speedups, where the variant has them, and the weights in the rows, which all variants have.
+fn overall(case: &mut Case<'_>, ledger: &mut Ledger, root: &str, benchmarks: &[Benchmark], option: &str) {
     let coefficients: Vec<Option<f64>> = benchmarks.iter().map(|b| b.coefficient).collect();
     let (weights, name) = match option {
         "equal" => (Weights::Equal, "equal"),
@@ -272,7 +276,9 @@ fn overall(case: &mut Case<'_>, ledger: &mut Ledger, root: &str, benchmarks: &[B
             weights => (weights, "custom"),
         },
     };
-    ledger.equal(case, &format!("{root}/weight_used"), &name, &used);
+    if let Some(used) = case.value(&format!("{root}/weight_used")) {
+        ledger.equal(case, &format!("{root}/weight_used"), &Some(name), &used.as_str());
+    }
     let members: Vec<_> =
         benchmarks.iter().map(|b| SuiteMember { baseline: &b.baseline, candidate: &b.candidate }).collect();
     for (position, (summary, field)) in Summary::ALL.into_iter().zip(["min", "mean", "median"]).enumerate() {
@@ -288,18 +294,24 @@ fn overall(case: &mut Case<'_>, ledger: &mut Ledger, root: &str, benchmarks: &[B
     }
 }
 
-fn proportion(case: &mut Case<'_>, ledger: &mut Ledger, at: &str, accelerated: u64, benchmarks: u64) {
-    let precision = case.peek("/options/precision").map_or(0.05, number);
-    let level = case.peek("/options/conf_level").map_or(0.95, number);
-    let level = ConfidenceLevel::new(level).expect("a confidence level");
-    let proportion = Proportion::new(accelerated, benchmarks, Selection::Drawn).expect("a proportion");
+/// How many of the benchmarks were accelerated, and what is asked of that.
+struct Accelerated {
+    count: u64,
+    benchmarks: u64,
+    precision: f64,
+    level: Option<f64>,
+}
+
+fn proportion(case: &mut Case<'_>, ledger: &mut Ledger, at: &str, given: &Accelerated) {
+    let level = ConfidenceLevel::new(given.level.unwrap_or(0.95)).expect("a confidence level");
+    let proportion = Proportion::new(given.count, given.benchmarks, Selection::Drawn).expect("a proportion");
     let interval = proportion.interval(ProportionMethod::WilsonCorrected, level);
-    let needed = benchmarks_by_wald(proportion.estimate(), precision, level, Selection::Drawn);
+    let needed = benchmarks_by_wald(proportion.estimate(), given.precision, level, Selection::Drawn);
     let valid = case.value(&format!("{at}/valid")).and_then(Value::as_bool);
     ledger.equal(case, &format!("{at}/valid"), &Some(proportion.satisfies_condition()), &valid);
     for (field, got) in [
-        ("a", accelerated as f64),
-        ("b", benchmarks as f64),
+        ("a", given.count as f64),
+        ("b", given.benchmarks as f64),
         ("proportion", proportion.estimate()),
         ("conf", level.get()),
         ("lower", interval.lower),

@@ -74,7 +74,16 @@ impl ArchiveError {
             Self::TooLarge | Self::TooManyFiles(_) | Self::ManifestTooLarge => {
                 "it is no bundle of this command"
             }
-            _ => "get the bundle again from where it is from",
+            Self::Damaged { .. }
+            | Self::Behind { .. }
+            | Self::ListedTwice(_)
+            | Self::NoManifest(_)
+            | Self::Manifest(_)
+            | Self::Entry { .. }
+            | Self::NoFile(_)
+            | Self::Size { .. }
+            | Self::Content { .. }
+            | Self::Missing(_) => "get the bundle again from where it is from",
         }
     }
 }

@@ -12,14 +12,18 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
+use speedup_analysis::ConfidenceLevel;
+use speedup_core::time::Span;
 
 use crate::arguments::OutputArgument;
+use crate::command::coordinator::span;
 use crate::command::run::{Session, Telling};
 use crate::console::Console;
 use crate::directories;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files::LocalFiles;
+use crate::fraction;
 use crate::gate::GateArguments;
 use crate::named_samples::{NamedSamples, Samples, SetName};
 use crate::render::report::Extent;
@@ -80,11 +84,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME[=VALUE]")]
     env: Vec<String>,
     /// A run that lasts longer has failed
-    #[arg(long, value_name = "TIME", default_value = "1h")]
-    timeout: jiff::SignedDuration,
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = span)]
+    timeout: Span,
     /// The confidence level of tests and intervals
-    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value_t = 0.95)]
-    confidence: f64,
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
+    confidence: ConfidenceLevel,
     /// All randomness comes from here; drawn when absent
     #[arg(long, value_name = "N")]
     seed: Option<u64>,

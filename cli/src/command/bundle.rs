@@ -1,7 +1,6 @@
 //! `speedup bundle`: everything that a report is from, in one file.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +19,7 @@ use crate::bundle::contents::{self, ABOUT, HOSTS, OBSERVATIONS, README, REPORT, 
 use crate::bundle::manifest::{Asked, Listed, Manifest, RELEASE, SCHEMA_VERSION};
 use crate::connection::{Connection, SourceArguments};
 use crate::console::Console;
-use crate::draft::{draft_of, refused};
+use crate::draft::Draft;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fraction;
@@ -139,14 +138,8 @@ fn pack(
 
 /// Half a bundle must not look like a whole one.
 fn write(path: &Path, manifest: &Manifest, files: &[(&str, Vec<u8>)]) -> Result<(), Failure> {
-    let draft = draft_of(path);
-    let written = File::create(&draft)
-        .and_then(|file| archive::write(manifest, files, BufWriter::new(file)))
-        .map_err(|error| refused(&draft, error));
-    let moved = written.and_then(|()| fs::rename(&draft, path).map_err(|error| refused(path, error)));
-    if moved.is_err() {
-        // The first error is the one to tell.
-        let _ = fs::remove_file(&draft);
-    }
-    moved
+    let (file, draft) = Draft::of(path)?;
+    let written = archive::write(manifest, files, BufWriter::new(file));
+    let written = written.map_err(|error| draft.refused(error));
+    draft.end(written)
 }

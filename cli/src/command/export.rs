@@ -1,6 +1,5 @@
 //! `speedup export`: the raw observations.
 
-use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,7 @@ use super::baseline::{self, ExportFormat};
 use crate::attempts::Attempts;
 use crate::connection::{Connection, SourceArguments};
 use crate::console::{Console, Out, Reader};
-use crate::draft::{draft_of, refused};
+use crate::draft::Draft;
 use crate::exit::Exit;
 use crate::export::{Format, RowWriter, Sheet};
 use crate::failure::Failure;
@@ -87,22 +86,10 @@ async fn write_to(connection: &Connection, arguments: &Arguments) -> Result<(), 
         let reader = out.reader();
         return write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, out), &reader).await;
     }
-    if path.exists() && !path.is_file() {
-        // A pipe or a device: there is nothing to put in its place.
-        let file = File::options().write(true).open(path).map_err(|error| refused(path, error))?;
-        return write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, file), &Reader::default())
-            .await;
-    }
-    let draft = draft_of(path);
-    let file = File::create(&draft).map_err(|error| refused(&draft, error))?;
+    let (file, draft) = Draft::of(path)?;
     let written =
         write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, file), &Reader::default()).await;
-    let moved = written.and_then(|()| fs::rename(&draft, path).map_err(|error| refused(path, error)));
-    if moved.is_err() {
-        // The first error is the one to tell.
-        let _ = fs::remove_file(&draft);
-    }
-    moved
+    draft.end(written)
 }
 
 async fn write(

@@ -20,6 +20,7 @@ use crate::console::Console;
 use crate::draft::replace;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::fraction;
 use crate::gate::GateArguments;
 use crate::named_samples::SetName;
 use crate::render;
@@ -42,8 +43,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     source: SourceArguments,
     /// Another confidence level than the plan's, as 0.99
-    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, value_parser = confidence)]
-    confidence: Option<f64>,
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, value_parser = fraction::confidence_level)]
+    confidence: Option<ConfidenceLevel>,
     /// Describes the clusters of every cell's times as well; of thousands of cells this takes minutes
     #[arg(long)]
     mixtures: bool,
@@ -80,11 +81,6 @@ enum Format {
     Latex,
 }
 
-fn confidence(text: &str) -> Result<f64, &'static str> {
-    let level = text.parse().ok().filter(|level| *level > 0.0 && *level < 1.0);
-    level.ok_or("a confidence level lies between 0 and 1")
-}
-
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let gate = arguments.gate.gate()?;
     let format = arguments.format.unwrap_or(match arguments.output.output {
@@ -98,7 +94,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let asked = async {
         let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
         let wanted = Wanted {
-            confidence: arguments.confidence,
+            confidence: arguments.confidence.map(ConfidenceLevel::get),
             mixtures: arguments.mixtures,
             figures: arguments.figures || draws(format),
         };
@@ -167,8 +163,7 @@ fn of_samples(
         ))
         .hint("`speedup compare` has its other methods, as --method mixture, and its options"));
     };
-    let confidence = arguments.confidence.map(ConfidenceLevel::new).transpose().map_err(Failure::usage)?;
-    super::compare::of_saved(name, confidence, arguments.gate, form, console)
+    super::compare::of_saved(name, arguments.confidence, arguments.gate, form, console)
 }
 
 /// The report in a form for people or machines.
@@ -234,11 +229,22 @@ fn no_json(error: serde_json::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Parsed {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
 
     #[test]
     fn a_confidence_level_lies_between_0_and_1() {
-        assert_eq!(confidence("0.99"), Ok(0.99));
-        assert!(confidence("1").is_err() && confidence("95").is_err() && confidence("NaN").is_err());
+        let read = |level| {
+            let arguments = Parsed::try_parse_from(["report", "last", "--confidence", level]);
+            arguments.ok().and_then(|parsed| parsed.arguments.confidence).map(ConfidenceLevel::get)
+        };
+        assert_eq!(["0.99", "99%", "1", "95", "NaN"].map(read), [Some(0.99), Some(0.99), None, None, None]);
     }
 }

@@ -1,13 +1,14 @@
 //! `speedup token`: what others enrol with.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Error, anyhow};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use speedup_access::{Role, Token};
+use speedup_core::bounded::read_text_at_most;
 use speedup_core::time::Span;
 use speedup_proto::v1;
 use speedup_proto::v1::revoke_request::What;
@@ -113,13 +114,12 @@ pub(crate) fn read(path: &Path) -> Result<Token, Failure> {
         Failure::usage(error.context(format!("cannot read the token in {}", path.display())))
             .hint("a file of one token is what `speedup token create > FILE` writes")
     };
-    let mut text = String::new();
     let read = if path == Path::new("-") {
-        io::stdin().take(MAX_BYTES).read_to_string(&mut text)
+        read_text_at_most(io::stdin(), MAX_BYTES)
     } else {
-        File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text))
+        File::open(path).and_then(|file| read_text_at_most(file, MAX_BYTES))
     };
-    read.map_err(|error| failed(error.into()))?;
+    let text = read.map_err(|error| failed(error.into()))?;
     text.parse().map_err(|error: speedup_access::TokenError| failed(error.into()))
 }
 

@@ -255,7 +255,7 @@ mod tests {
         let pool = laid_out(&summary, rows, true, STYLE);
         assert_eq!(
             pool.summary,
-            "3000 hosts connected, 7 at work, 1 away, 1 out of service; the first 3 are listed"
+            "3\u{a0}000 hosts connected, 7 at work, 1 away, 1 out of service; the first 3 are listed"
         );
         let first: Vec<&str> = pool.lines.iter().filter_map(|line| line.split_whitespace().next()).collect();
         assert_eq!(first, ["b", "a", "c"], "{:?}", pool.lines);

@@ -44,7 +44,11 @@ pub(super) fn lines(view: &mut View, size: Size, style: Style) -> Vec<String> {
     lines.resize(size.rows.saturating_sub(1), String::new());
     lines.push(keys(size.columns, style));
     lines.truncate(size.rows);
-    let more = if style.unicode { "…" } else { ">" };
+    let more = match size.columns {
+        0 => "",
+        _ if style.unicode => "…",
+        _ => ">",
+    };
     lines.into_iter().map(|line| truncate_str(&line, size.columns, more).into_owned()).collect()
 }
 

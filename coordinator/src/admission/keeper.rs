@@ -11,6 +11,7 @@ use speedup_access::{
     Authority, AuthorityError, Credentials, CredentialsError, Identity, IssueError, Issued, Role, Serial,
     Signing, Token, TokenId, unix_seconds,
 };
+use speedup_core::causes::with_causes;
 use speedup_journal::{Journal, JournalId, OpenError, Options, PayloadVersion, ReadError, WriteError};
 use speedup_proto::journal::v1 as wire;
 use thiserror::Error;
@@ -20,7 +21,6 @@ use uuid::Uuid;
 use super::event::{AccessEvent, Change, MalformedEvent};
 use super::log::AdmissionLog;
 use super::registry::{Refusal, Registry, Target};
-use crate::store::chain;
 
 /// Requests that may wait; whoever asks more waits.
 const WAITING: usize = 1_024;
@@ -324,7 +324,7 @@ impl Keeper {
             let is_last = batch.iter().any(|message| matches!(message, Message::Stop));
             let (events, afters) = self.decide(&mut batch);
             let durable = self.commit(&events).map_err(|error| {
-                tracing::error!("nobody is let in or out any more: {}", chain(&error));
+                tracing::error!("nobody is let in or out any more: {}", with_causes(&error));
                 std::thread::sleep(Self::PAUSE);
                 Unheard::Broken
             });
@@ -340,7 +340,8 @@ impl Keeper {
         }
         if let Err(error) = self.journal.close() {
             tracing::error!(
-                "closing the journal of admissions failed; the next start will check it: {error}"
+                "closing the journal of admissions failed; the next start will check it: {}",
+                with_causes(&error)
             );
         }
     }

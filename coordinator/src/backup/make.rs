@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use speedup_journal::durable::{self, parent_of};
 use speedup_journal::{Position, Reader};
 
 use super::manifest::{Manifest, Saved};
@@ -31,7 +32,7 @@ pub fn back_up(data: &Path, to: &Path) -> Result<Contents, BackupError> {
         let _ = fs::remove_dir_all(&draft);
     })?;
     fs::rename(&draft, to).map_err(disk("name", to))?;
-    sync_directory(&parent(to))?;
+    sync_directory(parent_of(to))?;
     Ok(contents)
 }
 
@@ -96,7 +97,7 @@ impl Making<'_> {
         let from = self.data.join(path);
         let file = File::open(&from).map_err(disk("open", &from))?;
         let to = self.draft.join(path);
-        make_directory(&parent(&to))?;
+        make_directory(parent_of(&to))?;
         let (copied, hash) = copy(file.take(bytes.unwrap_or(u64::MAX)), &from, &to)?;
         if let Some(bytes) = bytes
             && copied != bytes
@@ -155,12 +156,7 @@ pub(super) fn sync_below(path: &Path) -> Result<(), BackupError> {
 }
 
 pub(super) fn sync_directory(path: &Path) -> Result<(), BackupError> {
-    File::open(path).and_then(|directory| directory.sync_all()).map_err(disk("sync", path))
-}
-
-pub(super) fn parent(path: &Path) -> PathBuf {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    parent.map_or_else(|| PathBuf::from("."), Path::to_owned)
+    durable::sync_directory(path).map_err(disk("sync", path))
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

@@ -4,9 +4,11 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
+use speedup_core::bounded::read_at_most;
 use speedup_journal::Reader;
+use speedup_journal::durable::parent_of;
 
-use super::make::{copy, make_directory, parent, sync_below, sync_directory};
+use super::make::{copy, make_directory, sync_below, sync_directory};
 use super::manifest::{MAX_BYTES, Manifest, Saved};
 use super::{BackupError, Contents, MANIFEST, ManifestError, disk};
 
@@ -69,7 +71,7 @@ fn check(saved: &Saved, from: &Path, gathered: &Path) -> Result<(), BackupError>
         return Err(damaged(format!("it has {bytes} bytes instead of {}", saved.bytes)));
     }
     let to = gathered.join(&saved.path);
-    make_directory(&parent(&to))?;
+    make_directory(parent_of(&to))?;
     let (_, hash) = copy(file.take(saved.bytes), &path, &to)?;
     if hash != saved.hash {
         return Err(damaged("its content has changed".to_owned()));
@@ -79,8 +81,7 @@ fn check(saved: &Saved, from: &Path, gathered: &Path) -> Result<(), BackupError>
 
 fn read(path: &Path) -> Result<Manifest, BackupError> {
     let file = File::open(path).map_err(disk("open", path))?;
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(disk("read", path))?;
+    let bytes = read_at_most(file, MAX_BYTES).map_err(disk("read", path))?;
     let believed = |source| BackupError::Manifest { path: path.to_owned(), source };
     let text = String::from_utf8(bytes).map_err(|_| believed(ManifestError::Changed))?;
     Manifest::decode(&text).map_err(believed)

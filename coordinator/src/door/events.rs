@@ -1,5 +1,6 @@
 //! The door to the event log.
 
+use speedup_core::causes::with_causes;
 use speedup_journal::Position;
 use speedup_proto::limits::MAX_EVENTS;
 use speedup_proto::v1;
@@ -9,7 +10,7 @@ use tonic::{Request, Response, Status};
 use super::{blocking, experiment_id};
 use crate::admission::Admission;
 use crate::handle::Handle;
-use crate::store::{EventPlace, chain};
+use crate::store::EventPlace;
 
 /// The door to the event log.
 pub(crate) struct EventsDoor {
@@ -52,7 +53,7 @@ impl Events for EventsDoor {
         let (log, limit) = (admission.log().clone(), bounded(limit));
         let page = tokio::task::spawn_blocking(move || log.read(before, limit)).await;
         let page = page.map_err(|error| Status::internal(error.to_string()))?.map_err(|error| {
-            tracing::error!("{}", chain(&error));
+            tracing::error!("{}", with_causes(&error));
             Status::internal(error.to_string())
         })?;
         let before = page.before.map_or(Vec::new(), |before| before.0.to_be_bytes().to_vec());

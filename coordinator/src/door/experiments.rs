@@ -1,5 +1,6 @@
 //! The door to the experiments.
 
+use std::ops::RangeInclusive;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use speedup_core::id::{ExperimentId, RunIndex};
 use speedup_core::journal::MAX_RECORD_BYTES;
 use speedup_core::machine::{Command, Refusal, Request as Asked, hosts_needed};
 use speedup_core::plan::Plan;
+use speedup_proto::limits::MAX_EXCLUSIONS;
 use speedup_proto::v1;
 use speedup_proto::v1::experiments_server::Experiments;
 use tokio::sync::mpsc;
@@ -243,10 +245,7 @@ impl ExperimentsDoor {
             return Err(no_such_run(run, runs));
         }
         let store = self.handle.current_store().await?.clone();
-        let attempts =
-            blocking(move || store.attempts(id, run.checked_sub(1).map(|run| (run, u32::MAX)), 1_000))
-                .await?;
-        let last = attempts.into_iter().rfind(|attempt| attempt.lease.as_ref().is_some_and(|l| l.run == run));
+        let last = blocking(move || store.last_attempt(id, run)).await?;
         let settlement = match last.and_then(|attempt| attempt.end) {
             Some(v1::ended_attempt::End::Reported(record)) => match record.outcome {
                 Some(Outcome::Measured(_)) => v1::Settlement::Measured,
@@ -355,7 +354,7 @@ fn export(
     let v1::Plan { experiment, benchmarks, order, stages } =
         plan.ok_or_else(|| Status::not_found(format!("there is no experiment {id}")))?;
     let until = status.finished_ns.unwrap_or(u64::MAX);
-    let exclusions = store.exclusions(status.submitted_ns, until).map_err(|error| store_failed(&error))?;
+    let exclusions = exclusions(store, status.submitted_ns..=until)?;
     send(Part::Head(v1::ExportHead { status: Some(status), experiment, benchmarks, stages, exclusions }))?;
     for piece in order.chunks(ORDER_PIECE) {
         send(Part::Order(v1::ExportOrder { order: piece.to_vec() }))?;
@@ -367,4 +366,16 @@ fn export(
         after = Some((last.run, last.attempt));
         send(Part::Attempts(v1::ExportAttempts { attempts }))?;
     }
+}
+
+/// The exclusions of an export. What is left out of it is said in the log.
+fn exclusions(store: &Store, between: RangeInclusive<u64>) -> Result<Vec<v1::Exclusion>, Status> {
+    let (exclusions, left_out) =
+        store.exclusions(between, MAX_EXCLUSIONS).map_err(|error| store_failed(&error))?;
+    if left_out > 0 {
+        tracing::warn!(
+            "an export names the oldest {MAX_EXCLUSIONS} exclusions of hosts: {left_out} are left out"
+        );
+    }
+    Ok(exclusions)
 }

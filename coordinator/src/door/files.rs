@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use speedup_core::build::Product;
+use speedup_core::causes::with_causes;
 use speedup_core::files::{ContentHash, MAX_FILES, StagedFile, contents};
 use speedup_proto::convert::{Blob, required};
 use speedup_proto::v1;
@@ -19,7 +20,6 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::malformed;
 use crate::blobs::{BlobError, Blobs, Upload, next_piece};
-use crate::store::chain;
 
 /// Contents that are put at once; others wait.
 const PUT_AT_ONCE: usize = 16;
@@ -183,7 +183,7 @@ async fn apart<T: Send + 'static>(
 }
 
 fn refusal(error: &BlobError) -> Status {
-    let text = chain(error);
+    let text = with_causes(error);
     match error {
         BlobError::TooLarge { .. } | BlobError::Differs { .. } => Status::invalid_argument(text),
         BlobError::Missing(_) => Status::not_found(text),

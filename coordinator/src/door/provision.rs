@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use speedup_core::causes::with_causes;
 use speedup_core::provision::{Job, JobState, Limits};
 use speedup_core::time::Span;
 use speedup_proto::v1;
@@ -75,7 +76,7 @@ fn refused(error: &AddError) -> Status {
         AddError::Place { .. } => "\nhint: start the coordinator with --agents DIR, one that all nodes share",
         AddError::Unable | AddError::Options(_) | AddError::Record(_) => "",
     };
-    let text = format!("{error}{hint}");
+    let text = format!("{}{hint}", with_causes(error));
     match error {
         AddError::Options(_) => Status::invalid_argument(text),
         AddError::Unable | AddError::Unreachable(_) | AddError::Place { .. } | AddError::Refused(_) => {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use speedup_core::causes::with_causes;
 use speedup_core::id::{HostId, JobId};
 use speedup_core::machine::{Command, HostRequest};
 use speedup_core::provision::{
@@ -15,7 +16,6 @@ use speedup_core::time::Timestamp;
 use super::engine::{Engine, EngineError};
 use super::record::{Record, RecordError};
 use crate::handle::{Gone, Handle};
-use crate::store::chain;
 
 /// What is shown of the latest round.
 #[derive(Clone, Debug, Default)]
@@ -102,7 +102,7 @@ impl<E: Engine> Looker<E> {
     }
 
     /// Ends all jobs, and gives their hosts up.
-    pub(crate) async fn end(mut self) -> Result<(), EngineError> {
+    pub(crate) async fn end(&mut self) -> Result<(), EngineError> {
         let alive = |job: &Job| !matches!(job.state, JobState::Ended(_));
         let jobs: Vec<JobId> =
             self.engine.list().await?.iter().filter(|job| alive(job)).map(|job| job.id.clone()).collect();
@@ -118,7 +118,7 @@ impl<E: Engine> Looker<E> {
             let _ = self.tell(host.host, Command::ResumeHost).await;
         }
         if let Err(error) = self.keep().await {
-            tracing::warn!("{}", chain(&error));
+            tracing::warn!("{}", with_causes(&error));
         }
         Ok(())
     }
@@ -149,7 +149,7 @@ impl<E: Engine> Looker<E> {
                 Ok(())
             }
             Action::Reboot { node, leaves } => {
-                let told = self.engine.reboot(&node).await.map_err(|error| chain(&error));
+                let told = self.engine.reboot(&node).await.map_err(|error| with_causes(&error));
                 tracing::info!(%node, ?told, "a node is to boot anew");
                 self.record.ledger.told_to_reboot(node, leaves, told);
                 Ok(())
@@ -175,7 +175,7 @@ impl<E: Engine> Looker<E> {
                     self.keep().await?;
                 }
                 Err(error) => {
-                    self.record.ledger.refused(&chain(&error));
+                    self.record.ledger.refused(&with_causes(&error));
                     return Ok(Err(error));
                 }
             }
@@ -208,7 +208,7 @@ impl<E: Engine> Looker<E> {
     }
 
     fn show(&self, jobs: Vec<Job>, demand: Demand, trouble: Option<&EngineError>) {
-        let trouble = trouble.map(|error| chain(error));
+        let trouble = trouble.map(|error| with_causes(error));
         let ledger = self.record.ledger.clone();
         let before =
             std::mem::replace(&mut *self.seen(), Seen { jobs, demand, ledger, trouble: trouble.clone() });

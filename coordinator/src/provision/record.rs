@@ -1,13 +1,15 @@
 //! What is kept over a restart: which engine is asked, within which limits, and the ledger. One small file, put in place
 //! whole; that jobs exist at all is known from the engine, by their name.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use speedup_core::bounded::read_text_at_most;
 use speedup_core::provision::{Ledger, Limits};
+use speedup_journal::durable::{replace, sync_directory};
 use thiserror::Error;
 
 /// Its name in the data directory.
@@ -94,8 +96,7 @@ impl Record {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(disk(error)),
         };
-        let mut text = String::new();
-        file.take(MAX_BYTES).read_to_string(&mut text).map_err(disk)?;
+        let text = read_text_at_most(file, MAX_BYTES).map_err(disk)?;
         let form = |source| RecordError::Form { path: path.clone(), source };
         // The version is looked at first: the rest may be anything.
         let Head { version } = serde_json::from_str(&text).map_err(form)?;
@@ -110,7 +111,7 @@ impl Record {
         let path = data.join(NAME);
         let text =
             serde_json::to_string(self).map_err(|source| RecordError::Form { path: path.clone(), source })?;
-        replace(&path, &text).map_err(|source| RecordError::Disk { what: "write", path, source })
+        replace(&path, text.as_bytes()).map_err(|source| RecordError::Disk { what: "write", path, source })
     }
 
     /// Forgets the record of a data directory.
@@ -128,19 +129,6 @@ impl Record {
 #[derive(Deserialize)]
 struct Head {
     version: u32,
-}
-
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let draft = path.with_extension("part");
-    let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(&draft)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&draft, path)?;
-    path.parent().map_or(Ok(()), sync_directory)
-}
-
-fn sync_directory(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
 }
 
 #[cfg(test)]
@@ -190,5 +178,16 @@ mod tests {
         fs::write(&path, "{").unwrap();
         assert!(matches!(Record::read(data.path()), Err(RecordError::Form { .. })));
         assert!(path.exists());
+    }
+
+    #[test]
+    fn one_byte_more_than_may_be_is_refused_as_such() {
+        let data = tempfile::tempdir().unwrap();
+        let file = File::create(data.path().join(NAME)).unwrap();
+        // It is a hole, of which no disk keeps anything.
+        file.set_len(MAX_BYTES + 1).unwrap();
+        let refused = Record::read(data.path()).unwrap_err();
+        let RecordError::Disk { source, .. } = refused else { panic!("{refused}") };
+        assert_eq!(source.kind(), ErrorKind::FileTooLarge);
     }
 }

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex as SharedMutex, PoisonError};
 use std::time::Duration;
 
+use speedup_core::causes::with_causes;
 use speedup_core::provision::Limits;
 use thiserror::Error;
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
@@ -17,7 +18,6 @@ use super::look::{LookError, Looker, Seen};
 use super::record::{Record, RecordError, Spec};
 use super::slurm::{OptionsError, Slurm, SlurmOptions};
 use crate::handle::Handle;
-use crate::store::chain;
 
 /// How long a coordinator that stops waits until the jobs of its engine are cancelled.
 const FAREWELL: Duration = Duration::from_secs(40);
@@ -41,9 +41,13 @@ struct Inner {
 struct Current {
     record: Record,
     seen: Arc<SharedMutex<Seen>>,
-    stop: oneshot::Sender<()>,
-    task: JoinHandle<Result<(), EngineError>>,
+    wanted_ended: mpsc::Sender<Ended>,
+    /// Nothing once it was waited for.
+    task: Option<JoinHandle<()>>,
 }
+
+/// Where it is told whether all jobs were ended. If they were not, the engine is asked on.
+type Ended = oneshot::Sender<Result<(), EngineError>>;
 
 /// When the first look is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +102,7 @@ pub(crate) enum AddError {
     #[error(transparent)]
     Options(#[from] OptionsError),
     /// There is no place for the agents' state and logs.
-    #[error("cannot make {} for the agents: {source}", path.display())]
+    #[error("cannot make {} for the agents", path.display())]
     Place {
         /// Which.
         path: PathBuf,
@@ -106,13 +110,13 @@ pub(crate) enum AddError {
         source: std::io::Error,
     },
     /// It refused.
-    #[error("the engine does not take such a job: {}", chain(.0))]
+    #[error("the engine does not take such a job")]
     Refused(#[source] EngineError),
     /// The jobs of the engine asked before are still there.
-    #[error("the jobs of the engine asked before are not ended: {}", chain(.0))]
+    #[error("the jobs of the engine asked before are not ended")]
     NotEnded(#[source] EngineError),
     /// It cannot be written down.
-    #[error("{}", chain(.0))]
+    #[error(transparent)]
     Record(#[from] RecordError),
 }
 
@@ -144,7 +148,7 @@ impl Provisioning {
             tracing::info!(name = record.name, "hosts are asked for as before");
             let current = inner
                 .start(record, Begin::AfterAPause)
-                .map_err(|error| ResumeError::Options(error.to_string()))?;
+                .map_err(|error| ResumeError::Options(with_causes(&error)))?;
             *inner.current.lock().await = Some(current);
         }
         Ok(Self(Some(inner)))
@@ -187,7 +191,7 @@ impl Provisioning {
             }
             Spec::Local => Local::new(inner.agent.clone()).try_out().await.map_err(AddError::Refused)?,
         }
-        if let Some(before) = current.take() {
+        if let Some(before) = current.as_mut() {
             before.end().await.map_err(AddError::NotEnded)?;
         }
         let mut record = Record::new(name, spec, limits, look_every.max(LOOK_MIN), by);
@@ -203,7 +207,7 @@ impl Provisioning {
     /// What is asked of whom, and what came of it.
     pub(crate) async fn show(&self) -> Option<Shown> {
         let current = self.0.as_ref()?.current.lock().await;
-        current.as_ref().map(|current| Shown { record: current.record.clone(), seen: current.seen() })
+        current.as_ref().map(Current::shown)
     }
 
     /// Whether hosts will come: an engine is asked and does not stand still.
@@ -213,22 +217,23 @@ impl Provisioning {
 
     /// Asks for no more, and ends all jobs.
     pub(crate) async fn remove(&self) -> Result<Option<Shown>, AddError> {
-        let Some(shown) = self.show().await else { return Ok(None) };
-        let inner = self.0.as_ref().ok_or(AddError::Unable)?;
-        if let Some(current) = inner.current.lock().await.take() {
-            current.end().await.map_err(AddError::NotEnded)?;
-        }
+        let Some(inner) = &self.0 else { return Ok(None) };
+        let mut current = inner.current.lock().await;
+        let Some(asked) = current.as_mut() else { return Ok(None) };
+        let shown = asked.shown();
+        asked.end().await.map_err(AddError::NotEnded)?;
         Record::remove(&inner.data)?;
+        *current = None;
         Ok(Some(shown))
     }
 
     /// Ends all jobs; the next start goes on asking.
     pub(crate) async fn stop(&self) {
         let Some(inner) = &self.0 else { return };
-        let Some(current) = inner.current.lock().await.take() else { return };
+        let Some(mut current) = inner.current.lock().await.take() else { return };
         match tokio::time::timeout(FAREWELL, current.end()).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::error!("jobs may still be there: {}", chain(&error)),
+            Ok(Err(error)) => tracing::error!("jobs may still be there: {}", with_causes(&error)),
             Err(_) => tracing::error!("jobs may still be there: the engine does not answer"),
         }
     }
@@ -256,8 +261,8 @@ impl Inner {
         let seen = Arc::new(SharedMutex::new(seen));
         let looker =
             Looker::new(engine, record.clone(), self.data.clone(), self.handle.clone(), seen.clone());
-        let (stop, stopped) = oneshot::channel();
-        Current { record, seen, stop, task: tokio::spawn(watch(looker, begin, stopped)) }
+        let (wanted_ended, wanted) = mpsc::channel(1);
+        Current { record, seen, wanted_ended, task: Some(tokio::spawn(watch(looker, begin, wanted))) }
     }
 }
 
@@ -266,36 +271,55 @@ impl Current {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn end(self) -> Result<(), EngineError> {
-        // The task is there until it is told.
-        let _ = self.stop.send(());
-        self.task.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+    fn shown(&self) -> Shown {
+        Shown { record: self.record.clone(), seen: self.seen() }
+    }
+
+    /// Ends all jobs. Where the engine does not do that, it is asked on as before.
+    async fn end(&mut self) -> Result<(), EngineError> {
+        let (reply, answer) = oneshot::channel();
+        if self.wanted_ended.send(reply).await.is_ok()
+            && let Ok(ended) = answer.await
+        {
+            return ended;
+        }
+        // There is no task any more: it has ended all jobs before, or panicked.
+        if let Some(task) = self.task.take() {
+            task.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+        }
+        Ok(())
     }
 }
 
-/// Looks until it is told to end, and ends all jobs then.
-async fn watch<E: Engine>(
-    mut looker: Looker<E>,
-    begin: Begin,
-    mut stopped: oneshot::Receiver<()>,
-) -> Result<(), EngineError> {
+/// Looks until all jobs are ended, because somebody wants it or because the coordinator stops.
+async fn watch<E: Engine>(mut looker: Looker<E>, begin: Begin, mut wanted: mpsc::Receiver<Ended>) {
     let mut pause = match begin {
         Begin::Now => Duration::ZERO,
         Begin::AfterAPause => LOOK_MIN,
     };
     loop {
         tokio::select! {
-            _ = &mut stopped => break,
-            () = tokio::time::sleep(pause) => {}
-        }
-        pause = looker.every();
-        match looker.look().await {
-            Ok(()) => {}
-            Err(LookError::Gone(_)) => break,
-            Err(error) => tracing::error!("{}; trying again", chain(&error)),
+            reply = wanted.recv() => {
+                let ended = looker.end().await;
+                let is_over = ended.is_ok() || reply.is_none();
+                // Who does not wait any more has been told by nobody, and may ask again.
+                reply.map(|reply| reply.send(ended));
+                if is_over {
+                    return;
+                }
+            }
+            () = tokio::time::sleep(pause) => {
+                pause = looker.every();
+                match looker.look().await {
+                    Ok(()) => {}
+                    Err(LookError::Gone(_)) if looker.end().await.is_ok() => return,
+                    // Who stops the coordinator wants it as well, and tells why it fails.
+                    Err(LookError::Gone(_)) => pause = Duration::MAX,
+                    Err(error) => tracing::error!("{}; trying again", with_causes(&error)),
+                }
+            }
         }
     }
-    looker.end().await
 }
 
 fn new_name() -> String {
@@ -303,3 +327,6 @@ fn new_name() -> String {
     let id = Uuid::new_v4().simple().to_string();
     format!("speedup-{}", &id[..12])
 }
+
+#[cfg(test)]
+mod tests;

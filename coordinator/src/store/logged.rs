@@ -4,6 +4,7 @@
 //! Every event lies under its moment, and once more under its experiment, so that either is read newest first in pages.
 
 use prost::Message as _;
+use speedup_core::count::counted;
 use speedup_core::event::{Change, Event, Tally};
 use speedup_core::id::{ExperimentId, HostId};
 use speedup_proto::v1;
@@ -105,7 +106,7 @@ fn logged(event: &Event) -> Option<LoggedEvent> {
     Some(match &event.change {
         Change::CoordinatorStarted => of(Kind::CoordinatorStarted),
         Change::Submitted { experiment, plan, by } => {
-            let words = format!("{}: {}", plan.experiment.name, counted(plan.runs(), "run"));
+            let words = format!("{}: {}", plan.experiment.name, counted(plan.runs().into(), "run"));
             about(Kind::Submitted, experiment, by, words)
         }
         Change::Paused { experiment, by, reason } => about(Kind::Paused, experiment, by, reason.clone()),
@@ -115,7 +116,7 @@ fn logged(event: &Event) -> Option<LoggedEvent> {
         }
         Change::Extended { experiment, appended, by, .. } => {
             let more = u32::try_from(appended.order.len()).unwrap_or(u32::MAX);
-            about(Kind::Extended, experiment, by, format!("{} more", counted(more, "run")))
+            about(Kind::Extended, experiment, by, format!("{} more", counted(more.into(), "run")))
         }
         Change::Decided { experiment, by, enough, words } => {
             let decided = if *enough { "enough runs" } else { "more runs" };
@@ -150,10 +151,6 @@ fn logged(event: &Event) -> Option<LoggedEvent> {
         | Change::AttemptLost { .. }
         | Change::LateReport { .. } => return None,
     })
-}
-
-fn counted(number: u32, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 fn settled(tally: &Tally, cancelled: bool) -> String {

@@ -131,6 +131,12 @@ fn exclusion_key(host: &HostId, at: Timestamp) -> Vec<u8> {
     [exclusions_of(host), at.0.to_be_bytes().to_vec()].concat()
 }
 
+/// The host of an exclusion and when it began, from its key.
+pub(super) fn exclusion_begun(key: &[u8]) -> Option<(&[u8], u64)> {
+    let (host, at) = key.split_last_chunk::<8>()?;
+    Some((host.strip_suffix(&[0])?, u64::from_be_bytes(*at)))
+}
+
 pub(super) fn exclusions_of(host: &HostId) -> Vec<u8> {
     [host.as_str().as_bytes(), &[0]].concat()
 }

@@ -27,8 +27,7 @@ impl Name {
 
     /// As much of the text as a name holds: for messages, which join nothing.
     pub(crate) fn beginning(text: &str) -> Self {
-        let end = (0..=MAX_NAME_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
-        Self(text[..end.unwrap_or(0)].to_owned())
+        Self(text[..text.floor_char_boundary(MAX_NAME_BYTES)].to_owned())
     }
 
     /// One of this crate's own words.

@@ -6,6 +6,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use crate::durable::{parent_of, sync_directory};
+
 /// The directory of one journal; files are named within it.
 pub trait Directory: Debug + Send + Sync {
     /// Where it is, for messages.
@@ -65,17 +67,6 @@ impl DiskDirectory {
         }
         Ok(DiskDirectory::new(path))
     }
-}
-
-fn parent_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
-}
-
-fn sync_directory(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
 }
 
 impl Directory for DiskDirectory {

@@ -13,10 +13,11 @@
 //! What is assumed of the disk: a returned `fdatasync` holds, and rewriting a sector with the bytes it has keeps them.
 //!
 //! In reading order: [`Journal`]; recovery, which opens it; [`Replay`] and [`Reader`]; [`Checkpoints`]; segment files; the
-//! lock; and [`Directory`], the seam where tests put a disk that fails.
+//! lock; and [`Directory`], the seam where tests put a disk that fails. Beside them [`durable`], for small files of their own.
 
 mod checkpoint;
 mod directory;
+pub mod durable;
 mod failure;
 mod journal;
 mod lock;
@@ -30,7 +31,7 @@ pub use checkpoint::{
 pub use directory::{Directory, DiskDirectory, SegmentFile};
 pub use failure::Failure;
 pub use journal::{Journal, MAX_GROUP_BYTES, Options, WriteError};
-pub use lock::LockError;
+pub use lock::{Holder, LockError};
 pub use recovery::{Cut, OpenCheck, OpenError, Recovery};
 pub use replay::{OwnedRecord, ReadError, Reader, Replay};
 pub use segment::{Damaged, DamagedBy, SegmentError};

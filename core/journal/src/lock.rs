@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use rustix::fs::{FlockOperation, flock};
+use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -22,12 +23,12 @@ pub(crate) struct DirectoryLock {
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Another process has the journal open.
-    #[error("the journal in {} is in use by {}", directory.display(), holder_in_words(*holder))]
+    #[error("the journal in {} is in use by {holder}", directory.display())]
     Held {
         /// The journal's directory.
         directory: PathBuf,
         /// The process that holds it, as it wrote into the lock file.
-        holder: Option<u32>,
+        holder: Holder,
     },
     /// The lock file itself failed.
     #[error(transparent)]
@@ -57,7 +58,10 @@ impl DirectoryLock {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(LockError::Held { directory: directory.to_owned(), holder: holder(&mut file) });
+                return Err(LockError::Held {
+                    directory: directory.to_owned(),
+                    holder: Holder(holder(&mut file)),
+                });
             }
             Err(error) => return Err(Failure::of("lock", &path)(error.into()).into()),
         }
@@ -80,9 +84,15 @@ fn holder(file: &mut File) -> Option<u32> {
     text.trim().parse().ok()
 }
 
-fn holder_in_words(holder: Option<u32>) -> String {
-    match holder {
-        Some(pid) => format!("process {pid}"),
-        None => "another process".to_owned(),
+/// The process that holds a lock, where it wrote its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder(pub Option<u32>);
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(pid) => write!(f, "process {pid}"),
+            None => f.write_str("another process"),
+        }
     }
 }

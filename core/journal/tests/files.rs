@@ -350,7 +350,7 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
 }
 
-/// The file of format version 1 that stays in the repository. `SPEEDUP_WRITE_GOLDEN` names a file to write it to anew.
+/// The file of format version 1 that stays in the repository. `SPEEDUP_UPDATE_GOLDEN=1` writes it anew.
 #[test]
 fn format_version_1_is_read_and_written_as_ever() {
     let directory = tempfile::tempdir().unwrap();
@@ -360,8 +360,8 @@ fn format_version_1_is_read_and_written_as_ever() {
     journal.append(PayloadVersion(0), &(0..=255).collect::<Vec<u8>>()).unwrap();
     journal.close().unwrap();
     let written = fs::read(directory.path().join(FIRST)).unwrap();
-    if let Some(file) = std::env::var_os("SPEEDUP_WRITE_GOLDEN") {
-        fs::write(file, &written).unwrap();
+    if std::env::var_os("SPEEDUP_UPDATE_GOLDEN").is_some() {
+        fs::write(golden("format-1.seg"), &written).unwrap();
     }
     let kept = fs::read(golden("format-1.seg")).unwrap();
     assert_eq!(written, kept);

@@ -90,14 +90,24 @@ fn a_report_survives_the_death_of_both_sides() {
         plan("any", 1, 1).replace("command = [\"sleep\", \"0.01\"]", &format!("shell = \"{program}\""));
     let experiment = pool.submit(&plan, &[]);
     eventually("a run is under way", || begun.exists().then_some(()));
+    let outbox = pool.agent_state(0).join("outbox");
+    let before = kept(&outbox);
     // The run ends while nobody listens; then the agent dies as well.
     pool.kill_coordinator();
     std::fs::write(&go, "").expect("a file");
     eventually("the run ends", || ended.exists().then_some(()));
-    std::thread::park_timeout(Duration::from_millis(200));
+    eventually("the report is kept", || (kept(&outbox) != before).then_some(()));
     pool.kill_agent(0);
     pool.start_coordinator();
     pool.start_agent(0);
     eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
     Ledger::read(&pool.export(&experiment)).assert_exactly_once(2);
+}
+
+/// All that the files of a directory hold.
+fn kept(directory: &std::path::Path) -> Vec<Vec<u8>> {
+    let entries = std::fs::read_dir(directory).expect("a directory").flatten();
+    let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
+    files.sort();
+    files.into_iter().filter_map(|file| std::fs::read(file).ok()).collect()
 }

@@ -37,7 +37,10 @@ impl Framework {
         match self {
             Self::Random { frameworks } => SimulationError::check_counts("frameworks", 1, &[*frameworks]),
             Self::Given { mixtures } => {
-                SimulationError::check_counts("given mixtures", 2, &[mixtures.len() as u64])
+                SimulationError::check_counts("given mixtures", 2, &[mixtures.len() as u64])?;
+                (1..)
+                    .zip(mixtures)
+                    .try_for_each(|(version, law)| SimulationError::check_mixture(version, law))
             }
         }
     }

@@ -11,7 +11,6 @@ use speedup_core::experiment::{
     Levels, Limits, Metric, Order, OutputChoice, Policy, Rule, Scope, Setup, Version, Weights,
 };
 use speedup_core::seed::Seed;
-use speedup_core::time::Span;
 
 use super::Arguments;
 use super::variant::Variant;
@@ -68,9 +67,7 @@ pub(super) fn build(
     // A path that is not UTF-8 cannot travel in a plan.
     let directory =
         directory.to_str().ok_or_else(|| Failure::usage(anyhow!("this directory's path is not UTF-8")))?;
-    let timeout = std::time::Duration::try_from(arguments.timeout)
-        .map_err(|_| Failure::usage(anyhow!("a timeout is not negative")))?;
-    let timeout = Span(u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX));
+    let timeout = arguments.timeout;
     let around = |name: &str| Setup { command: CommandLine::Shell(format!("{{{name}}}")), timeout };
     let accept = arguments.ignore_failure.clone().map_or(AcceptedExits::None, |Ignored(codes)| codes);
     let benchmark = Benchmark {
@@ -108,7 +105,7 @@ pub(super) fn build(
         files: Vec::new(),
         independence: Independence::unchecked(Policy::Any, Scope::Benchmark),
         analysis: AnalysisChoice {
-            confidence: arguments.confidence,
+            confidence: arguments.confidence.get(),
             weights: Weights::Equal,
             precision: PRECISION,
         },

@@ -334,5 +334,11 @@ fn shown_plan(answer: &Answer, paint: Paint) -> String {
         None => "one level: the time does not suffice for two units".to_owned(),
     };
     let level = percent(answer.confidence.get());
-    format!("{method}, interval at confidence level {level}\n\n{table}\n\n{optimal}\n{one_level}")
+    let lowered = if plan.lowered {
+        "\n\nWith the counts by formula two units of the highest level would take longer than there is time for; these are \
+         the narrowest interval that fits."
+    } else {
+        ""
+    };
+    format!("{method}, interval at confidence level {level}\n\n{table}\n\n{optimal}\n{one_level}{lowered}")
 }

@@ -12,7 +12,7 @@ use speedup_core::seed::Seed;
 use crate::arguments::{Form, FormArgument};
 use crate::command::samples::pilot::PilotArguments;
 use crate::command::{print, print_json};
-use crate::compare::sheet::{Cell, Sheet, number, words};
+use crate::compare::sheet::{Cell, Sheet, number, significant, words};
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -69,6 +69,8 @@ struct Tested {
     method: &'static str,
     rejected: u64,
     splits: u64,
+    /// Splits that the test refused, which count as not rejected.
+    refused: u64,
     /// rejected/splits, and what the test promises.
     rate: f64,
     standard_error: f64,
@@ -149,9 +151,9 @@ impl Arguments {
     }
 
     fn tested(&self, test: AaTest, alarms: &FalseAlarms, detectable: Detectable) -> Tested {
-        let FalseAlarms { method, rejected, splits, rate, standard_error, caveats: _ } = *alarms;
+        let FalseAlarms { method, rejected, splits, refused, rate, standard_error, caveats: _ } = *alarms;
         let expected = self.confidence.risk().get();
-        Tested { test, method, rejected, splits, rate, standard_error, expected, detectable }
+        Tested { test, method, rejected, splits, refused, rate, standard_error, expected, detectable }
     }
 }
 
@@ -186,7 +188,8 @@ fn sheet(answer: &Answer) -> Sheet {
             Cell::Number(tested.standard_error),
             Cell::Number(tested.expected),
             match tested.detectable {
-                Detectable::Factor { factor } => Cell::Number(factor),
+                // Factors are tried in steps of a hundredth of a percent.
+                Detectable::Factor { factor } => Cell::Shown(factor, significant(factor, 5)),
                 Detectable::NotWithin { .. } => Cell::Absent,
             },
         ]

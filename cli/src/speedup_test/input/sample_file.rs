@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
-use speedup_analysis::{LARGEST_OBSERVATION, Sample};
+use speedup_analysis::{LARGEST_OBSERVATION, Sample, SampleError};
 use thiserror::Error;
 
 use super::configuration::shown;
@@ -34,6 +34,8 @@ pub(crate) enum SampleFileError {
     NotPositive { line: u64, value: f64 },
     #[error("line {line}: {value:e} is too large or too small to compute with")]
     OutOfRange { line: u64, value: f64 },
+    #[error("its times differ by {range:e} at most, too little to compute with")]
+    TooClose { range: f64 },
     #[error("line {line}: it is longer than {MAX_LINE_BYTES} bytes, so it is not one number")]
     LongLine { line: u64 },
     #[error("line {line}: there are more than {MAX_VALUES} lines in all files together")]
@@ -53,7 +55,7 @@ impl SampleFileError {
                 Some("leave out the runs that have no time, and say so where you publish")
             }
             Self::NotPositive { .. } => Some("a speedup is a ratio of positive times"),
-            Self::OutOfRange { .. } => Some("give the times in another unit"),
+            Self::OutOfRange { .. } | Self::TooClose { .. } => Some("give the times in another unit"),
             Self::TooMany { .. } => Some("test fewer benchmarks at a time"),
         }
     }
@@ -93,8 +95,13 @@ fn parse(mut from: impl BufRead, room: usize) -> Result<Sample, SampleFileError>
             return Err(SampleFileError::TooMany { line });
         }
     }
-    // Every value was found finite and in range, so what is refused has none.
-    Sample::new(values).map_err(|_| SampleFileError::Empty)
+    // Every value was found finite and in range, so what is refused otherwise has none.
+    Sample::new(values).map_err(|error| match error {
+        SampleError::TooClose { range } => SampleFileError::TooClose { range },
+        SampleError::Empty | SampleError::NotFinite { .. } | SampleError::TooLarge { .. } => {
+            SampleFileError::Empty
+        }
+    })
 }
 
 fn value(line: u64, text: &str) -> Result<f64, SampleFileError> {
@@ -135,6 +142,10 @@ mod tests {
     fn refusals_name_the_line() {
         assert_eq!(refusal(""), "it has no numbers");
         assert_eq!(refusal("\n \n"), "it has no numbers");
+        assert_eq!(
+            refusal("1e-149\n3e-149\n"),
+            "its times differ by 2e-149 at most, too little to compute with"
+        );
         assert_eq!(refusal("1\n\ntime\n"), "line 3: \"time\" is not a number");
         assert_eq!(refusal("1,5\n"), "line 1: \"1,5\" is not a number");
         assert_eq!(refusal("1 2\n"), "line 1: \"1 2\" is not a number");
