@@ -109,6 +109,8 @@ pub enum Caveat {
     SpreadOfRounding,
     /// A plain mean of the speedups of different programs, which is no overall speedup (000 §3.2).
     MeanOfSpeedups,
+    /// The verdict asks one direction and the interval both, so that it covers 1 beside faster or slower.
+    IntervalCoversOne,
 }
 
 impl Side {
@@ -156,7 +158,8 @@ impl Caveat {
             | Self::OnePool
             | Self::SplitsRefused { .. }
             | Self::SpreadOfRounding
-            | Self::MeanOfSpeedups => self,
+            | Self::MeanOfSpeedups
+            | Self::IntervalCoversOne => self,
         }
     }
 
@@ -187,6 +190,7 @@ impl Caveat {
             Self::SplitsRefused { .. } => "splits_refused",
             Self::SpreadOfRounding => "spread_of_rounding",
             Self::MeanOfSpeedups => "mean_of_speedups",
+            Self::IntervalCoversOne => "interval_covers_one",
         }
     }
 
@@ -230,7 +234,7 @@ impl Caveat {
             }
             Self::ProportionCondition { accelerated, benchmarks } => format!(
                 "With {accelerated} of {benchmarks} benchmarks a(1 − a/b) is not above 5, so the interval \
-                 may be inaccurate: use Clopper–Pearson, or draw more benchmarks."
+                 may be inaccurate: take Clopper–Pearson's exact one, or draw more benchmarks."
             ),
             Self::BenchmarksChosen => "The benchmarks were chosen, not drawn at random, so the interval is \
                 not valid for other programs: draw them from a population to claim more."
@@ -271,6 +275,11 @@ impl Caveat {
             Self::OnePool => {
                 "All splits are of the same runs, so the rate speaks of this pool as it was measured: \
                 measure it again to see how much the pool itself varies."
+                    .to_owned()
+            }
+            Self::IntervalCoversOne => {
+                "The verdict asks one direction and the interval both, so an interval that just covers 1 may stand \
+                 beside faster or slower: the difference is small against its noise; plan more runs."
                     .to_owned()
             }
             Self::SplitsRefused { refused, splits } => format!(

@@ -1,6 +1,7 @@
 //! Confidence levels, risks and p-values: three numbers between 0 and 1 that must not be mistaken for one
 //! another.
 
+use crate::study::count::percent;
 use serde::Serialize;
 use std::fmt;
 
@@ -67,7 +68,12 @@ impl ConfidenceLevel {
 
 impl fmt::Display for ConfidenceLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} %", (self.0 * 1e6).round() / 1e4)
+        let rounded = (self.0 * 1e6).round() / 1e4;
+        if rounded > 0.0 && rounded < 100.0 {
+            return write!(f, "{rounded} %");
+        }
+        // A level is never nothing and never certainty.
+        f.write_str(&percent(self.0).replace('\u{a0}', " "))
     }
 }
 
@@ -132,6 +138,9 @@ mod tests {
             assert!(ConfidenceLevel::new(level).is_err(), "{level}");
         }
         assert_eq!(ConfidenceLevel::USUAL.to_string(), "95 %");
+        let beside_one = ConfidenceLevel::new(1.0 - f64::EPSILON / 2.0).unwrap();
+        assert_eq!(beside_one.to_string(), "99.99999999999999 %");
+        assert_eq!(ConfidenceLevel::new(1e-300).unwrap().to_string(), "1e-298 %");
         assert!(Risk::new(1.0).is_err());
         assert_eq!(Risk::new(0.0).unwrap().get(), 0.0);
     }

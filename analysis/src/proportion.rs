@@ -36,7 +36,7 @@ pub enum Selection {
 }
 
 /// An interval of a proportion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProportionMethod {
     /// Wilson's score interval with continuity correction: the published one.
@@ -145,7 +145,8 @@ impl Proportion {
     /// §3.2), and are the estimate itself once all are measured.
     pub fn interval(&self, method: ProportionMethod, level: ConfidenceLevel) -> Interval {
         let mut caveats = Vec::new();
-        if !self.satisfies_condition() {
+        // The condition is one of normal approximations.
+        if method != ProportionMethod::ClopperPearson && !self.satisfies_condition() {
             let Self { accelerated, benchmarks, .. } = *self;
             caveats.push(Caveat::ProportionCondition { accelerated, benchmarks });
         }

@@ -120,7 +120,7 @@ pub enum RequiredError {
     },
     /// A relative half-width is of positive quantities.
     #[error(
-        "a relative precision needs positive observations, and the pilot's least is {0:?}\nhint: a speedup is a ratio of positive times"
+        "a relative precision needs positive values, and the least is {0:?}\nhint: a speedup is a ratio of positive times"
     )]
     NotPositive(f64),
     /// A speedup that is not a positive number, or is none.

@@ -8,7 +8,7 @@ mod null_law;
 mod zeros_kept;
 
 use crate::distribution::normal;
-use crate::{Alternative, Continuity, PValue, Sample, SampleError};
+use crate::{Alternative, Caveat, Continuity, PValue, Sample, SampleError};
 pub use null_law::SignedRankLaw;
 use serde::Serialize;
 use thiserror::Error;
@@ -203,6 +203,14 @@ impl SignedRank {
             Self::Normal(test) if test.statistic.zeros > 0 => SignedRankChoice::Zeros,
             Self::Normal(test) if test.statistic.has_ties() => SignedRankChoice::Ties,
             Self::Normal(_) => SignedRankChoice::Many,
+        }
+    }
+
+    /// What must be known: that ties, zeros or many differences have made it a normal law's.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        match self {
+            Self::Exact(_) => Vec::new(),
+            Self::Normal(_) => vec![Caveat::NormalApproximation],
         }
     }
 

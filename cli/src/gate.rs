@@ -27,7 +27,7 @@ pub(crate) struct GateArguments {
     #[arg(long)]
     require_conclusive: bool,
     /// Differences of the times up to this share do not matter to gates, as 0.01 or 1%
-    #[arg(long, value_name = "SHARE", value_parser = fraction::share)]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::share)]
     pub(crate) noise_threshold: Option<f64>,
 }
 

@@ -44,6 +44,7 @@ mod moment;
 mod named_samples;
 mod plan_source;
 mod progress;
+mod proportion_interval;
 #[cfg(test)]
 mod reference;
 mod relative;

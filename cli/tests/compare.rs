@@ -183,7 +183,11 @@ fn options_that_cannot_be_meant_are_refused() {
         (&["--weights", "fraction", "--higher-is-better"], "larger values are better"),
         (&["--threshold", "1%"], "belongs to --method effect"),
         (&["--method", "effect", "--threshold", "100%"], "share"),
-        (&["--method", "effect", "--threshold=-1%"], "share"),
+        (&["--method", "effect", "--threshold", "-1%"], "share"),
+        (&["--confidence", "-1"], "-1"),
+        (&["--weights", "-1,1,1,1,1,1"], "not a positive number"),
+        (&["--method", "hpt", "--speedup-under-test", "-1"], "speedup under test"),
+        (&["--method", "distribution", "--quantiles", "-0.5,0.5"], "quantile"),
         (&["--method", "effect", "--bootstrap", "0"], "draws"),
         (&["--method", "hpt", "--speedup-under-test", "0"], "speedup under test"),
         (&["--method", "hpt", "--speedup-under-test", "NaN"], "speedup under test"),
@@ -481,4 +485,55 @@ fn the_documented_commands_say_what_is_documented() {
         }
     }
     assert_eq!(checked, 8, "one example a method");
+}
+
+/// 000 §5 publishes one interval; Brown, Cai and DasGupta compare it with others.
+#[test]
+fn any_interval_of_a_proportion_is_to_be_had() {
+    let examples = examples().join("compare");
+    let files = ["before.csv", "after.csv"];
+    let asked = json(&examples, &[&files[..], &["--proportion-interval", "clopper-pearson"]].concat());
+    // R: binom.test(3, 6)$conf.int.
+    let interval = &asked["findings"]["of"][0]["proportions"][0]["asked"];
+    let end = |name: &str| interval[name].as_f64().expect("an end");
+    assert!((end("lower") - 0.118_117_248_757_025).abs() < 1e-12, "{interval}");
+    assert!((end("upper") - 0.881_882_751_242_975).abs() < 1e-12, "{interval}");
+    assert!(
+        interval["caveats"]
+            .as_array()
+            .expect("caveats")
+            .iter()
+            .all(|one| one["code"] != "proportion_condition")
+    );
+    let shown = compare(&examples, &[&files[..], &["--proportion-interval", "jeffreys"]].concat()).stdout;
+    let shown = String::from_utf8_lossy(&shown).into_owned();
+    assert!(shown.contains("Wilson interval: [") && shown.contains("Jeffreys interval: ["), "{shown}");
+    refused(&examples, &[&files[..], &["--method", "effect", "--proportion-interval", "wald"]].concat());
+}
+
+/// A verdict asks one direction, an interval both.
+#[test]
+fn an_interval_that_covers_one_beside_a_verdict_is_told() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let slow = [10.18, 10.40, 9.90, 10.17, 9.65, 10.02, 9.67, 10.04, 9.98, 10.23, 9.91, 9.75];
+    let fast = [9.56, 9.33, 10.28, 9.26, 9.82, 10.02, 9.76, 9.41, 9.93, 10.23, 10.20, 9.39];
+    fs::write(directory.path().join("slow"), lines(slow)).expect("a file");
+    fs::write(directory.path().join("fast"), lines(fast)).expect("a file");
+    let mean = &json(directory.path(), &["slow", "fast"])["findings"]["of"][0]["benchmarks"][0]["mean"];
+    assert!(mean["verdict"] == "faster" && mean["interval"]["lower"].as_f64() < Some(1.0), "{mean}");
+    let shown = String::from_utf8_lossy(&compare(directory.path(), &["slow", "fast"]).stdout).into_owned();
+    assert!(shown.contains("interval_covers_one: "), "{shown}");
+}
+
+/// A mean that may be 0 has no ratio: the table says why.
+#[test]
+fn a_missing_interval_is_explained() {
+    let directory = tempfile::tempdir().expect("a directory");
+    fs::write(directory.path().join("wide"), lines([1.0, 2.0, 3.0, 5000.0])).expect("a file");
+    fs::write(directory.path().join("wider"), lines([0.1, 0.2, 40.0, 9000.0])).expect("a file");
+    let arguments = ["wide", "wider", "--method", "effect"];
+    let finding = &json(directory.path(), &arguments)["findings"]["of"][0];
+    let code = finding["reason"]["code"].as_str().expect("a reason");
+    let shown = String::from_utf8_lossy(&compare(directory.path(), &arguments).stdout).into_owned();
+    assert!(shown.contains(&format!("\n{code}: ")), "{shown}");
 }

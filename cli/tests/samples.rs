@@ -195,3 +195,67 @@ fn what_cannot_be_planned_is_refused() {
         assert!(said.starts_with("error: ") && !said.contains("panicked"), "{arguments:?}: {said}");
     }
 }
+
+/// A negative number is a value that cannot be, not a flag that nobody knows.
+#[test]
+fn negative_numbers_are_refused_by_name() {
+    let levels = ["levels", "--mean", "2", "--variances", "1,1", "--costs", "1"];
+    let of_levels = |more: &[&'static str]| [&levels[..], more].concat();
+    let moments = |more: &[&'static str]| [&["repetitions", "--mean", "2", "--sd", "0.1"], more].concat();
+    for arguments in [
+        vec!["levels", "--mean", "2", "--variances", "-1,-2", "--costs", "1"],
+        vec!["levels", "--mean", "2", "--variances", "1,1", "--costs", "-1,2"],
+        of_levels(&["--budget", "-1"]),
+        of_levels(&["--hours", "-1", "--measurement-time", "1"]),
+        of_levels(&["--hours", "1", "--measurement-time", "-1"]),
+        of_levels(&["--confidence", "-5%"]),
+        vec!["repetitions", "--mean", "-1", "--sd", "1"],
+        vec!["repetitions", "--mean", "1", "--sd", "-1"],
+        moments(&["--half-width", "-1%"]),
+        moments(&["--speedup", "-1"]),
+        moments(&["--speedup", "1.1", "--power", "-1"]),
+        moments(&["--run-time", "-1"]),
+        vec!["benchmarks", "--proportion", "-1/3"],
+        vec!["benchmarks", "--precision", "-0.1"],
+    ] {
+        let output = samples(&arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(!said.contains("unexpected argument"), "{arguments:?}: {said}");
+    }
+}
+
+/// 004 §6.1: what does not vary is dropped, and said; so is a pilot whose runs have different counts.
+#[test]
+fn what_a_plan_of_levels_rests_on_is_told() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let pilot = directory.path().join("pilot.csv");
+    let plan = |rows: &str| {
+        std::fs::write(&pilot, format!("run,value\n{rows}")).expect("a pilot");
+        answer(&["levels", pilot.to_str().expect("UTF-8"), "--costs", "1"])
+    };
+    let codes = |answer: &Value| -> Vec<String> {
+        let caveats = answer["caveats"].as_array().expect("caveats");
+        caveats.iter().map(|caveat| caveat["code"].as_str().expect("a code").to_owned()).collect()
+    };
+    // The runs have one mean and spread values.
+    let flat = plan("0,9\n0,11\n1,8.9\n1,11.1\n2,8.8\n2,11.2\n");
+    assert_eq!(codes(&flat), ["level_without_variance", "pilot_error"]);
+    let unbiased = flat["levels"][1]["unbiased"].as_f64().expect("T²");
+    assert!(unbiased < 0.0 && flat["levels"][1]["variance"] == 0.0, "{flat}");
+    assert_eq!(
+        (&flat["dropped"][0]["level"], &flat["dropped"][0]["why"]["unbiased"]),
+        (&2.into(), &unbiased.into())
+    );
+    let uneven = plan("0,9\n0,11\n0,10.5\n1,18.9\n1,21.1\n2,28.8\n2,31.2\n");
+    assert_eq!(codes(&uneven), ["unbalanced", "pilot_error"]);
+    let given = answer(&["levels", "--mean", "10", "--variances", "4,-1", "--costs", "2"]);
+    assert_eq!(codes(&given), ["level_without_variance"]);
+}
+
+#[test]
+fn a_power_out_of_range_is_refused_where_no_speedup_is_to_be_found() {
+    let output = samples(&["repetitions", "--mean", "2", "--sd", "0.1", "--power", "2"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("power"), "{said}");
+}

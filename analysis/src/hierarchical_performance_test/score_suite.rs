@@ -53,7 +53,7 @@ pub enum ScoreError {
         baseline: usize,
     },
     /// A score or a time that is not positive.
-    #[error("benchmark {benchmark} of the {} has {value}, where only positive numbers have ratios", side.name())]
+    #[error("benchmark {} of the {} has {value}, where only positive numbers have ratios", benchmark + 1, side.name())]
     NotPositive {
         /// Its position, from 0.
         benchmark: usize,
@@ -64,8 +64,8 @@ pub enum ScoreError {
     },
     /// A score outside 1e-150 to 1e150.
     #[error(
-        "benchmark {benchmark} of the {} has the score {value:e}, whose ratios are not numbers\nhint: use a \
-         reference nearer to the times", side.name()
+        "benchmark {} of the {} has the score {value:e}, whose ratios are not numbers\nhint: use a \
+         reference nearer to the times", benchmark + 1, side.name()
     )]
     OutOfRange {
         /// Its position, from 0.

@@ -93,8 +93,16 @@ fn of(version: &str, observed: &Observed<'_>, level: ConfidenceLevel) -> Diagnos
         tie_probability: granularity.tie_probability(),
         grid: granularity.grid(),
         metric_kind: granularity.kind(),
-        caveats: Remark::all(&granularity.caveats(), super::Better::Lower),
+        caveats: (granularity.tied_share() > 0.0).then(ties).into_iter().collect(),
     }
+}
+
+fn ties() -> Remark {
+    Remark::new(
+        "ties",
+        "Some values are equal, so tests by ranks are approximate and mixtures may take steps for modes: use a finer clock \
+         or a longer run.",
+    )
 }
 
 impl Diagnostic {

@@ -114,7 +114,8 @@ impl Asked<'_> {
                     Better::Higher => Better::Lower,
                 };
                 let speedup = IntervalAnswer::of_ratio(&speedup, exchanged);
-                (decision, None, speedup, IntervalAnswer::of_ratio(&ratio, better))
+                let ratio = IntervalAnswer::of_ratio(&ratio, better);
+                (decision, ratio.reason().cloned(), speedup, ratio)
             }
             Err(error) => {
                 let reason = refusal(error, better);
@@ -263,11 +264,12 @@ impl EffectFinding {
         let mut caveats: Vec<Remark> = Vec::new();
         let of_bootstrap = self.bootstrap.iter().map(|bootstrap| &bootstrap.interval);
         for interval in [&self.time_ratio_interval].into_iter().chain(of_bootstrap) {
-            if let IntervalAnswer::Bounded { caveats: own, .. } = interval {
-                caveats.extend(own.iter().cloned());
+            for caveat in interval.caveats() {
+                if !caveats.contains(caveat) {
+                    caveats.push(caveat.clone());
+                }
             }
         }
-        caveats.dedup();
         caveats
     }
 }

@@ -6,7 +6,7 @@ use crate::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES, ResampleSize, USU
 use crate::hierarchical_performance_test::{RankSumRule, ScoreReference};
 use crate::{
     Adjustment, EarlierProtocol, HalfIntegers, HierarchicalPerformanceTest, MOST_DRAWS, NormalityReading,
-    PrecisionError, Statistic, Threshold,
+    PrecisionError, ProportionMethod, Statistic, Threshold,
 };
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +53,8 @@ pub struct SpeedupTestOptions {
     pub adjust: Option<Adjustment>,
     /// The half-width to which the proportion of accelerated benchmarks is to be known.
     pub precision: f64,
+    /// An interval of the proportion beside the published and the recommended one.
+    pub proportion_interval: Option<ProportionMethod>,
 }
 
 /// Options of the hierarchical performance test.
@@ -119,7 +121,7 @@ pub struct EarlierOptions {
 
 impl Default for SpeedupTestOptions {
     fn default() -> Self {
-        Self { mode: SpeedupTestMode::Exact, adjust: None, precision: 0.05 }
+        Self { mode: SpeedupTestMode::Exact, adjust: None, precision: 0.05, proportion_interval: None }
     }
 }
 

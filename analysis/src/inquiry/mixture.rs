@@ -53,6 +53,8 @@ pub struct MixtureFinding {
     pub fit_critical_distance: Option<f64>,
     /// The p-value of the test of fit; 0 is below the resolution, 1/resamples.
     pub fit_p_value: Option<f64>,
+    /// The resamples that it is from.
+    pub fit_resamples: Option<usize>,
     /// Why the test of fit was not made.
     pub fit_reason: Option<Reason>,
     /// What must be known.
@@ -249,6 +251,7 @@ impl MixtureFinding {
             fit_distance: None,
             fit_critical_distance: None,
             fit_p_value: None,
+            fit_resamples: None,
             fit_reason: None,
             caveats: Vec::new(),
         }
@@ -260,6 +263,7 @@ impl MixtureFinding {
                 self.fit_distance = Some(test.distance);
                 self.fit_critical_distance = test.critical_distance(level.risk());
                 self.fit_p_value = Some(test.p_value().get());
+                self.fit_resamples = Some(test.resampled_distances().len());
                 for caveat in test.caveats.iter().map(Remark::from) {
                     if self.caveats.iter().all(|known| known.code != caveat.code) {
                         self.caveats.push(caveat);

@@ -7,6 +7,7 @@ use crate::hierarchical_performance_test::{
     BenchmarkRisk, BenchmarkVerdict, PerformanceComparison, PerformanceRules, PerformanceTestError,
     ReliableSpeedup, ScoreError, ScoreReference, ScoreSuite,
 };
+use crate::study::count::counted;
 use crate::study::{Reason, Verdict};
 use crate::{ConfidenceLevel, HierarchicalPerformanceTest, Sample, Side, SuiteMember};
 use serde::Serialize;
@@ -163,7 +164,8 @@ fn verdict(
     let benchmarks = comparison.benchmarks.len();
     if 0.5_f64.powi(i32::try_from(benchmarks).unwrap_or(i32::MAX)) > level.risk().get() {
         let sentence = format!(
-            "With {benchmarks} benchmarks no outcome is significant at {level}: take more benchmarks."
+            "With {} no outcome is significant at {level}: take more benchmarks.",
+            counted(benchmarks as u64, "benchmark")
         );
         return (Verdict::NotEnoughData, Some(Reason::new("too_few_benchmarks", sentence)));
     }

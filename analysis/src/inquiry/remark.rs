@@ -3,7 +3,7 @@
 use super::Better;
 use crate::goodness_of_fit::GoodnessOfFitCaveat;
 use crate::mixture::MixtureCaveat;
-use crate::study::Reason;
+use crate::study::{Reason, Verdict};
 use crate::{Caveat, Interval, RatioInterval};
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +43,12 @@ pub enum IntervalAnswer {
 impl Remark {
     pub(super) fn new(code: &str, sentence: impl Into<String>) -> Self {
         Self { code: code.to_owned(), sentence: sentence.into() }
+    }
+
+    /// That an interval covers 1 beside a verdict of one direction, where it does.
+    pub(super) fn of_verdict(verdict: Verdict, ends: Option<(f64, f64)>) -> Option<Self> {
+        let covers_one = ends.is_some_and(|(lower, upper)| lower <= 1.0 && 1.0 <= upper);
+        (verdict.is_conclusive() && covers_one).then(|| Self::from(&Caveat::IntervalCoversOne))
     }
 
     /// The caveats of a method whose samples were given as `better` has it.
@@ -110,6 +116,23 @@ impl IntervalAnswer {
         match interval {
             RatioInterval::Bounded(interval) => Self::new(interval, better),
             RatioInterval::Unbounded { reason, .. } => Self::missing(reason.code(), reason.sentence()),
+        }
+    }
+
+    /// With what must be known of it beside `verdict`.
+    pub(super) fn beside(mut self, verdict: Verdict) -> Self {
+        let remark = Remark::of_verdict(verdict, self.ends());
+        if let Self::Bounded { caveats, .. } = &mut self {
+            caveats.extend(remark);
+        }
+        self
+    }
+
+    /// What must be known of it.
+    pub fn caveats(&self) -> &[Remark] {
+        match self {
+            Self::Bounded { caveats, .. } => caveats,
+            Self::Missing { .. } => &[],
         }
     }
 

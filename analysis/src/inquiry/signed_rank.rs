@@ -5,6 +5,7 @@
 
 use super::pairing::{Pair, Pairing};
 use super::{Inquiry, IntervalAnswer, Remark};
+use crate::study::count::counted;
 use crate::study::{Reason, Verdict};
 use crate::{Alternative, ConfidenceLevel, PseudoMedian, Sample, SignedRank, SignedRankError};
 use serde::Serialize;
@@ -77,11 +78,14 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
     };
     if finding.verdict == Verdict::NoDifferenceShown && no_outcome_rejects(logs.len(), level) {
         finding.verdict = Verdict::NotEnoughData;
-        let sentence =
-            format!("With {} pairs no outcome is significant at {level}: plan more pairs.", logs.len());
+        let sentence = format!(
+            "With {} no outcome is significant at {level}: plan more pairs.",
+            counted(logs.len() as u64, "pair")
+        );
         finding.reason = Some(Reason::new("too_few_pairs", sentence));
     }
     finding.test = Some(test.name().to_owned());
+    finding.caveats.extend(test.caveats().iter().map(Remark::from));
     finding.statistic = Some(test.statistic().v());
     finding.p_value_faster = Some(faster.get());
     finding.p_value_slower = Some(slower.get());
@@ -92,7 +96,8 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
             IntervalAnswer::new(&interval, inquiry.better)
         }
         Err(error) => IntervalAnswer::missing(code(&error), error),
-    };
+    }
+    .beside(finding.verdict);
     finding
 }
 

@@ -76,6 +76,8 @@ pub struct ProportionFinding {
     pub interval: IntervalAnswer,
     /// The interval recommended for so many benchmarks (Brown, Cai, DasGupta 2001).
     pub recommended: IntervalAnswer,
+    /// The interval that was asked for beside them.
+    pub asked: Option<IntervalAnswer>,
     /// Whether a(1 − a/b) > 5.
     pub condition_holds: bool,
     /// The half-width to which the proportion is to be known.
@@ -271,6 +273,7 @@ fn protocol(
         report.at_level = (&conclusion).into();
         PublishedFinding { significant, confidence }
     });
+    caveats.extend(Remark::of_verdict(report.verdict, report.interval.ends()));
     ProtocolFinding { report, published, adjusted: None, caveats, p_values }
 }
 
@@ -402,7 +405,8 @@ fn of_many(
     };
     let significant = ratio.p_value(1.0, alternative).rejects_at(level.risk());
     let verdict = if significant { verdict } else { Verdict::NoDifferenceShown };
-    (verdict, Some(estimate), IntervalAnswer::of_ratio(&ratio.interval(level), inquiry.better))
+    let interval = IntervalAnswer::of_ratio(&ratio.interval(level), inquiry.better);
+    (verdict, Some(estimate), interval.beside(verdict))
 }
 
 /// The innermost cause, which says what to do.
@@ -446,6 +450,7 @@ fn proportion(
         estimate,
         interval: interval(ProportionMethod::WilsonCorrected),
         recommended: interval(ProportionMethod::recommended(all)),
+        asked: options.proportion_interval.map(interval),
         condition_holds: proportion.satisfies_condition(),
         precision,
         benchmarks_needed: (needed > 0).then_some(needed),

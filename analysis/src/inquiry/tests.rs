@@ -366,3 +366,14 @@ fn a_bootstrap_over_few_units_has_a_caveat() {
     assert!(codes(9).contains(&"few_units".to_owned()));
     assert!(!codes(10).contains(&"few_units".to_owned()));
 }
+
+#[test]
+fn pairs_with_ties_go_by_a_normal_law_and_say_so() {
+    let of = |after: Vec<f64>| {
+        let answer = Inquiry::new(two(vec![2.0, 4.0, 8.0, 16.0, 32.0], after), Method::SignedRank).answer();
+        let Findings::SignedRank(of) = answer.unwrap().findings else { panic!("another method") };
+        of[0].caveats.iter().any(|caveat| caveat.code == "normal_approximation")
+    };
+    assert!(of(vec![1.0, 2.0, 4.0, 8.0, 16.0]));
+    assert!(!of(vec![1.9, 3.7, 7.1, 13.0, 20.0]));
+}

@@ -459,10 +459,6 @@ fn warn(by: Protocol, mean: &Judged, median: &Judged, about: &str, warnings: &mu
         interval.ends().is_some_and(|(lower, upper)| lower <= 1.0 && 1.0 <= upper)
     };
     if report.verdict.is_conclusive() && covers_one(&report.interval) {
-        warnings.concern("interval_covers_one", about, || {
-            "The verdict asks one direction and the interval both, so an interval that just covers 1 may stand \
-             beside faster or slower: the difference is small against its noise; plan more runs."
-                .to_owned()
-        });
+        warnings.caveat(&Caveat::IntervalCoversOne, about);
     }
 }

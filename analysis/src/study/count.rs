@@ -15,12 +15,36 @@ pub fn decimals(width: f64, most: usize) -> usize {
 pub fn ratio(estimate: f64, interval: Option<(f64, f64)>) -> String {
     match interval {
         Some((lower, upper)) => {
-            let digits = decimals(upper - lower, 4).max(2);
-            let [lower, upper] = [lower, upper].map(|end| beside_one(end, digits));
-            format!("{estimate:.digits$}× [{lower}, {upper}]")
+            let further = leading_zeros(estimate);
+            let digits = decimals(upper - lower, 4 + further).max(2 + further);
+            let [lower, upper] = [lower, upper].map(|end| {
+                with_exponent(end).unwrap_or_else(|| beside_one(end, digits.max(1 + leading_zeros(end))))
+            });
+            let estimate = with_exponent(estimate).unwrap_or_else(|| format!("{estimate:.digits$}"));
+            format!("{estimate}× [{lower}, {upper}]")
         }
-        None => format!("{estimate:.2}×"),
+        None => {
+            let digits = 2 + leading_zeros(estimate);
+            format!("{}×", with_exponent(estimate).unwrap_or_else(|| format!("{estimate:.digits$}")))
+        }
     }
+}
+
+/// The sizes that are read without an exponent.
+const PLAIN: std::ops::Range<f64> = 1e-4..1e6;
+
+/// A number that is long without an exponent, with three digits and one.
+fn with_exponent(number: f64) -> Option<String> {
+    let is_long = number != 0.0 && number.is_finite() && !PLAIN.contains(&number.abs());
+    is_long.then(|| format!("{number:.2e}"))
+}
+
+/// The zeros between the point's first decimal and the leading digit of a number of [`PLAIN`]: none of 0.1, one of 0.01.
+fn leading_zeros(number: f64) -> usize {
+    if !PLAIN.contains(&number.abs()) {
+        return 0;
+    }
+    (-number.abs().log10().floor() - 1.0).max(0.0) as usize
 }
 
 /// An end of an interval with at least `digits`, and as many of at most four as it takes that it is not shown as 1 when
@@ -34,7 +58,8 @@ fn beside_one(end: f64, digits: usize) -> String {
 /// The change of the time that goes with a speedup, in percent: "−18.7 %".
 pub fn change(percent: f64, interval: Option<(f64, f64)>) -> String {
     let digits = interval.map_or(1, |(lower, upper)| decimals(100.0 * (1.0 / lower - 1.0 / upper), 2).max(1));
-    let size = format!("{:.digits$}", percent.abs());
+    let size = with_exponent(percent.abs()).filter(|_| percent.abs() > 1.0);
+    let size = size.unwrap_or_else(|| format!("{:.digits$}", percent.abs()));
     let sign = match percent {
         _ if size.bytes().all(|byte| matches!(byte, b'0' | b'.')) => "",
         _ if percent < 0.0 => "−",
@@ -47,6 +72,9 @@ pub fn change(percent: f64, interval: Option<(f64, f64)>) -> String {
 /// beside it, "0.0001 %".
 pub fn percent(share: f64) -> String {
     let rounded = (share * 1e4).round() / 1e2;
+    if let Some(long) = with_exponent(100.0 * share).filter(|_| share.abs() > 1.0) {
+        return format!("{long}\u{a0}%");
+    }
     let hides = (rounded == 0.0 && share > 0.0) || (rounded == 100.0 && share != 1.0);
     if !hides {
         return format!("{rounded}\u{a0}%");
@@ -86,6 +114,12 @@ mod tests {
         assert_eq!(ratio(1.2345, Some((1.2341, 1.2349))), "1.2345× [1.2341, 1.2349]");
         assert_eq!(ratio(1.07, Some((0.998, 1.17))), "1.07× [0.998, 1.17]");
         assert_eq!(ratio(1.07, Some((0.999_999, 1.17))), "1.07× [1.00, 1.17]");
+        assert_eq!(ratio(0.001, Some((0.000_998, 0.001_002))), "0.001000× [0.000998, 0.001002]");
+        assert_eq!(ratio(1e-9, None), "1.00e-9×");
+        assert_eq!(ratio(1e9, Some((1e8, 1e50))), "1.00e9× [1.00e8, 1.00e50]");
+        assert_eq!(ratio(1.5, Some((0.001, 3.0))), "1.50× [0.001, 3.00]");
+        assert_eq!(percent(1e40), spaced("1.00e42 %"));
+        assert_eq!(change(1e30, None), spaced("+1.00e30 %"));
         assert_eq!(change(-18.69, Some((1.19, 1.27))), "−18.7\u{a0}%");
         assert_eq!(change(-0.001, Some((0.99, 1.01))), "0.0\u{a0}%");
         assert_eq!(

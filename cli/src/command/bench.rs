@@ -87,7 +87,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = span)]
     timeout: Span,
     /// The confidence level of tests and intervals
-    #[arg(long, value_name = "LEVEL", default_value = "0.95", value_parser = fraction::confidence_level)]
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
     confidence: ConfidenceLevel,
     /// All randomness comes from here; drawn when absent
     #[arg(long, value_name = "N")]

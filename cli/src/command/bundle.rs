@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     source: SourceArguments,
     /// Another confidence level than the plan's, as 0.99
-    #[arg(long, value_name = "LEVEL", value_parser = fraction::confidence_level)]
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, value_parser = fraction::confidence_level)]
     confidence: Option<ConfidenceLevel>,
     /// The report describes the clusters of every cell's times as well
     #[arg(long)]

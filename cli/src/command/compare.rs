@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     method: method::Choice,
     /// The confidence level of tests and intervals, as 0.95; the published mode searches for the best one without it
-    #[arg(long, value_name = "LEVEL", value_parser = fraction::confidence_level)]
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, value_parser = fraction::confidence_level)]
     confidence: Option<ConfidenceLevel>,
     /// All randomness comes from here; drawn, and printed, when absent
     #[arg(long, value_name = "N")]
@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
     higher_is_better: bool,
     /// What each benchmark counts in overall numbers: equal, fraction (its share of the baseline's time), or one weight for
     /// each benchmark of the baseline, as 2,1,0.5
-    #[arg(long, value_name = "WEIGHTS", default_value = "equal", value_parser = weights)]
+    #[arg(long, value_name = "WEIGHTS", allow_hyphen_values = true, default_value = "equal", value_parser = weights)]
     weights: Weights,
     /// The benchmarks were drawn at random, so that a proportion of them speaks of other programs too
     #[arg(long)]

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Error, anyhow};
 use clap::Args;
-use speedup_analysis::ConfidenceLevel;
+use speedup_analysis::{ConfidenceLevel, ProportionMethod};
 
 use super::{print, print_json};
 use crate::arguments::{Output, OutputArgument};
@@ -16,6 +16,7 @@ use crate::draft;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fraction;
+use crate::proportion_interval::ProportionInterval;
 use crate::render;
 use crate::speedup_test::answer::{Answer, Mode, Options, State, Weighting};
 use crate::speedup_test::input::configuration::{Configuration, ConfigurationError};
@@ -40,14 +41,17 @@ pub(crate) struct Arguments {
     configuration: PathBuf,
     /// The confidence level of all tests, as 0.95; without it, and where the configuration has none, the best level above
     /// 50 % is searched for
-    #[arg(long, value_name = "LEVEL", value_parser = fraction::confidence_level)]
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, value_parser = fraction::confidence_level)]
     conf_level: Option<ConfidenceLevel>,
     /// What each benchmark counts in the overall gain and speedup
     #[arg(long, value_enum, default_value_t, value_name = "WEIGHT")]
     weight: Weighting,
     /// The half-width to which the proportion of accelerated benchmarks should be known
-    #[arg(long, value_name = "R", default_value_t = 0.05, value_parser = fraction::precision)]
+    #[arg(long, value_name = "R", allow_hyphen_values = true, default_value_t = 0.05, value_parser = fraction::precision)]
     precision: f64,
+    /// An interval of that proportion beside the published and the recommended one
+    #[arg(long, value_enum, value_name = "METHOD")]
+    proportion_interval: Option<ProportionInterval>,
     /// What the names of the output files begin with; the configuration's name otherwise
     #[arg(short = 'o', long, value_name = "PREFIX")]
     prefix: Option<PathBuf>,
@@ -177,6 +181,7 @@ impl Arguments {
             level: self.conf_level,
             weighting: self.weight,
             precision: self.precision,
+            proportion_interval: self.proportion_interval.map(ProportionMethod::from),
         }
     }
 

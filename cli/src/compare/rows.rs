@@ -4,9 +4,10 @@ mod distribution;
 
 use speedup_analysis::hierarchical_performance_test::{ReliableSpeedup, Winner};
 use speedup_analysis::inquiry::{
-    DiagnosticsFinding, EarlierSuite, EffectFinding, Findings, IntervalAnswer, MixtureFindings,
-    PerformanceFinding, ProtocolFinding, SignedRankFinding, SpeedupTestSuite,
+    DiagnosticsFinding, EarlierSuite, EffectFinding, Findings, IntervalAnswer, MixtureFinding,
+    MixtureFindings, PerformanceFinding, ProtocolFinding, SignedRankFinding, SpeedupTestSuite,
 };
+use speedup_analysis::mixture::Component;
 use speedup_analysis::study::{Protocol, Reason, Verdict};
 use speedup_analysis::{Decision, MetricKind};
 
@@ -216,11 +217,7 @@ fn effect(of: &[EffectFinding]) -> Sheet {
             upper(&one.time_ratio_interval),
         ];
         for levels in [&one.baseline_levels, &one.candidate_levels] {
-            let of_level = |unbiased: Option<f64>| {
-                unbiased.map_or_else(|| "—".to_owned(), |t2| super::sheet::significant(t2, 3))
-            };
-            let all: Vec<String> = levels.levels.iter().map(|level| of_level(level.unbiased)).collect();
-            row.push(Cell::text(all.join(" ")));
+            row.push(Cell::List(levels.levels.iter().map(|level| level.unbiased).collect(), 3));
         }
         if drawn {
             row.extend(match &one.bootstrap {
@@ -252,19 +249,19 @@ fn mixture(of: &MixtureFindings) -> Sheet {
         words("means", "means"),
         words("standard_deviations", "sds"),
         number("fit_p_value", "KSfit p"),
+        hidden("fit_distance"),
+        hidden("fit_critical_distance"),
         words("reason", "reason"),
     ];
-    let row = |one: &speedup_analysis::inquiry::MixtureFinding| {
+    let row = |one: &MixtureFinding| {
         let fit = match (one.components_count, one.fits()) {
             (None, _) => "no mixture",
             (Some(_), None) => "not tested",
             (Some(_), Some(true)) => "not rejected",
             (Some(_), Some(false)) => "rejected",
         };
-        let list = |value: fn(&speedup_analysis::mixture::Component) -> f64| {
-            let all: Vec<String> =
-                one.components.iter().map(|c| super::sheet::significant(value(c), 4)).collect();
-            Cell::text(all.join(" "))
+        let list = |value: fn(&Component) -> f64| {
+            Cell::List(one.components.iter().map(|component| Some(value(component))).collect(), 4)
         };
         let count = |count: Option<usize>| count.map_or(Cell::Absent, |count| Cell::Count(count as u64));
         vec![
@@ -278,11 +275,21 @@ fn mixture(of: &MixtureFindings) -> Sheet {
             list(|c| c.weight),
             list(|c| c.mean),
             list(|c| c.sd),
-            Cell::p_value(one.fit_p_value),
+            fit_p_value(one),
+            Cell::of(one.fit_distance),
+            Cell::of(one.fit_critical_distance),
             reason(one.reason.as_ref().or(one.fit_reason.as_ref())),
         ]
     };
     Sheet { headings, rows: of.samples.iter().map(row).collect() }
+}
+
+/// Never finer than its resamples.
+fn fit_p_value(one: &MixtureFinding) -> Cell {
+    match (one.fit_p_value, one.fit_resamples) {
+        (Some(0.0), Some(resamples)) => Cell::Shown(0.0, format!("< 1/{resamples}")),
+        (p, _) => Cell::p_value(p),
+    }
 }
 
 /// I₁ and I₂ of every candidate, and I₃ of every version, from the observations and from the mixtures.
@@ -417,7 +424,7 @@ fn diagnostics(of: &[DiagnosticsFinding]) -> Sheet {
                 Cell::of(diagnostic.statistic),
                 Cell::p_value(diagnostic.p_value),
                 Cell::text(kind(one.metric_kind)),
-                Cell::percent(Some(one.tied_share)),
+                Cell::share(one.tied_share),
                 Cell::of(one.grid),
                 Cell::of(one.slope),
                 reason(diagnostic.reason.as_ref()),

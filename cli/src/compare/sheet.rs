@@ -28,6 +28,8 @@ pub(crate) enum Cell {
     Count(u64),
     /// A number that the table shows otherwise.
     Shown(f64, String),
+    /// Numbers, of which some may be absent: all their digits in CSV, so many in the table.
+    List(Vec<Option<f64>>, usize),
     /// Nothing.
     Absent,
 }
@@ -70,9 +72,14 @@ impl Cell {
         speedup.map_or(Self::Absent, |speedup| Self::Shown(speedup, count::ratio(speedup, ends)))
     }
 
-    /// A confidence level or a share.
+    /// A confidence level, which is never certainty.
     pub(crate) fn percent(share: Option<f64>) -> Self {
         share.map_or(Self::Absent, |share| Self::Shown(share, level(share)))
+    }
+
+    /// A share, which may be all.
+    pub(crate) fn share(share: f64) -> Self {
+        Self::Shown(share, count::percent(share))
     }
 
     /// A p-value.
@@ -85,6 +92,7 @@ impl Cell {
             Self::Words(text) | Self::Shown(_, text) => text.clone(),
             Self::Number(number) => significant(*number, 4),
             Self::Count(count) => count::grouped(*count),
+            Self::List(numbers, digits) => listed(numbers, |number| significant(number, *digits)),
             Self::Absent => "—".to_owned(),
         }
     }
@@ -95,9 +103,15 @@ impl Cell {
             // The shortest text that is this double; very large and small ones with an exponent.
             Self::Number(number) | Self::Shown(number, _) => exact(*number),
             Self::Count(count) => count.to_string(),
+            Self::List(numbers, _) => listed(numbers, exact),
             Self::Absent => String::new(),
         }
     }
+}
+
+fn listed(numbers: &[Option<f64>], shown: impl Fn(f64) -> String) -> String {
+    let one = |number: &Option<f64>| number.map_or_else(|| "—".to_owned(), &shown);
+    numbers.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
 /// A level in percent, with the digits that tell it from certainty.
@@ -118,7 +132,8 @@ pub(crate) fn significant(number: f64, digits: usize) -> String {
     format!("{number:.decimals$}")
 }
 
-fn exact(number: f64) -> String {
+/// All its digits, with an exponent where that is much shorter.
+pub(crate) fn exact(number: f64) -> String {
     let plain = number.to_string();
     let exponential = format!("{number:e}");
     if exponential.len() + 4 < plain.len() { exponential } else { plain }
@@ -186,6 +201,8 @@ mod tests {
             headings: vec![words("verdict", "verdict"), hidden("lower"), number("n", "runs")],
             rows: vec![vec![Cell::text("faster"), Cell::Number(1.5), Cell::Count(3)]],
         };
+        let list = Cell::List(vec![Some(0.123_456), None], 2);
+        assert_eq!((list.in_table(), list.in_csv()), ("0.12 —".to_owned(), "0.123456 —".to_owned()));
         assert_eq!(sheet.table(Paint::NONE), "verdict  runs\nfaster      3");
         assert_eq!(sheet.markdown(), "| verdict | runs |\n| --- | ---: |\n| faster | 3 |");
         assert_eq!(sheet.csv().unwrap(), "verdict,lower,n\nfaster,1.5,3\n");

@@ -6,7 +6,7 @@ use speedup_analysis::hierarchical_performance_test::ReliableSpeedup;
 use speedup_analysis::inquiry::{
     Answer, EffectFinding, Findings, IntervalAnswer, PerformanceFinding, Remark, SpeedupTestSuite,
 };
-use speedup_analysis::study::{Protocol, Reason, Verdict, count};
+use speedup_analysis::study::{IntervalReport, Protocol, ProtocolReport, Reason, Verdict, count};
 
 use speedup_report::markdown::escaped;
 
@@ -114,17 +114,25 @@ fn of_suite(suite: &SpeedupTestSuite) -> String {
         text.push_str(&format!("\n  by the {summary}: speedup {:.4}, gain {gain}", overall.speedup));
     }
     for proportion in &suite.proportions {
-        let ends = proportion.interval.ends();
-        let interval = ends.map_or_else(String::new, |(lower, upper)| {
-            format!(" [{}, {}]", count::percent(lower), count::percent(upper))
-        });
+        let interval = of_proportion(&proportion.interval);
+        let beside =
+            [("recommended", Some(&proportion.recommended)), ("as asked", proportion.asked.as_ref())];
+        let beside: String = beside
+            .into_iter()
+            .filter_map(|(which, interval)| match interval? {
+                bounded @ IntervalAnswer::Bounded { method, .. } => {
+                    Some(format!("\n    {which}, {method}:{}", of_proportion(bounded)))
+                }
+                IntervalAnswer::Missing { .. } => None,
+            })
+            .collect();
         let needed = proportion.benchmarks_needed.unwrap_or(proportion.benchmarks_needed_by_wilson);
         let alone = proportion.overall_of_accelerated.as_ref();
         let alone = alone
             .filter(|_| proportion.accelerated < proportion.benchmarks)
             .map_or_else(String::new, |alone| format!("; they alone {:.4}", alone.speedup));
         text.push_str(&format!(
-            "\n  accelerated by the {}: {} of {}, {}{interval}{alone}; for ±{} draw {}",
+            "\n  accelerated by the {}: {} of {}, {}{interval}{alone}; for ±{} draw {}{beside}",
             proportion.by.name(),
             proportion.accelerated,
             proportion.benchmarks,
@@ -134,6 +142,13 @@ fn of_suite(suite: &SpeedupTestSuite) -> String {
         ));
     }
     text
+}
+
+/// The ends, of which those that are not cut by their method are cut at nothing and at all.
+fn of_proportion(interval: &IntervalAnswer) -> String {
+    interval.ends().map_or_else(String::new, |(lower, upper)| {
+        format!(" [{}, {}]", count::percent(lower.max(0.0)), count::percent(upper.min(1.0)))
+    })
 }
 
 fn of_performance(finding: &PerformanceFinding) -> String {
@@ -179,13 +194,6 @@ fn notes(answer: &Answer) -> Vec<String> {
     notes
 }
 
-fn of_interval(interval: &IntervalAnswer) -> Vec<Remark> {
-    match interval {
-        IntervalAnswer::Bounded { caveats, .. } => caveats.clone(),
-        IntervalAnswer::Missing { .. } => Vec::new(),
-    }
-}
-
 /// The caveats of all findings.
 pub(crate) fn caveats(findings: &Findings) -> Vec<Remark> {
     match findings {
@@ -195,7 +203,10 @@ pub(crate) fn caveats(findings: &Findings) -> Vec<Remark> {
                     let of_benchmarks = suite.benchmarks.iter().flat_map(|one| {
                         [Protocol::Mean, Protocol::Median].map(|by| one.of(by).caveats.clone())
                     });
-                    let of_suite = suite.proportions.iter().map(|one| of_interval(&one.interval));
+                    let of_suite = [&suite.interval]
+                        .into_iter()
+                        .chain(suite.proportions.iter().map(|one| &one.interval))
+                        .map(|interval| interval.caveats().to_vec());
                     let of_suite: Vec<_> =
                         if suite.benchmarks.len() > 1 { of_suite.collect() } else { Vec::new() };
                     of_benchmarks.chain(of_suite).flatten().collect::<Vec<_>>()
@@ -206,30 +217,47 @@ pub(crate) fn caveats(findings: &Findings) -> Vec<Remark> {
         Findings::Effect(of) => of.iter().flat_map(EffectFinding::caveats).collect(),
         Findings::Mixture(of) => of.samples.iter().flat_map(|one| one.caveats.clone()).collect(),
         Findings::Distribution(of) => of.iter().flat_map(|one| one.caveats.clone()).collect(),
-        Findings::SignedRank(of) => of
-            .iter()
-            .flat_map(|one| one.caveats.iter().cloned().chain(of_interval(&one.interval)).collect::<Vec<_>>())
-            .collect(),
+        Findings::SignedRank(of) => {
+            of.iter().flat_map(|one| one.caveats.iter().chain(one.interval.caveats()).cloned()).collect()
+        }
         Findings::Earlier(of) => of.iter().flat_map(|one| one.caveats.clone()).collect(),
         Findings::Diagnostics(of) => of.iter().flat_map(|one| one.caveats.clone()).collect(),
     }
 }
 
-/// Why there is not enough data, where there is not.
+/// Why a protocol has no verdict, and why it has no interval.
+fn of_protocol(report: &ProtocolReport) -> Vec<Reason> {
+    let of_interval = match &report.interval {
+        IntervalReport::Missing { reason } => Some(reason),
+        IntervalReport::Bounded { .. } => None,
+    };
+    report.reason.iter().chain(of_interval).cloned().collect()
+}
+
+/// Why there is not enough data, and why intervals are missing, where there is not and they are.
 fn reasons(answer: &Answer) -> Vec<Reason> {
     match &answer.findings {
         Findings::SpeedupTest(of) => of
             .iter()
-            .flat_map(|suite| &suite.benchmarks)
-            .flat_map(|one| [Protocol::Mean, Protocol::Median].map(|by| one.of(by).report.reason.clone()))
-            .flatten()
+            .flat_map(|suite| {
+                let of_benchmarks = suite.benchmarks.iter().flat_map(|one| {
+                    [Protocol::Mean, Protocol::Median].map(|by| of_protocol(&one.of(by).report))
+                });
+                of_benchmarks.flatten().chain(suite.interval.reason().cloned())
+            })
             .collect(),
         Findings::PerformanceTest(of) => of
             .iter()
             .flat_map(|one| [one.reason.clone(), one.reliable_speedup_reason.clone()])
             .flatten()
             .collect(),
-        Findings::Effect(of) => of.iter().filter_map(|one| one.reason.clone()).collect(),
+        Findings::Effect(of) => of
+            .iter()
+            .flat_map(|one| {
+                let of_bootstrap = one.bootstrap.as_ref().and_then(|bootstrap| bootstrap.interval.reason());
+                one.reason.iter().chain(one.interval.reason()).chain(of_bootstrap).cloned()
+            })
+            .collect(),
         Findings::Mixture(of) => {
             of.samples.iter().flat_map(|one| [one.reason.clone(), one.fit_reason.clone()]).flatten().collect()
         }
@@ -240,7 +268,9 @@ fn reasons(answer: &Answer) -> Vec<Reason> {
                 one.reason.clone().into_iter().chain(ends).collect::<Vec<_>>()
             })
             .collect(),
-        Findings::SignedRank(of) => of.iter().filter_map(|one| one.reason.clone()).collect(),
+        Findings::SignedRank(of) => {
+            of.iter().flat_map(|one| one.reason.iter().chain(one.interval.reason()).cloned()).collect()
+        }
         Findings::Earlier(of) => {
             of.iter().flat_map(|suite| &suite.benchmarks).filter_map(|one| one.reason.clone()).collect()
         }

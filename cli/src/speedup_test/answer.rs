@@ -13,8 +13,8 @@ use speedup_analysis::inquiry::Remark;
 use speedup_analysis::speedup_test::ObservedSpeedups;
 use speedup_analysis::study::Protocol;
 use speedup_analysis::{
-    ConfidenceLevel, Overall, PrecisionError, ProportionError, RatioError, Sample, SpeedupMeans,
-    SpeedupMeansError, SpeedupTest, SuiteError, SuiteMember, Summary,
+    ConfidenceLevel, Overall, PrecisionError, ProportionError, ProportionMethod, RatioError, Sample,
+    SpeedupMeans, SpeedupMeansError, SpeedupTest, SuiteError, SuiteMember, Summary,
 };
 use thiserror::Error;
 
@@ -65,6 +65,8 @@ pub(crate) struct Options {
     pub(crate) weighting: Weighting,
     /// The half-width of the proportion to which benchmarks are counted.
     pub(crate) precision: f64,
+    /// An interval of the proportion beside the published and the recommended one.
+    pub(crate) proportion_interval: Option<ProportionMethod>,
 }
 
 /// The whole answer.

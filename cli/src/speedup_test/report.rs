@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use speedup_analysis::SpeedupMeans;
 use speedup_analysis::study::Protocol;
+use speedup_analysis::{Interval, SpeedupMeans};
 
 use super::answer::{Answer, Benchmark, Mode, OverallAnswer, ProportionAnswer, SpeedupMeansAnswer, Verdict};
 use super::results::{fifteen_digits, three_decimals};
@@ -80,13 +80,15 @@ fn of_proportion(proportion: &ProportionAnswer, mode: Mode) -> String {
             "Least number of benchmarks to draw at random for the precision r={precision} = {needed}"
         ));
     }
+    let by_method = |interval: &Interval| {
+        let [lower, upper] = [interval.lower.max(0.0), interval.upper.min(1.0)].map(three_decimals);
+        format!("{} = [{lower}; {upper}]", interval.method)
+    };
+    lines.extend(proportion.asked.as_ref().map(|asked| format!("As asked: {}", by_method(asked))));
     if mode == Mode::Exact {
-        let recommended = &proportion.recommended;
         lines.push(format!(
-            "Recommended for so many benchmarks (Brown, Cai, DasGupta 2001): {} = [{}; {}]",
-            recommended.method,
-            three_decimals(recommended.lower.max(0.0)),
-            three_decimals(recommended.upper.min(1.0))
+            "Recommended for so many benchmarks (Brown, Cai, DasGupta 2001): {}",
+            by_method(&proportion.recommended)
         ));
         lines.push(format!(
             "The same number by the Wilson interval = {}",

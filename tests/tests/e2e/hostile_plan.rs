@@ -41,9 +41,7 @@ fn goes_on(pool: &Pool) {
 #[tokio::test]
 async fn a_million_benchmarks_are_refused_by_name() {
     let pool = Pool::start(SPEEDUP, 1);
-    for (count, told) in
-        [(2 * MAX_BENCHMARKS, "200000 benchmarks"), (MILLION, "more than 16777216 bytes")]
-    {
+    for (count, told) in [(2 * MAX_BENCHMARKS, "200000 benchmarks"), (MILLION, "more than 16777216 bytes")] {
         let head = PLAN.replace("[benchmarks.x]\ncommand = [\"true\"]\n", "");
         let mut text = format!("{head}[benchmarks]\n");
         (0..count).for_each(|number| writeln!(text, "b{number}={{command=[\"a\"]}}").expect("a text"));

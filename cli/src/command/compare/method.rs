@@ -8,10 +8,11 @@ use speedup_analysis::inquiry::{
     DistributionOptions, EarlierOptions, EffectOptions, Method, MixtureOptions, PerformanceTestOptions,
     SpeedupTestMode, SpeedupTestOptions,
 };
-use speedup_analysis::{Adjustment, HalfIntegers, NormalityReading, Statistic, mixture};
+use speedup_analysis::{Adjustment, HalfIntegers, NormalityReading, ProportionMethod, Statistic, mixture};
 
 use crate::failure::Failure;
 use crate::fraction;
+use crate::proportion_interval::ProportionInterval;
 
 /// A method's name on the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -112,10 +113,13 @@ pub(super) struct Choice {
     #[arg(long, value_enum, value_name = "HOW")]
     adjust: Option<Adjust>,
     /// speedup-test: the half-width to which the proportion of accelerated benchmarks should be known [default: 0.05]
-    #[arg(long, value_name = "R", value_parser = fraction::precision)]
+    #[arg(long, value_name = "R", allow_hyphen_values = true, value_parser = fraction::precision)]
     precision: Option<f64>,
+    /// speedup-test: an interval of that proportion beside the published and the recommended one
+    #[arg(long, value_enum, value_name = "METHOD")]
+    proportion_interval: Option<ProportionInterval>,
     /// hpt: is a candidate more than so many times faster? [default: 1]
-    #[arg(long, value_name = "GAMMA")]
+    #[arg(long, value_name = "GAMMA", allow_hyphen_values = true)]
     speedup_under_test: Option<f64>,
     /// hpt: by which rank-sum test a benchmark has a winner [default: critical-values]
     #[arg(long, value_enum, value_name = "RULE")]
@@ -127,7 +131,7 @@ pub(super) struct Choice {
     #[arg(long, value_enum, value_name = "OF")]
     score_reference: Option<Reference>,
     /// effect: the least relative difference of the times that matters, as 0.01 or 1% [default: 0]
-    #[arg(long, value_name = "DELTA", value_parser = fraction::share)]
+    #[arg(long, value_name = "DELTA", allow_hyphen_values = true, value_parser = fraction::share)]
     threshold: Option<f64>,
     /// effect: also by so many draws of the hierarchical bootstrap
     #[arg(long, value_name = "DRAWS")]
@@ -145,13 +149,13 @@ pub(super) struct Choice {
     #[arg(long, value_enum, value_name = "SIZE")]
     resample_size: Option<Size>,
     /// mixture: by how much a run may be slower and still count as the shorter, in the values' unit [default: 0]
-    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    #[arg(long, value_name = "D", allow_hyphen_values = true)]
     delta: Option<f64>,
     /// distribution: at which probabilities quantiles are told, as 0.5,0.99 or 99% [default: 0.5,0.9,0.99]
-    #[arg(long, value_name = "P,…", value_delimiter = ',', value_parser = fraction::probability)]
+    #[arg(long, value_name = "P,…", allow_hyphen_values = true, value_delimiter = ',', value_parser = fraction::probability)]
     quantiles: Vec<f64>,
     /// distribution: how probably is a run at most each of these, in the values' unit?
-    #[arg(long, value_name = "A,…", value_delimiter = ',', allow_negative_numbers = true)]
+    #[arg(long, value_name = "A,…", allow_hyphen_values = true, value_delimiter = ',')]
     at_most: Vec<f64>,
     /// distribution: also the cluster of each observation, in run order
     #[arg(long)]
@@ -194,6 +198,7 @@ impl Choice {
             ("--mode", Name::SpeedupTest, self.mode.is_some()),
             ("--adjust", Name::SpeedupTest, self.adjust.is_some()),
             ("--precision", Name::SpeedupTest, self.precision.is_some()),
+            ("--proportion-interval", Name::SpeedupTest, self.proportion_interval.is_some()),
             ("--speedup-under-test", Name::Hpt, self.speedup_under_test.is_some()),
             ("--rank-sum", Name::Hpt, self.rank_sum.is_some()),
             ("--half-ranks", Name::Hpt, self.half_ranks.is_some()),
@@ -235,6 +240,7 @@ impl Choice {
                 Adjust::By => Adjustment::BenjaminiYekutieli,
             }),
             precision: self.precision.unwrap_or(usual.precision),
+            proportion_interval: self.proportion_interval.map(ProportionMethod::from),
         }
     }
 

@@ -23,13 +23,13 @@ const SCHEMA_VERSION: u32 = 1;
     1, and by Wilson's, which holds there too. Neither is worth anything unless the benchmarks are drawn at random.")]
 pub(crate) struct Arguments {
     /// The proportion that is expected, as 0.57 or 17/30; one half takes the most benchmarks
-    #[arg(long, value_name = "C", default_value = "0.5", value_parser = proportion)]
+    #[arg(long, value_name = "C", allow_hyphen_values = true, default_value = "0.5", value_parser = proportion)]
     proportion: f64,
     /// The half-width of the interval in which it is to be known
-    #[arg(long, value_name = "R", default_value_t = 0.05, value_parser = fraction::precision)]
+    #[arg(long, value_name = "R", allow_hyphen_values = true, default_value_t = 0.05, value_parser = fraction::precision)]
     precision: f64,
     /// The confidence level of the interval
-    #[arg(long, value_name = "LEVEL", default_value = "0.95", value_parser = fraction::confidence_level)]
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
     confidence: ConfidenceLevel,
     /// How many benchmarks there are to draw from, without replacement; many, if it is not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

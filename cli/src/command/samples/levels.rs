@@ -4,16 +4,16 @@
 use anyhow::{Error, anyhow};
 use clap::Args;
 use serde::Serialize;
-use speedup_analysis::study::count::percent;
+use speedup_analysis::study::count::{counted, percent};
 use speedup_analysis::{
-    BudgetedPlan, ConfidenceLevel, Costs, OneLevelDesign, PlanError, RandomEffects, RepetitionPlan, Reshaped,
-    VarianceComponents,
+    BudgetedPlan, Caveat, ConfidenceLevel, Costs, DroppedLevel, DroppedWhy, Levels, OneLevelDesign,
+    PlanError, RandomEffects, RepetitionPlan, Reshaped, VarianceComponents,
 };
 
 use super::pilot::PilotArguments;
 use crate::arguments::{Form, FormArgument};
 use crate::command::{print, print_json};
-use crate::compare::sheet::{Cell, Sheet, number, significant};
+use crate::compare::sheet::{Cell, Sheet, hidden, number, significant};
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -36,7 +36,13 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pilot: PilotArguments,
     /// The mean, instead of a pilot; 1 makes the half-width relative to nothing else
-    #[arg(long, value_name = "MEAN", requires = "variances", conflicts_with = "files")]
+    #[arg(
+        long,
+        value_name = "MEAN",
+        allow_hyphen_values = true,
+        requires = "variances",
+        conflicts_with = "files"
+    )]
     mean: Option<f64>,
     /// The variance T² of each level, instead of a pilot, the lowest first, separated by commas
     #[arg(
@@ -45,23 +51,23 @@ pub(crate) struct Arguments {
         value_delimiter = ',',
         requires = "mean",
         conflicts_with = "files",
-        allow_negative_numbers = true
+        allow_hyphen_values = true
     )]
     variances: Vec<f64>,
     /// What one more unit above each level but the highest costs, in measurements, separated by commas
-    #[arg(long, value_name = "COSTS", value_delimiter = ',', required = true, allow_negative_numbers = true)]
+    #[arg(long, value_name = "COSTS", allow_hyphen_values = true, value_delimiter = ',', required = true)]
     costs: Vec<f64>,
     /// How many measurements there is time for
-    #[arg(long, value_name = "MEASUREMENTS", conflicts_with = "hours")]
+    #[arg(long, value_name = "MEASUREMENTS", allow_hyphen_values = true, conflicts_with = "hours")]
     budget: Option<f64>,
     /// How many hours there are
-    #[arg(long, value_name = "HOURS", requires = "measurement_time")]
+    #[arg(long, value_name = "HOURS", allow_hyphen_values = true, requires = "measurement_time")]
     hours: Option<f64>,
     /// How long a measurement takes, in seconds
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     measurement_time: Option<f64>,
     /// The confidence level of the interval
-    #[arg(long, value_name = "LEVEL", default_value = "0.95", value_parser = fraction::confidence_level)]
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
     confidence: ConfidenceLevel,
     #[command(flatten)]
     output: FormArgument,
@@ -82,13 +88,35 @@ struct Answer {
     /// Hours that the two designs take, where the time of a measurement is known.
     hours: Option<f64>,
     one_level_hours: Option<f64>,
+    /// The levels that do not vary, in the order of their going (004 §6.1).
+    dropped: Vec<DroppedLevel>,
+    caveats: Vec<Note>,
+}
+
+/// What must be known of the plan.
+#[derive(Debug, Serialize)]
+struct Note {
+    code: &'static str,
+    sentence: String,
+}
+
+/// What the plan is made from.
+struct Components {
+    mean: f64,
+    /// T² of each level, 0 of those that were dropped.
+    variances: Vec<f64>,
+    unbiased: Vec<Option<f64>>,
+    dropped: Vec<DroppedLevel>,
+    caveats: Vec<Note>,
 }
 
 #[derive(Debug, Serialize)]
 struct Level {
     level: usize,
-    /// T², not below 0.
+    /// T² that was planned with, not below 0.
     variance: f64,
+    /// T² by the unbiased estimate of the whole experiment, or as it was given; absent for a level that was not repeated.
+    unbiased: Option<f64>,
     cost: Option<f64>,
     /// By 004's eq. 14, before rounding; absent where the level is executed once, or as often as time allows.
     unrounded: Option<f64>,
@@ -111,7 +139,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
 impl Arguments {
     fn answer(&self, console: &Console) -> Result<Answer, Failure> {
         let refused = |error: PlanError| Failure::usage(Error::new(error).context("cannot plan repetitions"));
-        let (mean, variances) = self.components(console)?;
+        let Components { mean, variances, unbiased, dropped, caveats } = self.components(console)?;
         let components = VarianceComponents::new(mean, variances.clone()).map_err(refused)?;
         let costs = Costs::new(self.costs.clone()).map_err(refused)?;
         let plan = RepetitionPlan::new(components, costs).map_err(refused)?;
@@ -122,6 +150,7 @@ impl Arguments {
         let levels = variances.iter().enumerate().map(|(at, variance)| Level {
             level: at + 1,
             variance: variance.max(0.0),
+            unbiased: unbiased.get(at).copied().flatten(),
             cost: self.costs.get(at).copied(),
             unrounded: plan.unrounded().get(at).copied().flatten(),
             repetitions: match &within {
@@ -144,11 +173,12 @@ impl Arguments {
                 .and_then(|within| within.one_level)
                 .and_then(|one_level| hours(one_level.cost)),
             within_budget: within,
+            dropped,
+            caveats,
         })
     }
 
-    /// The mean and T² of each level.
-    fn components(&self, console: &Console) -> Result<(f64, Vec<f64>), Failure> {
+    fn components(&self, console: &Console) -> Result<Components, Failure> {
         if let Some(mean) = self.mean {
             if !(mean != 0.0 && mean.abs() <= 1e100 && self.variances.iter().all(|v| v.abs() <= 1e200)) {
                 return Err(Failure::usage(anyhow!(
@@ -156,7 +186,7 @@ impl Arguments {
                 ))
                 .hint("give both in another unit"));
             }
-            return Ok((mean, self.variances.clone()));
+            return Ok(Components::given(mean, &self.variances));
         }
         if !self.pilot.is_given() {
             return Err(Failure::usage(anyhow!("there is neither a pilot nor the variance of each level"))
@@ -175,13 +205,7 @@ impl Arguments {
             ))
             .hint("name the column of the runs with --run-column; runs alone are planned by speedup samples repetitions"));
         }
-        let effects = RandomEffects::new(&levels);
-        let reshaped = Reshaped::new(&levels);
-        let mut variances = vec![0.0; effects.levels().len()];
-        for kept in &reshaped.kept {
-            variances[kept.level - 1] = kept.unbiased.unwrap_or(0.0);
-        }
-        Ok((effects.mean(), variances))
+        Ok(Components::of_pilot(&levels))
     }
 
     fn budget_in_measurements(&self) -> Result<Option<f64>, Failure> {
@@ -194,10 +218,70 @@ impl Arguments {
     }
 }
 
+impl Components {
+    fn given(mean: f64, variances: &[f64]) -> Self {
+        let unbiased: Vec<Option<f64>> = variances.iter().copied().map(Some).collect();
+        let numbered = (1..).zip(variances.iter().copied());
+        let dropped: Vec<DroppedLevel> = numbered
+            .filter(|(_, variance)| *variance <= 0.0)
+            .map(|(level, unbiased)| DroppedLevel { level, why: DroppedWhy::NoVariance { unbiased } })
+            .collect();
+        let caveats = dropped.iter().map(Note::of_dropped).collect();
+        Self { mean, variances: variances.to_vec(), unbiased, dropped, caveats }
+    }
+
+    fn of_pilot(levels: &Levels) -> Self {
+        let effects = RandomEffects::new(levels);
+        let Reshaped { kept, dropped } = Reshaped::new(levels);
+        let mut variances = vec![0.0; effects.levels().len()];
+        for kept in kept {
+            variances[kept.level - 1] = kept.unbiased.unwrap_or(0.0);
+        }
+        let mut caveats = Vec::new();
+        if !effects.is_balanced() {
+            caveats.push(Note { code: Caveat::Unbalanced.code(), sentence: Caveat::Unbalanced.sentence() });
+        }
+        caveats.extend(dropped.iter().map(Note::of_dropped));
+        let units = counted(effects.highest_units() as u64, "unit");
+        caveats.push(Note {
+            code: "pilot_error",
+            sentence: format!(
+                "The variances are estimates from a pilot with {units} of its highest level, and the numbers planned from \
+                 them err as they do: take a larger pilot, or more repetitions than the least."
+            ),
+        });
+        let unbiased = effects.levels().iter().map(|level| level.unbiased).collect();
+        Self { mean: effects.mean(), variances, unbiased, dropped, caveats }
+    }
+}
+
+impl Note {
+    fn of_dropped(dropped: &DroppedLevel) -> Self {
+        let level = dropped.level;
+        match dropped.why {
+            DroppedWhy::NotRepeated => Self {
+                code: "level_not_repeated",
+                sentence: format!(
+                    "Level {level} was never repeated, so its variance is that of its neighbour: repeat it in the pilot."
+                ),
+            },
+            DroppedWhy::NoVariance { unbiased } => Self {
+                code: "level_without_variance",
+                sentence: format!(
+                    "Level {level} was dropped, since its T² of {} is not above 0 (004 §6.1); a larger pilot tells \
+                     whether it varies.",
+                    significant(unbiased, 3)
+                ),
+            },
+        }
+    }
+}
+
 fn sheet(answer: &Answer) -> Sheet {
     let headings = vec![
         number("level", "level"),
         number("variance", "T²"),
+        hidden("unbiased"),
         number("cost", "cost above"),
         number("unrounded", "by formula"),
         number("repetitions", "repetitions"),
@@ -206,6 +290,7 @@ fn sheet(answer: &Answer) -> Sheet {
         vec![
             Cell::Count(level.level as u64),
             Cell::Number(level.variance),
+            Cell::of(level.unbiased),
             Cell::of(level.cost),
             Cell::of(level.unrounded),
             level.repetitions.map_or(Cell::Absent, Cell::Count),
@@ -215,6 +300,13 @@ fn sheet(answer: &Answer) -> Sheet {
 }
 
 fn shown(answer: &Answer, paint: Paint) -> String {
+    let notes = answer.caveats.iter().map(|note| format!("\n{}: {}", note.code, note.sentence));
+    let notes: String = notes.collect();
+    let plan = shown_plan(answer, paint);
+    if notes.is_empty() { plan } else { format!("{plan}\n{notes}") }
+}
+
+fn shown_plan(answer: &Answer, paint: Paint) -> String {
     let table = sheet(answer).table(paint);
     let method = answer.method;
     let Some(plan) = &answer.within_budget else {

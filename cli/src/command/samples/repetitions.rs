@@ -3,6 +3,7 @@
 use anyhow::{Error, anyhow};
 use clap::Args;
 use serde::Serialize;
+use speedup_analysis::power::PowerError;
 use speedup_analysis::required_repetitions::{
     Assumption, Effort, MeanPrecision, MedianPrecision, RankSumDetection, RatioPrecision, Reach,
     RequiredError, RequiredRuns, SpeedupGoal, WelchDetection,
@@ -13,7 +14,7 @@ use speedup_analysis::{Alternative, ConfidenceLevel, Sample};
 use super::pilot::PilotArguments;
 use crate::arguments::{Form, FormArgument};
 use crate::command::{print, print_json};
-use crate::compare::sheet::{Cell, Sheet, hidden, number, words};
+use crate::compare::sheet::{Cell, Sheet, exact, hidden, number, words};
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -34,31 +35,31 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pilot: PilotArguments,
     /// The mean of a run, instead of a pilot
-    #[arg(long, value_name = "MEAN", requires = "sd", conflicts_with = "files")]
+    #[arg(long, value_name = "MEAN", allow_hyphen_values = true, requires = "sd", conflicts_with = "files")]
     mean: Option<f64>,
     /// Its standard deviation, in the same unit
-    #[arg(long, value_name = "SD", requires = "mean", conflicts_with = "files")]
+    #[arg(long, value_name = "SD", allow_hyphen_values = true, requires = "mean", conflicts_with = "files")]
     sd: Option<f64>,
     /// The half-width of the interval, as a share of mean, median or speedup: 0.01 or 1%
-    #[arg(long, value_name = "R", default_value = "0.01", value_parser = fraction::share)]
+    #[arg(long, value_name = "R", allow_hyphen_values = true, default_value = "0.01", value_parser = fraction::share)]
     half_width: f64,
     /// The true speedup to be found, 1.05 for 5 % faster; no power is planned without it
-    #[arg(long, value_name = "DELTA")]
+    #[arg(long, value_name = "DELTA", allow_hyphen_values = true)]
     speedup: Option<f64>,
     /// How probably it is to be found
-    #[arg(long, value_name = "POWER", default_value_t = 0.8)]
+    #[arg(long, value_name = "POWER", allow_hyphen_values = true, default_value_t = 0.8)]
     power: f64,
     /// Look for a difference in either direction, not only in that of the speedup
     #[arg(long)]
     two_sided: bool,
     /// The confidence level of interval and test
-    #[arg(long, value_name = "LEVEL", default_value = "0.95", value_parser = fraction::confidence_level)]
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
     confidence: ConfidenceLevel,
     /// The most runs of each version that are thought of
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
     maximum: u64,
     /// How long a run takes a host, in seconds, for the hours
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     run_time: Option<f64>,
     /// How many hosts work at once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
@@ -140,6 +141,11 @@ impl Arguments {
     }
 
     fn answer(&self, spread: &Spread) -> Result<Answer, Failure> {
+        // Also where no speedup is to be found: whoever gives a power means something by it.
+        if !(self.power > 0.0 && self.power < 1.0) {
+            let error = RequiredError::Power(PowerError::Power { power: self.power });
+            return Err(Failure::usage(Error::new(error).context("cannot plan runs")));
+        }
         let mut caveats = Vec::new();
         let mut plans = Vec::new();
         for (goal, method, versions, required) in self.goals(spread) {
@@ -311,7 +317,7 @@ fn sheet(answer: &Answer) -> Sheet {
 
 fn shown(answer: &Answer, paint: Paint) -> String {
     let to_find = answer.speedup.map_or_else(String::new, |speedup| {
-        format!(", a true speedup of {speedup} found with probability {}", percent(answer.power))
+        format!(", a true speedup of {} found with probability {}", exact(speedup), percent(answer.power))
     });
     let opening = format!(
         "For intervals of ±{} at confidence level {}{to_find}:",

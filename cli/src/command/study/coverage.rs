@@ -25,13 +25,13 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     by_levels: ByLevels,
     /// The true effect size of experiments by levels, new mean over old
-    #[arg(long, value_name = "RATIO", default_value_t = 0.95)]
+    #[arg(long, value_name = "RATIO", allow_hyphen_values = true, default_value_t = 0.95)]
     effect: f64,
     /// The runs of each version, for two samples
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [5, 10, 20, 50])]
     runs: Vec<u64>,
     /// The standard deviation of a run there, as a share of the mean
-    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, default_value_t = 0.1)]
     variation: f64,
     /// The numbers of benchmarks, for proportions
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [10, 30, 100])]

@@ -28,10 +28,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [5, 10, 20, 31, 50])]
     runs: Vec<u64>,
     /// The standard deviation of a run there, as a share of the mean
-    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, default_value_t = 0.1)]
     variation: f64,
     /// The thresholds below which a difference does not matter, for the effect size
-    #[arg(long, value_name = "DELTA,…", value_delimiter = ',', default_value = "0,0.01,0.02,0.05", value_parser = threshold)]
+    #[arg(long, value_name = "DELTA,…", allow_hyphen_values = true, value_delimiter = ',', default_value = "0,0.01,0.02,0.05", value_parser = threshold)]
     threshold: Vec<Threshold>,
     #[command(flatten)]
     by_levels: ByLevels,
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 14)]
     suite: u64,
     /// The standard deviation of the logarithm of a benchmark's own speedup around the suite's
-    #[arg(long, value_name = "SD", default_value_t = 0.0)]
+    #[arg(long, value_name = "SD", allow_hyphen_values = true, default_value_t = 0.0)]
     spread: f64,
     /// How many experiments are drawn for each line of the answer
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = replicates())]

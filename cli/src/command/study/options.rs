@@ -15,7 +15,7 @@ pub(super) struct Replicating {
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
     /// The confidence level of intervals and tests
-    #[arg(long, value_name = "LEVEL", default_value = "0.95", value_parser = fraction::confidence_level)]
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
     confidence: ConfidenceLevel,
     /// How to print the answer
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]

@@ -35,10 +35,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     splits: u64,
     /// How probably a difference is to be found
-    #[arg(long, value_name = "POWER", default_value_t = 0.8)]
+    #[arg(long, value_name = "POWER", allow_hyphen_values = true, default_value_t = 0.8)]
     power: f64,
     /// The confidence level of the tests
-    #[arg(long, value_name = "LEVEL", default_value = "0.95", value_parser = fraction::confidence_level)]
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
     confidence: ConfidenceLevel,
     /// What the halves follow from: the same seed gives the same answer
     #[arg(long, value_name = "SEED", default_value_t = 1)]

@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [5, 10, 31, 50])]
     runs: Vec<u64>,
     /// The standard deviation of a run, as a share of the mean
-    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, default_value_t = 0.1)]
     variation: f64,
     /// The benchmarks of a suite
     #[arg(long, value_name = "N", default_value_t = 14)]
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [3, 5, 12])]
     suite_runs: Vec<u64>,
     /// The standard deviation of the logarithm of a benchmark's own speedup around the suite's
-    #[arg(long, value_name = "SD", default_value_t = 0.1)]
+    #[arg(long, value_name = "SD", allow_hyphen_values = true, default_value_t = 0.1)]
     spread: f64,
     /// The speedups under test with the runs of Table 1 of paper 002
     #[arg(long, value_name = "S,S,…", value_delimiter = ',', default_values_t = [1.4, 1.6, 1.7, 1.76, 1.8, 2.0])]

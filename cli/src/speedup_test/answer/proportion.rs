@@ -23,6 +23,8 @@ pub(crate) struct ProportionAnswer {
     pub(crate) interval: Interval,
     /// The interval that is recommended for so many benchmarks (Brown, Cai, DasGupta 2001).
     pub(crate) recommended: Interval,
+    /// The interval that was asked for beside them.
+    pub(crate) asked: Option<Interval>,
     /// a(1 − a/b) > 5.
     pub(crate) condition_holds: bool,
     pub(crate) precision: f64,
@@ -61,6 +63,7 @@ pub(super) fn proportion(
         estimate,
         interval: proportion.interval(ProportionMethod::WilsonCorrected, level),
         recommended: proportion.interval(ProportionMethod::recommended(all), level),
+        asked: options.proportion_interval.map(|method| proportion.interval(method, level)),
         condition_holds: proportion.satisfies_condition(),
         precision,
         benchmarks_needed: (needed > 0).then_some(needed),
