@@ -1,4 +1,4 @@
-//! A report over 2,438 samples of 30 to 1000 run times (the size of 001's experiment), with and without mixtures.
+//! A report over 2,438 samples of 30 to 1000 run times (the size of Worms 2016's experiment), with and without mixtures.
 //!
 //! `cargo bench -p speedup-analysis --bench report`
 #![expect(

@@ -16,7 +16,7 @@ pub enum Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Caveat {
-    /// More than 30 runs that are not normal: the t test's risk is approximate (000 §4.1).
+    /// More than 30 runs that are not normal: the t test's risk is approximate (Touati 2010 §4.1).
     NotNormalLarge {
         /// The sample.
         side: Side,
@@ -35,12 +35,12 @@ pub enum Caveat {
         /// Its runs.
         n: usize,
     },
-    /// More than 30 runs each that differ by more than a shift: the rank-sum test's risk is approximate (000
+    /// More than 30 runs each that differ by more than a shift: the rank-sum test's risk is approximate (Touati 2010
     /// §4.2).
     NoLocationShift,
     /// Equal observations: the rank-sum test is approximate.
     Ties,
-    /// No confidence level above one half makes the difference significant (000 §6.2.2).
+    /// No confidence level above one half makes the difference significant (Touati 2010 §6.2.2).
     NoLevelAboveHalf,
     /// The level was searched for in the data: it is a p-value, not a risk fixed beforehand.
     LevelFromData,
@@ -48,24 +48,24 @@ pub enum Caveat {
     AssumesScaleShift,
     /// The interval is by a normal approximation.
     NormalApproximation,
-    /// a(1 − a/b) is not above 5, so the normal approximation of the proportion is doubtful (000 §5).
+    /// a(1 − a/b) is not above 5, so the normal approximation of the proportion is doubtful (Touati 2010 §5).
     ProportionCondition {
         /// Accelerated benchmarks.
         accelerated: u64,
         /// All benchmarks.
         benchmarks: u64,
     },
-    /// The benchmarks were chosen, not drawn: the interval says nothing of other programs (000 §5).
+    /// The benchmarks were chosen, not drawn: the interval says nothing of other programs (Touati 2010 §5).
     BenchmarksChosen,
-    /// Benchmarks with so few runs that not even a complete separation of their scores is significant (002
+    /// Benchmarks with so few runs that not even a complete separation of their scores is significant (Chen 2012
     /// §4.1).
     TooFewRunsToWin {
         /// How many.
         benchmarks: u64,
     },
-    /// The two sides have different numbers of runs, where 002 §4.1 has the same.
+    /// The two sides have different numbers of runs, where Chen 2012 §4.1 has the same.
     UnequalRuns,
-    /// No benchmark has a significant difference, so there is nothing to rank (002 §4.1).
+    /// No benchmark has a significant difference, so there is nothing to rank (Chen 2012 §4.1).
     NoBenchmarkDiffers,
     /// The units of a level have different counts, as after lost runs: means of units are weighted alike.
     Unbalanced,
@@ -107,7 +107,7 @@ pub enum Caveat {
     },
     /// The observations differ in their last digits only.
     SpreadOfRounding,
-    /// A plain mean of the speedups of different programs, which is no overall speedup (000 §3.2).
+    /// A plain mean of the speedups of different programs, which is no overall speedup (Touati 2010 §3.2).
     MeanOfSpeedups,
     /// The verdict asks one direction and the interval both, so that it covers 1 beside faster or slower.
     IntervalCoversOne,
@@ -292,7 +292,7 @@ impl Caveat {
                     .to_owned()
             }
             Self::MeanOfSpeedups => {
-                "No mean of the speedups of different programs is an overall speedup (000 §3.2): it \
+                "No mean of the speedups of different programs is an overall speedup (Touati 2010 §3.2): it \
                 counts a benchmark of seconds like one of days; quote the overall speedup and the weights."
                     .to_owned()
             }

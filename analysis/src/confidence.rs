@@ -116,7 +116,7 @@ impl PValue {
         self.0
     }
 
-    /// Whether a test with this p-value rejects its null hypothesis at `risk`: p ≤ risk (000 §4.1).
+    /// Whether a test with this p-value rejects its null hypothesis at `risk`: p ≤ risk (Touati 2010 §4.1).
     pub fn rejects_at(self, risk: Risk) -> bool {
         self.0 <= risk.0
     }

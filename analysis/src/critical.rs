@@ -8,9 +8,9 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Critical {
-    /// Student's t, which the paper recommends even where the observations are not normal (004 §7.2.2).
+    /// Student's t, which the paper recommends even where the observations are not normal (Kalibera 2012 §7.2.2).
     Student,
-    /// The normal law: the asymptotic interval (004 eq. 11), too narrow with fewer than about 30 units.
+    /// The normal law: the asymptotic interval (Kalibera 2012 eq. 11), too narrow with fewer than about 30 units.
     Normal,
 }
 

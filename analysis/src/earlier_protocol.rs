@@ -1,4 +1,4 @@
-//! The earlier protocol of the Speedup-Test's authors (003), as a named option.
+//! The earlier protocol of the Speedup-Test's authors (Touati 2009), as a named option.
 //!
 //! S. Touati, "Towards a statistical methodology to evaluate program speedups and their optimisation
 //! techniques", 2009. Samples of at least 30 runs count as large; smaller ones must look normal (§2.1). A
@@ -17,7 +17,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// From this many runs on a sample needs no test of normality (003 §2.1).
+/// From this many runs on a sample needs no test of normality (Touati 2009 §2.1).
 pub const EARLIER_LARGE_SAMPLE: usize = 30;
 
 /// Two versions by the earlier protocol.
@@ -138,7 +138,7 @@ impl<'a> EarlierProtocol<'a> {
     }
 }
 
-/// The confidence level of a suite: the lowest of its benchmarks' (003 §3); none for no benchmark.
+/// The confidence level of a suite: the lowest of its benchmarks' (Touati 2009 §3); none for no benchmark.
 pub fn lowest_confidence(levels: impl IntoIterator<Item = ConfidenceLevel>) -> Option<ConfidenceLevel> {
     levels.into_iter().min_by(|a, b| a.get().total_cmp(&b.get()))
 }

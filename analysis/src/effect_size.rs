@@ -1,7 +1,7 @@
 //! By how much a candidate's mean differs from the baseline's, with an interval, for experiments of any
 //! number of levels.
 //!
-//! The effect size of 004 §7.3 is the ratio of the mean times, new over old: here candidate over baseline, so
+//! The effect size of Kalibera 2012 §7.3 is the ratio of the mean times, new over old: here candidate over baseline, so
 //! that 0.95 is "5 % less time". The speedup, baseline over candidate, is the effect size with the versions
 //! exchanged; Fieller's limits of one are the reciprocals of the other's.
 //!
@@ -94,12 +94,12 @@ impl EffectSize {
         Self::new(self.candidate.clone(), self.baseline.clone())
     }
 
-    /// The ratio of the means, candidate over baseline (004 §7.3).
+    /// The ratio of the means, candidate over baseline (Kalibera 2012 §7.3).
     pub fn estimate(&self) -> f64 {
         self.candidate.mean() / self.baseline.mean()
     }
 
-    /// Fieller's interval of the ratio (004 eq. 12).
+    /// Fieller's interval of the ratio (Kalibera 2012 eq. 12).
     pub fn interval(&self, level: ConfidenceLevel, critical: Critical) -> RatioInterval {
         let method = match critical {
             Critical::Student => Self::NAME_FIELLER,
@@ -115,7 +115,7 @@ impl EffectSize {
         }
     }
 
-    /// The symmetric interval r ± t √(v_C + r²v_B)/|Ȳ_B| by the delta method, which 004 §7.3.2 names as the
+    /// The symmetric interval r ± t √(v_C + r²v_B)/|Ȳ_B| by the delta method, which Kalibera 2012 §7.3.2 names as the
     /// usual alternative. It is bounded even where the baseline's mean is hardly above zero, and wrong there:
     /// for comparison with others' results.
     pub fn delta_interval(&self, level: ConfidenceLevel) -> RatioInterval {

@@ -1,8 +1,8 @@
-//! Fieller's limits of a ratio of two means (Fieller 1954; 004 lemma 7.7, eq. 12).
+//! Fieller's limits of a ratio of two means (Fieller 1954; Kalibera 2012 lemma 7.7, eq. 12).
 //!
 //! ρ = μ₁/μ₂ belongs to the set when (x₁ − ρx₂)² ≤ t²(v₁ + ρ²v₂), a quadratic inequality in ρ; whether that
 //! is an interval depends on whether the denominator can be told from zero (von Luxburg and Franz 2009). The
-//! formula printed in 004 §6.2 has the denominator under the root with the rest; in eq. 12 it divides the
+//! formula printed in Kalibera 2012 §6.2 has the denominator under the root with the rest; in eq. 12 it divides the
 //! whole.
 
 use crate::Unbounded;

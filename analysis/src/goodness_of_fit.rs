@@ -1,4 +1,4 @@
-//! Whether a sample can come from a Gaussian mixture: the test KSfit (001 §5.1).
+//! Whether a sample can come from a Gaussian mixture: the test KSfit (Worms 2016 §5.1).
 //!
 //! D = sup |F̃ − F̂| is small because F̂ was fitted to the same observations, so no table gives its law. The parametric
 //! bootstrap does: N samples of the fitted mixture, each fitted anew with its number of components chosen anew, and
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use speedup_core::seed::{Seed, below};
 use thiserror::Error;
 
-/// The fewest resamples; the paper finds the p-value's noise too large below (001 §5.1.3).
+/// The fewest resamples; the paper finds the p-value's noise too large below (Worms 2016 §5.1.3).
 pub const FEWEST_RESAMPLES: u32 = 200;
-/// The usual number of resamples (001 §5.1.3).
+/// The usual number of resamples (Worms 2016 §5.1.3).
 pub const USUAL_RESAMPLES: u32 = 500;
 /// The most resamples: at a millisecond each a quarter of an hour.
 pub const MOST_RESAMPLES: u32 = 1_000_000;
@@ -47,7 +47,7 @@ pub enum ResampleSize {
     /// As many as the sample.
     #[default]
     Same,
-    /// ⌊0.9 n⌋: with several hundred observations the test rejects a little too often otherwise (001 §5.2.3).
+    /// ⌊0.9 n⌋: with several hundred observations the test rejects a little too often otherwise (Worms 2016 §5.2.3).
     NineTenths,
 }
 

@@ -1,5 +1,5 @@
 //! The bootstrap of an experiment of several levels: new experiments are drawn from the old one, and the
-//! statistic of each shows how it varies (004 §6.2, figures 1 and 2).
+//! statistic of each shows how it varies (Kalibera 2012 §6.2, figures 1 and 2).
 //!
 //! At each level as many members are drawn, with replacement, as the unit has; at the levels that a scheme
 //! leaves out, all members are taken as they are. The interval is the percentile one (§7.2.1). The paper finds
@@ -99,7 +99,7 @@ impl HierarchicalBootstrap {
         Ok(Replicates { bootstrap: *self, estimate: self.observed(levels), replicates, caveats })
     }
 
-    /// The replicates of the ratio of the statistics, `candidate` over `baseline`, drawn independently (004
+    /// The replicates of the ratio of the statistics, `candidate` over `baseline`, drawn independently (Kalibera 2012
     /// §7.3.1).
     ///
     /// # Errors
@@ -121,7 +121,7 @@ impl HierarchicalBootstrap {
     ///
     /// Drawing k members with replacement from a unit u, each with a mean of its own variance V_c, gives the
     /// unit's mean the variance V_u = (Σ(Ȳ_c − Ȳ_u)²/k + Σ V_c/k)/k; for balanced levels all drawn this is Σᵢ
-    /// S²ᵢ(nᵢ − 1)/nᵢ / Πₖ₌ᵢ nₖ (compare 004 eq. 10, and Davison and Hinkley 1997, §3.8).
+    /// S²ᵢ(nᵢ − 1)/nᵢ / Πₖ₌ᵢ nₖ (compare Kalibera 2012 eq. 10, and Davison and Hinkley 1997, §3.8).
     pub fn exact_variance(resampling: Resampling, levels: &Levels) -> f64 {
         let levels = &resampling.view(levels);
         let mut units = Units::of_observations(levels);

@@ -1,9 +1,9 @@
-//! The hierarchical performance test: is the candidate faster over a set of benchmarks, and how much (002).
+//! The hierarchical performance test: is the candidate faster over a set of benchmarks, and how much (Chen 2012).
 //!
 //! Two levels. On each benchmark a rank-sum test names a winner or none; the difference of the median scores
 //! counts where there is one, and is 0 where not. Over the benchmarks a signed-rank test of these differences,
 //! zeros kept, gives the confidence that one side is the better. Dividing the candidate's scores by a speedup
-//! under test γ first asks whether it is more than γ times faster (002 §4.2).
+//! under test γ first asks whether it is more than γ times faster (Chen 2012 §4.2).
 //!
 //! ```
 //! use speedup_analysis::hierarchical_performance_test::{PerformanceRules, ReliableSpeedup, ScoreReference, ScoreSuite};

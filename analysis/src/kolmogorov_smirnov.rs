@@ -83,7 +83,7 @@ impl KolmogorovSmirnovStatistic {
         Self::of_sorted(x.sorted(), y.sorted())
     }
 
-    /// The distance between `x` and `y`, each less its own median (000 §4.2: the location-shift model).
+    /// The distance between `x` and `y`, each less its own median (Touati 2010 §4.2: the location-shift model).
     pub fn median_centred(x: &Sample, y: &Sample) -> Self {
         Self::of_sorted(&x.sorted_less(x.median()), &y.sorted_less(y.median()))
     }

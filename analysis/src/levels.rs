@@ -1,5 +1,5 @@
 //! Observations of an experiment that repeats at several levels: compilations, of each some executions, of each
-//! some measurements (004 §6.1, §7.1).
+//! some measurements (Kalibera 2012 §6.1, §7.1).
 //!
 //! Levels are numbered from 1, the lowest, as in the paper: a *unit* of level i + 1 has some members of level
 //! i, and the observations are the members of level 1. A plan makes all units of a level alike (*balanced*);
@@ -174,7 +174,7 @@ impl Levels {
     }
 
     /// The same observations with the units between `level` and the level below it dissolved: their members
-    /// belong directly to the unit above. The experiment has then one level fewer (004 §6.1, Table IV).
+    /// belong directly to the unit above. The experiment has then one level fewer (Kalibera 2012 §6.1, Table IV).
     pub(crate) fn dissolve(&self, level: usize) -> Self {
         let mut starts = self.starts.clone();
         let above = starts.remove(level - 1);

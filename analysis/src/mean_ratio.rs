@@ -1,7 +1,7 @@
 //! The speedup of the mean, with Fieller's interval.
 //!
-//! θ = μₓ/μᵧ is in the interval exactly when a t test does not reject μₓ − θμᵧ = 0. 004 §7.3.2 (lemma 7.7,
-//! eq. 12) gives the ends; for two independent samples the covariance is zero. 004 takes n − 1 degrees of
+//! θ = μₓ/μᵧ is in the interval exactly when a t test does not reject μₓ − θμᵧ = 0. Kalibera 2012 §7.3.2 (lemma 7.7,
+//! eq. 12) gives the ends; for two independent samples the covariance is zero. Kalibera 2012 takes n − 1 degrees of
 //! freedom for balanced experiments; here the samples may differ in size and variance, so they are
 //! Satterthwaite's at the estimated ratio (Dilba et al. 2007), which for one size and one variance lie
 //! between n − 1 and 2(n − 1).
@@ -104,7 +104,7 @@ impl MeanRatio {
         })
     }
 
-    /// The observed speedup of the mean, x̄/ȳ (000 §3.1).
+    /// The observed speedup of the mean, x̄/ȳ (Touati 2010 §3.1).
     pub fn estimate(&self) -> f64 {
         self.baseline_mean / self.candidate_mean
     }

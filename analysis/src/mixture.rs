@@ -1,4 +1,4 @@
-//! Univariate Gaussian mixtures: the law of run times that cluster (001 §3).
+//! Univariate Gaussian mixtures: the law of run times that cluster (Worms 2016 §3).
 //!
 //! F(x) = Σ πₖ Φ((x − μₖ)/σₖ) with at most [`MOST_COMPONENTS`] components when it is fitted. In reading order:
 //! * [`Mixture`], [`Component`]: the law, its tails, quantiles, modes and clusters;
@@ -137,7 +137,7 @@ impl Mixture {
         })
     }
 
-    /// `P[X ≤ x]` and `P[X > x]`, each with its own digits (001 eq. 1).
+    /// `P[X ≤ x]` and `P[X > x]`, each with its own digits (Worms 2016 eq. 1).
     pub fn tails(&self, x: f64) -> Tails {
         let (mut lower, mut upper) = (0.0, 0.0);
         for c in &self.components {
@@ -207,7 +207,7 @@ impl Mixture {
         shares.iter().map(|share| share / sum).collect()
     }
 
-    /// The position of the most probable component of an observation at `x`: its cluster (001 §4.1). Of equally
+    /// The position of the most probable component of an observation at `x`: its cluster (Worms 2016 §4.1). Of equally
     /// probable ones the first.
     pub fn cluster(&self, x: f64) -> usize {
         let mut best = (0, f64::NEG_INFINITY);
@@ -219,12 +219,12 @@ impl Mixture {
         best.0
     }
 
-    /// The modes of the density in ascending order; their number is the paper's variability level I₄ (001 §6.4).
+    /// The modes of the density in ascending order; their number is the paper's variability level I₄ (Worms 2016 §6.4).
     pub fn modes(&self) -> Vec<f64> {
         modes::modes(self)
     }
 
-    /// sup |F̃ − F|, the distance between this law and the empirical distribution function of `sorted` (001 eq. 3).
+    /// sup |F̃ − F|, the distance between this law and the empirical distribution function of `sorted` (Worms 2016 eq. 3).
     pub fn distance(&self, sorted: &[f64]) -> f64 {
         let n = sorted.len() as f64;
         let mut distance: f64 = 0.0;

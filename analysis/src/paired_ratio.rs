@@ -2,7 +2,7 @@
 //! over several.
 //!
 //! θ belongs to the interval exactly when the t test of the differences Σw(x − θy) does not reject zero: Fieller's argument
-//! (004 lemma 7.7) with the covariance of the pairs, which the design made to be had. Of one benchmark with n pairs the
+//! (Kalibera 2012 lemma 7.7) with the covariance of the pairs, which the design made to be had. Of one benchmark with n pairs the
 //! degrees of freedom are n − 1; of several they are Satterthwaite's over the benchmarks at the estimated ratio.
 //!
 //! With u = x/X and v = y/Y relative to the (weighted sums of the) means, b the squared critical value times the variance of

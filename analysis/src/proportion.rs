@@ -1,6 +1,6 @@
 //! The proportion of accelerated benchmarks, its intervals, and how many benchmarks it takes to know it.
 //!
-//! 000 §5 publishes R's `prop.test`: Wilson's interval with continuity correction. The others are as compared
+//! Touati 2010 §5 publishes R's `prop.test`: Wilson's interval with continuity correction. The others are as compared
 //! by Brown, Cai and DasGupta ("Interval estimation for a binomial proportion", Statistical Science 16,
 //! 2001), who recommend Wilson or Jeffreys for at most 40 trials and, for more, also Agresti–Coull.
 
@@ -49,7 +49,7 @@ pub enum ProportionMethod {
     AgrestiCoull,
     /// The equal-tailed posterior of Jeffreys' prior, with end points 0 at a = 0 and 1 at a = b.
     Jeffreys,
-    /// The textbook interval C ± z√(C(1−C)/b) of 000 §5, not cut at 0 and 1.
+    /// The textbook interval C ± z√(C(1−C)/b) of Touati 2010 §5, not cut at 0 and 1.
     Wald,
 }
 
@@ -133,7 +133,7 @@ impl Proportion {
         self.accelerated as f64 / self.benchmarks as f64
     }
 
-    /// a(1 − a/b) > 5, the published condition for the normal approximation (000 §5).
+    /// a(1 − a/b) > 5, the published condition for the normal approximation (Touati 2010 §5).
     pub fn satisfies_condition(&self) -> bool {
         self.accelerated as f64 * (1.0 - self.estimate()) > 5.0
     }

@@ -1,6 +1,6 @@
 //! How much each level of an experiment contributes to the variation, and the mean with its interval.
 //!
-//! 004 §7.1: the mean of a unit is itself random around the mean of the unit above, so var(Y) = Σ σᵢ². S²ᵢ is
+//! Kalibera 2012 §7.1: the mean of a unit is itself random around the mean of the unit above, so var(Y) = Σ σᵢ². S²ᵢ is
 //! the variance of the means of level i within their units; it contains what is left of the levels below, and
 //! T²ᵢ, the unbiased estimate of σ²ᵢ, is S²ᵢ less that (§7.6).
 //!
@@ -121,7 +121,7 @@ impl RandomEffects {
         self.balanced
     }
 
-    /// S²ₙ₊₁/nₙ₊₁, the estimated variance of the mean (004 §7.2.2), in the unit of the observations squared.
+    /// S²ₙ₊₁/nₙ₊₁, the estimated variance of the mean (Kalibera 2012 §7.2.2), in the unit of the observations squared.
     ///
     /// # Errors
     /// [`MeanErrorUnknown`] for one unit of the highest level, or none that differs from another.
@@ -133,7 +133,7 @@ impl RandomEffects {
         Ok(highest / self.highest_units as f64)
     }
 
-    /// The two-sided interval of the mean: Ȳ ± t √(S²ₙ₊₁/nₙ₊₁) with nₙ₊₁ − 1 degrees of freedom (004 §6.2), or
+    /// The two-sided interval of the mean: Ȳ ± t √(S²ₙ₊₁/nₙ₊₁) with nₙ₊₁ − 1 degrees of freedom (Kalibera 2012 §6.2), or
     /// with the normal value (eq. 11).
     ///
     /// Levels with T²ᵢ ≤ 0 stay: which levels an experiment has is its design's, and dropping the highest

@@ -110,7 +110,7 @@ impl RankSumStatistic {
         self.doubled_w as f64 / 2.0
     }
 
-    /// The estimate of `P[X > Y]` + ½ `P[X = Y]`, W/(nm) (000 App. D): above ½, a run of y is the faster more
+    /// The estimate of `P[X > Y]` + ½ `P[X = Y]`, W/(nm) (Touati 2010 App. D): above ½, a run of y is the faster more
     /// often.
     pub fn probability_greater(&self) -> f64 {
         self.w() / (self.n as f64 * self.m as f64)

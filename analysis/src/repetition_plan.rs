@@ -1,6 +1,6 @@
 //! How often to repeat each level, so that a given time buys the most precise mean.
 //!
-//! From the variances σ²ᵢ and the costs cᵢ of one more unit, 004 §7.4 minimises the variance of the mean, Σᵢ
+//! From the variances σ²ᵢ and the costs cᵢ of one more unit, Kalibera 2012 §7.4 minimises the variance of the mean, Σᵢ
 //! σ²ᵢ / Πₖ₌ᵢ nₖ (eq. 10), at a given total cost (eq. 13):
 //!
 //! > nᵢ = √(cᵢ/cᵢ₋₁ · σ²ᵢ/σ²ᵢ₊₁), c₀ = 1, rounded up  (eq. 14)

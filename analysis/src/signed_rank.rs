@@ -1,7 +1,7 @@
 //! The Wilcoxon signed-rank test of paired observations.
 //!
 //! The statistic is R's V: the sum of the ranks of |d| over the positive differences d, zeros dropped first.
-//! Its two laws are two types; [`SignedRank::choose`] takes one by R's rule and says why. The variant of 002,
+//! Its two laws are two types; [`SignedRank::choose`] takes one by R's rule and says why. The variant of Chen 2012,
 //! which keeps the zeros, is [`ZerosKeptSignedRank`].
 
 mod null_law;

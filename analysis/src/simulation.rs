@@ -4,11 +4,11 @@
 //! them. In reading order:
 //! * [`Replication`], [`Row`], [`SimulationError`]: how often and from which seed; what comes out; what is refused;
 //! * [`Shape`], [`Variation`], [`SuiteModel`]: the laws that are drawn from;
-//! * [`Coverage`]: how often the intervals contain the truth (004 §8.4);
-//! * [`FalseAlarms`]: how often equal versions are called different (000 §4, 004 §8.3);
-//! * [`Power`]: how often a true speedup is found (002 §5.2), and how many runs make a mean normal (000 App. C);
-//! * [`Estimators`]: the metrics of variability from observations and from fitted mixtures (001 §6.5);
-//! * [`table_1`]: the scores that 002 prints.
+//! * [`Coverage`]: how often the intervals contain the truth (Kalibera 2012 §8.4);
+//! * [`FalseAlarms`]: how often equal versions are called different (Touati 2010 §4, Kalibera 2012 §8.3);
+//! * [`Power`]: how often a true speedup is found (Chen 2012 §5.2), and how many runs make a mean normal (Touati 2010 App. C);
+//! * [`Estimators`]: the metrics of variability from observations and from fitted mixtures (Worms 2016 §6.5);
+//! * [`table_1`]: the scores that Chen 2012 prints.
 //!
 //! Every replicate has a random stream of its own, by its number, and counts are added: the answers do not depend on the
 //! number of threads. Every cell of a study (section, law, size) has its own name under the seed, so that asking for

@@ -1,4 +1,4 @@
-//! The plain means of the speedups of several benchmarks, which 000 §3.2 (example 3.1) prints as a warning.
+//! The plain means of the speedups of several benchmarks, which Touati 2010 §3.2 (example 3.1) prints as a warning.
 //!
 //! None of them is an overall speedup, and nothing here decides by one: the arithmetic mean counts a benchmark of
 //! seconds like one of days; the geometric mean is that of accelerations of one program after another, and these are

@@ -1,6 +1,6 @@
 //! The Speedup-Test: is the speedup of the mean, or of the median, statistically significant?
 //!
-//! 000 §4, Figs. 1 and 2. Both protocols first check, at the main test's own risk, what their main test
+//! Touati 2010 §4, Figs. 1 and 2. Both protocols first check, at the main test's own risk, what their main test
 //! assumes; every sub-test stays visible. The answer is significant, not significant, or that the data do not
 //! allow one.
 //!
@@ -23,9 +23,9 @@ pub use mean::{Beyond5000, MeanTest};
 pub use median::MedianTest;
 use serde::Serialize;
 
-/// Samples of more runs than this are large (000 §4.1, App. C).
+/// Samples of more runs than this are large (Touati 2010 §4.1, App. C).
 pub const LARGE_ABOVE: usize = 30;
-/// The search for the best confidence level stops here: no level of one half or less is reported (000
+/// The search for the best confidence level stops here: no level of one half or less is reported (Touati 2010
 /// §6.2.2).
 pub const LARGEST_RISK: f64 = 0.5;
 
@@ -40,10 +40,10 @@ pub struct SpeedupTest {
     pub median: MedianTest,
 }
 
-/// Baseline over candidate: above 1, the candidate is faster (000 §3.1).
+/// Baseline over candidate: above 1, the candidate is faster (Touati 2010 §3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ObservedSpeedups {
-    /// Of the least times; its reproducibility cannot be tested (000 App. A).
+    /// Of the least times; its reproducibility cannot be tested (Touati 2010 App. A).
     pub min: f64,
     /// Of the means.
     pub mean: f64,

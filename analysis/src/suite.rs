@@ -1,4 +1,4 @@
-//! The overall gain and speedup of a set of benchmarks (000 §3.2).
+//! The overall gain and speedup of a set of benchmarks (Touati 2010 §3.2).
 //!
 //! G = Σ w(x − y)/Σ w x and S = Σ w x/Σ w y = 1/(1 − G), where x and y are the times of a benchmark in the
 //! baseline and the candidate, summarised by their minimum, mean or median. It is no mean of speedups, which
@@ -14,7 +14,7 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Summary {
-    /// The least; not reproducible (000 App. A).
+    /// The least; not reproducible (Touati 2010 App. A).
     Min,
     /// The arithmetic mean.
     Mean,
@@ -28,7 +28,7 @@ pub enum Summary {
 pub enum Weights {
     /// The same.
     Equal,
-    /// Its share of the baseline's time (000 eq. 1).
+    /// Its share of the baseline's time (Touati 2010 eq. 1).
     Fraction,
     /// A given positive number, one a benchmark.
     Custom(Vec<f64>),
@@ -140,7 +140,7 @@ impl Overall {
     /// The overall gain and speedup of the accelerated benchmarks alone, one flag a member, each with the weight that it has
     /// among all; absent where none is.
     ///
-    /// 000 §3.2 allows this where the proportion of accelerated benchmarks is studied beside it (§5): it says nothing of what
+    /// Touati 2010 §3.2 allows this where the proportion of accelerated benchmarks is studied beside it (§5): it says nothing of what
     /// the others lose.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! The overall speedup of the mean over a suite, with an interval and a test.
 //!
-//! 000 §3.2 gives the overall speedup without a test. For benchmarks and weights taken as they are, it is a
+//! Touati 2010 §3.2 gives the overall speedup without a test. For benchmarks and weights taken as they are, it is a
 //! ratio of two weighted sums of means, Σw x̄/Σw ȳ, and the samples are independent; so Fieller's argument
-//! (004 §7.3.2) holds with the variances Σw²s²/n, and the degrees of freedom are Satterthwaite's over all
+//! (Kalibera 2012 §7.3.2) holds with the variances Σw²s²/n, and the degrees of freedom are Satterthwaite's over all
 //! samples at the estimated ratio. With one benchmark it is [`crate::MeanRatio`]. It says nothing of other
 //! benchmarks: that is what the proportion is for.
 

@@ -1,6 +1,6 @@
 //! Whether a difference is of a size that matters.
 //!
-//! 004 §4.2: who cares only about differences above δ concludes that two versions differ when the whole
+//! Kalibera 2012 §4.2: who cares only about differences above δ concludes that two versions differ when the whole
 //! interval of the ratio lies beyond 1 ∓ δ. That they do not differ by more is a conclusion of its own, drawn
 //! only when the whole interval lies within; anything else means that the data do not decide.
 

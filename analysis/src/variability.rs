@@ -1,4 +1,4 @@
-//! What users feel of varying run times: the metrics I₁ to I₄ (001 §6), each from the observations alone and from fitted
+//! What users feel of varying run times: the metrics I₁ to I₄ (Worms 2016 §6), each from the observations alone and from fitted
 //! mixtures.
 //!
 //! | metric | meaning | observations | mixtures |
@@ -9,7 +9,7 @@
 //! | I₄ | variability level: modes of the density (§6.4) | – | [`crate::mixture::Mixture::modes`] |
 //!
 //! Inequalities are strict. Between continuous laws that changes nothing; equal observations are nobody's, and their share
-//! stands beside the answer. (In the box after eq. 13 of 001 Ĝ and 1 − Ĝ are exchanged; eq. 13 itself is meant.)
+//! stands beside the answer. (In the box after eq. 13 of Worms 2016 Ĝ and 1 − Ĝ are exchanged; eq. 13 itself is meant.)
 
 pub mod empirical;
 pub mod modelled;

@@ -135,7 +135,7 @@ fn the_bootstrap_covers_with_enough_units() {
 
 #[test]
 fn ignoring_the_levels_covers_too_seldom() {
-    // 004 §8.3.3: flat resampling takes measurements of one binary for independent.
+    // Kalibera 2012 §8.3.3: flat resampling takes measurements of one binary for independent.
     let off = deviation(9, 300, 0.9, |random| {
         let levels = experiment(random, [5, 5, 10], 1.0, 0.0);
         let seed = Seed(random.random_range(0..u64::MAX));

@@ -1,4 +1,4 @@
-//! The false-alarm rate of KSfit on samples that are mixtures (001 §5.2.1), and the criterion of drafted fits, seeded.
+//! The false-alarm rate of KSfit on samples that are mixtures (Worms 2016 §5.2.1), and the criterion of drafted fits, seeded.
 //!
 //! `SPEEDUP_CALIBRATION_SCALE=20 cargo test --release -p speedup-analysis --test calibration_mixture -- --nocapture`
 //! simulates twenty times as many.
@@ -62,7 +62,7 @@ fn a_mixture_is_rejected_about_as_often_as_the_risk() {
 }
 
 /// The share of rounded exponential times above a floor that KSfit rejects at 5 %: a corner that no few Gaussian laws
-/// make (001 §5.2.2).
+/// make (Worms 2016 §5.2.2).
 fn power(n: usize, total: u64) -> f64 {
     let unit = Mixture::new(vec![Component { weight: 1.0, mean: 0.0, sd: 1.0 }]).expect("a mixture");
     let rejected = |number: &u64| {

@@ -93,7 +93,7 @@ fn a_small_gain_on_every_benchmark_is_found_by_enough_runs() {
     assert!(some < many && many > 0.9, "{few}, {some}, {many}");
 }
 
-/// 002 §5.2 repeats the comparison of Table 1 a thousand times and prints average confidences that X is more than
+/// Chen 2012 §5.2 repeats the comparison of Table 1 a thousand times and prints average confidences that X is more than
 /// 1.76 times faster: 0.89 by this test, 0.76 by a paired t test of the benchmarks, 0.67 by an interval of the mean.
 /// Its thousand runs are not printed. Drawn from the five printed runs of each benchmark, the two t tests are the
 /// surer, so only what this test says is held: about the 0.955 of the table itself.

@@ -8,7 +8,7 @@
 //! those of the folder's README.
 #![expect(clippy::print_stdout, reason = "the account of what was checked is the purpose of this program")]
 
-#[path = "paper_001/ammp.rs"]
+#[path = "worms_2016/ammp.rs"]
 mod ammp;
 #[path = "reference/case.rs"]
 mod case;
@@ -34,7 +34,7 @@ mod protocol;
 mod signed_rank;
 #[path = "reference/single_sample.rs"]
 mod single_sample;
-#[path = "paper_004/tables.rs"]
+#[path = "kalibera_2012/tables.rs"]
 mod tables;
 #[path = "reference/two_samples.rs"]
 mod two_samples;

@@ -131,7 +131,7 @@ fn coverage_by_levels_is_what_theory_says() {
         let within = |critical: f64, df: f64| 1.0 - 2.0 * student_t::tails(critical, df).upper;
         let of_mean = row(&rows, "mean_normal", binaries, None);
         assert!(off(of_mean, within(normal_critical, df)).abs() < 4.0, "{of_mean:?}");
-        // Both versions vary alike, so that the error of the ratio has twice the degrees of freedom that 004 takes.
+        // Both versions vary alike, so that the error of the ratio has twice the degrees of freedom that Kalibera 2012 takes.
         let of_ratio = row(&rows, "ratio_fieller_t", binaries, None);
         let expected = within(student_t::two_sided_critical(0.05, df), 2.0 * df);
         assert!(off(of_ratio, expected).abs() < 4.0, "{of_ratio:?} for {expected}");

@@ -1,4 +1,4 @@
-//! The Speedup-Test on sample files, as the program of paper 000 §6 reads and writes them.
+//! The Speedup-Test on sample files, as the program of Touati 2010 §6 reads and writes them.
 //!
 //! In reading order:
 //!

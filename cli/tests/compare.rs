@@ -246,7 +246,7 @@ fn a_bootstrap_that_cannot_vary_decides_nothing() {
     assert_eq!(json(directory.path(), &enough)["findings"]["of"][0]["bootstrap"]["decision"], "faster");
 }
 
-/// 000 §3.2: Σ w x/Σ w y over the accelerated benchmarks, with the weights that they have among all.
+/// Touati 2010 §3.2: Σ w x/Σ w y over the accelerated benchmarks, with the weights that they have among all.
 #[test]
 fn the_accelerated_benchmarks_alone_have_an_overall_speedup() {
     let examples = examples().join("compare");
@@ -487,7 +487,7 @@ fn the_documented_commands_say_what_is_documented() {
     assert_eq!(checked, 8, "one example a method");
 }
 
-/// 000 §5 publishes one interval; Brown, Cai and DasGupta compare it with others.
+/// Touati 2010 §5 publishes one interval; Brown, Cai and DasGupta compare it with others.
 #[test]
 fn any_interval_of_a_proportion_is_to_be_had() {
     let examples = examples().join("compare");

@@ -17,10 +17,10 @@ fn json(arguments: &[&str]) -> Value {
 
 #[test]
 fn the_papers_example_takes_378_benchmarks() {
-    // 000 §5, example 4.
+    // Touati 2010 §5, example 4.
     let answer = json(&["--proportion", "17/30", "--precision", "0.05", "--confidence", "0.95"]);
     assert_eq!(answer["benchmarks_needed"], 378);
-    // 000 §6.3.2, from three of four.
+    // Touati 2010 §6.3.2, from three of four.
     assert_eq!(json(&["--proportion", "0.75"])["benchmarks_needed"], 289);
     let said = benchmarks(&["--proportion", "17/30"]).stdout;
     assert!(String::from_utf8_lossy(&said).contains("Wald (published)           378"), "{said:?}");
@@ -225,7 +225,7 @@ fn negative_numbers_are_refused_by_name() {
     }
 }
 
-/// 004 §6.1: what does not vary is dropped, and said; so is a pilot whose runs have different counts.
+/// Kalibera 2012 §6.1: what does not vary is dropped, and said; so is a pilot whose runs have different counts.
 #[test]
 fn what_a_plan_of_levels_rests_on_is_told() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -29,7 +29,7 @@ pub(crate) enum Advice {
     Benchmarks {
         /// The confidence level.
         confidence: ConfidenceLevel,
-        /// By the formula of 000 §5; 0 at a proportion of 0 or 1, where it knows nothing.
+        /// By the formula of Touati 2010 §5; 0 at a proportion of 0 or 1, where it knows nothing.
         wald: u64,
         /// By the half-width of Wilson's interval.
         wilson: u64,

@@ -1,4 +1,4 @@
-//! One benchmark: which side's scores are significantly the larger (002 §4.1, the first level).
+//! One benchmark: which side's scores are significantly the larger (Chen 2012 §4.1, the first level).
 
 use super::score_suite::ScoredBenchmark;
 use crate::distribution::normal;
@@ -8,9 +8,9 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Below this many runs of either side the exact law is used; 002's bound.
+/// Below this many runs of either side the exact law is used; Chen 2012's bound.
 const EXACT_BELOW: usize = 12;
-/// From this many runs on the paper suggests a risk of 5 %, below it 10 % (002 §4.1).
+/// From this many runs on the paper suggests a risk of 5 %, below it 10 % (Chen 2012 §4.1).
 const USUAL_RISK_FROM: usize = 5;
 /// Scores closer than this, relatively, are equal: what decimal scores lose when they are divided by a speedup.
 pub(super) const SCORE_NOISE: f64 = 8.0 * f64::EPSILON;
@@ -20,7 +20,7 @@ pub(super) const SCORE_NOISE: f64 = 8.0 * f64::EPSILON;
 #[serde(rename_all = "snake_case")]
 pub enum RankSumRule {
     /// The paper's: critical values of the law without ties below 12 runs, where a rank sum half-way between two
-    /// whole ones counts as the upper; from 12 the normal law without any correction. 002 §4.1.
+    /// whole ones counts as the upper; from 12 the normal law without any correction. Chen 2012 §4.1.
     #[default]
     CriticalValues,
     /// [`RankSum::choose`]: R's `wilcox.test`.

@@ -29,7 +29,7 @@ pub struct ScoreSuite {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScoreReference {
-    /// The time of the baseline's first run (002 §4.3).
+    /// The time of the baseline's first run (Chen 2012 §4.3).
     #[default]
     FirstBaselineRun,
     /// The median of the baseline's times, on which no single run weighs.
@@ -144,7 +144,7 @@ impl ScoreSuite {
         &self.benchmarks
     }
 
-    /// The geometric mean of the candidate's scores over that of the baseline's (002 §5.1, GM-Speedup): what is
+    /// The geometric mean of the candidate's scores over that of the baseline's (Chen 2012 §5.1, GM-Speedup): what is
     /// commonly reported, without a confidence.
     pub fn geometric_mean_speedup(&self) -> f64 {
         let mean_log = |sample: &Sample| {

@@ -1,4 +1,4 @@
-//! The r-Speedup: the greatest speedup that the test confirms with a given confidence (002 §4.2), exactly.
+//! The r-Speedup: the greatest speedup that the test confirms with a given confidence (Chen 2012 §4.2), exactly.
 //!
 //! As the speedup under test γ grows, the answer changes only where a rank sum does, at a ratio aᵢⱼ/bᵢₖ of two
 //! scores of one benchmark; where a difference of medians changes its sign, at their ratio; and where a positive

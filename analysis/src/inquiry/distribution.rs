@@ -1,5 +1,5 @@
 //! What is asked of the law of each sample: quantiles, probabilities of at most a bound, and clusters, each from the
-//! observations and from the mixture (001 §6).
+//! observations and from the mixture (Worms 2016 §6).
 
 use super::mixture::refusal;
 use super::pairing::Pairing;

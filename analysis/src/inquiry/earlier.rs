@@ -1,4 +1,4 @@
-//! The authors' earlier protocol (003).
+//! The authors' earlier protocol (Touati 2009).
 
 use super::pairing::{Pair, Pairing};
 use super::{Better, EarlierOptions, Inquiry, IntervalAnswer, Remark};
@@ -13,7 +13,7 @@ pub struct EarlierSuite {
     pub candidate: String,
     /// The accelerated benchmarks.
     pub accelerated: u64,
-    /// The best levels of the accelerated benchmarks, of which the suite has the lowest (003 §3); absent where none is.
+    /// The best levels of the accelerated benchmarks, of which the suite has the lowest (Touati 2009 §3); absent where none is.
     pub confidence: Option<f64>,
     /// Each benchmark.
     pub benchmarks: Vec<EarlierFinding>,

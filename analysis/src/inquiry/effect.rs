@@ -1,4 +1,4 @@
-//! Effect sizes with runs as a level (004): the ratio of mean times, its interval, and the decision against a threshold.
+//! Effect sizes with runs as a level (Kalibera 2012): the ratio of mean times, its interval, and the decision against a threshold.
 
 use super::pairing::{Pair, Pairing};
 use super::{Better, EffectOptions, Inquiry, InquiryError, IntervalAnswer, Remark};
@@ -31,7 +31,7 @@ pub struct EffectFinding {
     pub speedup: f64,
     /// Its Fieller interval.
     pub interval: IntervalAnswer,
-    /// The effect size of 004: candidate over baseline, or baseline over candidate where larger is better.
+    /// The effect size of Kalibera 2012: candidate over baseline, or baseline over candidate where larger is better.
     pub time_ratio: f64,
     /// Its Fieller interval.
     pub time_ratio_interval: IntervalAnswer,
@@ -67,7 +67,7 @@ pub struct LevelsFinding {
     pub interval: IntervalAnswer,
     /// S² and T² of each level, the lowest first: values within runs, then runs; or observations alone.
     pub levels: Vec<LevelVariance>,
-    /// The levels that vary and those that do not, after 004 §6.1.
+    /// The levels that vary and those that do not, after Kalibera 2012 §6.1.
     pub reshaped: Reshaped,
 }
 

@@ -14,19 +14,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Method {
-    /// The Speedup-Test (000).
+    /// The Speedup-Test (Touati 2010).
     SpeedupTest(SpeedupTestOptions),
-    /// The hierarchical performance test (002).
+    /// The hierarchical performance test (Chen 2012).
     PerformanceTest(PerformanceTestOptions),
-    /// Effect sizes of experiments with levels (004).
+    /// Effect sizes of experiments with levels (Kalibera 2012).
     Effect(EffectOptions),
-    /// Gaussian mixtures and the metrics of variability (001).
+    /// Gaussian mixtures and the metrics of variability (Worms 2016).
     Mixture(MixtureOptions),
     /// Wilcoxon's signed-rank test of pairs that the design made.
     SignedRank,
-    /// The authors' earlier protocol (003).
+    /// The authors' earlier protocol (Touati 2009).
     Earlier(EarlierOptions),
-    /// Quantiles, probabilities and clusters of each sample (001 §6).
+    /// Quantiles, probabilities and clusters of each sample (Worms 2016 §6).
     Distribution(DistributionOptions),
     /// Whether the runs are what the methods take them for.
     Diagnostics,

@@ -1,4 +1,4 @@
-//! Gaussian mixtures of each sample, their test of fit, and the metrics of variability (001).
+//! Gaussian mixtures of each sample, their test of fit, and the metrics of variability (Worms 2016).
 
 use super::pairing::Pairing;
 use super::suite::Observed;

@@ -1,4 +1,4 @@
-//! The hierarchical performance test (002): over all benchmarks, is a candidate faster, and how much for sure?
+//! The hierarchical performance test (Chen 2012): over all benchmarks, is a candidate faster, and how much for sure?
 
 use super::pairing::{Pair, Pairing};
 use super::suite::Observed;

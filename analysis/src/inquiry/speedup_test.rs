@@ -1,4 +1,4 @@
-//! The Speedup-Test (000): each benchmark by mean and median, and what all of them say together.
+//! The Speedup-Test (Touati 2010): each benchmark by mean and median, and what all of them say together.
 
 use super::pairing::{Pair, Pairing};
 use super::{Better, Inquiry, InquiryError, IntervalAnswer, Remark, SpeedupTestMode, SpeedupTestOptions};
@@ -36,7 +36,7 @@ pub struct SpeedupTestSuite {
     pub benchmarks: Vec<SpeedupTestFinding>,
 }
 
-/// Overall gain and speedup by one summary (000 §3.2).
+/// Overall gain and speedup by one summary (Touati 2010 §3.2).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OverallFinding {
     /// What stands for the times.
@@ -49,7 +49,7 @@ pub struct OverallFinding {
     pub weights: Vec<f64>,
 }
 
-/// Plain means of the benchmarks' speedups by one summary (000 §3.2, example 3.1).
+/// Plain means of the benchmarks' speedups by one summary (Touati 2010 §3.2, example 3.1).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SpeedupMeansFinding {
     /// What stands for the times.
@@ -61,7 +61,7 @@ pub struct SpeedupMeansFinding {
     pub caveats: Vec<Remark>,
 }
 
-/// The proportion of accelerated benchmarks (000 §5).
+/// The proportion of accelerated benchmarks (Touati 2010 §5).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProportionFinding {
     /// By which protocol.
@@ -86,7 +86,7 @@ pub struct ProportionFinding {
     pub benchmarks_needed: Option<u64>,
     /// The same by Wilson's interval.
     pub benchmarks_needed_by_wilson: u64,
-    /// Overall gain and speedup of the accelerated benchmarks alone (000 §3.2); absent where there is none.
+    /// Overall gain and speedup of the accelerated benchmarks alone (Touati 2010 §3.2); absent where there is none.
     pub overall_of_accelerated: Option<OverallFinding>,
 }
 

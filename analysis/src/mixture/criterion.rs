@@ -11,12 +11,12 @@ pub struct Entry {
     pub model: VarianceModel,
     /// How many components.
     pub components: usize,
-    /// BIC = 2L − p ln n, larger is better, in the unit of the observations; or why there is no fit. (The text of 001 §4.2
+    /// BIC = 2L − p ln n, larger is better, in the unit of the observations; or why there is no fit. (The text of Worms 2016 §4.2
     /// has another sign and count; its numbers are these.)
     pub outcome: Result<f64, NoFit>,
 }
 
-/// The table of 001 §4.2: both variance models, 1 to 9 components.
+/// The table of Worms 2016 §4.2: both variance models, 1 to 9 components.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Criterion {
     entries: Vec<Entry>,

@@ -1,4 +1,4 @@
-//! From a sample to the mixture that its criterion chooses (001 §4).
+//! From a sample to the mixture that its criterion chooses (Worms 2016 §4).
 
 use super::criterion::Criterion;
 use super::search::{Best, Search};
@@ -12,7 +12,7 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// The starts, steps and stopping rule of mclust 6 (001's program): its numbers to 1e-7. It stops while the
+    /// The starts, steps and stopping rule of mclust 6 (Worms 2016's program): its numbers to 1e-7. It stops while the
     /// log-likelihood still rises by 1e-5 of itself a step.
     Mclust,
     /// The same starts, steps and rule in single precision, the models that can be chosen ended in double: its criterion
@@ -81,12 +81,12 @@ pub enum MixtureFitError {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum MixtureCaveat {
-    /// Fewer than 30 observations, the least that 001 §4.3 used.
+    /// Fewer than 30 observations, the least that Worms 2016 §4.3 used.
     FewObservations {
         /// How many there are.
         n: usize,
     },
-    /// Observations that equal another one: the law is continuous (001 §1.3.2).
+    /// Observations that equal another one: the law is continuous (Worms 2016 §1.3.2).
     Ties {
         /// Their share.
         share: f64,
@@ -112,7 +112,7 @@ pub enum MixtureCaveat {
     NotConverged,
 }
 
-/// 001 §4.3 fitted samples of 30 to 1000 runs.
+/// Worms 2016 §4.3 fitted samples of 30 to 1000 runs.
 const USUAL_SIZE: usize = 30;
 /// A range of fewer steps of the floating-point grid than this is mostly rounding.
 const FEWEST_STEPS: f64 = 1e4;

@@ -16,7 +16,7 @@ pub enum PrecisionError {
     Proportion(f64),
 }
 
-/// The least b with z²·C(1−C)/r² ≤ b (000 §5): the Wald interval of the proportion C has half-width at most
+/// The least b with z²·C(1−C)/r² ≤ b (Touati 2010 §5): the Wald interval of the proportion C has half-width at most
 /// r.
 ///
 /// For a finite population of N the number is n₀N/(n₀ + N − 1) (Cochran, Sampling Techniques, §4.4). A
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn the_papers_example() {
-        // 000 §5, example 4: C = 17/30, r = 5 %, 95 %: 378 benchmarks.
+        // Touati 2010 §5, example 4: C = 17/30, r = 5 %, 95 %: 378 benchmarks.
         let needed =
             |selection| benchmarks_by_wald(17.0 / 30.0, 0.05, ConfidenceLevel::USUAL, selection).unwrap();
         assert_eq!(needed(Selection::Drawn), 378);

@@ -1,4 +1,4 @@
-//! The experiment without the levels that do not vary (004 §6.1).
+//! The experiment without the levels that do not vary (Kalibera 2012 §6.1).
 //!
 //! A level with T²ᵢ ≤ 0 is removed and the experiment taken as one of fewer levels: its units are dissolved,
 //! S² and T² computed anew. The lowest such level goes first, since the others' estimates rest on it. A level

@@ -1,4 +1,4 @@
-//! What a plan achieves in a given time, beside the design that repeats everything from the top (004 §8.5,
+//! What a plan achieves in a given time, beside the design that repeats everything from the top (Kalibera 2012 §8.5,
 //! Table VIII).
 
 use super::{LARGEST_TIME, PlanError, RepetitionPlan};

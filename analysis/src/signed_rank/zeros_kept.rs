@@ -1,17 +1,17 @@
-//! The signed-rank test of 002 §4.1: differences of zero are kept, ranked lowest, half to each side.
+//! The signed-rank test of Chen 2012 §4.1: differences of zero are kept, ranked lowest, half to each side.
 
 use super::SignedRankLaw;
 use crate::distribution::normal;
 use crate::{Alternative, PValue, Sample};
 use serde::{Deserialize, Serialize};
 
-/// Below this many differences the exact law is used; 002's bound.
+/// Below this many differences the exact law is used; Chen 2012's bound.
 const EXACT_BELOW: usize = 25;
 
 /// What the exact law does with a sum of ranks that is not whole.
 ///
 /// The law has whole sums only; a tie or a split zero can put the observed one half-way between two. The paper
-/// does not say what then: its confidence of 0.64 (002 §5.1) needs the first reading, its 0.95-Speedup of 1.76
+/// does not say what then: its confidence of 0.64 (Chen 2012 §5.1) needs the first reading, its 0.95-Speedup of 1.76
 /// the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -48,23 +48,23 @@ impl ZerosKeptSignedRank {
     /// The test's full name.
     pub fn name(&self) -> &'static str {
         if self.n < EXACT_BELOW {
-            "Wilcoxon signed-rank test, zeros kept and split (exact, 002 §4.1)"
+            "Wilcoxon signed-rank test, zeros kept and split (exact, Chen 2012 §4.1)"
         } else {
-            "Wilcoxon signed-rank test, zeros kept and split (normal, 002 §4.1)"
+            "Wilcoxon signed-rank test, zeros kept and split (normal, Chen 2012 §4.1)"
         }
     }
 
-    /// R of the positive differences: the sum of their ranks and half of the zeros' (002 §4.1, `R_A`).
+    /// R of the positive differences: the sum of their ranks and half of the zeros' (Chen 2012 §4.1, `R_A`).
     pub fn positive_sum(&self) -> f64 {
         self.doubled_positive as f64 / 2.0
     }
 
-    /// R of the negative differences (002 §4.1, `R_B`).
+    /// R of the negative differences (Chen 2012 §4.1, `R_B`).
     pub fn negative_sum(&self) -> f64 {
         self.doubled_negative() as f64 / 2.0
     }
 
-    /// z of the positive differences, (R − n(n+1)/4) / √(n(n+1)(2n+1)/24), without corrections (002 §4.1).
+    /// z of the positive differences, (R − n(n+1)/4) / √(n(n+1)(2n+1)/24), without corrections (Chen 2012 §4.1).
     pub fn z(&self) -> f64 {
         let n = self.n as f64;
         (self.positive_sum() - n * (n + 1.0) / 4.0) / (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt()

@@ -1,4 +1,4 @@
-//! How often the intervals contain the truth (004 §8.4), all that this crate prints.
+//! How often the intervals contain the truth (Kalibera 2012 §8.4), all that this crate prints.
 
 mod by_levels;
 mod proportions;
@@ -42,9 +42,9 @@ pub struct Coverage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CoverageSection {
-    /// Experiments of three levels (004 Figs. 6 and 7); the size is the binaries.
+    /// Experiments of three levels (Kalibera 2012 Figs. 6 and 7); the size is the binaries.
     Levels,
-    /// One binary although compilation varies (004 Figs. 8 and 9); the size is the executions.
+    /// One binary although compilation varies (Kalibera 2012 Figs. 8 and 9); the size is the executions.
     OneBinary,
     /// Two samples; the size is the runs of each.
     Samples,

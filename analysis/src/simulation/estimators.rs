@@ -1,4 +1,4 @@
-//! The metrics of variability from observations alone and from fitted mixtures: which estimate is the better (001 §6.5).
+//! The metrics of variability from observations alone and from fitted mixtures: which estimate is the better (Worms 2016 §6.5).
 //!
 //! For each of many *frameworks*, random mixtures for the versions, samples are drawn again and again, and both estimates
 //! compared with the metric of the mixtures themselves. The paper says how it draws a framework but for the bounds of means
@@ -32,7 +32,7 @@ pub struct Estimators {
     pub method: Method,
 }
 
-/// A metric of 001 §6.
+/// A metric of Worms 2016 §6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {

@@ -1,4 +1,4 @@
-//! How often equal versions are called different (000 §4, 004 §8.3).
+//! How often equal versions are called different (Touati 2010 §4, Kalibera 2012 §8.3).
 
 mod by_levels;
 mod samples;
@@ -45,9 +45,9 @@ pub struct FalseAlarms {
 pub enum AlarmSection {
     /// Two samples of one law; the size is the runs of each.
     Samples,
-    /// Two experiments of three levels (004 Fig. 3); the size is the binaries and the parameter the threshold.
+    /// Two experiments of three levels (Kalibera 2012 Fig. 3); the size is the binaries and the parameter the threshold.
     Levels,
-    /// The same with one binary each although compilation varies (004 Fig. 4); the size is the executions.
+    /// The same with one binary each although compilation varies (Kalibera 2012 Fig. 4); the size is the executions.
     OneBinary,
     /// Two machines of one speed on a suite; the size is the runs of each benchmark.
     Suites,

@@ -1,4 +1,4 @@
-//! Experiments of three levels, as 004 §8.4 simulates them.
+//! Experiments of three levels, as Kalibera 2012 §8.4 simulates them.
 
 use super::draws::Draws;
 use super::error::LEAST_VARIATION;
@@ -34,7 +34,7 @@ pub(super) const MEAN: f64 = 100.0;
 const MOST_MEASUREMENTS: u64 = 10_000_000;
 
 impl Variation {
-    /// Table VII of 004: the variations that its authors estimated, S where it and T differ, as §8.4 takes them.
+    /// Table VII of Kalibera 2012: the variations that its authors estimated, S where it and T differ, as §8.4 takes them.
     pub const TABLE_VII: [(&'static str, Self); 10] = [
         ("fft-na-opt", Self::percent(3.4, 8.2, 1.4)),
         ("fft-na", Self::percent(3.4, 7.8, 1.4)),

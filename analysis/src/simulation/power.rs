@@ -1,4 +1,4 @@
-//! How often a true speedup is found (002 §5.2), and how many runs make a mean normal (000 App. C).
+//! How often a true speedup is found (Chen 2012 §5.2), and how many runs make a mean normal (Touati 2010 App. C).
 
 mod normal_means;
 mod speedup_test;
@@ -39,7 +39,7 @@ pub struct Power {
 pub enum PowerSection {
     /// Suites on two machines; the size is the runs of each benchmark and the parameter the true speedup.
     Suites,
-    /// The five printed runs of Table 1 of 002 drawn again with replacement; the parameter is the speedup under test.
+    /// The five printed runs of Table 1 of Chen 2012 drawn again with replacement; the parameter is the speedup under test.
     Table1,
     /// One benchmark by the Speedup-Test; the size is the runs of each version and the parameter the true speedup.
     SpeedupTest,

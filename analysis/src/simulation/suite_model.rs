@@ -1,4 +1,4 @@
-//! Suites of benchmarks on two machines, as 002 compares them.
+//! Suites of benchmarks on two machines, as Chen 2012 compares them.
 
 use super::draws::Draws;
 use super::{Shape, SimulationError};
@@ -24,7 +24,7 @@ pub(super) struct Scores {
     pub(super) baseline: Vec<Sample>,
 }
 
-/// The two parametric techniques with which 002 §5.2 compares, on the mean scores of the benchmarks.
+/// The two parametric techniques with which Chen 2012 §5.2 compares, on the mean scores of the benchmarks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MeanScoreTests {
     pub(super) paired: PairedTTest,

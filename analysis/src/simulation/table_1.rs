@@ -1,4 +1,4 @@
-//! Table 1 of 002: fourteen benchmarks of SPLASH-2 with five runs on each machine.
+//! Table 1 of Chen 2012: fourteen benchmarks of SPLASH-2 with five runs on each machine.
 
 use crate::Sample;
 use crate::hierarchical_performance_test::{ScoreError, ScoreSuite};

@@ -51,12 +51,12 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Reason {
-    /// A sample of at most 30 runs is not normal, so a t test is not valid (000 Fig. 1).
+    /// A sample of at most 30 runs is not normal, so a t test is not valid (Touati 2010 Fig. 1).
     SmallNotNormal {
         /// The samples.
         sides: Vec<Side>,
     },
-    /// The versions differ by more than a shift, and a sample has at most 30 runs (000 Fig. 2).
+    /// The versions differ by more than a shift, and a sample has at most 30 runs (Touati 2010 Fig. 2).
     SmallNoLocationShift {
         /// The small samples.
         sides: Vec<Side>,

@@ -1,4 +1,4 @@
-//! The protocol of the mean (000 §4.1, Fig. 1).
+//! The protocol of the mean (Touati 2010 §4.1, Fig. 1).
 
 use super::conclusion::{
     Assumption, AssumptionCheck, Conclusion, Outcome, Question, Reason, Refusal, SubTest,

@@ -1,4 +1,4 @@
-//! The protocol of the median and of individual runs (000 §4.2, Fig. 2).
+//! The protocol of the median and of individual runs (Touati 2010 §4.2, Fig. 2).
 
 use super::conclusion::{Assumption, AssumptionCheck, Conclusion, Outcome, Question, Reason, SubTest};
 use super::{LARGE_ABOVE, LARGEST_RISK};
@@ -50,7 +50,7 @@ impl MedianTest {
     }
 
     /// The estimate of `P[X > Y]` + ½ `P[X = Y]`: the probability that a run of the candidate is the faster
-    /// (000 App. D).
+    /// (Touati 2010 App. D).
     pub fn probability_faster(&self) -> f64 {
         self.rank_sum.statistic().probability_greater()
     }

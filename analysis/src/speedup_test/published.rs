@@ -1,4 +1,4 @@
-//! The verdicts of the original Speedup-Test program (000 §6), quirks included.
+//! The verdicts of the original Speedup-Test program (Touati 2010 §6), quirks included.
 //!
 //! Kept so that published results can be reproduced; for one's own, [`super::MeanTest::best`] is exact. The
 //! quirks: the search bisects [0.01, 0.5] although the set of risks that do is not an interval; a search that

@@ -119,10 +119,10 @@ pub struct ComparisonReport {
     pub advice: Option<AdviceReport>,
 }
 
-/// The observed speedups (000 §3.1); where the classes of hosts are blocks, of the weighted means over the classes.
+/// The observed speedups (Touati 2010 §3.1); where the classes of hosts are blocks, of the weighted means over the classes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ObservedReport {
-    /// Of the least times; whether it is reproducible cannot be tested (000 App. A).
+    /// Of the least times; whether it is reproducible cannot be tested (Touati 2010 App. A).
     pub min: f64,
     /// Of the means.
     pub mean: f64,
@@ -402,7 +402,7 @@ impl From<&SpeedupTest> for ObservedReport {
     }
 }
 
-/// The interval of the speedup of the mean by levels (004 §7.3): the effect size with the versions exchanged.
+/// The interval of the speedup of the mean by levels (Kalibera 2012 §7.3): the effect size with the versions exchanged.
 pub(super) fn by_levels(
     [baseline, candidate]: &[Levels; 2],
     level: ConfidenceLevel,

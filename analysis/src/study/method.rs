@@ -125,7 +125,7 @@ fn of_design(design: Design) -> Option<MethodNote> {
                  means, the interval of the mean is the {}, each unit counting alike.",
                 EffectSize::NAME_FIELLER
             ),
-            "004 §7.3, eq. 12",
+            "Kalibera 2012 §7.3, eq. 12",
         ),
     };
     Some(MethodNote { subject: subject.to_owned(), sentence, source: source.to_owned() })
@@ -141,7 +141,7 @@ fn of_builds() -> MethodNote {
              add up the benchmarks of each build. The order of runs is tested by rounds of the builds, hosts within builds.",
             EffectSize::NAME_FIELLER
         ),
-        source: "004 §3, §7.3".to_owned(),
+        source: "Kalibera 2012 §3, §7.3".to_owned(),
     }
 }
 
@@ -161,7 +161,7 @@ fn of_a_benchmark(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
             "Measured runs only, in run order; no outlier is removed. Failed, lost and late attempts are counted, \
              not analysed."
                 .to_owned(),
-            "000 §2.2",
+            "Touati 2010 §2.2",
         ),
         note(
             "verdict",
@@ -171,28 +171,28 @@ fn of_a_benchmark(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
                  up to {wrong:.1} of {benchmarks} would be called faster or slower by chance; the adjusted counts stand beside.",
                 count::percent(level.get())
             ),
-            "000 §4, Figs. 1 and 2",
+            "Touati 2010 §4, Figs. 1 and 2",
         ),
         note(
             "mean",
             "Shapiro–Wilk on samples of at most 30 runs, F to choose Student's or Welch's t.".to_owned(),
-            "000 §4.1",
+            "Touati 2010 §4.1",
         ),
         note(
             "median",
             "Kolmogorov–Smirnov on median-centred samples, then the Wilcoxon–Mann–Whitney rank sum; exact below \
              50 runs without ties."
                 .to_owned(),
-            "000 §4.2",
+            "Touati 2010 §4.2",
         ),
         note(
             "best level",
             "The least risk at which the protocol's answer is significant, in closed form; found in the data, so \
              a p-value rather than a risk fixed beforehand."
                 .to_owned(),
-            "000 §6.2.2",
+            "Touati 2010 §6.2.2",
         ),
-        note("interval of the mean", MeanRatio::NAME.to_owned() + ".", "004 §7.3.2, eq. 12"),
+        note("interval of the mean", MeanRatio::NAME.to_owned() + ".", "Kalibera 2012 §7.3.2, eq. 12"),
         note(
             "interval of the median",
             format!("{}; normal from 50 runs. It is for versions that differ by a factor.", MedianRatio::NAME_EXACT),
@@ -203,11 +203,11 @@ fn of_a_benchmark(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
 
 fn of_all_benchmarks(benchmarks: u64) -> Vec<MethodNote> {
     vec![
-        note("overall", "G = Σw(x − y)/Σw x and S = 1/(1 − G).".to_owned(), "000 §3.2"),
+        note("overall", "G = Σw(x − y)/Σw x and S = 1/(1 − G).".to_owned(), "Touati 2010 §3.2"),
         note(
             "suite",
             format!("{}, weights taken as fixed. Of one benchmark: its own verdict.", SuiteRatio::NAME),
-            "after 004 §7.3.2",
+            "after Kalibera 2012 §7.3.2",
         ),
         note(
             "proportion",
@@ -216,12 +216,12 @@ fn of_all_benchmarks(benchmarks: u64) -> Vec<MethodNote> {
                 ProportionMethod::WilsonCorrected.name(),
                 ProportionMethod::recommended(benchmarks).name()
             ),
-            "000 §5; Brown, Cai, DasGupta 2001",
+            "Touati 2010 §5; Brown, Cai, DasGupta 2001",
         ),
         note(
             "required benchmarks",
             "z²C(1−C)/r² ≤ b (Wald), and the least b with Wilson's half-width at most r.".to_owned(),
-            "000 §5",
+            "Touati 2010 §5",
         ),
         note(
             "adjusted",
@@ -272,8 +272,8 @@ fn of_what_is_assumed(level: ConfidenceLevel) -> Vec<MethodNote> {
         ),
         note(
             "sources",
-            "000: Touati, Worms, Briais, The Speedup-Test, 2010. 004: Kalibera, Jones, Quantifying Performance \
-             Changes with Effect Size Confidence Intervals, 2012."
+            "Touati 2010: with J. Worms and S. Briais, The Speedup-Test. Kalibera 2012: with R. Jones, Quantifying Performance \
+             Changes with Effect Size Confidence Intervals."
                 .to_owned(),
             "",
         ),

@@ -1,4 +1,4 @@
-//! The clusters of a cell's times: the mixture that describes them, and whether it does (001).
+//! The clusters of a cell's times: the mixture that describes them, and whether it does (Worms 2016).
 //!
 //! Made only when asked for: the bootstrap behind each p-value refits hundreds of mixtures.
 
@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 use speedup_core::seed::Seed;
 use std::collections::BTreeSet;
 
-/// 001 §4.3 fitted samples of 30 runs and more.
+/// Worms 2016 §4.3 fitted samples of 30 runs and more.
 pub const FEWEST_RUNS_OF_A_MIXTURE: usize = 30;
-/// Resamples of each test at most: the fewest with which its p-value is no noise (001 §5.1.3).
+/// Resamples of each test at most: the fewest with which its p-value is no noise (Worms 2016 §5.1.3).
 const RESAMPLES: u32 = FEWEST_RESAMPLES;
 /// Shuffles of the clusters over the hosts, at most: the least p-value that they can show is to pass Holm's bound among hundreds.
 const SHUFFLES: u64 = 99_999;

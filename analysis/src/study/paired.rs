@@ -1,6 +1,6 @@
 //! The protocols for pairs: the paired t test and its ratio of means beside Wilcoxon's signed ranks.
 //!
-//! They mirror those of the independent samples (000 Figs. 1 and 2), with the one sample that pairs are. The mean takes the
+//! They mirror those of the independent samples (Touati 2010 Figs. 1 and 2), with the one sample that pairs are. The mean takes the
 //! differences of pairs as normal, tested on at most 30 of them; the median takes the logarithms of their ratios as
 //! symmetric, and needs no more: what hosts are like is common to both runs of a pair.
 

@@ -1,5 +1,5 @@
 //! The proportion of accelerated benchmarks, of slowed-down ones, and how many benchmarks it takes to know it
-//! (000 §5).
+//! (Touati 2010 §5).
 //!
 //! b counts every benchmark that takes part. One without enough data counts as not accelerated and as not
 //! slowed down, as in the original program; to leave it out would choose the benchmarks by their results.
@@ -47,7 +47,7 @@ pub struct RequiredReport {
     pub precision: f64,
     /// The proportion taken as a guess: the observed one.
     pub proportion: f64,
-    /// By the formula of 000 §5; 0 at a proportion of 0 or 1, where it knows nothing.
+    /// By the formula of Touati 2010 §5; 0 at a proportion of 0 or 1, where it knows nothing.
     pub wald: u64,
     /// By the half-width of Wilson's interval.
     pub wilson: u64,

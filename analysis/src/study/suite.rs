@@ -40,7 +40,7 @@ pub struct SuiteReport {
     pub p_value: Option<f64>,
     /// The benchmarks that the overall numbers are over: those with measured runs of both versions.
     pub over: u64,
-    /// Overall gain and speedup by minimum, mean and median (000 §3.2).
+    /// Overall gain and speedup by minimum, mean and median (Touati 2010 §3.2).
     pub overall: Vec<OverallReport>,
     /// The plain means of the benchmarks' speedups by minimum, mean and median, which are no overall speedups; empty in
     /// reports from before they were told.
@@ -79,7 +79,7 @@ pub struct OverallReport {
     pub speedup: f64,
 }
 
-/// Plain means of the benchmarks' speedups by one summary (000 §3.2, example 3.1).
+/// Plain means of the benchmarks' speedups by one summary (Touati 2010 §3.2, example 3.1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpeedupMeansReport {
     /// `min`, `mean` or `median`.

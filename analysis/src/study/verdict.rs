@@ -3,8 +3,8 @@
 //! Each protocol asks two questions at the plan's confidence level, each at that level: is the candidate
 //! faster, is it slower? A verdict is *faster* or *slower* when that answer is significant, *no difference
 //! shown* when neither is, *not enough data* when the protocol does not allow an answer. The paper reports
-//! the verdict on the mean and on the median side by side (000 §6.2.2), and so do we, unmixed. The headline
-//! is one of the two, as 000 §4 advises: the mean's when its assumptions were not rejected, else the
+//! the verdict on the mean and on the median side by side (Touati 2010 §6.2.2), and so do we, unmixed. The headline
+//! is one of the two, as Touati 2010 §4 advises: the mean's when its assumptions were not rejected, else the
 //! median's; the mean's with its caveats where only it can conclude.
 
 use serde::{Deserialize, Serialize};
@@ -28,9 +28,9 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
-    /// Of the mean (000 §4.1).
+    /// Of the mean (Touati 2010 §4.1).
     Mean,
-    /// Of the median (000 §4.2).
+    /// Of the median (Touati 2010 §4.2).
     Median,
 }
 

@@ -3,7 +3,7 @@
 use super::{ProbabilityBelow, ProbabilityShortest};
 use crate::Sample;
 
-/// I₁: the mean of |xᵢ − yⱼ| over all pairs, in the unit of the observations (001 §6.1.1).
+/// I₁: the mean of |xᵢ − yⱼ| over all pairs, in the unit of the observations (Worms 2016 §6.1.1).
 ///
 /// ∫ F̃(1 − G̃) + G̃(1 − F̃) over the pooled order, in O((n + m) log(n + m)): no term is negative, so nothing cancels.
 pub fn mean_difference(x: &Sample, y: &Sample) -> f64 {
@@ -27,7 +27,7 @@ pub fn mean_difference(x: &Sample, y: &Sample) -> f64 {
     sum
 }
 
-/// I₂: the share of pairs with xᵢ < yⱼ + `delta`, and of those with equality (001 §6.2.1).
+/// I₂: the share of pairs with xᵢ < yⱼ + `delta`, and of those with equality (Worms 2016 §6.2.1).
 pub fn probability_below(x: &Sample, y: &Sample, delta: f64) -> ProbabilityBelow {
     let (x, y) = (x.sorted(), y.sorted());
     let pairs = x.len() as f64 * y.len() as f64;
@@ -47,7 +47,7 @@ pub fn probability_below(x: &Sample, y: &Sample, delta: f64) -> ProbabilityBelow
 }
 
 /// I₃: for each version the share of tuples, one observation of each version, in which its own is strictly the least
-/// (001 §6.3.1).
+/// (Worms 2016 §6.3.1).
 ///
 /// The mean over the version's observations of the product of the other versions' shares above it. Each other sorted
 /// sample is passed once along with the version's own, so that r versions take O(r² n) steps where the tuples are nʳ.

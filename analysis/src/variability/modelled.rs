@@ -6,7 +6,7 @@ use crate::distribution::normal;
 use crate::fieller::unit_of;
 use crate::mixture::{Component, Mixture};
 
-/// I₁: `E|X − Y|` of independent X and Y, in the unit of the observations (001 §6.1.2).
+/// I₁: `E|X − Y|` of independent X and Y, in the unit of the observations (Worms 2016 §6.1.2).
 ///
 /// X − Y is a mixture of normal laws N(m, s²), each with `E|N| = s√(2/π) e^{−m²/2s²} + m·erf(m/(s√2))`.
 pub fn mean_difference(x: &Mixture, y: &Mixture) -> f64 {
@@ -17,14 +17,14 @@ pub fn mean_difference(x: &Mixture, y: &Mixture) -> f64 {
     })
 }
 
-/// I₂: `P[X < Y + delta]` of independent X and Y (001 §6.2.2).
+/// I₂: `P[X < Y + delta]` of independent X and Y (Worms 2016 §6.2.2).
 pub fn probability_below(x: &Mixture, y: &Mixture, delta: f64) -> ProbabilityBelow {
     // Weights add up to 1 but for rounding, and a probability is no more than that.
     let below = pairs(x, y, |m, s| normal::lower((delta - m) / s)).min(1.0);
     ProbabilityBelow { below, tied: 0.0 }
 }
 
-/// I₃: for each version `P[Xᵢ < min of the others]`, X₁ … Xᵣ independent (001 §6.3.2): ∫ fᵢ(t) Π (1 − Fⱼ(t)) dt to about
+/// I₃: for each version `P[Xᵢ < min of the others]`, X₁ … Xᵣ independent (Worms 2016 §6.3.2): ∫ fᵢ(t) Π (1 − Fⱼ(t)) dt to about
 /// 1e-11 of itself.
 ///
 /// Integrated from a component's mean, in the unit of its standard deviation: on the scale of the observations the points

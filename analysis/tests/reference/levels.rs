@@ -1,4 +1,4 @@
-//! Experiments by levels: variances, intervals, plans and bootstrap of 004.
+//! Experiments by levels: variances, intervals, plans and bootstrap of Kalibera 2012.
 
 use crate::case::{Case, Ledger, Tolerance, number, relative};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The signed-rank test: R's, and that of 002.
+//! The signed-rank test: R's, and that of Chen 2012.
 
 use crate::case::{Case, Ledger, absolute, number, relative};
 use speedup_analysis::{

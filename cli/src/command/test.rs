@@ -1,4 +1,4 @@
-//! `speedup test`: the Speedup-Test on sample files, in place of the program of paper 000.
+//! `speedup test`: the Speedup-Test on sample files, in place of the program of Touati 2010.
 
 use std::fs::File;
 use std::io;

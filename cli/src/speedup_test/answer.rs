@@ -144,7 +144,7 @@ pub(crate) struct OverallAnswer {
     pub(crate) speedup: f64,
 }
 
-/// The plain means of the benchmarks' speedups by one summary of the times (000 §3.2, example 3.1).
+/// The plain means of the benchmarks' speedups by one summary of the times (Touati 2010 §3.2, example 3.1).
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct SpeedupMeansAnswer {
     pub(crate) by: Summary,

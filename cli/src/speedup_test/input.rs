@@ -73,7 +73,7 @@ fn load_one(entry: Entry, folder: &Path, room: &mut usize) -> Result<Loaded, NoS
     Ok(Loaded { entry, paths, samples })
 }
 
-/// The folder from which relative names of sample files start: the working directory, as in the original (000 §6.2.1);
+/// The folder from which relative names of sample files start: the working directory, as in the original (Touati 2010 §6.2.1);
 /// or that of the configuration, if the working directory has none of the files.
 ///
 /// It is one folder for all of them, so that samples of two experiments are never mixed.

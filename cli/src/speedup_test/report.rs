@@ -41,7 +41,7 @@ pub(crate) fn text(answer: &Answer) -> String {
     text
 }
 
-/// What others quote, and why not to (000 §3.2, example 3.1).
+/// What others quote, and why not to (Touati 2010 §3.2, example 3.1).
 fn of_means(means: &[SpeedupMeansAnswer]) -> String {
     let line = |SpeedupMeansAnswer { by, means, .. }: &SpeedupMeansAnswer| {
         let SpeedupMeans { arithmetic, geometric, harmonic } = *means;

@@ -1,4 +1,4 @@
-//! The results file: one line a benchmark, in the columns of the original (000 §6.2.5).
+//! The results file: one line a benchmark, in the columns of the original (Touati 2010 §6.2.5).
 
 use super::answer::{Answer, Benchmark, Mode, Verdict};
 

@@ -1,6 +1,6 @@
 //! What the reader of a Speedup-Test must know beside its numbers: one code and one sentence each.
 //!
-//! The first eight are those of the original program (000 §6.2.5) in our words; the others tell where it would have been
+//! The first eight are those of the original program (Touati 2010 §6.2.5) in our words; the others tell where it would have been
 //! silent.
 
 use serde::{Serialize, Serializer, ser::SerializeStruct as _};

@@ -75,7 +75,7 @@ fn what_cannot_be_written_is_told() {
 
 #[test]
 fn names_of_samples_start_from_the_working_directory() {
-    // 000 §6.2.1. The two candidates differ, so it shows which was read.
+    // Touati 2010 §6.2.1. The two candidates differ, so it shows which was read.
     let folder = Folder::new();
     folder.write("d/c.csv", format!("{HEADING}a,slow,fast,,\n")).write("d/slow", SLOW).write("d/fast", FAST);
     folder.write("slow", SLOW).write("fast", SLOW);

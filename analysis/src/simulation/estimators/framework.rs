@@ -11,7 +11,7 @@ use speedup_core::seed::Seed;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Framework {
-    /// So many frameworks, every version's mixture drawn at random as in 001 §6.5.2: 1 + Poisson(2) components, means and
+    /// So many frameworks, every version's mixture drawn at random as in Worms 2016 §6.5.2: 1 + Poisson(2) components, means and
     /// standard deviations each equally likely between bounds, weights any with sum 1.
     Random {
         /// How many.

@@ -1,4 +1,4 @@
-//! How many runs make the mean, or the median, of a sample look normal (000 App. C).
+//! How many runs make the mean, or the median, of a sample look normal (Touati 2010 App. C).
 //!
 //! From N samples of n runs, N the greatest of at most 500 with n·N ≤ 1000, Shapiro–Wilk tests the N means, and the N
 //! medians, for normality. The paper draws the samples from runs of real programs; here they come from a law.

@@ -1,5 +1,5 @@
 //! Power over suites: the hierarchical performance test beside a paired t test of the benchmarks' mean scores and the
-//! interval of the difference of the machines' means (002 §5.2).
+//! interval of the difference of the machines' means (Chen 2012 §5.2).
 
 use super::{Power, PowerSection};
 use crate::Sample;

@@ -1,4 +1,4 @@
-//! Versions that are built several times: the build is the highest level, above host, boot and run (004 §3, §6.1).
+//! Versions that are built several times: the build is the highest level, above host, boot and run (Kalibera 2012 §3, §6.1).
 //!
 //! All runs of a build share what that compilation happened to make, layout above all, so that what is independent of a
 //! version is its builds: the tests are of the means of their hosts' means, and the interval is that by levels. A version that

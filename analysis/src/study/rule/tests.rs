@@ -135,7 +135,7 @@ fn limits_of_the_plan_hold_a_rule_back() {
     assert!(report.words.contains("all_attempts in [limits] leaves 30"), "{}", report.words);
 }
 
-/// √(c₁/c₀ · σ₁²/σ₂²) = √(9 · 4/1) = 6 runs of a visit (004 eq. 14), where a visit costs nine runs.
+/// √(c₁/c₀ · σ₁²/σ₂²) = √(9 · 4/1) = 6 runs of a visit (Kalibera 2012 eq. 14), where a visit costs nine runs.
 #[test]
 fn the_budget_is_split_by_variances_and_costs() {
     let law: Law<'_> = &|at, random| {

@@ -1,4 +1,4 @@
-//! The examples of 003, whose times are those of the second benchmark of 000 §6.3.
+//! The examples of Touati 2009, whose times are those of the second benchmark of Touati 2010 §6.3.
 
 use super::speedup_test::benchmark;
 use super::{Finding, Recomputed};

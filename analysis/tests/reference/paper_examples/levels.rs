@@ -1,4 +1,4 @@
-//! The examples of 004: Tables III to V, §6.1, §6.2 and §8.5.
+//! The examples of Kalibera 2012: Tables III to V, §6.1, §6.2 and §8.5.
 
 use super::{Finding, Recomputed};
 use crate::tables::{dimension, table_iii, table_v};

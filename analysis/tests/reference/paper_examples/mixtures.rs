@@ -1,4 +1,4 @@
-//! Example 1 of 001, appendix A.
+//! Example 1 of Worms 2016, appendix A.
 
 use super::{Finding, Recomputed};
 use crate::ammp::ammp;

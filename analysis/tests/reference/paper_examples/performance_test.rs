@@ -1,4 +1,4 @@
-//! Table 1 of 002 and what is said of it.
+//! Table 1 of Chen 2012 and what is said of it.
 
 use super::{Finding, Recomputed};
 use speedup_analysis::hierarchical_performance_test::{

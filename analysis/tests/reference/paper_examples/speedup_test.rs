@@ -1,4 +1,4 @@
-//! The examples of 000.
+//! The examples of Touati 2010.
 
 use super::{Finding, Recomputed};
 use speedup_analysis::distribution::kolmogorov;

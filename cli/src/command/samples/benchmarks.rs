@@ -19,7 +19,7 @@ const SCHEMA_VERSION: u32 = 1;
 /// How many benchmarks to draw at random, to know the proportion of accelerated ones to a precision
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup samples benchmarks --proportion 17/30 --precision 0.05\n\n\
-    Two numbers are given: by Wald's interval, as published (paper 000 §5), which knows nothing of proportions near 0 and \
+    Two numbers are given: by Wald's interval, as published (Touati 2010 §5), which knows nothing of proportions near 0 and \
     1, and by Wilson's, which holds there too. Neither is worth anything unless the benchmarks are drawn at random.")]
 pub(crate) struct Arguments {
     /// The proportion that is expected, as 0.57 or 17/30; one half takes the most benchmarks

@@ -88,7 +88,7 @@ struct Answer {
     /// Hours that the two designs take, where the time of a measurement is known.
     hours: Option<f64>,
     one_level_hours: Option<f64>,
-    /// The levels that do not vary, in the order of their going (004 §6.1).
+    /// The levels that do not vary, in the order of their going (Kalibera 2012 §6.1).
     dropped: Vec<DroppedLevel>,
     caveats: Vec<Note>,
 }
@@ -118,7 +118,7 @@ struct Level {
     /// T² by the unbiased estimate of the whole experiment, or as it was given; absent for a level that was not repeated.
     unbiased: Option<f64>,
     cost: Option<f64>,
-    /// By 004's eq. 14, before rounding; absent where the level is executed once, or as often as time allows.
+    /// By Kalibera 2012's eq. 14, before rounding; absent where the level is executed once, or as often as time allows.
     unrounded: Option<f64>,
     /// Absent for the highest level, unless there is a budget.
     repetitions: Option<u64>,
@@ -268,7 +268,7 @@ impl Note {
             DroppedWhy::NoVariance { unbiased } => Self {
                 code: "level_without_variance",
                 sentence: format!(
-                    "Level {level} was dropped, since its T² of {} is not above 0 (004 §6.1); a larger pilot tells \
+                    "Level {level} was dropped, since its T² of {} is not above 0 (Kalibera 2012 §6.1); a larger pilot tells \
                      whether it varies.",
                     significant(unbiased, 3)
                 ),

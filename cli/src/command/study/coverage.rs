@@ -9,7 +9,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// How often the intervals contain the truth (paper 004 §8.4, and all other intervals that are printed)
+/// How often the intervals contain the truth (Kalibera 2012 §8.4, and all other intervals that are printed)
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  speedup study coverage --section levels --levels rijndael-opt --binaries 3,10,50\n\n\

@@ -11,7 +11,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Whether the metrics of variability are better estimated from observations or from fitted mixtures (paper 001 §6.5)
+/// Whether the metrics of variability are better estimated from observations or from fitted mixtures (Worms 2016 §6.5)
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  speedup study estimators --metric mean_difference --runs 30 --frameworks 40 --replicates 1000\n  \

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fraction;
 
-/// How often equal versions are called different (papers 000 §4 and 004 §8.3)
+/// How often equal versions are called different (Touati 2010 §4 and Kalibera 2012 §8.3)
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  speedup study false-alarms --section samples --distribution normal,lognormal --runs 5,31\n\n\

@@ -55,7 +55,7 @@ pub(super) fn replicates() -> RangedI64ValueParser<u32> {
 #[derive(Clone, Debug, Args)]
 pub(super) struct ByLevels {
     /// How much compilation, execution and measurement vary, in percent of the mean, as 3.4,8.2,1.4; or a benchmark of
-    /// paper 004, Table VII: fft, fft-opt, fft-na, fft-na-opt, http, http-opt, rijndael, rijndael-opt, tcp, tcp-opt
+    /// Kalibera 2012, Table VII: fft, fft-opt, fft-na, fft-na-opt, http, http-opt, rijndael, rijndael-opt, tcp, tcp-opt
     #[arg(long, value_name = "VARIATION", default_value = "fft-na-opt", value_parser = variation)]
     levels: Variation,
     /// Measurements of an execution

@@ -9,7 +9,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// How often a true speedup is found, and how many runs make a mean normal (papers 002 §5.2 and 000 App. C)
+/// How often a true speedup is found, and how many runs make a mean normal (Chen 2012 §5.2 and Touati 2010 App. C)
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  speedup study power --section speedup_test --speedup 1.02,1.05,1.1 --runs 5,10,31\n\n\
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     /// The standard deviation of the logarithm of a benchmark's own speedup around the suite's
     #[arg(long, value_name = "SD", allow_hyphen_values = true, default_value_t = 0.1)]
     spread: f64,
-    /// The speedups under test with the runs of Table 1 of paper 002
+    /// The speedups under test with the runs of Table 1 of Chen 2012
     #[arg(long, value_name = "S,S,…", value_delimiter = ',', default_values_t = [1.4, 1.6, 1.7, 1.76, 1.8, 2.0])]
     claim: Vec<f64>,
     /// The runs of which a mean is taken, where its normality is asked
@@ -62,7 +62,7 @@ const HEADINGS: [Heading; 4] = [
     },
     Heading {
         section: "table_1",
-        sentence: "The printed runs of Table 1 of 002 drawn again: share of suites that bear out the claim, and average confidence",
+        sentence: "The printed runs of Table 1 of Chen 2012 drawn again: share of suites that bear out the claim, and average confidence",
         size: "runs",
         parameter: "claim",
     },

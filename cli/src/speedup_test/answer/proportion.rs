@@ -1,4 +1,4 @@
-//! The proportion of accelerated benchmarks (000 §5), of all that were tested.
+//! The proportion of accelerated benchmarks (Touati 2010 §5), of all that were tested.
 
 use serde::Serialize;
 use speedup_analysis::study::Protocol;
@@ -9,7 +9,7 @@ use speedup_analysis::{
 
 use super::{AnswerError, Benchmark, Options, OverallAnswer};
 
-/// The confidence level of the proportions where the command line gives none (000 §6.2.4).
+/// The confidence level of the proportions where the command line gives none (Touati 2010 §6.2.4).
 const USUAL: ConfidenceLevel = ConfidenceLevel::USUAL;
 
 /// The proportion of accelerated benchmarks by one protocol.
@@ -32,7 +32,7 @@ pub(crate) struct ProportionAnswer {
     pub(crate) benchmarks_needed: Option<u64>,
     /// The same by Wilson's interval.
     pub(crate) benchmarks_needed_by_wilson: u64,
-    /// Overall gain and speedup of the accelerated benchmarks alone (000 §3.2); absent where there is none.
+    /// Overall gain and speedup of the accelerated benchmarks alone (Touati 2010 §3.2); absent where there is none.
     pub(crate) overall_of_accelerated: Option<OverallAnswer>,
 }
 

@@ -1,4 +1,4 @@
-//! The configuration: a CSV file with one benchmark a line (000 §6.2.1).
+//! The configuration: a CSV file with one benchmark a line (Touati 2010 §6.2.1).
 
 use std::io::{self, Read};
 
@@ -40,7 +40,7 @@ pub(crate) struct Entry {
 pub(crate) enum Level {
     Omitted,
     Given(ConfidenceLevel),
-    /// A number that is no confidence level: the published program takes it as omitted (000 §6.2.2).
+    /// A number that is no confidence level: the published program takes it as omitted (Touati 2010 §6.2.2).
     OutOfRange(f64),
 }
 
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn the_papers_files_are_read() {
-        // 000 §6.2.1, both.
+        // Touati 2010 §6.2.1, both.
         let first = parse("\"First benchmark\",\"bench/bench1.1\",\"bench/bench1.2\",0.9,2\n").unwrap();
         let level = Level::Given(ConfidenceLevel::new(0.9).unwrap());
         let entry = Entry {

@@ -1,6 +1,6 @@
-//! What paper 001, appendix A, says of its example 1 beside the numbers of `tests/reference/paper_examples.json`.
+//! What Worms 2016, appendix A, says of its example 1 beside the numbers of `tests/reference/paper_examples.json`.
 
-#[path = "paper_001/ammp.rs"]
+#[path = "worms_2016/ammp.rs"]
 mod ammp;
 
 use speedup_analysis::MixtureFit;

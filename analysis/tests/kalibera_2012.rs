@@ -1,7 +1,7 @@
-//! What paper 004 says beside the numbers of `tests/reference/paper_examples.json`: which level is dropped, what the
+//! What Kalibera 2012 says beside the numbers of `tests/reference/paper_examples.json`: which level is dropped, what the
 //! rounded variances give, what is decided, and Table VIII.
 
-#[path = "paper_004/tables.rs"]
+#[path = "kalibera_2012/tables.rs"]
 mod tables;
 
 use speedup_analysis::{

@@ -1,4 +1,4 @@
-//! The data of 004: Tables III and V, and the costs of §8.5 for the variations of Table VII.
+//! The data of Kalibera 2012: Tables III and V, and the costs of §8.5 for the variations of Table VII.
 
 use speedup_analysis::{BudgetedPlan, ConfidenceLevel, Costs, Levels, RepetitionPlan, VarianceComponents};
 

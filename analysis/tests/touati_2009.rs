@@ -1,4 +1,4 @@
-//! What paper 003 concludes from the numbers of `tests/reference/paper_examples.json`, and its rules.
+//! What Touati 2009 concludes from the numbers of `tests/reference/paper_examples.json`, and its rules.
 
 use speedup_analysis::{
     ConfidenceLevel, EarlierError, EarlierProtocol, NormalityReading, Sample, lowest_confidence,

@@ -1,4 +1,4 @@
-//! The run times of 001, appendix A, example 1.
+//! The run times of Worms 2016, appendix A, example 1.
 //!
 //! The printed list of clusters lost two of the 31 values; 93.41 and 94.22 are the ones with which every printed parameter
 //! comes out. The other examples of the appendix are of files that were not printed.
