@@ -68,7 +68,7 @@ pub enum EarlierError {
     },
     /// A small sample is not normal.
     #[error(
-        "the {} has fewer than {EARLIER_LARGE_SAMPLE} runs and is not normal (p = {})\n\
+        "the {} has fewer than {EARLIER_LARGE_SAMPLE} runs and is not normal (p = {:.2e})\n\
          hint: plan at least {EARLIER_LARGE_SAMPLE} runs",
         side.name(),
         p_value.get()
