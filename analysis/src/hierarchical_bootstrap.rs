@@ -6,7 +6,7 @@
 //! replacement at all levels to be the safe choice (§8.6); the others are there to study.
 //!
 //! * [`Replicates`]: what one experiment's draws gave, [`RatioReplicates`]: the ratio of two's;
-//! * `mean`: draws for the mean, as sums over tuples of members; `median`: draws for the median, by counting;
+//! * `mean`: draws for the mean, as sums over tuples of members (`tuple_sums`, `joint_sums`); `median`: draws for the median, by counting;
 //! * `generator`, `index_draw`, `index_block`: where the numbers come from.
 //!
 //! Every unit of the highest level (for the mean) or block of replicates (for the median) has a random stream
@@ -15,6 +15,7 @@
 mod generator;
 mod index_block;
 mod index_draw;
+mod joint_sums;
 mod mean;
 mod median;
 mod replicates;

@@ -3,11 +3,13 @@
 //! Not replicate by replicate: unit by unit. First it is drawn which replicates use a unit of the highest
 //! level, and how often; then, within that unit, which of these uses goes to which of its members, down to the
 //! observations, where each use adds a sum of draws to its replicate. So the members of one unit, and the
-//! table of their sums, stay in the cache while all replicates draw from them. The replicates have the same
-//! joint distribution, since the draws of different units are independent.
+//! table of their sums, stay in the cache while all replicates draw from them. Where the tables of all members of a
+//! unit of level 2 fit into the nearest cache, its uses draw members and observations at once. The replicates have
+//! the same joint distribution, since the draws of different units are independent.
 
 use super::HierarchicalBootstrap;
 use super::index_block::{Streams, fill};
+use super::joint_sums::{self, JointPlan, JointSums};
 use super::tuple_sums::{self, TuplePlan, TupleSums};
 use crate::Levels;
 use crate::unit_means::Units;
@@ -78,6 +80,7 @@ struct Uses<'a> {
 #[derive(Default)]
 struct Scratch {
     sums: TupleSums,
+    joint: JointSums,
     /// Of each level, who uses the members of one unit.
     of_members: Vec<UsesOfMembers>,
     drawn: Vec<u32>,
@@ -157,6 +160,8 @@ impl Walk<'_> {
             }
         } else if level == 1 {
             self.observations(unit, uses, streams, &mut scratch.sums, totals);
+        } else if let Some(plan) = self.joint_plan(level, unit) {
+            self.members_and_observations(unit, &plan, uses, streams, &mut scratch.joint, totals);
         } else {
             let members = self.levels.members_of(level, unit);
             let weight = uses.weight / members.len() as f64;
@@ -167,6 +172,42 @@ impl Walk<'_> {
                 self.members(level - 1, member, &uses, streams, scratch, totals);
             }
             scratch.of_members[level - 1] = of_members;
+        }
+    }
+
+    /// How the members of `unit` above `level` draw together with their observations, if they can.
+    fn joint_plan(&self, level: usize, unit: usize) -> Option<JointPlan> {
+        if level != 2 || !self.bootstrap.resampling.draws_level(1, self.levels.depth()) {
+            return None;
+        }
+        let members = self.levels.members_of(2, unit);
+        let count = |member: usize| self.levels.members_of(1, member).len();
+        let of_first = count(members.start);
+        let is_even = members.clone().all(|member| count(member) == of_first);
+        JointPlan::new(members.len(), of_first).filter(|_| is_even)
+    }
+
+    /// Adds draws from the members of `unit` and from their observations.
+    fn members_and_observations(
+        &self,
+        unit: usize,
+        plan: &JointPlan,
+        uses: &Uses<'_>,
+        streams: &mut Streams,
+        sums: &mut JointSums,
+        totals: &mut [f64],
+    ) {
+        let members = self.levels.members_of(2, unit);
+        let start = self.levels.members_of(1, members.start).start;
+        let observations = &self.levels.values()[start..self.levels.members_of(1, members.end - 1).end];
+        sums.refill(observations, plan);
+        let base = uses.weight * (observations[0] - self.origin);
+        let weight = uses.weight / observations.len() as f64;
+        for replicates in uses.replicates.chunks(joint_sums::TOGETHER) {
+            let drawn = sums.draw(plan, streams);
+            for (&replicate, drawn) in replicates.iter().zip(drawn) {
+                totals[replicate as usize] += base + weight * drawn;
+            }
         }
     }
 
