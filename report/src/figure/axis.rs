@@ -128,6 +128,26 @@ pub(crate) fn label(value: f64, decimals: usize) -> String {
     if text == "-0" { "0".to_owned() } else { text.replace('-', "−") }
 }
 
+/// Labels of an axis of a small drawing, for which there is room.
+pub(crate) const TICKS: usize = 5;
+
+/// What stands at an axis.
+pub(crate) struct Labels<'a> {
+    pub(crate) axis: &'a Axis,
+    /// What it is of, with its unit.
+    pub(crate) name: &'a str,
+    /// Its values; without one there are no labels.
+    pub(crate) ticks: Vec<(f64, String)>,
+}
+
+impl<'a> Labels<'a> {
+    /// Round values.
+    pub(crate) fn round(axis: &'a Axis, name: &'a str) -> Self {
+        let (ticks, decimals) = axis.ticks(TICKS);
+        Self { axis, name, ticks: ticks.into_iter().map(|tick| (tick, label(tick, decimals))).collect() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 use speedup_analysis::study::count::{counted, percent, ratio};
 use speedup_analysis::study::{Report, Verdict};
 
+use super::axis::{Axis, Spacing};
 use crate::document::clean;
 
 /// Speedups with their intervals.
@@ -14,6 +15,19 @@ pub struct Forest {
     pub rows: Vec<ForestRow>,
     /// The same in words.
     pub description: String,
+}
+
+impl Forest {
+    /// Around all estimates and 1, and the intervals as far as they are not `widest` times beyond the estimates; `margin` is a share
+    /// of the range.
+    pub(crate) fn axis(&self, widest: f64, margin: f64) -> Axis {
+        let estimates = || self.rows.iter().filter_map(|row| row.speedup).chain([1.0]);
+        let (least, most) =
+            estimates().fold((f64::INFINITY, 0.0_f64), |(least, most), at| (least.min(at), most.max(at)));
+        let ends = self.rows.iter().filter_map(|row| row.interval).flat_map(|(lower, upper)| [lower, upper]);
+        let ends = ends.map(|end| end.clamp(least / widest, most * widest));
+        Axis::over(Spacing::Logarithmic, estimates().chain(ends), margin)
+    }
 }
 
 /// A benchmark.

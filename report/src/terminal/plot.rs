@@ -72,7 +72,7 @@ fn forest(page: &mut Page, forest: &Forest, glyphs: &Glyphs) {
     let longest = forest.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     let names = longest.min(page.width() / 4);
     let Some(columns) = columns_beside(page, names) else { return };
-    let axis = speedups(&forest.rows).across(0.0, (columns - 1) as f64);
+    let axis = forest.axis(WIDEST, 0.03).across(0.0, (columns - 1) as f64);
     let drawn = |row: &ForestRow| {
         let strip = row.speedup.map(|at| Strip { at, interval: row.interval, mark: row.mark });
         led(&row.name, names) + &line(page, strip, Some(1.0), &axis, columns, glyphs)
@@ -103,15 +103,6 @@ fn proportion(page: &mut Page, figure: &ProportionFigure, glyphs: &Glyphs) {
     let lead = " ".repeat(names + 2);
     page.lines(&labels(&axis, columns, glyphs, ("\u{a0}%", 100.0)).map(|line| format!("{lead}{line}")));
     page.lines(&[String::new()]);
-}
-
-fn speedups(rows: &[ForestRow]) -> Axis {
-    let estimates = || rows.iter().filter_map(|row| row.speedup).chain([1.0]);
-    let (least, most) =
-        estimates().fold((f64::INFINITY, 0.0_f64), |(least, most), at| (least.min(at), most.max(at)));
-    let ends = rows.iter().filter_map(|row| row.interval).flat_map(|(lower, upper)| [lower, upper]);
-    let ends = ends.map(|end| end.clamp(least / WIDEST, most * WIDEST));
-    Axis::over(Spacing::Logarithmic, estimates().chain(ends), 0.03)
 }
 
 /// The column of a value.

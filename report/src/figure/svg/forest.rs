@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::{mark, percentage};
-use crate::figure::axis::{Axis, Spacing, label};
+use crate::figure::axis::{Axis, label};
 use crate::figure::{Forest, ForestRow};
 
 /// Rows of one drawing: browsers and paper dislike pictures without end.
@@ -22,7 +22,7 @@ const WIDEST: f64 = 4.0;
 
 /// The drawings, one below the other, and how high each is.
 pub(super) fn parts(figure: &Forest) -> Vec<(Markup, usize)> {
-    let axis = axis(&figure.rows);
+    let axis = figure.axis(WIDEST, 0.04).across(ENDS.0, ENDS.1);
     let pages = figure.rows.chunks(MOST_ROWS);
     let number = pages.len();
     let part = |(at, rows): (usize, &[ForestRow])| {
@@ -38,16 +38,6 @@ pub(super) fn parts(figure: &Forest) -> Vec<(Markup, usize)> {
         (drawn, height)
     };
     pages.enumerate().map(part).collect()
-}
-
-/// Around all estimates, the intervals as far as they are not much wider, and 1.
-fn axis(rows: &[ForestRow]) -> Axis {
-    let estimates = || rows.iter().filter_map(|row| row.speedup).chain([1.0]);
-    let (least, most) = estimates()
-        .fold((f64::INFINITY, 0.0_f64), |(least, most), speedup| (least.min(speedup), most.max(speedup)));
-    let ends = rows.iter().filter_map(|row| row.interval).flat_map(|(lower, upper)| [lower, upper]);
-    let ends = ends.map(|end| end.clamp(least / WIDEST, most * WIDEST));
-    Axis::over(Spacing::Logarithmic, estimates().chain(ends), 0.04).across(ENDS.0, ENDS.1)
 }
 
 fn grid(axis: &Axis, height: usize) -> Markup {

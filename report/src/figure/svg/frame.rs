@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::short;
-use crate::figure::axis::{Axis, label};
+pub(super) use crate::figure::axis::{Labels, TICKS};
 
 /// The size of a small drawing: a phone shows it as it is.
 pub(super) const SIZE: (f64, f64) = (340.0, 220.0);
@@ -12,26 +12,6 @@ pub(super) const LEFT: f64 = 44.0;
 pub(super) const RIGHT: f64 = 332.0;
 pub(super) const TOP: f64 = 20.0;
 pub(super) const BOTTOM: f64 = 182.0;
-/// Labels of an axis, for which there is room.
-pub(super) const TICKS: usize = 5;
-
-/// What stands at an axis.
-pub(super) struct Labels<'a> {
-    pub(super) axis: &'a Axis,
-    /// What it is of, with its unit.
-    pub(super) name: &'a str,
-    /// Its values; without one there are no labels.
-    pub(super) ticks: Vec<(f64, String)>,
-}
-
-impl<'a> Labels<'a> {
-    /// Round values.
-    pub(super) fn round(axis: &'a Axis, name: &'a str) -> Self {
-        let (ticks, decimals) = axis.ticks(TICKS);
-        Self { axis, name, ticks: ticks.into_iter().map(|tick| (tick, label(tick, decimals))).collect() }
-    }
-}
-
 /// A drawing with its axes.
 pub(super) fn frame(
     title: &str,

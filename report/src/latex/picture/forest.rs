@@ -3,7 +3,7 @@
 use super::{line, mark, picture, words};
 use crate::document::shortened;
 use crate::figure::axis::{Axis, Spacing, label};
-use crate::figure::{Forest, ForestRow, Mark, ProportionFigure};
+use crate::figure::{Forest, Mark, ProportionFigure};
 
 /// Millimetres: from one row to the next, where the axis begins and ends, and where the words at the right end.
 const ROW: f64 = 4.2;
@@ -29,7 +29,7 @@ struct Row<'a> {
 }
 
 pub(super) fn drawn(forest: &Forest) -> String {
-    let axis = speedups(&forest.rows).across(LEFT, RIGHT);
+    let axis = forest.axis(WIDEST, 0.03).across(LEFT, RIGHT);
     let (ticks, decimals) = axis.ticks(TICKS);
     let ticks: Vec<(f64, String)> =
         ticks.into_iter().map(|tick| (tick, format!("{}×", label(tick, decimals)))).collect();
@@ -65,15 +65,6 @@ pub(super) fn proportion(figure: &ProportionFigure) -> String {
         })
         .collect();
     rows_of(&rows, &axis, &ticks, None) + "\\par\n"
-}
-
-fn speedups(rows: &[ForestRow]) -> Axis {
-    let estimates = || rows.iter().filter_map(|row| row.speedup).chain([1.0]);
-    let (least, most) =
-        estimates().fold((f64::INFINITY, 0.0_f64), |(least, most), at| (least.min(at), most.max(at)));
-    let ends = rows.iter().filter_map(|row| row.interval).flat_map(|(lower, upper)| [lower, upper]);
-    let ends = ends.map(|end| end.clamp(least / WIDEST, most * WIDEST));
-    Axis::over(Spacing::Logarithmic, estimates().chain(ends), 0.03)
 }
 
 fn rows_of(rows: &[Row<'_>], axis: &Axis, ticks: &[(f64, String)], reference: Option<f64>) -> String {

@@ -1,33 +1,13 @@
 //! The frame of a small drawing: its size, its axes and their labels, in millimetres.
 
 use super::{line, picture, words};
-use crate::figure::axis::{Axis, label};
+pub(super) use crate::figure::axis::{Labels, TICKS};
 
 /// The corners of what is drawn within.
 pub(super) const LEFT: f64 = 10.0;
 pub(super) const RIGHT: f64 = 82.0;
 pub(super) const TOP: f64 = 44.0;
 pub(super) const BOTTOM: f64 = 8.0;
-/// Labels of an axis, for which there is room.
-pub(super) const TICKS: usize = 5;
-
-/// What stands at an axis.
-pub(super) struct Labels<'a> {
-    pub(super) axis: &'a Axis,
-    /// What it is of, with its unit.
-    pub(super) name: &'a str,
-    /// Its values; without one there are no labels.
-    pub(super) ticks: Vec<(f64, String)>,
-}
-
-impl<'a> Labels<'a> {
-    /// Round values.
-    pub(super) fn round(axis: &'a Axis, name: &'a str) -> Self {
-        let (ticks, decimals) = axis.ticks(TICKS);
-        Self { axis, name, ticks: ticks.into_iter().map(|tick| (tick, label(tick, decimals))).collect() }
-    }
-}
-
 /// A drawing with its axes, and its caption above.
 pub(super) fn frame(title: &str, x: &Labels<'_>, y: &Labels<'_>, drawn: &str) -> String {
     let mut inside = words("above right,inner sep=0pt,font=\\footnotesize\\bfseries", 0.0, TOP + 5.0, title);
