@@ -5,7 +5,8 @@
 //! * [`MixtureFit`], [`Method`], [`Criterion`]: from a sample to a mixture and the criterion that chose it;
 //! * inside: `points` and `state` (observations and parameters in standard units), `exponential` and `kernel` (one
 //!   pass of expectation and maximisation), `start`, `schedule` (mclust's order of steps), `converge` (the steps after it),
-//!   `draft` and `abreast` (the schedule in single precision, of one sample and of many), `search` (every model), `refit`.
+//!   `draft` and `abreast` (the schedule in single precision, of one sample and of many), `race` (which drafts need not go on),
+//!   `search` (every model), `refit`.
 
 mod abreast;
 mod converge;
@@ -17,6 +18,7 @@ mod fit;
 mod kernel;
 mod modes;
 mod points;
+mod race;
 mod refit;
 mod schedule;
 mod search;

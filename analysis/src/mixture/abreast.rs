@@ -3,23 +3,26 @@
 //! The draft of one sample has its observations in the lanes: it folds them into sums at each step, and a sample of thirty
 //! leaves most of a step to folding and to a maximisation with a few components in sixteen lanes. With a start of its own in
 //! each lane nothing is folded and no lane is empty; it takes hundreds of starts to keep the lanes full, which the resamples
-//! of a bootstrap are. A lane whose course has ended takes the next start, those of most components first, so that the
+//! of a bootstrap are. A lane whose course has ended takes the next start, those of fewest components first, so that the
 //! courses that are abreast have about as many.
 //!
 //! No lane reads another, so an ending does not depend on what else is under way. Steps, stopping rule and the hand-over to
 //! double precision are those of `draft`.
 //!
-//! In reading order: this file (the courses and their queue), `lane_laws` (components and their M-step), `pass` (densities
+//! In reading order: this file (the courses), `turns` (their queue), `lane_laws` (components and their M-step), `pass` (densities
 //! of all observations and their posterior sums).
 
 mod lane_laws;
 mod pass;
+mod turns;
 
 use super::draft::{Ending, LANES, LEAST_DENSITY, MOST_STEPS, Start, Vector};
+use super::race::Runner;
 use super::schedule::TOLERANCE;
 use lane_laws::LaneLaws;
 use pass::{Memory, TILE, accumulate};
 use std::f64::consts::LN_2;
+use turns::Turns;
 
 /// The largest samples that are drafted so. The observations of all lanes stay in the second cache, and products of densities
 /// keep their digits; larger samples fill the vectors by themselves.
@@ -62,6 +65,8 @@ impl Samples {
 pub(super) struct StartOf {
     /// The sample's number.
     pub(super) sample: usize,
+    /// The start's place among those of the sample.
+    pub(super) place: usize,
     pub(super) start: Start,
 }
 
@@ -69,7 +74,9 @@ pub(super) struct StartOf {
 #[derive(Clone, Copy, Debug)]
 struct Course {
     number: usize,
+    sample: usize,
     components: usize,
+    runner: Runner,
     offset: f64,
     last: f64,
     steps: u32,
@@ -100,14 +107,12 @@ fn run_lanes(
     memory: &mut Memory,
 ) -> Vec<Ending> {
     let mut endings: Vec<Ending> = starts.iter().map(|start| Ending::HandedOver(start.start.state)).collect();
-    let mut order: Vec<usize> = (0..starts.len()).collect();
-    order.sort_by_key(|number| std::cmp::Reverse(starts[*number].start.state.components));
-    let mut waiting = order.into_iter();
+    let mut turns = Turns::new(starts, samples.size);
     let (mut laws, mut next) = <(LaneLaws, LaneLaws)>::default();
     let (mut laws, mut next) = (&mut laws, &mut next);
     let mut courses: [Option<Course>; LANES] = [None; LANES];
     for (lane, course) in courses.iter_mut().enumerate() {
-        *course = waiting.next().map(|number| begun(samples, starts, number, lane, values, laws));
+        *course = turns.next().map(|number| begun(samples, starts, number, lane, values, [laws, next]));
     }
     let total = samples.size as f32;
     loop {
@@ -118,25 +123,28 @@ fn run_lanes(
         let is_sound = laws.maximise(&sums, total, components, next);
         let log2_likelihood = sums.log2_likelihood();
         for lane in 0..LANES {
-            let Some(course) = &mut courses[lane] else {
-                next.copy_lane(lane, laws, components);
-                continue;
-            };
-            let is_near = sums.least_density.0[lane] > LEAST_DENSITY;
-            let in_standard_units = LN_2 * log2_likelihood[lane];
-            let state = || laws.state(lane, course.components);
-            let ending = if is_near && course.stops(in_standard_units) {
-                Ending::Settled(state(), in_standard_units)
-            } else if is_near && is_sound[lane] && course.steps + 1 < MOST_STEPS {
-                course.last = in_standard_units - course.offset;
-                course.steps += 1;
-                continue;
-            } else {
-                Ending::HandedOver(state())
-            };
-            endings[course.number] = ending;
+            if let Some(course) = &mut courses[lane] {
+                let is_near = sums.least_density.0[lane] > LEAST_DENSITY;
+                let in_standard_units = LN_2 * log2_likelihood[lane];
+                course.runner.reach(in_standard_units);
+                let state = || laws.state(lane, course.components);
+                let ending = if is_near && course.stops(in_standard_units) {
+                    Ending::Settled(state(), in_standard_units)
+                } else if is_near && turns.race(course).is_lost(&course.runner, course.steps) {
+                    Ending::GivenUp
+                } else if is_near && is_sound[lane] && course.steps + 1 < MOST_STEPS {
+                    course.last = in_standard_units - course.offset;
+                    course.steps += 1;
+                    continue;
+                } else {
+                    Ending::HandedOver(state())
+                };
+                endings[course.number] = ending;
+                turns.end(course, &ending);
+            }
             next.copy_lane(lane, laws, components);
-            courses[lane] = waiting.next().map(|number| begun(samples, starts, number, lane, values, next));
+            courses[lane] =
+                turns.next().map(|number| begun(samples, starts, number, lane, values, [laws, next]));
         }
         std::mem::swap(&mut laws, &mut next);
     }
@@ -159,9 +167,9 @@ fn begun(
     number: usize,
     lane: usize,
     values: &mut [Vector],
-    laws: &mut LaneLaws,
+    both_laws: [&mut LaneLaws; 2],
 ) -> Course {
-    let StartOf { sample, start } = &starts[number];
+    let StartOf { sample, place, start } = &starts[number];
     let of_sample = samples.sample(*sample);
     for (vector, x) in values.iter_mut().zip(of_sample) {
         vector.0[lane] = *x;
@@ -169,7 +177,17 @@ fn begun(
     for padding in &mut values[of_sample.len()..] {
         padding.0[lane] = of_sample[of_sample.len() - 1];
     }
-    laws.begin(lane, start);
-    let offset = samples.offsets[*sample];
-    Course { number, components: start.state.components, offset, last: f64::INFINITY, steps: 0 }
+    // Those of this step and of the next: neither may keep a component of the lane's last course.
+    for laws in both_laws {
+        laws.begin(lane, start);
+    }
+    Course {
+        number,
+        sample: *sample,
+        components: start.state.components,
+        runner: Runner::new(*place, start, (samples.size as f64).ln()),
+        offset: samples.offsets[*sample],
+        last: f64::INFINITY,
+        steps: 0,
+    }
 }

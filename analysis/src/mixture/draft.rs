@@ -22,6 +22,7 @@ mod pass;
 mod pools;
 
 use super::points::Points;
+use super::race::{Race, Runner};
 use super::state::{State, VarianceModel};
 pub(super) use course::{LEAST_DENSITY, MOST_STEPS};
 pub(super) use lanes::{LANES, Vector};
@@ -49,6 +50,8 @@ pub(super) enum Ending {
     Settled(State, f64),
     /// Where single precision carries no further.
     HandedOver(State),
+    /// Where another model had won the race.
+    GivenUp,
 }
 
 /// The observations in single precision and the memory of a pass.
@@ -82,14 +85,37 @@ impl Draft {
             return self.run(starts, log_unit);
         }
         let offset = self.observations.total() * log_unit;
-        let endings = run_on(&self.pooled, offset, &mut self.memory, starts);
-        let from_there = |(ending, start): (&Ending, &Start)| match ending {
-            Ending::Settled(state, _) => Start { state: *state, ..*start },
+        let mut endings = run_on(&self.pooled, offset, &mut self.memory, starts);
+        give_up_far_ones(&mut endings, starts, self.observations.total());
+        let from_there = |(number, start): (usize, &Start)| match endings[number] {
+            Ending::Settled(state, _) => Some((number, Start { state, ..*start })),
             // What vanishes in pools need not vanish.
-            Ending::HandedOver(_) => *start,
+            Ending::HandedOver(_) => Some((number, *start)),
+            Ending::GivenUp => None,
         };
-        let starts: Vec<Start> = endings.iter().zip(starts).map(from_there).collect();
-        self.run(&starts, log_unit)
+        let (numbers, starts): (Vec<usize>, Vec<Start>) =
+            starts.iter().enumerate().filter_map(from_there).unzip();
+        for (number, ending) in numbers.into_iter().zip(self.run(&starts, log_unit)) {
+            endings[number] = ending;
+        }
+        endings
+    }
+}
+
+/// Those that settled far below the largest criterion need no further steps.
+fn give_up_far_ones(endings: &mut [Ending], starts: &[Start], total: f64) {
+    let mut race = Race::new(total);
+    for (place, (ending, start)) in endings.iter().zip(starts).enumerate() {
+        if let Ending::Settled(_, log_likelihood) = ending {
+            let mut runner = Runner::new(place, start, total.ln());
+            runner.reach(*log_likelihood);
+            race.end(&runner, true);
+        }
+    }
+    for (place, ending) in endings.iter_mut().enumerate() {
+        if race.is_far(place) {
+            *ending = Ending::GivenUp;
+        }
     }
 }
 

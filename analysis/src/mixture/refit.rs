@@ -86,7 +86,8 @@ impl Refit {
         self.search.load(sorted);
         let of_sample = self.search.starts(sorted);
         let sample = self.samples.push(self.search.standard_values(), self.search.log_parity_unit());
-        starts.extend(of_sample.starts.iter().map(|start| StartOf { sample, start: *start }));
+        let places = of_sample.starts.iter().enumerate();
+        starts.extend(places.map(|(place, start)| StartOf { sample, place, start: *start }));
         Some(of_sample)
     }
 }

@@ -243,6 +243,7 @@ impl Search {
                 let run = self.schedule(state, model)?;
                 (run.state, run.log_likelihood, true)
             }
+            Ending::GivenUp => return Err(NoFit::Outdone),
         };
         let bic = self.bic(log_likelihood, model, state.components);
         Ok(DraftEnd { state, bic, is_final })

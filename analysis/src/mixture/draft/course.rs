@@ -4,6 +4,7 @@ use super::laws::Laws;
 use super::observations::Observations;
 use super::pass::{Memory, Sums, accumulate};
 use super::{Ending, Start};
+use crate::mixture::race::{Race, Runner};
 use crate::mixture::schedule::TOLERANCE;
 use crate::mixture::state::VarianceModel;
 use std::f64::consts::LN_2;
@@ -20,6 +21,7 @@ pub(in crate::mixture) const MOST_STEPS: u32 = 3000;
 struct Course {
     number: usize,
     model: VarianceModel,
+    runner: Runner,
     laws: Laws,
     last: f64,
     steps: u32,
@@ -27,19 +29,24 @@ struct Course {
 
 impl Course {
     #[inline(always)]
-    fn new(number: usize, start: &Start) -> Self {
-        Self { number, model: start.model, laws: Laws::new(&start.state), last: f64::INFINITY, steps: 0 }
+    fn new(number: usize, start: &Start, log_total: f64) -> Self {
+        let (runner, laws) = (Runner::new(number, start, log_total), Laws::new(&start.state));
+        Self { number, model: start.model, runner, laws, last: f64::INFINITY, steps: 0 }
     }
 
     /// One step with what the pass found; the log-likelihood of mclust's tolerance is `offset` lower.
     #[inline(always)]
-    fn advance(&mut self, sums: &Sums, total: f64, offset: f64) -> Option<Ending> {
+    fn advance(&mut self, sums: &Sums, total: f64, offset: f64, race: &Race) -> Option<Ending> {
         let in_standard_units = LN_2 * sums.log2_likelihood;
+        self.runner.reach(in_standard_units);
         let log_likelihood = in_standard_units - offset;
         // Written so that a density that is not a number hands over.
         let is_near = sums.least_density > LEAST_DENSITY;
         if is_near && (log_likelihood - self.last).abs() <= TOLERANCE * (1.0 + log_likelihood.abs()) {
             return Some(Ending::Settled(self.laws.state(), in_standard_units));
+        }
+        if is_near && race.is_lost(&self.runner, self.steps) {
+            return Some(Ending::GivenUp);
         }
         self.last = log_likelihood;
         self.steps += 1;
@@ -58,7 +65,9 @@ pub(super) fn run_abreast<const TILE: usize>(
     starts: &[Start],
 ) -> Vec<Ending> {
     let mut endings: Vec<Ending> = starts.iter().map(|start| Ending::HandedOver(start.state)).collect();
-    let mut waiting = starts.iter().enumerate().map(|(number, start)| Course::new(number, start));
+    let mut race = Race::new(observations.total());
+    let log_total = observations.total().ln();
+    let mut waiting = starts.iter().enumerate().map(|(number, start)| Course::new(number, start, log_total));
     let mut courses: Vec<Course> = waiting.by_ref().take(ABREAST).collect();
     while !courses.is_empty() {
         let mut place = 0;
@@ -66,7 +75,8 @@ pub(super) fn run_abreast<const TILE: usize>(
             let course = &mut courses[place];
             let sums = accumulate::<TILE>(observations, &course.laws, memory);
             place += 1;
-            if let Some(ending) = course.advance(&sums, observations.total(), offset) {
+            if let Some(ending) = course.advance(&sums, observations.total(), offset, &race) {
+                race.end(&course.runner, matches!(ending, Ending::Settled(..)));
                 endings[course.number] = ending;
                 match waiting.next() {
                     Some(next) => *course = next,
