@@ -310,7 +310,9 @@ impl Resamples<'_> {
     fn round(&self, first: u32, count: u32) -> Vec<Option<f64>> {
         let worker = || Refit::new(self.options.method, self.options.refits);
         let numbers: Vec<u32> = (first..first + count).collect();
-        let together = numbers.par_chunks(TOGETHER);
+        // A share for every thread, so far as it keeps the lanes in use.
+        let share = numbers.len().div_ceil(rayon::current_num_threads());
+        let together = numbers.par_chunks(share.clamp(*TOGETHER.start(), *TOGETHER.end()));
         together.map_init(worker, |refit, numbers| self.distances(numbers, refit)).flatten().collect()
     }
 

@@ -12,20 +12,40 @@ use super::state::{MOST_COMPONENTS, VarianceModel};
 const FEWEST_COMPONENTS: usize = 4;
 /// Of fewer observations no model is given up: a component that shrinks onto two of a dozen brings any deficit back.
 const FEWEST_OBSERVATIONS: f64 = 20.0;
-/// A draft is given up when so many steps of its present gain would not bring it to within the deficit.
+/// A draft is given up when so many steps of its present gain would leave it with the deficit.
 const PATIENCE: f64 = 80.0;
 /// Models of one number of components, next to each other among the starts.
 const ABREAST: usize = VarianceModel::ALL.len();
 /// So many models with fewer components are a trend when they all ended far below the largest: those of the last two numbers.
 const TREND: usize = 2 * ABREAST;
-/// The deficit of a draft, and the steps before which it does not count.
-const DEFICIT: (f64, u32) = (40.0, 8);
-/// The same after a [`TREND`], and the deficit that makes one.
-const DEFICIT_BY_TREND: (f64, u32) = (15.0, 5);
+/// The deficit after a [`TREND`], and that which makes one.
+const BY_TREND: Deficit = Deficit { criterion: 15.0, first_step: 5 };
+
+/// How far below the largest a draft is given up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deficit {
+    criterion: f64,
+    /// Earlier steps say nothing of those to come.
+    first_step: u32,
+}
+
+impl Deficit {
+    /// In the fit of a sample.
+    pub(super) const OF_SAMPLE: Self = Self { criterion: 40.0, first_step: 8 };
+    /// In the refit of a resample, a mixture of few components: of those 50 000 samples one in a thousand had a smaller criterion.
+    pub(super) const OF_RESAMPLE: Self = Self { criterion: 20.0, first_step: 5 };
+
+    /// Whether a draft is so far below after so many steps.
+    #[inline(always)]
+    fn is_exceeded(self, below: f64, steps: u32) -> bool {
+        below > self.criterion && steps >= self.first_step
+    }
+}
 
 /// The criteria that the drafts of one sample have reached, BIC in standard units.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Race {
+    deficit: Deficit,
     is_open: bool,
     largest: f64,
     /// Where each draft ended, in the order of the starts; infinite while it has not.
@@ -65,18 +85,17 @@ impl Runner {
 
 impl Race {
     /// Of a sample of `total` observations.
-    pub(super) fn new(total: f64) -> Self {
+    pub(super) fn new(total: f64, deficit: Deficit) -> Self {
         let ended = [f64::INFINITY; ABREAST * MOST_COMPONENTS];
-        Self { is_open: total >= FEWEST_OBSERVATIONS, largest: f64::NEG_INFINITY, ended }
+        Self { deficit, is_open: total >= FEWEST_OBSERVATIONS, largest: f64::NEG_INFINITY, ended }
     }
 
     /// Whether a draft that has taken so many steps is to be given up.
     #[inline(always)]
     pub(super) fn is_lost(&self, runner: &Runner, steps: u32) -> bool {
-        let beyond = self.largest - runner.criterion - PATIENCE * runner.gain;
-        let is_beyond = |(deficit, first): (f64, u32)| beyond > deficit && steps >= first;
-        is_beyond(DEFICIT_BY_TREND)
-            && (is_beyond(DEFICIT) || self.has_trend(runner.place))
+        let below = self.largest - runner.criterion - PATIENCE * runner.gain;
+        BY_TREND.is_exceeded(below, steps)
+            && (self.deficit.is_exceeded(below, steps) || self.has_trend(runner.place))
             && self.is_open
             && runner.components >= FEWEST_COMPONENTS
     }
@@ -89,7 +108,7 @@ impl Race {
 
     /// Whether the draft of a place ended far below the largest.
     pub(super) fn is_far(&self, place: usize) -> bool {
-        self.largest - self.ended[place] > DEFICIT_BY_TREND.0
+        self.largest - self.ended[place] > BY_TREND.criterion
     }
 
     /// A draft ended, where mclust would stop if it `settled`.

@@ -5,9 +5,11 @@ use super::search::{Search, Starts};
 use super::{Method, Mixture};
 use crate::distribution::normal;
 use serde::Serialize;
+use std::ops::RangeInclusive;
 
-/// Resamples that are refitted together: some 64 starts for each number of components keep sixteen lanes in use.
-pub(crate) const TOGETHER: usize = 32;
+/// Resamples that are refitted together: some 64 starts for each number of components keep sixteen lanes in use, twice as many
+/// take a tenth less. None depends on another.
+pub(crate) const TOGETHER: RangeInclusive<usize> = 32..=64;
 
 /// How the refits of a bootstrap look for the model with the largest criterion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -5,7 +5,7 @@
 
 use super::{Course, StartOf};
 use crate::mixture::draft::Ending;
-use crate::mixture::race::{Race, Runner};
+use crate::mixture::race::{Deficit, Race, Runner};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -35,7 +35,7 @@ impl<'a> Turns<'a> {
             from = waiting.end;
             debug_assert_eq!(of_sample[0].sample, turns.samples.len());
             turns.samples.push(Turn {
-                race: Race::new(size as f64),
+                race: Race::new(size as f64, Deficit::OF_RESAMPLE),
                 waiting,
                 under_way: 0,
                 ended: Vec::new(),

@@ -4,7 +4,7 @@ use super::laws::Laws;
 use super::observations::Observations;
 use super::pass::{Memory, Sums, accumulate};
 use super::{Ending, Start};
-use crate::mixture::race::{Race, Runner};
+use crate::mixture::race::{Deficit, Race, Runner};
 use crate::mixture::schedule::TOLERANCE;
 use crate::mixture::state::VarianceModel;
 use std::f64::consts::LN_2;
@@ -61,11 +61,12 @@ impl Course {
 pub(super) fn run_abreast<const TILE: usize>(
     observations: &Observations,
     offset: f64,
+    deficit: Deficit,
     memory: &mut Memory,
     starts: &[Start],
 ) -> Vec<Ending> {
     let mut endings: Vec<Ending> = starts.iter().map(|start| Ending::HandedOver(start.state)).collect();
-    let mut race = Race::new(observations.total());
+    let mut race = Race::new(observations.total(), deficit);
     let log_total = observations.total().ln();
     let mut waiting = starts.iter().enumerate().map(|(number, start)| Course::new(number, start, log_total));
     let mut courses: Vec<Course> = waiting.by_ref().take(ABREAST).collect();
