@@ -1,7 +1,8 @@
 //! The methods beside R (mclust), scipy and numpy: the same samples, in turn, on the machine where this runs; milliseconds of
-//! processor time, medians over the rounds, and how many times faster ours are.
+//! processor time on one thread, medians over the rounds, and how many times faster ours are. What draws resamples has a second
+//! row: the time that a user waits, ours on all threads; the peers have one.
 //!
-//! `cargo bench -p speedup-analysis --bench peers -- [fit] [ksfit] [bootstrap] [tests]`, all without a word.
+//! `cargo bench -p speedup-analysis --bench peers -- [fit] [ksfit] [bootstrap] [levels] [tests]`, all without a word.
 //! `Rscript` with mclust and a Python with scipy must be there: `SPEEDUP_PEER_RSCRIPT` and `SPEEDUP_PEER_PYTHON` say where,
 //! `SPEEDUP_PEER_ROUNDS` how often each is timed (5).
 #![expect(
@@ -10,13 +11,14 @@
     reason = "a program that prints figures of other programs"
 )]
 
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use rustix::time::{ClockId, clock_gettime};
 use speedup_analysis::goodness_of_fit::GoodnessOfFitOptions;
 use speedup_analysis::mixture::{Component, Method};
 use speedup_analysis::{
-    Alternative, ConfidenceLevel, ExactRule, GoodnessOfFit, HierarchicalBootstrap,
-    KolmogorovSmirnovStatistic, Levels, Mixture, MixtureFit, RankSum, Resampling, Sample, ShapiroWilk,
-    Statistic,
+    Alternative, ConfidenceLevel, Critical, EffectSize, ExactRule, GoodnessOfFit, HierarchicalBootstrap,
+    KolmogorovSmirnovStatistic, Levels, Mixture, MixtureFit, RandomEffects, RankSum, Resampling, Sample,
+    ShapiroWilk, Statistic,
 };
 use speedup_core::seed::Seed;
 use std::error::Error;
@@ -29,15 +31,32 @@ type Done = Result<(), Box<dyn Error>>;
 /// Times what a word asks for, and prints it.
 type Rows = fn() -> Done;
 
-/// What a peer prints of a sample: milliseconds, and the number that it found.
-type Line = [f64; 2];
+/// What a peer prints of a sample.
+#[derive(Clone, Copy)]
+struct Line {
+    /// Milliseconds of the processor and of the wall.
+    times: Times,
+    /// The number that it found.
+    value: f64,
+}
+
+#[derive(Clone, Copy)]
+struct Times {
+    processor: f64,
+    wall: f64,
+}
 
 fn main() -> Done {
     let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let rows: [(&str, Rows); 4] =
-        [("fit", fits), ("ksfit", tests_of_fit), ("bootstrap", bootstrap), ("tests", tests)];
+    let rows: [(&str, Rows); 5] = [
+        ("fit", fits),
+        ("ksfit", tests_of_fit),
+        ("bootstrap", bootstrap),
+        ("levels", levels),
+        ("tests", tests),
+    ];
     // One thread, as the peers have.
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
     for (name, row) in rows {
         if asked.is_empty() || asked.iter().any(|word| word == name) {
             pool.install(|| row().map_err(|error| error.to_string()))?;
@@ -56,8 +75,8 @@ fn fits() -> Done {
             let peers = r("fit", repeats, &samples)?;
             for (sample, peer) in samples.iter().zip(peers) {
                 let fit = || MixtureFit::with_method(sample, Method::Drafted);
-                row.add(time(200, || drop(black_box(fit()))), peer);
-                let difference = fit()?.bic - peer[1];
+                row.add(time(200, || drop(black_box(fit()))), peer.times);
+                let difference = fit()?.bic - peer.value;
                 least = least.min(difference);
                 greater += u32::from(difference > 1e-6);
                 smaller += u32::from(difference < -1e-6);
@@ -77,16 +96,18 @@ fn tests_of_fit() -> Done {
     // As few in R as take it seconds: its time is that of the resamples.
     for (n, of_r) in [(30, 250), (100, 100), (1000, 25)] {
         let samples = &mixed(n)[..3];
-        let mut row = Row::new(format!("KSfit, n = {n}"), &format!("R, of {of_r} resamples"));
+        let mut rows = OnThreads::new(&format!("KSfit, n = {n}"), &format!("R, of {of_r} resamples"))?;
         for _ in 0..rounds() {
             let peers = r("ksfit", of_r, samples)?;
             for (sample, peer) in samples.iter().zip(peers) {
                 let options = GoodnessOfFitOptions::usual(Seed(1));
-                let ours = time(2, || drop(black_box(GoodnessOfFit::new(sample, options))));
-                row.add(ours, [peer[0] * f64::from(RESAMPLES) / f64::from(of_r), peer[1]]);
+                let p_value = || GoodnessOfFit::new(sample, options).map(|test| test.p_value().get());
+                let all = f64::from(RESAMPLES) / f64::from(of_r);
+                let Times { processor, wall } = peer.times;
+                rows.add(2, p_value, Times { processor: processor * all, wall: wall * all })?;
             }
         }
-        row.print();
+        rows.print();
     }
     Ok(())
 }
@@ -96,13 +117,40 @@ fn bootstrap() -> Done {
     const DRAWS: u32 = 10_000;
     let values = drawn(20 * 20 * 30, 1)?;
     let levels = Levels::balanced(values.in_run_order().to_vec(), &[20, 20, 30])?;
-    let mut row = Row::new(format!("hierarchical bootstrap, {DRAWS} draws"), "numpy");
+    let mut rows = OnThreads::new(&format!("hierarchical bootstrap, {DRAWS} draws"), "numpy")?;
     for _ in 0..rounds() {
         let peer = python("bootstrap", DRAWS, std::slice::from_ref(&values))?;
         let (resampling, statistic) = (Resampling::EveryLevel, Statistic::Mean);
         let bootstrap = HierarchicalBootstrap { resampling, statistic, draws: DRAWS, seed: Seed(1) };
-        let interval = || bootstrap.of(&levels).map(|replicates| replicates.interval(ConfidenceLevel::USUAL));
-        row.add(time(3, || drop(black_box(interval()))), peer);
+        let upper_end =
+            || bootstrap.of(&levels).map(|replicates| replicates.interval(ConfidenceLevel::USUAL).upper);
+        rows.add(3, upper_end, peer.times)?;
+    }
+    rows.print();
+    Ok(())
+}
+
+/// S² and T² of two experiments of 30 binaries, 20 executions, 20 runs, and Fieller's interval of the ratio of their means.
+fn levels() -> Done {
+    let values = [drawn(20 * 20 * 30, 1)?, drawn(20 * 20 * 30, 2)?];
+    let levels = |sample: &Sample| Levels::balanced(sample.in_run_order().to_vec(), &[20, 20, 30]);
+    let experiments = [levels(&values[0])?, levels(&values[1])?];
+    let interval = || {
+        let [baseline, candidate] = experiments.each_ref().map(RandomEffects::new);
+        EffectSize::new(baseline, candidate)
+            .map(|effect| effect.interval(ConfidenceLevel::USUAL, Critical::Student))
+    };
+    let mut row = Row::new("S², T², Fieller of two 20 × 20 × 30".to_owned(), "R");
+    for _ in 0..rounds() {
+        let peer = *lines(&rscript(), "levels.R", "effect", 20, &values)?
+            .first()
+            .ok_or("levels.R printed nothing")?;
+        row.add(time(200, || drop(black_box(interval()))), peer.times);
+        let upper = interval()?.bounded().ok_or("the ratio has no interval")?.upper;
+        let difference = (upper / peer.value - 1.0).abs();
+        if difference > 1e-12 {
+            return Err(format!("the upper end is {upper}, and R's differs by {difference:e} of it").into());
+        }
     }
     row.print();
     Ok(())
@@ -134,7 +182,7 @@ fn tests() -> Done {
                     time(20, || {
                         let _ = black_box(anew().map(|samples| test(&samples)));
                     }),
-                    peer,
+                    peer.times,
                 );
             }
             row.print();
@@ -143,22 +191,25 @@ fn tests() -> Done {
     Ok(())
 }
 
-/// A line of the table: both times of each sample in each round.
+/// A line of the table: both times of each sample in each round, on one clock.
 struct Row {
     what: String,
     peer: String,
+    clock: fn(Times) -> f64,
     ours: Vec<f64>,
     theirs: Vec<f64>,
 }
 
 impl Row {
+    /// By the processor's clock.
     fn new(what: String, peer: &str) -> Self {
-        Self { what, peer: peer.to_owned(), ours: Vec::new(), theirs: Vec::new() }
+        let clock = |times: Times| times.processor;
+        Self { what, peer: peer.to_owned(), clock, ours: Vec::new(), theirs: Vec::new() }
     }
 
-    fn add(&mut self, ours: f64, peer: Line) {
-        self.ours.push(ours);
-        self.theirs.push(peer[0]);
+    fn add(&mut self, ours: Times, theirs: Times) {
+        self.ours.push((self.clock)(ours));
+        self.theirs.push((self.clock)(theirs));
     }
 
     fn print(&self) {
@@ -171,22 +222,62 @@ impl Row {
         let ratios: Vec<f64> =
             self.ours.iter().zip(&self.theirs).map(|(ours, theirs)| theirs / ours).collect();
         let (ratio, what, peer) = (median(&ratios), &self.what, &self.peer);
-        println!("{what:<38} {ours:>10.4} ms   {peer} {theirs:>10.3} ms   median of the ratios {ratio:.1}×");
+        println!("{what:<46} {ours:>10.4} ms   {peer} {theirs:>10.3} ms   median of the ratios {ratio:.1}×");
     }
 }
 
-/// The least processor time of `repeats` goes, in milliseconds: the rest is the machine's other work.
-fn time(repeats: u32, work: impl Fn()) -> f64 {
-    let now = || {
-        let now = clock_gettime(ClockId::ProcessCPUTime);
+/// The row of one thread by the processor's clock, and that of all threads by the wall's.
+struct OnThreads {
+    pool: ThreadPool,
+    one: Row,
+    all: Row,
+}
+
+impl OnThreads {
+    fn new(what: &str, peer: &str) -> Result<Self, Box<dyn Error>> {
+        let pool = ThreadPoolBuilder::new().build()?;
+        let on_all = format!("{what}, {} threads, wall", pool.current_num_threads());
+        let all = Row { clock: |times| times.wall, ..Row::new(on_all, peer) };
+        Ok(Self { pool, one: Row::new(what.to_owned(), peer), all })
+    }
+
+    /// Times `work`, whose number is that of one thread on all of them.
+    fn add<E: Error + Send + 'static>(
+        &mut self,
+        repeats: u32,
+        work: impl Fn() -> Result<f64, E> + Sync,
+        theirs: Times,
+    ) -> Done {
+        let again = || drop(black_box(work()));
+        self.one.add(time(repeats, again), theirs);
+        self.all.add(time(repeats, || self.pool.install(again)), theirs);
+        let (of_one, of_all) = (work()?, self.pool.install(&work)?);
+        if of_one.to_bits() != of_all.to_bits() {
+            return Err(format!("{}: one thread found {of_one}, all of them {of_all}", self.one.what).into());
+        }
+        Ok(())
+    }
+
+    fn print(&self) {
+        self.one.print();
+        self.all.print();
+    }
+}
+
+/// The least times of `repeats` goes, in milliseconds: the rest is the machine's other work.
+fn time(repeats: u32, work: impl Fn()) -> Times {
+    let now = |clock: ClockId| {
+        let now = clock_gettime(clock);
         1e3 * now.tv_sec as f64 + 1e-6 * now.tv_nsec as f64
     };
-    let once = |_| {
-        let before = now();
+    let mut least = Times { processor: f64::INFINITY, wall: f64::INFINITY };
+    for _ in 0..repeats {
+        let (processor, wall) = (now(ClockId::ProcessCPUTime), now(ClockId::Monotonic));
         work();
-        now() - before
-    };
-    (0..repeats).map(once).fold(f64::INFINITY, f64::min)
+        least.wall = least.wall.min(now(ClockId::Monotonic) - wall);
+        least.processor = least.processor.min(now(ClockId::ProcessCPUTime) - processor);
+    }
+    least
 }
 
 /// Run times in one to three clusters.
@@ -215,7 +306,11 @@ fn drawn(n: usize, number: u64) -> Result<Sample, Box<dyn Error>> {
 }
 
 fn r(what: &str, count: u32, samples: &[Sample]) -> Result<Vec<Line>, Box<dyn Error>> {
-    lines(&variable("SPEEDUP_PEER_RSCRIPT", "Rscript"), "mixtures.R", what, count, samples)
+    lines(&rscript(), "mixtures.R", what, count, samples)
+}
+
+fn rscript() -> String {
+    variable("SPEEDUP_PEER_RSCRIPT", "Rscript")
 }
 
 fn python(what: &str, count: u32, samples: &[Sample]) -> Result<Line, Box<dyn Error>> {
@@ -252,8 +347,11 @@ fn lines(
     }
     let mut read = Vec::new();
     for line in String::from_utf8(printed.stdout)?.lines() {
-        let (ms, value) = line.split_once(' ').ok_or_else(|| format!("{script} printed {line:?}"))?;
-        read.push([ms.parse()?, value.parse()?]);
+        let numbers = line.split(' ').map(str::parse).collect::<Result<Vec<f64>, _>>()?;
+        let [processor, wall, value] = numbers[..] else {
+            return Err(format!("{script} printed {line:?}").into());
+        };
+        read.push(Line { times: Times { processor, wall }, value });
     }
     if read.is_empty() { Err(format!("{script} {what} printed nothing").into()) } else { Ok(read) }
 }

@@ -73,7 +73,7 @@ impl Draft {
     /// [`super::schedule::Rule`].
     pub(super) fn run(&mut self, starts: &[Start], log_unit: f64) -> Vec<Ending> {
         let offset = self.observations.total() * log_unit;
-        run_on(&self.observations, offset, Deficit::OF_SAMPLE, &mut self.memory, starts)
+        run_on(&self.observations, offset, &mut self.memory, starts)
     }
 
     /// The same from where the steps on pools of `points`, the observations, end: a third of the time or less for a thousand of
@@ -85,7 +85,7 @@ impl Draft {
             return self.run(starts, log_unit);
         }
         let offset = self.observations.total() * log_unit;
-        let mut endings = run_on(&self.pooled, offset, Deficit::OF_RESAMPLE, &mut self.memory, starts);
+        let mut endings = run_on(&self.pooled, offset, &mut self.memory, starts);
         give_up_far_ones(&mut endings, starts, self.observations.total());
         let from_there = |(number, start): (usize, &Start)| match endings[number] {
             Ending::Settled(state, _) => Some((number, Start { state, ..*start })),
@@ -104,7 +104,7 @@ impl Draft {
 
 /// Those that settled far below the largest criterion need no further steps.
 fn give_up_far_ones(endings: &mut [Ending], starts: &[Start], total: f64) {
-    let mut race = Race::new(total, Deficit::OF_RESAMPLE);
+    let mut race = Race::new(total, Deficit::OF_SAMPLE);
     for (place, (ending, start)) in endings.iter().zip(starts).enumerate() {
         if let Ending::Settled(_, log_likelihood) = ending {
             let mut runner = Runner::new(place, start, total.ln());
@@ -119,17 +119,11 @@ fn give_up_far_ones(endings: &mut [Ending], starts: &[Start], total: f64) {
     }
 }
 
-fn run_on(
-    observations: &Observations,
-    offset: f64,
-    deficit: Deficit,
-    memory: &mut Memory,
-    starts: &[Start],
-) -> Vec<Ending> {
+fn run_on(observations: &Observations, offset: f64, memory: &mut Memory, starts: &[Start]) -> Vec<Ending> {
     let run = match observations.tile() {
         NARROW_TILE => run_abreast::<NARROW_TILE>,
         WIDE_TILE => run_abreast::<WIDE_TILE>,
         _ => run_abreast::<TILE>,
     };
-    run(observations, offset, deficit, memory, starts)
+    run(observations, offset, memory, starts)
 }

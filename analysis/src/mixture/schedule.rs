@@ -44,7 +44,7 @@ pub enum NoFit {
     ComponentVanished,
     /// The step limit was reached.
     StepLimit,
-    /// It was given up, since it would not have had the largest criterion; in further starts of a converged fit only.
+    /// It was given up, since it would not have had the largest criterion; in drafted fits, and in further starts of a converged one.
     Outdone,
 }
 

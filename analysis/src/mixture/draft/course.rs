@@ -61,12 +61,11 @@ impl Course {
 pub(super) fn run_abreast<const TILE: usize>(
     observations: &Observations,
     offset: f64,
-    deficit: Deficit,
     memory: &mut Memory,
     starts: &[Start],
 ) -> Vec<Ending> {
     let mut endings: Vec<Ending> = starts.iter().map(|start| Ending::HandedOver(start.state)).collect();
-    let mut race = Race::new(observations.total(), deficit);
+    let mut race = Race::new(observations.total(), Deficit::OF_SAMPLE);
     let log_total = observations.total().ln();
     let mut waiting = starts.iter().enumerate().map(|(number, start)| Course::new(number, start, log_total));
     let mut courses: Vec<Course> = waiting.by_ref().take(ABREAST).collect();
