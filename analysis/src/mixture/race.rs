@@ -122,3 +122,48 @@ impl Race {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mixture::state::State;
+
+    /// A draft with its criterion this far below zero after a gain.
+    fn at(place: usize, below: f64, gain: f64) -> Runner {
+        let state = State { components: place / ABREAST + 1, ..State::default() };
+        let mut runner =
+            Runner::new(place, &Start { state, model: VarianceModel::ALL[place % ABREAST] }, 0.0);
+        runner.reach((-below - gain) / 2.0);
+        runner.reach(-below / 2.0);
+        runner
+    }
+
+    fn led_by_the_first(total: f64) -> Race {
+        let mut race = Race::new(total, Deficit::OF_SAMPLE);
+        race.end(&at(0, 0.0, 0.0), true);
+        race
+    }
+
+    #[test]
+    fn what_is_far_below_and_rises_no_more_is_lost() {
+        let race = led_by_the_first(30.0);
+        assert!(race.is_lost(&at(8, 41.0, 0.01), 8));
+        assert!(!race.is_lost(&at(8, 39.0, 0.01), 8), "it is near");
+        assert!(!race.is_lost(&at(8, 41.0, 0.1), 8), "it rises");
+        assert!(!race.is_lost(&at(8, 41.0, 0.01), 7), "it has just begun");
+        assert!(!race.is_lost(&at(5, 41.0, 0.01), 8), "it has few components");
+        assert!(!led_by_the_first(19.0).is_lost(&at(8, 41.0, 0.01), 8), "there are few observations");
+    }
+
+    #[test]
+    fn a_trend_makes_it_lost_earlier() {
+        let mut race = led_by_the_first(30.0);
+        for place in 4..7 {
+            race.end(&at(place, 16.0, 0.0), true);
+        }
+        assert!(!race.is_lost(&at(8, 16.0, 0.0), 5), "one of four is under way");
+        race.end(&at(7, 16.0, 0.0), false);
+        assert!(race.is_lost(&at(8, 16.0, 0.0), 5) && race.is_lost(&at(9, 16.0, 0.0), 5));
+        assert!(!race.is_lost(&at(10, 16.0, 0.0), 5), "its own four have not ended");
+    }
+}

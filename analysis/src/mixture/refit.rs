@@ -120,3 +120,29 @@ pub(crate) fn distance(mixture: &Mixture, sorted: &[f64]) -> f64 {
     }
     largest
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mixture::Component;
+    use speedup_core::seed::Seed;
+
+    #[test]
+    fn no_refit_depends_on_those_beside_it() {
+        let components = [(0.3, 30.0, 1.5), (0.5, 42.0, 2.0), (0.2, 55.0, 4.0)];
+        let component = |(weight, mean, sd)| Component { weight, mean, sd };
+        let law = Mixture::new(components.map(component).to_vec()).unwrap();
+        let mut random = Seed(3).child("refits");
+        let sample = |_| {
+            let mut values = Vec::new();
+            law.draw(30, &mut random, &mut values);
+            values.sort_unstable_by(f64::total_cmp);
+            values
+        };
+        let samples: Vec<Vec<f64>> = (0..40).map(sample).collect();
+        let mut refit = Refit::new(Method::Mclust, Refits::Drafted);
+        let together = refit.mixtures(&samples);
+        let alone: Vec<_> = samples.chunks(1).flat_map(|one| refit.mixtures(one)).collect();
+        assert_eq!(together, alone);
+    }
+}
