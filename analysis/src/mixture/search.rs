@@ -151,7 +151,7 @@ impl Search {
 
     /// mclust's table and choice from drafts. The models whose criteria are within [`CLOSE`] of the largest go on in double
     /// precision by the same rule, and the others stay as drafted. So the chosen criterion is seldom smaller than mclust's: of 50 000
-    /// simulated samples of ten shapes 8 times (`calibration_mixture`), where a draft ended in another maximum or was given up.
+    /// simulated samples of ten shapes 10 times (`calibration_mixture`), where a draft ended in another maximum or was given up.
     pub(super) fn drafted(&mut self, sorted: &[f64]) -> (Criterion, Option<Best>) {
         let mut models = self.drafts(sorted);
         let largest = largest_bic(&models);
