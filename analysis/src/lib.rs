@@ -25,6 +25,7 @@
 //! * [`inquiry`]: any of these on plain samples, asked and answered as data;
 //! * [`study`]: from the attempts of an experiment to its report;
 //! * [`gate`]: whether a regression was shown, for scripts;
+//! * [`count`]: numbers as sentences show them;
 //! * [`distribution`]: the functions under all of these.
 //!
 //! ```
@@ -53,6 +54,7 @@ mod caveat;
 mod compensated_sum;
 mod confidence;
 mod continuity;
+pub mod count;
 mod critical;
 pub mod distribution;
 mod earlier_protocol;

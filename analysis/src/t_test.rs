@@ -56,8 +56,8 @@ pub enum TTestError {
     },
     /// The observations do not vary beyond the rounding of their mean.
     #[error(
-        "the data are essentially constant (standard error {standard_error:e})\nhint: use a finer \
-         clock or a longer run"
+        "the data are essentially constant ({})\nhint: use a finer clock or a longer run",
+        of_constant(*standard_error)
     )]
     EssentiallyConstant {
         /// The standard error, in the unit of the observations.
@@ -71,6 +71,15 @@ pub enum TTestError {
         /// Observations of the second sample.
         m: usize,
     },
+}
+
+/// A standard error that is none to test with, in words.
+fn of_constant(standard_error: f64) -> String {
+    match standard_error {
+        0.0 => "the standard error is 0".to_owned(),
+        error if error.is_finite() => format!("standard error {error:.1e}"),
+        _ => "the standard error is no number".to_owned(),
+    }
 }
 
 impl StudentTTest {

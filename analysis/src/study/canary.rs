@@ -5,8 +5,8 @@
 //! common, over the readings of each, or, where hosts served once, over the first readings of the hosts in the order in which
 //! they were taken. All these tests are one family under Holm's bound.
 
-use super::count::{counted, grouped, p_value, percent};
 use super::warning::Warnings;
+use crate::count::{counted, grouped, p_value, percent};
 use crate::run_order::{Drift, RegionalDrift};
 use crate::{Adjustment, Alternative, ConfidenceLevel, PValue, Sample};
 use serde::{Deserialize, Serialize};

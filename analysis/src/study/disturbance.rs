@@ -1,9 +1,9 @@
 //! What the reader must know of the hosts during the runs: disturbances, and settings that the plan wanted.
 
 use super::condition::ConditionCounts;
-use super::count::{counted, grouped};
 use super::sampled::Sampled;
 use super::warning::Warnings;
+use crate::count::{counted, grouped};
 use crate::{ConfidenceLevel, FisherExact};
 use speedup_core::experiment::Experiment;
 use std::collections::BTreeMap;

@@ -4,8 +4,8 @@
 //! Where both versions miss alike it is noise; where they do not the difference of the samples may be of what is missing.
 //! Fisher's exact test compares the shares, given how many are missing in all.
 
-use super::count::{counted, grouped};
 use super::diagnostics::DiagnosticReport;
+use crate::count::{counted, grouped};
 use crate::{FisherExact, PValue};
 use serde::{Deserialize, Serialize};
 

@@ -22,6 +22,7 @@ use crate::plan_source::drawn_seed;
 use anyhow::{Error, anyhow};
 use clap::{Args, Parser};
 use serde::Serialize;
+use speedup_analysis::count::counted;
 use speedup_analysis::goodness_of_fit::MOST_TESTED;
 use speedup_analysis::inquiry::{Answer, Better, Inquiry, InquiryError, Method};
 use speedup_analysis::{ConfidenceLevel, Selection, Weights};
@@ -135,7 +136,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
             if let Some(seed) = answer.seed {
                 console.talk(format_args!("seed {seed}"));
             }
-            print(console, &rows::sheet(&answer.findings).csv()?)?;
+            print(console, &rows::sheet(&answer).csv()?)?;
         }
     }
     gate.map_or(Ok(Exit::Done), |gate| gate.of_answer(&answer, console))
@@ -259,7 +260,8 @@ fn keep(name: &SetName, versions: &Versions, sources: &[Source]) -> Result<(), F
     let [_, candidate] = &versions.suites[..] else {
         let count = versions.suites.len();
         return Err(Failure::usage(anyhow!(
-            "--save-baseline keeps one candidate, and there are {count} versions"
+            "--save-baseline keeps one candidate, and got {}",
+            counted(count as u64, "version")
         ))
         .hint("`speedup import FILE --as NAME` keeps the samples of any file"));
     };

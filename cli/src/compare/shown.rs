@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use speedup_analysis::count;
 use speedup_analysis::hierarchical_performance_test::ReliableSpeedup;
 use speedup_analysis::inquiry::{
     Answer, EffectFinding, Findings, IntervalAnswer, PerformanceFinding, Remark, SpeedupTestSuite,
 };
-use speedup_analysis::study::{IntervalReport, Protocol, ProtocolReport, Reason, Verdict, count};
+use speedup_analysis::study::{IntervalReport, Protocol, ProtocolReport, Reason, Verdict};
 
 use speedup_report::markdown::escaped;
 
@@ -20,7 +21,7 @@ use crate::render::counted;
 pub(crate) fn shown(answer: &Answer, versions: &Versions, paint: Paint) -> String {
     let mut parts = vec![opening(answer, versions)];
     parts.extend(sentences(answer));
-    parts.push(rows::sheet(&answer.findings).table(paint));
+    parts.push(rows::sheet(answer).table(paint));
     if let Findings::Mixture(of) = &answer.findings {
         let metrics = rows::metrics(of, &answer.versions);
         if !metrics.rows.is_empty() {
@@ -48,7 +49,7 @@ pub(crate) fn markdown(answer: &Answer, versions: &Versions) -> String {
         lines.map(item).collect::<Vec<_>>().join("\n")
     };
     parts.extend(sentences(answer).map(|text| listed(&mut text.lines())));
-    parts.push(rows::sheet(&answer.findings).markdown());
+    parts.push(rows::sheet(answer).markdown());
     if let Findings::Mixture(of) = &answer.findings {
         let metrics = rows::metrics(of, &answer.versions);
         if !metrics.rows.is_empty() {
