@@ -161,25 +161,29 @@ fn line(cells: impl Iterator<Item = String>) -> String {
 impl Sheet {
     /// For people.
     pub(crate) fn table(&self, paint: Paint) -> String {
-        let is_shown: Vec<bool> = self.headings.iter().map(|heading| heading.column.is_some()).collect();
-        let columns: Vec<Column> = self.headings.iter().filter_map(|heading| heading.column).collect();
-        let shown = |row: &Vec<Cell>| {
-            let cells = row.iter().zip(&is_shown).filter(|(_, shown)| **shown);
+        table(&self.columns(), self.shown_rows(), paint)
+    }
+
+    /// The columns that people see.
+    pub(crate) fn columns(&self) -> Vec<Column> {
+        self.headings.iter().filter_map(|heading| heading.column).collect()
+    }
+
+    /// What they see in them.
+    pub(crate) fn shown_rows(&self) -> impl Iterator<Item = Vec<String>> {
+        self.rows.iter().map(|row| {
+            let cells = row.iter().zip(&self.headings).filter(|(_, heading)| heading.column.is_some());
             cells.map(|(cell, _)| cell.in_table()).collect()
-        };
-        table(&columns, self.rows.iter().map(shown), paint)
+        })
     }
 
     /// For forges and wikis.
     pub(crate) fn markdown(&self) -> String {
-        let shown = |row: &[Cell]| {
-            let cells = row.iter().zip(&self.headings).filter(|(_, heading)| heading.column.is_some());
-            line(cells.map(|(cell, _)| escaped(&cell.in_table())))
-        };
-        let columns = || self.headings.iter().filter_map(|heading| heading.column);
-        let head = line(columns().map(|column| escaped(column.heading())));
-        let rule = line(columns().map(|column| if column.is_number() { "---:" } else { "---" }.to_owned()));
-        [head, rule].into_iter().chain(self.rows.iter().map(|row| shown(row))).collect::<Vec<_>>().join("\n")
+        let columns = self.columns();
+        let head = line(columns.iter().map(|column| escaped(column.heading())));
+        let rule = columns.iter().map(|column| if column.is_number() { "---:" } else { "---" }.to_owned());
+        let rows = self.shown_rows().map(|row| line(row.iter().map(|text| escaped(text))));
+        [head, line(rule)].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
     }
 
     /// For programs (RFC 4180).

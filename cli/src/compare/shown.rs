@@ -62,7 +62,7 @@ pub(crate) fn markdown(answer: &Answer, versions: &Versions) -> String {
     parts.join("\n\n")
 }
 
-fn opening(answer: &Answer, versions: &Versions) -> String {
+pub(super) fn opening(answer: &Answer, versions: &Versions) -> String {
     let baseline = answer.versions.first().map_or("", String::as_str);
     let unit = versions.unit.to_string();
     let unit = if unit.is_empty() { String::new() } else { format!(" in {unit}") };
@@ -72,7 +72,7 @@ fn opening(answer: &Answer, versions: &Versions) -> String {
     format!("{}\nconfidence level {level}, {}{unit}{against}{seed}", answer.method.name, versions.metric)
 }
 
-fn sentences(answer: &Answer) -> Option<String> {
+pub(super) fn sentences(answer: &Answer) -> Option<String> {
     let lines: Vec<String> = match &answer.findings {
         Findings::SpeedupTest(of) => of.iter().map(of_suite).collect(),
         Findings::PerformanceTest(of) => of.iter().map(of_performance).collect(),
@@ -178,7 +178,7 @@ fn of_performance(finding: &PerformanceFinding) -> String {
 }
 
 /// Caveats and reasons, each code once, as sentences.
-fn notes(answer: &Answer) -> Vec<String> {
+pub(super) fn notes(answer: &Answer) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut notes = Vec::new();
     let mut note = |code: &str, sentence: &str| {

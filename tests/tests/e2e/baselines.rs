@@ -164,7 +164,15 @@ fn imported_samples_are_reported_and_exported_as_an_experiment_is() {
     assert!(shown.contains("faster"), "{shown}");
     let code = desk.speedup(&["report", "saved:locale", "--fail-on-regression"]);
     assert_eq!(code.status.code(), Some(0));
-    for more in [&["--format", "html"][..], &["--mixtures"], &["-o", "file"]] {
+    let page = desk.done(&["report", "saved:locale", "--format", "html"]);
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("LC_ALL=C sort words: faster"), "{page}");
+    desk.done(&["report", "saved:locale", "--format", "latex", "-o", "locale.tex"]);
+    let written = std::fs::read_to_string(desk.path().join("locale.tex")).unwrap();
+    assert!(
+        written.contains("\\documentclass") && written.contains("LC\\_ALL=C sort words: faster"),
+        "{written}"
+    );
+    for more in [&["--mixtures"][..], &["--figures"]] {
         let said = desk.refused(&[&["report", "saved:locale"], more].concat());
         assert!(said.contains("are samples without plan and hosts") && said.contains("compare"), "{said}");
     }
