@@ -49,6 +49,10 @@ pub enum Caveat {
     AssumesScaleShift,
     /// The interval is by a normal approximation.
     NormalApproximation,
+    /// The law is that of many observations, its limit.
+    LimitLaw,
+    /// Exact for normal observations, and sensitive to others.
+    AssumesNormal,
     /// a(1 − a/b) is not above 5, so the normal approximation of the proportion is doubtful (Touati 2010 §5).
     ProportionCondition {
         /// Accelerated benchmarks.
@@ -147,6 +151,8 @@ impl Caveat {
             | Self::LevelFromData
             | Self::AssumesScaleShift
             | Self::NormalApproximation
+            | Self::LimitLaw
+            | Self::AssumesNormal
             | Self::ProportionCondition { .. }
             | Self::BenchmarksChosen
             | Self::TooFewRunsToWin { .. }
@@ -175,6 +181,8 @@ impl Caveat {
             Self::LevelFromData => "level_from_data",
             Self::AssumesScaleShift => "assumes_scale_shift",
             Self::NormalApproximation => "normal_approximation",
+            Self::LimitLaw => "limit_law",
+            Self::AssumesNormal => "assumes_normal",
             Self::ProportionCondition { .. } => "proportion_condition",
             Self::BenchmarksChosen => "benchmarks_chosen",
             Self::TooFewRunsToWin { .. } => "too_few_runs_to_win",
@@ -228,6 +236,12 @@ impl Caveat {
                 .to_owned(),
             Self::AssumesScaleShift => "The interval holds if the versions' times differ by a factor: where \
                 the location-shift test rejects, compare quantiles instead."
+                .to_owned(),
+            Self::LimitLaw => {
+                "The p-value is by the law of many observations: with fewer of them the exact one applies.".to_owned()
+            }
+            Self::AssumesNormal => "This is exact for normal observations and sensitive to others: look at their \
+                distribution, or take a method by ranks."
                 .to_owned(),
             Self::NormalApproximation => {
                 "The level is approximate, by a normal law: with fewer ties or runs an exact one applies."

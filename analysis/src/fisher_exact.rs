@@ -5,6 +5,8 @@
 //! n the sum of all (Fisher, *Statistical Methods for Research Workers*, §21.02). The two-sided p-value is the
 //! probability of all tables that are at most as probable as the one observed, as in R's `fisher.test`.
 
+use crate::{Caveat, PValue};
+
 /// Tables whose probability exceeds that of the observed one by no more than this share count as equally probable: they
 /// are, but for rounding (the same share as in R).
 const EQUAL: f64 = 1e-7;
@@ -30,8 +32,20 @@ impl FisherExact {
         Some(Self { first: row(first)?, second: row(second)? })
     }
 
+    /// The method's full name.
+    pub const NAME: &'static str = "Fisher's exact test of two proportions";
+
+    /// What must be known: nothing of an exact law.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        Vec::new()
+    }
+
     /// The two-sided p-value: 1 where a margin is empty.
-    pub fn p_value(&self) -> f64 {
+    pub fn p_value(&self) -> PValue {
+        PValue::clamped(self.two_sided())
+    }
+
+    fn two_sided(&self) -> f64 {
         let [[a, b], [c, d]] = [self.first, self.second];
         let (row, column, all) = (a + b, a + c, a + b + c + d);
         let least = (row + column).saturating_sub(all);
@@ -70,7 +84,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn p(first: (u64, u64), second: (u64, u64)) -> f64 {
-        FisherExact::of_shares(first, second).unwrap().p_value()
+        FisherExact::of_shares(first, second).unwrap().p_value().get()
     }
 
     fn choose(n: u64, k: u64) -> u128 {

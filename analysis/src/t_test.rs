@@ -6,12 +6,16 @@
 //! max|mean|.
 
 use crate::distribution::{Tails, student_t};
-use crate::{Alternative, ConfidenceLevel, Interval, PValue, Sample};
+use crate::{Alternative, Caveat, ConfidenceLevel, Interval, PValue, Sample};
 use serde::Serialize;
 use thiserror::Error;
 
 /// A standard error below this share of the means is what rounding leaves (R's `t.test`).
 pub(crate) const ROUNDING_OF_MEANS: f64 = 10.0 * f64::EPSILON;
+
+/// From so many degrees of freedom on means are nearly normal whatever the observations are (Touati 2010 §4.1 takes samples of
+/// more than 30 for large).
+const LARGE_DF: f64 = 30.0;
 
 /// Two independent samples of equal variance: the pooled error, n + m − 2 degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -220,6 +224,16 @@ macro_rules! asks_its_statistic {
             /// The p-value against `alternative`.
             pub fn p_value(&self, alternative: Alternative) -> PValue {
                 self.0.p_value(alternative)
+            }
+
+            /// The full name of the method.
+            pub fn name(&self) -> &'static str {
+                Self::NAME
+            }
+
+            /// What must be known: with fewer than 30 degrees of freedom the observations have to be normal.
+            pub fn caveats(&self) -> Vec<Caveat> {
+                if self.0.df < LARGE_DF { vec![Caveat::AssumesNormal] } else { Vec::new() }
             }
 
             /// The interval of the estimate, in the unit of the observations.

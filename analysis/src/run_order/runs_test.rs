@@ -2,7 +2,7 @@
 
 use super::RunOrderError;
 use crate::distribution::Tails;
-use crate::{Alternative, PValue, Sample};
+use crate::{Alternative, Caveat, PValue, Sample};
 use serde::Serialize;
 
 /// The Wald–Wolfowitz test: the number of series of runs above, or below, the median; runs at the median are left
@@ -54,6 +54,11 @@ impl RunsTest {
         let mean = 1.0 + product / n;
         let variance = product * (product - n) / (n * n * (n - 1.0));
         if variance > 0.0 { (self.series as f64 - mean) / variance.sqrt() } else { 0.0 }
+    }
+
+    /// What must be known: nothing of an exact law.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        Vec::new()
     }
 
     /// The p-value of random order; less is fewer series than by chance (runs resemble their neighbours), greater is

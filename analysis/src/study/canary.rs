@@ -203,7 +203,7 @@ impl PoolTrend {
             && let Ok(found) = RegionalDrift::new(&series)
         {
             let changes = Sample::new(trends.iter().map(|trend| trend.change_percent).collect());
-            let p_value = found.p_value().get();
+            let p_value = found.p_value(Alternative::TwoSided).get();
             return Some(Self {
                 over: "within_hosts".to_owned(),
                 hosts: found.series() as u64,

@@ -5,8 +5,8 @@
 //! Fisher's exact test compares the shares, given how many are missing in all.
 
 use super::diagnostics::DiagnosticReport;
+use crate::FisherExact;
 use crate::count::{counted, grouped};
-use crate::{FisherExact, PValue};
 use serde::{Deserialize, Serialize};
 
 /// What is missing from the samples of a candidate and of the baseline.
@@ -94,5 +94,5 @@ fn test(baseline: (u64, u64), candidate: (u64, u64)) -> Option<DiagnosticReport>
     }
     let p_value = FisherExact::of_shares(baseline, candidate)?.p_value();
     let share = |(missing, of): (u64, u64)| missing as f64 / of as f64;
-    Some(DiagnosticReport::new(share(candidate) - share(baseline), PValue::clamped(p_value)))
+    Some(DiagnosticReport::new(share(candidate) - share(baseline), p_value))
 }

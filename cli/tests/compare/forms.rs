@@ -1,8 +1,11 @@
 //! The forms of an answer, and the documentation.
 
+use std::collections::BTreeMap;
 use std::fs;
 
-use crate::{compare, examples, json, stderr};
+use serde_json::Value;
+
+use crate::{METHODS, compare, examples, json, stderr};
 
 #[test]
 fn the_same_seed_gives_the_same_bytes_and_the_seed_is_printed() {
@@ -48,4 +51,75 @@ fn the_documented_commands_say_what_is_documented() {
         }
     }
     assert_eq!(checked, 8, "one example a method");
+}
+
+/// The rows of CSV, by the names of their columns.
+fn rows(arguments: &[&str]) -> Vec<BTreeMap<String, String>> {
+    let output = compare(&examples().join("compare"), &[arguments, &["--output", "csv"]].concat());
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    csv::Reader::from_reader(output.stdout.as_slice()).deserialize().collect::<Result<_, _>>().expect("CSV")
+}
+
+#[test]
+fn columns_of_csv_are_documented_and_numbers_are_those_of_json() {
+    let documented = fs::read_to_string(examples().join("../docs/compare.md")).expect("the documentation");
+    for method in METHODS {
+        let found = rows(&[&["before.csv", "after.csv"], method].concat());
+        let name = method[1];
+        let line = documented.lines().find(|line| line.starts_with(&format!("| `{name}` | `")));
+        let line = line.unwrap_or_else(|| panic!("the columns of {name}"));
+        for (column, cell) in found.iter().flatten() {
+            let column = column.trim_end_matches("_modelled");
+            assert!(line.contains(&format!("`{column}`")), "{name}: {column}");
+            // Nothing that is shortened for people.
+            assert!(!cell.contains(['×', '%', '—', '<', '>', '∞']), "{name}: {column}: {cell}");
+        }
+    }
+}
+
+/// Reading JSON may cost the last digit.
+fn is_same(text: &str, value: &Value) -> bool {
+    let (text, value) = (text.parse::<f64>().expect("a number"), value.as_f64().expect("a number"));
+    (text - value).abs() <= 1e-15 * value.abs()
+}
+
+#[test]
+fn csv_of_mixtures_has_the_metrics_of_variability_and_the_distance_of_the_fit() {
+    let arguments = ["before.csv", "after.csv", "--method", "mixture", "--resamples", "200", "--seed", "5"];
+    let answer = json(&examples().join("compare"), &arguments);
+    let of = |part: &str| answer["findings"]["of"][part].as_array().expect("findings").clone();
+    let found = rows(&arguments);
+    assert_eq!(found.len(), of("samples").len());
+    for (row, sample) in found.iter().zip(of("samples")) {
+        assert!(is_same(&row["fit_distance"], &sample["fit_distance"]), "{row:?}");
+        let components = sample["components"].as_array().expect("components");
+        assert_eq!(row["means"].split(';').count(), components.len());
+        assert!(row["means"].split(';').zip(components).all(|(mean, one)| is_same(mean, &one["mean"])));
+        let mine = |all: Vec<Value>| {
+            all.into_iter().find(|one| one["benchmark"] == row["benchmark"]).expect("the benchmark")
+        };
+        let (shortest, metric) = (mine(of("shortest")), mine(of("metrics")));
+        let is_baseline = row["version"] == "before.csv";
+        let share = &shortest["observed"]["shares"][usize::from(!is_baseline)];
+        assert!(is_same(&row["probability_best_of_all"], share), "{row:?}");
+        if is_baseline {
+            assert!(row["mean_difference"].is_empty() && row["probability_better"].is_empty(), "{row:?}");
+        } else {
+            assert!(is_same(&row["mean_difference"], &metric["mean_difference"]), "{row:?}");
+            assert!(is_same(&row["probability_better"], &metric["probability_better"]["below"]), "{row:?}");
+        }
+    }
+}
+
+/// A level that was given is not the best one at which nothing was shown.
+#[test]
+fn no_level_stands_beside_no_difference_in_the_published_mode() {
+    let found = rows(&["before.csv", "after.csv", "--mode", "published", "--confidence", "0.95"]);
+    let levels = |verdict: &str| -> Vec<&str> {
+        let rows = found.iter().filter(|row| row["verdict"] == verdict);
+        rows.map(|row| row["best_confidence"].as_str()).collect()
+    };
+    let (faster, none) = (levels("faster"), levels("no difference shown"));
+    assert!(!faster.is_empty() && faster.iter().all(|level| *level == "0.95"), "{found:?}");
+    assert!(!none.is_empty() && none.iter().all(|level| level.is_empty()), "{found:?}");
 }
