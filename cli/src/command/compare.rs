@@ -161,9 +161,10 @@ fn write(arguments: &Arguments, form: AnswerForm, out: &Path, console: &Console)
         AnswerForm::Latex => latex::document(&page::document(&answer, &versions)),
     };
     if is_printed {
-        print(console, &text)?
+        print(console, &text)?;
     } else {
-        replace(out, &text)?
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        replace(out, &format!("{text}{end}"))?;
     }
     gate.map_or(Ok(Exit::Done), |gate| gate.of_answer(&answer, console))
 }

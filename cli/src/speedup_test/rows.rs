@@ -2,7 +2,7 @@
 
 use speedup_analysis::speedup_test::{ObservedSpeedups, SubTest};
 use speedup_analysis::study::Protocol;
-use speedup_analysis::{Interval, SpeedupMeans, Summary};
+use speedup_analysis::{Caveat, Interval, SpeedupMeans, Summary};
 
 use super::answer::{
     Answer, Benchmark, OverallAnswer, ProportionAnswer, SpeedupMeansAnswer, State, Tested, Verdict,
@@ -195,7 +195,7 @@ fn of_proportion(proportion: &ProportionAnswer) -> Vec<Row> {
         precision: Cell::Number(proportion.precision),
         benchmarks_needed: proportion.benchmarks_needed.map_or(Cell::Absent, Cell::Count),
         benchmarks_needed_by_wilson: Cell::Count(proportion.benchmarks_needed_by_wilson),
-        warnings: Cell::codes(interval.caveats.iter().map(|caveat| caveat.code())),
+        warnings: Cell::codes(interval.caveats.iter().map(Caveat::code)),
         ..Row::of("proportion", by)
     };
     intervals.into_iter().flatten().map(row).collect()
