@@ -163,7 +163,7 @@ proptest! {
 
     #[test]
     fn any_sample_is_fitted_or_refused_by_name(values in anything()) {
-        let sample = sample(&values);
+        let Ok(sample) = Sample::new(values.clone()) else { return Ok(()) };
         for method in METHODS {
             match MixtureFit::with_method(&sample, method) {
                 Ok(fit) => {
