@@ -70,7 +70,7 @@ async fn act(agent: &mut Agent, input: Input, up: &mpsc::Sender<v1::AgentMessage
         for action in agent.handle(input) {
             match action {
                 Action::Send(message) => up.send(message.into()).await?,
-                Action::Execute(_) => next = Some(Input::Executed(record())),
+                Action::Execute(grant) => next = Some(Input::Executed(record(grant.lease.0))),
                 Action::Keep(_)
                 | Action::Forget(_)
                 | Action::Remember(_)
