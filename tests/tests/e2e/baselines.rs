@@ -168,10 +168,7 @@ fn imported_samples_are_reported_and_exported_as_an_experiment_is() {
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("LC_ALL=C sort words: faster"), "{page}");
     desk.done(&["report", "saved:locale", "--format", "latex", "-o", "locale.tex"]);
     let written = std::fs::read_to_string(desk.path().join("locale.tex")).unwrap();
-    assert!(
-        written.contains("\\documentclass") && written.contains("ALL=C sort words: faster"),
-        "{written}"
-    );
+    assert!(written.contains("\\documentclass") && written.contains("ALL=C sort words: faster"), "{written}");
     for more in [&["--mixtures"][..], &["--figures"]] {
         let said = desk.refused(&[&["report", "saved:locale"], more].concat());
         assert!(said.contains("are samples without plan and hosts") && said.contains("compare"), "{said}");
