@@ -3,6 +3,7 @@
 //! The ends of an equal-tailed interval each miss with half of the risk. So the one end of a one-sided interval at a level is
 //! that end of the two-sided interval at twice the risk, and no method needs a second formula.
 
+use crate::host_effect::VarianceShare;
 use crate::{
     Alternative, ConfidenceLevel, Critical, EffectSize, Interval, MeanErrorUnknown, MeanRatio, MedianRatio,
     PairedRatio, PseudoMedian, RandomEffects, RatioInterval, RatioReplicates, Replicates, SignedRankError,
@@ -68,6 +69,7 @@ asks_its_interval!(
     SuiteRatio => RatioInterval,
     RatioReplicates => RatioInterval,
     Replicates => Interval,
+    VarianceShare => Interval,
     PseudoMedian<'_> => Result<Interval, SignedRankError>,
 );
 
@@ -92,7 +94,7 @@ impl EqualTailed for RandomEffects {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Levels, OneSampleTTest, RandomEffects, Sample};
+    use crate::{Levels, OneSampleTTest, Proportion, ProportionMethod, RandomEffects, Sample, Selection};
 
     fn sample(values: &[f64]) -> Sample {
         Sample::new(values.to_vec()).unwrap()
@@ -173,6 +175,25 @@ mod tests {
             let end = if interval.lower.is_finite() { interval.lower } else { interval.upper };
             assert!((size.p_value(end, alternative).get() - 0.05).abs() < 1e-9, "{alternative:?}");
         }
+    }
+
+    /// Σ C(30, k)/2³⁰ from 17 on is 0.2923, by whole numbers.
+    #[test]
+    fn a_proportion_is_asked_one_sided() {
+        let proportion = Proportion::new(17, 30, Selection::Drawn).unwrap();
+        let exact = ProportionMethod::ClopperPearson;
+        let above = proportion.interval_against(exact, Alternative::Greater, ConfidenceLevel::USUAL);
+        assert_eq!(above.upper, 1.0);
+        assert!((above.level.get() - 0.95).abs() < 1e-12);
+        assert!(
+            (proportion.exact_test_of_half(Alternative::Greater).get() - 0.292_332_355_864_346).abs() < 1e-9
+        );
+        assert!(proportion.exact_test_of_half(Alternative::Less).get() > 0.8);
+        let below = proportion.interval_against(exact, Alternative::Less, ConfidenceLevel::USUAL);
+        assert_eq!(below.lower, 0.0);
+        // So many or more have the risk of the level at the end: Σ C(30, k) cᵏ (1 − c)³⁰⁻ᵏ from 17 on.
+        let at_least = crate::distribution::binomial::tails(16, 30, above.lower).upper;
+        assert!((at_least - 0.05).abs() < 1e-9, "{at_least}");
     }
 
     /// At one half and below there is no such two-sided interval; a narrower promise is kept by a wider interval.
