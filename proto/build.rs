@@ -28,6 +28,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let descriptors = protox::compile(FILES, ["proto"])?;
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
     std::fs::write(out.join("speedup_descriptors.bin"), descriptors.encode_to_vec())?;
-    tonic_prost_build::configure().btree_map(".").compile_fds(descriptors)?;
+    tonic_prost_build::configure()
+        .btree_map(".")
+        .extern_path(".speedup.v1.ExportAttempts", "crate::stored::ExportAttempts")
+        .compile_fds(descriptors)?;
     Ok(())
 }

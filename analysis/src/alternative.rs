@@ -1,6 +1,10 @@
 //! Which departure from the null hypothesis a test looks for.
 
+use crate::ConfidenceLevel;
 use serde::Serialize;
+
+/// So near to 1 that the interval is the estimate but for rounding, and quantiles are numbers.
+const MOST_RISK: f64 = 1.0 - 1e-9;
 
 /// The alternative hypothesis of a two-sample test, always said of the first sample against the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -21,6 +25,17 @@ impl Alternative {
             Self::TwoSided => Self::TwoSided,
             Self::Greater => Self::Less,
             Self::Less => Self::Greater,
+        }
+    }
+
+    /// The level of the two-sided interval whose ends hold one-sided at `level`: that with twice the risk. A level of one half or
+    /// below has none, and the widest that there is, of one half, stands for it.
+    pub(crate) fn two_sided_level(self, level: ConfidenceLevel) -> ConfidenceLevel {
+        match self {
+            Self::TwoSided => level,
+            Self::Greater | Self::Less => {
+                ConfidenceLevel::achieved((2.0 * level.risk().get()).min(MOST_RISK))
+            }
         }
     }
 

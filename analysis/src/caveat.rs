@@ -1,5 +1,6 @@
 //! What a reader must know beside a number: one code and one sentence each.
 
+use crate::count::counted;
 use serde::Serialize;
 
 /// Which of the two samples.
@@ -48,6 +49,10 @@ pub enum Caveat {
     AssumesScaleShift,
     /// The interval is by a normal approximation.
     NormalApproximation,
+    /// The law is that of many observations, its limit.
+    LimitLaw,
+    /// Exact for normal observations, and sensitive to others.
+    AssumesNormal,
     /// a(1 − a/b) is not above 5, so the normal approximation of the proportion is doubtful (Touati 2010 §5).
     ProportionCondition {
         /// Accelerated benchmarks.
@@ -146,6 +151,8 @@ impl Caveat {
             | Self::LevelFromData
             | Self::AssumesScaleShift
             | Self::NormalApproximation
+            | Self::LimitLaw
+            | Self::AssumesNormal
             | Self::ProportionCondition { .. }
             | Self::BenchmarksChosen
             | Self::TooFewRunsToWin { .. }
@@ -174,6 +181,8 @@ impl Caveat {
             Self::LevelFromData => "level_from_data",
             Self::AssumesScaleShift => "assumes_scale_shift",
             Self::NormalApproximation => "normal_approximation",
+            Self::LimitLaw => "limit_law",
+            Self::AssumesNormal => "assumes_normal",
             Self::ProportionCondition { .. } => "proportion_condition",
             Self::BenchmarksChosen => "benchmarks_chosen",
             Self::TooFewRunsToWin { .. } => "too_few_runs_to_win",
@@ -228,13 +237,20 @@ impl Caveat {
             Self::AssumesScaleShift => "The interval holds if the versions' times differ by a factor: where \
                 the location-shift test rejects, compare quantiles instead."
                 .to_owned(),
+            Self::LimitLaw => {
+                "The p-value is by the law of many observations: with fewer of them the exact one applies.".to_owned()
+            }
+            Self::AssumesNormal => "This is exact for normal observations and sensitive to others: look at their \
+                distribution, or take a method by ranks."
+                .to_owned(),
             Self::NormalApproximation => {
                 "The level is approximate, by a normal law: with fewer ties or runs an exact one applies."
                     .to_owned()
             }
             Self::ProportionCondition { accelerated, benchmarks } => format!(
-                "With {accelerated} of {benchmarks} benchmarks a(1 − a/b) is not above 5, so the interval \
-                 may be inaccurate: take Clopper–Pearson's exact one, or draw more benchmarks."
+                "With {accelerated} of {} a(1 − a/b) is not above 5, so the interval may be inaccurate: take \
+                 Clopper–Pearson's exact one, or draw more benchmarks.",
+                counted(*benchmarks, "benchmark")
             ),
             Self::BenchmarksChosen => "The benchmarks were chosen, not drawn at random, so the interval is \
                 not valid for other programs: draw them from a population to claim more."
@@ -253,24 +269,26 @@ impl Caveat {
                 whatever its runs, and the confidence level is approximate: repeat the runs that were lost."
                 .to_owned(),
             Self::UnequalUnits { n, m } => format!(
-                "The highest level has {n} units of the baseline and {m} of the candidate; the degrees of \
-                 freedom are those of the smaller, so the interval is rather too wide: repeat both alike."
+                "The highest level has {} of the baseline and {m} of the candidate; the degrees of freedom are those of \
+                 the smaller, so the interval is rather too wide: repeat both alike.",
+                counted(*n as u64, "unit")
             ),
             Self::MeanNotPositive { side } => format!(
                 "The mean of the {} is not positive, so the ratio says nothing of speed: check the metric.",
                 side.name()
             ),
             Self::FewDraws { draws } => format!(
-                "With {draws} draws the ends of the interval are the extremes of the draws: make more draws, \
-                 or ask for a lower level."
+                "With {} the ends of the interval are the extremes of the draws: make more draws, or ask for a lower \
+                 level.",
+                counted(u64::from(*draws), "draw")
             ),
             Self::FewUnits { units } => format!(
                 "With {units} units of the highest level the bootstrap's percentile interval is too narrow, and covers less \
                  often than its level says: go by Fieller's interval, or repeat the highest level ten times or more."
             ),
             Self::ByDraws { draws } => format!(
-                "The probability is from {draws} seeded random draws and no finer than one of them: draw more for \
-                 more digits."
+                "The probability is from {} at random, seeded, and no finer than one of them: draw more for more digits.",
+                counted(*draws, "draw")
             ),
             Self::OnePool => {
                 "All splits are of the same runs, so the rate speaks of this pool as it was measured: \
@@ -283,8 +301,9 @@ impl Caveat {
                     .to_owned()
             }
             Self::SplitsRefused { refused, splits } => format!(
-                "The test refused {refused} of {splits} splits, which count as not different: its rate says little of \
-                 this pool; go by the other test."
+                "The test refused {refused} of {}, which count as not different: its rate says little of this pool; go by \
+                 the other test.",
+                counted(*splits, "split")
             ),
             Self::SpreadOfRounding => {
                 "The values differ in their last digits only, so what is said of them is \

@@ -1,7 +1,7 @@
 //! Confidence levels, risks and p-values: three numbers between 0 and 1 that must not be mistaken for one
 //! another.
 
-use crate::study::count::percent;
+use crate::count::percent;
 use serde::Serialize;
 use std::fmt;
 

@@ -11,9 +11,12 @@
 //! the level where they are not.
 
 use crate::critical::Critical;
+use crate::distribution::student_t;
 use crate::fieller::{self, Estimate};
 use crate::random_effects::MeanErrorUnknown;
-use crate::{Caveat, ConfidenceLevel, Interval, RandomEffects, RatioInterval, Side, Unbounded};
+use crate::{
+    Alternative, Caveat, ConfidenceLevel, Interval, PValue, RandomEffects, RatioInterval, Side, Unbounded,
+};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -99,6 +102,16 @@ impl EffectSize {
         self.candidate.mean() / self.baseline.mean()
     }
 
+    /// The p-value of the ratio being `ratio` against its being otherwise, greater or less, by Student's t: Fieller's interval
+    /// is of the ratios that it does not reject.
+    pub fn p_value(&self, ratio: f64, alternative: Alternative) -> PValue {
+        let candidate = Estimate { mean: self.candidate.mean(), squared_error: self.candidate_error };
+        let baseline = Estimate { mean: self.baseline.mean(), squared_error: self.baseline_error };
+        let fewer = self.baseline.highest_units().min(self.candidate.highest_units());
+        let tails = student_t::tails(fieller::statistic(candidate, baseline, ratio), (fewer - 1) as f64);
+        alternative.p_value(tails.lower, tails.upper)
+    }
+
     /// Fieller's interval of the ratio (Kalibera 2012 eq. 12).
     pub fn interval(&self, level: ConfidenceLevel, critical: Critical) -> RatioInterval {
         let method = match critical {
@@ -137,7 +150,8 @@ impl EffectSize {
         critical.two_sided(level, (fewer - 1) as f64)
     }
 
-    fn caveats(&self) -> Vec<Caveat> {
+    /// What must be known of interval and p-value.
+    pub fn caveats(&self) -> Vec<Caveat> {
         let mut caveats = self.baseline.caveats();
         caveats.extend(self.candidate.caveats());
         let (n, m) = (self.baseline.highest_units(), self.candidate.highest_units());

@@ -1,7 +1,7 @@
 //! Fisher's F test of equal variances.
 
 use crate::distribution::{Tails, fisher_f};
-use crate::{Alternative, ConfidenceLevel, Interval, PValue, Sample};
+use crate::{Alternative, Caveat, ConfidenceLevel, Interval, PValue, Sample};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -55,6 +55,11 @@ impl FTest {
         (self.df1, self.df2)
     }
 
+    /// What must be known: that it is of normal samples.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        vec![Caveat::AssumesNormal]
+    }
+
     /// The p-value of equal variances against `alternative`.
     pub fn p_value(&self, alternative: Alternative) -> PValue {
         let tails = fisher_f::tails(self.ratio, self.df1, self.df2);
@@ -72,6 +77,6 @@ impl FTest {
             Alternative::Greater => (below(Tails::from_upper(risk)), f64::INFINITY),
             Alternative::Less => (0.0, below(Tails::from_lower(risk))),
         };
-        Interval { method: Self::NAME, lower, upper, level, caveats: Vec::new() }
+        Interval { method: Self::NAME, lower, upper, level, caveats: self.caveats() }
     }
 }

@@ -5,6 +5,8 @@
 //! n the sum of all (Fisher, *Statistical Methods for Research Workers*, §21.02). The two-sided p-value is the
 //! probability of all tables that are at most as probable as the one observed, as in R's `fisher.test`.
 
+use crate::{Alternative, Caveat, PValue};
+
 /// Tables whose probability exceeds that of the observed one by no more than this share count as equally probable: they
 /// are, but for rounding (the same share as in R).
 const EQUAL: f64 = 1e-7;
@@ -30,8 +32,17 @@ impl FisherExact {
         Some(Self { first: row(first)?, second: row(second)? })
     }
 
-    /// The two-sided p-value: 1 where a margin is empty.
-    pub fn p_value(&self) -> f64 {
+    /// The method's full name.
+    pub const NAME: &'static str = "Fisher's exact test of two proportions";
+
+    /// What must be known: nothing of an exact law.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        Vec::new()
+    }
+
+    /// The p-value against `alternative`, greater being that the first group has the property more often; 1 where a margin is
+    /// empty.
+    pub fn p_value(&self, alternative: Alternative) -> PValue {
         let [[a, b], [c, d]] = [self.first, self.second];
         let (row, column, all) = (a + b, a + c, a + b + c + d);
         let least = (row + column).saturating_sub(all);
@@ -49,18 +60,21 @@ impl FisherExact {
             (*k > least).then(|| (k - 1, weight / ratio(k - 1))).filter(|(_, weight)| *weight > NEGLIGIBLE)
         });
         let weights: Vec<(u64, f64)> = down.skip(1).chain(up).collect();
-        let Some((_, observed)) = weights.iter().find(|(k, _)| *k == a) else { return 0.0 };
-        let bound = observed * (1.0 + EQUAL);
+        let observed = weights.iter().find(|(k, _)| *k == a).map_or(0.0, |(_, weight)| *weight);
+        let is_as_extreme = |(k, weight): &&(u64, f64)| match alternative {
+            Alternative::TwoSided => *weight <= observed * (1.0 + EQUAL),
+            Alternative::Greater => *k >= a,
+            Alternative::Less => *k <= a,
+        };
         let sum = |weights: &mut dyn Iterator<Item = f64>| {
             // The least first, so that small ones are not lost.
             let mut sorted: Vec<f64> = weights.collect();
             sorted.sort_by(f64::total_cmp);
             sorted.iter().sum::<f64>()
         };
-        let as_extreme =
-            sum(&mut weights.iter().map(|(_, weight)| *weight).filter(|weight| *weight <= bound));
+        let as_extreme = sum(&mut weights.iter().filter(is_as_extreme).map(|(_, weight)| *weight));
         let whole = sum(&mut weights.iter().map(|(_, weight)| *weight));
-        (as_extreme / whole).min(1.0)
+        PValue::clamped(as_extreme / whole)
     }
 }
 
@@ -70,7 +84,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn p(first: (u64, u64), second: (u64, u64)) -> f64 {
-        FisherExact::of_shares(first, second).unwrap().p_value()
+        FisherExact::of_shares(first, second).unwrap().p_value(Alternative::TwoSided).get()
     }
 
     fn choose(n: u64, k: u64) -> u128 {
@@ -92,6 +106,20 @@ mod tests {
         assert!((p((3, 4), (1, 4)) - 34.0 / 70.0).abs() < 1e-12);
         // fisher.test(matrix(c(2, 10, 15, 3), 2)), the convictions of twins: 0.0005367.
         assert!((p((2, 17), (10, 13)) - 0.000_536_724_119).abs() < 1e-12);
+    }
+
+    /// R: `fisher.test(matrix(c(3, 1, 1, 3), 2), alternative = "greater")`, 17/70, and "less", 69/70.
+    #[test]
+    fn one_side_is_asked_as_well() {
+        let tea = FisherExact::of_shares((3, 4), (1, 4)).unwrap();
+        for (alternative, expected) in [(Alternative::Greater, 17.0 / 70.0), (Alternative::Less, 69.0 / 70.0)]
+        {
+            assert!((tea.p_value(alternative).get() - expected).abs() < 1e-12, "{alternative:?}");
+        }
+        // Beyond what a double holds of the table that was observed.
+        let far = FisherExact::of_shares((0, 2_500_000), (2_500_000, 2_500_000)).unwrap();
+        assert_eq!(far.p_value(Alternative::Less).get(), 0.0);
+        assert!((far.p_value(Alternative::Greater).get() - 1.0).abs() < 1e-12);
     }
 
     #[test]

@@ -12,7 +12,8 @@ mod of_report;
 #[cfg(test)]
 mod tests;
 
-use crate::study::{Verdict, count};
+use crate::count;
+use crate::study::Verdict;
 use crate::{Decision, Threshold};
 use std::fmt;
 use thiserror::Error;

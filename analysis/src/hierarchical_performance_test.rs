@@ -79,7 +79,7 @@ pub enum PerformanceTestError {
     #[error("a speedup under test is a positive number, and {0} is not")]
     SpeedupUnderTest(f64),
     /// Scores that leave the range of doubles when divided by the speedup under test.
-    #[error("the scores of benchmark {benchmark} divided by the speedup under test are not scores")]
+    #[error("the scores of benchmark {} divided by the speedup under test are not scores", benchmark + 1)]
     Divided {
         /// Its position, from 0.
         benchmark: usize,
@@ -88,7 +88,7 @@ pub enum PerformanceTestError {
         source: SampleError,
     },
     /// The rank-sum test of a benchmark was refused.
-    #[error("benchmark {benchmark} was not tested")]
+    #[error("benchmark {} was not tested", benchmark + 1)]
     RankSum {
         /// Its position, from 0.
         benchmark: usize,
@@ -98,8 +98,9 @@ pub enum PerformanceTestError {
     },
     /// More pairs of runs than are listed.
     #[error(
-        "benchmark {benchmark} has {pairs} pairs of runs, too many to look through for a speedup\nhint: test one \
-         speedup instead"
+        "benchmark {} has {pairs} pairs of runs, too many to look through for a speedup\nhint: test one speedup \
+         instead",
+        benchmark + 1
     )]
     TooManyPairs {
         /// Its position, from 0.
@@ -116,6 +117,18 @@ pub enum PerformanceTestError {
         /// How many.
         speedups: usize,
     },
+}
+
+impl PerformanceTestError {
+    /// The position of the benchmark that it is about, from 0, if it is about one.
+    pub fn benchmark(&self) -> Option<usize> {
+        match *self {
+            Self::Divided { benchmark, .. }
+            | Self::RankSum { benchmark, .. }
+            | Self::TooManyPairs { benchmark, .. } => Some(benchmark),
+            Self::SpeedupUnderTest(_) | Self::TooManySpeedups { .. } => None,
+        }
+    }
 }
 
 impl<'a> HierarchicalPerformanceTest<'a> {

@@ -54,7 +54,7 @@ pub enum HostEffectError {
         hosts: usize,
     },
     /// Too few hosts.
-    #[error("this needs runs on at least {needed} hosts, and there are {hosts}\nhint: add hosts to the pool")]
+    #[error("this needs runs on at least {needed} hosts, and has {hosts}\nhint: add hosts to the pool")]
     FewHosts {
         /// Hosts.
         hosts: usize,

@@ -6,7 +6,7 @@
 //! tails of 1e-80 keep their digits.
 
 use crate::distribution::kolmogorov;
-use crate::{PValue, Sample};
+use crate::{Caveat, PValue, Sample};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -217,6 +217,14 @@ impl KolmogorovSmirnov {
     pub fn d(&self) -> f64 {
         match self {
             Self::Exact { d, .. } | Self::Asymptotic { d, .. } => *d,
+        }
+    }
+
+    /// What must be known: whether the law is that of many observations.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        match self {
+            Self::Exact { .. } => Vec::new(),
+            Self::Asymptotic { .. } => vec![Caveat::LimitLaw],
         }
     }
 

@@ -5,7 +5,7 @@
 //!
 //! In reading order:
 //! * [`Sample`], [`ConfidenceLevel`], [`Risk`], [`PValue`], [`Alternative`]: what goes in and what is asked;
-//! * [`Interval`], [`RatioInterval`], [`Caveat`]: what comes out;
+//! * [`Interval`], [`RatioInterval`], [`Caveat`]: what comes out; [`EqualTailed`]: intervals against any alternative;
 //! * [`ShapiroWilk`], [`FTest`], [`StudentTTest`] and its kin, [`RankSum`], [`SignedRank`],
 //!   [`KolmogorovSmirnov`]: one file a method;
 //! * [`MeanRatio`], [`MedianRatio`]: by how much a version is faster;
@@ -25,6 +25,7 @@
 //! * [`inquiry`]: any of these on plain samples, asked and answered as data;
 //! * [`study`]: from the attempts of an experiment to its report;
 //! * [`gate`]: whether a regression was shown, for scripts;
+//! * [`count`]: numbers as sentences show them;
 //! * [`distribution`]: the functions under all of these.
 //!
 //! ```
@@ -53,10 +54,12 @@ mod caveat;
 mod compensated_sum;
 mod confidence;
 mod continuity;
+pub mod count;
 mod critical;
 pub mod distribution;
 mod earlier_protocol;
 mod effect_size;
+mod equal_tailed;
 mod f_test;
 mod fieller;
 mod fisher_exact;
@@ -113,6 +116,7 @@ pub use earlier_protocol::{
     Acceleration, EARLIER_LARGE_SAMPLE, EarlierError, EarlierProtocol, NormalityReading, lowest_confidence,
 };
 pub use effect_size::{EffectSize, EffectSizeError};
+pub use equal_tailed::{EqualTailed, OneSided};
 pub use f_test::{FTest, FTestError};
 pub use fisher_exact::FisherExact;
 pub use goodness_of_fit::GoodnessOfFit;

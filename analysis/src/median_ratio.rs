@@ -12,7 +12,9 @@
 use crate::distribution::normal;
 use crate::mean_ratio::require_positive;
 use crate::rank_sum::{EXACT_BELOW, RankSumLaw};
-use crate::{Caveat, ConfidenceLevel, Interval, RatioError, RatioInterval, Sample, Unbounded};
+use crate::{
+    Caveat, ConfidenceLevel, Interval, RankSum, RatioError, RatioInterval, Sample, SampleError, Unbounded,
+};
 
 /// All the ratios of a run of the baseline to a run of the candidate.
 #[derive(Clone, Copy, Debug)]
@@ -45,29 +47,47 @@ impl<'a> MedianRatio<'a> {
         if pairs % 2 == 1 { upper } else { self.kth_ratio(pairs / 2).sqrt() * upper.sqrt() }
     }
 
+    /// What must be known of the interval.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        let is_exact = self.law().is_some();
+        let of_law = (!is_exact).then_some(Caveat::NormalApproximation);
+        std::iter::once(Caveat::AssumesScaleShift).chain(of_law).collect()
+    }
+
+    /// The law of few runs without ties.
+    fn law(&self) -> Option<RankSumLaw> {
+        let (n, m) = (self.baseline.len(), self.candidate.len());
+        let few = n < EXACT_BELOW && m < EXACT_BELOW;
+        if few { RankSumLaw::new(n, m).ok() } else { None }
+    }
+
     /// The two-sided interval at the least level not below `level` that order statistics offer.
     pub fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
         let (n, m) = (self.baseline.len(), self.candidate.len());
-        let few = n < EXACT_BELOW && m < EXACT_BELOW;
-        let law = if few { RankSumLaw::new(n, m).ok() } else { None };
-        let (method, depth) = match &law {
+        let (method, depth) = match &self.law() {
             Some(law) => (Self::NAME_EXACT, exact_depth(law, level)),
             None => (Self::NAME_NORMAL, normal_depth(n, m, level)),
         };
         let Some(Depth { k, miss }) = depth else {
             return RatioInterval::Unbounded { method, level, reason: Unbounded::TooFewRuns };
         };
-        let mut caveats = vec![Caveat::AssumesScaleShift];
-        if law.is_none() {
-            caveats.push(Caveat::NormalApproximation);
-        }
         RatioInterval::Bounded(Interval {
             method,
             lower: self.kth_ratio(k),
             upper: self.kth_ratio(self.pairs() + 1 - k),
             level: ConfidenceLevel::achieved(miss),
-            caveats,
+            caveats: self.caveats(),
         })
+    }
+
+    /// The rank-sum test of the speedup being `ratio`, by the law that suits the data: of the baseline against `ratio` times the
+    /// candidate. What it does not reject is in the interval.
+    ///
+    /// # Errors
+    /// [`SampleError`] for a ratio that takes the candidate out of the range of observations.
+    pub fn test(&self, ratio: f64) -> Result<RankSum, SampleError> {
+        let scaled = self.candidate.in_run_order().iter().map(|time| ratio * time);
+        Ok(RankSum::choose(self.baseline, &Sample::new(scaled.collect())?))
     }
 
     fn pairs(&self) -> u64 {

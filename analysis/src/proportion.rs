@@ -7,7 +7,7 @@
 mod benchmarks_needed;
 
 use crate::distribution::{Tails, beta, binomial, normal};
-use crate::{Caveat, ConfidenceLevel, Continuity, Interval, PValue};
+use crate::{Alternative, Caveat, ConfidenceLevel, Continuity, Interval, PValue};
 pub use benchmarks_needed::{PrecisionError, benchmarks_by_wald, benchmarks_by_wilson};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -160,6 +160,23 @@ impl Proportion {
         Interval { method: method.name(), lower, upper, level, caveats }
     }
 
+    /// The interval by `method` against `alternative`: from its lower end to 1 against [`Alternative::Greater`], from 0 to its
+    /// upper end against [`Alternative::Less`].
+    pub fn interval_against(
+        &self,
+        method: ProportionMethod,
+        alternative: Alternative,
+        level: ConfidenceLevel,
+    ) -> Interval {
+        let interval = self.interval(method, alternative.two_sided_level(level)).one_sided(alternative);
+        let (lower, upper) = (interval.lower, interval.upper);
+        Interval {
+            lower: if lower.is_finite() { lower } else { 0.0 },
+            upper: if upper.is_finite() { upper } else { 1.0 },
+            ..interval
+        }
+    }
+
     /// The size of an infinite population's sample that knows as much; `None` when the whole population was
     /// measured.
     fn effective_size(&self) -> Option<f64> {
@@ -173,22 +190,25 @@ impl Proportion {
         }
     }
 
-    /// The χ² statistic of C = ½ and its p-value, with or without continuity correction: R's `prop.test`.
-    pub fn score_test_of_half(&self, continuity: Continuity) -> (f64, PValue) {
+    /// The χ² statistic of C = ½ and its p-value against `alternative`, with or without continuity correction: R's
+    /// `prop.test`.
+    pub fn score_test_of_half(&self, alternative: Alternative, continuity: Continuity) -> (f64, PValue) {
         let (a, b) = (self.accelerated as f64, self.benchmarks as f64);
-        let distance = (a - b / 2.0).abs();
+        let distance = a - b / 2.0;
         let correction = match continuity {
-            Continuity::Corrected => distance.min(0.5),
+            Continuity::Corrected => distance.clamp(-0.5, 0.5),
             Continuity::Uncorrected => 0.0,
         };
         let z = (distance - correction) / (b / 4.0).sqrt();
-        (z * z, PValue::clamped(2.0 * normal::tails(z).upper))
+        let tails = normal::tails(z);
+        (z * z, alternative.p_value(tails.lower, tails.upper))
     }
 
-    /// The exact two-sided p-value of C = ½: R's `binom.test`.
-    pub fn exact_test_of_half(&self) -> PValue {
-        let fewer = self.accelerated.min(self.benchmarks - self.accelerated);
-        PValue::clamped(2.0 * binomial::tails(fewer, self.benchmarks, 0.5).lower)
+    /// The exact p-value of C = ½ against `alternative`: R's `binom.test`.
+    pub fn exact_test_of_half(&self, alternative: Alternative) -> PValue {
+        let at_most = |count: u64| binomial::tails(count, self.benchmarks, 0.5).lower;
+        // The law is symmetric: as many or more are as probable as as many failures or fewer.
+        alternative.p_value(at_most(self.accelerated), at_most(self.benchmarks - self.accelerated))
     }
 }
 

@@ -7,7 +7,7 @@
 
 use crate::distribution::normal;
 use crate::signed_rank::{EXACT_BELOW, SignedRankError, SignedRankLaw};
-use crate::{Caveat, ConfidenceLevel, Interval, Sample};
+use crate::{Caveat, ConfidenceLevel, Interval, Sample, SignedRank};
 
 /// All the Walsh averages of differences.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +54,16 @@ impl<'a> PseudoMedian<'a> {
             level: ConfidenceLevel::achieved(miss),
             caveats: if law.is_none() { vec![Caveat::NormalApproximation] } else { Vec::new() },
         })
+    }
+
+    /// The signed-rank test of the typical difference being `hypothesis`, by the law that suits the data. What it does not
+    /// reject is in the interval.
+    ///
+    /// # Errors
+    /// [`SignedRankError`] where all differences are `hypothesis`, or it takes them out of the range of observations.
+    pub fn test(&self, hypothesis: f64) -> Result<SignedRank, SignedRankError> {
+        let moved = self.differences.in_run_order().iter().map(|difference| difference - hypothesis);
+        SignedRank::choose(&Sample::new(moved.collect()).map_err(SignedRankError::Difference)?)
     }
 
     fn averages(&self) -> u64 {

@@ -23,8 +23,9 @@ mod reshape;
 pub use reshape::{DroppedLevel, DroppedWhy, KeptLevel, Reshaped};
 
 use crate::critical::Critical;
+use crate::distribution::student_t;
 use crate::unit_means::Units;
-use crate::{Caveat, ConfidenceLevel, Interval, Levels};
+use crate::{Alternative, Caveat, ConfidenceLevel, Interval, Levels, PValue};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -152,8 +153,18 @@ impl RandomEffects {
         Ok(Interval { method, lower, upper, level, caveats: self.caveats() })
     }
 
+    /// The p-value of the mean being `hypothesis`, in the unit of the observations, by Student's t.
+    ///
+    /// # Errors
+    /// [`MeanErrorUnknown`] for one unit of the highest level, or none that differs from another.
+    pub fn p_value(&self, hypothesis: f64, alternative: Alternative) -> Result<PValue, MeanErrorUnknown> {
+        let t = (self.mean - hypothesis) / self.squared_error()?.sqrt();
+        let tails = student_t::tails(t, (self.highest_units - 1) as f64);
+        Ok(alternative.p_value(tails.lower, tails.upper))
+    }
+
     /// What must be known of anything that these effects say.
-    pub(crate) fn caveats(&self) -> Vec<Caveat> {
+    pub fn caveats(&self) -> Vec<Caveat> {
         if self.balanced { Vec::new() } else { vec![Caveat::Unbalanced] }
     }
 }

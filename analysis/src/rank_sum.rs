@@ -6,7 +6,7 @@
 mod null_law;
 
 use crate::distribution::normal;
-use crate::{Alternative, Continuity, PValue, Sample};
+use crate::{Alternative, Caveat, Continuity, PValue, Sample};
 pub use null_law::RankSumLaw;
 use serde::Serialize;
 use thiserror::Error;
@@ -53,6 +53,7 @@ pub struct NormalRankSum {
 /// The test by the permutation law given the ties at hand.
 #[derive(Clone, Debug)]
 pub struct PermutationRankSum {
+    statistic: RankSumStatistic,
     lower: f64,
     upper: f64,
     two_sided: f64,
@@ -172,6 +173,14 @@ impl RankSum {
         }
     }
 
+    /// What must be known: that ties or many observations have made it a normal law's.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        match self {
+            Self::Exact(test) => test.caveats(),
+            Self::Normal(test) => test.caveats(),
+        }
+    }
+
     /// The full name of the method.
     pub fn name(&self) -> &'static str {
         match self {
@@ -222,6 +231,11 @@ impl ExactRankSum {
         &self.statistic
     }
 
+    /// What must be known: nothing of an exact law.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        Vec::new()
+    }
+
     /// The p-value against `alternative`.
     pub fn p_value(&self, alternative: Alternative) -> PValue {
         let w = self.statistic.doubled_w / 2;
@@ -248,6 +262,11 @@ impl NormalRankSum {
     /// What the samples say.
     pub fn statistic(&self) -> &RankSumStatistic {
         &self.statistic
+    }
+
+    /// What must be known: that the law is not exact, and whether that is for ties.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        vec![if self.statistic.has_ties() { Caveat::Ties } else { Caveat::NormalApproximation }]
     }
 
     /// The p-value against `alternative`; 1 when all observations are equal, where W has no spread.
@@ -282,10 +301,21 @@ impl PermutationRankSum {
             law.iter().enumerate().filter(|(s, _)| keep(*s)).map(|(_, p)| p).sum()
         };
         Ok(Self {
+            statistic,
             lower: sum(&|s| s <= observed),
             upper: sum(&|s| s >= observed),
             two_sided: sum(&|s| s.abs_diff(centre) >= observed.abs_diff(centre)),
         })
+    }
+
+    /// What the samples say.
+    pub fn statistic(&self) -> &RankSumStatistic {
+        &self.statistic
+    }
+
+    /// What must be known: nothing, since the law is exact for the ties at hand.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        Vec::new()
     }
 
     /// The p-value against `alternative`; two-sided, the probability of a rank sum as far from its mean.

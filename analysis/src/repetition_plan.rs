@@ -15,6 +15,7 @@ mod budget;
 
 pub use budget::{BudgetedPlan, OneLevelDesign};
 
+use crate::count::counted;
 use crate::{RandomEffects, Reshaped};
 use serde::Serialize;
 use thiserror::Error;
@@ -69,8 +70,10 @@ pub enum PlanError {
     NotFinite(f64),
     /// Each level but the highest needs a cost.
     #[error(
-        "one more unit above each level but the highest has a cost: there are {levels} levels and {costs} costs\nhint: give \
-         one cost fewer than levels, the lowest level first"
+        "one more unit above each level but the highest has a cost: got {} and {}\nhint: give one cost fewer than levels, the \
+         lowest level first",
+        counted(*levels as u64, "level"),
+        counted(*costs as u64, "cost")
     )]
     NumberOfCosts {
         /// The levels.

@@ -123,6 +123,11 @@ pub enum RequiredError {
         "a relative precision needs positive values, and the least is {0:?}\nhint: a speedup is a ratio of positive times"
     )]
     NotPositive(f64),
+    /// A mean that was given and is not positive.
+    #[error(
+        "a relative precision needs a positive mean, and {0:?} is not\nhint: give the mean time of a run"
+    )]
+    MeanNotPositive(f64),
     /// A speedup that is not a positive number, or is none.
     #[error(
         "a speedup to be found is positive and not 1, and {0:?} is not such\nhint: 5 % faster is written 1.05"
@@ -210,7 +215,7 @@ fn checked_half_width(relative_half_width: f64) -> Result<f64, RequiredError> {
 /// The spread `sd` as a share of `mean`, both given.
 fn given_spread(mean: f64, sd: f64) -> Result<f64, RequiredError> {
     if !(mean > 0.0 && mean.is_finite()) {
-        return Err(RequiredError::NotPositive(mean));
+        return Err(RequiredError::MeanNotPositive(mean));
     }
     let spread = sd / mean;
     // A spread below rounding, or one that no half-width reaches within the runs that can be counted.

@@ -27,7 +27,7 @@ use thiserror::Error;
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RunOrderError {
     /// Too few runs.
-    #[error("this diagnostic needs at least {needed} runs, and there are {runs}\nhint: plan more runs")]
+    #[error("this diagnostic needs at least {needed} runs, and has {runs}\nhint: plan more runs")]
     TooFew {
         /// Runs.
         runs: usize,

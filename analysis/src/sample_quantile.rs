@@ -1,7 +1,7 @@
 //! A quantile of the law behind a sample, between order statistics.
 
 use crate::distribution::binomial;
-use crate::{ConfidenceLevel, Interval, Sample};
+use crate::{Alternative, ConfidenceLevel, Interval, PValue, Sample};
 
 /// The quantile of a continuous law at one probability p, from a sample of n.
 ///
@@ -54,6 +54,31 @@ impl<'a> SampleQuantile<'a> {
         }
     }
 
+    /// The interval against `alternative`: a lower end alone against [`Alternative::Greater`], an upper one alone against
+    /// [`Alternative::Less`], with at most the risk of `level` beyond it, and the level that it has.
+    pub fn interval_against(&self, alternative: Alternative, level: ConfidenceLevel) -> Interval {
+        let both = self.interval(alternative.two_sided_level(level));
+        let (lower, upper) = match alternative {
+            Alternative::TwoSided => return both,
+            Alternative::Greater => (both.lower, f64::INFINITY),
+            Alternative::Less => (f64::NEG_INFINITY, both.upper),
+        };
+        let before = |end: f64| self.at_most(self.sample.sorted().partition_point(|x| *x < end));
+        let below = if lower.is_finite() { before(lower).lower } else { 0.0 };
+        let above = if upper.is_finite() { before(upper).upper } else { 0.0 };
+        Interval { lower, upper, level: ConfidenceLevel::achieved(below + above), ..both }
+    }
+
+    /// The p-value of the quantile being `hypothesis`, by the sign test: of the observations that are not above it, and of those
+    /// below it.
+    pub fn p_value(&self, hypothesis: f64, alternative: Alternative) -> PValue {
+        let sorted = self.sample.sorted();
+        let (not_above, below) =
+            (sorted.partition_point(|x| *x <= hypothesis), sorted.partition_point(|x| *x < hypothesis));
+        let so_many = below.checked_sub(1).map_or(1.0, |count| self.at_most(count).upper);
+        alternative.p_value(so_many, self.at_most(not_above).lower)
+    }
+
     /// The law of the number of observations that are not above the quantile.
     fn at_most(&self, count: usize) -> crate::distribution::Tails {
         binomial::tails(count as u64, self.sample.len() as u64, self.probability)
@@ -84,6 +109,23 @@ mod tests {
         // The 99th percentile of 100 runs is open above: 0.99^100 is more than 0.025.
         assert_eq!(ranks(100, 0.99, 0.95).1, f64::INFINITY);
         assert!(SampleQuantile::new(&Sample::new(vec![1.0]).unwrap(), 1.0).is_none());
+    }
+
+    /// R: `pbinom(19, 30, 0.5)`: the 20th of 30 is above the median with 95.06 %.
+    #[test]
+    fn one_end_has_the_risk_of_both() {
+        let sample = Sample::new((1..=30).map(f64::from).collect()).unwrap();
+        let median = SampleQuantile::new(&sample, 0.5).unwrap();
+        let usual = ConfidenceLevel::USUAL;
+        let below = median.interval_against(Alternative::Less, usual);
+        assert_eq!((below.lower, below.upper), (f64::NEG_INFINITY, 20.0));
+        assert!((below.level.get() - 0.950_631_426_647_305_5).abs() < 1e-12, "{:?}", below.level);
+        let above = median.interval_against(Alternative::Greater, usual);
+        assert_eq!((above.lower, above.upper), (11.0, f64::INFINITY));
+        for (end, alternative) in [(20.5, Alternative::Less), (10.5, Alternative::Greater)] {
+            let p = median.p_value(end, alternative).get();
+            assert!((p - below.level.risk().get()).abs() < 1e-12, "{alternative:?}: {p}");
+        }
     }
 
     proptest! {

@@ -5,7 +5,7 @@
 //! W. Its constants and its three regimes (n = 3, n ≤ 11, n ≥ 12) are the paper's.
 
 use crate::distribution::{Tails, normal};
-use crate::{PValue, Sample};
+use crate::{Caveat, PValue, Sample};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -68,6 +68,11 @@ impl ShapiroWilk {
     /// W, in (0, 1]; near 1 for a normal sample.
     pub fn statistic(&self) -> f64 {
         self.w
+    }
+
+    /// What must be known: nothing, within the sizes that AS R94 was made for.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        Vec::new()
     }
 
     /// The probability of so small a W from a normal sample.

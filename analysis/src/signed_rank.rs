@@ -90,7 +90,7 @@ pub enum SignedRankError {
     TiesOrZeros,
     /// Too few for an interval at the level asked for.
     #[error(
-        "{n} differences are too few for an interval at this level\nhint: plan more runs, or ask for a lower level"
+        "an interval at this level needs more differences than {n}\nhint: plan more runs, or ask for a lower level"
     )]
     TooFew {
         /// How many there are.
@@ -209,8 +209,8 @@ impl SignedRank {
     /// What must be known: that ties, zeros or many differences have made it a normal law's.
     pub fn caveats(&self) -> Vec<Caveat> {
         match self {
-            Self::Exact(_) => Vec::new(),
-            Self::Normal(_) => vec![Caveat::NormalApproximation],
+            Self::Exact(test) => test.caveats(),
+            Self::Normal(test) => test.caveats(),
         }
     }
 
@@ -263,6 +263,11 @@ impl ExactSignedRank {
         &self.statistic
     }
 
+    /// What must be known: nothing of an exact law.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        Vec::new()
+    }
+
     /// The p-value against `alternative`.
     pub fn p_value(&self, alternative: Alternative) -> PValue {
         let v = self.statistic.doubled_v / 2;
@@ -290,6 +295,11 @@ impl NormalSignedRank {
     /// What the differences say.
     pub fn statistic(&self) -> &SignedRankStatistic {
         &self.statistic
+    }
+
+    /// What must be known: that the law is not exact.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        vec![Caveat::NormalApproximation]
     }
 
     /// The p-value against `alternative`: V has mean n(n+1)/4 and variance n(n+1)(2n+1)/24 − Σ(t³ − t)/48.

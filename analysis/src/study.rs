@@ -14,8 +14,7 @@
 //! * [`MultiplicityReport`], [`DiagnosticsSummary`], [`HostEffectReport`], [`AdviceReport`], [`MixtureReport`]: the
 //!   verdicts in the light of their number, of the order of the runs and of the hosts, and what to plan next;
 //! * [`FiguresReport`]: what plots are drawn from;
-//! * [`RuleReport`]: what the plan's rule of repetition asks for, and what it concludes;
-//! * [`count`]: numbers as sentences show them.
+//! * [`RuleReport`]: what the plan's rule of repetition asks for, and what it concludes.
 
 mod advice;
 mod assembly;
@@ -25,7 +24,6 @@ mod cell;
 mod comparison;
 mod completeness;
 mod condition;
-pub mod count;
 mod design;
 mod diagnostics;
 mod disturbance;

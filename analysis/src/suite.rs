@@ -5,6 +5,7 @@
 //! would weigh a benchmark of seconds like one of days ([`crate::SpeedupMeans`]).
 
 use crate::compensated_sum::CompensatedSum;
+use crate::count::counted;
 use crate::mean_ratio::require_positive;
 use crate::{RatioError, Sample};
 use serde::{Deserialize, Serialize};
@@ -63,7 +64,7 @@ pub enum SuiteError {
     #[error("an overall speedup needs at least one benchmark")]
     Empty,
     /// Not one weight a benchmark.
-    #[error("there are {weights} weights for {benchmarks} benchmarks")]
+    #[error("got {} for {}", counted(*weights as u64, "weight"), counted(*benchmarks as u64, "benchmark"))]
     WeightCount {
         /// Weights given.
         weights: usize,

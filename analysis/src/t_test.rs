@@ -6,12 +6,16 @@
 //! max|mean|.
 
 use crate::distribution::{Tails, student_t};
-use crate::{Alternative, ConfidenceLevel, Interval, PValue, Sample};
+use crate::{Alternative, Caveat, ConfidenceLevel, Interval, PValue, Sample};
 use serde::Serialize;
 use thiserror::Error;
 
 /// A standard error below this share of the means is what rounding leaves (R's `t.test`).
 pub(crate) const ROUNDING_OF_MEANS: f64 = 10.0 * f64::EPSILON;
+
+/// From so many degrees of freedom on means are nearly normal whatever the observations are (Touati 2010 §4.1 takes samples of
+/// more than 30 for large).
+const LARGE_DF: f64 = 30.0;
 
 /// Two independent samples of equal variance: the pooled error, n + m − 2 degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -56,8 +60,8 @@ pub enum TTestError {
     },
     /// The observations do not vary beyond the rounding of their mean.
     #[error(
-        "the data are essentially constant (standard error {standard_error:e})\nhint: use a finer \
-         clock or a longer run"
+        "the data are essentially constant ({})\nhint: use a finer clock or a longer run",
+        of_constant(*standard_error)
     )]
     EssentiallyConstant {
         /// The standard error, in the unit of the observations.
@@ -71,6 +75,15 @@ pub enum TTestError {
         /// Observations of the second sample.
         m: usize,
     },
+}
+
+/// A standard error that is none to test with, in words.
+fn of_constant(standard_error: f64) -> String {
+    match standard_error {
+        0.0 => "the standard error is 0".to_owned(),
+        error if error.is_finite() => format!("standard error {error:.1e}"),
+        _ => "the standard error is no number".to_owned(),
+    }
 }
 
 impl StudentTTest {
@@ -211,6 +224,16 @@ macro_rules! asks_its_statistic {
             /// The p-value against `alternative`.
             pub fn p_value(&self, alternative: Alternative) -> PValue {
                 self.0.p_value(alternative)
+            }
+
+            /// The full name of the method.
+            pub fn name(&self) -> &'static str {
+                Self::NAME
+            }
+
+            /// What must be known: with fewer than 30 degrees of freedom the observations have to be normal.
+            pub fn caveats(&self) -> Vec<Caveat> {
+                if self.0.df < LARGE_DF { vec![Caveat::AssumesNormal] } else { Vec::new() }
             }
 
             /// The interval of the estimate, in the unit of the observations.

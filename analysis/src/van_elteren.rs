@@ -5,7 +5,7 @@
 //! shift in all blocks. Observations of different blocks are never compared, so that blocks may differ as they like.
 
 use crate::distribution::normal;
-use crate::{Alternative, PValue, RankSumStatistic, Sample};
+use crate::{Alternative, Caveat, PValue, RankSumStatistic, Sample};
 use thiserror::Error;
 
 /// Van Elteren's statistic with its law, normal given the ties of each block.
@@ -73,6 +73,11 @@ impl VanElteren {
     /// The estimated probability that an observation of the first version is greater than one of the second in its block.
     pub fn probability_greater(&self) -> f64 {
         self.probability
+    }
+
+    /// What must be known: that the law is not exact.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        vec![Caveat::NormalApproximation]
     }
 
     /// The p-value against `alternative`, said of the first version's observations.

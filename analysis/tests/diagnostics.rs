@@ -190,7 +190,7 @@ fn what_has_no_answer_is_refused_by_name() {
         assert!(matches!(Autocorrelation::new(runs), Err(RunOrderError::TooFew { .. })));
         assert!(matches!(Drift::new(runs), Err(RunOrderError::TooFew { .. })));
     }
-    assert_eq!(RunsTest::new(&one), Err(RunOrderError::Constant));
+    assert_eq!(RunsTest::new(&one), Err(RunOrderError::TooFew { runs: 1, needed: 2 }));
     assert_eq!(Autocorrelation::new(&equal), Err(RunOrderError::Constant));
     assert_eq!(Drift::new(&equal), Err(RunOrderError::Constant));
     assert_eq!(RunsTest::new(&equal), Err(RunOrderError::Constant));

@@ -272,8 +272,9 @@ proptest! {
                 if let Ok(comparison) = test.at(speedup) {
                     prop_assert!((0.0..=1.0).contains(&comparison.confidence(Side::Candidate)));
                 }
-                let reliable = test.reliable_speedup(ConfidenceLevel::new(0.5).unwrap()).unwrap();
-                if let ReliableSpeedup::Supremum { speedup, .. } = reliable {
+                // Scores that cannot be told apart when they are divided are refused by name.
+                let reliable = test.reliable_speedup(ConfidenceLevel::new(0.5).unwrap());
+                if let Ok(ReliableSpeedup::Supremum { speedup, .. }) = reliable {
                     prop_assert!(speedup >= 1.0 && speedup.is_finite());
                 }
             }

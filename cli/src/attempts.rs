@@ -7,6 +7,7 @@ use speedup_core::id::{BenchmarkIndex, ExperimentId};
 use speedup_core::plan::{Plan, Stage};
 use speedup_proto::convert::{ExperimentStatus, ExportPart};
 use speedup_proto::v1;
+use tokio::sync::mpsc;
 use tonic::Streaming;
 
 use crate::connection::Connection;
@@ -14,6 +15,8 @@ use crate::failure::Failure;
 use crate::selector::get;
 
 const TRIED: &str = "cannot read the attempts";
+/// Pages that are decoded before they are wanted.
+const PAGES_AHEAD: usize = 2;
 
 /// The plan of an experiment, and its attempts to come.
 #[derive(Debug)]
@@ -22,9 +25,7 @@ pub(crate) struct Attempts {
     pub(crate) status: ExperimentStatus,
     /// Every planned run.
     pub(crate) plan: Plan,
-    stream: Streaming<v1::ExportChunk>,
-    /// The first page, which ended the plan's pieces.
-    first: Option<Vec<EndedAttempt>>,
+    pages: mpsc::Receiver<Result<Vec<EndedAttempt>, Failure>>,
 }
 
 impl Attempts {
@@ -47,19 +48,36 @@ impl Attempts {
                 None => break None,
             }
         };
-        Ok(Self { status, plan: restored(experiment, benchmarks, order, &stages)?, stream, first })
+        let plan = restored(experiment, benchmarks, order, &stages)?;
+        let (sender, pages) = mpsc::channel(PAGES_AHEAD);
+        tokio::spawn(read_ahead(first, stream, sender));
+        Ok(Self { status, plan, pages })
     }
 
     /// The next page; nothing after the last.
     pub(crate) async fn page(&mut self) -> Result<Option<Vec<EndedAttempt>>, Failure> {
-        if let Some(first) = self.first.take() {
-            return Ok(Some(first));
+        self.pages.recv().await.transpose()
+    }
+}
+
+/// Decodes pages while others are written, until the last, a failure, or nobody wants them.
+async fn read_ahead(
+    first: Option<Vec<EndedAttempt>>,
+    mut stream: Streaming<v1::ExportChunk>,
+    pages: mpsc::Sender<Result<Vec<EndedAttempt>, Failure>>,
+) {
+    let mut next = first.map(Ok);
+    while let Some(page) = next.take() {
+        let failed = page.is_err();
+        if pages.send(page).await.is_err() || failed {
+            return;
         }
-        match receive(&mut self.stream).await? {
-            Some(ExportPart::Attempts(page)) => Ok(Some(page)),
-            Some(ExportPart::Head { .. } | ExportPart::Order(_)) => Err(out_of_order()),
-            None => Ok(None),
-        }
+        next = match receive(&mut stream).await {
+            Ok(Some(ExportPart::Attempts(page))) => Some(Ok(page)),
+            Ok(Some(ExportPart::Head { .. } | ExportPart::Order(_))) => Some(Err(out_of_order())),
+            Ok(None) => None,
+            Err(failure) => Some(Err(failure)),
+        };
     }
 }
 

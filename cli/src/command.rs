@@ -125,12 +125,15 @@ fn printed(result: std::io::Result<()>) -> Result<(), Failure> {
     result.context("cannot write to standard output").map_err(Failure::infrastructure)
 }
 
+/// One JSON value as text.
+fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(value);
+    text.map_err(|error| Failure::infrastructure(Error::new(error).context("cannot write JSON")))
+}
+
 /// Prints one JSON value.
 fn print_json(console: &Console, value: &impl serde::Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(value);
-    let text =
-        text.map_err(|error| Failure::infrastructure(Error::new(error).context("cannot write JSON")))?;
-    print(console, &text)
+    print(console, &json(value)?)
 }
 
 /// Who asks, for the event log where there is no certificate that says it.

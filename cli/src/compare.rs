@@ -2,8 +2,9 @@
 //!
 //! In reading order: `source` (files into series), `versions` (series into versions with benchmarks), `sheet` (rows that
 //! are printed as a table or as CSV), `rows` (the answers of each method as a sheet), `shown` (what stands around the
-//! table).
+//! table), `page` (both as a document, for the forms of a report).
 
+pub(crate) mod page;
 pub(crate) mod rows;
 pub(crate) mod sheet;
 pub(crate) mod shown;

@@ -10,11 +10,13 @@
 //! Of an experiment's own metrics CSV has the values of a run's iterations with `;` between, the others a list.
 //!
 //! In reading order: `row` (what a row is), `built` (what a build is), `column` (what it shows), `column_set` (which columns
-//! there are), `sheet` (which rows there are), `parquet`, `samples` (the forms of other tools), `writer`.
+//! there are), `sheet` (which rows there are), `parquet`, `samples` (the forms of other tools), `writer`; `imported` (samples without runs
+//! on hosts, as Parquet).
 
 mod built;
 mod column;
 mod column_set;
+mod imported;
 mod parquet;
 mod row;
 mod samples;
@@ -24,6 +26,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use imported::write_parquet;
 pub(crate) use sheet::Sheet;
 pub(crate) use writer::{Format, RowWriter};
 

@@ -2,9 +2,10 @@
 
 use anyhow::{Error, anyhow};
 use clap::Args;
+use speedup_analysis::count;
 use speedup_analysis::gate::{Conclusion, GateError, Judgement};
 use speedup_analysis::inquiry::Answer;
-use speedup_analysis::study::{SCHEMA_VERSION, count};
+use speedup_analysis::study::SCHEMA_VERSION;
 use speedup_analysis::{Threshold, ThresholdError};
 
 use crate::console::Console;

@@ -1,5 +1,6 @@
-//! How answers look: tables, sentences, JSON with line breaks, and the report.
+//! How answers look: tables, sentences, JSON with line breaks, lists as CSV, and the report.
 
+pub(crate) mod csv;
 pub(crate) mod explanation;
 pub(crate) mod json;
 pub(crate) mod report;

@@ -11,6 +11,7 @@ pub(crate) mod input;
 pub(crate) mod outputs;
 pub(crate) mod report;
 pub(crate) mod results;
+pub(crate) mod rows;
 pub(crate) mod status;
 pub(crate) mod warning;
 pub(crate) mod warnings;

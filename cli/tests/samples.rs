@@ -259,3 +259,36 @@ fn a_power_out_of_range_is_refused_where_no_speedup_is_to_be_found() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(2) && said.contains("power"), "{said}");
 }
+
+#[test]
+fn rows_of_benchmarks_have_all_digits_and_no_number_where_there_is_none() {
+    let csv = |proportion: &str| {
+        let output = benchmarks(&["--proportion", proportion, "--output", "csv"]);
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let heading = "method,benchmarks_needed,proportion,precision,confidence,population\n";
+    let share = 17.0 / 30.0;
+    assert_eq!(
+        csv("17/30"),
+        format!("{heading}Wald (published),378,{share},0.05,0.95,\nWilson,374,{share},0.05,0.95,\n")
+    );
+    assert_eq!(csv("1"), format!("{heading}Wald (published),,1,0.05,0.95,\nWilson,35,1,0.05,0.95,\n"));
+}
+
+/// What is said names what was given, in numbers that agree with their nouns.
+#[test]
+fn refusals_and_levels_at_the_edges_are_in_words() {
+    let said = |arguments: &[&str]| {
+        let output = samples(arguments);
+        String::from_utf8([output.stdout, output.stderr].concat()).expect("UTF-8")
+    };
+    let of_mean = said(&["repetitions", "--mean", "0", "--sd", "1"]);
+    assert!(of_mean.contains("positive mean") && !of_mean.contains("pilot"), "{of_mean}");
+    let one = said(&["levels", "--mean", "10", "--variances", "4", "--costs", "2"]);
+    assert!(one.contains("1 level and 1 cost\n"), "{one}");
+    let low = said(&["benchmarks", "--confidence", "1e-300"]);
+    assert!(low.contains("level 1e-298 %") && !low.contains("no width"), "{low}");
+    let high = said(&["benchmarks", "--confidence", "0.9999999999999999"]);
+    assert!(high.contains("level 99.99999999999999 %"), "{high}");
+    assert!(said(&["benchmarks", "--proportion", "1"]).contains("no width at the proportions 0 and 1"));
+}

@@ -110,7 +110,7 @@ fn write(data: &Path, runs: u32, each: u32, hosts: u32) -> Result<(), Failure> {
         let plan = Arc::new(Plan::draw(experiment(each.min(runs) / 20)));
         let (experiment, by) = (ExperimentId(Uuid::from_u128(u128::from(number))), "bench".to_owned());
         handle(Command::Submit { experiment, plan: plan.clone(), by, wait_for_hosts: false })?;
-        for _ in 0..plan.runs() {
+        for run in 0..plan.runs() {
             let speaker = speakers.next().ok_or("there are no hosts")?;
             let asked = handle(Command::Ask(speaker.clone()))?;
             let Some(Effect::Grant { lease, .. }) = asked.first() else {
@@ -118,7 +118,7 @@ fn write(data: &Path, runs: u32, each: u32, hosts: u32) -> Result<(), Failure> {
             };
             let (lease, executed_by) = (lease.epoch, speaker.epoch);
             handle(Command::Started { speaker: speaker.clone(), lease })?;
-            let report = Box::new(Report { lease, executed_by, record: record() });
+            let report = Box::new(Report { lease, executed_by, record: record(run.into()) });
             handle(Command::Report { speaker: speaker.clone(), report })?;
         }
     }

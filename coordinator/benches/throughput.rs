@@ -10,7 +10,7 @@ mod apart;
 mod simulated;
 mod workload;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use apart::{Coordinator, Usage};
 use speedup_proto::v1;
@@ -43,7 +43,7 @@ fn main() -> Result<(), Failure> {
 }
 
 async fn measure(coordinator: &Coordinator, agents: u32, runs: u32) -> Result<(), Failure> {
-    simulated::join(&coordinator.address, agents).await?;
+    simulated::join(&coordinator.address, agents, Duration::ZERO).await?;
     let endpoint = Endpoint::from_shared(coordinator.address.clone())?.tcp_nodelay(true);
     let channel = endpoint.connect().await?;
     let mut client = ExperimentsClient::new(channel.clone());

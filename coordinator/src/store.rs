@@ -17,6 +17,7 @@ use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
 use prost::Message as _;
 use speedup_core::causes::with_causes;
 use speedup_core::id::ExperimentId;
@@ -25,7 +26,7 @@ use speedup_proto::v1;
 use thiserror::Error;
 
 pub(crate) use self::writes::Writes;
-use self::writes::{Tree, attempt_key, exclusion_begun, exclusions_of};
+use self::writes::{Tree, attempt_at, attempt_key, exclusion_begun, exclusions_of};
 use crate::status::finished_status;
 
 /// Version of what the trees hold; another one means that the store is built anew.
@@ -87,6 +88,15 @@ pub(crate) struct Store {
     exclusions: sled::Tree,
     events: sled::Tree,
     db: sled::Db,
+}
+
+/// An ended attempt as it is stored.
+#[derive(Debug)]
+pub(crate) struct StoredAttempt {
+    /// The numbers of its run and of the attempt.
+    pub(crate) at: (u32, u32),
+    /// A `speedup.v1.EndedAttempt`.
+    pub(crate) encoded: Bytes,
 }
 
 /// What opening found.
@@ -303,6 +313,17 @@ impl Store {
         after: Option<(u32, u32)>,
         limit: usize,
     ) -> Result<Vec<v1::EndedAttempt>, StoreError> {
+        let stored = self.stored_attempts(experiment, after, limit)?;
+        stored.iter().map(|attempt| self.decode(&attempt.encoded)).collect()
+    }
+
+    /// The same as they are stored: who only sends them on need not know what is in them.
+    pub(crate) fn stored_attempts(
+        &self,
+        experiment: ExperimentId,
+        after: Option<(u32, u32)>,
+        limit: usize,
+    ) -> Result<Vec<StoredAttempt>, StoreError> {
         use std::ops::Bound::{Excluded, Included};
         let from = match after {
             Some((run, attempt)) => Excluded(attempt_key(experiment, run, attempt)),
@@ -310,16 +331,18 @@ impl Store {
         };
         let to = Included(attempt_key(experiment, u32::MAX, u32::MAX));
         let mut bytes = 0;
-        let values = self.guard(|| {
-            let within = |value: &sled::Result<sled::IVec>| {
+        self.guard(|| {
+            let within = |stored: &sled::Result<StoredAttempt>| {
                 let fits = bytes < PAGE_BYTES;
-                bytes += value.as_ref().map_or(0, |value| value.len());
+                bytes += stored.as_ref().map_or(0, |stored| stored.encoded.len());
                 fits
             };
-            let values = self.attempts.range((from, to)).values().take(limit);
-            values.take_while(within).collect::<Result<Vec<_>, _>>()
-        })?;
-        values.iter().map(|value| self.decode(value)).collect()
+            let stored = self.attempts.range((from, to)).take(limit).map(|entry| {
+                let (key, value) = entry?;
+                Ok(StoredAttempt { at: attempt_at(&key), encoded: Bytes::copy_from_slice(&value) })
+            });
+            stored.take_while(within).collect()
+        })
     }
 
     /// The last ended attempt of a run.

@@ -5,7 +5,8 @@
 //!
 //! In reading order: [`v1`] and [`journal`] are generated; [`convert`] holds the conversions, one file a noun;
 //! [`journal_payload`], [`checkpoint_payload`] and [`outbox_payload`] the bytes that are stored, [`payload`] why they may be
-//! refused; [`limits`] the bounds of messages, [`pieces`] how a content is put.
+//! refused; [`limits`] the bounds of messages, [`pieces`] how a content is put, [`stored`] the
+//! one message of the API that is not generated.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
@@ -16,6 +17,7 @@ pub mod limits;
 pub mod outbox_payload;
 pub mod payload;
 pub mod pieces;
+pub mod stored;
 
 /// The API: services and messages of package `speedup.v1`.
 #[allow(

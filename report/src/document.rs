@@ -171,23 +171,28 @@ pub struct Explanation {
 }
 
 impl Document {
-    pub(crate) fn new(title: impl Into<String>) -> Self {
+    /// Without sections.
+    pub fn new(title: impl Into<String>) -> Self {
         Self { title: clean(&title.into()), sections: Vec::new(), repeats_verdict: false }
     }
 
-    pub(crate) fn section(&mut self, kind: Kind, heading: impl Into<String>) {
+    /// Begins a section.
+    pub fn section(&mut self, kind: Kind, heading: impl Into<String>) {
         self.sections.push(Section { kind, heading: clean(&heading.into()), blocks: Vec::new() });
     }
 
-    pub(crate) fn paragraph(&mut self, text: impl Into<String>, tone: Tone) {
+    /// Adds sentences to the last section.
+    pub fn paragraph(&mut self, text: impl Into<String>, tone: Tone) {
         self.push(Block::Paragraph { text: text.into(), tone });
     }
 
-    pub(crate) fn item(&mut self, text: impl Into<String>) {
+    /// Adds one of a list.
+    pub fn item(&mut self, text: impl Into<String>) {
         self.push(Block::Item(text.into()));
     }
 
-    pub(crate) fn table(&mut self, table: Table) {
+    /// Adds rows and columns.
+    pub fn table(&mut self, table: Table) {
         self.push(Block::Table(table));
     }
 
@@ -290,7 +295,8 @@ impl Explanation {
 }
 
 impl Column {
-    pub(crate) fn new(heading: impl Into<String>, align: Align, rank: u8) -> Self {
+    /// A column that is called the same wherever there is room.
+    pub fn new(heading: impl Into<String>, align: Align, rank: u8) -> Self {
         let heading = heading.into();
         Self { short: heading.clone(), heading, align, rank }
     }

@@ -1,6 +1,6 @@
 //! Times of a table in one unit, with as many digits as their spread bears.
 
-use speedup_analysis::study::count::decimals;
+use speedup_analysis::count::decimals;
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -64,7 +64,7 @@ pub enum ScoreError {
     },
     /// A score outside 1e-150 to 1e150.
     #[error(
-        "benchmark {} of the {} has the score {value:e}, whose ratios are not numbers\nhint: use a \
+        "benchmark {} of the {} has the score {value:.1e}, whose ratios are not numbers\nhint: use a \
          reference nearer to the times", benchmark + 1, side.name()
     )]
     OutOfRange {
@@ -76,7 +76,7 @@ pub enum ScoreError {
         value: f64,
     },
     /// Scores that are not a sample.
-    #[error("the scores of benchmark {benchmark} are not a sample")]
+    #[error("the scores of benchmark {} are not a sample", benchmark + 1)]
     NotASample {
         /// Its position, from 0.
         benchmark: usize,
@@ -84,6 +84,18 @@ pub enum ScoreError {
         #[source]
         source: SampleError,
     },
+}
+
+impl ScoreError {
+    /// The position of the benchmark that it is about, from 0, if it is about one.
+    pub fn benchmark(&self) -> Option<usize> {
+        match *self {
+            Self::NotPositive { benchmark, .. }
+            | Self::OutOfRange { benchmark, .. }
+            | Self::NotASample { benchmark, .. } => Some(benchmark),
+            Self::Empty | Self::Mismatched { .. } => None,
+        }
+    }
 }
 
 impl ScoreSuite {

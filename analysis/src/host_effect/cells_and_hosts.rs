@@ -3,7 +3,7 @@
 use super::HostEffectError;
 use crate::compensated_sum::CompensatedSum;
 use crate::distribution::fisher_f;
-use crate::{PValue, Sample};
+use crate::{Caveat, PValue, Sample};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -115,6 +115,11 @@ impl CellsAndHosts {
     /// ν₁ and ν₂, whole numbers in a balanced design.
     pub fn degrees_of_freedom(&self) -> (f64, f64) {
         self.df
+    }
+
+    /// What must be known: that it is of normal errors.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        vec![Caveat::AssumesNormal]
     }
 
     /// The p-value of hosts being alike.

@@ -2,7 +2,7 @@
 
 use super::HostEffectError;
 use super::permutation_law::{Draw, PermutationLaw};
-use crate::{ConfidenceLevel, PValue, Sample};
+use crate::{Caveat, ConfidenceLevel, PValue, Sample};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -108,6 +108,11 @@ impl HostRanks {
     /// The host that is least like the others.
     pub fn most_unlikely(&self) -> HostRank {
         self.most_unlikely
+    }
+
+    /// What must be known: nothing, its law is that of the ranks at hand.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        Vec::new()
     }
 
     /// The p-value of the hypothesis that no host is outlying.

@@ -2,7 +2,7 @@
 
 use super::{ByHost, HostEffectError};
 use crate::distribution::student_t;
-use crate::{Alternative, PValue, Sample};
+use crate::{Alternative, Caveat, PValue, Sample};
 use serde::Serialize;
 
 /// Each host's mean against those of the others.
@@ -78,6 +78,11 @@ impl OutlyingHosts {
     /// Every host, in ascending order of its number.
     pub fn verdicts(&self) -> &[HostVerdict] {
         &self.verdicts
+    }
+
+    /// What must be known: that it is of normal errors.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        vec![Caveat::AssumesNormal]
     }
 
     /// The smallest adjusted p-value: that of the hypothesis that no host is outlying.

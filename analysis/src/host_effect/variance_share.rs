@@ -3,7 +3,7 @@
 use super::{ByHost, HostEffectError};
 use crate::compensated_sum::CompensatedSum;
 use crate::distribution::{Tails, fisher_f};
-use crate::{ConfidenceLevel, Interval, PValue, monotone_root};
+use crate::{Caveat, ConfidenceLevel, Interval, PValue, monotone_root};
 use serde::Serialize;
 
 /// Hosts as a random level: the one-way analysis of variance of an unbalanced design.
@@ -71,6 +71,11 @@ impl VarianceShare {
     /// The degrees of freedom of numerator and denominator.
     pub fn degrees_of_freedom(&self) -> (f64, f64) {
         ((self.hosts.len() - 1) as f64, (self.runs - self.hosts.len()) as f64)
+    }
+
+    /// What must be known: that it is of normal errors.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        vec![Caveat::AssumesNormal]
     }
 
     /// The p-value of hosts being alike; exact for normal errors whatever the numbers of runs.

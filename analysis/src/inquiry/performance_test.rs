@@ -3,11 +3,11 @@
 use super::pairing::{Pair, Pairing};
 use super::suite::Observed;
 use super::{Better, Inquiry, InquiryError, PerformanceTestOptions, Remark};
+use crate::count::counted;
 use crate::hierarchical_performance_test::{
     BenchmarkRisk, BenchmarkVerdict, PerformanceComparison, PerformanceRules, PerformanceTestError,
     ReliableSpeedup, ScoreError, ScoreReference, ScoreSuite,
 };
-use crate::study::count::counted;
 use crate::study::{Reason, Verdict};
 use crate::{ConfidenceLevel, HierarchicalPerformanceTest, Sample, Side, SuiteMember};
 use serde::Serialize;
@@ -64,7 +64,10 @@ pub(super) fn find(
         let pairs = pairing.pairs(number, inquiry.better);
         match scores(&pairs, inquiry.better, options.reference) {
             Ok(suite) => candidate_of(candidate, &pairs, &suite, options, level),
-            Err(error) => PerformanceFinding::refused(candidate, options, Reason::new("no_scores", error)),
+            Err(error) => {
+                let reason = Reason::new("no_scores", told(&error, error.benchmark(), &pairs));
+                PerformanceFinding::refused(candidate, options, reason)
+            }
         }
     };
     Ok(pairing.candidates().map(of).collect())
@@ -114,17 +117,11 @@ fn candidate_of(
     let test = HierarchicalPerformanceTest::new(suite, rules);
     let comparison = match test.at(options.speedup_under_test) {
         Ok(comparison) => comparison,
-        Err(error) => {
-            return PerformanceFinding::refused(
-                candidate,
-                options,
-                Reason::new(code(&error), innermost(&error)),
-            );
-        }
+        Err(error) => return PerformanceFinding::refused(candidate, options, refusal(&error, pairs)),
     };
     let (reliable_speedup, reliable_speedup_reason) = match test.reliable_speedup(level) {
         Ok(speedup) => (Some(speedup), None),
-        Err(error) => (None, Some(Reason::new(code(&error), innermost(&error)))),
+        Err(error) => (None, Some(refusal(&error, pairs))),
     };
     let (verdict, reason) = verdict(&comparison, options.speedup_under_test, level);
     let benchmarks = pairs.iter().zip(&comparison.benchmarks).map(|(pair, verdict)| PerformanceBenchmark {
@@ -182,9 +179,15 @@ fn code(error: &PerformanceTestError) -> &'static str {
     }
 }
 
-/// The innermost cause, which says what to do.
-fn innermost(error: &PerformanceTestError) -> String {
-    error.source().map_or_else(|| error.to_string(), ToString::to_string)
+fn refusal(error: &PerformanceTestError, pairs: &[Pair<'_>]) -> Reason {
+    Reason::new(code(error), told(error, error.benchmark(), pairs))
+}
+
+/// The error with its cause, which says what to do, and with the name of the benchmark that it is about.
+fn told(error: &dyn Error, benchmark: Option<usize>, pairs: &[Pair<'_>]) -> String {
+    let name = benchmark.and_then(|position| pairs.get(position)).map(|pair| pair.benchmark);
+    let said = error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
+    name.map_or_else(|| said.clone(), |name| format!("the benchmark {name}: {said}"))
 }
 
 impl PerformanceFinding {

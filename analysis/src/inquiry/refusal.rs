@@ -2,6 +2,7 @@
 
 use super::method::MOST_ASKED;
 use super::suite::{LARGEST_VALUE, LEAST_VALUE, MOST_VALUES, MOST_VERSIONS};
+use crate::count::counted;
 use crate::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES};
 use crate::{
     LevelError, LevelsError, MOST_DRAWS, PrecisionError, ProportionError, SampleError, SuiteError,
@@ -156,7 +157,9 @@ pub enum InquiryError {
     Proportion(#[from] ProportionError),
     /// Not one weight a benchmark.
     #[error(
-        "there are {weights} weights for {benchmarks} benchmarks of the baseline\nhint: give one weight a benchmark, in the baseline's order"
+        "got {} for {} of the baseline\nhint: give one weight a benchmark, in the baseline's order",
+        counted(*weights as u64, "weight"),
+        counted(*benchmarks as u64, "benchmark")
     )]
     WeightCount {
         /// Weights given.

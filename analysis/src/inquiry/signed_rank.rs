@@ -5,7 +5,7 @@
 
 use super::pairing::{Pair, Pairing};
 use super::{Inquiry, IntervalAnswer, Remark};
-use crate::study::count::counted;
+use crate::count::counted;
 use crate::study::{Reason, Verdict};
 use crate::{Alternative, ConfidenceLevel, PseudoMedian, Sample, SignedRank, SignedRankError};
 use serde::Serialize;

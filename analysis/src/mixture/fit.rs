@@ -5,6 +5,7 @@ use super::search::{Best, Search};
 use super::state::VarianceModel;
 use super::{MOST_COMPONENTS, Mixture};
 use crate::Sample;
+use crate::count::counted;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -194,7 +195,8 @@ impl MixtureCaveat {
     pub fn sentence(&self) -> String {
         match self {
             Self::FewObservations { n } => {
-                format!("With {n} runs the number of components is a guess: plan at least {USUAL_SIZE}.")
+                let runs = counted(*n as u64, "run");
+                format!("With {runs} the number of components is a guess: plan at least {USUAL_SIZE}.")
             }
             Self::Ties { share } => format!(
                 "{:.1} % of the observations equal another one, and a mixture is continuous: use a finer clock or a \

@@ -34,7 +34,9 @@ pub fn benchmarks_by_wald(
     check(proportion, precision)?;
     let z = normal::two_sided_critical(level.risk().get());
     let infinite = z * z * (proportion * (1.0 - proportion)) / (precision * precision);
-    Ok(of_population(infinite, selection))
+    // At a level that rounds to nothing z is zero, and no benchmark is none to go by.
+    let least = u64::from(proportion > 0.0 && proportion < 1.0);
+    Ok(of_population(infinite, selection).max(least))
 }
 
 /// The least b for which the Wilson interval of the proportion C has half-width at most r.

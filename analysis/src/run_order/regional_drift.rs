@@ -2,7 +2,7 @@
 
 use super::{Drift, RunOrderError};
 use crate::distribution::normal;
-use crate::{PValue, Sample};
+use crate::{Alternative, Caveat, PValue, Sample};
 use serde::Serialize;
 
 /// The regional Kendall test: S of Mann and Kendall summed over series that are never compared with each other (Helsel and
@@ -57,9 +57,15 @@ impl RegionalDrift {
         (self.s - self.s.signum()) as f64 / self.variance.sqrt()
     }
 
-    /// The two-sided p-value of no trend in any series.
-    pub fn p_value(&self) -> PValue {
-        PValue::clamped(2.0 * normal::tails(self.z().abs()).upper)
+    /// What must be known: that the law is not exact.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        vec![Caveat::NormalApproximation]
+    }
+
+    /// The p-value of no trend in any series; greater is becoming slower, if the values are times.
+    pub fn p_value(&self, alternative: Alternative) -> PValue {
+        let tails = normal::tails(self.z());
+        alternative.p_value(tails.lower, tails.upper)
     }
 }
 
@@ -89,7 +95,7 @@ mod tests {
         let rising = vec![sample(&[1.0, 2.0]); 12];
         let found = RegionalDrift::new(&rising).unwrap();
         assert!((found.z() - 11.0 / 12.0_f64.sqrt()).abs() < 1e-12, "{}", found.z());
-        assert!(found.p_value().get() < 0.002);
+        assert!(found.p_value(Alternative::TwoSided).get() < 0.002);
         assert!(RegionalDrift::new(&rising[..5]).is_err());
     }
 }

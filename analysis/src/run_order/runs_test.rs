@@ -2,7 +2,7 @@
 
 use super::RunOrderError;
 use crate::distribution::Tails;
-use crate::{Alternative, PValue, Sample};
+use crate::{Alternative, Caveat, PValue, Sample};
 use serde::Serialize;
 
 /// The Wald–Wolfowitz test: the number of series of runs above, or below, the median; runs at the median are left
@@ -15,6 +15,9 @@ pub struct RunsTest {
     series: u64,
 }
 
+/// One is its own median.
+const FEWEST_RUNS: usize = 2;
+
 impl RunsTest {
     /// The method's full name.
     pub const NAME: &'static str = "Wald–Wolfowitz runs test about the median (exact)";
@@ -22,8 +25,11 @@ impl RunsTest {
     /// Of `sample` in run order.
     ///
     /// # Errors
-    /// [`RunOrderError::Constant`] when no run is above the median or none below.
+    /// [`RunOrderError::TooFew`] for one run, [`RunOrderError::Constant`] when no run is above the median or none below.
     pub fn new(sample: &Sample) -> Result<Self, RunOrderError> {
+        if sample.len() < FEWEST_RUNS {
+            return Err(RunOrderError::TooFew { runs: sample.len(), needed: FEWEST_RUNS });
+        }
         let median = sample.median();
         let sides: Vec<bool> =
             sample.in_run_order().iter().filter(|x| **x != median).map(|x| *x > median).collect();
@@ -48,6 +54,11 @@ impl RunsTest {
         let mean = 1.0 + product / n;
         let variance = product * (product - n) / (n * n * (n - 1.0));
         if variance > 0.0 { (self.series as f64 - mean) / variance.sqrt() } else { 0.0 }
+    }
+
+    /// What must be known: nothing of an exact law.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        Vec::new()
     }
 
     /// The p-value of random order; less is fewer series than by chance (runs resemble their neighbours), greater is
@@ -95,6 +106,13 @@ fn ln_choose(n: u64, k: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_run_is_too_few_and_equal_ones_are_constant() {
+        let refused = |values: &[f64]| RunsTest::new(&Sample::new(values.to_vec()).unwrap()).unwrap_err();
+        assert_eq!(refused(&[1.0]), RunOrderError::TooFew { runs: 1, needed: 2 });
+        assert_eq!(refused(&[1.0, 1.0]), RunOrderError::Constant);
+    }
 
     #[test]
     fn the_law_counts_all_orders() {

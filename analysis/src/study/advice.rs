@@ -149,7 +149,7 @@ impl From<&RequiredError> for Reason {
             RequiredError::SmallPilot { .. } => "small_pilot",
             RequiredError::ConstantPilot => "constant_pilot",
             RequiredError::Spread { .. } => "spread",
-            RequiredError::NotPositive(_) => "not_positive",
+            RequiredError::NotPositive(_) | RequiredError::MeanNotPositive(_) => "not_positive",
             RequiredError::Speedup(_) => "speedup",
             RequiredError::Ratio(_) => "no_ratio",
             RequiredError::Power(_) => "power",

@@ -1,8 +1,8 @@
 //! Puts the report of a study together.
 
 use super::canary::CanaryReport;
-use super::comparison::{BenchmarkReport, CellReport, Pair};
-use super::design::Design;
+use super::comparison::{BenchmarkReport, CellReport, ComparisonReport, Pair};
+use super::design::{Design, DesignKind};
 use super::diagnostics::{self, DiagnosticsReport, DiagnosticsSummary};
 use super::exclusion::ExclusionsReport;
 use super::figures::FiguresReport;
@@ -265,7 +265,10 @@ pub(super) fn suite(
     let names = [0, version].map(|version| experiment.versions[version].name.as_str());
     let comparisons: Vec<_> = compared.iter().map(|(_, comparison)| *comparison).collect();
     let [baseline, candidate] = names;
-    let are_pairs = Design::of(&study.plan) == Design::Pairs;
+    // Builds that make no pairs are compared as if no visits were shared.
+    let by_builds =
+        |one: &&ComparisonReport| one.design.as_ref().is_some_and(|design| design.kind == DesignKind::Builds);
+    let are_pairs = Design::of(&study.plan) == Design::Pairs && !comparisons.iter().any(by_builds);
     let is_by_looks = matches!(experiment.rule, Rule::Sequential { .. });
     let suite =
         Suite { candidate, baseline, benchmarks: compared, members, are_pairs, is_by_looks, weights, level };

@@ -5,8 +5,8 @@
 //! common, over the readings of each, or, where hosts served once, over the first readings of the hosts in the order in which
 //! they were taken. All these tests are one family under Holm's bound.
 
-use super::count::{counted, grouped, p_value, percent};
 use super::warning::Warnings;
+use crate::count::{counted, grouped, p_value, percent};
 use crate::run_order::{Drift, RegionalDrift};
 use crate::{Adjustment, Alternative, ConfidenceLevel, PValue, Sample};
 use serde::{Deserialize, Serialize};
@@ -203,7 +203,7 @@ impl PoolTrend {
             && let Ok(found) = RegionalDrift::new(&series)
         {
             let changes = Sample::new(trends.iter().map(|trend| trend.change_percent).collect());
-            let p_value = found.p_value().get();
+            let p_value = found.p_value(Alternative::TwoSided).get();
             return Some(Self {
                 over: "within_hosts".to_owned(),
                 hosts: found.series() as u64,

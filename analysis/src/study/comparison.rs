@@ -3,7 +3,6 @@
 use super::advice::AdviceReport;
 use super::cell::CellRecords;
 use super::condition::ConditionCounts;
-use super::count::counted;
 use super::design::{Arranged, DesignKind, DesignReport};
 use super::diagnostics::DiagnosticsReport;
 use super::looked::{self, Looked};
@@ -17,6 +16,7 @@ use super::rule::LookReport;
 use super::stratified;
 use super::verdict::{Direction, Protocol, Reason, Verdict, headline};
 use super::warning::Warnings;
+use crate::count::counted;
 use crate::{
     Caveat, ConfidenceLevel, Critical, EffectSize, Levels, RandomEffects, RatioError, Sample, SpeedupTest,
     Summary,

@@ -1,9 +1,9 @@
 //! What the reader must know of a report that is not from all planned runs, or from more.
 
 use super::Study;
-use super::count::{counted, grouped};
 use super::head::{Head, State};
 use super::warning::Warnings;
+use crate::count::{counted, grouped};
 
 /// Raises what there is of the first kind.
 pub(super) fn warn(head: &Head, warnings: &mut Warnings) {

@@ -4,11 +4,11 @@
 //! step-down bound, and a caveat is raised only where the adjusted one is at most the report's risk: in an undisturbed
 //! experiment the report raises any of them with at most that probability, however many cells it has.
 
-use super::count::counted;
 use super::evidence::Seat;
 use super::host_effect::HostEffectReport;
 use super::missing::MissingReport;
 use super::warning::Warnings;
+use crate::count::counted;
 use crate::run_order::{Autocorrelation, Drift, FirstRunEffect, RunsTest};
 use crate::{Adjustment, Alternative, ConfidenceLevel, Granularity, MetricKind, PValue, Sample};
 use serde::{Deserialize, Serialize};

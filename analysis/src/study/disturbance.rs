@@ -1,10 +1,10 @@
 //! What the reader must know of the hosts during the runs: disturbances, and settings that the plan wanted.
 
 use super::condition::ConditionCounts;
-use super::count::{counted, grouped};
 use super::sampled::Sampled;
 use super::warning::Warnings;
-use crate::{ConfidenceLevel, FisherExact};
+use crate::count::{counted, grouped};
+use crate::{Alternative, ConfidenceLevel, FisherExact};
 use speedup_core::experiment::Experiment;
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub(super) fn warn(
     };
     for (at, version) in experiment.versions.iter().enumerate().skip(1) {
         let test = FisherExact::of_shares(of_version(0), of_version(at));
-        if test.is_some_and(|test| test.p_value() < 1.0 - level.get()) {
+        if test.is_some_and(|test| test.p_value(Alternative::TwoSided).get() < 1.0 - level.get()) {
             warnings.concern("disturbed_unevenly", &version.name, || {
                 "A candidate's runs were disturbed in another share than the baseline's (Fisher's exact test at the \
                  report's confidence level), so that the disturbance may be part of the difference: look at the runs \

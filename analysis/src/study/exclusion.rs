@@ -2,8 +2,8 @@
 //! with them. Their observations stay in their samples, so the report says how many those are.
 
 use super::Study;
-use super::count::counted;
 use super::head::calendar;
+use crate::count::counted;
 use serde::{Deserialize, Serialize};
 use speedup_core::host::{Exclusion, ExclusionCause};
 use speedup_core::id::HostId;

@@ -4,9 +4,9 @@
 //! lengths and versions of different speeds count alike. Where each host served one run a host cannot be told from its
 //! run, and nothing is tested: that is the price of independence, and what a selftest of the pool is for.
 
-use super::count::{counted, percent};
 use super::diagnostics::{DiagnosedCell, DiagnosticReport};
 use super::verdict::{Reason, Verdict};
+use crate::count::{counted, percent};
 use crate::host_effect::{CellsAndHosts, HostEffectError, HostRanks};
 use crate::{ConfidenceLevel, Sample};
 use serde::{Deserialize, Serialize};
@@ -150,7 +150,7 @@ impl HostEffectReport {
                 percent((share * 1e3).round() / 1e3),
                 counted(*hosts, "host"),
                 counted(*runs, "run"),
-                super::count::p_value(test.p_value)
+                crate::count::p_value(test.p_value)
             ),
         }
     }
@@ -186,7 +186,7 @@ impl OutlyingReport {
                 percent.abs(),
                 if percent < 0.0 { "faster" } else { "slower" },
                 counted(host.runs, "run"),
-                super::count::p_value(host.adjusted)
+                crate::count::p_value(host.adjusted)
             ),
             None => host.host.clone(),
         });
@@ -204,7 +204,7 @@ impl WithoutReport {
     pub fn sentence(&self) -> String {
         let Self { candidate, verdict, speedup, changed } = self;
         let size =
-            speedup.map_or_else(String::new, |speedup| format!(" ({})", super::count::ratio(speedup, None)));
+            speedup.map_or_else(String::new, |speedup| format!(" ({})", crate::count::ratio(speedup, None)));
         let changed = match changed.len() {
             0 => "no benchmark's verdict would change".to_owned(),
             few if few <= MOST_HOSTS_NAMED => format!("other verdicts on {}", changed.join(", ")),

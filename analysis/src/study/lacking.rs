@@ -2,8 +2,8 @@
 //! some runs is not one of all.
 
 use super::cell::{Absent, CellRecords};
-use super::count::{counted, grouped};
 use super::warning::Warnings;
+use crate::count::{counted, grouped};
 use speedup_core::metric::{Absence, Metric, OwnMetric};
 use std::collections::{BTreeMap, BTreeSet};
 

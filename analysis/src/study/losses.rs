@@ -1,10 +1,10 @@
 //! What the reader must know of runs that are missing from their samples, and of what a run left behind.
 
 use super::cell::CellRecords;
-use super::count::counted;
 use super::report::MishapTotals;
 use super::sampled::Sampled;
 use super::warning::Warnings;
+use crate::count::counted;
 
 /// Raises what there is of failed and lost runs.
 pub(super) fn warn(

@@ -1,8 +1,8 @@
 //! How the report was made: names, sources, and everything pinned, so that another can make it again.
 
 use super::advice::{MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH};
-use super::count;
 use super::design::{Design, has_builds};
+use crate::count;
 use crate::host_effect::{CellsAndHosts, HostRanks};
 use crate::required_repetitions::{RankSumDetection, RatioPrecision, WelchDetection};
 use crate::run_order::{Autocorrelation, FirstRunEffect, RunsTest};

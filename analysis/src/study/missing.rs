@@ -4,9 +4,9 @@
 //! Where both versions miss alike it is noise; where they do not the difference of the samples may be of what is missing.
 //! Fisher's exact test compares the shares, given how many are missing in all.
 
-use super::count::{counted, grouped};
 use super::diagnostics::DiagnosticReport;
-use crate::{FisherExact, PValue};
+use crate::count::{counted, grouped};
+use crate::{Alternative, FisherExact};
 use serde::{Deserialize, Serialize};
 
 /// What is missing from the samples of a candidate and of the baseline.
@@ -92,7 +92,7 @@ fn test(baseline: (u64, u64), candidate: (u64, u64)) -> Option<DiagnosticReport>
     if baseline.0 + candidate.0 == 0 || baseline.1 == 0 || candidate.1 == 0 {
         return None;
     }
-    let p_value = FisherExact::of_shares(baseline, candidate)?.p_value();
+    let p_value = FisherExact::of_shares(baseline, candidate)?.p_value(Alternative::TwoSided);
     let share = |(missing, of): (u64, u64)| missing as f64 / of as f64;
-    Some(DiagnosticReport::new(share(candidate) - share(baseline), PValue::clamped(p_value)))
+    Some(DiagnosticReport::new(share(candidate) - share(baseline), p_value))
 }

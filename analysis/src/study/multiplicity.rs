@@ -7,9 +7,9 @@
 //! the data, so to leave it out would choose the family by its results.
 
 use super::comparison::ComparisonReport;
-use super::count::{counted, grouped, percent};
 use super::suite::VerdictCounts;
 use super::verdict::Verdict;
+use crate::count::{counted, grouped, percent};
 use crate::{Adjustment, ConfidenceLevel, ErrorRate, PValue};
 use serde::{Deserialize, Serialize};
 

@@ -7,6 +7,7 @@
 use super::multiplicity::OneSidedReport;
 use super::protocol::{Answer, AssumptionReport, IntervalReport, Judged, ProtocolReport, TestReport};
 use super::verdict::{Direction, Protocol, Reason, Verdict};
+use crate::count::counted;
 use crate::speedup_test::LARGE_ABOVE;
 use crate::{
     Alternative, Caveat, ConfidenceLevel, PValue, PairedRatio, PairedTTest, PseudoMedian, Sample,
@@ -89,10 +90,11 @@ pub(super) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLev
     let speedup = typical.estimate().exp();
     let mut report = judge(Protocol::Median, speedup, interval, &test, &allowed, level, &[]);
     if report.verdict == Verdict::NoDifferenceShown && no_outcome_rejects(logs.len(), level) {
-        let n = logs.len();
         report.verdict = Verdict::NotEnoughData;
-        let sentence =
-            format!("With {n} pairs no outcome of the signed-rank test is significant at {level}: plan more");
+        let sentence = format!(
+            "With {} no outcome of the signed-rank test is significant at {level}: plan more",
+            counted(logs.len() as u64, "pair")
+        );
         report.reason = Some(Reason::new("too_few_pairs", sentence));
     }
     report_with(report, Vec::new(), &test, Vec::new(), interval_caveats)

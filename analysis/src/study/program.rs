@@ -1,9 +1,9 @@
 //! Which programs the measured runs of a cell executed, by their content: a version is one program, unless it is built.
 
 use super::Study;
-use super::count::grouped;
 use super::sampled::Sampled;
 use super::warning::Warnings;
+use crate::count::grouped;
 use speedup_core::files::ContentHash;
 use speedup_core::record::Record;
 use std::collections::{BTreeMap, BTreeSet};

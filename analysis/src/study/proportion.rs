@@ -5,9 +5,9 @@
 //! slowed down, as in the original program; to leave it out would choose the benchmarks by their results.
 
 use super::comparison::ComparisonReport;
-use super::count;
 use super::protocol::IntervalReport;
 use super::verdict::{Protocol, Reason, Verdict};
+use crate::count;
 use crate::{
     ConfidenceLevel, Proportion, ProportionMethod, Selection, benchmarks_by_wald, benchmarks_by_wilson,
 };

@@ -19,12 +19,12 @@ mod tests;
 mod units;
 
 pub(super) use self::costs::Costs;
-use super::count::counted;
 use super::head::Head;
 use super::verdict::Verdict;
 use super::warning::Warnings;
 use super::{BenchmarkReport, Phase, Study};
 use crate::ConfidenceLevel;
+use crate::count::counted;
 use serde::{Deserialize, Serialize};
 use speedup_core::event::Tally;
 use speedup_core::experiment::{Experiment, Rule};

@@ -4,13 +4,13 @@
 //! report's confidence level like those of the benchmarks; of a single benchmark it is that benchmark's own.
 
 use super::comparison::{BenchmarkReport, ComparisonReport};
-use super::count;
 use super::members::Members;
 use super::multiplicity::MultiplicityReport;
 use super::proportion::{ProportionReport, RequiredReport};
 use super::protocol::IntervalReport;
 use super::verdict::{Direction, Protocol, Reason, Verdict};
 use super::warning::Warnings;
+use crate::count;
 use crate::{
     Alternative, ConfidenceLevel, PValue, PairedRatio, RatioError, RatioInterval, SpeedupMeans, SuiteRatio,
     SuiteRatioError, Summary, Weights,

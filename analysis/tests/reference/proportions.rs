@@ -2,7 +2,7 @@
 
 use crate::case::{Case, Ledger, absolute, relative};
 use speedup_analysis::{
-    ConfidenceLevel, Continuity, Proportion, ProportionMethod, Selection, benchmarks_by_wald,
+    Alternative, ConfidenceLevel, Continuity, Proportion, ProportionMethod, Selection, benchmarks_by_wald,
 };
 
 pub(crate) fn proportion(case: &mut Case<'_>, ledger: &mut Ledger) {
@@ -27,11 +27,16 @@ pub(crate) fn proportion(case: &mut Case<'_>, ledger: &mut Ledger) {
         }
     }
     for (field, continuity) in [("/wilson_cc", Continuity::Corrected), ("/wilson", Continuity::Uncorrected)] {
-        let (chi_square, p) = proportion.score_test_of_half(continuity);
+        let (chi_square, p) = proportion.score_test_of_half(Alternative::TwoSided, continuity);
         ledger.number(case, &format!("{field}/chisq"), chi_square, relative(1e-10).or_absolute(1e-12));
         ledger.number(case, &format!("{field}/p"), p.get(), relative(1e-9).or_absolute(1e-12));
     }
-    ledger.number(case, "/binom_test_p", proportion.exact_test_of_half().get(), relative(1e-9));
+    ledger.number(
+        case,
+        "/binom_test_p",
+        proportion.exact_test_of_half(Alternative::TwoSided).get(),
+        relative(1e-9),
+    );
     let valid = case.value("/wald_valid").and_then(serde_json::Value::as_bool);
     ledger.equal(case, "/wald_valid", &Some(proportion.satisfies_condition()), &valid);
     for (field, precision) in [("/min_b/r0.01", 0.01), ("/min_b/r0.05", 0.05), ("/min_b/r0.1", 0.1)] {

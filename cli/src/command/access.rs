@@ -11,12 +11,13 @@ use std::path::PathBuf;
 use super::token::{TokenArgument, TokenStatus};
 use super::{print, print_json, token};
 use crate::access::{self, Access};
-use crate::arguments::{Output, OutputArgument};
+use crate::arguments::{Form, FormArgument, Output, OutputArgument};
 use crate::connection::CoordinatorArguments;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::moment;
+use crate::render::csv;
 use crate::render::table::{Column, table};
 
 /// Who may do what
@@ -52,7 +53,7 @@ pub(crate) struct ListArguments {
     #[command(flatten)]
     coordinator: CoordinatorArguments,
     #[command(flatten)]
-    output: OutputArgument,
+    output: FormArgument,
 }
 
 /// Ends certificates at once, and the connections made with them
@@ -132,15 +133,19 @@ async fn enrol(arguments: EnrolArguments, console: &Console) -> Result<Exit, Fai
     Ok(Exit::Done)
 }
 
+/// The columns of CSV.
+const FIELDS: [&str; 5] = ["serial", "name", "role", "not_after_s", "by"];
+
 async fn list(arguments: ListArguments, console: &Console) -> Result<Exit, Failure> {
     let listed = listed(&arguments.coordinator).await?;
     let certificates: Vec<CertificateStatus> = listed.certificates.into_iter().map(Into::into).collect();
     let tokens: Vec<TokenStatus> = listed.tokens.into_iter().map(Into::into).collect();
     match arguments.output.output {
-        Output::Json => {
+        Form::Json => {
             print_json(console, &serde_json::json!({ "certificates": certificates, "tokens": tokens }))?;
         }
-        Output::Table => print(console, &shown(&certificates, console))?,
+        Form::Csv => print(console, &csv::rows(&certificates, &FIELDS)?)?,
+        Form::Table => print(console, &shown(&certificates, console))?,
     }
     Ok(Exit::Done)
 }

@@ -208,6 +208,11 @@ pub(super) fn export(
     draft::replace(output, &text)
 }
 
+/// Samples that are kept by a name.
+pub(super) fn series(name: &SetName, console: &Console) -> Result<Vec<Series>, Failure> {
+    Ok(read(&NamedSamples::open()?, name, console)?.imported.series)
+}
+
 fn text(name: &SetName, format: ExportFormat, console: &Console) -> Result<String, Failure> {
     let kept = NamedSamples::open()?;
     let refused = |error: Error, hint: &str| {

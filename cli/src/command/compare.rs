@@ -4,15 +4,17 @@
 
 mod method;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::{print, print_json};
+use super::{json, print};
 use crate::arguments::{SummaryForm, SummaryFormArgument};
+use crate::compare::page;
 use crate::compare::rows;
 use crate::compare::shown::{markdown, shown};
 use crate::compare::source::{ReadingArguments, Source};
 use crate::compare::versions::{Versions, VersionsError};
-use crate::console::Console;
+use crate::console::{Console, Paint};
+use crate::draft::replace;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fraction;
@@ -22,11 +24,13 @@ use crate::plan_source::drawn_seed;
 use anyhow::{Error, anyhow};
 use clap::{Args, Parser};
 use serde::Serialize;
+use speedup_analysis::count::counted;
 use speedup_analysis::goodness_of_fit::MOST_TESTED;
 use speedup_analysis::inquiry::{Answer, Better, Inquiry, InquiryError, Method};
 use speedup_analysis::{ConfidenceLevel, Selection, Weights};
 use speedup_core::seed::Seed;
 use speedup_formats::{Name, Runs, Series, SeriesName};
+use speedup_report::{html, latex};
 
 /// Compares samples in files by any method: numbers one a line, tables, and what other benchmark tools write
 #[derive(Debug, Args)]
@@ -106,7 +110,20 @@ fn weights(text: &str) -> Result<Weights, String> {
     }
 }
 
+/// A form of the answer: those of this verb, and those that a report has beside them.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum AnswerForm {
+    Usual(SummaryForm),
+    Html,
+    Latex,
+}
+
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
+    write(arguments, AnswerForm::Usual(arguments.output.output), Path::new("-"), console)
+}
+
+/// Answers, in a `form`, to a file or to standard output.
+fn write(arguments: &Arguments, form: AnswerForm, out: &Path, console: &Console) -> Result<Exit, Failure> {
     let method = arguments.method.method(arguments.gate.noise_threshold)?;
     let gate = arguments.gate(&method)?;
     let mut sources = arguments.reading.sources(&arguments.files, console)?;
@@ -126,17 +143,28 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     };
     tell_of_long_fits(&inquiry, console);
     let answer = inquiry.answer().map_err(|error| refused(&error, &inquiry))?;
-    match arguments.output.output {
-        SummaryForm::Table => print(console, &shown(&answer, &versions, console.out))?,
-        SummaryForm::Json => print_json(console, &arguments.printed(&answer, &versions, &sources))?,
-        SummaryForm::Md => print(console, &markdown(&answer, &versions))?,
-        SummaryForm::Csv => {
+    let is_printed = out == Path::new("-");
+    let text = match form {
+        AnswerForm::Usual(SummaryForm::Table) => {
+            shown(&answer, &versions, if is_printed { console.out } else { Paint::NONE })
+        }
+        AnswerForm::Usual(SummaryForm::Json) => json(&arguments.printed(&answer, &versions, &sources))?,
+        AnswerForm::Usual(SummaryForm::Md) => markdown(&answer, &versions),
+        AnswerForm::Usual(SummaryForm::Csv) => {
             // Rows have no place for it, and without it nobody makes them again.
             if let Some(seed) = answer.seed {
                 console.talk(format_args!("seed {seed}"));
             }
-            print(console, &rows::sheet(&answer.findings).csv()?)?;
+            rows::sheet(&answer).csv()?
         }
+        AnswerForm::Html => html::page(&page::document(&answer, &versions)),
+        AnswerForm::Latex => latex::document(&page::document(&answer, &versions)),
+    };
+    if is_printed {
+        print(console, &text)?;
+    } else {
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        replace(out, &format!("{text}{end}"))?;
     }
     gate.map_or(Ok(Exit::Done), |gate| gate.of_answer(&answer, console))
 }
@@ -146,7 +174,7 @@ pub(super) fn of_saved(
     name: &SetName,
     confidence: Option<ConfidenceLevel>,
     gate: GateArguments,
-    output: SummaryForm,
+    (form, out): (AnswerForm, &Path),
     console: &Console,
 ) -> Result<Exit, Failure> {
     #[derive(Debug, Parser)]
@@ -155,7 +183,7 @@ pub(super) fn of_saved(
         arguments: Arguments,
     }
     let Usual { arguments } = Usual::try_parse_from(["compare", &name.as_file()]).map_err(Failure::usage)?;
-    execute(&Arguments { confidence, gate, output: SummaryFormArgument { output }, ..arguments }, console)
+    write(&Arguments { confidence, gate, ..arguments }, form, out, console)
 }
 
 /// Values that are fitted, those of resamples counted each time, from which on a mixture takes longer than people wait
@@ -259,7 +287,8 @@ fn keep(name: &SetName, versions: &Versions, sources: &[Source]) -> Result<(), F
     let [_, candidate] = &versions.suites[..] else {
         let count = versions.suites.len();
         return Err(Failure::usage(anyhow!(
-            "--save-baseline keeps one candidate, and there are {count} versions"
+            "--save-baseline keeps one candidate, and got {}",
+            counted(count as u64, "version")
         ))
         .hint("`speedup import FILE --as NAME` keeps the samples of any file"));
     };

@@ -9,12 +9,13 @@ use speedup_proto::v1;
 use uuid::Uuid;
 
 use super::{print, print_json};
-use crate::arguments::{Output, OutputArgument};
+use crate::arguments::{Form, FormArgument};
 use crate::connection::{Connection, SourceArguments};
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::moment;
+use crate::render::csv;
 use crate::render::table::{Column, table};
 use crate::selector::Selector;
 
@@ -37,8 +38,11 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     source: SourceArguments,
     #[command(flatten)]
-    output: OutputArgument,
+    output: FormArgument,
 }
+
+/// The columns of CSV.
+const FIELDS: [&str; 7] = ["at", "at_unix_ns", "by", "what", "experiment", "host", "words"];
 
 /// One event.
 #[derive(Debug, Serialize)]
@@ -75,9 +79,10 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     connection.close().await;
     let events: Vec<Shown> = listed?.into_iter().map(Into::into).collect();
     match arguments.output.output {
-        Output::Json => print_json(console, &events)?,
-        Output::Table if events.is_empty() => console.talk("Nothing was done yet."),
-        Output::Table => print(console, &shown(&events, console.out))?,
+        Form::Json => print_json(console, &events)?,
+        Form::Csv => print(console, &csv::rows(&events, &FIELDS)?)?,
+        Form::Table if events.is_empty() => console.talk("Nothing was done yet."),
+        Form::Table => print(console, &shown(&events, console.out))?,
     }
     Ok(Exit::Done)
 }
@@ -145,5 +150,9 @@ mod tests {
         let json = serde_json::to_value(&events).unwrap();
         assert_eq!(json[0]["at"], "2023-11-14T22:13:20.000000007Z");
         assert_eq!(json[0]["experiment"], serde_json::Value::Null);
+        let rows = csv::rows(&events, &FIELDS).unwrap();
+        let row =
+            "2023-11-14T22:13:20.000000007Z,1700000000000000007,alice,host quarantined,,node7,fan broken";
+        assert_eq!(rows, format!("at,at_unix_ns,by,what,experiment,host,words\n{row}"));
     }
 }

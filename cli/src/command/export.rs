@@ -12,7 +12,7 @@ use crate::connection::{Connection, SourceArguments};
 use crate::console::{Console, Out, Reader};
 use crate::draft::Draft;
 use crate::exit::Exit;
-use crate::export::{Format, RowWriter, Sheet};
+use crate::export::{Format, RowWriter, Sheet, write_parquet};
 use crate::failure::Failure;
 use crate::named_samples::SetName;
 use crate::selector::Selector;
@@ -53,7 +53,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     written.map(|()| Exit::Done)
 }
 
-/// Samples that were imported are values without runs on hosts, in every form that needs no more.
+/// Samples that were imported are values without runs on hosts, and so have fewer columns.
 fn of_samples(name: &SetName, arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
     let format = match arguments.format {
         Format::Csv => ExportFormat::Csv,
@@ -61,16 +61,33 @@ fn of_samples(name: &SetName, arguments: &Arguments, console: &Console) -> Resul
         Format::Go => ExportFormat::Go,
         Format::Hyperfine => ExportFormat::Hyperfine,
         Format::Hyperfine1 => ExportFormat::Hyperfine1,
-        Format::Parquet => {
-            return Err(Failure::usage(anyhow!(
-                "{} are samples without runs on hosts, of which the columns of Parquet are",
-                name.as_file()
-            ))
-            .hint("--format jsonl and csv are read by the same programs"));
-        }
+        Format::Parquet => return parquet_of_samples(name, &arguments.output, console),
     };
     baseline::export(name, format, &arguments.output, console)?;
     Ok(Exit::Done)
+}
+
+fn parquet_of_samples(name: &SetName, path: &Path, console: &Console) -> Result<Exit, Failure> {
+    let series = baseline::series(name, console)?;
+    let failed = |result: io::Result<()>| {
+        result.context("cannot write the export").map_err(Failure::infrastructure).map(|()| Exit::Done)
+    };
+    if path == Path::new("-") {
+        refuse_terminal()?;
+        return failed(write_parquet(&series, BufWriter::with_capacity(BUFFER, Out::default())));
+    }
+    let (file, draft) = Draft::of(path)?;
+    draft.end(failed(write_parquet(&series, BufWriter::with_capacity(BUFFER, file))).map(|_| ()))?;
+    Ok(Exit::Done)
+}
+
+/// What is no text is not for eyes.
+fn refuse_terminal() -> Result<(), Failure> {
+    if io::stdout().is_terminal() {
+        return Err(Failure::usage(anyhow!("Parquet is no text for a terminal"))
+            .hint("name a file with -o, or send it to a program"));
+    }
+    Ok(())
 }
 
 async fn write_to(connection: &Connection, arguments: &Arguments) -> Result<(), Failure> {
@@ -78,9 +95,8 @@ async fn write_to(connection: &Connection, arguments: &Arguments) -> Result<(), 
     let attempts = Attempts::open(connection, experiment).await?;
     let path = arguments.output.as_path();
     if path == Path::new("-") {
-        if arguments.format.is_binary() && io::stdout().is_terminal() {
-            return Err(Failure::usage(anyhow!("Parquet is no text for a terminal"))
-                .hint("name a file with -o, or send it to a program"));
+        if arguments.format.is_binary() {
+            refuse_terminal()?;
         }
         let out = Out::default();
         let reader = out.reader();

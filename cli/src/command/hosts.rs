@@ -18,12 +18,13 @@ use speedup_core::time::Timestamp;
 use speedup_proto::convert::Malformed;
 use speedup_proto::v1;
 
-use super::{print_json, printed};
-use crate::arguments::{Output, OutputArgument};
+use super::{print, print_json, printed};
+use crate::arguments::{Form, FormArgument};
 use crate::connection::{Connection, SourceArguments};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::render::csv;
 use crate::render::table::{Column, Ranked, print_fitted};
 use crate::{moment, selector};
 
@@ -49,7 +50,7 @@ pub(crate) struct ListArguments {
     #[command(flatten)]
     source: SourceArguments,
     #[command(flatten)]
-    output: OutputArgument,
+    output: FormArgument,
 }
 
 /// One host.
@@ -116,17 +117,43 @@ pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failu
     }
 }
 
+/// The columns of CSV.
+const FIELDS: [&str; 21] = [
+    "host",
+    "node",
+    "job",
+    "boot",
+    "allocation",
+    "allocation_ends",
+    "named_by_owner",
+    "can_reboot",
+    "class",
+    "standing",
+    "by",
+    "reason",
+    "connected",
+    "away_since_ns",
+    "served",
+    "rebooting_until_ns",
+    "drifted",
+    "agent_epoch",
+    "lease.experiment",
+    "lease.run",
+    "lease.attempt",
+];
+
 async fn list(arguments: ListArguments, console: &Console) -> Result<Exit, Failure> {
     let connection = arguments.source.connect().await?;
     let listed = all(&connection).await;
     connection.close().await;
     let hosts = listed?;
     match arguments.output.output {
-        Output::Json => print_json(console, &hosts)?,
-        Output::Table if hosts.is_empty() => {
+        Form::Json => print_json(console, &hosts)?,
+        Form::Csv => print(console, &csv::rows(&hosts, &FIELDS)?)?,
+        Form::Table if hosts.is_empty() => {
             console.talk("No host has joined yet; `speedup agent start` on a host makes it join.");
         }
-        Output::Table => {
+        Form::Table => {
             printed(print_fitted(&COLUMNS, NAME, hosts.iter().map(row), console))?;
             let connected = hosts.iter().filter(|host| host.connected).count();
             console.talk(format_args!("{connected} of {} hosts are connected.", hosts.len()));
@@ -229,6 +256,18 @@ mod tests {
         let words: Vec<&str> = lines[1].split_whitespace().collect();
         assert_eq!(words, ["a", "yes", "serving", "-", "b0b0-b0b", "-", "untested", "3"], "{text}");
         assert!(lines[2].contains("away since 19"), "{text}");
+    }
+
+    #[test]
+    fn every_column_of_csv_is_a_field_of_the_json() {
+        let json = serde_json::to_value(host(true)).unwrap();
+        let of_lease = |field: &&str| field.starts_with("lease.");
+        for field in FIELDS.iter().filter(|field| !of_lease(field)) {
+            assert!(json.get(field).is_some(), "{field}: {json}");
+        }
+        assert!(json.get("lease").is_some());
+        let rows = csv::rows(&[host(true)], &FIELDS).unwrap();
+        assert!(rows.lines().nth(1).unwrap().starts_with("a,,,b0b0-b0b0-b0b0,"), "{rows}");
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use clap::Args;
 use speedup_proto::convert::ExperimentStatus;
 
-use super::{hosts, print_json, printed};
-use crate::arguments::{Output, OutputArgument};
+use super::{hosts, print, print_json, printed};
+use crate::arguments::{Form, FormArgument};
 use crate::connection::SourceArguments;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::render::csv;
 use crate::render::table::{Column, Ranked, print_fitted};
 use crate::standing::Shown;
 use crate::{moment, selector, standing};
@@ -23,7 +24,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     limit: u32,
     #[command(flatten)]
-    output: OutputArgument,
+    output: FormArgument,
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
@@ -33,15 +34,43 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     connection.close().await;
     let experiments = listed?;
     match arguments.output.output {
-        Output::Json => print_json(console, &experiments.iter().map(Shown::from).collect::<Vec<_>>())?,
-        Output::Table if experiments.is_empty() => {
+        Form::Json => print_json(console, &experiments.iter().map(Shown::from).collect::<Vec<_>>())?,
+        Form::Csv => {
+            let experiments: Vec<Shown<'_>> = experiments.iter().map(Shown::from).collect();
+            print(console, &csv::rows(&experiments, &FIELDS)?)?;
+        }
+        Form::Table if experiments.is_empty() => {
             console.talk("There is no experiment yet; `speedup submit PLAN` submits one.");
         }
-        Output::Table => printed(print_fitted(&COLUMNS, NAME, experiments.iter().map(row), console))?,
+        Form::Table => printed(print_fitted(&COLUMNS, NAME, experiments.iter().map(row), console))?,
     }
     Ok(Exit::Done)
 }
 
+/// The columns of CSV.
+const FIELDS: [&str; 21] = [
+    "experiment",
+    "name",
+    "phase",
+    "cancelled",
+    "reason",
+    "words",
+    "runs",
+    "done",
+    "tally.waiting",
+    "tally.leased",
+    "tally.running",
+    "tally.measured",
+    "tally.failed",
+    "tally.abandoned",
+    "tally.cancelled",
+    "tally.lost_attempts",
+    "cells",
+    "hosts_here",
+    "submitted_by",
+    "submitted_ns",
+    "finished_ns",
+];
 /// Where the name stands.
 const NAME: usize = 1;
 const COLUMNS: [Ranked; 7] = [
@@ -71,6 +100,15 @@ mod tests {
     use super::*;
     use crate::render::table::table;
     use crate::standing::tests::status;
+
+    #[test]
+    fn every_column_of_csv_is_a_field_of_the_json() {
+        let status = status();
+        let json = serde_json::to_value(Shown::from(&status)).unwrap();
+        for field in FIELDS {
+            assert!(json.pointer(&format!("/{}", field.replace('.', "/"))).is_some(), "{field}: {json}");
+        }
+    }
 
     #[test]
     fn an_experiment_is_one_line() {

@@ -13,6 +13,7 @@ use speedup_report::markdown::Drawing;
 use speedup_report::terminal::Plots;
 use speedup_report::{Document, html, latex, markdown, sheet};
 
+use super::compare::AnswerForm;
 use super::print;
 use crate::arguments::{Output, OutputArgument, SummaryForm};
 use crate::connection::{Connection, SourceArguments};
@@ -148,22 +149,21 @@ fn of_samples(
     console: &Console,
 ) -> Result<Exit, Failure> {
     let form = match format {
-        Format::Terminal => Some(SummaryForm::Table),
-        Format::Json => Some(SummaryForm::Json),
-        Format::Csv => Some(SummaryForm::Csv),
-        Format::Md => Some(SummaryForm::Md),
-        Format::Html | Format::Latex => None,
+        Format::Terminal => AnswerForm::Usual(SummaryForm::Table),
+        Format::Json => AnswerForm::Usual(SummaryForm::Json),
+        Format::Csv => AnswerForm::Usual(SummaryForm::Csv),
+        Format::Md => AnswerForm::Usual(SummaryForm::Md),
+        Format::Html => AnswerForm::Html,
+        Format::Latex => AnswerForm::Latex,
     };
-    let asks_more = arguments.mixtures || arguments.figures || arguments.out != Path::new("-");
-    let Some(form) = form.filter(|_| !asks_more) else {
+    if arguments.mixtures || arguments.figures {
         return Err(Failure::usage(anyhow!(
-            "{} are samples without plan and hosts: their report is a comparison, in the forms terminal, md, json and csv, on \
-             standard output",
+            "{} are samples without plan and hosts: their report is a comparison, which has neither mixtures nor figures",
             name.as_file()
         ))
         .hint("`speedup compare` has its other methods, as --method mixture, and its options"));
-    };
-    super::compare::of_saved(name, arguments.confidence, arguments.gate, form, console)
+    }
+    super::compare::of_saved(name, arguments.confidence, arguments.gate, (form, &arguments.out), console)
 }
 
 /// The report in a form for people or machines.

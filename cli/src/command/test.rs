@@ -10,7 +10,7 @@ use clap::Args;
 use speedup_analysis::{ConfidenceLevel, ProportionMethod};
 
 use super::{print, print_json};
-use crate::arguments::{Output, OutputArgument};
+use crate::arguments::{Form, FormArgument};
 use crate::console::Console;
 use crate::draft;
 use crate::exit::Exit;
@@ -23,7 +23,7 @@ use crate::speedup_test::input::configuration::{Configuration, ConfigurationErro
 use crate::speedup_test::input::{self, Loaded};
 use crate::speedup_test::outputs::Outputs;
 use crate::speedup_test::warning::Warning;
-use crate::speedup_test::{report, results, status, warnings};
+use crate::speedup_test::{report, results, rows, status, warnings};
 
 /// The name of standard input.
 const STDIN: &str = "-";
@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     legacy_ks: bool,
     #[command(flatten)]
-    output: OutputArgument,
+    output: FormArgument,
 }
 
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
@@ -91,8 +91,9 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     draft::replace(&outputs.warnings, &warnings::text(&answer))?;
     draft::replace(&outputs.status, &status::ended(&shown, begin.elapsed()))?;
     match arguments.output.output {
-        Output::Json => print_json(console, &answer)?,
-        Output::Table => print(console, &text)?,
+        Form::Json => print_json(console, &answer)?,
+        Form::Table => print(console, &text)?,
+        Form::Csv => print(console, &rows::sheet(&answer).csv()?)?,
     }
     tell_warnings(&answer, &outputs, console);
     Ok(Exit::Done)

@@ -16,12 +16,13 @@ use speedup_proto::v1::revoke_request::What;
 use super::access::{self, hex};
 use super::coordinator::span;
 use super::{print, print_json};
-use crate::arguments::{Output, OutputArgument};
+use crate::arguments::{Form, FormArgument, Output, OutputArgument};
 use crate::connection::CoordinatorArguments;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::moment;
+use crate::render::csv;
 use crate::render::table::{Column, table};
 
 /// Largest file of a token: one line.
@@ -67,7 +68,7 @@ pub(crate) struct ListArguments {
     #[command(flatten)]
     coordinator: CoordinatorArguments,
     #[command(flatten)]
-    output: OutputArgument,
+    output: FormArgument,
 }
 
 /// Ends a token; certificates that were made with it stay
@@ -142,13 +143,17 @@ async fn create(arguments: CreateArguments, console: &Console) -> Result<Exit, F
     Ok(Exit::Done)
 }
 
+/// The columns of CSV.
+const FIELDS: [&str; 6] = ["id", "role", "name", "uses_left", "expires_s", "by"];
+
 async fn list(arguments: ListArguments, console: &Console) -> Result<Exit, Failure> {
     let listed = access::listed(&arguments.coordinator).await?;
     let tokens: Vec<TokenStatus> = listed.tokens.into_iter().map(Into::into).collect();
     match arguments.output.output {
-        Output::Json => print_json(console, &tokens)?,
-        Output::Table if tokens.is_empty() => console.talk("There is no token that can be used."),
-        Output::Table => print(console, &shown(&tokens, console))?,
+        Form::Json => print_json(console, &tokens)?,
+        Form::Csv => print(console, &csv::rows(&tokens, &FIELDS)?)?,
+        Form::Table if tokens.is_empty() => console.talk("There is no token that can be used."),
+        Form::Table => print(console, &shown(&tokens, console))?,
     }
     Ok(Exit::Done)
 }

@@ -1,25 +1,27 @@
 //! The answers of each method as rows: the verdict first, then what it is about.
 
 mod distribution;
+mod mixture;
+mod speedup_test;
 
 use speedup_analysis::hierarchical_performance_test::{ReliableSpeedup, Winner};
 use speedup_analysis::inquiry::{
-    DiagnosticsFinding, EarlierSuite, EffectFinding, Findings, IntervalAnswer, MixtureFinding,
-    MixtureFindings, PerformanceFinding, ProtocolFinding, SignedRankFinding, SpeedupTestSuite,
+    Answer, DiagnosticsFinding, EarlierSuite, EffectFinding, Findings, IntervalAnswer, PerformanceFinding,
+    Remark, SignedRankFinding,
 };
-use speedup_analysis::mixture::Component;
-use speedup_analysis::study::{Protocol, Reason, Verdict};
+use speedup_analysis::study::{Reason, Verdict};
 use speedup_analysis::{Decision, MetricKind};
 
-use super::sheet::{Cell, Heading, Sheet, hidden, number, words};
+pub(crate) use self::mixture::metrics;
+use super::sheet::{Cell, Sheet, hidden, number, words};
 
 /// The rows of an answer.
-pub(crate) fn sheet(findings: &Findings) -> Sheet {
-    match findings {
-        Findings::SpeedupTest(of) => speedup_test(of),
+pub(crate) fn sheet(answer: &Answer) -> Sheet {
+    match &answer.findings {
+        Findings::SpeedupTest(of) => speedup_test::sheet(of),
         Findings::PerformanceTest(of) => performance_test(of),
         Findings::Effect(of) => effect(of),
-        Findings::Mixture(of) => mixture(of),
+        Findings::Mixture(of) => mixture::sheet(of, &answer.versions),
         Findings::Distribution(of) => distribution::sheet(of),
         Findings::SignedRank(of) => signed_rank(of),
         Findings::Earlier(of) => earlier(of),
@@ -45,6 +47,27 @@ fn upper(interval: &IntervalAnswer) -> Cell {
     }
 }
 
+/// The level that an interval achieves.
+fn achieved(interval: &IntervalAnswer) -> Cell {
+    match interval {
+        IntervalAnswer::Bounded { confidence, .. } => Cell::Number(*confidence),
+        IntervalAnswer::Missing { .. } => Cell::Absent,
+    }
+}
+
+/// The full name of what made it.
+fn method(interval: &IntervalAnswer) -> Cell {
+    match interval {
+        IntervalAnswer::Bounded { method, .. } => Cell::text(method),
+        IntervalAnswer::Missing { .. } => Cell::Absent,
+    }
+}
+
+/// The codes of remarks, each once.
+fn codes<'a>(remarks: impl IntoIterator<Item = &'a Remark>) -> Cell {
+    Cell::codes(remarks.into_iter().map(|remark| remark.code.as_str()))
+}
+
 fn verdict(verdict: Verdict) -> Cell {
     Cell::text(verdict.words())
 }
@@ -59,65 +82,6 @@ pub(crate) fn decision(decision: Decision) -> &'static str {
     }
 }
 
-fn speedup_test(of: &[SpeedupTestSuite]) -> Sheet {
-    let adjusted = of.iter().flat_map(|suite| &suite.benchmarks).any(|one| one.mean.adjusted.is_some());
-    let mut headings = vec![
-        words("verdict", "verdict"),
-        words("candidate", "candidate"),
-        words("benchmark", "benchmark"),
-        words("by", "by"),
-        number("speedup", "speedup"),
-        hidden("lower"),
-        hidden("upper"),
-        number("p_value", "p"),
-        number("best_confidence", "best level"),
-    ];
-    if adjusted {
-        headings.push(number("adjusted_p_value", "adjusted p"));
-        headings.push(words("adjusted_verdict", "adjusted verdict"));
-    }
-    headings.push(words("reason", "reason"));
-    let mut rows = Vec::new();
-    for suite in of {
-        for one in &suite.benchmarks {
-            for protocol in [Protocol::Mean, Protocol::Median] {
-                let finding = one.of(protocol);
-                let mut row = vec![
-                    verdict(finding.report.verdict),
-                    Cell::text(&suite.candidate),
-                    Cell::text(&one.benchmark),
-                    Cell::text(protocol.name()),
-                ];
-                row.extend(protocol_cells(finding));
-                if adjusted {
-                    row.push(Cell::p_value(finding.adjusted.map(|adjusted| adjusted.p_value)));
-                    row.push(finding.adjusted.map_or(Cell::Absent, |adjusted| verdict(adjusted.verdict)));
-                }
-                row.push(reason(finding.report.reason.as_ref()));
-                rows.push(row);
-            }
-        }
-    }
-    Sheet { headings, rows }
-}
-
-/// Speedup, its interval, the p-value of the direction observed, and the best level.
-fn protocol_cells(finding: &ProtocolFinding) -> [Cell; 5] {
-    let report = &finding.report;
-    let ends = report.interval.ends();
-    let best = match finding.published {
-        Some(published) => published.confidence,
-        None => report.best.confidence,
-    };
-    [
-        Cell::speedup(Some(report.speedup), ends),
-        Cell::of(ends.map(|(lower, _)| lower)),
-        Cell::of(ends.map(|(_, upper)| upper)),
-        Cell::p_value(report.at_level.main_test.p_value),
-        Cell::percent(best),
-    ]
-}
-
 fn performance_test(of: &[PerformanceFinding]) -> Sheet {
     let headings = vec![
         words("verdict", "verdict"),
@@ -129,9 +93,13 @@ fn performance_test(of: &[PerformanceFinding]) -> Sheet {
         number("rank", "rank"),
         hidden("suite_verdict"),
         hidden("confidence"),
+        hidden("p_value"),
+        hidden("test"),
         hidden("speedup_under_test"),
         hidden("reliable_speedup"),
+        hidden("geometric_mean_speedup"),
         words("reason", "reason"),
+        hidden("caveats"),
     ];
     let mut rows = Vec::new();
     for finding in of {
@@ -139,9 +107,13 @@ fn performance_test(of: &[PerformanceFinding]) -> Sheet {
             [
                 verdict(finding.verdict),
                 Cell::of(finding.confidence),
+                Cell::of(finding.p_value),
+                finding.signed_rank.map_or(Cell::Absent, Cell::text),
                 Cell::Number(finding.speedup_under_test),
                 Cell::of(reliable(finding)),
+                Cell::of(finding.geometric_mean_speedup),
                 reason(finding.reason.as_ref()),
+                codes(&finding.caveats),
             ]
         };
         for one in &finding.benchmarks {
@@ -189,6 +161,8 @@ fn effect(of: &[EffectFinding]) -> Sheet {
         number("speedup", "speedup"),
         hidden("lower"),
         hidden("upper"),
+        hidden("interval_confidence"),
+        hidden("interval_method"),
         number("time_ratio", "time ratio"),
         hidden("time_ratio_lower"),
         hidden("time_ratio_upper"),
@@ -201,9 +175,11 @@ fn effect(of: &[EffectFinding]) -> Sheet {
             number("bootstrap_speedup", "speedup"),
             hidden("bootstrap_lower"),
             hidden("bootstrap_upper"),
+            hidden("bootstrap_confidence"),
+            hidden("bootstrap_method"),
         ]);
     }
-    headings.push(words("reason", "reason"));
+    headings.extend([words("reason", "reason"), hidden("caveats")]);
     let row = |one: &EffectFinding| {
         let mut row = vec![
             Cell::text(decision(one.decision)),
@@ -212,6 +188,8 @@ fn effect(of: &[EffectFinding]) -> Sheet {
             Cell::speedup(Some(one.speedup), one.interval.ends()),
             lower(&one.interval),
             upper(&one.interval),
+            achieved(&one.interval),
+            method(&one.interval),
             Cell::speedup(Some(one.time_ratio), one.time_ratio_interval.ends()),
             lower(&one.time_ratio_interval),
             upper(&one.time_ratio_interval),
@@ -226,111 +204,16 @@ fn effect(of: &[EffectFinding]) -> Sheet {
                     Cell::speedup(bootstrap.speedup, bootstrap.interval.ends()),
                     lower(&bootstrap.interval),
                     upper(&bootstrap.interval),
+                    achieved(&bootstrap.interval),
+                    method(&bootstrap.interval),
                 ],
-                None => [Cell::Absent, Cell::Absent, Cell::Absent, Cell::Absent],
+                None => [const { Cell::Absent }; 6],
             });
         }
-        row.push(reason(one.reason.as_ref()));
+        row.extend([reason(one.reason.as_ref()), codes(&one.caveats())]);
         row
     };
     Sheet { headings, rows: of.iter().map(row).collect() }
-}
-
-fn mixture(of: &MixtureFindings) -> Sheet {
-    let headings = vec![
-        words("verdict", "fit"),
-        words("version", "version"),
-        words("benchmark", "benchmark"),
-        number("components", "K"),
-        words("model", "model"),
-        number("bic", "BIC"),
-        number("modes", "I4: modes"),
-        words("weights", "weights"),
-        words("means", "means"),
-        words("standard_deviations", "sds"),
-        number("fit_p_value", "KSfit p"),
-        hidden("fit_distance"),
-        hidden("fit_critical_distance"),
-        words("reason", "reason"),
-    ];
-    let row = |one: &MixtureFinding| {
-        let fit = match (one.components_count, one.fits()) {
-            (None, _) => "no mixture",
-            (Some(_), None) => "not tested",
-            (Some(_), Some(true)) => "not rejected",
-            (Some(_), Some(false)) => "rejected",
-        };
-        let list = |value: fn(&Component) -> f64| {
-            Cell::List(one.components.iter().map(|component| Some(value(component))).collect(), 4)
-        };
-        let count = |count: Option<usize>| count.map_or(Cell::Absent, |count| Cell::Count(count as u64));
-        vec![
-            Cell::text(fit),
-            Cell::text(&one.version),
-            Cell::text(&one.benchmark),
-            count(one.components_count),
-            one.model.map_or(Cell::Absent, |letter| Cell::text(letter.to_string())),
-            Cell::of(one.bic),
-            count(one.variability_level),
-            list(|c| c.weight),
-            list(|c| c.mean),
-            list(|c| c.sd),
-            fit_p_value(one),
-            Cell::of(one.fit_distance),
-            Cell::of(one.fit_critical_distance),
-            reason(one.reason.as_ref().or(one.fit_reason.as_ref())),
-        ]
-    };
-    Sheet { headings, rows: of.samples.iter().map(row).collect() }
-}
-
-/// Never finer than its resamples.
-fn fit_p_value(one: &MixtureFinding) -> Cell {
-    match (one.fit_p_value, one.fit_resamples) {
-        (Some(0.0), Some(resamples)) => Cell::Shown(0.0, format!("< 1/{resamples}")),
-        (p, _) => Cell::p_value(p),
-    }
-}
-
-/// I₁ and I₂ of every candidate, and I₃ of every version, from the observations and from the mixtures.
-pub(crate) fn metrics(of: &MixtureFindings, versions: &[String]) -> Sheet {
-    let headings: Vec<Heading> = vec![
-        words("metric", "metric"),
-        words("version", "version"),
-        words("benchmark", "benchmark"),
-        number("observed", "observed"),
-        number("modelled", "modelled"),
-        number("tied", "tied"),
-    ];
-    let mut rows = Vec::new();
-    for one in &of.metrics {
-        let mut row = |metric: &str, observed: f64, modelled: Option<f64>, tied: Option<f64>| {
-            rows.push(vec![
-                Cell::text(metric),
-                Cell::text(&one.candidate),
-                Cell::text(&one.benchmark),
-                Cell::Number(observed),
-                Cell::of(modelled),
-                Cell::of(tied),
-            ]);
-        };
-        row("I1: mean difference", one.mean_difference, one.mean_difference_modelled, None);
-        let better = one.probability_better;
-        row("I2: P[better]", better.below, one.probability_better_modelled, Some(better.tied));
-    }
-    for one in &of.shortest {
-        for (at, version) in versions.iter().enumerate().take(one.observed.shares.len()) {
-            rows.push(vec![
-                Cell::text("I3: P[best of all]"),
-                Cell::text(version),
-                Cell::text(&one.benchmark),
-                Cell::Number(one.observed.shares[at]),
-                Cell::of(one.modelled.as_ref().and_then(|shares| shares.get(at).copied())),
-                Cell::Number(one.observed.tied),
-            ]);
-        }
-    }
-    Sheet { headings, rows }
 }
 
 fn signed_rank(of: &[SignedRankFinding]) -> Sheet {
@@ -342,10 +225,14 @@ fn signed_rank(of: &[SignedRankFinding]) -> Sheet {
         number("speedup", "speedup of a pair"),
         hidden("lower"),
         hidden("upper"),
+        hidden("interval_confidence"),
+        hidden("interval_method"),
+        hidden("test"),
         number("statistic", "V"),
         number("p_value_faster", "p (faster)"),
         number("p_value_slower", "p (slower)"),
         words("reason", "reason"),
+        hidden("caveats"),
     ];
     let row = |one: &SignedRankFinding| {
         vec![
@@ -356,10 +243,14 @@ fn signed_rank(of: &[SignedRankFinding]) -> Sheet {
             Cell::speedup(one.speedup, one.interval.ends()),
             lower(&one.interval),
             upper(&one.interval),
+            achieved(&one.interval),
+            method(&one.interval),
+            one.test.as_ref().map_or(Cell::Absent, Cell::text),
             Cell::of(one.statistic),
             Cell::p_value(one.p_value_faster),
             Cell::p_value(one.p_value_slower),
             reason(one.reason.as_ref()),
+            codes(one.caveats.iter().chain(one.interval.caveats())),
         ]
     };
     Sheet { headings, rows: of.iter().map(row).collect() }
@@ -373,8 +264,11 @@ fn earlier(of: &[EarlierSuite]) -> Sheet {
         number("median_speedup", "by the median"),
         number("mean_speedup", "by the mean"),
         number("difference_lower", "difference above"),
+        hidden("interval_confidence"),
+        hidden("interval_method"),
         number("best_confidence", "best level"),
         words("reason", "reason"),
+        hidden("caveats"),
     ];
     let of_suite = |suite: &EarlierSuite| {
         let row = |one: &speedup_analysis::inquiry::EarlierFinding| {
@@ -385,8 +279,11 @@ fn earlier(of: &[EarlierSuite]) -> Sheet {
                 Cell::speedup(Some(one.median_speedup), None),
                 Cell::speedup(Some(one.mean_speedup), None),
                 lower(&one.difference),
+                achieved(&one.difference),
+                method(&one.difference),
                 Cell::percent(one.best_confidence),
                 reason(one.reason.as_ref()),
+                codes(suite.caveats.iter().chain(one.difference.caveats())),
             ]
         };
         suite.benchmarks.iter().map(row).collect::<Vec<_>>()
@@ -406,7 +303,9 @@ fn diagnostics(of: &[DiagnosticsFinding]) -> Sheet {
         number("tied_share", "tied"),
         hidden("grid"),
         hidden("slope"),
+        hidden("test"),
         words("reason", "reason"),
+        hidden("caveats"),
     ];
     let mut rows = Vec::new();
     for one in of {
@@ -427,7 +326,9 @@ fn diagnostics(of: &[DiagnosticsFinding]) -> Sheet {
                 Cell::share(one.tied_share),
                 Cell::of(one.grid),
                 Cell::of(one.slope),
+                Cell::text(diagnostic.method),
                 reason(diagnostic.reason.as_ref()),
+                codes(&one.caveats),
             ]);
         }
     }

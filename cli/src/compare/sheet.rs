@@ -1,7 +1,7 @@
 //! Rows that are printed as a table or as CSV: the same facts, in the table with the digits that they bear.
 
 use anyhow::Context as _;
-use speedup_analysis::study::count;
+use speedup_analysis::count;
 use speedup_report::markdown::escaped;
 
 use crate::console::Paint;
@@ -18,7 +18,7 @@ pub(crate) struct Heading {
 }
 
 /// What stands in a cell.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Cell {
     /// Words.
     Words(String),
@@ -28,11 +28,15 @@ pub(crate) enum Cell {
     Count(u64),
     /// A number that the table shows otherwise.
     Shown(f64, String),
-    /// Numbers, of which some may be absent: all their digits in CSV, so many in the table.
+    /// Numbers, of which some may be absent: all their digits in CSV with [`SEPARATOR`] between them, so many in the table.
     List(Vec<Option<f64>>, usize),
     /// Nothing.
+    #[default]
     Absent,
 }
+
+/// What stands between the members of a list in a cell of CSV; an absent member is empty there.
+const SEPARATOR: &str = ";";
 
 /// A table of facts.
 #[derive(Debug)]
@@ -60,6 +64,17 @@ impl Cell {
     /// A text.
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Words(text.into())
+    }
+
+    /// Code names, each once; nothing where there are none.
+    pub(crate) fn codes<'a>(codes: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut once: Vec<&str> = Vec::new();
+        codes.into_iter().for_each(|code| {
+            if !once.contains(&code) {
+                once.push(code);
+            }
+        });
+        if once.is_empty() { Self::Absent } else { Self::Words(once.join(SEPARATOR)) }
     }
 
     /// A number that may be absent.
@@ -92,7 +107,7 @@ impl Cell {
             Self::Words(text) | Self::Shown(_, text) => text.clone(),
             Self::Number(number) => significant(*number, 4),
             Self::Count(count) => count::grouped(*count),
-            Self::List(numbers, digits) => listed(numbers, |number| significant(number, *digits)),
+            Self::List(numbers, digits) => listed(numbers, |number| significant(number, *digits), "—", " "),
             Self::Absent => "—".to_owned(),
         }
     }
@@ -103,15 +118,15 @@ impl Cell {
             // The shortest text that is this double; very large and small ones with an exponent.
             Self::Number(number) | Self::Shown(number, _) => exact(*number),
             Self::Count(count) => count.to_string(),
-            Self::List(numbers, _) => listed(numbers, exact),
+            Self::List(numbers, _) => listed(numbers, exact, "", SEPARATOR),
             Self::Absent => String::new(),
         }
     }
 }
 
-fn listed(numbers: &[Option<f64>], shown: impl Fn(f64) -> String) -> String {
-    let one = |number: &Option<f64>| number.map_or_else(|| "—".to_owned(), &shown);
-    numbers.iter().map(one).collect::<Vec<_>>().join(" ")
+fn listed(numbers: &[Option<f64>], shown: impl Fn(f64) -> String, absent: &str, between: &str) -> String {
+    let one = |number: &Option<f64>| number.map_or_else(|| absent.to_owned(), &shown);
+    numbers.iter().map(one).collect::<Vec<_>>().join(between)
 }
 
 /// A level in percent, with the digits that tell it from certainty.
@@ -146,25 +161,29 @@ fn line(cells: impl Iterator<Item = String>) -> String {
 impl Sheet {
     /// For people.
     pub(crate) fn table(&self, paint: Paint) -> String {
-        let is_shown: Vec<bool> = self.headings.iter().map(|heading| heading.column.is_some()).collect();
-        let columns: Vec<Column> = self.headings.iter().filter_map(|heading| heading.column).collect();
-        let shown = |row: &Vec<Cell>| {
-            let cells = row.iter().zip(&is_shown).filter(|(_, shown)| **shown);
+        table(&self.columns(), self.shown_rows(), paint)
+    }
+
+    /// The columns that people see.
+    pub(crate) fn columns(&self) -> Vec<Column> {
+        self.headings.iter().filter_map(|heading| heading.column).collect()
+    }
+
+    /// What they see in them.
+    pub(crate) fn shown_rows(&self) -> impl Iterator<Item = Vec<String>> {
+        self.rows.iter().map(|row| {
+            let cells = row.iter().zip(&self.headings).filter(|(_, heading)| heading.column.is_some());
             cells.map(|(cell, _)| cell.in_table()).collect()
-        };
-        table(&columns, self.rows.iter().map(shown), paint)
+        })
     }
 
     /// For forges and wikis.
     pub(crate) fn markdown(&self) -> String {
-        let shown = |row: &[Cell]| {
-            let cells = row.iter().zip(&self.headings).filter(|(_, heading)| heading.column.is_some());
-            line(cells.map(|(cell, _)| escaped(&cell.in_table())))
-        };
-        let columns = || self.headings.iter().filter_map(|heading| heading.column);
-        let head = line(columns().map(|column| escaped(column.heading())));
-        let rule = line(columns().map(|column| if column.is_number() { "---:" } else { "---" }.to_owned()));
-        [head, rule].into_iter().chain(self.rows.iter().map(|row| shown(row))).collect::<Vec<_>>().join("\n")
+        let columns = self.columns();
+        let head = line(columns.iter().map(|column| escaped(column.heading())));
+        let rule = columns.iter().map(|column| if column.is_number() { "---:" } else { "---" }.to_owned());
+        let rows = self.shown_rows().map(|row| line(row.iter().map(|text| escaped(text))));
+        [head, line(rule)].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
     }
 
     /// For programs (RFC 4180).
@@ -202,7 +221,7 @@ mod tests {
             rows: vec![vec![Cell::text("faster"), Cell::Number(1.5), Cell::Count(3)]],
         };
         let list = Cell::List(vec![Some(0.123_456), None], 2);
-        assert_eq!((list.in_table(), list.in_csv()), ("0.12 —".to_owned(), "0.123456 —".to_owned()));
+        assert_eq!((list.in_table(), list.in_csv()), ("0.12 —".to_owned(), "0.123456;".to_owned()));
         assert_eq!(sheet.table(Paint::NONE), "verdict  runs\nfaster      3");
         assert_eq!(sheet.markdown(), "| verdict | runs |\n| --- | ---: |\n| faster | 3 |");
         assert_eq!(sheet.csv().unwrap(), "verdict,lower,n\nfaster,1.5,3\n");

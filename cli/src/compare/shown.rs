@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use speedup_analysis::count;
 use speedup_analysis::hierarchical_performance_test::ReliableSpeedup;
 use speedup_analysis::inquiry::{
     Answer, EffectFinding, Findings, IntervalAnswer, PerformanceFinding, Remark, SpeedupTestSuite,
 };
-use speedup_analysis::study::{IntervalReport, Protocol, ProtocolReport, Reason, Verdict, count};
+use speedup_analysis::study::{IntervalReport, Protocol, ProtocolReport, Reason, Verdict};
 
 use speedup_report::markdown::escaped;
 
@@ -20,7 +21,7 @@ use crate::render::counted;
 pub(crate) fn shown(answer: &Answer, versions: &Versions, paint: Paint) -> String {
     let mut parts = vec![opening(answer, versions)];
     parts.extend(sentences(answer));
-    parts.push(rows::sheet(&answer.findings).table(paint));
+    parts.push(rows::sheet(answer).table(paint));
     if let Findings::Mixture(of) = &answer.findings {
         let metrics = rows::metrics(of, &answer.versions);
         if !metrics.rows.is_empty() {
@@ -48,7 +49,7 @@ pub(crate) fn markdown(answer: &Answer, versions: &Versions) -> String {
         lines.map(item).collect::<Vec<_>>().join("\n")
     };
     parts.extend(sentences(answer).map(|text| listed(&mut text.lines())));
-    parts.push(rows::sheet(&answer.findings).markdown());
+    parts.push(rows::sheet(answer).markdown());
     if let Findings::Mixture(of) = &answer.findings {
         let metrics = rows::metrics(of, &answer.versions);
         if !metrics.rows.is_empty() {
@@ -61,7 +62,7 @@ pub(crate) fn markdown(answer: &Answer, versions: &Versions) -> String {
     parts.join("\n\n")
 }
 
-fn opening(answer: &Answer, versions: &Versions) -> String {
+pub(super) fn opening(answer: &Answer, versions: &Versions) -> String {
     let baseline = answer.versions.first().map_or("", String::as_str);
     let unit = versions.unit.to_string();
     let unit = if unit.is_empty() { String::new() } else { format!(" in {unit}") };
@@ -71,7 +72,7 @@ fn opening(answer: &Answer, versions: &Versions) -> String {
     format!("{}\nconfidence level {level}, {}{unit}{against}{seed}", answer.method.name, versions.metric)
 }
 
-fn sentences(answer: &Answer) -> Option<String> {
+pub(super) fn sentences(answer: &Answer) -> Option<String> {
     let lines: Vec<String> = match &answer.findings {
         Findings::SpeedupTest(of) => of.iter().map(of_suite).collect(),
         Findings::PerformanceTest(of) => of.iter().map(of_performance).collect(),
@@ -177,7 +178,7 @@ fn of_performance(finding: &PerformanceFinding) -> String {
 }
 
 /// Caveats and reasons, each code once, as sentences.
-fn notes(answer: &Answer) -> Vec<String> {
+pub(super) fn notes(answer: &Answer) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut notes = Vec::new();
     let mut note = |code: &str, sentence: &str| {

@@ -122,7 +122,7 @@ pub(crate) struct Tested {
     pub(crate) mean: Verdict,
     pub(crate) median: Verdict,
     /// The estimate of `P[X > Y]` + ½ `P[X = Y]`.
-    probability_faster: f64,
+    pub(crate) probability_faster: f64,
     /// What it counts by minimum, mean and median: the weights are these divided by their sum.
     pub(crate) coefficients: [f64; 3],
 }
@@ -257,6 +257,15 @@ impl Tested {
     /// The runs of baseline and candidate.
     pub(crate) fn sizes(&self) -> [usize; 2] {
         [self.baseline.n, self.candidate.n]
+    }
+
+    /// Minimum, mean or median of baseline and candidate.
+    pub(crate) fn summaries(&self, by: Summary) -> [f64; 2] {
+        [&self.baseline, &self.candidate].map(|facts| match by {
+            Summary::Min => facts.min,
+            Summary::Mean => facts.mean,
+            Summary::Median => facts.median,
+        })
     }
 
     /// The answer of a protocol.

@@ -4,6 +4,7 @@
 //! silent.
 
 use serde::{Serialize, Serializer, ser::SerializeStruct as _};
+use speedup_analysis::count::counted;
 use speedup_analysis::speedup_test::{LARGE_ABOVE, Outcome, Reason, Refusal};
 use speedup_analysis::study::Protocol;
 use speedup_analysis::{Caveat, Sample, Side};
@@ -127,9 +128,10 @@ impl Warning {
                 sample(*side)
             ),
             Self::SmallNoLocationShift { side, n } => format!(
-                "{} is too small for Wilcoxon's and Mann and Whitney's test of the median: it has {n} values, and the samples \
+                "{} is too small for Wilcoxon's and Mann and Whitney's test of the median: it has {}, and the samples \
                  differ by more than a shift. Make more than {LARGE_ABOVE} observations.",
-                sample(*side)
+                sample(*side),
+                counted(*n as u64, "value")
             ),
             Self::NoLocationShift => "The samples differ by more than a shift of location, so the confidence level given for \
                 the speedup of the median may not be accurate."

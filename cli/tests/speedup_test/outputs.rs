@@ -1,9 +1,12 @@
 //! Where samples are looked for, and what is written where.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
+
+use serde_json::Value;
 
 use crate::folder::{FAST, Folder, HEADING, SLOW, Said};
 
@@ -123,4 +126,49 @@ fn help_has_an_example_that_is_there() {
     let said = Folder::new().tested(&["--help"]);
     assert!(said.out.contains("speedup test examples/speedup-test/bench.cfg"), "{}", said.out);
     assert!(said.out.contains("--conf-level") && said.out.contains("--precision"), "{}", said.out);
+}
+
+/// Every number of the report, with all its digits, under the names of the documentation.
+#[test]
+fn rows_have_what_the_json_has() {
+    let folder = Folder::with_configuration("a,slow,fast,,\nb,fast,slow,,\nc,missing,fast,,\n");
+    let out = |form: &str| folder.test(&["c.csv", "--proportion-interval", "jeffreys", "--output", form]).out;
+    let answer: Value = serde_json::from_str(&out("json")).expect("one JSON value");
+    let csv = out("csv");
+    let heading = csv.lines().next().expect("a heading");
+    let documented = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/speedup-test.md"));
+    let documented = documented.expect("the documentation").replace('\n', " ");
+    assert!(documented.contains(&format!("`{}`", heading.replace(',', "`, `"))), "{heading}");
+    let rows: Vec<BTreeMap<String, String>> =
+        csv::Reader::from_reader(csv.as_bytes()).deserialize().collect::<Result<_, _>>().expect("CSV");
+    let of = |kind: &str| rows.iter().filter(|row| row["kind"] == kind).collect::<Vec<_>>();
+    let is_same = |text: &str, value: &Value| {
+        let (text, value) = (text.parse::<f64>().expect("a number"), value.as_f64().expect("a number"));
+        (text - value).abs() <= 1e-15 * value.abs()
+    };
+    let kinds = ["benchmark", "overall", "speedup_mean", "proportion"].map(|kind| of(kind).len());
+    assert_eq!(kinds, [7, 3, 9, 6], "{csv}");
+    for (row, by) in of("benchmark").iter().zip(["min", "mean", "median"]) {
+        let benchmark = &answer["benchmarks"][0];
+        assert_eq!((row["benchmark"].as_str(), row["by"].as_str()), ("a", by));
+        assert!(is_same(&row["speedup"], &benchmark["speedups"][by]), "{row:?}");
+        if by == "min" {
+            assert!(row["significant"].is_empty() && row["p_value"].is_empty(), "{row:?}");
+        } else {
+            assert_eq!(row["significant"], benchmark[by]["significant"].to_string());
+            assert!(
+                is_same(&row["p_value"], &benchmark[by]["conclusion"]["main_test"]["p_value"]),
+                "{row:?}"
+            );
+        }
+    }
+    assert!(of("benchmark")[6]["warnings"].contains("not_readable"), "{csv}");
+    for (row, overall) in of("overall").iter().zip(answer["overall"].as_array().expect("three")) {
+        assert!(is_same(&row["gain"], &overall["gain"]) && row["by"] == overall["by"], "{row:?}");
+    }
+    for (at, which) in ["interval", "recommended", "asked"].into_iter().enumerate() {
+        let interval = &answer["proportions"][0][which];
+        assert!(is_same(&of("proportion")[at]["upper"], &interval["upper"]), "{which}: {csv}");
+        assert_eq!(of("proportion")[at]["method"], interval["method"].as_str().expect("a name"));
+    }
 }

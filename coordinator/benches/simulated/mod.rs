@@ -1,6 +1,7 @@
 //! Simulated agents: real connections and the real machine of an agent, but nothing is executed and nothing kept.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::host::HostFacts;
@@ -20,13 +21,13 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// Agents that connect at once.
 const CONNECTING: usize = 256;
 
-/// Lets agents join; they serve from then on.
-pub(crate) async fn join(address: &str, agents: u32) -> Result<(), Failure> {
+/// Lets agents join; they serve from then on, and each run lasts so long.
+pub(crate) async fn join(address: &str, agents: u32, run: Duration) -> Result<(), Failure> {
     let places = Arc::new(Semaphore::new(CONNECTING));
     for number in 0..agents {
         let place = places.clone().acquire_owned().await?;
         let (tell, joined) = oneshot::channel();
-        let served = serve(address.to_owned(), number, tell);
+        let served = serve(address.to_owned(), number, run, tell);
         tokio::spawn(async move {
             if let Err(error) = served.await {
                 println!("agent {number}: {error}");
@@ -43,34 +44,50 @@ pub(crate) async fn join(address: &str, agents: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A simulated agent: the real machine on a real connection, which executes in no time and keeps nothing.
-async fn serve(address: String, number: u32, joined: oneshot::Sender<()>) -> Result<(), Failure> {
+/// A simulated agent: the real machine on a real connection, which executes nothing and keeps nothing.
+async fn serve(
+    address: String,
+    number: u32,
+    run: Duration,
+    joined: oneshot::Sender<()>,
+) -> Result<(), Failure> {
     let channel = Endpoint::from_shared(address)?.tcp_nodelay(true).connect().await?;
-    let host = format!("4d2c7c1e5f0b4f0c9d3e{number:012}").parse()?;
-    let facts = HostFacts::bare(host, format!("8b6e1a52-3f5f-4b53-9c0e-{number:012}").parse()?);
+    let host = format!("4d2c7c1e5f0b4f0c9d3e{number:012x}").parse()?;
+    let facts = HostFacts::bare(host, format!("8b6e1a52-3f5f-4b53-9c0e-{number:012x}").parse()?);
     let mut agent =
         Agent::new(facts, AgentId(Uuid::from_u128(u128::from(number))), AgentEpoch(1), Vec::new());
     let (up, messages) = mpsc::channel(64);
     let mut joined = Some(joined);
-    act(&mut agent, Input::LinkUp, &up).await?;
+    act(&mut agent, Input::LinkUp, run, &up).await?;
     let mut down = AgentsClient::new(channel).session(ReceiverStream::new(messages)).await?.into_inner();
     while let Some(message) = down.message().await? {
         let message = CoordinatorMessage::try_from(message)?;
         if matches!(message, CoordinatorMessage::Welcome { .. }) {
             joined.take().map(|joined| joined.send(()));
         }
-        act(&mut agent, Input::Heard(message), &up).await?;
+        act(&mut agent, Input::Heard(message), run, &up).await?;
     }
     Ok(())
 }
 
-async fn act(agent: &mut Agent, input: Input, up: &mpsc::Sender<v1::AgentMessage>) -> Result<(), Failure> {
+/// What the machine wants done. It hears nothing while a run lasts.
+async fn act(
+    agent: &mut Agent,
+    input: Input,
+    run: Duration,
+    up: &mpsc::Sender<v1::AgentMessage>,
+) -> Result<(), Failure> {
     let mut next = Some(input);
     while let Some(input) = next.take() {
         for action in agent.handle(input) {
             match action {
                 Action::Send(message) => up.send(message.into()).await?,
-                Action::Execute(_) => next = Some(Input::Executed(record())),
+                Action::Execute(grant) => {
+                    if !run.is_zero() {
+                        tokio::time::sleep(run).await;
+                    }
+                    next = Some(Input::Executed(record(grant.lease.0)));
+                }
                 Action::Keep(_)
                 | Action::Forget(_)
                 | Action::Remember(_)

@@ -12,6 +12,7 @@ use speedup_core::journal::MAX_RECORD_BYTES;
 use speedup_core::machine::{Command, Refusal, Request as Asked, hosts_needed};
 use speedup_core::plan::Plan;
 use speedup_proto::limits::MAX_EXCLUSIONS;
+use speedup_proto::stored::ExportAttempts;
 use speedup_proto::v1;
 use speedup_proto::v1::experiments_server::Experiments;
 use tokio::sync::mpsc;
@@ -361,10 +362,11 @@ fn export(
     }
     let mut after = None;
     loop {
-        let attempts = store.attempts(id, after, EXPORT_PAGE).map_err(|error| store_failed(&error))?;
-        let Some(last) = attempts.last().and_then(|attempt| attempt.lease.as_ref()) else { return Ok(()) };
-        after = Some((last.run, last.attempt));
-        send(Part::Attempts(v1::ExportAttempts { attempts }))?;
+        let stored = store.stored_attempts(id, after, EXPORT_PAGE).map_err(|error| store_failed(&error))?;
+        let Some(last) = stored.last() else { return Ok(()) };
+        after = Some(last.at);
+        let attempts = stored.into_iter().map(|attempt| attempt.encoded).collect();
+        send(Part::Attempts(ExportAttempts { attempts }))?;
     }
 }
 

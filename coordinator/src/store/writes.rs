@@ -126,6 +126,13 @@ pub(super) fn attempt_key(experiment: ExperimentId, run: u32, attempt: u32) -> V
     [experiment.0.as_bytes().as_slice(), &run.to_be_bytes(), &attempt.to_be_bytes()].concat()
 }
 
+/// The numbers of the run and of the attempt, from its key.
+pub(super) fn attempt_at(key: &[u8]) -> (u32, u32) {
+    let number = |bytes: Option<&[u8; 4]>| bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes));
+    let (run, attempt) = key.split_at(key.len().saturating_sub(4));
+    (number(run.last_chunk()), number(attempt.last_chunk()))
+}
+
 /// Those of a host lie together, in their order; no id of a host has a zero byte.
 fn exclusion_key(host: &HostId, at: Timestamp) -> Vec<u8> {
     [exclusions_of(host), at.0.to_be_bytes().to_vec()].concat()

@@ -50,7 +50,7 @@ impl From<&ExportPart> for v1::ExportChunk {
             }
             ExportPart::Order(order) => Part::Order(v1::ExportOrder { order: order.clone() }),
             ExportPart::Attempts(attempts) => {
-                Part::Attempts(v1::ExportAttempts { attempts: attempts.iter().map(Into::into).collect() })
+                Part::Attempts(attempts.iter().map(v1::EndedAttempt::from).collect())
             }
         };
         Self { part: Some(part) }
@@ -67,8 +67,14 @@ impl TryFrom<v1::ExportChunk> for ExportPart {
                 order(piece, "order").map(Self::Order).within("order")
             }
             // How many fit is bounded by the message's size.
-            Part::Attempts(v1::ExportAttempts { attempts }) => {
-                each(attempts, usize::MAX, "attempts").map(Self::Attempts).within("attempts")
+            Part::Attempts(attempts) => {
+                let attempt = |(index, wire): (usize, Result<v1::EndedAttempt, _>)| {
+                    let wire = wire.map_err(|error| Malformed::new("message", error));
+                    wire.and_then(TryInto::try_into).within_nth("attempts", index)
+                };
+                let attempts: Result<Vec<EndedAttempt>, _> =
+                    attempts.decoded().enumerate().map(attempt).collect();
+                attempts.map(Self::Attempts).within("attempts")
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Why something that came in is nothing the heart knows, and where in it.
 
+use prost::DecodeError;
 use speedup_core::fingerprint::HashIdError;
 use speedup_core::id::IdError;
 use speedup_core::plan::PlanError;
@@ -88,6 +89,9 @@ pub enum Why {
     /// A text that is no hash in hexadecimal digits.
     #[error(transparent)]
     Hash(#[from] HashIdError),
+    /// Bytes that are no message of the protocol.
+    #[error(transparent)]
+    Wire(#[from] DecodeError),
     /// Runs that are no plan for their experiment.
     #[error(transparent)]
     Plan(#[from] PlanError),

@@ -1,6 +1,6 @@
 //! Axes: where a value stands, and which values are labelled.
 
-use speedup_analysis::study::count::decimals;
+use speedup_analysis::count::decimals;
 
 /// How values are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

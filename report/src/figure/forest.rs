@@ -1,6 +1,6 @@
 //! The speedups of the benchmarks, one under the other.
 
-use speedup_analysis::study::count::{counted, percent, ratio};
+use speedup_analysis::count::{counted, percent, ratio};
 use speedup_analysis::study::{Report, Verdict};
 
 use super::axis::{Axis, Spacing};

@@ -1,6 +1,6 @@
 //! The runs of one benchmark: small drawings beside each other that share their versions' marks.
 
-use speedup_analysis::study::count::{counted, grouped, percent};
+use speedup_analysis::count::{counted, grouped, percent};
 use speedup_analysis::study::{
     BenchmarkFigures, BenchmarkReport, CellFigures, FiguresReport, PrecisionFigure, Report,
 };
@@ -196,7 +196,7 @@ pub(crate) fn now(figure: &PrecisionFigure) -> Option<usize> {
 
 /// A share of the speedup in percent, to two digits.
 pub(crate) fn half_width(share: f64) -> String {
-    let digits = speedup_analysis::study::count::decimals(share * 10.0, 4);
+    let digits = speedup_analysis::count::decimals(share * 10.0, 4);
     format!("{:.digits$}\u{a0}%", 100.0 * share)
 }
 

@@ -1,6 +1,6 @@
 //! Proportions of the benchmarks.
 
-use speedup_analysis::study::count::percent;
+use speedup_analysis::count::percent;
 use speedup_analysis::study::{IntervalReport, ProportionReport, Report, SuiteReport, Verdict};
 
 use super::Mark;

@@ -1,6 +1,6 @@
 //! The tables of the benchmarks, in plan order: one a candidate, and one for each other metric.
 
-use speedup_analysis::study::count::{change, counted, percent, ratio};
+use speedup_analysis::count::{change, counted, percent, ratio};
 use speedup_analysis::study::{
     BenchmarkReport, CellReport, ComparisonReport, MetricReport, MetricRow, OwnComparison, Protocol,
     ProtocolReport, Report, RuleReport, Verdict,

@@ -1,6 +1,6 @@
 //! How the report was made.
 
-use speedup_analysis::study::count::percent;
+use speedup_analysis::count::percent;
 use speedup_analysis::study::{Report, scope_name};
 
 use crate::document::{Block, Document, Kind, Tone};

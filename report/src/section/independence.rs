@@ -1,6 +1,6 @@
 //! What took part and how fresh it was, by count; and what was compared where it was not independent runs.
 
-use speedup_analysis::study::count::{counted, grouped, percent};
+use speedup_analysis::count::{counted, grouped, percent};
 use speedup_analysis::study::{DesignKind, DesignReport, EvidenceCounts, Report};
 
 use crate::document::{Align, Column, Document, Field, Kind, Table, Tone};

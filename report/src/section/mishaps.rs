@@ -1,6 +1,6 @@
 //! What was not measured: failures and lost attempts, each with an example.
 
-use speedup_analysis::study::count::{counted, grouped, p_value};
+use speedup_analysis::count::{counted, grouped, p_value};
 use speedup_analysis::study::{BenchmarkReport, CellReport, MishapTotals, Report};
 
 use crate::document::{Align, Column, Document, Field, Kind, Most, Row, Table, Tone};

@@ -1,6 +1,6 @@
 //! What comes first: which experiment, what it has shown, and what that is worth.
 
-use speedup_analysis::study::count::{counted, grouped, percent};
+use speedup_analysis::count::{counted, grouped, percent};
 use speedup_analysis::study::{ConditionCounts, IntervalReport, ProportionReport, Report, State, Verdict};
 
 use crate::document::{Document, Kind, Tone};

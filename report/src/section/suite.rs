@@ -1,6 +1,6 @@
 //! A candidate over the suite: overall speedups, the proportion of accelerated benchmarks, and how many it takes.
 
-use speedup_analysis::study::count::{counted, grouped, percent, ratio};
+use speedup_analysis::count::{counted, grouped, percent, ratio};
 use speedup_analysis::study::{
     IntervalReport, ProportionReport, Protocol, Report, RequiredReport, SuiteReport,
 };

@@ -1,7 +1,7 @@
 //! Laying out: headings, paragraphs that keep within the page, tables with the columns for which there is room.
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement};
-use speedup_analysis::study::count::counted;
+use speedup_analysis::count::counted;
 
 use super::{Plots, Terminal};
 use crate::document::{Align, Column, Explanation, Field, Most, Row, Table, Tone, shortened};

@@ -5,7 +5,10 @@
 //! is built once, or not at all, counts by what the design says without builds, and what is found of it holds for that build.
 //!
 //! A blocked order pairs the builds as well, since the i-th visit uses the builds i mod n and i mod m of the versions: visits
-//! whose builds agree modulo gcd(n, m) hang together, and no others. These are the pairs.
+//! whose builds agree modulo gcd(n, m) hang together, and no others. These are the pairs. Where gcd(n, m) is 1 all of them hang
+//! together and nothing is a pair; then the builds of each version are compared as if the visits were not shared. The builds
+//! of one version are independent all the same, and what the versions have in common in a visit makes their difference vary
+//! less than two independent versions' would: the level is kept, and what the pairs would have gained is not.
 
 use super::{Arranged, Design, DesignKind, DesignReport, Run, Unit, alone, sample, units};
 use crate::study::verdict::Reason;
@@ -40,7 +43,7 @@ fn is_built(runs: &[Run]) -> bool {
 
 /// The comparison by builds, of whatever design the visits are.
 pub(super) fn arrange(design: Design, sides: [&[Run]; 2]) -> Result<Arranged, Reason> {
-    if design == Design::Pairs {
+    if design == Design::Pairs && !are_coprime(sides) {
         return pairs(sides);
     }
     let [baseline, candidate] = sides.map(|runs| Side::of(design, runs));
@@ -100,9 +103,20 @@ impl Side {
     }
 }
 
+/// How many builds each version has; 0 where it is built once.
+fn builds_of(sides: [&[Run]; 2]) -> [u32; 2] {
+    sides.map(|runs| runs.iter().find_map(|run| run.build).map_or(0, |build| build.of))
+}
+
+/// Whether all visits of a blocked order hang together through their builds.
+fn are_coprime(sides: [&[Run]; 2]) -> bool {
+    let [n, m] = builds_of(sides);
+    greatest_common_divisor(n, m) == 1
+}
+
 /// Pairs of builds, each the mean over the visits that hang together; visits that lack a version are left out.
 fn pairs(sides: [&[Run]; 2]) -> Result<Arranged, Reason> {
-    let of = sides.map(|runs| runs.iter().find_map(|run| run.build).map_or(0, |build| build.of));
+    let of = builds_of(sides);
     let together = greatest_common_divisor(of[0], of[1]);
     let mut visits: BTreeMap<_, (u32, [Option<f64>; 2])> = BTreeMap::new();
     for (side, runs) in sides.into_iter().enumerate() {
@@ -130,11 +144,10 @@ fn pairs(sides: [&[Run]; 2]) -> Result<Arranged, Reason> {
     }
     let whole: usize = of_pairs.values().map(|[visits, _]| visits.len()).sum();
     if of_pairs.len() < 2 {
-        return Err(one_build(&format!(
-            "With {} and {} builds of the versions, the visits of a blocked order all hang together through their builds: \
-             give both versions as many builds, or take another order",
-            of[0], of[1]
-        )));
+        return Err(one_build(
+            "The whole visits of a blocked order are of one pair of builds only, and visits that share a build are not \
+             independent: take at least as many visits as builds",
+        ));
     }
     let of_side = |side: usize| sample(of_pairs.values().map(|sides| mean(sides[side].iter().copied())));
     let builds: Vec<u32> = of_pairs.keys().copied().collect();

@@ -1,7 +1,7 @@
 //! The statement on independence in words.
 
 use super::{IndependenceKind, IndependenceReport};
-use crate::study::count::{counted, grouped, percent};
+use crate::count::{counted, grouped, percent};
 use speedup_core::experiment::{Policy, Scope};
 
 /// The scope's name in plans.

@@ -1,8 +1,8 @@
 //! What bounds the runs that a rule may append, beside its own maximum: the limits of the plan and of plans.
 
 use super::Finding;
+use crate::count::counted;
 use crate::study::Study;
-use crate::study::count::counted;
 use speedup_core::experiment::MAX_RUNS;
 use speedup_core::time::Span;
 

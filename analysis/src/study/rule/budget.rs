@@ -4,9 +4,9 @@
 use super::costs::UnitCosts;
 use super::units;
 use super::{Finding, RuleReport, RuleRow};
+use crate::count::{counted, grouped};
 use crate::study::BenchmarkReport;
 use crate::study::Study;
-use crate::study::count::{counted, grouped};
 use crate::study::verdict::Verdict;
 use crate::{Costs, Levels, RandomEffects, RepetitionPlan, Reshaped, VarianceComponents};
 use speedup_core::experiment::Metric;

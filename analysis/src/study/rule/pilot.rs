@@ -3,8 +3,8 @@
 
 use super::units::{self, Comparison, Units};
 use super::{Finding, RuleRow};
+use crate::count::{counted, grouped, percent};
 use crate::study::Study;
-use crate::study::count::{counted, grouped, percent};
 use crate::study::verdict::Verdict;
 use crate::two_stage::{TwoStage, TwoStageError};
 use crate::{ConfidenceLevel, Interval};

@@ -4,9 +4,9 @@
 use super::look::{Looked, Seen};
 use super::units::{self, Comparison};
 use super::{Finding, LookReport, RuleRow, pilot};
+use crate::count::{counted, p_value, percent};
 use crate::group_sequential::{Decision, GroupSequential, LooksError, Sides, equal_fractions};
 use crate::study::Study;
-use crate::study::count::{counted, p_value, percent};
 use crate::study::verdict::Verdict;
 use crate::{ConfidenceLevel, PValue, group_sequential};
 use speedup_core::experiment::Spending;

@@ -1,18 +1,20 @@
 //! Attempts of an experiment that was never run, with times drawn from named laws.
 
 mod builds;
+mod hosts;
+mod times;
 
 use self::builds::BuildSpread;
-use crate::distribution::normal;
+use self::hosts::{Hosts, class};
+pub(super) use self::times::Times;
 use crate::study::{Phase, Report, Standing, Study};
 use speedup_core::build::UsedBuild;
 use speedup_core::conditions::Conditions;
 use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::experiment::Metric;
-use speedup_core::fingerprint::ClassId;
 use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use speedup_core::lease::{Evidence, Lease};
-use speedup_core::plan::{Cell, Plan, Shape};
+use speedup_core::plan::{Plan, Shape};
 use speedup_core::plan_file;
 use speedup_core::record::{Failure, Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason};
@@ -21,69 +23,9 @@ use speedup_core::time::Timestamp;
 use speedup_core::timer::TimerError;
 use std::collections::BTreeMap;
 
-/// The law of a cell's times, in nanoseconds.
-#[derive(Clone, Copy)]
-pub(super) enum Times {
-    Normal {
-        mean: f64,
-        deviation: f64,
-    },
-    Skewed {
-        least: f64,
-        scale: f64,
-    },
-    Constant(f64),
-    /// Two normal laws of one deviation, the first with the share.
-    TwoClusters {
-        means: [f64; 2],
-        deviation: f64,
-        share: f64,
-    },
-}
-
-impl Times {
-    pub(super) fn normal(mean: f64, deviation: f64) -> Self {
-        Self::Normal { mean, deviation }
-    }
-
-    /// The value at `probability`.
-    fn at(self, probability: f64) -> f64 {
-        match self {
-            Self::TwoClusters { means, deviation, share } if probability < share => {
-                Self::normal(means[0], deviation).at(probability / share)
-            }
-            Self::TwoClusters { means, deviation, share } => {
-                Self::normal(means[1], deviation).at((probability - share) / (1.0 - share))
-            }
-            Self::Normal { mean, deviation } => {
-                let z = normal::two_sided_critical(2.0 * probability.min(1.0 - probability));
-                mean + deviation * if probability < 0.5 { -z } else { z }
-            }
-            Self::Skewed { least, scale } => least - scale * (1.0 - probability).ln(),
-            Self::Constant(value) => value,
-        }
-    }
-}
-
 enum Mishap {
     Failed(Failure, String),
     Lost(LossReason, AfterLoss),
-}
-
-/// How hosts are given out.
-enum Hosts {
-    Fresh,
-    Few(u32),
-    SharedBetweenVersions,
-    /// A host for each visit of the plan, in further boots of it where the plan says so, or in one.
-    OfVisits {
-        booted: bool,
-    },
-    /// The hosts in turn, each in a new boot and allocation for every visit but this one.
-    InTurn {
-        hosts: u32,
-        kept: Option<u32>,
-    },
 }
 
 /// An experiment that was never run.
@@ -224,67 +166,12 @@ impl Synthetic {
         Self { late: true, ..self }
     }
 
-    pub(super) fn hosts(self, count: u32) -> Self {
-        Self { hosts: Hosts::Few(count), ..self }
-    }
-
     pub(super) fn in_order(self) -> Self {
         Self { in_order: true, ..self }
     }
 
-    pub(super) fn slow_host(self, host: u32, factor: f64) -> Self {
-        Self { slow_host: Some((host, factor)), ..self }
-    }
-
     pub(super) fn slow_first(self, factor: f64) -> Self {
         Self { slow_first: factor, ..self }
-    }
-
-    pub(super) fn shared_between_versions(self) -> Self {
-        Self { hosts: Hosts::SharedBetweenVersions, ..self }
-    }
-
-    pub(super) fn visits(self) -> Self {
-        Self { hosts: Hosts::OfVisits { booted: true }, ..self }
-    }
-
-    /// The same without a boot within a visit.
-    pub(super) fn visits_without_boots(self) -> Self {
-        Self { hosts: Hosts::OfVisits { booted: false }, ..self }
-    }
-
-    /// Hosts in turn, renewed before each visit but the one numbered `kept`.
-    pub(super) fn in_turn(self, hosts: u32, kept: Option<u32>) -> Self {
-        Self { hosts: Hosts::InTurn { hosts, kept }, ..self }
-    }
-
-    /// Lets all runs of a host take longer by factors with this spread.
-    pub(super) fn host_spread(self, spread: f64) -> Self {
-        Self { host_spread: spread, ..self }
-    }
-
-    /// Lets hosts be idle for so long between two runs, in seconds.
-    pub(super) fn idle(self, idle_s: u64) -> Self {
-        Self { idle_s, ..self }
-    }
-
-    /// Hosts of two classes, one half slower and with two thirds of the candidate's runs and one of the baseline's.
-    pub(super) fn of_two_classes(self) -> Self {
-        Self { classes: true, ..self }
-    }
-
-    /// Hosts of two classes, one half slower: every other host is of it.
-    pub(super) fn of_two_classes_by_host(self) -> Self {
-        Self { classes: true, classes_by_host: true, ..self }
-    }
-
-    fn is_slow_class(&self, run: u32) -> bool {
-        if let (true, Hosts::Few(count)) = (self.classes_by_host, &self.hosts) {
-            return run % count % 2 == 1;
-        }
-        let third =
-            self.plan.order()[..run as usize].iter().filter(|cell| **cell == self.plan.order()[run as usize]);
-        (third.count() % 3 == 0) == (self.plan.task(RunIndex(run)).version().0 == 0)
     }
 
     pub(super) fn take(self, attempts: usize) -> Self {
@@ -435,28 +322,6 @@ impl Synthetic {
         numbered.map(|(end, attempt)| self.attempt(run, repetition, Attempt(attempt), end)).collect()
     }
 
-    /// Host, boot and allocation of a run, and the uses before that its lease tells.
-    fn host(&self, run: RunIndex, repetition: u32, attempt: Attempt) -> (String, String, u32) {
-        let Cell { benchmark, version } = self.plan.cell(run).expect("a run that is measured");
-        let place = self.plan.place(run);
-        let (group, boot) = (place.group.0, place.boot);
-        let of_one_boot = |host: String, served| (host, "boot".to_owned(), served);
-        match self.hosts {
-            Hosts::Fresh => of_one_boot(format!("host-{}-{}-{}", version.0, repetition, attempt.0), 0),
-            Hosts::Few(count) => of_one_boot(format!("host-{}", run.0 % count), run.0 / count),
-            Hosts::SharedBetweenVersions => of_one_boot(format!("host-{}-{repetition}", benchmark.0), 0),
-            Hosts::OfVisits { booted } => {
-                let boot = if booted { boot } else { 0 };
-                (format!("host-{group}"), format!("boot-{group}-{boot}"), 0)
-            }
-            Hosts::InTurn { hosts, kept } => {
-                let visit = group / place.size;
-                let renewed = if kept == Some(visit) { visit - hosts } else { visit };
-                (format!("host-{}", visit % hosts), format!("boot-{renewed}-{boot}"), visit / hosts)
-            }
-        }
-    }
-
     fn attempt(&self, run: u32, repetition: u32, attempt: Attempt, end: AttemptEnd) -> EndedAttempt {
         let (host, boot, served) = self.host(RunIndex(run), repetition, attempt);
         let begin = u64::from(run) * (self.idle_s + 1) * 1_000_000_000;
@@ -490,10 +355,6 @@ impl Synthetic {
             end,
         }
     }
-}
-
-fn class(is_slow: bool) -> ClassId {
-    format!("{:032x}", u8::from(is_slow)).parse().unwrap()
 }
 
 fn experiment(number: u128) -> ExperimentId {

@@ -2,16 +2,16 @@
 
 use clap::Args;
 use serde::Serialize;
-use speedup_analysis::study::count::{counted, percent};
+use speedup_analysis::count::{counted, percent};
 use speedup_analysis::{ConfidenceLevel, Selection, benchmarks_by_wald, benchmarks_by_wilson};
 
-use crate::arguments::{Output, OutputArgument};
+use crate::arguments::{Form, FormArgument};
 use crate::command::{print, print_json};
+use crate::compare::sheet::{Cell, Sheet, hidden, number, words};
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fraction;
-use crate::render::table::{Column, table};
 
 /// The version of the JSON value; it changes when a field changes its name or meaning.
 const SCHEMA_VERSION: u32 = 1;
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     population: Option<u64>,
     #[command(flatten)]
-    output: OutputArgument,
+    output: FormArgument,
 }
 
 /// The answer.
@@ -46,7 +46,7 @@ struct Answer {
     precision: f64,
     confidence: ConfidenceLevel,
     population: Option<u64>,
-    /// By the published formula; absent where it knows nothing, at the proportions 0 and 1.
+    /// By the published formula; absent at the proportions 0 and 1, of which it knows nothing.
     benchmarks_needed: Option<u64>,
     benchmarks_needed_by_wilson: u64,
 }
@@ -80,27 +80,53 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
         benchmarks_needed_by_wilson: by_wilson,
     };
     match output.output {
-        Output::Json => print_json(console, &answer)?,
-        Output::Table => print(console, &shown(&answer, console.out))?,
+        Form::Json => print_json(console, &answer)?,
+        Form::Table => print(console, &shown(&answer, console.out))?,
+        Form::Csv => print(console, &sheet(&answer).csv()?)?,
     }
     Ok(Exit::Done)
+}
+
+/// Each method with the number that it gives, if it gives one.
+fn sheet(answer: &Answer) -> Sheet {
+    let headings = vec![
+        words("method", "by the interval of"),
+        number("benchmarks_needed", "benchmarks"),
+        hidden("proportion"),
+        hidden("precision"),
+        hidden("confidence"),
+        hidden("population"),
+    ];
+    let row = |method: &str, needed: Option<u64>| {
+        vec![
+            Cell::text(method),
+            needed.map_or(Cell::Absent, Cell::Count),
+            Cell::Number(answer.proportion),
+            Cell::Number(answer.precision),
+            Cell::Number(answer.confidence.get()),
+            answer.population.map_or(Cell::Absent, Cell::Count),
+        ]
+    };
+    let rows = vec![
+        row("Wald (published)", answer.benchmarks_needed),
+        row("Wilson", Some(answer.benchmarks_needed_by_wilson)),
+    ];
+    Sheet { headings, rows }
 }
 
 fn shown(answer: &Answer, paint: Paint) -> String {
     let Answer { proportion, precision, confidence, population, .. } = answer;
     let from = population.map_or_else(String::new, |size| format!(" from {}", counted(size, "benchmark")));
     let opening = format!(
-        "To know a proportion of {} to ±{} at confidence level {}, draw at random{from}:",
+        "To know a proportion of {} to ±{} at confidence level {confidence}, draw at random{from}:",
         percent(*proportion),
         percent(*precision),
-        confidence
     );
-    let nothing = || "— (it knows nothing of this proportion)".to_owned();
-    let rows = [
-        ("Wald (published)", answer.benchmarks_needed.map_or_else(nothing, |needed| needed.to_string())),
-        ("Wilson", answer.benchmarks_needed_by_wilson.to_string()),
-    ];
-    let rows = rows.map(|(method, needed)| vec![method.to_owned(), needed]);
-    let columns = [Column::Words("by the interval of"), Column::Number("benchmarks")];
-    format!("{opening}\n\n{}", table(&columns, rows, paint))
+    let silent = match answer.benchmarks_needed {
+        Some(_) => "",
+        None => {
+            "\n\nWald's interval has no width at the proportions 0 and 1, and so knows no number of benchmarks."
+        }
+    };
+    format!("{opening}\n\n{}{silent}", sheet(answer).table(paint))
 }

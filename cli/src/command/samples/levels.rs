@@ -4,7 +4,7 @@
 use anyhow::{Error, anyhow};
 use clap::Args;
 use serde::Serialize;
-use speedup_analysis::study::count::{counted, percent};
+use speedup_analysis::count::{counted, percent};
 use speedup_analysis::{
     BudgetedPlan, Caveat, ConfidenceLevel, Costs, DroppedLevel, DroppedWhy, Levels, OneLevelDesign,
     PlanError, RandomEffects, RepetitionPlan, Reshaped, VarianceComponents,
@@ -319,7 +319,8 @@ fn shown_plan(answer: &Answer, paint: Paint) -> String {
         let hours = hours.map_or_else(String::new, |hours| format!(", {} h", significant(hours, 3)));
         let half = significant(half, 3);
         format!(
-            "{name}: {units} units, {} measurements{hours}, ±{half} (±{})",
+            "{name}: {}, {} measurements{hours}, ±{half} (±{})",
+            counted(units, "unit"),
             significant(cost, 4),
             percent(relative)
         )

@@ -3,12 +3,12 @@
 use anyhow::{Error, anyhow};
 use clap::Args;
 use serde::Serialize;
+use speedup_analysis::count::percent;
 use speedup_analysis::power::PowerError;
 use speedup_analysis::required_repetitions::{
     Assumption, Effort, MeanPrecision, MedianPrecision, RankSumDetection, RatioPrecision, Reach,
     RequiredError, RequiredRuns, SpeedupGoal, WelchDetection,
 };
-use speedup_analysis::study::count::percent;
 use speedup_analysis::{Alternative, ConfidenceLevel, Sample};
 
 use super::pilot::PilotArguments;
@@ -266,7 +266,7 @@ fn refusal(error: &RequiredError) -> Note {
         RequiredError::HalfWidth(_) => "half_width",
         RequiredError::SmallPilot { .. } => "small_pilot",
         RequiredError::ConstantPilot => "constant_pilot",
-        RequiredError::NotPositive(_) => "not_positive",
+        RequiredError::NotPositive(_) | RequiredError::MeanNotPositive(_) => "not_positive",
         RequiredError::Spread { .. } => "spread",
         RequiredError::Speedup(_) => "speedup",
         RequiredError::Ratio(_) => "no_ratio",

@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Error};
 use serde::Serialize;
+use speedup_analysis::count::counted;
 use speedup_analysis::simulation::{EstimatorRow, Row, Shape};
 use speedup_core::seed::Seed;
 
@@ -103,8 +104,10 @@ fn known(share: f64) -> Option<f64> {
 fn section(heading: &Heading, rows: &[Row], seed: Seed, console: &Console) -> Option<String> {
     let rows: Vec<&Row> = rows.iter().filter(|row| row.section == heading.section).collect();
     let replicates = rows.first()?.replicates;
-    let drawn = replicates
-        .map_or_else(|| "computed exactly".to_owned(), |n| format!("{n} replicates a line, seed {seed}"));
+    let drawn = replicates.map_or_else(
+        || "computed exactly".to_owned(),
+        |n| format!("{} a line, seed {seed}", counted(n, "replicate")),
+    );
     let mut columns = vec![Column::Words("distribution"), Column::Number(heading.size)];
     if !heading.parameter.is_empty() {
         columns.push(Column::Number(heading.parameter));
@@ -161,7 +164,9 @@ fn estimators(rows: &[EstimatorRow], seed: Seed, console: &Console) -> String {
     });
     let lines = table(&columns, lines, console.out);
     let of = rows.first().map_or_else(String::new, |row| {
-        format!(" over {} frameworks of {} replicates, seed {seed}", row.frameworks, row.replicates)
+        let [frameworks, replicates] = [(row.frameworks, "framework"), (row.replicates, "replicate")]
+            .map(|(count, noun)| counted(count, noun));
+        format!(" over {frameworks} of {replicates}, seed {seed}")
     });
     format!("Errors of the metrics of variability{of}, as shares of the metric's true value\n\n{lines}")
 }

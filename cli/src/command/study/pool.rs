@@ -5,7 +5,7 @@ use anyhow::{Error, anyhow};
 use clap::Args;
 use serde::Serialize;
 use speedup_analysis::aa::{AaError, AaOptions, AaStudy, AaTest, Detectable, FalseAlarms};
-use speedup_analysis::study::count::{counted, percent};
+use speedup_analysis::count::{counted, percent};
 use speedup_analysis::{Alternative, Caveat, ConfidenceLevel, Sample};
 use speedup_core::seed::Seed;
 

@@ -2,7 +2,7 @@
 
 use speedup_analysis::inquiry::{DistributionFinding, IntervalAnswer};
 
-use super::{lower, reason, upper};
+use super::{achieved, codes, lower, method, reason, upper};
 use crate::compare::sheet::{Cell, Sheet, hidden, number, significant, words};
 
 pub(super) fn sheet(of: &[DistributionFinding]) -> Sheet {
@@ -14,42 +14,51 @@ pub(super) fn sheet(of: &[DistributionFinding]) -> Sheet {
         number("observed", "observed"),
         hidden("lower"),
         hidden("upper"),
+        hidden("interval_confidence"),
+        hidden("interval_method"),
         number("modelled", "by the mixture"),
         words("reason", "reason"),
+        hidden("caveats"),
     ];
     Sheet { headings, rows: of.iter().flat_map(rows).collect() }
 }
 
 fn rows(one: &DistributionFinding) -> Vec<Vec<Cell>> {
     let why = || reason(one.reason.as_ref());
-    let row =
-        |finding: &str, at: Cell, observed: Cell, [lower, upper]: [Cell; 2], modelled: Cell, reason: Cell| {
-            let about = [Cell::text(finding), Cell::text(&one.version), Cell::text(&one.benchmark)];
-            about.into_iter().chain([at, observed, lower, upper, modelled, reason]).collect::<Vec<_>>()
-        };
+    let row = |finding: &str, at: Cell, observed: Cell, interval: [Cell; 4], modelled: Cell, reason: Cell| {
+        let about = [Cell::text(finding), Cell::text(&one.version), Cell::text(&one.benchmark), at, observed];
+        about.into_iter().chain(interval).chain([modelled, reason, codes(&one.caveats)]).collect::<Vec<_>>()
+    };
+    let of = |interval| [lower(interval), upper(interval), achieved(interval), method(interval)];
     let exactly = |number: f64| Cell::Shown(number, number.to_string());
     let mut rows = Vec::new();
     for quantile in &one.quantiles {
         let interval = &quantile.interval;
         let observed = with_ends(quantile.observed, interval);
         let reason = interval.reason().map_or_else(why, |missing| reason(Some(missing)));
-        let ends = [lower(interval), upper(interval)];
         rows.push(row(
             "quantile",
             exactly(quantile.probability),
             observed,
-            ends,
+            of(interval),
             Cell::of(quantile.modelled),
             reason,
         ));
     }
     for at_most in &one.at_most {
         let observed = with_ends(at_most.observed, &at_most.interval);
-        let ends = [lower(&at_most.interval), upper(&at_most.interval)];
-        rows.push(row("at most", exactly(at_most.bound), observed, ends, Cell::of(at_most.modelled), why()));
+        let interval = of(&at_most.interval);
+        rows.push(row(
+            "at most",
+            exactly(at_most.bound),
+            observed,
+            interval,
+            Cell::of(at_most.modelled),
+            why(),
+        ));
     }
     for (at, cluster) in one.clusters.iter().flatten().enumerate() {
-        let none = [Cell::Absent, Cell::Absent];
+        let none = [const { Cell::Absent }; 4];
         rows.push(row(
             "cluster",
             Cell::Count(at as u64 + 1),

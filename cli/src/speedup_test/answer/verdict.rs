@@ -19,7 +19,7 @@ pub(crate) struct Verdict {
     /// The confidence level of that.
     pub(crate) confidence: Option<f64>,
     /// The protocol at the last risk tried, with all its tests.
-    pub(super) conclusion: Conclusion,
+    pub(crate) conclusion: Conclusion,
 }
 
 /// The rules of the sub-tests.

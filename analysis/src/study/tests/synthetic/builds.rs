@@ -16,14 +16,15 @@ use speedup_core::time::Span;
 pub(super) struct BuildSpread {
     spread: f64,
     seed: u32,
-    builds: u32,
+    /// Of baseline and candidate.
+    builds: [u32; 2],
 }
 
 impl BuildSpread {
     /// By how much the `repetition`-th run of its cell takes longer, where each visit has one run.
     pub(super) fn factor(self, plan: &Plan, run: u32, repetition: u32) -> f64 {
         let version = plan.task(RunIndex(run)).version().0;
-        let build = repetition % self.builds;
+        let build = repetition % self.builds[version as usize];
         let mut random = Seed(11).child(&format!("{} {version} {build}", self.seed));
         1.0 + self.spread * (below(2_000_001, &mut random) as f64 / 1e6 - 1.0)
     }
@@ -61,7 +62,8 @@ impl Synthetic {
 
     /// Lets builds differ by factors with this spread.
     pub(in crate::study::tests) fn build_spread(self, spread: f64, seed: u32) -> Self {
-        let builds = self.plan.experiment.versions[1].build.as_ref().map_or(1, |build| build.builds);
+        let of = |version: usize| self.plan.experiment.versions[version].build.as_ref();
+        let builds = [0, 1].map(|version| of(version).or(of(1)).map_or(1, |build| build.builds));
         Self { build_spread: Some(BuildSpread { spread, seed, builds }), ..self }
     }
 

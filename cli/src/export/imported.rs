@@ -1,0 +1,138 @@
+//! Samples that were imported as Apache Parquet: a row for each value, under the usual names of columns.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use ::parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
+use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use ::parquet::schema::types::{Type, TypePtr};
+use speedup_formats::Series;
+
+/// Rows of a group, as of an experiment's.
+const GROUP_ROWS: usize = 32_768;
+
+/// A value, of which series and which run of it.
+type Value<'a> = (&'a Series, usize, f64);
+
+/// Writes `benchmark`, `version` (null where there is none), `run`, `metric`, `unit` and `value`.
+pub(crate) fn write_parquet<W: Write + Send>(series: &[Series], to: W) -> io::Result<()> {
+    write(series, to).map_err(io::Error::other)
+}
+
+fn write<W: Write + Send>(series: &[Series], to: W) -> Result<(), ParquetError> {
+    let required = Repetition::REQUIRED;
+    let text = |name, repetition| column(name, Physical::BYTE_ARRAY, Some(LogicalType::String), repetition);
+    let fields = vec![
+        text("benchmark", required)?,
+        text("version", Repetition::OPTIONAL)?,
+        column("run", Physical::INT64, Some(LogicalType::integer(64, false)), required)?,
+        text("metric", required)?,
+        text("unit", required)?,
+        column("value", Physical::DOUBLE, None, required)?,
+    ];
+    let schema = Arc::new(Type::group_type_builder("samples").with_fields(fields).build()?);
+    let properties = WriterProperties::builder()
+        .set_created_by(concat!("speedup ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .build();
+    let mut file = SerializedFileWriter::new(to, schema, Arc::new(properties))?;
+    let values: Vec<Value<'_>> = series.iter().flat_map(of_series).collect();
+    for rows in values.chunks(GROUP_ROWS) {
+        let mut group = file.next_row_group()?;
+        texts(&mut group, rows, |(series, ..)| series.name.benchmark.to_string())?;
+        versions(&mut group, rows)?;
+        let runs: Vec<i64> = rows.iter().map(|(_, run, _)| (*run as u64).cast_signed()).collect();
+        if let Some(mut column) = group.next_column()? {
+            column.typed::<Int64Type>().write_batch(&runs, None, None)?;
+            column.close()?;
+        }
+        texts(&mut group, rows, |(series, ..)| series.name.metric.to_string())?;
+        texts(&mut group, rows, |(series, ..)| series.unit.to_string())?;
+        let values: Vec<f64> = rows.iter().map(|(_, _, value)| *value).collect();
+        if let Some(mut column) = group.next_column()? {
+            column.typed::<DoubleType>().write_batch(&values, None, None)?;
+            column.close()?;
+        }
+        group.close()?;
+    }
+    file.into_inner()?.flush().map_err(ParquetError::from)
+}
+
+fn of_series(series: &Series) -> impl Iterator<Item = Value<'_>> {
+    let runs = series.runs.iter().enumerate();
+    runs.flat_map(move |(run, values)| values.iter().map(move |value| (series, run, *value)))
+}
+
+fn column(
+    name: &str,
+    physical: Physical,
+    logical: Option<LogicalType>,
+    repetition: Repetition,
+) -> Result<TypePtr, ParquetError> {
+    let builder = Type::primitive_type_builder(name, physical);
+    Ok(Arc::new(builder.with_repetition(repetition).with_logical_type(logical).build()?))
+}
+
+fn texts<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    rows: &[Value<'_>],
+    text: impl Fn(&Value<'_>) -> String,
+) -> Result<(), ParquetError> {
+    let texts: Vec<ByteArray> = rows.iter().map(|row| ByteArray::from(text(row).into_bytes())).collect();
+    let Some(mut column) = group.next_column()? else { return Ok(()) };
+    column.typed::<ByteArrayType>().write_batch(&texts, None, None)?;
+    column.close()
+}
+
+fn versions<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    rows: &[Value<'_>],
+) -> Result<(), ParquetError> {
+    let names = || rows.iter().map(|(series, ..)| series.name.version.as_ref());
+    let levels: Vec<i16> = names().map(|name| name.is_some().into()).collect();
+    let texts: Vec<ByteArray> =
+        names().flatten().map(|name| ByteArray::from(name.to_string().into_bytes())).collect();
+    let Some(mut column) = group.next_column()? else { return Ok(()) };
+    column.typed::<ByteArrayType>().write_batch(&texts, Some(&levels), None)?;
+    column.close()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use ::parquet::file::reader::{FileReader as _, SerializedFileReader};
+    use speedup_formats::{Name, Runs, SeriesName, Unit};
+
+    use super::*;
+
+    #[test]
+    fn every_value_is_a_row_with_its_run_and_its_names() {
+        let series = |version: Option<&str>, runs: &[Vec<f64>]| Series {
+            name: SeriesName {
+                benchmark: Name::new("sort words").unwrap(),
+                version: version.map(|name| Name::new(name).unwrap()),
+                labels: BTreeMap::new(),
+                metric: Name::new("wall").unwrap(),
+            },
+            unit: Unit::Seconds,
+            runs: Runs::new(runs).unwrap(),
+        };
+        let all = [series(None, &[vec![1.5], vec![0.1, 0.2]]), series(Some("new"), &[vec![2.5]])];
+        let mut file = tempfile::tempfile().unwrap();
+        write_parquet(&all, &mut file).unwrap();
+        let reader = SerializedFileReader::new(file).unwrap();
+        let rows: Vec<String> =
+            reader.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect();
+        let row = |version: &str, run: u32, value: f64| {
+            format!(
+                "{{benchmark: \"sort words\", version: {version}, run: {run}, metric: \"wall\", unit: \"s\", value: {value:?}}}"
+            )
+        };
+        let (none, new) = ("null", "\"new\"");
+        assert_eq!(rows, [row(none, 0, 1.5), row(none, 1, 0.1), row(none, 1, 0.2), row(new, 0, 2.5)]);
+    }
+}
