@@ -3,16 +3,14 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use ::parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
+use ::parquet::basic::{LogicalType, Repetition, Type as Physical};
 use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use ::parquet::errors::ParquetError;
-use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::types::{Type, TypePtr};
 use speedup_formats::Series;
 
-/// Rows of a group, as of an experiment's.
-const GROUP_ROWS: usize = 32_768;
+use super::parquet::{GROUP_ROWS, properties};
 
 /// A value, of which series and which run of it.
 type Value<'a> = (&'a Series, usize, f64);
@@ -34,11 +32,7 @@ fn write<W: Write + Send>(series: &[Series], to: W) -> Result<(), ParquetError> 
         column("value", Physical::DOUBLE, None, required)?,
     ];
     let schema = Arc::new(Type::group_type_builder("samples").with_fields(fields).build()?);
-    let properties = WriterProperties::builder()
-        .set_created_by(concat!("speedup ", env!("CARGO_PKG_VERSION")).to_owned())
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .build();
-    let mut file = SerializedFileWriter::new(to, schema, Arc::new(properties))?;
+    let mut file = SerializedFileWriter::new(to, schema, Arc::new(properties()))?;
     let values: Vec<Value<'_>> = series.iter().flat_map(of_series).collect();
     for rows in values.chunks(GROUP_ROWS) {
         let mut group = file.next_row_group()?;

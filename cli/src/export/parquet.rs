@@ -19,7 +19,7 @@ use super::column_set::{Of, Shown};
 use super::row::Row;
 
 /// Rows of a group: what a reader must at least unpack, and what is held in memory, some 1 kB each.
-const GROUP_ROWS: usize = 32_768;
+pub(super) const GROUP_ROWS: usize = 32_768;
 
 /// Writes groups of rows as they are full.
 pub(super) struct ParquetWriter<W: Write + Send> {
@@ -56,11 +56,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
         let schema = Type::group_type_builder("observations").with_fields(fields).build();
         let schema = Arc::new(schema.map_err(io::Error::other)?);
-        let properties = WriterProperties::builder()
-            .set_created_by(concat!("speedup ", env!("CARGO_PKG_VERSION")).to_owned())
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .build();
-        let file = SerializedFileWriter::new(to, schema, Arc::new(properties)).map_err(io::Error::other)?;
+        let file = SerializedFileWriter::new(to, schema, Arc::new(properties())).map_err(io::Error::other)?;
         let columns = columns.into_iter().map(|column| {
             let values = Values::of(&column.of);
             (column.of, Buffer { levels: Vec::new(), values })
@@ -168,6 +164,14 @@ impl Buffer {
         self.levels.clear();
         Ok(())
     }
+}
+
+/// Who wrote a file, and how it is packed.
+pub(super) fn properties() -> WriterProperties {
+    WriterProperties::builder()
+        .set_created_by(concat!("speedup ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .build()
 }
 
 /// The column as Parquet declares it.
