@@ -29,8 +29,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
     std::fs::write(out.join("speedup_descriptors.bin"), descriptors.encode_to_vec())?;
     tonic_prost_build::configure()
+        .build_client(false)
+        .codec_path("crate::codec::ServerCodec")
         .btree_map(".")
         .extern_path(".speedup.v1.ExportAttempts", "crate::stored::ExportAttempts")
+        .compile_fds(descriptors.clone())?;
+    // Clients apart from servers, because their codecs differ: of the messages there is one set, which they share.
+    let clients = out.join("clients");
+    std::fs::create_dir_all(&clients)?;
+    tonic_prost_build::configure()
+        .build_server(false)
+        .out_dir(clients)
+        .extern_path(".speedup.v1.ExportAttempts", "crate::stored::ExportAttempts")
+        .extern_path(".speedup.v1", "crate::v1")
+        .extern_path(".speedup.journal.v1", "crate::journal::v1")
         .compile_fds(descriptors)?;
     Ok(())
 }

@@ -7,7 +7,7 @@
 //!
 //! In reading order: `command` (what to run) and `execution` (what came of it), `image` (what `execve` is
 //! handed), `preparation` with `affinity`, `user` and `huge_pages` (how it is to execute), `child` (from clone
-//! to `execve`), `watch` (the wait), `output`, `quota` and `namespace` (where output goes), `survivors` and
+//! to `execve`), `watch` (the wait), `standstill` (whether anything stood still meanwhile), `output`, `quota` and `namespace` (where output goes), `survivors` and
 //! `mark` (nothing outlives its run), `name_service` (where users and hosts are looked up), `meters` with `counters`, `energy` and `cgroup` (what the host can tell of
 //! a run beside its time), and below them `stack`, `signals`, `usage`, `clock`, `errno`.
 //!
@@ -36,6 +36,7 @@ mod preparation;
 mod quota;
 mod signals;
 mod stack;
+mod standstill;
 mod survivors;
 mod usage;
 mod user;
@@ -45,7 +46,7 @@ pub use affinity::{CpuMask, allowed};
 pub use cgroup::control_groups;
 pub(crate) use clock::{nanoseconds, now_ns};
 pub use command::{Command, Sink};
-pub use execution::{End, Execution, Output, Readings, Switches, Usage};
+pub use execution::{End, Execution, Output, Readings, Standstill, Switches, Unseen, Usage};
 pub use failure::{LaunchError, Step};
 pub use huge_pages::NoHugePages;
 pub(crate) use image::program_of;
@@ -67,6 +68,7 @@ use output::Shelf;
 use rustix::fs::{Mode, OFlags};
 use signals::Blocked;
 use stack::Stack;
+use standstill::Witnesses;
 use watch::Watch;
 
 /// Two commands timed at once on one host would disturb each other, and each would take the other's processes
@@ -84,6 +86,7 @@ pub struct Launcher {
     shelf: Shelf,
     mark: Mark,
     meters: Meters,
+    witnesses: Witnesses,
 }
 
 impl Launcher {
@@ -96,6 +99,7 @@ impl Launcher {
     pub fn rooted(root: &Path) -> Result<Self, LaunchError> {
         let tried = |tried| move |source| LaunchError::Host { tried, source };
         become_subreaper().map_err(tried("adopt orphans"))?;
+        signals::count_continuations().map_err(tried("hear of its continuations"))?;
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
             .map_err(|errno| tried("open /dev/null")(errno.into()))?;
         Ok(Self {
@@ -104,6 +108,7 @@ impl Launcher {
             shelf: Shelf::default(),
             mark: Mark::of_this_process(),
             meters: Meters::of(root),
+            witnesses: Witnesses::of_this_process(),
         })
     }
 
@@ -134,6 +139,7 @@ impl Launcher {
             agent: rustix::process::getpid(),
             report: &report,
         };
+        let witnessed = self.witnesses.before();
         let before = usage::own();
         let ran = child::run(&mut self.stack, &orders, |child| {
             Watch {
@@ -152,6 +158,7 @@ impl Launcher {
 
         let survivors = survivors::end(self.mark).map_err(host("end what the program left behind"))?;
         let (seen, gone) = ran.map_err(host("start or await the program"))?;
+        let standstill = self.witnesses.since(&witnessed, &seen, command.timeout);
         if let Some((step, errno)) = report.failure() {
             return Err(failure::classify(step, errno, command, &image));
         }
@@ -168,6 +175,7 @@ impl Launcher {
             survivors_left: survivors.left,
             failed_steps: report.trials.failed(),
             agent_switches: seen.agent.switches.since(before.switches),
+            standstill,
             readings: meters.finish(&report),
         })
     }

@@ -6,7 +6,9 @@ use std::path::Path;
 
 use speedup_core::id::{AgentEpoch, AgentId, LeaseEpoch};
 use speedup_core::message::Report;
-use speedup_journal::{Journal, JournalId, OpenError, Options, PayloadVersion, ReadError, WriteError};
+use speedup_journal::{
+    Beginning, Journal, JournalId, OpenError, Options, PayloadVersion, ReadError, WriteError,
+};
 use speedup_proto::convert::OutboxEntry;
 use speedup_proto::outbox_payload;
 use speedup_proto::payload::PayloadError;
@@ -64,7 +66,9 @@ impl Outbox {
     /// Opens the outbox of a state directory and counts this start.
     pub(crate) fn open(directory: &Path) -> Result<Self, OutboxError> {
         let id = JournalId(*Uuid::new_v4().as_bytes());
-        let options = Options { segment_bytes: SEGMENT_BYTES, ..Options::new(id) };
+        // What the coordinator has was removed; what is left has to be without a gap all the same.
+        let beginning = Beginning::WhereItWasReset;
+        let options = Options { segment_bytes: SEGMENT_BYTES, beginning, ..Options::new(id) };
         let (journal, recovery) = Journal::open(directory, &options).map_err(OutboxError::Open)?;
         if let Some(cut) = recovery.cut {
             tracing::warn!(file = %cut.file.display(), bytes = cut.bytes, "cut off the torn tail of the outbox");

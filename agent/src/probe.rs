@@ -25,7 +25,7 @@ mod topology;
 use std::path::{Path, PathBuf};
 
 use speedup_core::fingerprint::Fingerprint;
-use speedup_core::host::HostFacts;
+use speedup_core::host::{HostFacts, Sharing};
 use speedup_core::id::{AllocationId, BootId, HostId, IdError, JobId, NodeName};
 use thiserror::Error;
 
@@ -106,8 +106,9 @@ pub(crate) fn probe_again(root: &Path, facts: &HostFacts) -> Result<HostFacts, P
     let mut found = Facts::default();
     found.keep(software::PROGRAM, facts.fingerprint.get(software::PROGRAM));
     state(&system, &mut found);
-    let (fingerprint, hardware) = (found.into_fingerprint(), Hardware::of(&system).id);
-    Ok(HostFacts { fingerprint, hardware, ..facts.clone() })
+    let (fingerprint, Hardware { id: hardware, machine, .. }) =
+        (found.into_fingerprint(), Hardware::of(&system));
+    Ok(HostFacts { fingerprint, hardware, machine, ..facts.clone() })
 }
 
 fn open(root: &Path) -> Result<System, ProbeError> {
@@ -128,7 +129,7 @@ fn state(system: &System, facts: &mut Facts) {
 /// The names of a host that whoever started its agent gave instead of what the machine and its engine say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
-    /// Which machine this is.
+    /// Which host this is.
     pub host: Option<HostId>,
     /// Which boot of it.
     pub boot: Option<BootId>,
@@ -138,22 +139,25 @@ pub struct Names {
     pub node: Option<NodeName>,
     /// The engine's job in which the agent lives.
     pub job: Option<JobId>,
+    /// Whether other hosts may be on this machine.
+    pub sharing: Sharing,
 }
 
 /// What the agent says of its host when it joins.
 pub(crate) fn host_facts(root: &Path, names: Names, boot: BootId) -> Result<HostFacts, ProbeError> {
-    let Names { host, boot: _, allocation, node, job } = names;
+    let Names { host, boot: _, allocation, node, job, sharing } = names;
     let named_by_owner = host.is_some();
-    let host = match host {
+    let variable = |name: &str| std::env::var(name).ok();
+    let host = match host.or_else(|| job::host(variable)) {
         Some(host) => host,
         None => id("/etc/machine-id", "the machine")?,
     };
     let Probed { fingerprint, hardware } = probe(root)?;
     let allocation = match allocation {
         Some(allocation) => Some(allocation),
-        None => allocation::allocation(&open(root)?, |name| std::env::var(name).ok()),
+        None => allocation::allocation(&open(root)?, variable),
     };
-    let engine = job::job(|name| std::env::var(name).ok());
+    let engine = job::job(variable);
     if let Some(ends) = engine.ends {
         tracing::info!("the allocation of this host lasts for {}", job::left(ends));
     }
@@ -162,10 +166,12 @@ pub(crate) fn host_facts(root: &Path, names: Names, boot: BootId) -> Result<Host
         allocation,
         fingerprint,
         hardware: hardware.id,
+        machine: hardware.machine,
         named_by_owner,
         allocation_ends: engine.ends,
         node: node.or(engine.node),
         job: job.or(engine.id),
+        sharing,
         ..bare
     })
 }

@@ -6,8 +6,9 @@
 //!
 //! In reading order: [`Runner`], `permission` (the owner's limits), `rest` (the wait until the host has come to rest), `outside` (commands of the plan outside
 //! the clock, and the canary), `variables` (what a command finds in its environment), `judgement` (whether the benchmark did
-//! what is expected), `record` (what is reported), `not_executed` (why there is nothing to report).
+//! what is expected, and whether the execution can tell), `cut_off` (whether it ended only because its agent is ended), `record` (what is reported), `not_executed` (why there is nothing to report).
 
+mod cut_off;
 mod judgement;
 mod not_executed;
 mod outside;
@@ -37,7 +38,8 @@ use speedup_core::time::Span;
 use speedup_core::timer::TimerError;
 use speedup_core::work::{Resolved, WorkOrder};
 
-use self::judgement::judge;
+use self::cut_off::EndedBy;
+use self::judgement::{judge, unmeasured};
 pub(crate) use self::not_executed::NotExecuted;
 use self::record::record;
 use self::variables::{pad, size_of_variables, variables};
@@ -53,9 +55,6 @@ use crate::workplace::Workplace;
 
 /// What a program may do after it was asked to end, before it is killed.
 const KILL_GRACE: Duration = Duration::from_secs(1);
-/// How long after a run that was asked to end the agent may be asked the same, where one signal goes to both: the sender
-/// takes one process after another. The clock does not run any more.
-const SAME_SIGNAL: Duration = Duration::from_millis(200);
 /// How often an agent that waits looks whether it shall stop; the clock does not run yet.
 const STOP_LOOK: Duration = Duration::from_millis(100);
 
@@ -69,19 +68,22 @@ pub(crate) struct Runner {
     surroundings: Surroundings,
     limits: Limits,
     programs: Programs,
+    ended_by: EndedBy,
 }
 
 impl Runner {
-    /// A runner with its directories under `state`, on the host with these facts.
+    /// A runner with its directories under `state`, on the host with these facts and the kernel's files at `system`.
     pub(crate) fn new(
         state: &Path,
         facts: &HostFacts,
+        system: &Path,
         surroundings: Surroundings,
         limits: Limits,
     ) -> Result<Self, LaunchError> {
         let (boot, timer) = (facts.boot.clone(), facts.timer.map(|test| test.error));
         let (launcher, programs) = (Launcher::new()?, Programs::default());
-        Ok(Self { launcher, state: state.to_owned(), boot, timer, surroundings, limits, programs })
+        let ended_by = EndedBy::of(facts, system);
+        Ok(Self { launcher, state: state.to_owned(), boot, timer, surroundings, limits, programs, ended_by })
     }
 
     /// Whether settings of the host are changed for the sake of a run.
@@ -140,7 +142,7 @@ impl Runner {
         files: &mut Files,
         stop: &AtomicBool,
     ) -> Result<Record, NotExecuted> {
-        let unresolved = |error: TemplateError| NotExecuted::new(error.to_string());
+        let unresolved = |error: TemplateError| NotExecuted::through_plan(error.to_string());
         let steps = Steps {
             prepare: order.resolve_prepare(input).map_err(unresolved)?,
             program: order.resolve(input).map_err(unresolved)?,
@@ -152,6 +154,10 @@ impl Runner {
         let rest = order.rest.map(|rest| self.rest(&rest, stop)).transpose()?;
         let (done, directory) = self.executions(order, &steps, place, stop, &established)?;
         let done = collected(done, order, &directory, files, stop)?;
+        let lacks_product = matches!(done.outcome, Outcome::Failed(Failure::NoProduct { .. }));
+        if lacks_product && self.ended_by.explains(&End::Exited(0), stop) {
+            return Err(interrupted());
+        }
         let canary = canary.zip(order.canary.as_ref());
         let canary = canary.map(|(resolved, canary)| {
             self.canary(&resolved, canary.timeout, place, &established, stop).map_err(|not| cut(not.reason))
@@ -179,6 +185,7 @@ impl Runner {
                 self.launch(order, steps, place, stop, established, Turn::WarmUp)?;
             unclean = unclean.or(cleanup.err());
             if let Some(failure) = judge(order, &execution) {
+                self.stand_by(&failure, &execution, stop)?;
                 let failure = Failure::Warmup { number, failure: failure.words() };
                 let record = record(order, execution, Outcome::Failed(failure), BTreeMap::new(), None);
                 return Ok((record, directory));
@@ -193,11 +200,30 @@ impl Runner {
             Some(failure) => Err(failure),
             None => series::read(&order.own_metrics, &execution),
         };
+        match &series {
+            Ok(_) => unmeasured(&execution).map_or(Ok(()), Err)?,
+            Err(failure) => self.stand_by(failure, &execution, stop)?,
+        }
         let record = match series {
             Ok(series) => record(order, execution, Outcome::Measured, series, conditions),
             Err(failure) => record(order, execution, Outcome::Failed(failure), BTreeMap::new(), conditions),
         };
         Ok((Record { program, ..record }, directory))
+    }
+
+    /// Refuses a failure that says nothing of the benchmark: its agent is being ended, or stood still until its time was
+    /// up.
+    fn stand_by(
+        &self,
+        failure: &Failure,
+        execution: &Execution,
+        stop: &AtomicBool,
+    ) -> Result<(), NotExecuted> {
+        if self.ended_by.explains(&execution.end, stop) {
+            return Err(interrupted());
+        }
+        let needs_time = matches!(failure, Failure::TimedOut { .. });
+        unmeasured(execution).filter(|_| needs_time).map_or(Ok(()), Err)
     }
 
     fn set_up(
@@ -207,7 +233,8 @@ impl Runner {
         input: &str,
         stop: &AtomicBool,
     ) -> Result<(), NotExecuted> {
-        let resolved = order.resolve_setup(input).map_err(|error| NotExecuted::new(error.to_string()))?;
+        let resolved =
+            order.resolve_setup(input).map_err(|error| NotExecuted::through_plan(error.to_string()))?;
         let (Some(resolved), Some(setup)) = (resolved, &order.setup) else { return Ok(()) };
         if place.is_ready(&resolved) {
             return Ok(());
@@ -261,6 +288,7 @@ impl Runner {
         let executed = insisted.and_then(|()| {
             self.launcher.execute(&command, stop).map_err(|error| not_launched("the run", &error))
         });
+        let is_stopping = stop.load(Ordering::Acquire);
         let conditions = before.zip(executed.as_ref().ok()).map(|(before, execution)| {
             let conditions = self.surroundings.after(before, execution, established);
             let directory_bytes = u32::try_from(standing.directory.as_os_str().len()).ok();
@@ -279,16 +307,12 @@ impl Runner {
         };
         let cleanup = cleanup.map_err(|not| cut(not.reason));
         let execution = executed?;
-        if is_cut_off(order, &execution.end, stop) {
+        // Whoever asked the agent may have asked the program just before, and nobody knows what it left undone.
+        if is_stopping {
             return Err(interrupted());
         }
-        match execution.end {
-            End::Interrupted { .. } => Err(interrupted()),
-            End::Exited(_) | End::Signaled { .. } | End::TimedOut { .. } => {
-                let (conditions, program) = (conditions.map(Box::new), program.map(Box::new));
-                Ok(Launched { execution, conditions, program, cleanup, directory: standing.directory })
-            }
-        }
+        let (conditions, program) = (conditions.map(Box::new), program.map(Box::new));
+        Ok(Launched { execution, conditions, program, cleanup, directory: standing.directory })
     }
 
     /// The last before the clock: an empty page cache, and rest.
@@ -298,19 +322,6 @@ impl Runner {
         }
         wait(order.environment.settle.into(), stop);
     }
-}
-
-/// Whether a run ended because its agent is ended. An engine that ends a job, and a machine that goes down, send a signal to
-/// every process: to the run as well as to its agent, in any order. What the run makes of it says nothing of its benchmark.
-fn is_cut_off(order: &WorkOrder, end: &End, stop: &AtomicBool) -> bool {
-    match end {
-        End::Signaled { signal: libc::SIGTERM | libc::SIGINT, .. } => wait(SAME_SIGNAL, stop),
-        End::Exited(code) if order.expect.accepts(u8::try_from(code & 0xFF).unwrap_or(u8::MAX)) => {
-            return false;
-        }
-        End::Exited(_) | End::Signaled { .. } | End::TimedOut { .. } | End::Interrupted { .. } => {}
-    }
-    stop.load(Ordering::Acquire)
 }
 
 /// Waits, unless the agent shall stop.
@@ -346,7 +357,7 @@ impl Standing {
             Some(directory) if Path::new(directory).is_absolute() && Path::new(directory).is_dir() => {
                 Ok(Self { directory: directory.into(), work })
             }
-            Some(directory) => Err(NotExecuted::new(format!(
+            Some(directory) => Err(NotExecuted::through_plan(format!(
                 "the plan's directory {directory} is no directory on this host"
             ))),
         }
@@ -387,7 +398,7 @@ fn collected(
     if order.directory.is_some() {
         // The agent may read more than the program could.
         let reason = "products are collected from a new directory alone, and the order names another";
-        return Err(NotExecuted::new(reason));
+        return Err(NotExecuted::through_plan(reason));
     }
     match files.collect(directory, &order.collect, stop) {
         Ok(products) => Ok(Record { products, ..done }),
@@ -418,7 +429,7 @@ fn insist(order: &WorkOrder, unmet: &[Unmet]) -> Result<(), NotExecuted> {
     }
     let each: Vec<String> =
         unmet.iter().map(|unmet| format!("{}: {}", unmet.setting.name(), unmet.reason)).collect();
-    Err(NotExecuted::new(format!(
+    Err(NotExecuted::through_plan(format!(
         "the plan insists on an environment that this host does not give: {}",
         each.join("; ")
     )))
@@ -463,10 +474,11 @@ fn timed(order: &WorkOrder, command: Command) -> Command {
 
 fn not_launched(what: &str, error: &LaunchError) -> NotExecuted {
     let text = with_causes(error);
-    match error.hint() {
-        Some(hint) => NotExecuted::new(format!("{what} was not executed: {text} ({hint})")),
-        None => NotExecuted::new(format!("{what} was not executed: {text}")),
-    }
+    let reason = match error.hint() {
+        Some(hint) => format!("{what} was not executed: {text} ({hint})"),
+        None => format!("{what} was not executed: {text}"),
+    };
+    if error.is_the_commands() { NotExecuted::through_plan(reason) } else { NotExecuted::new(reason) }
 }
 
 fn no_directory(error: &std::io::Error) -> NotExecuted {

@@ -13,6 +13,7 @@ use speedup_core::id::BootId;
 use speedup_core::message::{AgentMessage, CoordinatorMessage};
 use speedup_core::seed::Seed;
 use speedup_core::timer::TimerTest;
+use speedup_journal::private::{self, NotPrivate, Others};
 use thiserror::Error;
 use tracing::Instrument as _;
 
@@ -29,6 +30,8 @@ use crate::selftest::{self, Depth, Selftest};
 use crate::stop::Stop;
 use crate::surroundings::Surroundings;
 
+/// Where reports wait in the state directory.
+const OUTBOX: &str = "outbox";
 /// How long an idle agent listens before it says again what it waits for.
 const QUIET: Duration = Duration::from_secs(60);
 /// How long a report may be on its way before the outbox is synced. A coordinator that is there has made it durable
@@ -91,6 +94,9 @@ pub enum AgentError {
         /// Why not.
         source: std::io::Error,
     },
+    /// The state directory is not its owner's alone.
+    #[error("cannot take the state directory for this user alone")]
+    NotPrivate(#[from] NotPrivate),
     /// The outbox cannot be used.
     #[error("the outbox in {} cannot be used", path.display())]
     Outbox {
@@ -114,6 +120,9 @@ pub enum AgentError {
     /// The process could not be prepared.
     #[error("cannot prepare the agent's process")]
     Process(#[source] std::io::Error),
+    /// The coordinator does not take this host, now or later.
+    #[error("the coordinator turned this host away for good: {0}")]
+    TurnedAway(String),
 }
 
 impl AgentError {
@@ -123,12 +132,14 @@ impl AgentError {
             Self::Entry(error) => error.is_lasting(),
             Self::Probe(_)
             | Self::State { .. }
+            | Self::NotPrivate(_)
             | Self::Outbox { .. }
             | Self::User(_)
             | Self::Limits(_)
             | Self::Launch(_)
             | Self::Files(_)
-            | Self::Process(_) => true,
+            | Self::Process(_)
+            | Self::TurnedAway(_) => true,
         }
     }
 
@@ -136,13 +147,15 @@ impl AgentError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Probe(error) => error.hint(),
+            Self::NotPrivate(error) => error.hint(),
             Self::Outbox { source, .. } => source.hint(),
             Self::User(error) => Some(error.hint()),
             Self::Limits(error) => Some(error.hint()),
             Self::Launch(error) => error.hint(),
             Self::State { .. } | Self::Files(_) => Some("choose another with --state"),
             Self::Entry(error) => error.hint(),
-            Self::Process(_) => None,
+            // What can be done differs; the coordinator says it with the reason.
+            Self::Process(_) | Self::TurnedAway(_) => None,
         }
     }
 }
@@ -187,10 +200,13 @@ struct Service {
 impl Service {
     fn start(options: Options) -> Result<Self, AgentError> {
         let state = |source| AgentError::State { path: options.state.clone(), source };
-        std::fs::create_dir_all(&options.state).map_err(state)?;
+        // Programs of another user execute in directories below it.
+        let others = if options.user.is_some() { Others::Pass } else { Others::Nothing };
+        if let Some(closed) = private::claim(&options.state, others, &[OUTBOX])? {
+            tracing::warn!("{closed}");
+        }
         let root = options.state.canonicalize().map_err(state)?;
-        let outbox_path = root.join("outbox");
-        std::fs::create_dir_all(&outbox_path).map_err(state)?;
+        let outbox_path = root.join(OUTBOX);
         let outbox = Outbox::open(&outbox_path)
             .map_err(|source| AgentError::Outbox { path: outbox_path.clone(), source })?;
         let boot = probe::boot_id(options.names.boot.clone())?;
@@ -206,7 +222,7 @@ impl Service {
             unacknowledged = outbox.reports().len(), "the agent starts");
         Ok(Self {
             files: Files::open(&root, options.file_cache).map_err(|error| AgentError::Files(error.into()))?,
-            runner: Runner::new(&root, &facts, surroundings, limits)?,
+            runner: Runner::new(&root, &facts, &options.system, surroundings, limits)?,
             system: options.system,
             reboot: options.reboot,
             agent: Agent::new(facts.clone(), outbox.agent(), outbox.epoch(), outbox.reports()),
@@ -359,6 +375,10 @@ impl Service {
             }
             Action::Reboot { reason } => return self.reboot(&reason).await,
             Action::Complain { lease, reason } => tracing::warn!(%lease, "a report was refused: {reason}"),
+            Action::GiveUp { reason } => {
+                self.link = None;
+                self.broken = Some(AgentError::TurnedAway(reason));
+            }
             Action::Withdraw { reason } => {
                 self.link = None;
                 self.backoff = BACKOFF.1.min(self.backoff * 4);

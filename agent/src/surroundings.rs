@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use speedup_core::conditions::{Conditions, Reading, Unmet};
 use speedup_core::cpu_set::CpuSet;
-use speedup_core::disturbance::{Window, judge};
+use speedup_core::disturbance::{Disturbance, Window, judge};
 use speedup_core::environment::{Environment, HugePages, Setting};
 use speedup_core::id::BootId;
 use speedup_core::record::RestReading;
@@ -30,7 +30,7 @@ use self::instruments::Instruments;
 use self::placement::place;
 use self::topology::Topology;
 use crate::launch::{
-    CpuMask, Execution, FailedStep, NoHugePages, Preparation, Step, User, allowed, nanoseconds,
+    CpuMask, Execution, FailedStep, NoHugePages, Preparation, Standstill, Step, User, allowed, nanoseconds,
 };
 
 /// What sees to the surroundings of runs on this host.
@@ -225,8 +225,10 @@ impl Surroundings {
         unmet.dedup_by_key(|unmet| unmet.setting);
         let is_met = |setting: &Setting| !unmet.iter().any(|unmet| unmet.setting == *setting);
         let is_confined = !execution.failed_steps.iter().any(|failed| failed.step == Step::Affinity);
+        let mut disturbances = judge(&before.reading, &after, &window);
+        disturbances.extend(standstills(&execution.standstill));
         Conditions {
-            disturbances: judge(&before.reading, &after, &window),
+            disturbances,
             before: before.reading,
             after,
             cpus: established.cpus.filter(|_| is_confined),
@@ -249,6 +251,12 @@ impl Drop for Hold {
             tracing::warn!("the agent cannot return to its CPUs: {errno}");
         }
     }
+}
+
+/// What stood still without hiding the end of the run.
+fn standstills(found: &Standstill) -> impl Iterator<Item = Disturbance> {
+    let program = found.program_stopped.map(|signal| Disturbance::ProgramStopped { signal });
+    program.into_iter().chain(found.agent_stopped.then_some(Disturbance::AgentStopped))
 }
 
 fn unmet_step(failed: &FailedStep) -> Unmet {

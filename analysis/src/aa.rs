@@ -260,7 +260,8 @@ impl AaStudy {
         }
     }
 
-    /// The halves have the same sizes in all splits by run, so that their exact law is counted once.
+    /// The halves have the same sizes in all splits by run, so that their exact law is counted once. With ties each split
+    /// would need a law of its own, at every factor that is tried: there it is R's.
     fn rank_sum_p(&self, first: &Sample, second: &Sample) -> crate::PValue {
         let statistic = RankSumStatistic::new(first, second);
         match &self.law {
@@ -268,7 +269,7 @@ impl AaStudy {
                 let w = statistic.w() as u64;
                 self.options.alternative.p_value(law.at_most(w), law.at_least(w))
             }
-            Some(_) | None => RankSum::choose(first, second).p_value(self.options.alternative),
+            Some(_) | None => RankSum::r_default(first, second).p_value(self.options.alternative),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! another.
 
 use crate::count::percent;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// The papers' 1 − α, strictly between 0 and 1.
@@ -13,15 +13,17 @@ pub struct ConfidenceLevel(f64);
 /// The papers' α: the probability of concluding wrongly that is accepted, or that was reached.
 ///
 /// At least 0 and below 1. Zero is a risk too small for a double, not certainty.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
-#[serde(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Risk(f64);
 
 /// The probability, under the null hypothesis, of a statistic at least as extreme as the observed one; in [0,
 /// 1].
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
-#[serde(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct PValue(f64);
+
+/// The least p-value, and risk, that is told: one that is smaller, or was lost below the doubles, is told as this. Readers take
+/// a zero for certainty.
+pub const LEAST_TOLD: f64 = 1e-300;
 
 /// A confidence level or a risk out of its range.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
@@ -91,6 +93,11 @@ impl Risk {
         self.0
     }
 
+    /// The risk as reports tell it, never below [`LEAST_TOLD`].
+    pub fn told(self) -> f64 {
+        self.0.max(LEAST_TOLD)
+    }
+
     /// 1 − risk, which rounds to 1 for a risk below 1e-16: print the risk then.
     pub fn confidence(self) -> f64 {
         1.0 - self.0
@@ -116,6 +123,11 @@ impl PValue {
         self.0
     }
 
+    /// The p-value as reports tell it, never below [`LEAST_TOLD`].
+    pub fn told(self) -> f64 {
+        self.0.max(LEAST_TOLD)
+    }
+
     /// Whether a test with this p-value rejects its null hypothesis at `risk`: p ≤ risk (Touati 2010 §4.1).
     pub fn rejects_at(self, risk: Risk) -> bool {
         self.0 <= risk.0
@@ -125,6 +137,18 @@ impl PValue {
     pub(crate) fn clamped(p: f64) -> Self {
         debug_assert!(!p.is_nan(), "a p-value is a number");
         Self(p.clamp(0.0, 1.0))
+    }
+}
+
+impl Serialize for Risk {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.told())
+    }
+}
+
+impl Serialize for PValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.told())
     }
 }
 
@@ -143,5 +167,13 @@ mod tests {
         assert_eq!(ConfidenceLevel::new(1e-300).unwrap().to_string(), "1e-298 %");
         assert!(Risk::new(1.0).is_err());
         assert_eq!(Risk::new(0.0).unwrap().get(), 0.0);
+    }
+
+    #[test]
+    fn no_p_value_is_told_as_nothing() {
+        let told = |p: f64| serde_json::to_string(&PValue::new(p).unwrap()).unwrap();
+        assert_eq!([0.0, 1e-310, 1e-299, 0.25].map(told), ["1e-300", "1e-300", "1e-299", "0.25"]);
+        assert_eq!(serde_json::to_string(&Risk::new(0.0).unwrap()).unwrap(), "1e-300");
+        assert_eq!(PValue::new(0.0).unwrap().get(), 0.0);
     }
 }

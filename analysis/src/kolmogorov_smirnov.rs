@@ -6,6 +6,7 @@
 //! tails of 1e-80 keep their digits.
 
 use crate::distribution::kolmogorov;
+use crate::rounding::Rounded;
 use crate::{Caveat, PValue, Sample};
 use serde::Serialize;
 use thiserror::Error;
@@ -83,7 +84,27 @@ impl KolmogorovSmirnovStatistic {
         Self::of_sorted(x.sorted(), y.sorted())
     }
 
-    /// The distance between `x` and `y`, each less its own median (Touati 2010 §4.2: the location-shift model).
+    /// The distance between `x` and `y`, each less its own median (Touati 2010 §4.2: the location-shift model), where
+    /// what differs by the rounding of that subtraction is equal: the distance does not depend on the unit.
+    pub fn median_centred_within_rounding(x: &Sample, y: &Sample) -> Self {
+        let centred = |sample: &Sample, of_x: bool| -> Vec<(Rounded, bool)> {
+            let median = sample.median();
+            let one = |value: &f64| (Rounded::new(value - median, value.abs().max(median.abs())), of_x);
+            sample.sorted().iter().map(one).collect()
+        };
+        let mut pooled = [centred(x, true), centred(y, false)].concat();
+        pooled.sort_by(|(a, _), (b, _)| a.value.total_cmp(&b.value));
+        let (mut of_x, mut of_y) = (Vec::with_capacity(x.len()), Vec::with_capacity(y.len()));
+        for group in pooled.chunk_by(|(a, _), (b, _)| a.may_equal(b)) {
+            let value = group[0].0.value;
+            for (_, is_of_x) in group {
+                if *is_of_x { of_x.push(value) } else { of_y.push(value) }
+            }
+        }
+        Self::of_sorted(&of_x, &of_y)
+    }
+
+    /// The same with the differences as floating-point subtraction gives them, so that ties are those that R sees.
     pub fn median_centred(x: &Sample, y: &Sample) -> Self {
         Self::of_sorted(&x.sorted_less(x.median()), &y.sorted_less(y.median()))
     }

@@ -88,6 +88,7 @@ mod random_effects;
 mod rank_sum;
 mod repetition_plan;
 pub mod required_repetitions;
+mod rounding;
 pub mod run_order;
 mod sample;
 mod sample_quantile;
@@ -109,7 +110,7 @@ pub mod variability;
 
 pub use alternative::Alternative;
 pub use caveat::{Caveat, Side};
-pub use confidence::{ConfidenceLevel, LevelError, PValue, Risk};
+pub use confidence::{ConfidenceLevel, LEAST_TOLD, LevelError, PValue, Risk};
 pub use continuity::Continuity;
 pub use critical::Critical;
 pub use earlier_protocol::{

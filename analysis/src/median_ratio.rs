@@ -11,9 +11,9 @@
 
 use crate::distribution::normal;
 use crate::mean_ratio::require_positive;
-use crate::rank_sum::{EXACT_BELOW, RankSumLaw};
 use crate::{
-    Caveat, ConfidenceLevel, Interval, RankSum, RatioError, RatioInterval, Sample, SampleError, Unbounded,
+    Caveat, ConfidenceLevel, Interval, RankSum, RankSumLaw, RatioError, RatioInterval, Sample, SampleError,
+    Unbounded,
 };
 
 /// All the ratios of a run of the baseline to a run of the candidate.
@@ -56,9 +56,7 @@ impl<'a> MedianRatio<'a> {
 
     /// The law of few runs without ties.
     fn law(&self) -> Option<RankSumLaw> {
-        let (n, m) = (self.baseline.len(), self.candidate.len());
-        let few = n < EXACT_BELOW && m < EXACT_BELOW;
-        if few { RankSumLaw::new(n, m).ok() } else { None }
+        RankSumLaw::new(self.baseline.len(), self.candidate.len()).ok()
     }
 
     /// The two-sided interval at the least level not below `level` that order statistics offer.

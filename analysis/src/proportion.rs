@@ -5,6 +5,7 @@
 //! 2001), who recommend Wilson or Jeffreys for at most 40 trials and, for more, also Agresti–Coull.
 
 mod benchmarks_needed;
+mod finite_population;
 
 use crate::distribution::{Tails, beta, binomial, normal};
 use crate::{Alternative, Caveat, ConfidenceLevel, Continuity, Interval, PValue};
@@ -45,11 +46,11 @@ pub enum ProportionMethod {
     Wilson,
     /// Clopper and Pearson's exact interval: never below its level, and wide.
     ClopperPearson,
-    /// Agresti and Coull's: Wald's about Wilson's centre, not cut at 0 and 1.
+    /// Agresti and Coull's: Wald's about Wilson's centre, cut at 0 and 1.
     AgrestiCoull,
     /// The equal-tailed posterior of Jeffreys' prior, with end points 0 at a = 0 and 1 at a = b.
     Jeffreys,
-    /// The textbook interval C ± z√(C(1−C)/b) of Touati 2010 §5, not cut at 0 and 1.
+    /// The textbook interval C ± z√(C(1−C)/b) of Touati 2010 §5, cut at 0 and 1.
     Wald,
 }
 
@@ -107,6 +108,9 @@ impl ProportionMethod {
 }
 
 impl Proportion {
+    /// The full name of the interval of a finite population.
+    pub const NAME_OF_POPULATION: &'static str = "exact hypergeometric interval of a finite population";
+
     /// `accelerated` of `benchmarks`, selected as `selection` says.
     ///
     /// # Errors
@@ -138,12 +142,12 @@ impl Proportion {
         self.accelerated as f64 * (1.0 - self.estimate()) > 5.0
     }
 
-    /// The interval of the proportion by `method`.
-    ///
-    /// A finite population of N, of which b were drawn, narrows it: the ends are those of a sample of
-    /// b(N−1)/(N−b) in the same proportion, which has the same standard error (Cochran, Sampling Techniques,
-    /// §3.2), and are the estimate itself once all are measured.
+    /// The interval of the proportion by `method`; of a finite population the exact one, whatever the method, since all others
+    /// are for populations without end: its ends are shares that the population can have.
     pub fn interval(&self, method: ProportionMethod, level: ConfidenceLevel) -> Interval {
+        if let Selection::DrawnFromFinite { size } = self.selection {
+            return self.interval_of_population(size, level);
+        }
         let mut caveats = Vec::new();
         // The condition is one of normal approximations.
         if method != ProportionMethod::ClopperPearson && !self.satisfies_condition() {
@@ -153,11 +157,22 @@ impl Proportion {
         if self.selection == Selection::Chosen {
             caveats.push(Caveat::BenchmarksChosen);
         }
-        let (lower, upper) = match self.effective_size() {
-            Some(b) => Binomial { a: b * self.estimate(), b }.interval(method, level),
-            None => (self.estimate(), self.estimate()),
-        };
+        let binomial = Binomial { a: self.accelerated as f64, b: self.benchmarks as f64 };
+        let (lower, upper) = binomial.interval(method, level);
         Interval { method: method.name(), lower, upper, level, caveats }
+    }
+
+    fn interval_of_population(&self, size: u64, level: ConfidenceLevel) -> Interval {
+        let (lowest, highest) =
+            finite_population::members(self.accelerated, self.benchmarks, size, level.risk().get());
+        let share = |members: u64| members as f64 / size as f64;
+        Interval {
+            method: Self::NAME_OF_POPULATION,
+            lower: share(lowest),
+            upper: share(highest),
+            level,
+            caveats: Vec::new(),
+        }
     }
 
     /// The interval by `method` against `alternative`: from its lower end to 1 against [`Alternative::Greater`], from 0 to its
@@ -174,19 +189,6 @@ impl Proportion {
             lower: if lower.is_finite() { lower } else { 0.0 },
             upper: if upper.is_finite() { upper } else { 1.0 },
             ..interval
-        }
-    }
-
-    /// The size of an infinite population's sample that knows as much; `None` when the whole population was
-    /// measured.
-    fn effective_size(&self) -> Option<f64> {
-        let b = self.benchmarks as f64;
-        match self.selection {
-            Selection::Drawn | Selection::Chosen => Some(b),
-            Selection::DrawnFromFinite { size } if size == self.benchmarks => None,
-            Selection::DrawnFromFinite { size } => {
-                Some(b * (size - 1) as f64 / (size - self.benchmarks) as f64)
-            }
         }
     }
 
@@ -212,7 +214,7 @@ impl Proportion {
     }
 }
 
-/// a successes in b trials, not necessarily whole once corrected for a finite population.
+/// a successes in b trials, not necessarily whole where a number of trials is looked for.
 #[derive(Clone, Copy)]
 struct Binomial {
     a: f64,
@@ -232,7 +234,7 @@ impl Binomial {
             ProportionMethod::Wald => {
                 let c = self.a / self.b;
                 let half_width = z * (c * (1.0 - c) / self.b).sqrt();
-                (c - half_width, c + half_width)
+                within_shares(c - half_width, c + half_width)
             }
         }
     }
@@ -264,7 +266,7 @@ impl Binomial {
         let trials = self.b + z * z;
         let centre = (self.a + z * z / 2.0) / trials;
         let half_width = z * (centre * (1.0 - centre) / trials).sqrt();
-        (centre - half_width, centre + half_width)
+        within_shares(centre - half_width, centre + half_width)
     }
 
     fn jeffreys(self, risk: f64) -> (f64, f64) {
@@ -276,6 +278,12 @@ impl Binomial {
         (lower, upper)
     }
 }
+
+/// No share is below none or above all.
+fn within_shares(lower: f64, upper: f64) -> (f64, f64) {
+    (lower.max(0.0), upper.min(1.0))
+}
+
 /// The standard error √(p(1 − p)/n) of the share `of_interest`/`of` of independent draws, with p drawn by half a case toward
 /// ½ (k + ½ of n + 1), so that a share of 0 or 1 has an error too.
 pub(crate) fn error_of_share(of_interest: f64, of: f64) -> f64 {

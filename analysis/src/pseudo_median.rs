@@ -6,8 +6,7 @@
 //! n(n+1)/2 is found by halving the floating-point numbers, without listing the pairs.
 
 use crate::distribution::normal;
-use crate::signed_rank::{EXACT_BELOW, SignedRankError, SignedRankLaw};
-use crate::{Caveat, ConfidenceLevel, Interval, Sample, SignedRank};
+use crate::{Caveat, ConfidenceLevel, Interval, Sample, SignedRank, SignedRankError, SignedRankLaw};
 
 /// All the Walsh averages of differences.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +40,7 @@ impl<'a> PseudoMedian<'a> {
     /// [`SignedRankError::TooFew`] where not even the extremes reach `level`.
     pub fn interval(&self, level: ConfidenceLevel) -> Result<Interval, SignedRankError> {
         let n = self.differences.len();
-        let law = if n < EXACT_BELOW { SignedRankLaw::new(n).ok() } else { None };
+        let law = SignedRankLaw::new(n).ok();
         let (method, depth) = match &law {
             Some(law) => (Self::NAME_EXACT, exact_depth(law, level)),
             None => (Self::NAME_NORMAL, normal_depth(n, level)),

@@ -1,18 +1,22 @@
 //! The Wilcoxon–Mann–Whitney rank-sum test.
 //!
 //! The statistic is R's W (Mann and Whitney's U): the number of pairs with x > y, an equal pair counting one
-//! half. Three laws of it are three types; [`RankSum::choose`] takes one by R's rule and says why.
+//! half. Three laws of it are three types. [`RankSum::choose`] takes an exact one wherever it can be counted, ties or not;
+//! [`RankSum::r_default`] takes one by R's rule, for whom R's numbers are wanted. Either says why.
 
 mod null_law;
+mod permutation;
 
 use crate::distribution::normal;
 use crate::{Alternative, Caveat, Continuity, PValue, Sample};
 pub use null_law::RankSumLaw;
+pub(crate) use permutation::LeastPValues;
+pub use permutation::PermutationRankSum;
 use serde::Serialize;
 use thiserror::Error;
 
-/// Below this many observations in each sample the exact law is used; R's bound.
-pub(crate) const EXACT_BELOW: usize = 50;
+/// Below this many observations in each sample R uses the exact law.
+const R_EXACT_BELOW: usize = 50;
 
 /// What two samples say to a rank-sum test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -31,7 +35,9 @@ pub struct RankSumStatistic {
 pub enum RankSum {
     /// Few observations without ties.
     Exact(ExactRankSum),
-    /// Many observations, or ties.
+    /// Few observations with ties.
+    Permutation(PermutationRankSum),
+    /// Many observations, or R's answer to ties.
     Normal(NormalRankSum),
 }
 
@@ -48,26 +54,22 @@ pub struct ExactRankSum {
 pub struct NormalRankSum {
     statistic: RankSumStatistic,
     continuity: Continuity,
-}
-
-/// The test by the permutation law given the ties at hand.
-#[derive(Clone, Debug)]
-pub struct PermutationRankSum {
-    statistic: RankSumStatistic,
-    lower: f64,
-    upper: f64,
-    two_sided: f64,
+    /// No p-value is below these: zero for R's.
+    #[serde(skip)]
+    least: LeastPValues,
 }
 
 /// Why a rank-sum law was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankSumChoice {
-    /// Both samples have fewer than 50 observations and none are equal.
+    /// No two observations are equal, and the orders can be counted; by R's rule, fewer than 50 observations in each sample.
     FewWithoutTies,
-    /// Some observations are equal.
+    /// Some observations are equal, and the orders that this leaves can be counted.
+    FewWithTies,
+    /// Some observations are equal, and the law is the normal one.
     Ties,
-    /// A sample has 50 observations or more.
+    /// More observations than are counted; by R's rule, 50 in a sample.
     Many,
 }
 
@@ -154,20 +156,33 @@ fn tie_groups<'a>(x: &'a [f64], y: &'a [f64]) -> impl Iterator<Item = TieGroup> 
 }
 
 impl RankSum {
-    /// The exact law for fewer than 50 observations in each sample and no ties, else the corrected normal
-    /// one.
+    /// An exact law wherever it can be counted, given the ties: up to some 65 observations in each sample. Else the
+    /// corrected normal one, whose p-value is never below the least that the ties allow.
     pub fn choose(x: &Sample, y: &Sample) -> Self {
         let statistic = RankSumStatistic::new(x, y);
-        let few = x.len() < EXACT_BELOW && y.len() < EXACT_BELOW;
-        let exact = if few { ExactRankSum::of_statistic(statistic).ok() } else { None };
-        exact
-            .map_or(Self::Normal(NormalRankSum { statistic, continuity: Continuity::Corrected }), Self::Exact)
+        if let Ok(test) = ExactRankSum::of_statistic(statistic) {
+            return Self::Exact(test);
+        }
+        if let Ok(test) = PermutationRankSum::chosen(x, y) {
+            return Self::Permutation(test);
+        }
+        let (continuity, least) = (Continuity::Corrected, LeastPValues::new(x, y));
+        Self::Normal(NormalRankSum { statistic, continuity, least })
+    }
+
+    /// The law that R's `wilcox.test` takes: the exact one for fewer than 50 observations in each sample and no ties, else
+    /// the corrected normal one.
+    pub fn r_default(x: &Sample, y: &Sample) -> Self {
+        let few = x.len() < R_EXACT_BELOW && y.len() < R_EXACT_BELOW;
+        let exact = if few { ExactRankSum::new(x, y).ok() } else { None };
+        exact.map_or_else(|| Self::Normal(NormalRankSum::new(x, y, Continuity::Corrected)), Self::Exact)
     }
 
     /// Why this law.
     pub fn reason(&self) -> RankSumChoice {
         match self {
             Self::Exact(_) => RankSumChoice::FewWithoutTies,
+            Self::Permutation(_) => RankSumChoice::FewWithTies,
             Self::Normal(test) if test.statistic.has_ties() => RankSumChoice::Ties,
             Self::Normal(_) => RankSumChoice::Many,
         }
@@ -177,6 +192,7 @@ impl RankSum {
     pub fn caveats(&self) -> Vec<Caveat> {
         match self {
             Self::Exact(test) => test.caveats(),
+            Self::Permutation(test) => test.caveats(),
             Self::Normal(test) => test.caveats(),
         }
     }
@@ -185,6 +201,7 @@ impl RankSum {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Exact(_) => ExactRankSum::NAME,
+            Self::Permutation(_) => PermutationRankSum::NAME,
             Self::Normal(test) => test.name(),
         }
     }
@@ -193,6 +210,7 @@ impl RankSum {
     pub fn statistic(&self) -> &RankSumStatistic {
         match self {
             Self::Exact(test) => &test.statistic,
+            Self::Permutation(test) => test.statistic(),
             Self::Normal(test) => &test.statistic,
         }
     }
@@ -201,6 +219,7 @@ impl RankSum {
     pub fn p_value(&self, alternative: Alternative) -> PValue {
         match self {
             Self::Exact(test) => test.p_value(alternative),
+            Self::Permutation(test) => test.p_value(alternative),
             Self::Normal(test) => test.p_value(alternative),
         }
     }
@@ -246,7 +265,7 @@ impl ExactRankSum {
 impl NormalRankSum {
     /// Compares `x` and `y` by the normal law.
     pub fn new(x: &Sample, y: &Sample, continuity: Continuity) -> Self {
-        Self { statistic: RankSumStatistic::new(x, y), continuity }
+        Self { statistic: RankSumStatistic::new(x, y), continuity, least: LeastPValues::default() }
     }
 
     /// The full name of the method.
@@ -279,62 +298,7 @@ impl NormalRankSum {
         let distance = self.statistic.w() - n * m / 2.0;
         let half = self.continuity.toward_mean(alternative, distance);
         let tails = normal::tails((distance - half) / variance.sqrt());
-        alternative.p_value(tails.lower, tails.upper)
+        let p_value = alternative.p_value(tails.lower, tails.upper).get();
+        PValue::clamped(p_value.max(self.least.against(alternative)))
     }
-}
-
-impl PermutationRankSum {
-    /// The method's full name.
-    pub const NAME: &'static str = "Wilcoxon–Mann–Whitney rank-sum test (permutations, given the ties)";
-
-    /// Compares `x` and `y` by counting all assignments of the mid-ranks at hand.
-    ///
-    /// # Errors
-    /// [`RankSumError::TooLarge`] beyond a hundred million steps of counting.
-    pub fn new(x: &Sample, y: &Sample) -> Result<Self, RankSumError> {
-        let doubled_ranks = doubled_mid_ranks(x, y);
-        let law = null_law::permutation_law(&doubled_ranks, x.len(), y.len())?;
-        let statistic = RankSumStatistic::new(x, y);
-        let observed = (statistic.doubled_w as usize) + x.len() * (x.len() + 1);
-        let centre = x.len() * (x.len() + y.len() + 1);
-        let sum = |keep: &dyn Fn(usize) -> bool| -> f64 {
-            law.iter().enumerate().filter(|(s, _)| keep(*s)).map(|(_, p)| p).sum()
-        };
-        Ok(Self {
-            statistic,
-            lower: sum(&|s| s <= observed),
-            upper: sum(&|s| s >= observed),
-            two_sided: sum(&|s| s.abs_diff(centre) >= observed.abs_diff(centre)),
-        })
-    }
-
-    /// What the samples say.
-    pub fn statistic(&self) -> &RankSumStatistic {
-        &self.statistic
-    }
-
-    /// What must be known: nothing, since the law is exact for the ties at hand.
-    pub fn caveats(&self) -> Vec<Caveat> {
-        Vec::new()
-    }
-
-    /// The p-value against `alternative`; two-sided, the probability of a rank sum as far from its mean.
-    pub fn p_value(&self, alternative: Alternative) -> PValue {
-        PValue::clamped(match alternative {
-            Alternative::TwoSided => self.two_sided,
-            Alternative::Greater => self.upper,
-            Alternative::Less => self.lower,
-        })
-    }
-}
-
-/// Twice the mid-rank of every observation of both samples: whole numbers.
-fn doubled_mid_ranks(x: &Sample, y: &Sample) -> Vec<usize> {
-    let mut ranks = Vec::with_capacity(x.len() + y.len());
-    for group in tie_groups(x.sorted(), y.sorted()) {
-        let size = (group.of_x + group.of_y) as usize;
-        let doubled = 2 * ranks.len() + size + 1;
-        ranks.resize(ranks.len() + size, doubled);
-    }
-    ranks
 }

@@ -1,21 +1,25 @@
 //! The Wilcoxon signed-rank test of paired observations.
 //!
 //! The statistic is R's V: the sum of the ranks of |d| over the positive differences d, zeros dropped first.
-//! Its two laws are two types; [`SignedRank::choose`] takes one by R's rule and says why. The variant of Chen 2012,
-//! which keeps the zeros, is [`ZerosKeptSignedRank`].
+//! Its laws are types of their own. [`SignedRank::choose`] takes an exact one wherever it can be counted, ties or not;
+//! [`SignedRank::r_default`] takes one by R's rule, for whom R's numbers are wanted. Either says why. The variant of
+//! Chen 2012, which keeps the zeros, is [`ZerosKeptSignedRank`].
 
 mod null_law;
+mod ranks;
 mod zeros_kept;
 
 use crate::distribution::normal;
 use crate::{Alternative, Caveat, Continuity, PValue, Sample, SampleError};
 pub use null_law::SignedRankLaw;
+use null_law::TiedSignedRankLaw;
+use ranks::Ranks;
 use serde::Serialize;
 use thiserror::Error;
 pub use zeros_kept::{HalfIntegers, ZerosKeptSignedRank};
 
-/// Below this many differences the exact law is used; R's bound.
-pub(crate) const EXACT_BELOW: usize = 50;
+/// Below this many differences R uses the exact law.
+const R_EXACT_BELOW: usize = 50;
 
 /// What differences say to a signed-rank test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -35,7 +39,9 @@ pub struct SignedRankStatistic {
 pub enum SignedRank {
     /// Few differences without ties and zeros.
     Exact(ExactSignedRank),
-    /// Many differences, or ties, or zeros.
+    /// Few differences with ties or zeros.
+    Permutation(PermutationSignedRank),
+    /// Many differences, or R's answer to ties and zeros.
     Normal(NormalSignedRank),
 }
 
@@ -45,6 +51,14 @@ pub struct ExactSignedRank {
     statistic: SignedRankStatistic,
     #[serde(skip)]
     law: SignedRankLaw,
+}
+
+/// The test by the law of all choices of signs given the magnitudes at hand, zeros dropped.
+#[derive(Clone, Debug, Serialize)]
+pub struct PermutationSignedRank {
+    statistic: SignedRankStatistic,
+    #[serde(skip)]
+    law: TiedSignedRankLaw,
 }
 
 /// The test by the normal approximation, its variance corrected for ties.
@@ -58,13 +72,15 @@ pub struct NormalSignedRank {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignedRankChoice {
-    /// Fewer than 50 differences, none zero, no two of equal magnitude.
+    /// At most 127 differences, by R's rule fewer than 50; none zero, no two of equal magnitude.
     FewWithoutTies,
-    /// Some differences are zero.
+    /// At most 127 differences, some zero or of equal magnitude, and the law is that of their signs.
+    FewWithTies,
+    /// Some differences are zero, and the law is the normal one.
     Zeros,
-    /// Some differences have equal magnitudes.
+    /// Some differences have equal magnitudes, and the law is the normal one.
     Ties,
-    /// 50 differences or more.
+    /// More than 127 differences; by R's rule 50 or more.
     Many,
 }
 
@@ -110,36 +126,7 @@ impl SignedRankStatistic {
     /// # Errors
     /// [`SignedRankError::AllZero`] when none is left.
     pub fn new(differences: &Sample) -> Result<Self, SignedRankError> {
-        let sorted = differences.sorted();
-        let negative = &sorted[..sorted.partition_point(|d| *d < 0.0)];
-        let positive = &sorted[sorted.partition_point(|d| *d <= 0.0)..];
-        let n = negative.len() + positive.len();
-        if n == 0 {
-            return Err(SignedRankError::AllZero);
-        }
-        let (mut doubled_v, mut tie_term) = (0, 0.0);
-        // Both sides in ascending order of magnitude.
-        let (mut i, mut j) = (0, 0);
-        let magnitude = |j: usize| negative.len().checked_sub(j + 1).map(|k| -negative[k]);
-        while i + j < n {
-            let value = match (positive.get(i), magnitude(j)) {
-                (Some(a), Some(b)) => a.min(b),
-                (Some(a), None) => *a,
-                (None, Some(b)) => b,
-                (None, None) => break,
-            };
-            let before = i + j;
-            let of_positive = positive[i..].iter().take_while(|a| **a == value).count();
-            i += of_positive;
-            while magnitude(j) == Some(value) {
-                j += 1;
-            }
-            let size = i + j - before;
-            doubled_v += (of_positive * (2 * before + size + 1)) as u64;
-            let t = size as f64;
-            tie_term += t * (t * t - 1.0);
-        }
-        Ok(Self { doubled_v, n, zeros: sorted.len() - n, tie_term })
+        Ranks::new(differences, 0.0).map(|ranks| ranks.statistic())
     }
 
     /// V: the sum of the ranks of the positive differences.
@@ -176,16 +163,46 @@ pub fn paired_differences(x: &Sample, y: &Sample) -> Result<Sample, SignedRankEr
 }
 
 impl SignedRank {
-    /// The exact law for fewer than 50 differences without ties and zeros, else the corrected normal one.
+    /// An exact law for at most 127 differences that are not zero, given their ties; else the corrected normal one.
     ///
     /// # Errors
     /// [`SignedRankError::AllZero`] when no difference is left to rank.
     pub fn choose(differences: &Sample) -> Result<Self, SignedRankError> {
+        Ranks::new(differences, 0.0).map(|ranks| Self::of_ranks(&ranks))
+    }
+
+    /// [`SignedRank::choose`] of logarithms of ratios, of which those that differ by rounding are equal: ln(3/2) and ln(2/3)
+    /// have one magnitude in any unit.
+    ///
+    /// # Errors
+    /// [`SignedRankError::AllZero`] when no logarithm is left to rank.
+    pub fn of_logarithms(logarithms: &Sample) -> Result<Self, SignedRankError> {
+        // A ratio is right to a part, so its logarithm is to so much itself.
+        Ranks::new(logarithms, 1.0).map(|ranks| Self::of_ranks(&ranks))
+    }
+
+    /// The law that R's `wilcox.test` takes: the exact one for fewer than 50 differences without ties and zeros, else the
+    /// corrected normal one.
+    ///
+    /// # Errors
+    /// [`SignedRankError::AllZero`] when no difference is left to rank.
+    pub fn r_default(differences: &Sample) -> Result<Self, SignedRankError> {
         let statistic = SignedRankStatistic::new(differences)?;
-        let exact =
-            if statistic.n < EXACT_BELOW { ExactSignedRank::of_statistic(statistic).ok() } else { None };
+        let few = statistic.n < R_EXACT_BELOW;
+        let exact = if few { ExactSignedRank::of_statistic(statistic).ok() } else { None };
         let continuity = Continuity::Corrected;
         Ok(exact.map_or(Self::Normal(NormalSignedRank { statistic, continuity }), Self::Exact))
+    }
+
+    fn of_ranks(ranks: &Ranks) -> Self {
+        let statistic = ranks.statistic();
+        if let Ok(test) = ExactSignedRank::of_statistic(statistic) {
+            return Self::Exact(test);
+        }
+        match TiedSignedRankLaw::new(&ranks.doubled) {
+            Ok(law) => Self::Permutation(PermutationSignedRank { statistic, law }),
+            Err(_) => Self::Normal(NormalSignedRank { statistic, continuity: Continuity::Corrected }),
+        }
     }
 
     /// Compares the pairs of `x` and `y`: [`SignedRank::choose`] of x − y.
@@ -200,6 +217,7 @@ impl SignedRank {
     pub fn reason(&self) -> SignedRankChoice {
         match self {
             Self::Exact(_) => SignedRankChoice::FewWithoutTies,
+            Self::Permutation(_) => SignedRankChoice::FewWithTies,
             Self::Normal(test) if test.statistic.zeros > 0 => SignedRankChoice::Zeros,
             Self::Normal(test) if test.statistic.has_ties() => SignedRankChoice::Ties,
             Self::Normal(_) => SignedRankChoice::Many,
@@ -210,6 +228,7 @@ impl SignedRank {
     pub fn caveats(&self) -> Vec<Caveat> {
         match self {
             Self::Exact(test) => test.caveats(),
+            Self::Permutation(test) => test.caveats(),
             Self::Normal(test) => test.caveats(),
         }
     }
@@ -218,6 +237,7 @@ impl SignedRank {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Exact(_) => ExactSignedRank::NAME,
+            Self::Permutation(_) => PermutationSignedRank::NAME,
             Self::Normal(test) => test.name(),
         }
     }
@@ -226,6 +246,7 @@ impl SignedRank {
     pub fn statistic(&self) -> &SignedRankStatistic {
         match self {
             Self::Exact(test) => &test.statistic,
+            Self::Permutation(test) => &test.statistic,
             Self::Normal(test) => &test.statistic,
         }
     }
@@ -234,8 +255,30 @@ impl SignedRank {
     pub fn p_value(&self, alternative: Alternative) -> PValue {
         match self {
             Self::Exact(test) => test.p_value(alternative),
+            Self::Permutation(test) => test.p_value(alternative),
             Self::Normal(test) => test.p_value(alternative),
         }
+    }
+
+    /// The least p-value that a one-sided test of these differences can have: all of one sign, 1 of 2 to their number.
+    pub fn least_p_value(&self) -> f64 {
+        0.5_f64.powi(i32::try_from(self.statistic().n).unwrap_or(i32::MAX))
+    }
+}
+
+impl PermutationSignedRank {
+    /// The method's full name.
+    pub const NAME: &'static str = "Wilcoxon signed-rank test (exact, given the ties)";
+
+    /// What must be known: nothing, since the law is exact for the magnitudes at hand.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        Vec::new()
+    }
+
+    /// The p-value against `alternative`.
+    pub fn p_value(&self, alternative: Alternative) -> PValue {
+        let doubled_v = self.statistic.doubled_v;
+        alternative.p_value(self.law.at_most(doubled_v), self.law.at_least(doubled_v))
     }
 }
 

@@ -58,19 +58,39 @@ pub struct Rules {
     pub beyond_5000: Beyond5000,
     /// When Kolmogorov–Smirnov is exact.
     pub kolmogorov_smirnov: ExactRule,
+    /// What equal times are to the protocol of the median.
+    pub ties: TieRule,
+}
+
+/// What equal times are to the protocol of the median.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TieRule {
+    /// They are conditioned on, so that no impossible significance is claimed; centred times that differ by rounding are equal.
+    Conditional,
+    /// They make the rank sum's law the normal one, as 50 runs do; centred times are equal where subtraction leaves them so.
+    AsR,
 }
 
 impl Rules {
-    /// Ours: more than 5000 runs are a large sample; Kolmogorov–Smirnov is exact given the ties.
-    pub const OURS: Self =
-        Self { beyond_5000: Beyond5000::Large, kolmogorov_smirnov: ExactRule::SmallProduct };
+    /// Ours: more than 5000 runs are a large sample; tests of ranks are exact, given the ties, wherever that can be counted.
+    pub const OURS: Self = Self {
+        beyond_5000: Beyond5000::Large,
+        kolmogorov_smirnov: ExactRule::SmallProduct,
+        ties: TieRule::Conditional,
+    };
+    /// The tests of the original program, searched exactly: more than 5000 runs are a large sample.
+    pub const PUBLISHED_TESTS: Self = Self { beyond_5000: Beyond5000::Large, ..Self::PUBLISHED };
     /// The original program on R 4.2: more than 5000 runs are never significant on the mean.
-    pub const PUBLISHED: Self =
-        Self { beyond_5000: Beyond5000::Refused, kolmogorov_smirnov: ExactRule::SmallProduct };
+    pub const PUBLISHED: Self = Self {
+        beyond_5000: Beyond5000::Refused,
+        kolmogorov_smirnov: ExactRule::SmallProduct,
+        ties: TieRule::AsR,
+    };
     /// The original program on the R of its time: Kolmogorov–Smirnov by its limit law whenever values are
     /// equal.
     pub const PUBLISHED_BEFORE_R_4_2: Self =
-        Self { beyond_5000: Beyond5000::Refused, kolmogorov_smirnov: ExactRule::SmallProductWithoutTies };
+        Self { kolmogorov_smirnov: ExactRule::SmallProductWithoutTies, ..Self::PUBLISHED };
 }
 
 impl SpeedupTest {
@@ -91,7 +111,7 @@ impl SpeedupTest {
         Ok(Self {
             speedups: ObservedSpeedups::new(baseline, candidate)?,
             mean: MeanTest::new(baseline, candidate, rules.beyond_5000),
-            median: MedianTest::new(baseline, candidate, rules.kolmogorov_smirnov),
+            median: MedianTest::new(baseline, candidate, rules),
         })
     }
 }

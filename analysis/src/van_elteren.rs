@@ -5,6 +5,7 @@
 //! shift in all blocks. Observations of different blocks are never compared, so that blocks may differ as they like.
 
 use crate::distribution::normal;
+use crate::rank_sum::LeastPValues;
 use crate::{Alternative, Caveat, PValue, RankSumStatistic, Sample};
 use thiserror::Error;
 
@@ -17,6 +18,8 @@ pub struct VanElteren {
     blocks: usize,
     /// Σ Wₕ/(Nₕ + 1) over Σ nₕmₕ/(Nₕ + 1).
     probability: f64,
+    /// No p-value is below these: the probabilities of the most extreme order in every block.
+    least: LeastPValues,
 }
 
 /// Why blocks were not compared.
@@ -43,6 +46,7 @@ impl VanElteren {
             return Err(VanElterenError::NoBlock);
         }
         let (mut distance, mut variance, mut won, mut compared) = (0.0, 0.0, 0.0, 0.0);
+        let mut least = LeastPValues { greater: 1.0, less: 1.0 };
         for (x, y) in blocks {
             let statistic = RankSumStatistic::new(x, y);
             let (n, m) = (x.len() as f64, y.len() as f64);
@@ -52,12 +56,15 @@ impl VanElteren {
             variance += weight * weight * statistic.variance();
             won += weight * statistic.w();
             compared += weight * n * m;
+            let of_block = LeastPValues::new(x, y);
+            least.greater *= of_block.greater;
+            least.less *= of_block.less;
         }
         // Below the least variance of one pair among a million runs: nothing but ties.
         if variance <= f64::EPSILON {
             return Err(VanElterenError::Constant);
         }
-        Ok(Self { distance, variance, blocks: blocks.len(), probability: won / compared })
+        Ok(Self { distance, variance, blocks: blocks.len(), probability: won / compared, least })
     }
 
     /// The blocks.
@@ -83,7 +90,8 @@ impl VanElteren {
     /// The p-value against `alternative`, said of the first version's observations.
     pub fn p_value(&self, alternative: Alternative) -> PValue {
         let tails = normal::tails(self.z());
-        alternative.p_value(tails.lower, tails.upper)
+        let p_value = alternative.p_value(tails.lower, tails.upper).get();
+        PValue::clamped(p_value.max(self.least.against(alternative)))
     }
 }
 

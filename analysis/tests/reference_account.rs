@@ -6,8 +6,16 @@
 mod case;
 #[path = "reference/distributions.rs"]
 mod distributions;
+#[path = "reference/minima.rs"]
+mod minima;
+#[path = "reference/protocol.rs"]
+mod protocol;
+#[expect(dead_code, reason = "the protocol asks it alone whether data are tight")]
+#[path = "reference/two_samples.rs"]
+mod two_samples;
 
 use case::{Case, Ledger, relative};
+use minima::{Account, Folder, Minima};
 use serde_json::{Value, json};
 
 /// How many failures the account has of one case, of which `check` read what it wants.
@@ -83,4 +91,36 @@ fn a_function_or_an_argument_that_is_not_known_is_a_failure() {
     let mut none = known;
     none["expected"] = Value::Null;
     assert_eq!(failures(&none, distributions::distribution), 1);
+}
+
+#[test]
+fn an_emptied_file_is_a_failure() {
+    let account = |cases: usize, values: &[(&str, usize)]| Account {
+        cases,
+        values: values.iter().map(|(field, count)| ((*field).to_owned(), *count)).collect(),
+    };
+    let minima = Minima([("t_test".to_owned(), account(30, &[("/p", 60), ("/rare", 2)]))].into());
+    let lacking = |account: &Account, folder| minima.lacking("t_test", account, folder).len();
+    let whole = account(30, &[("/p", 60), ("/rare", 2), ("/more", 1)]);
+    let (one_case, no_p) = (account(1, &[("/p", 2)]), account(60, &[("/rare", 2), ("/t", 60)]));
+    let others = account(20, &[("/p", 40)]);
+    assert_eq!([&whole, &one_case, &no_p, &others].map(|of| lacking(of, Folder::Own)), [0, 3, 1, 3]);
+    assert_eq!([&whole, &one_case, &no_p, &others].map(|of| lacking(of, Folder::Other)), [0, 2, 1, 0]);
+    assert_eq!(minima.lacking("new", &whole, Folder::Other).len(), 1, "a file whose minimum nobody pinned");
+    assert_eq!(minima.missing(&[]).count(), 1);
+}
+
+/// Times of which no speedup can be made are refused by name, not by the end of the program.
+#[test]
+fn times_that_are_not_positive_are_refused_by_name() {
+    let case = json!({
+        "id": "zero",
+        "options": {"conf_level": 0.95, "precision": 0.05, "weight": "equal"},
+        "benchmarks": [
+            {"name": "a", "sample1": [3.0, 2.0, 4.0], "sample2": [1.0, 2.0, 1.5], "conf_level": null, "coef": null},
+            {"name": "b", "sample1": [1.0, 2.0, 0.0], "sample2": [1.0, 2.0, 1.5], "conf_level": null, "coef": null},
+        ],
+        "expected_tool": {"rows": [{"name": "a"}, {"name": "b"}], "overall": {"mean": {"gain": 0.5}}},
+    });
+    assert_eq!(failures(&case, protocol::speedup_test), 0);
 }

@@ -45,6 +45,7 @@ use crate::arguments::{Arguments, LogFormat, Verb};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::render;
 
 /// Threads of the event loop: a client needs one, an embedded coordinator is content with another.
 const THREADS: usize = 2;
@@ -128,7 +129,14 @@ fn printed(result: std::io::Result<()>) -> Result<(), Failure> {
 /// One JSON value as text.
 fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(value);
-    text.map_err(|error| Failure::infrastructure(Error::new(error).context("cannot write JSON")))
+    let text =
+        text.map_err(|error| Failure::infrastructure(Error::new(error).context("cannot write JSON")))?;
+    Ok(render::json::escaped(&text).into_owned())
+}
+
+/// One JSON value on one line.
+fn json_line(value: &serde_json::Value) -> String {
+    render::json::escaped(&value.to_string()).into_owned()
 }
 
 /// Prints one JSON value.

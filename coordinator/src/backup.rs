@@ -53,6 +53,19 @@ pub enum BackupError {
     /// A journal cannot be read.
     #[error("cannot read a journal")]
     Journal(#[from] ReadError),
+    /// The journal's last segments are missing.
+    #[error(
+        "the journal in {} ends at position {end}, but its checkpoint has seen it up to position {seen}: what was \
+         acknowledged is missing", path.display()
+    )]
+    Short {
+        /// Which.
+        path: PathBuf,
+        /// Where it ends.
+        end: Position,
+        /// Up to where it was seen.
+        seen: Position,
+    },
     /// The manifest cannot be believed.
     #[error("{} is no manifest of a backup that can be believed", path.display())]
     Manifest {
@@ -88,6 +101,9 @@ impl BackupError {
             Self::Exists(_) => Some("name a directory that does not exist, as one with the date"),
             Self::NotEmpty { .. } => Some("restore into a new directory, then start the coordinator with it"),
             Self::Journal(error) => error.hint(),
+            Self::Short { .. } => Some(
+                "nothing was saved: bring the journal's last segments (*.seg) back, or take an earlier backup; and check the disk",
+            ),
             Self::Manifest { source: ManifestError::Newer { .. }, .. } => {
                 Some("restore with the release that made it, or a later one; nothing was changed")
             }

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use speedup_core::files::{ContentHash, MAX_FILE_BYTES};
+use speedup_journal::private;
 use speedup_proto::convert::Blob;
 use speedup_proto::limits::MAX_PIECE_BYTES;
 use thiserror::Error;
@@ -111,7 +112,7 @@ impl Blobs {
             }
             Err(_) | Ok(()) => {}
         }
-        fs::create_dir_all(&partial).map_err(disk("make", &partial))?;
+        private::create_directories(&partial).map_err(disk("make", &partial))?;
         let mut taken = 0;
         for (hash, path, bytes) in kept(&root)? {
             if unnamed == Unnamed::Keep || named.contains(&hash.0) {
@@ -141,7 +142,7 @@ impl Blobs {
         }
         self.take(blob.bytes)?;
         let path = self.root.join(PARTIAL).join(Uuid::new_v4().to_string());
-        let made = File::create_new(&path).map_err(disk("make", &path));
+        let made = private::create_file(&path).map_err(disk("make", &path));
         let file = made.inspect_err(|_| self.give_back(blob.bytes))?;
         let (blobs, hasher) = (self.clone(), blake3::Hasher::new());
         Ok(Upload { blobs, blob, path, file, hasher, written: 0, is_kept: false })
@@ -213,7 +214,7 @@ impl Upload {
         self.file.sync_all().map_err(disk("sync", &self.path))?;
         let path = self.blobs.path(self.blob);
         let folder = path.parent().unwrap_or(&self.blobs.root);
-        fs::create_dir_all(folder).map_err(disk("make", folder))?;
+        private::create_directories(folder).map_err(disk("make", folder))?;
         {
             // One at a time: who puts what is there already does not count again.
             let blobs = self.blobs.clone();

@@ -26,7 +26,7 @@ const LEISURE: u32 = 10;
 
 /// Why a checkpoint is not believed: the whole journal is replayed instead.
 #[derive(Debug, Error)]
-pub(crate) enum Disbelief {
+pub enum Disbelief {
     /// The file is damaged, foreign or of another format.
     #[error("its file cannot be read")]
     File(#[from] CheckpointReadError),
@@ -36,6 +36,16 @@ pub(crate) enum Disbelief {
     /// Its pieces are no machine.
     #[error("its pieces do not fit together")]
     Misfit(#[from] Misfit),
+}
+
+impl Disbelief {
+    /// Whether it is an intact checkpoint of another journal.
+    pub(crate) fn is_foreign(&self) -> bool {
+        match self {
+            Self::File(error) => error.is_foreign(),
+            Self::Records(_) | Self::Misfit(_) => false,
+        }
+    }
 }
 
 /// Why no checkpoint was made: the one before stays.

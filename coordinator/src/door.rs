@@ -79,6 +79,7 @@ fn refused(refusal: &Refusal) -> Status {
         | Refusal::AnyClass(_)
         | Refusal::PoolTooSmall(_)
         | Refusal::OldBoot { .. }
+        | Refusal::FutureAgent { .. }
         | Refusal::StaleAgent { .. } => Status::failed_precondition(text),
         Refusal::NotYourLease { .. } => Status::permission_denied(text),
     }

@@ -2,6 +2,7 @@
 //! hands what came of a batch to the committer as one group.
 
 use std::collections::HashMap;
+use std::time::Instant;
 
 use speedup_core::event::{EndedAttempt, Event};
 use speedup_core::host::HostFacts;
@@ -11,6 +12,7 @@ use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant};
 use speedup_core::work::WorkOrder;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::hearing::Hearing;
 use crate::timeline::TimeLine;
 
 /// Requests taken at once: with the group before still on its way to the disk, more would only wait longer.
@@ -104,6 +106,7 @@ struct Session {
 pub(crate) struct Owner {
     machine: Machine,
     time: TimeLine,
+    hearing: Hearing,
     sessions: HashMap<SessionId, Session>,
     current: HashMap<HostId, SessionId>,
     next_session: u64,
@@ -112,8 +115,14 @@ pub(crate) struct Owner {
 
 impl Owner {
     /// An owner of a recovered machine.
-    pub(crate) fn new(machine: Machine, time: TimeLine, groups: mpsc::Sender<Group>) -> Self {
-        Self { machine, time, sessions: HashMap::new(), current: HashMap::new(), next_session: 0, groups }
+    pub(crate) fn new(
+        machine: Machine,
+        time: TimeLine,
+        hearing: Hearing,
+        groups: mpsc::Sender<Group>,
+    ) -> Self {
+        let (sessions, current) = (HashMap::new(), HashMap::new());
+        Self { machine, time, hearing, sessions, current, next_session: 0, groups }
     }
 
     /// Serves requests until it is told to stop or the committer is gone.
@@ -126,15 +135,25 @@ impl Owner {
                 return;
             }
             let deadline = self.machine.next_deadline().and_then(|at| self.time.instant(at));
+            let wake = self.hearing.wake(Instant::now(), deadline);
             let tick = async {
-                match deadline {
+                match wake {
                     Some(at) => tokio::time::sleep_until(at.into()).await,
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
                 taken = requests.recv_many(&mut batch, BATCH) => if taken == 0 { return },
-                () = tick => { let _ = self.handle(Command::Tick, &mut group); }
+                () = tick => {}
+            }
+            if let Some(late) = self.hearing.woke(Instant::now()) {
+                tracing::warn!(
+                    seconds = late.as_secs(),
+                    "the coordinator stood still; hosts have time to be heard again"
+                );
+            }
+            if batch.is_empty() {
+                self.tick(&mut group);
             }
             for request in batch.drain(..) {
                 if matches!(request, Request::Stop) {
@@ -143,6 +162,14 @@ impl Owner {
                 }
                 self.serve(request, &mut group);
             }
+        }
+    }
+
+    /// Lets time take what is due, once it was heard whether it is.
+    fn tick(&mut self, group: &mut Group) {
+        let is_loss = self.machine.is_loss_due(self.time.now());
+        if self.hearing.may_take(Instant::now(), is_loss) {
+            let _ = self.handle(Command::Tick, group);
         }
     }
 
@@ -211,7 +238,14 @@ impl Owner {
             }
             Err(refusal) => {
                 let reason = refusal.to_string();
-                group.send(&down, CoordinatorMessage::TurnedAway { reason, known_epoch: None });
+                group.send(
+                    &down,
+                    CoordinatorMessage::TurnedAway {
+                        reason,
+                        known_epoch: None,
+                        is_lasting: refusal.is_lasting(),
+                    },
+                );
                 self.close(session, group);
             }
         }

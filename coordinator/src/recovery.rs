@@ -2,35 +2,50 @@
 //! the store, from where the store is. Where a checkpoint can be believed and the store holds all before it, the replay
 //! begins there.
 
-use std::fs::{self, DirBuilder};
-use std::io::{self, ErrorKind};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use speedup_core::causes::with_causes;
 use speedup_core::machine::{Machine, Settings};
-use speedup_journal::{Journal, JournalId, OpenCheck, OpenError, Options, Position, ReadError};
+use speedup_journal::private::{self, NotPrivate, Others};
+use speedup_journal::{
+    Checkpoints, Cut, Journal, JournalId, OpenCheck, OpenError, Options, Position, ReadError,
+};
 use speedup_proto::journal_payload;
 use speedup_proto::payload::PayloadError;
 use thiserror::Error;
 
 use crate::backup::RESTORING;
-use crate::checkpoint;
+use crate::checkpoint::{self, Disbelief};
 use crate::store::{Opened, Store, StoreError, Writes};
 
+/// What a coordinator makes in its data directory, and closes where an earlier release left it open. Not the keys: one that
+/// others could read is refused.
+const CLOSED: [&str; 5] = ["journal", "store", "access/journal", "blobs", "provision.json"];
 /// Writes gathered before they are applied to the store.
 const GATHERED: usize = 1_024;
 
 /// Why a data directory cannot be recovered.
 #[derive(Debug, Error)]
 pub enum RecoveryError {
-    /// The directory cannot be made.
-    #[error("cannot make the data directory {}", path.display())]
-    Directory {
-        /// Which.
+    /// The directory cannot be made, or is not its owner's alone.
+    #[error("cannot take the data directory for this user alone")]
+    Directory(#[from] NotPrivate),
+    /// There is no journal beside what was made of one.
+    #[error("there is no journal in {}, but {} was made beside one", path.display(), witness.display())]
+    NoJournal {
+        /// Where it is to be.
         path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
+        /// What shows that there was one.
+        witness: PathBuf,
+    },
+    /// The checkpoint is of another journal.
+    #[error("the checkpoint in {} belongs to another journal: data directories were mixed", path.display())]
+    ForeignCheckpoint {
+        /// The journal's directory.
+        path: PathBuf,
+        /// What its file says.
+        source: Disbelief,
     },
     /// A restore of a backup has not ended.
     #[error("{} holds what a restore has not put in place", .0.display())]
@@ -77,12 +92,20 @@ impl RecoveryError {
             Self::Read(error) => error.hint(),
             Self::Record { source, .. } => source.hint(),
             Self::Restoring(_) => Some("empty the data directory and restore the backup again"),
-            Self::Directory { .. } => Some("choose another with --data"),
+            Self::Directory(error) => error.hint(),
+            Self::NoJournal { .. } => Some(
+                "nothing was changed: look whether the file system of the journal is mounted, and bring its segments (*.seg) \
+                 back from where they were moved, or restore a backup; to begin anew, choose an empty directory with --data",
+            ),
+            Self::ForeignCheckpoint { .. } => Some(
+                "nothing was changed: bring the segments of its journal back; or, if these are the right ones, move the file \
+                 `journal/checkpoint` away, and the journal is replayed instead",
+            ),
             Self::Short { .. } => Some(
                 "nothing was changed: restore the journal's last segments from a backup, or remove the directory `store` \
                  and the file `journal/checkpoint` to go on without the missing records; and check the disk",
             ),
-            Self::Store(_) => Some("the journal has everything; the store's directory may be deleted"),
+            Self::Store(error) => error.hint(),
         }
     }
 }
@@ -106,31 +129,34 @@ pub(crate) fn recover(
     if restoring.exists() {
         return Err(RecoveryError::Restoring(restoring));
     }
-    let made = make_private(data).and_then(|()| fs::create_dir_all(&directory));
-    made.map_err(|source| RecoveryError::Directory { path: directory.clone(), source })?;
+    if let Some(closed) = private::claim(data, Others::Nothing, &CLOSED)? {
+        tracing::warn!("{closed}");
+    }
+    require_journal(data, &directory)?;
     let options = Options { check: OpenCheck::LastSegment, ..Options::new(id_if_new) };
-    let (journal, recovery) = Journal::open(&directory, &options).map_err(RecoveryError::Open)?;
-    if let Some(cut) = &recovery.cut {
-        tracing::warn!(file = %cut.file.display(), at_byte = cut.at_byte, bytes = cut.bytes,
-            "cut off the torn tail of the journal; nothing of it had been acknowledged");
-    }
-    let Opened { store, applied, rebuilt } = Store::open(&data.join("store"), journal.id())?;
-    if let Some(reason) = rebuilt {
-        tracing::warn!("the store is built anew from the journal: {reason}");
-    }
+    let opening = Journal::begin(&directory, &options).map_err(RecoveryError::Open)?;
+    let found = opening.recovery().clone();
     let short = |witness, seen| {
-        let (path, next) = (directory.clone(), journal.next());
+        let (path, next) = (directory.clone(), found.next);
         RecoveryError::Short { path, next, witness, seen }
     };
-    if applied > journal.next() {
+    let Opened { store, applied, rebuilt } = Store::open(&data.join("store"), found.id)?;
+    if applied > found.next {
         return Err(short("the store", applied));
     }
-    let applied = if applied < journal.first() { Position::START } else { applied };
-    let checkpoint = checkpoint_of(&journal, settings);
+    let checkpoint = checkpoint_of(&opening.checkpoints(), &directory, settings)?;
     if let Some((seen, _)) = &checkpoint
-        && *seen > journal.next()
+        && *seen > found.next
     {
         return Err(short("its checkpoint", *seen));
+    }
+    // Nobody who kept something of the journal knows of more than it has: now its end may be cut.
+    let journal = opening.open().map_err(RecoveryError::Open)?;
+    if let Some(cut) = &found.cut {
+        tell(cut, applied);
+    }
+    if let Some(reason) = rebuilt {
+        tracing::warn!("the store is built anew from the journal: {reason}");
     }
     let (from, machine) = checkpoint
         .filter(|(position, _)| is_usable(&journal, *position, applied))
@@ -140,31 +166,56 @@ pub(crate) fn recover(
     Ok(Recovered { machine, store, unread: from, journal })
 }
 
-/// What it holds is its owner's alone. The directories above may be others' way to theirs; one that is there is its owner's choice.
-fn make_private(data: &Path) -> io::Result<()> {
-    if let Some(above) = data.parent() {
-        fs::create_dir_all(above)?;
-    }
-    match DirBuilder::new().mode(0o700).create(data) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
-        Ok(()) | Err(_) => Ok(()),
+/// A journal that is missing beside what was made of it has not begun anew: it is not mounted, or was moved away. All
+/// that is made beside a journal is made after its first segment is durable.
+fn require_journal(data: &Path, directory: &Path) -> Result<(), RecoveryError> {
+    let holds_something =
+        |folder: &PathBuf| fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    let witness = ["store", "access"].map(|name| data.join(name)).into_iter().find(holds_something);
+    let witness = witness.or_else(|| Checkpoints::lies_in(directory).then(|| directory.join("checkpoint")));
+    match witness {
+        Some(witness) if !Journal::lies_in(directory).map_err(RecoveryError::Open)? => {
+            Err(RecoveryError::NoJournal { path: directory.to_owned(), witness })
+        }
+        Some(_) | None => Ok(()),
     }
 }
 
+/// Says what was cut off the journal, and what is known of it: that nothing of it had been acknowledged only the disk
+/// knows, which keeps what it says to be synced, or does not.
+fn tell(cut: &Cut, applied: Position) {
+    let known = if applied == Position::START {
+        "there is no store that would know of it".to_owned()
+    } else {
+        format!("nothing of it was in the store, which holds the records before position {applied}")
+    };
+    tracing::warn!(file = %cut.file.display(), at_byte = cut.at_byte, bytes = cut.bytes, position = %cut.position,
+        "cut off the end of the journal: its last group was not whole, as a power cut leaves one that was not acknowledged; \
+         {known}");
+}
+
 /// The checkpoint, if there is one that can be read.
-fn checkpoint_of(journal: &Journal, settings: Settings) -> Option<(Position, Machine)> {
-    let error = match checkpoint::read(&journal.checkpoints(), settings) {
-        Ok(checkpoint) => return checkpoint,
+fn checkpoint_of(
+    checkpoints: &Checkpoints,
+    directory: &Path,
+    settings: Settings,
+) -> Result<Option<(Position, Machine)>, RecoveryError> {
+    let error = match checkpoint::read(checkpoints, settings) {
+        Ok(checkpoint) => return Ok(checkpoint),
+        Err(source) if source.is_foreign() => {
+            return Err(RecoveryError::ForeignCheckpoint { path: directory.to_owned(), source });
+        }
         Err(error) => error,
     };
+    let kept = match checkpoints.set_aside() {
+        Ok(aside) => format!("it is kept as {}", aside.display()),
+        Err(error) => with_causes(&error),
+    };
     tracing::warn!(
-        "the whole journal is replayed, because its checkpoint is not believed: {}",
+        "the whole journal is replayed, because its checkpoint is not believed: {}; {kept}",
         with_causes(&error)
     );
-    if let Err(error) = journal.checkpoints().remove() {
-        tracing::warn!("{}", with_causes(&error));
-    }
-    None
+    Ok(None)
 }
 
 /// Whether the checkpoint belongs to these segments and spares nothing that the store lacks.
@@ -233,26 +284,5 @@ impl Replaying<'_> {
             tracing::warn!("no checkpoint was made, the next start takes as long: {}", with_causes(&error));
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    use super::*;
-
-    #[test]
-    fn a_data_directory_that_is_made_is_closed_to_others_and_one_that_is_there_stays() {
-        let folder = tempfile::tempdir().unwrap();
-        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        let data = folder.path().join("above/data");
-        make_private(&data).unwrap();
-        assert_eq!(mode(&data), 0o700);
-        fs::set_permissions(&data, fs::Permissions::from_mode(0o750)).unwrap();
-        make_private(&data).unwrap();
-        assert_eq!(mode(&data), 0o750);
-        fs::write(folder.path().join("file"), "").unwrap();
-        assert!(make_private(&folder.path().join("file/data")).is_err());
     }
 }

@@ -1,5 +1,6 @@
 //! What starts and stops: recovery, the three workers (owner, committer, indexer), and the server of the doors.
 
+mod bounds;
 mod doors;
 mod gate;
 mod incoming;
@@ -8,7 +9,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::{
     set_socket_keepalive, set_tcp_keepcnt, set_tcp_keepidle, set_tcp_keepintvl, set_tcp_nodelay,
@@ -24,19 +25,21 @@ use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use tonic::service::Routes;
-use tonic::transport::{Channel, Server};
+use tonic::transport::Channel;
 use uuid::Uuid;
 
+use self::bounds::Bounds;
 use self::doors::doors;
 pub(crate) use self::gate::Gate;
 pub use self::incoming::Ways;
-use self::incoming::incoming;
+use self::incoming::{ByKind, Incoming, incoming};
 use crate::admission::{Admission, AdmissionError};
 use crate::blobs::{BlobError, Blobs, Unnamed};
 use crate::checkpoint::Checkpointer;
 use crate::committer::{Committer, WAITING_GROUPS};
 use crate::door::{Counting, Guard};
 use crate::handle::{Handle, Progress};
+use crate::hearing::Hearing;
 use crate::indexer::{Indexer, WAITING_BATCHES};
 use crate::metrics::{Metrics, Pages};
 use crate::owner::{Owner, Request, WAITING_REQUESTS};
@@ -194,7 +197,7 @@ pub struct Coordinator {
     inside: Ways,
     accepting: tokio::task::JoinHandle<()>,
     failed: Mutex<oneshot::Receiver<WriteError>>,
-    stop: oneshot::Sender<()>,
+    stop: watch::Sender<()>,
     server: tokio::task::JoinHandle<Result<(), tonic::transport::Error>>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -231,14 +234,9 @@ pub async fn start(
     };
     let doors = doors(&handle, blobs.clone(), admission.clone(), &provisioning, &metrics).await?;
     let routes = extend(&inside, doors);
-    let (stop, stopped) = oneshot::channel::<()>();
+    let (stop, stopped) = watch::channel(());
     let guard = Guard { admission: admission.clone(), metrics: metrics.clone() };
-    let server = Server::builder().layer(Counting(metrics.clone())).layer(guard).add_routes(routes);
-    let server = server.serve_with_incoming_shutdown(incoming, async {
-        // An error means that the coordinator was dropped, which stops it as well.
-        let _ = stopped.await;
-    });
-    let server = tokio::spawn(server);
+    let server = tokio::spawn(serve(incoming, Counting(metrics.clone()), guard, routes, stopped));
     tracing::info!(%address, data = %data.display(), "the coordinator listens");
     let metrics_address = asked.as_ref().and_then(|listener| listener.local_addr().ok());
     let pages = asked.map(|listener| {
@@ -260,6 +258,27 @@ pub async fn start(
         server,
         threads,
     })
+}
+
+/// Serves all kinds of connections through the same doors, each within its bounds.
+async fn serve(
+    incoming: ByKind<Incoming>,
+    counting: Counting,
+    guard: Guard,
+    routes: Routes,
+    stopped: watch::Receiver<()>,
+) -> Result<(), tonic::transport::Error> {
+    let serve = |bounds: Bounds, connections: Incoming| {
+        let mut server = bounds.server().layer(counting.clone()).layer(guard.clone());
+        let mut stopped = stopped.clone();
+        server.add_routes(routes.clone()).serve_with_incoming_shutdown(connections, async move {
+            // An error means that the coordinator was dropped, which stops it as well.
+            let _ = stopped.changed().await;
+        })
+    };
+    let ByKind { strangers, known, inside } = incoming;
+    let strangers = serve(Bounds::STRANGER, strangers);
+    tokio::try_join!(strangers, serve(Bounds::KNOWN, known), serve(Bounds::INSIDE, inside)).map(drop)
 }
 
 /// What decides who is let in; nothing where everyone is.
@@ -424,7 +443,8 @@ fn start_workers(recovered: Recovered, settings: Settings, metrics: &Metrics) ->
         thread("checkpointer", Box::new(move || checkpointer.run(&to_checkpoint)))?,
     ];
     let time = TimeLine::after(machine.latest());
-    tokio::spawn(Owner::new(machine, time, groups).run(requested));
+    let hearing = Hearing::new(Instant::now(), settings.host_grace.into());
+    tokio::spawn(Owner::new(machine, time, hearing, groups).run(requested));
     let progress = Progress { durable: durable_seen, indexed: indexed_seen };
     Ok((Handle { requests, progress, store }, failed, threads))
 }

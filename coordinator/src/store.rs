@@ -1,9 +1,11 @@
 //! The store: sled, as an index of the journal. It never has to be trusted: it is opened under `catch_unwind`, and
-//! when it is missing, damaged, of another version or of another journal it is set aside and filled anew.
+//! when it is missing, damaged or of another version it is filled anew. One that is damaged is set aside first, and one of
+//! another journal is refused: then directories were mixed, and nobody knows which of the two is the wrong one.
 //!
 //! Only this module names sled. One thread writes, in batches of bounded size; nothing waits for sled's own flush.
 //! Keys are big-endian, so that an experiment's attempts lie together and in the order of its runs.
 
+mod aside;
 mod logged;
 mod named;
 #[cfg(test)]
@@ -66,6 +68,19 @@ pub enum StoreError {
         /// Why not.
         source: prost::DecodeError,
     },
+    /// It is the index of another journal.
+    #[error(
+        "the store in {} belongs to another journal, {of}, and not to this one, {journal}: data directories were mixed",
+        path.display()
+    )]
+    Foreign {
+        /// Where.
+        path: PathBuf,
+        /// Whose it is.
+        of: JournalId,
+        /// The journal beside it.
+        journal: JournalId,
+    },
     /// Files could not be set aside.
     #[error("cannot replace the store in {}", path.display())]
     Files {
@@ -74,6 +89,21 @@ pub enum StoreError {
         /// Why not.
         source: std::io::Error,
     },
+}
+
+impl StoreError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Foreign { .. } => Some(
+                "nothing was changed: bring the journal of this store back; or, if this journal is the right one, move the \
+                 store out of the data directory, and it is built anew from the journal",
+            ),
+            Self::Sled { .. } | Self::Panicked { .. } | Self::Value { .. } | Self::Files { .. } => {
+                Some("the journal has everything; the store's directory may be deleted")
+            }
+        }
+    }
 }
 
 /// The embedded store. Cheap to clone.
@@ -109,24 +139,40 @@ pub(crate) struct Opened {
     pub(crate) rebuilt: Option<String>,
 }
 
+/// Why a store is built anew.
+enum Unusable {
+    /// It is not there.
+    Missing,
+    /// It is this journal's, in a form that this release does not read.
+    OtherVersion,
+    /// Nobody knows what it holds.
+    Damaged(String),
+}
+
 impl Store {
     /// Opens the store of a journal, or begins a new one where the old cannot be used.
     pub(crate) fn open(path: &Path, journal: JournalId) -> Result<Opened, StoreError> {
-        let there = path.exists();
         let condemned = condemnation(path).exists();
         let why_not = if condemned {
-            "it was marked as damaged".to_owned()
+            Unusable::Damaged("it was marked as damaged".to_owned())
         } else {
             match Self::try_open(path, journal) {
                 Ok(Ok(opened)) => return Ok(opened),
                 Ok(Err(reason)) => reason,
-                Err(error) => with_causes(&error),
+                Err(foreign @ StoreError::Foreign { .. }) => return Err(foreign),
+                Err(error) => Unusable::Damaged(with_causes(&error)),
             }
         };
-        if there {
-            let files = |source| StoreError::Files { path: path.to_owned(), source };
-            std::fs::remove_dir_all(path).map_err(files)?;
-        }
+        let files = |source| StoreError::Files { path: path.to_owned(), source };
+        let rebuilt = match why_not {
+            Unusable::Missing => None,
+            Unusable::OtherVersion => {
+                std::fs::remove_dir_all(path).map_err(files)?;
+                Some("it was written by another version".to_owned())
+            }
+            Unusable::Damaged(_) if !path.exists() => None,
+            Unusable::Damaged(how) => Some(format!("{how}; {}", aside::set_aside(path).map_err(files)?)),
+        };
         let _ = std::fs::remove_file(condemnation(path));
         let store = Self::connect(path)?;
         store.guard(|| {
@@ -134,27 +180,28 @@ impl Store {
             store.meta.insert("journal", &journal.0)?;
             store.meta.insert("applied", &Position::START.0.to_be_bytes())
         })?;
-        Ok(Opened { store, applied: Position::START, rebuilt: there.then_some(why_not) })
+        Ok(Opened { store, applied: Position::START, rebuilt })
     }
 
-    fn try_open(path: &Path, journal: JournalId) -> Result<Result<Opened, String>, StoreError> {
+    fn try_open(path: &Path, journal: JournalId) -> Result<Result<Opened, Unusable>, StoreError> {
         if !path.exists() {
-            return Ok(Err("it is missing".to_owned()));
+            return Ok(Err(Unusable::Missing));
         }
         let store = Self::connect(path)?;
         let (format, of, applied) = store.guard(|| {
             Ok((store.meta.get("format")?, store.meta.get("journal")?, store.meta.get("applied")?))
         })?;
         let applied = applied.and_then(|bytes| Some(u64::from_be_bytes(bytes.as_ref().try_into().ok()?)));
+        let of = of.and_then(|bytes| Some(JournalId(bytes.as_ref().try_into().ok()?)));
         Ok(match (format, of, applied) {
-            (Some(format), _, _) if format.as_ref() != FORMAT.to_be_bytes() => {
-                Err("it was written by another version".to_owned())
+            (_, Some(of), _) if of != journal => {
+                return Err(StoreError::Foreign { path: path.to_owned(), of, journal });
             }
-            (_, Some(of), _) if of.as_ref() != journal.0 => Err("it belongs to another journal".to_owned()),
+            (Some(format), _, _) if format.as_ref() != FORMAT.to_be_bytes() => Err(Unusable::OtherVersion),
             (Some(_), Some(_), Some(applied)) => {
                 Ok(Opened { store, applied: Position(applied), rebuilt: None })
             }
-            (_, _, _) => Err("it does not say what it holds".to_owned()),
+            (_, _, _) => Err(Unusable::Damaged("it does not say what it holds".to_owned())),
         })
     }
 

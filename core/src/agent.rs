@@ -64,6 +64,11 @@ pub enum Action {
         /// Why.
         reason: String,
     },
+    /// End: the host may not join until a person has done something.
+    GiveUp {
+        /// Why.
+        reason: String,
+    },
 }
 
 /// The agent's machine.
@@ -139,7 +144,12 @@ impl Agent {
     fn heard(&mut self, message: CoordinatorMessage) -> Vec<Action> {
         match message {
             CoordinatorMessage::Welcome { next_lease } => self.welcome(next_lease),
-            CoordinatorMessage::TurnedAway { reason, known_epoch } => self.turned_away(reason, known_epoch),
+            CoordinatorMessage::TurnedAway { reason, known_epoch: _, is_lasting: true } => {
+                vec![Action::GiveUp { reason }]
+            }
+            CoordinatorMessage::TurnedAway { reason, known_epoch, is_lasting: false } => {
+                self.turned_away(reason, known_epoch)
+            }
             CoordinatorMessage::Grant(grant) => self.granted(grant),
             CoordinatorMessage::Reboot { reason } => {
                 let may = self.link == Link::Joined && self.executing.is_none() && self.facts.can_reboot;

@@ -55,6 +55,13 @@ pub enum Disturbance {
         /// The mean after, kHz.
         after_khz: u64,
     },
+    /// The program was stopped for a while, which its time includes. It may have done so itself.
+    ProgramStopped {
+        /// By this signal.
+        signal: u8,
+    },
+    /// The agent was stopped for a while, and went on before the program ended. Who stopped it may have stopped more.
+    AgentStopped,
     /// The cleanup after the run failed: what it should have undone may still be there.
     CleanupFailed {
         /// How.
@@ -101,6 +108,8 @@ impl Disturbance {
             Self::Pressure { resource: Resource::Io, .. } => "pressure_io",
             Self::OtherLoad { .. } => "other_load",
             Self::FrequencyChanged { .. } => "frequency_changed",
+            Self::ProgramStopped { .. } => "program_stopped",
+            Self::AgentStopped => "agent_stopped",
             Self::CleanupFailed { .. } => "cleanup_failed",
         }
     }
@@ -123,6 +132,8 @@ impl Disturbance {
             Self::FrequencyChanged { before_khz, after_khz } => {
                 format!("the frequency went from {before_khz} kHz to {after_khz} kHz")
             }
+            Self::ProgramStopped { signal } => format!("signal {signal} stopped the program for a while"),
+            Self::AgentStopped => "the agent was stopped for a while".to_owned(),
             Self::CleanupFailed { reason } => format!("the cleanup failed: {reason}"),
         }
     }

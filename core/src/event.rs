@@ -161,6 +161,13 @@ pub enum Change {
         /// Who.
         by: String,
     },
+    /// Its id is anybody's again: its attempt and visits have been given up, and the next to join with it is the host.
+    HostReset {
+        /// Which.
+        host: HostId,
+        /// Who.
+        by: String,
+    },
     /// It was asked to boot anew.
     RebootAsked {
         /// Which.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Experiment, Order, Policy, Rule, Sameness, Scope, Version};
 use crate::id::RunIndex;
-use crate::machine::needs_reboots;
+use crate::machine::{hosts_needed, needs_reboots};
 use crate::plan::Plan;
 use crate::time::Span;
 
@@ -191,7 +191,7 @@ pub struct PoolFeasibility {
 pub fn assess(plan: &Plan, pool: Option<&Pool>, estimate: &Estimate) -> Feasibility {
     let plan = &*plan.with_first_runs();
     let load = Load::of(plan, estimate);
-    let hosts_needed = needed(plan.experiment.independence.policy, load.fullest_lane);
+    let hosts_needed = hosts_needed(plan).min(load.fullest_lane);
     let grown = u64::from(load.fullest_lane)
         .saturating_mul(growth(plan, &load))
         .div_ceil(u64::from(load.fullest_cell.max(1)));
@@ -201,7 +201,7 @@ pub fn assess(plan: &Plan, pool: Option<&Pool>, estimate: &Estimate) -> Feasibil
         visits: load.visits,
         builds: plan.builds(),
         hosts_needed,
-        hosts_needed_at_most: needed(plan.experiment.independence.policy, grown).max(hosts_needed),
+        hosts_needed_at_most: needed_at_most(plan, &load, grown).max(hosts_needed),
         pool: pool.map(|pool| of_pool(plan, pool, &load, estimate)),
         host_time_ns: load.host_time + build_host_time,
         build_host_time_ns: build_host_time,
@@ -268,11 +268,15 @@ fn run_time(plan: &Plan, cell: u32, estimate: &Estimate) -> Span {
     execution.times(u64::from(warmup) + 1)
 }
 
-/// Under `distinct` as many as the fullest lane has visits; elsewhere a host may come again.
-fn needed(policy: Policy, fullest_lane: u32) -> u32 {
-    match policy {
-        Policy::Distinct => fullest_lane,
-        Policy::Any | Policy::Rebooted | Policy::Reallocated | Policy::Rested => fullest_lane.min(1),
+/// Under `distinct` as many as the fullest lane has visits when it has `grown`; where the plan nests, as many as a cell has;
+/// elsewhere a host may come again.
+fn needed_at_most(plan: &Plan, load: &Load, grown: u32) -> u32 {
+    match plan.experiment.independence.policy {
+        Policy::Distinct => grown,
+        Policy::Any | Policy::Rebooted | Policy::Reallocated | Policy::Rested => {
+            let is_nested = plan.experiment.levels.are_nested();
+            if is_nested { u32::try_from(growth(plan, load)).unwrap_or(u32::MAX) } else { grown.min(1) }
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Hosts: what a machine says of itself, and what the coordinator knows of it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -32,8 +33,11 @@ pub struct HostFacts {
     pub fingerprint: Fingerprint,
     /// What its timer was found to be worth; none where that was not tested.
     pub timer: Option<TimerTest>,
-    /// Which hardware it is; none where nothing tells that.
+    /// Which hardware it is; none where nothing tells that. Virtual machines may have made-up addresses in common.
     pub hardware: Option<HardwareId>,
+    /// Which machine it is, by what makers give to no other one; none where there is nothing such.
+    #[serde(default)]
+    pub machine: Option<HardwareId>,
     /// Whether its owner named it: then `host` is not the system's own id, and one machine may have several.
     pub named_by_owner: bool,
     /// Whether its owner has given a command that makes it boot anew.
@@ -44,6 +48,68 @@ pub struct HostFacts {
     pub node: Option<NodeName>,
     /// The engine's job in which its agent lives.
     pub job: Option<JobId>,
+    /// Whether its owner runs other hosts on the same machine; nothing in bundles from before it was said.
+    #[serde(default)]
+    pub sharing: Sharing,
+}
+
+/// Whether the owner of a machine runs several hosts on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sharing {
+    /// An earlier release joined, which did not say. What it did stands.
+    #[default]
+    Unsaid,
+    /// The machine is this host alone.
+    Alone,
+    /// Other hosts may be on the machine, by the owner's word.
+    Shared,
+}
+
+impl Sharing {
+    /// How an agent that joins now is taken: one that does not say so does not share.
+    pub(crate) fn or_alone(self) -> Self {
+        match self {
+            Self::Unsaid | Self::Alone => Self::Alone,
+            Self::Shared => Self::Shared,
+        }
+    }
+}
+
+/// What tells that two hosts are one machine.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Mark {
+    /// A kernel boots with a random id, which all containers of the machine see.
+    Boot(BootId),
+    /// The hash of serial numbers and makers' addresses.
+    Hardware(HardwareId),
+}
+
+impl Mark {
+    pub(crate) fn identifier(&self) -> Identifier {
+        match self {
+            Self::Boot(_) => Identifier::Boot,
+            Self::Hardware(_) => Identifier::Hardware,
+        }
+    }
+}
+
+/// By what machines are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Identifier {
+    /// The boot id.
+    Boot,
+    /// The hardware id.
+    Hardware,
+}
+
+impl fmt::Display for Identifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Boot => "boot",
+            Self::Hardware => "hardware",
+        })
+    }
 }
 
 impl HostFacts {
@@ -56,12 +122,20 @@ impl HostFacts {
             fingerprint: Fingerprint::default(),
             timer: None,
             hardware: None,
+            machine: None,
             named_by_owner: false,
             can_reboot: false,
             allocation_ends: None,
             node: None,
             job: None,
+            sharing: Sharing::Alone,
         }
+    }
+
+    /// What tells its machine from others.
+    pub(crate) fn marks(&self) -> impl Iterator<Item = Mark> {
+        let hardware = self.machine.map(Mark::Hardware);
+        std::iter::once(Mark::Boot(self.boot.clone())).chain(hardware)
     }
 }
 
@@ -80,10 +154,12 @@ pub struct Host {
     pub epoch: AgentEpoch,
     /// Whether it is connected.
     pub presence: Presence,
-    /// When it last joined, or its last attempt ended.
+    /// When it last joined, its last attempt ended, or it last reported one that had been given up.
     pub heard: Timestamp,
     /// Whether it is given runs.
     pub standing: Standing,
+    /// Its id was reset: whoever joins with it next is the host, whatever was known of machine and agent before.
+    pub is_released: bool,
     /// That it was asked to boot anew, and has not come back yet.
     pub reboot: Option<Reboot>,
     /// The experiment of which it boots, or has booted, for a visit that nobody has begun yet.
@@ -96,8 +172,9 @@ pub struct Host {
     pub previous: Option<(ExperimentId, RunIndex)>,
     /// When that ended; none before the first.
     pub idle_since: Option<Timestamp>,
-    /// Attempts lost on it with none executed between.
-    pub lost_in_a_row: u32,
+    /// Who submitted the first experiment that lost [`LOST_IN_A_ROW`](crate::machine::LOST_IN_A_ROW) attempts on it through
+    /// its own fault, with none of any experiment executed on it since.
+    pub blamed_by: Option<String>,
     /// Every boot of it, the latest last.
     pub boots: Vec<BootId>,
     /// Every allocation of it, by number.
@@ -234,8 +311,13 @@ impl Host {
     /// When it is to be looked at unless something is heard before: the attempt it holds is given up, it is not back from
     /// its reboot, its visits are given up, it has rested.
     pub fn deadline(&self) -> Option<Timestamp> {
+        [self.loss_deadline(), self.rested_at()].into_iter().flatten().min()
+    }
+
+    /// When something is taken from it unless it is heard before: the attempt it holds, its visits, its place after a reboot.
+    pub fn loss_deadline(&self) -> Option<Timestamp> {
         let reboot = self.reboot.map(|reboot| reboot.give_up);
-        [self.lease_deadline(), reboot, self.visit_deadline(), self.rested_at()].into_iter().flatten().min()
+        [self.lease_deadline(), reboot, self.visit_deadline()].into_iter().flatten().min()
     }
 
     /// When the attempt it holds is given up.
@@ -268,14 +350,28 @@ impl Host {
         }
     }
 
+    /// Since when it is known to have been idle; none before its first attempt.
+    ///
+    /// Idle time from before its agent connected does not count. A coordinator that restarts takes its time from a wall
+    /// clock that may have stepped, and an agent out of reach may have been executing an attempt already given up.
+    pub fn rests_since(&self) -> Option<Timestamp> {
+        self.idle_since.map(|ended| ended.max(self.heard))
+    }
+
     /// What it served under a scope key of an experiment, if anything.
     pub fn used(&self, experiment: ExperimentId, key: u32) -> Option<Use> {
         self.used.get(&experiment).and_then(|keys| keys.get(&key)).copied()
     }
 
-    /// The number of its boot.
+    /// Whether an active experiment rests on which machine it is.
+    pub(crate) fn is_in_use(&self) -> bool {
+        self.lease.is_some() || self.reboot.is_some() || !self.used.is_empty() || !self.visits.is_empty()
+    }
+
+    /// The number of its boot. Only a host that was reset can be in another than the last.
     pub fn boot(&self) -> u32 {
-        (self.boots.len() as u32).saturating_sub(1)
+        let last = self.boots.len().saturating_sub(1);
+        self.boots.iter().rposition(|boot| *boot == self.facts.boot).unwrap_or(last) as u32
     }
 
     /// The number of its allocation, where it has one.

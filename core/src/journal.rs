@@ -32,7 +32,8 @@
 //! synced itself (the next group does that, or a seal), costs one small write, and has two uses: the group just
 //! acknowledged is guarded as soon as the mark reaches the disk, and a reader beside the running service sees the durable
 //! end. What remains is inherent to one sync a group: bytes of the very last group that rot on the disk before its
-//! mark has reached it look like a torn tail; they are cut, and the cut is reported.
+//! mark has reached it look like a torn tail; they are cut, and the cut is reported. So a cut alone never shows that nothing
+//! of it was acknowledged: it shows that nothing was if the disk kept all that it said it had synced.
 //!
 //! Only the last segment may have a torn tail: a segment is complete and synced before the next one gets its name. All
 //! records before the next segment's first position must be there; what stands behind them is not read.
@@ -50,7 +51,9 @@ pub use encoder::{Encoder, RecordTooLarge};
 pub use frame::{FRAME_HEADER_BYTES, MAX_RECORD_BYTES};
 pub use header::{FORMAT_VERSION, HEADER_BYTES, HeaderError, JournalId, SegmentHeader};
 pub use record::{PayloadVersion, Position, Record};
-pub use scanner::{Damage, DamageKind, Extent, Scanner, Step, Tail, TornTail, Verdict};
+pub use scanner::{
+    Damage, DamageKind, Extent, MARK_BYTES, Scanner, Step, Tail, TornTail, Verdict, marked_end,
+};
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::build::UsedBuild;
-use crate::fingerprint::ClassId;
+use crate::fingerprint::{ClassId, HardwareId};
 use crate::id::{AgentEpoch, AllocationId, Attempt, BootId, ExperimentId, HostId, LeaseEpoch, RunIndex};
 use crate::time::{Span, Timestamp};
 
@@ -49,7 +49,8 @@ pub struct Evidence {
     pub served_in_all: u64,
     /// The last of them.
     pub previous: Option<(ExperimentId, RunIndex)>,
-    /// How long ago that ended.
+    /// How long the host is known to have been idle since that ended. Time before its agent last connected does not
+    /// count: it is not known what the agent did then, nor whether the coordinator's clock stepped.
     pub idle: Option<Span>,
     /// Its boot at its last run in the policy's scope, which is the run before where the visit goes on.
     pub boot_before: Option<BootId>,
@@ -59,6 +60,8 @@ pub struct Evidence {
     pub class: Option<ClassId>,
     /// The build that the run uses, where its version is built.
     pub build: Option<Box<UsedBuild>>,
+    /// Which machine it was, by what no other one has; none where there is nothing such.
+    pub machine: Option<HardwareId>,
 }
 
 impl Evidence {
@@ -75,6 +78,7 @@ impl Evidence {
             allocation_before: None,
             class: None,
             build: None,
+            machine: None,
         }
     }
 }

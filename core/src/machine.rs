@@ -5,7 +5,7 @@
 //! run, an experiment is complete). The shell makes the events durable before it performs the effects.
 //!
 //! In reading order: `command`, `refusal`, `active` (an experiment), `queue` (the visits that wait), `matching` (what is
-//! next for a host), `decide`, `follow_up`, `evolve`, `check` (every invariant, re-derived), `checkpoint` (taken apart and put together again),
+//! next for a host), `nesting` (which hosts visit a cell), `trouble` (which hosts an experiment gives up), `decide`, `follow_up`, `evolve`, `check` (every invariant, re-derived), `checkpoint` (taken apart and put together again),
 //! `explain`, `demand` (what an engine that gives out hosts could add).
 
 mod active;
@@ -18,9 +18,15 @@ mod evolve;
 mod explain;
 mod follow_up;
 mod matching;
+mod nesting;
 mod pool;
 mod queue;
 mod refusal;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod trial;
+mod trouble;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -32,11 +38,12 @@ pub use explain::{Explanation, Hindrances, WaitingFor};
 pub use matching::needs_reboots;
 pub use queue::{hosts_needed, visits_of_fullest_lane};
 pub use refusal::Refusal;
+pub use trouble::Trouble;
 
 use crate::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded};
 use crate::fingerprint::{ClassId, Difference, Fingerprint};
-use crate::host::Host;
-use crate::id::{BootId, ExperimentId, HostId, LeaseEpoch, RunIndex};
+use crate::host::{Host, Mark};
+use crate::id::{ExperimentId, HostId, LeaseEpoch, RunIndex};
 use crate::run::{HostNumber, RunState};
 use crate::time::{Span, Timestamp};
 use active::Turn;
@@ -48,13 +55,18 @@ pub const MAX_HOSTS: usize = 200_000;
 /// Runs abandoned one after another, with none executed between, after which an experiment is paused: something is
 /// wrong with all of it, and going on would only spend hosts.
 pub const ABANDONED_IN_A_ROW: u32 = 5;
-/// Attempts lost on one host, with none executed between, after which it is quarantined: a host that can execute nothing
-/// asks for work all the time, and would spend the attempts of a whole plan.
+/// Attempts of one experiment lost on one host, with none executed between, after which the experiment gives the host up: a
+/// host that can execute nothing asks for work all the time, and would spend the attempts of a whole plan. So many attempts
+/// lost through the plan, with none executed on any host, pause the experiment once no host is left that could do better.
 pub const LOST_IN_A_ROW: u32 = 3;
 /// Most classes whose fingerprints are kept, to tell in which facts hosts differ; a pool has a few.
 pub const MAX_CLASSES: usize = 1_000;
 /// Most names of facts in which a host drifted that are told.
 pub const MAX_DRIFTED: usize = 32;
+
+/// How far the start of an agent may lie after the coordinator's time. Starts are numbered by the agent's clock, and one far
+/// ahead would keep every later agent of the host away. Clocks that are set differ by less.
+pub const MAX_EPOCH_LEAD: Span = Span::from_secs(365 * 24 * 3_600);
 
 /// Who did what the machine did by itself.
 const COORDINATOR: &str = "coordinator";
@@ -97,8 +109,8 @@ pub struct Machine {
     touched: BTreeSet<ExperimentId>,
     hosts: Vec<Host>,
     numbers: BTreeMap<HostId, HostNumber>,
-    /// The latest boot of each host whose id is the system's own.
-    boots: BTreeMap<BootId, HostNumber>,
+    /// By what the machines of hosts are told apart; those of hosts that were reset tell nothing.
+    marks: BTreeSet<(Mark, HostNumber)>,
     classes: BTreeMap<ClassId, Class>,
     /// Hosts that are to be looked at some time, by when.
     deadlines: BTreeSet<(Timestamp, HostNumber)>,
@@ -166,6 +178,13 @@ impl Machine {
     /// When [`Command::Tick`] is due.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         self.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    /// Whether [`Command::Tick`] would take something from a host now.
+    pub fn is_loss_due(&self, now: Timestamp) -> bool {
+        let due = self.deadlines.iter().take_while(|(deadline, _)| *deadline <= now);
+        let is_loss = |host: &Host| host.loss_deadline().is_some_and(|deadline| deadline <= now);
+        due.map(|(_, number)| self.host_at(*number)).any(is_loss)
     }
 
     /// The latest time an event carries: time may not go on from before it.
@@ -260,6 +279,7 @@ impl Machine {
             | Change::HostDrained { .. }
             | Change::HostQuarantined { .. }
             | Change::HostResumed { .. }
+            | Change::HostReset { .. }
             | Change::RebootAsked { .. }
             | Change::VisitBroken { .. }
             | Change::HostJoined { .. }

@@ -55,6 +55,8 @@ pub enum CoordinatorMessage {
         reason: String,
         /// The latest known start of its agent, when the claimed one is not later.
         known_epoch: Option<AgentEpoch>,
+        /// It would be turned away again and again: a person has to do something first.
+        is_lasting: bool,
     },
     /// Work.
     Grant(Box<Grant>),

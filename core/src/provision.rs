@@ -87,6 +87,17 @@ pub enum End {
     Preempted,
 }
 
+/// An agent that the coordinator turned away for good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedAgent {
+    /// The job in which it says that it lives.
+    pub job: JobId,
+    /// On which node, as it says.
+    pub node: NodeName,
+    /// Why it was turned away, and what can be done.
+    pub reason: String,
+}
+
 /// What the running plans could use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Demand {

@@ -57,6 +57,8 @@ pub enum Obstacle {
     /// The limits of the host's owner, which do not allow what the plan wants. Such a host is well: it is not told from
     /// others by the attempts that are lost on it so.
     Owner,
+    /// The plan: it needs what this host does not have, or a command of its own failed. Other plans may well run here.
+    Plan,
 }
 
 /// Why an attempt was lost.
@@ -78,13 +80,14 @@ pub enum LossReason {
 }
 
 impl LossReason {
-    /// Whether it speaks against the host: one that refuses by its owner's will would execute other runs.
+    /// Whether it speaks against the host: one that refuses by its owner's will, or lacks what one plan wants, would execute
+    /// other runs.
     pub fn is_the_hosts(&self) -> bool {
         match self {
             Self::Expired | Self::HostLost | Self::AgentRestarted => true,
             Self::NotExecuted { obstacle, .. } => match obstacle {
                 Obstacle::Host => true,
-                Obstacle::Owner => false,
+                Obstacle::Owner | Obstacle::Plan => false,
             },
         }
     }

@@ -5,12 +5,13 @@
 //!
 //! In reading order: [`v1`] and [`journal`] are generated; [`convert`] holds the conversions, one file a noun;
 //! [`journal_payload`], [`checkpoint_payload`] and [`outbox_payload`] the bytes that are stored, [`payload`] why they may be
-//! refused; [`limits`] the bounds of messages, [`pieces`] how a content is put, [`stored`] the
-//! one message of the API that is not generated.
+//! refused; [`limits`] the bounds of messages, [`codec`] how servers read them, [`pieces`] how a content is put, [`stored`]
+//! the one message of the API that is not generated.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod checkpoint_payload;
+pub mod codec;
 pub mod convert;
 pub mod journal_payload;
 pub mod limits;
@@ -29,6 +30,7 @@ pub mod stored;
 )]
 pub mod v1 {
     tonic::include_proto!("speedup.v1");
+    include!(concat!(env!("OUT_DIR"), "/clients/speedup.v1.rs"));
 
     /// The compiled .proto files, for the reflection service.
     pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/speedup_descriptors.bin"));

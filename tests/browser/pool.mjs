@@ -34,7 +34,7 @@ export class Pool {
     for (let number = 1; number <= agents; number += 1) {
       const id = `4d2c7c1e5f0b4f0c9d3e${String(number).padStart(12, "0")}`;
       const state = join(pool.#directory, `agent-${number}`);
-      pool.#spawn(`agent-${number}`, ["agent", "start", "--host-id", id, "--boot-id", `boot-${number}`, "--state", state]);
+      pool.#spawn(`agent-${number}`, ["agent", "start", "--share-machine", "--host-id", id, "--boot-id", `boot-${number}`, "--state", state]);
     }
     await eventually("the agents join", () => pool.json(["hosts", "list"]).length === agents);
     return pool;

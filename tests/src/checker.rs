@@ -2,9 +2,10 @@
 //! no code with what made the export: the rules stand here a second time.
 //!
 //! In reading order: `plan` (what was planned) and `row` (what became of it), then the rules: `exactly_once`, `history`
-//! (time, hosts and their evidence) and `freshness` (one function a policy).
+//! (time, hosts and their evidence), `freshness` (one function a policy) and `executed` (what the programs themselves say).
 
 mod exactly_once;
+mod executed;
 mod freshness;
 mod history;
 mod plan;
@@ -54,8 +55,10 @@ pub enum Rule {
     Host,
     /// What was written down about a host before a lease is what it had done.
     Evidence,
-    /// What the plan's policy promises.
+    /// What the plan's policy promises, and that visits of a cell are on different hosts where the plan repeats over them.
     Freshness,
+    /// What was executed is what was given out: an executed attempt once, a lost one at most once, and nothing beside.
+    Executed,
 }
 
 /// Checks the export of a finished experiment against its plan.
@@ -79,6 +82,15 @@ pub fn check(plan: &str, export: &str) -> Verdict {
         Err(error) => complaints.push(Complaint::new(Rule::Form, format!("the plan: {error}"))),
     }
     Verdict { rows, complaints }
+}
+
+/// Checks the export of a finished experiment against its plan and against the log that its programs wrote.
+pub fn check_with_log(plan: &str, export: &str, log: &str) -> Verdict {
+    let mut verdict = check(plan, export);
+    if let Ok(planned) = Planned::read(plan) {
+        verdict.complaints.extend(executed::complaints(&planned, &verdict.rows, log));
+    }
+    verdict
 }
 
 impl Verdict {

@@ -152,6 +152,12 @@ impl Host {
         Path::new(DIRECTORY).join("reboot")
     }
 
+    /// Gives it the machine id of the image that all clones have, from its next boot on.
+    pub(crate) fn clone_image(&self) {
+        std::fs::write(self.directory().join("machine-id"), format!("{:032x}\n", u128::MAX))
+            .expect("a machine id");
+    }
+
     /// What is executed at each boot: a shell script.
     pub fn set_service(&self, script: &str) {
         let path = self.directory().join("service");

@@ -1,22 +1,23 @@
-//! What the whole-system tests stand on.
+//! What the whole-system tests stand on; the simulation is a crate of its own, `speedup-simulation`.
 //!
-//! * [`world`]: the coordinator's machine and many agents' machines in one thread, with every fault as a choice;
 //! * [`pool`]: a coordinator and agents as real processes on loopback, to be killed and started again;
 //! * [`process`]: a process as the kernel shows it from outside;
 //! * [`screen`]: a terminal whose screen is read and whose keys are pressed;
 //! * [`cluster`]: simulated hosts with addresses, boots and disks of their own, to be cut off, crashed and rebooted;
 //! * [`ledger`]: an export and the checks that need nothing else;
+//! * [`block_device`]: a block device that loses power while a file system on it is in use;
 //! * [`wire`]: messages made from the description of the API, and what is nearly one;
 //! * [`checker`]: the judge of an export and its plan, which knows every rule and shares no code with what it judges.
 
+pub mod block_device;
 pub mod checker;
 pub mod cluster;
 pub mod ledger;
 pub mod pool;
 pub mod process;
 pub mod screen;
+pub mod siege;
 pub mod wire;
-pub mod world;
 
 /// BLAKE3 of bytes, as plans write it.
 pub fn blake3_hex(bytes: &[u8]) -> String {

@@ -1,9 +1,9 @@
 //! A pool of real processes on loopback: one coordinator, agents with host identities of their own, and the command
 //! beside them. Everything is killed when the pool is dropped.
 
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -116,6 +116,11 @@ impl Pool {
         self.reboot_limit = limit;
     }
 
+    /// Sets how long a host may be away, from the next start of the coordinator on.
+    pub fn set_grace(&mut self, grace: &'static str) {
+        self.grace = grace;
+    }
+
     /// The directory of the pool.
     pub fn path(&self) -> &Path {
         self.directory.path()
@@ -185,7 +190,7 @@ impl Pool {
         let _ = std::fs::remove_file(&access);
         let bind = self.listens.to_string();
         let data = self.data();
-        std::fs::create_dir_all(&data).expect("the data directory");
+        DirBuilder::new().recursive(true).mode(0o700).create(&data).expect("the data directory");
         std::os::unix::fs::chown(&data, self.owner, self.owner).expect("the owner's data directory");
         let mut command = match starter {
             [] => self.command(),
@@ -269,7 +274,24 @@ impl Pool {
         self.agents.push(Some(child.expect("an agent")));
     }
 
-    /// The process of an agent.
+    /// The process id of an agent.
+    ///
+    /// # Panics
+    /// When it was killed.
+    pub fn agent_id(&self, number: usize) -> i32 {
+        let agent = self.agents[number].as_ref().expect("an agent that was started");
+        pid(agent).as_raw_nonzero().get()
+    }
+
+    /// The number of the coordinator's process.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn coordinator_id(&self) -> u32 {
+        self.coordinator.as_ref().expect("a coordinator that was started").id()
+    }
+
+    /// The process of an agent that was started.
     ///
     /// # Panics
     /// When it has ended.
@@ -306,6 +328,19 @@ impl Pool {
         self.agents.push(Some(command.spawn().expect("an agent")));
     }
 
+    /// Starts one more agent, by a command that starts the command it is given; gives its number.
+    pub fn add_agent_by(&mut self, starter: &[&str]) -> usize {
+        let number = self.agents.len();
+        let agent = self.agent_command(number, &agent_name(number));
+        let (program, arguments) = starter.split_first().expect("a command");
+        let mut command = Command::new(program);
+        command.args(arguments).arg(agent.get_program()).args(agent.get_args());
+        self.surround(&mut command);
+        command.stdout(Stdio::null()).stderr(self.log(&agent_name(number)));
+        self.agents.push(Some(command.spawn().expect("an agent")));
+        number
+    }
+
     /// Starts an agent of [`Pool::add_agent_on`] that was killed.
     pub fn start_agent_on(&mut self, number: usize, system: &Path) {
         let mut command = self.agent_command(number, &agent_name(number));
@@ -323,13 +358,30 @@ impl Pool {
         self.agent_command(number, state).args(flags).spawn().expect("an agent")
     }
 
+    /// An agent for the host of that number, in this boot and in this allocation of an engine; not the pool's to kill.
+    pub fn spawn_agent_in(&self, number: usize, boot: &str, allocation: &str, flags: &[&str]) -> Child {
+        let mut command = self.agent_command_in(number, &agent_name(number), boot);
+        command.args(flags).env("POD_UID", allocation).spawn().expect("an agent")
+    }
+
     fn agent_command(&self, number: usize, state: &str) -> Command {
+        self.agent_command_in(number, state, &format!("boot-of-{number}"))
+    }
+
+    fn agent_command_in(&self, number: usize, state: &str, boot: &str) -> Command {
         let mut command = self.command();
-        command.args(["agent", "start", "--coordinator", &self.url()]);
-        command.args(["--host-id", &host_id(number), "--boot-id", &format!("boot-of-{number}")]);
+        // All agents of a pool are on one machine.
+        command.args(["agent", "start", "--share-machine", "--coordinator", &self.url()]);
+        command.args(["--host-id", &host_id(number), "--boot-id", boot]);
         command.arg("--state").arg(self.path().join(state));
         command.stdout(Stdio::null()).stderr(self.log(state));
         command
+    }
+
+    /// Whether an agent has ended by itself.
+    pub fn has_ended(&mut self, number: usize) -> bool {
+        let agent = self.agents[number].as_mut();
+        agent.is_some_and(|child| child.try_wait().expect("a state").is_some())
     }
 
     /// Kills an agent as a power cut would.

@@ -14,6 +14,22 @@ impl Process {
         Self(PathBuf::from(format!("/proc/{}", child.id())))
     }
 
+    /// That of this id, which may be anybody's.
+    pub fn of_id(id: i32) -> Self {
+        Self(PathBuf::from(format!("/proc/{id}")))
+    }
+
+    /// The letter of its state, as in `proc_pid_stat(5)`; nothing when it is gone.
+    pub fn state(&self) -> Option<char> {
+        let stat = std::fs::read_to_string(self.0.join("stat")).ok()?;
+        stat.rsplit_once(") ")?.1.chars().next()
+    }
+
+    /// Whether it has ended, reaped or not.
+    pub fn has_ended(&self) -> bool {
+        self.state().is_none_or(|state| matches!(state, 'Z' | 'X'))
+    }
+
     /// The context switches of each thread so far, voluntary and not; nothing while one of them is not asleep.
     ///
     /// # Panics

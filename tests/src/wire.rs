@@ -92,6 +92,11 @@ impl Api {
         }
     }
 
+    /// Nearly this message: a few bytes of it are others.
+    pub fn nearly(&self, message: Vec<u8>, random: &mut ChaCha8Rng) -> Vec<u8> {
+        mutated(message, random)
+    }
+
     fn message(&self, name: &str, depth: usize, random: &mut ChaCha8Rng) -> Vec<u8> {
         let mut bytes = Vec::new();
         let Some(described) = self.messages.get(name).filter(|_| depth > 0) else { return bytes };

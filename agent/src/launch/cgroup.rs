@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use speedup_core::metric::{Absence, Metric};
 
 use group::Group;
+pub(super) use hierarchy::own_unified_group;
 use hierarchy::{Hierarchies, Hierarchy};
 
 use super::child::Report;

@@ -175,6 +175,10 @@ impl Child {
         self.pidfd.as_fd()
     }
 
+    pub(super) fn pid(&self) -> Pid {
+        self.pid
+    }
+
     /// Sends to the child's process group, and to the child itself if it is not in that group yet, or no
     /// more.
     pub(super) fn signal_group(&self, signal: Signal) {

@@ -1,6 +1,7 @@
 //! What came of a command.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use speedup_core::metric::{Absence, Metric};
 
@@ -29,8 +30,38 @@ pub struct Execution {
     /// Context switches of the agent's process from before the clone until the end was seen. A silent agent
     /// has one voluntary switch, into the wait.
     pub agent_switches: Switches,
+    /// What is known of agent and program standing still meanwhile.
+    pub standstill: Standstill,
     /// What the other meters of the host say.
     pub readings: Readings,
+}
+
+/// What is known of agent and program standing still while a command was executed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Standstill {
+    /// Why it is not known when the program ended, if so: its time is not measured.
+    pub end_unseen: Option<Unseen>,
+    /// Whether the agent was stopped, but went on before the program ended.
+    pub agent_stopped: bool,
+    /// The signal that stopped the program, if it was stopped. Its time includes that.
+    pub program_stopped: Option<u8>,
+}
+
+/// Why it is not known when a program ended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unseen {
+    /// A signal.
+    #[error("a signal stopped the agent, and the program ended before the agent went on")]
+    Stopped,
+    /// The freezer.
+    #[error("the agent's control group was frozen meanwhile")]
+    Frozen,
+    /// The host.
+    #[error("the host was suspended meanwhile, for {:.3} s", .0.as_secs_f64())]
+    Suspended(Duration),
+    /// Something that leaves no trace.
+    #[error("the agent woke {:.3} s after the time of the program was up; something made it stand still", .0.as_secs_f64())]
+    Late(Duration),
 }
 
 /// What was read for the metrics that the command asked for beside those of the clock and of `wait4`: each has a value or

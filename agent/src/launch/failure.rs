@@ -80,6 +80,23 @@ pub enum LaunchError {
 }
 
 impl LaunchError {
+    /// Whether it lies in the command: in what it names and in what the plan wants of the process that becomes it, not in what
+    /// the launcher needs for any command.
+    #[must_use]
+    pub fn is_the_commands(&self) -> bool {
+        match self {
+            Self::Empty
+            | Self::Unpassable { .. }
+            | Self::NotFound { .. }
+            | Self::NotExecutable { .. }
+            | Self::Interpreter { .. }
+            | Self::Format { .. }
+            | Self::Directory { .. } => true,
+            Self::Step { step, .. } => step.is_the_plans(),
+            Self::Host { .. } => false,
+        }
+    }
+
     /// What the user can do about it.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
@@ -139,6 +156,20 @@ pub enum Step {
 }
 
 impl Step {
+    /// Whether the plan's environment asks for it; the others are taken for every command.
+    const fn is_the_plans(self) -> bool {
+        match self {
+            Self::Affinity
+            | Self::Scheduler
+            | Self::Priority
+            | Self::AddressSpace
+            | Self::ResourceLimits
+            | Self::Directory
+            | Self::Exec => true,
+            Self::User | Self::Leash | Self::Group | Self::Mark | Self::Privileges | Self::Streams => false,
+        }
+    }
+
     pub(super) fn from_code(code: u8) -> Option<Self> {
         [
             Self::Affinity,

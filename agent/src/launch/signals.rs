@@ -1,15 +1,22 @@
 //! Signals kept off while a child shares the agent's memory, and let in only inside the wait.
-#![expect(unsafe_code, reason = "signal masks and ppoll with one have no safe interface")]
+#![expect(unsafe_code, reason = "signal masks, handlers and ppoll with a mask have no safe interface")]
 
 use std::io;
 use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+
+use rustix::process::Pid;
 
 /// How many signals the kernel has, on every architecture that Rust has Linux for but MIPS, where the call
 /// below that is told the size of the set fails and changes nothing.
 const SIGNALS: usize = 64;
+
+/// How often this process was continued.
+static CONTINUED: AtomicU32 = AtomicU32::new(0);
 
 /// All signals are blocked on this thread until it is dropped. The child inherits that, so no handler of the
 /// agent can run in it.
@@ -69,11 +76,51 @@ impl Blocked {
     }
 }
 
+impl Blocked {
+    /// The signal that stopped a child of this process since all signals were blocked, taken from the SIGCHLD that waits
+    /// since then. Of several that came only the first waits.
+    pub(super) fn stop_of(&self, child: Pid) -> Option<u8> {
+        let mut only = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: zeroes are a valid siginfo.
+        let mut info = unsafe { mem::zeroed::<libc::siginfo_t>() };
+        let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: sigemptyset fills the set it is given; sigtimedwait reads that set and the time, and writes the siginfo.
+        let taken = unsafe {
+            libc::sigemptyset(only.as_mut_ptr());
+            libc::sigaddset(only.as_mut_ptr(), libc::SIGCHLD);
+            libc::sigtimedwait(only.as_ptr(), &raw mut info, &raw const at_once)
+        };
+        // SAFETY: a siginfo of SIGCHLD has these fields.
+        let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
+        let is_its = taken == libc::SIGCHLD && info.si_code == libc::CLD_STOPPED;
+        (is_its && pid == child.as_raw_nonzero().get()).then(|| u8::try_from(status).unwrap_or(u8::MAX))
+    }
+}
+
 impl Drop for Blocked {
     fn drop(&mut self) {
         // SAFETY: puts back the mask that this thread had.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, ptr::null_mut()) };
     }
+}
+
+/// Counts from now on how often this process is continued.
+pub(super) fn count_continuations() -> io::Result<()> {
+    static ONCE: Once = Once::new();
+    let mut done = Ok(());
+    ONCE.call_once(|| {
+        let count = || {
+            CONTINUED.fetch_add(1, Ordering::Relaxed);
+        };
+        // SAFETY: the action adds to an atomic, which is allowed in a signal handler, and does nothing else.
+        done = unsafe { signal_hook_registry::register(libc::SIGCONT, count) }.map(drop);
+    });
+    done
+}
+
+/// How often this process was continued so far. A signal that is kept off is counted when it is let in.
+pub(super) fn continued() -> u32 {
+    CONTINUED.load(Ordering::Relaxed)
 }
 
 /// Gives every signal its default action. For the child only: `execve` would keep what the agent ignores

@@ -10,7 +10,7 @@ use super::child::{Child, Report};
 use super::clock;
 use super::execution::{End, Usage};
 use super::output::Spool;
-use super::signals::{Blocked, Polled};
+use super::signals::{self, Blocked, Polled};
 use super::usage;
 
 /// How often streams are looked at that the kernel does not bound (see `output`). A program writes some GB/s
@@ -38,6 +38,11 @@ pub(super) struct Seen {
     pub cut: Option<End>,
     /// The agent's usage of resources at the stop.
     pub agent: Usage,
+    /// How often the agent had been continued when the program was last seen to be there. Once more means that it may
+    /// have been stopped when the program ended.
+    pub continued: u32,
+    /// The signal that stopped the program, if one did.
+    pub program_stopped: Option<u8>,
 }
 
 /// Where the wait stands. Times count from the start.
@@ -56,7 +61,7 @@ impl Watch<'_> {
     pub(super) fn until_gone(&self, report: &Report) -> io::Result<Seen> {
         let cloned_ns = clock::now_ns();
         let started = || report.started_ns().unwrap_or(cloned_ns);
-        let mut phase = Phase::Running;
+        let (mut phase, mut continued) = (Phase::Running, signals::continued());
         loop {
             let elapsed_ns = clock::now_ns().saturating_sub(started());
             phase = self.advance(phase, elapsed_ns);
@@ -64,7 +69,14 @@ impl Watch<'_> {
             let stopped_ns = clock::now_ns();
             if polled? == Polled::Ready {
                 let (started_ns, agent) = (started(), usage::own());
-                return Ok(Seen { started_ns, stopped_ns, cut: cut(phase), agent });
+                let cut = self.cut(phase, stopped_ns.saturating_sub(started_ns));
+                let program_stopped = self.blocked.stop_of(self.child.pid());
+                return Ok(Seen { started_ns, stopped_ns, cut, agent, continued, program_stopped });
+            }
+            // A stop had ended the wait before the program ended, maybe: the signal is all that this tells.
+            let now = signals::continued();
+            if now != continued && self.is_there()? {
+                continued = now;
             }
         }
     }
@@ -79,7 +91,9 @@ impl Watch<'_> {
             Phase::Running | Phase::Asked { .. } if self.stop.load(Ordering::Acquire) => {
                 killed(Some(End::Interrupted { at_ns: elapsed_ns }))
             }
-            Phase::Running | Phase::Asked { .. } if self.spools().any(Spool::is_over) => killed(cut(phase)),
+            Phase::Running | Phase::Asked { .. } if self.spools().any(Spool::is_over) => {
+                killed(self.cut(phase, elapsed_ns))
+            }
             Phase::Running if elapsed_ns >= nanoseconds(self.timeout) => {
                 self.child.signal_group(Signal::TERM);
                 // A stopped process acts on the request only when it goes on.
@@ -93,6 +107,11 @@ impl Watch<'_> {
         }
     }
 
+    /// Whether the program has not ended yet, as far as no signal comes in between.
+    fn is_there(&self) -> io::Result<bool> {
+        Ok(self.blocked.poll(self.child.pidfd(), Some(Duration::ZERO))? == Polled::Elapsed)
+    }
+
     /// How long to sleep at most.
     fn sleep(&self, phase: Phase, elapsed_ns: u64) -> Option<Duration> {
         let due_ns = match phase {
@@ -104,16 +123,21 @@ impl Watch<'_> {
         Some(if self.spools().any(Spool::needs_a_look) { due.min(LOOK) } else { due })
     }
 
+    /// How a program was cut short that is gone after so long. One that ended by itself when its time was up has had no
+    /// less than that.
+    fn cut(&self, phase: Phase, elapsed_ns: u64) -> Option<End> {
+        match phase {
+            Phase::Running if elapsed_ns > nanoseconds(self.timeout) => {
+                Some(End::TimedOut { at_ns: elapsed_ns, killed: false })
+            }
+            Phase::Running => None,
+            Phase::Asked { at_ns } => Some(End::TimedOut { at_ns, killed: false }),
+            Phase::Killed { cut } => cut,
+        }
+    }
+
     fn spools(&self) -> impl Iterator<Item = &Spool> {
         self.spools.iter().copied().flatten()
-    }
-}
-
-fn cut(phase: Phase) -> Option<End> {
-    match phase {
-        Phase::Running => None,
-        Phase::Asked { at_ns } => Some(End::TimedOut { at_ns, killed: false }),
-        Phase::Killed { cut } => cut,
     }
 }
 

@@ -11,6 +11,11 @@ use super::system::{Reading, System};
 
 /// Network cards.
 const CARDS: &str = "sys/class/net";
+/// What their addresses are called among the marks.
+const CARD: &str = "network address";
+/// The bit of an address's first byte that says that nobody assigned it: virtual machines are made with such ones, and many
+/// of them with the same.
+const LOCAL: u8 = 0x02;
 /// How Linux calls an address that the card was made with, rather than a random one or another's.
 const PERMANENT: &str = "0";
 /// What makers write where a serial number should be; machines share it.
@@ -34,6 +39,8 @@ const NO_SERIALS: [&str; 12] = [
 pub struct Hardware {
     /// The hash of all marks; nothing without any.
     pub id: Option<HardwareId>,
+    /// The hash of those that makers give to no other machine; nothing without any.
+    pub machine: Option<HardwareId>,
     /// How many marks of each kind it rests on.
     pub marks: BTreeMap<&'static str, usize>,
     /// The kinds that could not be read, with the reasons: without them another user of this host gets another id.
@@ -52,7 +59,7 @@ impl Hardware {
         let serials = serials
             .map(|(kind, serial)| (kind, serial.map(|serial| serial.filter(|serial| is_serial(serial)))));
         let found = serials.map(|(kind, serial)| (kind, serial.map(Vec::from_iter)));
-        let cards = ("network address", addresses(system));
+        let cards = (CARD, addresses(system));
         let (mut marks, mut unreadable) = (Vec::new(), BTreeMap::new());
         for (kind, found) in found.into_iter().chain([cards]) {
             match found {
@@ -60,12 +67,14 @@ impl Hardware {
                 Err(why) => drop(unreadable.insert(kind, why)),
             }
         }
-        let id = HardwareId::of(marks.iter().map(|(kind, mark)| (*kind, mark.as_str())));
+        let all = || marks.iter().map(|(kind, mark)| (*kind, mark.as_str()));
+        let id = HardwareId::of(all());
+        let machine = HardwareId::of(all().filter(|(kind, mark)| *kind != CARD || is_makers(mark)));
         let mut counts = BTreeMap::new();
         for (kind, _) in marks {
             *counts.entry(kind).or_default() += 1;
         }
-        Self { id, marks: counts, unreadable }
+        Self { id, machine, marks: counts, unreadable }
     }
 }
 
@@ -74,6 +83,12 @@ fn is_serial(text: &str) -> bool {
     let text = text.to_lowercase();
     let is_filler = text.chars().all(|c| matches!(c, '0' | 'f' | '-' | '.' | ' ' | 'x'));
     !is_filler && !NO_SERIALS.contains(&text.as_str())
+}
+
+/// Whether an address was assigned to the maker of the card, and to nobody else.
+fn is_makers(address: &str) -> bool {
+    let first = address.split([':', '-']).next().and_then(|byte| u8::from_str_radix(byte, 16).ok());
+    first.is_some_and(|byte| byte & LOCAL == 0)
 }
 
 /// The addresses of the cards that belong to the machine.

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use speedup_core::id::{JobId, NodeName};
+use speedup_core::id::{HostId, JobId, NodeName};
 use speedup_core::time::{Span, Timestamp};
 
 /// How long Slurm may take to say when the job ends: its controller may be busy with thousands of such questions.
@@ -23,6 +23,14 @@ pub(super) struct Job {
     pub(super) node: Option<NodeName>,
     /// When the engine ends it.
     pub(super) ends: Option<Timestamp>,
+}
+
+/// What a node of Slurm is called among all clusters, within a job. Nodes are often started from one image, with one machine id:
+/// only Slurm tells them apart for sure.
+pub(super) fn host(variable: impl Fn(&str) -> Option<String>) -> Option<HostId> {
+    let names = ["SLURM_JOB_ID", "SLURM_CLUSTER_NAME", "SLURMD_NODENAME"];
+    let [job, cluster, node] = names.map(|name| variable(name).filter(|value| !value.is_empty()));
+    job.and_then(|_| format!("{}:{}", cluster?, node?).parse().ok())
 }
 
 /// The job of Slurm that the environment tells of, if any.
@@ -92,6 +100,24 @@ mod tests {
         assert_eq!(found.node.unwrap().as_str(), "n-1.rack_2");
         assert_eq!(found.ends, Some(Timestamp(1_700_000_000_000_000_000)));
         assert_eq!(job(|_| None), Job::default());
+    }
+
+    #[test]
+    fn a_node_of_slurm_is_called_by_its_cluster_too() {
+        let all = [("SLURM_JOB_ID", "17"), ("SLURM_CLUSTER_NAME", "east"), ("SLURMD_NODENAME", "n-1.rack_2")];
+        let of = |variables: &[(&str, &str)]| {
+            host(|name| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert_eq!(of(&all).unwrap().as_str(), "east:n-1.rack_2");
+        // Outside of a job, and where the cluster is not told, the machine names itself.
+        for missing in 0..all.len() {
+            let rest: Vec<_> =
+                all.iter().enumerate().filter(|(at, _)| *at != missing).map(|(_, one)| *one).collect();
+            assert_eq!(of(&rest), None, "{rest:?}");
+        }
+        assert_eq!(of(&[all[0], ("SLURM_CLUSTER_NAME", ""), all[2]]), None);
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! The judgement of an execution: whether the benchmark did what the plan expects.
+//! The judgement of an execution: whether the benchmark did what the plan expects, and whether its time is known.
 
 use speedup_core::record::Failure;
 use speedup_core::work::WorkOrder;
 
+use super::NotExecuted;
 use crate::launch::{End, Execution};
 
 /// How the benchmark failed, if it did.
@@ -27,4 +28,10 @@ pub(super) fn judge(order: &WorkOrder, execution: &Execution) -> Option<Failure>
     let blake3 = execution.stdout.as_ref().map(|output| *output.blake3.as_bytes())?;
     let expected = order.expect.stdout_blake3?;
     (blake3 != expected).then_some(Failure::WrongOutput { blake3, expected })
+}
+
+/// Why the time of an execution is not known, if so. It is another attempt's to measure it.
+pub(super) fn unmeasured(execution: &Execution) -> Option<NotExecuted> {
+    let unseen = execution.standstill.end_unseen.as_ref()?;
+    Some(NotExecuted::new(format!("it is not known when the program ended: {unseen}")))
 }

@@ -1,9 +1,11 @@
 //! Why a run was not executed, and who stood in the way.
 
+use speedup_core::causes::with_causes;
 use speedup_core::record::Outcome;
 use speedup_core::run::Obstacle;
 
 use super::cut;
+use crate::files::StagingError;
 use crate::limits::NotAllowed;
 
 /// Why a run was not executed.
@@ -21,9 +23,28 @@ impl NotExecuted {
         Self { reason: reason.into(), obstacle: Obstacle::Host }
     }
 
+    /// For want of something that the plan asks for: this host may well execute other plans.
+    pub(crate) fn through_plan(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), obstacle: Obstacle::Plan }
+    }
+
     /// What the record says.
     pub(super) fn outcome(self) -> Outcome {
         Outcome::NotExecuted { reason: cut(self.reason), obstacle: self.obstacle }
+    }
+}
+
+impl From<&StagingError> for NotExecuted {
+    fn from(error: &StagingError) -> Self {
+        let reason = with_causes(error);
+        match error {
+            StagingError::TooLarge { .. } | StagingError::Differs { .. } => Self::through_plan(reason),
+            StagingError::Fetch { .. }
+            | StagingError::Put { .. }
+            | StagingError::Disk { .. }
+            | StagingError::NotUtf8
+            | StagingError::Stopped => Self::new(reason),
+        }
     }
 }
 
@@ -31,7 +52,7 @@ impl From<NotAllowed> for NotExecuted {
     fn from(not: NotAllowed) -> Self {
         match not {
             NotAllowed::Refused(reason) => Self { reason, obstacle: Obstacle::Owner },
-            NotAllowed::NotThere(reason) => Self::new(reason),
+            NotAllowed::NotThere(reason) => Self::through_plan(reason),
         }
     }
 }

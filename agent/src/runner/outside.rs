@@ -7,6 +7,7 @@ use speedup_core::environment::DIRECTORY_NAME;
 use speedup_core::time::Span;
 use speedup_core::work::Resolved;
 
+use super::judgement::unmeasured;
 use super::variables::variables;
 use super::{NotExecuted, Runner, Standing, command, interrupted, no_directory, not_launched};
 use crate::launch::{Command, End, Execution, Preparation, Sink};
@@ -49,7 +50,8 @@ impl Runner {
         let held = self.surroundings.hold(&mut established.clone());
         let execution = self.by_itself("the canary", &command, stop);
         drop(held);
-        execution.map(|execution| Span(execution.wall_ns))
+        let execution = execution?;
+        unmeasured(&execution).map_or(Ok(Span(execution.wall_ns)), Err)
     }
 
     /// Whatever the command ends with but exit code 0 is a failure.
@@ -64,15 +66,20 @@ impl Runner {
         let told =
             execution.stderr.as_ref().map(|output| String::from_utf8_lossy(&output.head).trim().to_owned());
         let told = told.filter(|text| !text.is_empty()).map_or(String::new(), |text| format!(": {text}"));
+        if execution.end != End::Exited(0) && self.ended_by.explains(&execution.end, stop) {
+            return Err(interrupted());
+        }
         match execution.end {
             End::Exited(0) => Ok(execution),
-            End::Exited(code) => Err(NotExecuted::new(format!("{what} ended with exit code {code}{told}"))),
+            End::Exited(code) => {
+                Err(NotExecuted::through_plan(format!("{what} ended with exit code {code}{told}")))
+            }
             End::Signaled { signal, .. } => {
-                Err(NotExecuted::new(format!("signal {signal} ended {what}{told}")))
+                Err(NotExecuted::through_plan(format!("signal {signal} ended {what}{told}")))
             }
             End::TimedOut { .. } => {
                 let limit = Span(u64::try_from(command.timeout.as_nanos()).unwrap_or(u64::MAX));
-                Err(NotExecuted::new(format!("{what} did not end within {limit}{told}")))
+                Err(NotExecuted::through_plan(format!("{what} did not end within {limit}{told}")))
             }
             End::Interrupted { .. } => Err(interrupted()),
         }

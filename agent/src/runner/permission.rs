@@ -19,7 +19,7 @@ impl Runner {
     /// Refuses a run of which the owner's limits forbid a command, as far as can be told now: a program that is not there yet
     /// may be made by the run itself.
     pub(super) fn permit(&self, order: &WorkOrder, place: &Workplace) -> Result<(), NotExecuted> {
-        let unresolved = |error: TemplateError| NotExecuted::new(error.to_string());
+        let unresolved = |error: TemplateError| NotExecuted::through_plan(error.to_string());
         let path = place.input();
         let input = path.to_string_lossy();
         let program = order.resolve(&input).map_err(unresolved)?;

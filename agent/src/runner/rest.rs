@@ -36,12 +36,12 @@ impl Runner {
                     return Ok(RestReading { waited, ..reading });
                 }
                 Some(Unrest::Unreadable(what)) => {
-                    return Err(NotExecuted::new(format!(
+                    return Err(NotExecuted::through_plan(format!(
                         "the plan has hosts rest until {what} is within a bound, and this host does not tell it"
                     )));
                 }
                 Some(Unrest::Beyond(how)) if waited >= patience => {
-                    return Err(NotExecuted::new(format!(
+                    return Err(NotExecuted::through_plan(format!(
                         "the host has not come to rest within {}: {how}",
                         rest.patience
                     )));

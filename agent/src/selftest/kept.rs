@@ -34,7 +34,7 @@ pub fn read(state: &Path, boot: &BootId) -> Option<Selftest> {
 /// When the state directory cannot be written to.
 pub fn write(state: &Path, boot: &BootId, selftest: &Selftest) -> io::Result<()> {
     let kept = Kept { release: RELEASE.to_owned(), boot: boot.clone(), selftest: selftest.clone() };
-    std::fs::create_dir_all(state)?;
+    speedup_journal::private::create_directories(state)?;
     let aside = state.join(format!("{FILE}.new"));
     std::fs::write(&aside, serde_json::to_vec_pretty(&kept)?)?;
     std::fs::rename(aside, state.join(FILE))

@@ -1,7 +1,6 @@
 //! One attempt: its files, the run, and what it made on its way to the coordinator.
 
 use speedup_core::agent::Input;
-use speedup_core::causes::with_causes;
 use speedup_core::message::Grant;
 use speedup_core::record::Record;
 use tokio::time::Instant;
@@ -28,7 +27,7 @@ impl Service {
         let staged = self.files.stage(&mut grant.order, reach, &mut self.stop).await;
         let record = match staged {
             Ok(()) => self.runner.execute(&grant, &mut self.files, self.stop.flag()),
-            Err(error) => self.runner.not_executed(NotExecuted::new(with_causes(&error))),
+            Err(error) => self.runner.not_executed(NotExecuted::from(&error)),
         };
         let record = self.delivered(record, deadline).await;
         if self.stop.is_wished() {
@@ -52,7 +51,7 @@ impl Service {
         let _ = forget_peak();
         match put {
             Ok(()) => record,
-            Err(error) => self.runner.not_executed(NotExecuted::new(with_causes(&error))),
+            Err(error) => self.runner.not_executed(NotExecuted::from(&error)),
         }
     }
 }

@@ -175,3 +175,19 @@ fn hardware_is_known_whatever_the_image() {
     assert_eq!(probed(&tree).hardware, before);
     assert_eq!(probed(&Tree::empty()).hardware.id, None);
 }
+
+/// Two guests with one made-up address are not one machine; two machines that show one serial number or one maker's address are.
+#[test]
+fn a_machine_is_told_by_what_its_makers_give_to_no_other() {
+    let tree = Tree::empty();
+    let card = "sys/class/net/eth0";
+    tree.write(&format!("{card}/device/vendor"), "0x1af4\n");
+    tree.write(&format!("{card}/address"), "52:54:00:12:34:56\n");
+    let guest = probed(&tree).hardware;
+    assert!(guest.id.is_some() && guest.machine.is_none(), "{guest:?}");
+    tree.write(&format!("{card}/address"), "00:00:5e:00:53:01\n");
+    let made = probed(&tree).hardware;
+    assert!(made.machine.is_some() && made.machine == made.id, "{made:?}");
+    tree.write("sys/devices/virtual/dmi/id/product_uuid", "4c4c4544-0031-3510-8054-b2c04f000001\n");
+    assert_ne!(probed(&tree).hardware.machine, made.machine);
+}

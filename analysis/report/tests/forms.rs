@@ -25,7 +25,7 @@ fn read(path: &PathBuf) -> String {
 }
 
 fn report(name: &str) -> Report {
-    let json = read(&path(&["..", "analysis", "tests", "golden", &format!("report_v1_{name}.json")]));
+    let json = read(&path(&["..", "tests", "golden", &format!("report_v1_{name}.json")]));
     serde_json::from_str(&json).expect("a report")
 }
 

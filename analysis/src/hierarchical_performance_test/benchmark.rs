@@ -23,7 +23,7 @@ pub enum RankSumRule {
     /// whole ones counts as the upper; from 12 the normal law without any correction. Chen 2012 §4.1.
     #[default]
     CriticalValues,
-    /// [`RankSum::choose`]: R's `wilcox.test`.
+    /// [`RankSum::r_default`]: R's `wilcox.test`.
     RDefault,
     /// [`PermutationRankSum`]: exact given the ties. On Table 1 it makes a tie of the paper a win (radiosity).
     Permutations,
@@ -120,7 +120,7 @@ impl RankSumRule {
                 CriticalValues::new(candidate.len(), baseline.len()).p_values(doubled_w)
             }
             Self::RDefault => {
-                let test = RankSum::choose(candidate, baseline);
+                let test = RankSum::r_default(candidate, baseline);
                 of_both(&|alternative| test.p_value(alternative))
             }
             Self::Permutations => {

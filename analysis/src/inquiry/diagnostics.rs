@@ -57,7 +57,7 @@ fn of(version: &str, observed: &Observed<'_>, level: ConfidenceLevel) -> Diagnos
     let sample = &observed.sample;
     let two_sided = Alternative::TwoSided;
     let drift = Drift::new(sample);
-    let made = |statistic: f64, p_value: PValue| (statistic, p_value.get());
+    let made = |statistic: f64, p_value: PValue| (statistic, p_value.told());
     let diagnostics = vec![
         Diagnostic::new(
             "autocorrelation",

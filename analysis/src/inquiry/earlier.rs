@@ -85,7 +85,8 @@ fn one(pair: &Pair<'_>, better: Better, options: &EarlierOptions, level: Confide
         Ok(protocol) => {
             let found = protocol.at(level);
             let verdict = if found.accelerated { Verdict::Faster } else { Verdict::NoDifferenceShown };
-            let p_value = WelchTTest::new(first, second).map(|test| test.p_value(Alternative::Greater).get());
+            let p_value =
+                WelchTTest::new(first, second).map(|test| test.p_value(Alternative::Greater).told());
             let best = p_value.ok().map(|p| 1.0 - p).filter(|_| found.accelerated);
             finding(verdict, None, IntervalAnswer::new(&found.difference, better), best)
         }

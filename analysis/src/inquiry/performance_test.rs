@@ -135,7 +135,7 @@ fn candidate_of(
         speedup_under_test: options.speedup_under_test,
         confidence: Some(comparison.confidence(Side::Candidate)),
         confidence_of_opposite: Some(comparison.confidence(Side::Baseline)),
-        p_value: Some(comparison.p_value(Side::Candidate).get()),
+        p_value: Some(comparison.p_value(Side::Candidate).told()),
         reliable_speedup,
         reliable_speedup_reason,
         geometric_mean_speedup: Some(suite.geometric_mean_speedup()),

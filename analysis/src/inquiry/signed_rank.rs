@@ -63,7 +63,7 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
         Ok(logs) => logs,
         Err(error) => return finding.refused(refused(SignedRankError::Difference(error))),
     };
-    let test = match SignedRank::choose(&logs) {
+    let test = match SignedRank::of_logarithms(&logs) {
         Ok(test) => test,
         Err(error) => return finding.refused(refused(error)),
     };
@@ -76,19 +76,21 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
     } else {
         Verdict::NoDifferenceShown
     };
-    if finding.verdict == Verdict::NoDifferenceShown && no_outcome_rejects(logs.len(), level) {
+    if finding.verdict == Verdict::NoDifferenceShown && test.least_p_value() > level.risk().get() {
         finding.verdict = Verdict::NotEnoughData;
+        let unlike = test.statistic().n();
         let sentence = format!(
-            "With {} no outcome is significant at {level}: plan more pairs.",
-            counted(logs.len() as u64, "pair")
+            "With {} that {} no outcome is significant at {level}: plan more pairs.",
+            counted(unlike as u64, "pair"),
+            if unlike == 1 { "differs" } else { "differ" }
         );
         finding.reason = Some(Reason::new("too_few_pairs", sentence));
     }
     finding.test = Some(test.name().to_owned());
     finding.caveats.extend(test.caveats().iter().map(Remark::from));
     finding.statistic = Some(test.statistic().v());
-    finding.p_value_faster = Some(faster.get());
-    finding.p_value_slower = Some(slower.get());
+    finding.p_value_faster = Some(faster.told());
+    finding.p_value_slower = Some(slower.told());
     finding.speedup = Some(typical.estimate().exp());
     finding.interval = match typical.interval(level) {
         Ok(mut interval) => {
@@ -99,11 +101,6 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
     }
     .beside(finding.verdict);
     finding
-}
-
-/// Each sign is as likely as not, so the least p-value is one of 2 to the number of pairs.
-fn no_outcome_rejects(pairs: usize, level: ConfidenceLevel) -> bool {
-    0.5_f64.powi(i32::try_from(pairs).unwrap_or(i32::MAX)) > level.risk().get()
 }
 
 fn code(error: &SignedRankError) -> &'static str {

@@ -295,7 +295,7 @@ fn adjust(all: &mut [&mut SpeedupTestFinding], options: &SpeedupTestOptions, lev
                             Verdict::NoDifferenceShown
                         }
                     };
-                    finding.adjusted = Some(Adjusted { p_value: p_value.get(), verdict });
+                    finding.adjusted = Some(Adjusted { p_value: p_value.told(), verdict });
                 }
             }
         }

@@ -368,12 +368,63 @@ fn a_bootstrap_over_few_units_has_a_caveat() {
 }
 
 #[test]
-fn pairs_with_ties_go_by_a_normal_law_and_say_so() {
-    let of = |after: Vec<f64>| {
-        let answer = Inquiry::new(two(vec![2.0, 4.0, 8.0, 16.0, 32.0], after), Method::SignedRank).answer();
+fn pairs_with_ties_have_their_own_exact_law_in_any_unit() {
+    let of = |before: Vec<f64>, after: Vec<f64>| {
+        let answer = Inquiry::new(two(before, after), Method::SignedRank).answer();
         let Findings::SignedRank(of) = answer.unwrap().findings else { panic!("another method") };
-        of[0].caveats.iter().any(|caveat| caveat.code == "normal_approximation")
+        of.into_iter().next().unwrap()
     };
-    assert!(of(vec![1.0, 2.0, 4.0, 8.0, 16.0]));
-    assert!(!of(vec![1.9, 3.7, 7.1, 13.0, 20.0]));
+    for unit in [1.0, 1e-3, 1e-6, 1e-9] {
+        let times = |values: &[f64]| values.iter().map(|value| value * unit).collect::<Vec<_>>();
+        let five = of(times(&[3.0, 6.0, 9.0, 21.0, 33.0]), times(&[2.0, 4.0, 6.0, 14.0, 22.0]));
+        assert!(five.test.as_ref().unwrap().contains("exact, given the ties"), "{five:?}");
+        assert_eq!((five.p_value_faster, five.verdict), (Some(1.0 / 32.0), Verdict::Faster));
+        assert!(!five.caveats.iter().any(|caveat| caveat.code == "normal_approximation"));
+        // Of four pairs no outcome is significant, and a pair that does not differ is none.
+        for (before, after) in [
+            (&[2.0, 4.0, 6.0, 8.0][..], &[1.0, 2.0, 3.0, 4.0][..]),
+            (&[2.0, 4.0, 6.0, 8.0, 5.0], &[1.0, 2.0, 3.0, 4.0, 5.0]),
+        ] {
+            let four = of(times(before), times(after));
+            assert_eq!((four.p_value_faster, four.verdict), (Some(0.0625), Verdict::NotEnoughData));
+            assert_eq!(four.reason.unwrap().code, "too_few_pairs");
+        }
+    }
+}
+
+/// Three equal times against two others have ten arrangements, so that none is significant; nor are many runs of which
+/// nearly all are equal.
+#[test]
+fn no_arrangement_of_ties_is_significant_beyond_its_number() {
+    let of = |before: Vec<f64>, after: Vec<f64>| {
+        let answer = Inquiry::new(two(before, after), Method::speedup_test()).answer().unwrap();
+        let Findings::SpeedupTest(of) = answer.findings else { panic!("another method") };
+        of[0].benchmarks[0].median.report.clone()
+    };
+    let few = of(vec![1.0; 3], vec![2.0; 2]);
+    assert_eq!((few.verdict, few.reason.unwrap().code.as_str()), (Verdict::NotEnoughData, "too_few_runs"));
+    assert_eq!(few.at_level.main_test.p_value, Some(0.1));
+    let mut before = vec![1.0; 20];
+    before[3..6].fill(2.0);
+    let tied = of(before, vec![1.0; 20]);
+    assert_eq!((tied.verdict, tied.reason.unwrap().code.as_str()), (Verdict::NotEnoughData, "too_many_ties"));
+}
+
+/// A millisecond clock and an exact shift, in milliseconds and in seconds: the centred times are the same numbers but for
+/// rounding.
+#[test]
+fn a_verdict_does_not_depend_on_the_unit() {
+    let of = |before: &[f64], after: &[f64], unit: f64| {
+        let scaled = |times: &[f64]| times.iter().map(|time| time / unit).collect::<Vec<_>>();
+        let inquiry = Inquiry::new(two(scaled(before), scaled(after)), Method::speedup_test());
+        let Findings::SpeedupTest(of) = inquiry.answer().unwrap().findings else { panic!("another method") };
+        of[0].benchmarks[0].median.report.clone()
+    };
+    let clock = |least: f64| -> Vec<f64> { (0..20).map(|run| least + f64::from(run * 3 / 20)).collect() };
+    let in_ms = of(&clock(100.0), &clock(50.0), 1.0);
+    for unit in [1e3, 1e6, 1e9] {
+        let other = of(&clock(100.0), &clock(50.0), unit);
+        assert_eq!(other.verdict, Verdict::Faster);
+        assert_eq!((other.assumptions, other.at_level), (in_ms.assumptions.clone(), in_ms.at_level.clone()));
+    }
 }

@@ -1,4 +1,4 @@
-//! The exact laws of the rank-sum statistic under the null hypothesis, by counting.
+//! The exact law of the rank-sum statistic without ties under the null hypothesis, by counting.
 
 use super::RankSumError;
 
@@ -93,41 +93,6 @@ fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
         (a, b) = (b, a % b);
     }
     a
-}
-
-/// The law of the sum of `n` of the `doubled_ranks`, drawn without replacement: probability by sum.
-///
-/// One rank after another is taken with the probability that sampling without replacement gives it; only sums
-/// of positive terms, so tails keep their relative accuracy.
-pub(super) fn permutation_law(doubled_ranks: &[usize], n: usize, m: usize) -> Result<Vec<f64>, RankSumError> {
-    const STEPS: usize = 100_000_000;
-    let too_large = RankSumError::TooLarge { n, m };
-    // The n largest ranks bound every sum.
-    let largest: usize = doubled_ranks.iter().rev().take(n).sum();
-    let width = largest + 1;
-    let steps = doubled_ranks.len().checked_mul(n).and_then(|s| s.checked_mul(width));
-    if steps.is_none_or(|steps| steps > STEPS) {
-        return Err(too_large);
-    }
-    // ways[taken][sum], as the probability of having taken so many with that sum among the ranks seen.
-    let mut ways = vec![vec![0.0; width]; n + 1];
-    ways[0][0] = 1.0;
-    for (seen, &rank) in doubled_ranks.iter().enumerate() {
-        let left = (doubled_ranks.len() - seen) as f64;
-        for taken in (0..=n.min(seen)).rev() {
-            let take = (n - taken) as f64 / left;
-            let (kept, more) = ways.split_at_mut(taken + 1);
-            if let Some(next) = more.first_mut() {
-                for sum in rank..width {
-                    next[sum] += kept[taken][sum - rank] * take;
-                }
-            }
-            for probability in &mut kept[taken] {
-                *probability *= 1.0 - take;
-            }
-        }
-    }
-    ways.pop().ok_or(too_large)
 }
 
 #[cfg(test)]

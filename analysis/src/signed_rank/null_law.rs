@@ -66,6 +66,49 @@ impl SignedRankLaw {
     }
 }
 
+/// The law of 2V given the ties: how many of the 2ⁿ choices of signs give each sum of the doubled mid-ranks at hand.
+#[derive(Clone, Debug)]
+pub(super) struct TiedSignedRankLaw {
+    /// How many choices of signs have 2V ≤ k, for k up to the largest.
+    at_most: Vec<u128>,
+    choices: u128,
+}
+
+impl TiedSignedRankLaw {
+    /// The law for differences with these doubled mid-ranks.
+    ///
+    /// # Errors
+    /// [`SignedRankError::TooMany`] beyond 127 differences.
+    pub(super) fn new(doubled_ranks: &[u64]) -> Result<Self, SignedRankError> {
+        let n = doubled_ranks.len();
+        if n > MOST_DIFFERENCES {
+            return Err(SignedRankError::TooMany { n });
+        }
+        let mut counts = vec![0_u128; n * (n + 1) + 1];
+        counts[0] = 1;
+        for rank in doubled_ranks.iter().map(|rank| *rank as usize) {
+            for sum in (rank..counts.len()).rev() {
+                counts[sum] += counts[sum - rank];
+            }
+        }
+        for sum in 1..counts.len() {
+            counts[sum] += counts[sum - 1];
+        }
+        Ok(Self { at_most: counts, choices: 1 << n })
+    }
+
+    /// `P[2V ≤ v]`.
+    pub(super) fn at_most(&self, v: u64) -> f64 {
+        self.at_most.get(v as usize).map_or(1.0, |choices| *choices as f64 / self.choices as f64)
+    }
+
+    /// `P[2V ≥ v]`: turning all signs over makes it the other tail.
+    pub(super) fn at_least(&self, v: u64) -> f64 {
+        let largest = self.at_most.len() as u64 - 1;
+        if v > largest { 0.0 } else { self.at_most(largest - v) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +120,19 @@ mod tests {
         let eighths: Vec<f64> = (0..=6).map(|v| law.at_most(v) * 8.0).collect();
         assert_eq!(eighths, [1.0, 2.0, 3.0, 5.0, 6.0, 7.0, 8.0]);
         assert_eq!((law.at_least(0), law.at_least(6), law.at_least(7)), (1.0, 0.125, 0.0));
+    }
+
+    #[test]
+    fn ties_by_hand() {
+        // Magnitudes 1, 1, 2: doubled ranks 3, 3, 6; sums 0, 3, 3, 6, 6, 9, 9, 12.
+        let law = TiedSignedRankLaw::new(&[3, 3, 6]).unwrap();
+        let eighths: Vec<f64> = [0, 2, 3, 6, 9, 12].map(|v| law.at_most(v) * 8.0).into();
+        assert_eq!(eighths, [1.0, 1.0, 3.0, 5.0, 7.0, 8.0]);
+        assert_eq!((law.at_least(12), law.at_least(9), law.at_least(13)), (0.125, 0.375, 0.0));
+        let untied = SignedRankLaw::new(127).unwrap();
+        let doubled: Vec<u64> = (1..=127).map(|rank| 2 * rank).collect();
+        let law = TiedSignedRankLaw::new(&doubled).unwrap();
+        assert_eq!(law.at_most(2 * 3000), untied.at_most(3000));
     }
 
     #[test]

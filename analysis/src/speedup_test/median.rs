@@ -1,10 +1,10 @@
 //! The protocol of the median and of individual runs (Touati 2010 §4.2, Fig. 2).
 
 use super::conclusion::{Assumption, AssumptionCheck, Conclusion, Outcome, Question, Reason, SubTest};
-use super::{LARGE_ABOVE, LARGEST_RISK};
+use super::{LARGE_ABOVE, LARGEST_RISK, Rules, TieRule};
 use crate::{
-    Caveat, ConfidenceLevel, ExactRule, KolmogorovSmirnov, KolmogorovSmirnovStatistic, RankSum,
-    RankSumChoice, Risk, Sample, Side,
+    Caveat, ConfidenceLevel, KolmogorovSmirnov, KolmogorovSmirnovStatistic, RankSum, RankSumChoice, Risk,
+    Sample, Side,
 };
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -19,14 +19,21 @@ pub struct MedianTest {
 
 impl MedianTest {
     /// Makes all sub-tests.
-    pub(super) fn new(baseline: &Sample, candidate: &Sample, rule: ExactRule) -> Self {
+    pub(super) fn new(baseline: &Sample, candidate: &Sample, rules: Rules) -> Self {
         let sizes = [(Side::Baseline, baseline.len()), (Side::Candidate, candidate.len())];
         let small = sizes.into_iter().filter(|(_, n)| *n <= LARGE_ABOVE).map(|(side, _)| side);
-        Self {
-            small: small.collect(),
-            location_shift: KolmogorovSmirnovStatistic::median_centred(baseline, candidate).test(rule),
-            rank_sum: RankSum::choose(baseline, candidate),
-        }
+        let (centred, rank_sum) = match rules.ties {
+            TieRule::Conditional => (
+                KolmogorovSmirnovStatistic::median_centred_within_rounding(baseline, candidate),
+                RankSum::choose(baseline, candidate),
+            ),
+            TieRule::AsR => (
+                KolmogorovSmirnovStatistic::median_centred(baseline, candidate),
+                RankSum::r_default(baseline, candidate),
+            ),
+        };
+        let location_shift = centred.test(rules.kolmogorov_smirnov);
+        Self { small: small.collect(), location_shift, rank_sum }
     }
 
     /// The Kolmogorov–Smirnov test of the median-centred samples.

@@ -182,7 +182,7 @@ impl HostTrend {
         let readings = sample.in_run_order();
         let drift = Drift::new(sample).ok().filter(|_| readings.len() >= FEWEST_READINGS)?;
         let pairs = (readings.len() * (readings.len() - 1) / 2) as f64;
-        let p_value = drift.p_value(Alternative::TwoSided).get();
+        let p_value = drift.p_value(Alternative::TwoSided).told();
         Some(Self {
             host: host.to_owned(),
             readings: readings.len() as u64,
@@ -203,7 +203,7 @@ impl PoolTrend {
             && let Ok(found) = RegionalDrift::new(&series)
         {
             let changes = Sample::new(trends.iter().map(|trend| trend.change_percent).collect());
-            let p_value = found.p_value(Alternative::TwoSided).get();
+            let p_value = found.p_value(Alternative::TwoSided).told();
             return Some(Self {
                 over: "within_hosts".to_owned(),
                 hosts: found.series() as u64,
@@ -214,7 +214,7 @@ impl PoolTrend {
         }
         let first = first.as_ref().filter(|first| first.len() >= FEWEST_READINGS)?;
         let drift = Drift::new(first).ok()?;
-        let p_value = drift.p_value(Alternative::TwoSided).get();
+        let p_value = drift.p_value(Alternative::TwoSided).told();
         Some(Self {
             over: "across_hosts".to_owned(),
             hosts: first.len() as u64,

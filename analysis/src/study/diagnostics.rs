@@ -190,7 +190,7 @@ impl DiagnosticsReport {
 
 impl DiagnosticReport {
     pub(super) fn new(statistic: f64, p_value: PValue) -> Self {
-        Self { statistic, p_value: p_value.get(), adjusted: p_value.get() }
+        Self { statistic, p_value: p_value.told(), adjusted: p_value.told() }
     }
 }
 

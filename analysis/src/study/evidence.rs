@@ -4,12 +4,12 @@
 //! it did in this experiment, whatever the plan claims.
 
 use speedup_core::event::{AttemptEnd, EndedAttempt};
-use speedup_core::fingerprint::ClassId;
+use speedup_core::fingerprint::{ClassId, HardwareId};
 use speedup_core::id::{AllocationId, Attempt, BootId, HostId, LeaseEpoch, RunIndex};
 use speedup_core::independence::Rest;
 use speedup_core::record::{Outcome, Record};
 use speedup_core::time::{Span, Timestamp};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Small numbers for names, as they first came: never part of a report, which must not depend on that order.
 #[derive(Debug)]
@@ -66,10 +66,41 @@ pub(super) enum Readings {
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     pub(super) hosts: Numbers<HostId>,
+    machines: Machines,
     boots: Numbers<BootId>,
     allocations: Numbers<AllocationId>,
     classes: Numbers<ClassId>,
     pub(super) served: Vec<Served>,
+}
+
+/// Which hosts are one machine: those that were in one boot, or are one hardware.
+#[derive(Debug, Default)]
+struct Machines {
+    /// The first host of each boot and of each hardware.
+    of_boot: BTreeMap<u32, u32>,
+    of_hardware: BTreeMap<HardwareId, u32>,
+    /// Hosts of which that tells that they are one.
+    same: BTreeSet<(u32, u32)>,
+}
+
+impl Machines {
+    fn keep(&mut self, host: u32, boot: u32, hardware: Option<HardwareId>) {
+        let in_boot = *self.of_boot.entry(boot).or_insert(host);
+        let of_hardware = hardware.map(|hardware| *self.of_hardware.entry(hardware).or_insert(host));
+        let others = [Some(in_boot), of_hardware].into_iter().flatten().filter(|other| *other != host);
+        self.same.extend(others.map(|other| (other, host)));
+    }
+
+    /// The machine of each host, by the hosts' numbers: that of the first host that is known to be on it.
+    fn of_hosts(&self, hosts: usize) -> Vec<u32> {
+        let mut machines: Vec<u32> = (0..hosts as u32).collect();
+        for (one, other) in &self.same {
+            let (one, other) = (machines[*one as usize], machines[*other as usize]);
+            let (first, joined) = (one.min(other), one.max(other));
+            machines.iter_mut().filter(|machine| **machine == joined).for_each(|machine| *machine = first);
+        }
+        machines
+    }
 }
 
 impl<T> Default for Numbers<T> {
@@ -114,7 +145,9 @@ impl Evidence {
         let evidence = &lease.evidence;
         let host = self.hosts.of(&lease.host);
         let class = evidence.class.as_ref().map(|class| self.classes.of(class));
-        let seat = Seat { run: lease.run, host, boot: self.boots.of(&evidence.boot), class };
+        let boot = self.boots.of(&evidence.boot);
+        self.machines.keep(host, boot, evidence.machine);
+        let seat = Seat { run: lease.run, host, boot, class };
         let record = match &ended.end {
             AttemptEnd::Reported(record) => Some(record),
             AttemptEnd::Lost { .. } => None,
@@ -148,6 +181,11 @@ impl Evidence {
             boot: boots[seat.boot as usize],
             class: seat.class.map(|class| classes[class as usize]),
         }
+    }
+
+    /// The machine of each host, by the hosts' numbers; how machines are numbered tells nothing.
+    pub(super) fn machines(&self) -> Vec<u32> {
+        self.machines.of_hosts(self.hosts.0.len())
     }
 
     /// How many classes its hosts are of.

@@ -164,7 +164,7 @@ impl OutlyingReport {
             runs: rank.runs as u64,
             difference: difference(cells, rank.host),
             slower_percent: Some(100.0 * rank.slower),
-            p_value: Some(rank.p.get()),
+            p_value: Some(rank.p.told()),
             adjusted: rank.adjusted.get(),
         });
         Some(Self {

@@ -52,6 +52,12 @@ pub struct IndependenceReport {
 /// What took part, and what is against independence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvidenceCounts {
+    /// The machines that the hosts were, by boot and hardware ids; 0 in reports from before it was told.
+    #[serde(default)]
+    pub machines: u64,
+    /// The most hosts that were one machine.
+    #[serde(default)]
+    pub most_hosts_on_one_machine: u64,
     /// The visits of the runs: what one host does in one go, a single run where the plan neither nests nor blocks.
     pub visits: u64,
     /// The boots in which they were executed.
@@ -98,6 +104,8 @@ pub enum IndependenceKind {
     Levels,
     /// Every sample is independent within, but the two samples of a benchmark share hosts.
     WithinCells,
+    /// Several hosts were one machine, which is no more independent of itself under another name.
+    SharedMachine,
     /// The policy did not ask for it, and hosts served repeatedly.
     NotProvided,
     /// The policy asked for it, and the evidence is against it.
@@ -143,6 +151,7 @@ impl IndependenceReport {
         let versions_met = self.evidence.hosts_of_several_versions > 0;
         match self.policy {
             _ if self.runs == 0 => IndependenceKind::NoRuns,
+            _ if self.evidence.most_hosts_on_one_machine > 1 => IndependenceKind::SharedMachine,
             Policy::Any if !is_fresh => IndependenceKind::NotProvided,
             _ if !is_fresh => IndependenceKind::Broken,
             _ if plan.experiment.order == Order::Blocked => IndependenceKind::Pairs,
@@ -179,9 +188,16 @@ impl EvidenceCounts {
                 });
             }
         }
+        let machines = evidence.machines();
+        let seats: BTreeSet<(u32, u32)> =
+            judged.iter().map(|one| (machines[one.seat.host as usize], one.seat.host)).collect();
+        let mut of_machines: BTreeMap<u32, u64> = BTreeMap::new();
+        seats.iter().for_each(|(machine, _)| *of_machines.entry(*machine).or_default() += 1);
         let several = met.iter().filter(|(_, versions)| versions.len() > 1).map(|((host, _), _)| *host);
         let visit = |one: &Judged| -> (RunIndex, u32) { (one.visit, one.seat.host) };
         Self {
+            machines: of_machines.len() as u64,
+            most_hosts_on_one_machine: of_machines.into_values().max().unwrap_or(0),
             visits: distinct(judged.iter().map(visit)),
             boots: distinct(judged.iter().map(|one| (one.seat.host, one.seat.boot))),
             allocations: distinct(judged.iter().filter_map(|one| one.allocation)),

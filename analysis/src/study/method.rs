@@ -8,7 +8,7 @@ use crate::required_repetitions::{RankSumDetection, RatioPrecision, WelchDetecti
 use crate::run_order::{Autocorrelation, FirstRunEffect, RunsTest};
 use crate::speedup_test::Rules;
 use crate::{
-    ConfidenceLevel, EffectSize, ExactRule, MeanRatio, MedianRatio, PairedRatio, PairedTTest,
+    ConfidenceLevel, EffectSize, ExactRule, MeanRatio, MedianRatio, PairedRatio, PairedTTest, Proportion,
     ProportionMethod, SuiteRatio, VanElteren,
 };
 use serde::{Deserialize, Serialize};
@@ -78,7 +78,7 @@ fn weights_name(weights: speedup_core::experiment::Weights) -> &'static str {
 }
 
 fn rules(rules: Rules) -> Vec<String> {
-    use crate::speedup_test::Beyond5000;
+    use crate::speedup_test::{Beyond5000, TieRule};
     let beyond = match rules.beyond_5000 {
         Beyond5000::Large => {
             "Samples of more than 5000 runs, which Shapiro–Wilk cannot test, count as large."
@@ -89,7 +89,14 @@ fn rules(rules: Rules) -> Vec<String> {
         ExactRule::SmallProduct => "Kolmogorov–Smirnov is exact, given the ties, for n·m < 10000.",
         ExactRule::SmallProductWithoutTies => "Kolmogorov–Smirnov is exact for n·m < 10000 without ties.",
     };
-    vec![beyond.to_owned(), exact.to_owned()]
+    let ties = match rules.ties {
+        TieRule::Conditional => {
+            "Tests of ranks are exact, given the ties, wherever that can be counted; centred times that differ by rounding \
+             are equal."
+        }
+        TieRule::AsR => "The rank-sum test is normal with ties and from 50 runs.",
+    };
+    vec![beyond.to_owned(), exact.to_owned(), ties.to_owned()]
 }
 
 /// What a design puts in the place of the methods for independent runs.
@@ -180,8 +187,8 @@ fn of_a_benchmark(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
         ),
         note(
             "median",
-            "Kolmogorov–Smirnov on median-centred samples, then the Wilcoxon–Mann–Whitney rank sum; exact below \
-             50 runs without ties."
+            "Kolmogorov–Smirnov on median-centred samples, then the Wilcoxon–Mann–Whitney rank sum; exact, given \
+             the ties, wherever that can be counted: to about 65 runs of each version."
                 .to_owned(),
             "Touati 2010 §4.2",
         ),
@@ -195,7 +202,7 @@ fn of_a_benchmark(level: ConfidenceLevel, benchmarks: u64) -> Vec<MethodNote> {
         note("interval of the mean", MeanRatio::NAME.to_owned() + ".", "Kalibera 2012 §7.3.2, eq. 12"),
         note(
             "interval of the median",
-            format!("{}; normal from 50 runs. It is for versions that differ by a factor.", MedianRatio::NAME_EXACT),
+            format!("{}; normal beyond about 65 runs. It is for versions that differ by a factor.", MedianRatio::NAME_EXACT),
             "Hodges and Lehmann 1963",
         ),
     ]
@@ -212,9 +219,11 @@ fn of_all_benchmarks(benchmarks: u64) -> Vec<MethodNote> {
         note(
             "proportion",
             format!(
-                "{}, beside the one recommended for so many benchmarks, the {}.",
+                "{}, beside the one recommended for so many benchmarks, the {}. Of benchmarks drawn from a population both \
+                 are the {}.",
                 ProportionMethod::WilsonCorrected.name(),
-                ProportionMethod::recommended(benchmarks).name()
+                ProportionMethod::recommended(benchmarks).name(),
+                Proportion::NAME_OF_POPULATION
             ),
             "Touati 2010 §5; Brown, Cai, DasGupta 2001",
         ),

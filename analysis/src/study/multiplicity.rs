@@ -75,7 +75,7 @@ pub(super) fn adjust(
                 let adjusted = AdjustedReport {
                     adjustment: code(adjustment).to_owned(),
                     verdict: adjusted_by(comparison.verdict, faster, slower, level),
-                    p_value: faster.get().min(slower.get()),
+                    p_value: faster.told().min(slower.told()),
                 };
                 comparison.adjusted.push(adjusted);
             }

@@ -80,7 +80,9 @@ pub(super) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLev
         }
         Err(error) => (IntervalReport::Missing { reason: Reason::new("too_few_pairs", error) }, Vec::new()),
     };
-    let test = SignedRank::choose(&logs).map(|test| MainTest {
+    let test = SignedRank::of_logarithms(&logs);
+    let (unlike, least) = test.as_ref().map_or((0, 1.0), |test| (test.statistic().n(), test.least_p_value()));
+    let test = test.map(|test| MainTest {
         method: test.name(),
         statistic: test.statistic().v(),
         faster: test.p_value(Alternative::Greater),
@@ -89,11 +91,12 @@ pub(super) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLev
     let test = test.map_err(|error| (NAME, Reason::new("sub_test_refused", error)));
     let speedup = typical.estimate().exp();
     let mut report = judge(Protocol::Median, speedup, interval, &test, &allowed, level, &[]);
-    if report.verdict == Verdict::NoDifferenceShown && no_outcome_rejects(logs.len(), level) {
+    if report.verdict == Verdict::NoDifferenceShown && least > level.risk().get() {
         report.verdict = Verdict::NotEnoughData;
         let sentence = format!(
-            "With {} no outcome of the signed-rank test is significant at {level}: plan more",
-            counted(logs.len() as u64, "pair")
+            "With {} that {} no outcome of the signed-rank test is significant at {level}: plan more",
+            counted(unlike as u64, "pair"),
+            if unlike == 1 { "differs" } else { "differ" }
         );
         report.reason = Some(Reason::new("too_few_pairs", sentence));
     }
@@ -105,11 +108,6 @@ pub(super) fn probability_faster(baseline: &Sample, candidate: &Sample) -> f64 {
     let pairs = baseline.in_run_order().iter().zip(candidate.in_run_order());
     let won = pairs.map(|(x, y)| if x > y { 1.0 } else { f64::from(u8::from(x == y)) / 2.0 });
     won.sum::<f64>() / baseline.len() as f64
-}
-
-/// Each sign is as likely as not, so the least p-value is one of 2 to the number of pairs.
-fn no_outcome_rejects(pairs: usize, level: ConfidenceLevel) -> bool {
-    0.5_f64.powi(i32::try_from(pairs).unwrap_or(i32::MAX)) > level.risk().get()
 }
 
 /// Up to which risk the differences may be taken as normal; the test of it; and its p-value.
@@ -133,7 +131,7 @@ fn normality(baseline: &Sample, candidate: &Sample, risk: f64) -> (Allowed, Assu
     };
     let (below, refusal, finding, test, p_value) = match found {
         Ok(found) => {
-            let p_value = found.p_value().get();
+            let p_value = found.p_value().told();
             let below = if n > LARGE_ABOVE { f64::INFINITY } else { p_value };
             let finding = if p_value <= risk { "rejected" } else { "not_rejected" };
             (below, not_normal, finding, test(Some(found.statistic()), Some(p_value), None), Some(p_value))
@@ -161,7 +159,7 @@ pub(super) fn judge(
     let risk = level.risk().get();
     let is_slower = test.as_ref().is_ok_and(|test| test.slower.get() < test.faster.get());
     let p_value =
-        test.as_ref().ok().map(|test| if is_slower { test.slower.get() } else { test.faster.get() });
+        test.as_ref().ok().map(|test| if is_slower { test.slower.told() } else { test.faster.told() });
     let may_answer = p_value.is_some() && risk < allowed.below;
     let is_significant = may_answer && p_value.is_some_and(|p_value| p_value <= risk);
     let verdict = match (may_answer, is_significant, is_slower) {
@@ -234,7 +232,7 @@ pub(super) fn report_with(
     let one_sided = test
         .as_ref()
         .ok()
-        .map(|test| OneSidedReport { faster: test.faster.get(), slower: test.slower.get() });
+        .map(|test| OneSidedReport { faster: test.faster.told(), slower: test.slower.told() });
     Judged { report: ProtocolReport { assumptions, ..report }, one_sided, caveats, interval_caveats }
 }
 

@@ -28,9 +28,10 @@ pub struct ProportionReport {
     pub undecided: u64,
     /// a/b.
     pub estimate: f64,
-    /// The published interval: Wilson's with continuity correction.
+    /// The published interval: Wilson's with continuity correction; of a finite population the exact hypergeometric one.
     pub interval: IntervalReport,
-    /// The interval that Brown, Cai and DasGupta (2001) recommend for so many benchmarks.
+    /// The interval that Brown, Cai and DasGupta (2001) recommend for so many benchmarks; of a finite population the same as
+    /// `interval`.
     pub recommended: IntervalReport,
     /// Whether a(1 − a/b) > 5.
     pub condition_holds: bool,
@@ -119,7 +120,7 @@ fn sentence(selection: Selection, benchmarks: u64) -> String {
     match selection {
         Selection::DrawnFromFinite { size } => format!(
             "The {} were drawn at random from a population of {}, so the interval is valid for that \
-             population; it is corrected for the population's size.",
+             population, and exact: its ends are shares that the population can have.",
             count::counted(benchmarks, "benchmark"),
             count::grouped(size)
         ),

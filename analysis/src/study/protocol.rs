@@ -2,6 +2,7 @@
 
 use super::multiplicity::OneSidedReport;
 use super::verdict::{Direction, Protocol, Reason, Verdict};
+use crate::rank_sum::LeastPValues;
 use crate::speedup_test::{
     Assumption, AssumptionCheck, Conclusion, Finding, MeanTest, MedianTest, Outcome, Question, SubTest,
 };
@@ -152,23 +153,35 @@ pub(crate) fn median_seen(
         [Question::CandidateFaster, Question::CandidateSlower].map(|question| seen(test.at(question, level)));
     let best = |question| seen(test.best(question));
     let mut judged = judge(Protocol::Median, speedup, &interval, [faster, slower], best);
-    let (n, m) = (baseline.len(), candidate.len());
-    if judged.report.verdict == Verdict::NoDifferenceShown && least_p_value(n, m) > level.risk().get() {
+    if judged.report.verdict == Verdict::NoDifferenceShown
+        && let Some(reason) = none_significant(baseline, candidate, level)
+    {
         judged.report.verdict = Verdict::NotEnoughData;
-        judged.report.reason = Some(Reason::new(
-            "too_few_runs",
-            format!(
-                "With {n} and {m} runs no outcome of the rank-sum test is significant at {level}: plan more runs."
-            ),
-        ));
+        judged.report.reason = Some(reason);
     }
     judged
 }
 
-/// The least p-value that the one-sided rank-sum test can have: 1 over the number of orders, (n + m)!/(n! m!).
-fn least_p_value(n: usize, m: usize) -> f64 {
+/// Why no outcome of the rank-sum test could have been significant, if none could.
+fn none_significant(baseline: &Sample, candidate: &Sample, level: ConfidenceLevel) -> Option<Reason> {
+    let risk = level.risk().get();
+    let (n, m) = (baseline.len(), candidate.len());
+    // Of the (n + m)!/(n! m!) orders one is the most extreme, if no two runs tie.
     let fewer = n.min(m);
-    (1..=fewer).map(|k| k as f64 / (n.max(m) + k) as f64).product()
+    let least: f64 = (1..=fewer).map(|k| k as f64 / (n.max(m) + k) as f64).product();
+    if least > risk {
+        let sentence = format!(
+            "With {n} and {m} runs no outcome of the rank-sum test is significant at {level}: plan more runs."
+        );
+        return Some(Reason::new("too_few_runs", sentence));
+    }
+    (LeastPValues::new(baseline, candidate).either() > risk).then(|| {
+        let sentence = format!(
+            "So many runs took equal times that no arrangement of them between the versions is significant at {level}: \
+             use a finer clock, or a longer run."
+        );
+        Reason::new("too_many_ties", sentence)
+    })
 }
 
 fn judge(
@@ -178,7 +191,7 @@ fn judge(
     [faster, slower]: [Conclusion; 2],
     best: impl FnOnce(Question) -> Conclusion,
 ) -> Judged {
-    let made = |conclusion: &Conclusion| conclusion.main_test.p_value().map(crate::PValue::get);
+    let made = |conclusion: &Conclusion| conclusion.main_test.p_value().map(crate::PValue::told);
     let one_sided =
         made(&faster).zip(made(&slower)).map(|(faster, slower)| OneSidedReport { faster, slower });
     let p_value = |conclusion: &Conclusion| made(conclusion).unwrap_or(1.0);
@@ -277,7 +290,7 @@ impl From<&Conclusion> for Answer {
             question: question.to_owned(),
             outcome: outcome.to_owned(),
             confidence: conclusion.confidence(),
-            risk: conclusion.risk.map(crate::Risk::get),
+            risk: conclusion.risk.map(crate::Risk::told),
             main_test: (&conclusion.main_test).into(),
             caveats: codes(&conclusion.caveats),
         }
@@ -301,7 +314,7 @@ impl From<&SubTest> for TestReport {
                 method: method.to_owned(),
                 // An infinite statistic (F of a constant sample) has no JSON.
                 statistic: Some(statistic).filter(|statistic| statistic.is_finite()),
-                p_value: Some(p_value.get()),
+                p_value: Some(p_value.told()),
                 refusal: None,
             },
             SubTest::Refused { method, refusal } => Self {

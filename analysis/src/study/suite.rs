@@ -229,7 +229,7 @@ impl Suite<'_> {
             reason: None,
             speedup: Some(ratio.estimate()),
             interval: Some((&ratio.interval(self.level)).into()),
-            p_value: Some(p_value.get()),
+            p_value: Some(p_value.told()),
         }
     }
 

@@ -245,6 +245,11 @@ impl Ledger {
         self.accounted_before = accounted;
     }
 
+    /// How many values agreed, by field.
+    pub(crate) fn compared(&self) -> BTreeMap<String, usize> {
+        self.agreed.clone()
+    }
+
     /// Prints the account of the file, and returns how many failures there are; a file without a case is one.
     pub(crate) fn print(&self, stem: &str) -> usize {
         let agreed: usize = self.agreed.values().sum();

@@ -5,8 +5,9 @@ use serde_json::Value;
 use speedup_analysis::speedup_test::published::{self, PublishedVerdict};
 use speedup_analysis::speedup_test::{Conclusion, Outcome, Question, Reason, Rules, SubTest};
 use speedup_analysis::{
-    Caveat, ConfidenceLevel, KolmogorovSmirnovStatistic, Overall, PValue, Proportion, ProportionMethod, Risk,
-    Sample, Selection, Side, SpeedupTest, SuiteMember, Summary, Weights, benchmarks_by_wald,
+    Caveat, ConfidenceLevel, KolmogorovSmirnovStatistic, Overall, PValue, Proportion, ProportionMethod,
+    RatioError, Risk, Sample, Selection, Side, SpeedupTest, SuiteError, SuiteMember, Summary, Weights,
+    benchmarks_by_wald,
 };
 use std::collections::BTreeSet;
 
@@ -84,6 +85,9 @@ pub(crate) fn speedup_test(case: &mut Case<'_>, ledger: &mut Ledger) {
     let precision = case.number("/options/precision").unwrap_or(0.05);
     let weight = case.value("/options/weight").and_then(Value::as_str).unwrap_or("custom");
     let benchmarks = benchmarks(case);
+    if let Some(refusal) = not_positive(&benchmarks) {
+        return refused(case, ledger, &refusal);
+    }
     for variant in &VARIANTS {
         let root = format!("/{}", variant.name);
         if !case.gives(&root) {
@@ -107,6 +111,27 @@ pub(crate) fn speedup_test(case: &mut Case<'_>, ledger: &mut Ledger) {
             let given = Accelerated { count, benchmarks: benchmarks.len() as u64, precision, level: global };
             proportion(case, ledger, &format!("{root}/{name}"), &given);
         }
+    }
+}
+
+/// What is said of times of which no speedup can be made, by name.
+fn not_positive(benchmarks: &[Benchmark]) -> Option<RatioError> {
+    let of = |benchmark: &Benchmark| SpeedupTest::new(&benchmark.baseline, &benchmark.candidate).err();
+    benchmarks.iter().find_map(of).filter(|error| matches!(error, RatioError::NotPositive { .. }))
+}
+
+/// All parts of the protocol refuse such times, and by the same name: what R computes from them is no speedup.
+fn refused(case: &mut Case<'_>, ledger: &mut Ledger, refusal: &RatioError) {
+    let benchmarks = benchmarks(case);
+    let members: Vec<_> =
+        benchmarks.iter().map(|b| SuiteMember { baseline: &b.baseline, candidate: &b.candidate }).collect();
+    for summary in Summary::ALL {
+        let overall = Overall::new(&members, summary, &Weights::Equal);
+        let agrees = matches!(&overall, Err(SuiteError::Ratio { source, .. }) if source == refusal);
+        ledger.verdict(case, "refusal", agrees, || format!("{overall:?} beside {refusal}"));
+    }
+    for variant in &VARIANTS {
+        ledger.skip(case, &format!("/{}", variant.name), "times that are not positive are refused");
     }
 }
 

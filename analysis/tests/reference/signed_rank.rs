@@ -13,7 +13,7 @@ pub(crate) fn signed_rank(case: &mut Case<'_>, ledger: &mut Ledger) {
     let differences = case.sample("/d");
     let zeros = differences.in_run_order().iter().filter(|d| **d == 0.0).count();
     ledger.number(case, "/zeros", zeros as f64, absolute(0.0));
-    let default = SignedRank::choose(&differences);
+    let default = SignedRank::r_default(&differences);
     let normal = NormalSignedRank::new(&differences, Continuity::Uncorrected);
     for (name, alternative) in ALTERNATIVES {
         let made = default.as_ref().map(|test| (test.statistic().v(), test.p_value(alternative)));

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
+use speedup_core::host::Sharing;
 use speedup_core::id::{AllocationId, BootId, HostId, JobId, NodeName};
 use speedup_core::plan_file;
 use speedup_core::time::Span;
@@ -44,9 +45,13 @@ pub(crate) struct StartArguments {
     /// Where outbox and certificate of the agent lie [default: $XDG_STATE_HOME/speedup/agent]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// Which machine this is [default: the machine id of the system]
+    /// Which host this is [default: cluster and node of Slurm's job, or the machine id of the system]
     #[arg(long, value_name = "ID")]
     host_id: Option<HostId>,
+    /// Let other hosts be on this machine, each under a --host-id of its own, if all of them say so: for trials, and for
+    /// containers with processors of their own; reports say that they were one machine
+    #[arg(long)]
+    share_machine: bool,
     /// Which boot of it this is [default: the kernel's boot id]
     #[arg(long, value_name = "ID")]
     boot_id: Option<BootId>,
@@ -127,6 +132,7 @@ fn start(arguments: StartArguments) -> Result<Exit, Failure> {
             allocation: arguments.allocation_id,
             node: arguments.node_name,
             job: arguments.job_id,
+            sharing: if arguments.share_machine { Sharing::Shared } else { Sharing::Alone },
         },
         reboot,
         file_cache: arguments.file_cache,

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::print;
+use super::{json_line, print};
 use crate::arguments::{Output, OutputArgument};
 use crate::compose::{self, AnalysisOptions};
 use crate::connection::CoordinatorArguments;
@@ -59,7 +59,7 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
     let (url, coordinator) = (format!("http://{}", service.address()), coordinator.url);
     console.talk(format_args!("listening on {url}, asking the coordinator at {coordinator}"));
     let printed = match output.output {
-        Output::Json => print(console, &json!({ "url": url, "coordinator": coordinator }).to_string()),
+        Output::Json => print(console, &json_line(&json!({ "url": url, "coordinator": coordinator }))),
         Output::Table => Ok(()),
     };
     if printed.is_ok() {

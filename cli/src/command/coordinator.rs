@@ -14,7 +14,7 @@ use serde_json::json;
 use speedup_core::machine::Settings;
 use speedup_core::time::Span;
 
-use super::{print, user};
+use super::{json_line, print, user};
 use crate::access::{Access, Written};
 use crate::arguments::{Output, OutputArgument};
 use crate::compose::{self, AgentPlace, Coordinator, CoordinatorOptions, Security};
@@ -169,7 +169,7 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
         let started = json!({
             "url": url, "data": data, "access_file": access_file, "page": page_url, "metrics": metrics
         });
-        print(console, &started.to_string())?;
+        print(console, &json_line(&started))?;
     }
     let (access, served) = serve(&coordinator, access, &mut interrupts).await;
     let removed = access.remove();

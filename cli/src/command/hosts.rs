@@ -18,7 +18,7 @@ use speedup_core::time::Timestamp;
 use speedup_proto::convert::Malformed;
 use speedup_proto::v1;
 
-use super::{print, print_json, printed};
+use super::{json, print, print_json, printed};
 use crate::arguments::{Form, FormArgument};
 use crate::connection::{Connection, SourceArguments};
 use crate::console::Console;
@@ -37,6 +37,7 @@ pub(crate) enum Verb {
     Resume(standing::ResumeArguments),
     Quarantine(standing::QuarantineArguments),
     Approve(standing::ApproveArguments),
+    Reset(standing::ResetArguments),
     #[command(subcommand)]
     Slurm(engine::SlurmVerb),
     #[command(subcommand)]
@@ -112,13 +113,14 @@ pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failu
         Verb::Resume(arguments) => standing::resume(arguments, console).await,
         Verb::Quarantine(arguments) => standing::quarantine(arguments, console).await,
         Verb::Approve(arguments) => standing::approve(arguments, console).await,
+        Verb::Reset(arguments) => standing::reset(arguments, console).await,
         Verb::Slurm(verb) => engine::slurm(verb, console).await,
         Verb::Local(verb) => engine::local(verb, console).await,
     }
 }
 
 /// The columns of CSV.
-const FIELDS: [&str; 21] = [
+const FIELDS: [&str; 22] = [
     "host",
     "node",
     "job",
@@ -126,6 +128,7 @@ const FIELDS: [&str; 21] = [
     "allocation",
     "allocation_ends",
     "named_by_owner",
+    "sharing",
     "can_reboot",
     "class",
     "standing",
@@ -185,8 +188,7 @@ pub(super) async fn facts(connection: &Connection, of: &BTreeSet<HostId>) -> Res
     let hosts = all(connection).await?;
     let facts: Vec<&HostFacts> =
         hosts.iter().map(|host| &host.facts).filter(|facts| of.contains(&facts.host)).collect();
-    serde_json::to_vec_pretty(&facts)
-        .map_err(|error| Failure::infrastructure(anyhow::Error::new(error).context("cannot write the hosts")))
+    json(&facts).map(String::into_bytes)
 }
 
 /// Where the name stands.

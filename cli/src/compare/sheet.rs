@@ -1,7 +1,7 @@
 //! Rows that are printed as a table or as CSV: the same facts, in the table with the digits that they bear.
 
 use anyhow::Context as _;
-use speedup_analysis::count;
+use speedup_analysis::{LEAST_TOLD, count};
 use speedup_report::markdown::escaped;
 
 use crate::console::Paint;
@@ -97,9 +97,12 @@ impl Cell {
         Self::Shown(share, count::percent(share))
     }
 
-    /// A p-value.
+    /// A p-value; of those too small to be told, in words that they are.
     pub(crate) fn p_value(p: Option<f64>) -> Self {
-        p.map_or(Self::Absent, |p| Self::Shown(p, significant(p, 2)))
+        let shown = |p: f64| {
+            if p > LEAST_TOLD { significant(p, 2) } else { format!("< {LEAST_TOLD:e}") }
+        };
+        p.map_or(Self::Absent, |p| Self::Shown(p, shown(p)))
     }
 
     fn in_table(&self) -> String {

@@ -145,10 +145,9 @@ fn of_suite(suite: &SpeedupTestSuite) -> String {
     text
 }
 
-/// The ends, of which those that are not cut by their method are cut at nothing and at all.
 fn of_proportion(interval: &IntervalAnswer) -> String {
     interval.ends().map_or_else(String::new, |(lower, upper)| {
-        format!(" [{}, {}]", count::percent(lower.max(0.0)), count::percent(upper.min(1.0)))
+        format!(" [{}, {}]", count::percent(lower), count::percent(upper))
     })
 }
 

@@ -82,7 +82,7 @@ macro_rules! columns {
 }
 
 /// The columns before the metrics.
-pub(super) const COLUMNS: [Column; 73] = columns! {
+pub(super) const COLUMNS: [Column; 74] = columns! {
     /// The experiment's id.
     experiment: Text, row => Some(row.planned.experiment.to_string());
     /// The experiment's name in the plan.
@@ -211,7 +211,7 @@ pub(super) const COLUMNS: [Column; 73] = columns! {
     group: Count, row => Some(row.planned.place.group.0);
     /// Which boot of the visit the run belongs to.
     group_boot: Count, row => Some(row.planned.place.boot);
-    /// Evidence: how long the host had been without work.
+    /// Evidence: how long the host is known to have been idle; not beyond its latest connection.
     idle_ns: Count, row => lease(row).and_then(|lease| Some(lease.evidence.idle?.0));
     /// Evidence: the host's boot at its last run in the policy's scope.
     boot_before: Text, row => lease(row).and_then(|lease| Some(lease.evidence.boot_before.as_ref()?.as_str()));
@@ -231,6 +231,8 @@ pub(super) const COLUMNS: [Column; 73] = columns! {
     program_unknown: Text, row => program(row).and_then(Program::unknown);
     /// When the run began by the wall clock of its host, which may step: information, and no evidence.
     host_clock_ns: Count, row => row.record().map(|record| record.started_unix_ns);
+    /// Evidence: the machine of the host, by what makers give to no other one. Hosts with the same, or in one boot, are one.
+    machine: Text, row => lease(row).and_then(|lease| Some(lease.evidence.machine?.to_string()));
 };
 
 /// The output that was kept, not in CSV: it may be anything, of any length. What is not UTF-8 is replaced; the hash is that

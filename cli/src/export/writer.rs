@@ -16,6 +16,7 @@ use super::row::Row;
 use super::samples::{Samples, Tool};
 use super::sheet::Sheet;
 use crate::moment;
+use crate::render::json::escaped;
 
 /// The form of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -89,8 +90,7 @@ impl<W: Write + Send> RowWriter<W> {
             Form::Csv(_, mut writer) => writer.flush(),
             Form::Jsonl(_, mut to) => {
                 if !self.builds.is_empty() {
-                    serde_json::to_writer(&mut to, &serde_json::json!({ "builds": self.builds }))?;
-                    to.write_all(b"\n")?;
+                    json_line(&mut to, &serde_json::json!({ "builds": self.builds }))?;
                 }
                 to.flush()
             }
@@ -100,7 +100,12 @@ impl<W: Write + Send> RowWriter<W> {
                 writer.end(sheet.facts().into_iter().chain(builds.map(|builds| ("builds", builds))))
             }
             Form::Tool(tool, samples, mut to) => {
-                to.write_all(samples.text(tool)?.as_bytes())?;
+                let text = samples.text(tool)?;
+                let text = match tool {
+                    Tool::Go => text.into(),
+                    Tool::Hyperfine1 | Tool::Hyperfine2 => escaped(&text),
+                };
+                to.write_all(text.as_bytes())?;
                 to.flush()
             }
         }
@@ -114,10 +119,7 @@ impl<W: Write + Send> RowWriter<W> {
                 fields.map(Cow::into_owned).try_for_each(|field| writer.write_field(field))?;
                 Ok(writer.write_record(None::<&[u8]>)?)
             }
-            Form::Jsonl(columns, to) => {
-                serde_json::to_writer(&mut *to, &Object(row, columns))?;
-                to.write_all(b"\n")
-            }
+            Form::Jsonl(columns, to) => json_line(to, &Object(row, columns)),
             Form::Parquet(writer) => writer.row(row),
             Form::Tool(_, samples, _) => {
                 samples.row(row);
@@ -125,6 +127,11 @@ impl<W: Write + Send> RowWriter<W> {
             }
         }
     }
+}
+
+fn json_line(to: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    to.write_all(escaped(&serde_json::to_string(value)?).as_bytes())?;
+    to.write_all(b"\n")
 }
 
 fn field(value: Value<'_>) -> Cow<'_, str> {

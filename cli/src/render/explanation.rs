@@ -74,6 +74,12 @@ fn waits_for_hosts(counts: &Hindrances) -> String {
             counts.ending,
             "in an allocation that may end before the run would (timeouts, warm-ups and setup count)",
         ),
+        (counts.held_back, "waiting for what other hosts make of it: the plan could not be executed there"),
+        (counts.given_up, "given up by this experiment: three attempts in a row were lost there"),
+        (
+            counts.visited,
+            "kept from it by `hosts` of [repetitions]: they serve another visit of the cell, or are needed for one",
+        ),
         (counts.not_fresh, "not fresh: used before in the scope of the plan's policy"),
         (counts.no_allocation, "not fresh, and never again: they have no allocation ids"),
         (counts.cannot_reboot, "in need of a new boot, and without a command for it"),

@@ -94,6 +94,9 @@ async fn act(
                 | Action::Complain { .. }
                 | Action::Reboot { .. }
                 | Action::Withdraw { .. } => {}
+                Action::GiveUp { reason } => {
+                    return Err(format!("an agent was refused for good: {reason}").into());
+                }
             }
         }
     }

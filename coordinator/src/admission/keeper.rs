@@ -12,6 +12,7 @@ use speedup_access::{
     Signing, Token, TokenId, unix_seconds,
 };
 use speedup_core::causes::with_causes;
+use speedup_journal::private::{self, NotPrivate, Others};
 use speedup_journal::{Journal, JournalId, OpenError, Options, PayloadVersion, ReadError, WriteError};
 use speedup_proto::journal::v1 as wire;
 use thiserror::Error;
@@ -37,6 +38,12 @@ pub enum AdmissionError {
     /// There is no authority.
     #[error("there is no certificate authority")]
     Authority(#[from] AuthorityError),
+    /// Its directory is not its owner's alone.
+    #[error("cannot take the directory of admissions for this user alone")]
+    Directory(#[from] NotPrivate),
+    /// The authority is there, and not what says whom it let in.
+    #[error("there is no journal of admissions in {}, but the authority is beside it", .0.display())]
+    NoJournal(PathBuf),
     /// The journal of admissions cannot be opened.
     #[error("cannot open the journal of admissions")]
     Open(#[source] OpenError),
@@ -61,6 +68,11 @@ impl AdmissionError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Authority(error) => error.hint(),
+            Self::Directory(error) => error.hint(),
+            Self::NoJournal(_) => Some(
+                "nothing was changed: bring its segments (*.seg) back, or restore a backup; to let everyone in anew, move the \
+                 directory `access` away, which ends all certificates and tokens",
+            ),
             Self::Open(error) => error.hint(),
             Self::Read(error) => error.hint(),
             Self::Event { .. } => Some("start the release that wrote it, or a newer one"),
@@ -144,13 +156,20 @@ impl Admission {
         revoked: impl Fn(Serial) + Send + 'static,
     ) -> Result<(Self, JoinHandle<()>), AdmissionError> {
         let directory = data.join("access");
-        let authority = Arc::new(Authority::open(&directory)?);
         let path = directory.join("journal");
+        private::claim(&directory, Others::Nothing, &[])?;
+        let authority_is_there =
+            speedup_access::AUTHORITY_FILES.iter().any(|name| directory.join(name).exists());
+        if authority_is_there && !Journal::lies_in(&path).map_err(AdmissionError::Open)? {
+            return Err(AdmissionError::NoJournal(path));
+        }
+        // The journal is there before the authority: one without it was moved away.
         let options = Options::new(JournalId(*Uuid::now_v7().as_bytes()));
         let (journal, recovery) = Journal::open(&path, &options).map_err(AdmissionError::Open)?;
         if let Some(cut) = recovery.cut {
             tracing::warn!(file = %cut.file.display(), bytes = cut.bytes, "cut off the torn tail of the admissions");
         }
+        let authority = Arc::new(Authority::open(&directory)?);
         let registry = Arc::new(RwLock::new(replay(&journal, &path)?));
         let (jobs, waiting) = mpsc::channel(WAITING);
         let keeper = Keeper { journal, registry: registry.clone(), authority: authority.clone() };

@@ -137,7 +137,7 @@ impl Registry {
         lifetime: u64,
     ) -> Result<Change, Refusal> {
         match &name {
-            Some(name) => drop(Identity::new(name, role)?),
+            Some(name) => drop(Identity::proposed(name, role)?),
             None if role != Role::Agent => return Err(Refusal::NoName),
             None => {}
         }
@@ -167,7 +167,7 @@ impl Registry {
         let identity = match &state.name {
             Some(name) if said.is_empty() || said == name => Identity::new(name, state.role)?,
             Some(name) => return Err(Refusal::AnotherName(name.clone())),
-            None => Identity::new(said, state.role)?,
+            None => Identity::proposed(said, state.role)?,
         };
         // A token that names the host was made for it with what it has had before in mind.
         if state.name.is_none() && self.of.contains_key(&identity) {

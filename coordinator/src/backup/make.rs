@@ -1,12 +1,11 @@
 //! Takes a backup, beside a coordinator that runs or of one that does not.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use speedup_journal::durable::{self, parent_of};
-use speedup_journal::{Position, Reader};
+use speedup_journal::{Position, Reader, private};
 
 use super::manifest::{Manifest, Saved};
 use super::{BackupError, Contents, MANIFEST, disk};
@@ -69,7 +68,12 @@ impl Making<'_> {
 
     /// Copies a journal up to what was durable, reads the copy to its end, and gives that.
     fn journal(&mut self, folder: &str) -> Result<Position, BackupError> {
+        let seen = seen_by_checkpoint(&Reader::open(self.data.join(folder))?);
         let reader = Reader::open(self.data.join(folder))?;
+        reader.require_whole()?;
+        if seen > reader.durable_end() {
+            return Err(BackupError::Short { path: self.data.join(folder), end: reader.durable_end(), seen });
+        }
         for (name, bytes) in reader.files()? {
             self.file(&format!("{folder}/{name}"), Some(bytes))?;
         }
@@ -110,6 +114,12 @@ impl Making<'_> {
     }
 }
 
+/// Up to where a journal's checkpoint has seen it, if it has one that can be read.
+fn seen_by_checkpoint(reader: &Reader) -> Position {
+    let checkpoint = reader.checkpoints().read().ok().flatten();
+    checkpoint.map_or(Position::START, |checkpoint| checkpoint.position())
+}
+
 /// Copies what is left of a file into a new one, durably; gives its length and hash.
 pub(super) fn copy(
     mut from: io::Take<File>,
@@ -136,12 +146,11 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), BackupError> {
 
 /// A backup has the authority's key: nobody else may read anything of it.
 fn create(path: &Path) -> Result<File, BackupError> {
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    made.map_err(disk("make", path))
+    private::create_file(path).map_err(disk("make", path))
 }
 
 pub(super) fn make_directory(path: &Path) -> Result<(), BackupError> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(disk("make", path))
+    private::create_directories(path).map_err(disk("make", path))
 }
 
 /// Makes the names in a directory and all below it durable.

@@ -51,6 +51,11 @@ fn gather(manifest: &Manifest, from: &Path, gathered: &Path) -> Result<(), Backu
         check(saved, from, gathered)?;
     }
     let journal = Reader::open(gathered.join("journal"))?;
+    journal.require_whole()?;
+    let admissions = gathered.join("access/journal");
+    if admissions.exists() {
+        Reader::open(admissions)?.require_whole()?;
+    }
     if journal.durable_end() < manifest.position {
         let what = format!("it ends at {} instead of {}", journal.durable_end(), manifest.position);
         return Err(BackupError::Damaged { path: from.join("journal"), what });

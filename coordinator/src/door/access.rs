@@ -1,14 +1,18 @@
 //! The door where one is let in: enrolling, renewing, tokens, revoking.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use speedup_access::{Identity, Issued, Role, Serial, TokenId, unix_seconds};
+use speedup_core::id::HostId;
+use speedup_core::machine::{self, Command, HostRequest};
 use speedup_proto::v1;
 use speedup_proto::v1::access_server::Access;
 use tonic::{Request, Response, Status};
 
 use super::caller::Caller;
 use crate::admission::{Admission, Holder, NewToken, Refusal, Target, TokenState, Unheard};
+use crate::handle::Handle;
 use crate::metrics::{Metrics, RefusedEnrolment};
 
 /// How long a wrong token is thought over: guessing is hopeless, and is to be slow as well.
@@ -18,6 +22,7 @@ const SECOND_THOUGHT: Duration = Duration::from_millis(250);
 #[derive(Clone, Debug)]
 pub(crate) struct AccessDoor {
     pub(crate) admission: Admission,
+    pub(crate) handle: Handle,
     pub(crate) metrics: Metrics,
 }
 
@@ -61,7 +66,7 @@ impl Access for AccessDoor {
     ) -> Result<Response<v1::IssuedCertificate>, Status> {
         let by = Caller::of(&request)?.name("")?;
         let v1::IssueRequest { name, role, signing_request } = request.into_inner();
-        let identity = Identity::new(&name, self::role(&role)?);
+        let identity = Identity::proposed(&name, self::role(&role)?);
         let identity = identity.map_err(|error| Status::invalid_argument(error.to_string()))?;
         tracing::info!(%identity, by, "a certificate is made");
         let issued = self.admission.issue(identity, signing_request, by).await;
@@ -131,14 +136,42 @@ impl Access for AccessDoor {
         let revoked = self.admission.revoke(target, by.clone()).await.map_err(|error| unheard(&error))?;
         let certificates = before.certificates(now).filter(|(serial, _)| revoked.has_certificate(*serial));
         let tokens = before.tokens(now).filter(|(token, _)| revoked.has_token(*token));
-        let certificates: Vec<_> = certificates.map(certificate_status).collect();
+        let certificates: Vec<_> = certificates.collect();
+        let identities = certificates.iter().map(|(_, holder)| &holder.identity);
+        let agents = identities.filter(|identity| identity.role() == Role::Agent);
+        let agents: BTreeSet<String> = agents.map(|identity| identity.name().to_owned()).collect();
+        let certificates: Vec<_> = certificates.into_iter().map(certificate_status).collect();
         let tokens: Vec<_> = tokens.map(token_status).collect();
         tracing::info!(by, certificates = certificates.len(), tokens = tokens.len(), "access was revoked");
+        for host in agents {
+            self.reset_unless_held(host, &by).await?;
+        }
         Ok(Response::new(v1::AccessList { tokens, certificates }))
     }
 }
 
 impl AccessDoor {
+    /// Whoever had the certificate of a host may have said anything in its name: the next to be let in is the host. With
+    /// another certificate it goes on.
+    async fn reset_unless_held(&self, host: String, by: &str) -> Result<(), Status> {
+        let is_of_host = |identity: &Identity| identity.role() == Role::Agent && identity.name() == host;
+        let held = self
+            .admission
+            .registry()
+            .certificates(unix_seconds())
+            .any(|(_, holder)| is_of_host(&holder.identity));
+        if held {
+            return Ok(());
+        }
+        let Ok(host) = HostId::try_from(host) else { return Ok(()) };
+        let reset = Command::ResetHost(HostRequest { host, by: by.to_owned() });
+        match self.handle.command(reset).await? {
+            // One that never joined has nothing to be forgotten.
+            Ok(()) | Err(machine::Refusal::UnknownHost(_)) => Ok(()),
+            Err(refusal) => Err(super::refused(&refusal)),
+        }
+    }
+
     fn issued(&self, issued: Issued) -> Response<v1::IssuedCertificate> {
         let authority = self.admission.authority().pem().to_owned();
         Response::new(v1::IssuedCertificate { certificate: issued.pem, authority })

@@ -10,6 +10,7 @@ use speedup_core::host::HostFacts;
 use speedup_core::id::{AgentEpoch, AgentId, HostId};
 use speedup_core::machine::Refusal;
 use speedup_core::message::{AgentMessage, CoordinatorMessage, Report};
+use speedup_core::provision::RefusedAgent;
 use speedup_core::record::Outcome;
 use speedup_core::run::Obstacle;
 use speedup_proto::v1;
@@ -23,6 +24,7 @@ use super::{Caller, malformed};
 use crate::blobs::Blobs;
 use crate::handle::{Gone, Handle};
 use crate::owner::{Down, SessionId};
+use crate::provision::Provisioning;
 
 /// Messages that may wait for an agent. It gets one answer a message of its own, so that only one that does not read
 /// ever has this many.
@@ -35,6 +37,7 @@ const JOIN_PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct AgentsDoor {
     pub(crate) handle: Handle,
     pub(crate) blobs: Blobs,
+    pub(crate) provisioning: Provisioning,
 }
 
 type Answers = Pin<Box<dyn Stream<Item = Result<v1::CoordinatorMessage, Status>> + Send>>;
@@ -63,7 +66,11 @@ impl Agents for AgentsDoor {
         let (down, messages) = mpsc::channel(WAITING_MESSAGES);
         let (opened, answer) = oneshot::channel();
         // A task of its own: this call is dropped when the agent goes away, the session has to be closed even then.
-        let door = Self { handle: self.handle.clone(), blobs: self.blobs.clone() };
+        let door = Self {
+            handle: self.handle.clone(),
+            blobs: self.blobs.clone(),
+            provisioning: self.provisioning.clone(),
+        };
         tokio::spawn(door.serve(Joining { facts: *facts, agent, epoch, down }, up, opened));
         match answer.await.map_err(|_| Gone)?? {
             Ok(()) => {}
@@ -78,12 +85,17 @@ impl Agents for AgentsDoor {
 /// A stream that only says why the agent may not join.
 fn turned_away(refusal: &Refusal, claimed: AgentEpoch) -> Answers {
     let known_epoch = refusal.known_epoch().map(|known| known.max(claimed));
-    let reason = match refusal.hint() {
+    let reason = reason(refusal);
+    let message = CoordinatorMessage::TurnedAway { reason, known_epoch, is_lasting: refusal.is_lasting() };
+    Box::pin(tokio_stream::once(Ok(v1::CoordinatorMessage::from(message))))
+}
+
+/// Why an agent may not join, and what can be done about it.
+fn reason(refusal: &Refusal) -> String {
+    match refusal.hint() {
         Some(hint) => format!("{refusal}; {hint}"),
         None => refusal.to_string(),
-    };
-    let message = CoordinatorMessage::TurnedAway { reason, known_epoch };
-    Box::pin(tokio_stream::once(Ok(v1::CoordinatorMessage::from(message))))
+    }
 }
 
 /// What an agent joins with.
@@ -103,7 +115,7 @@ impl AgentsDoor {
         opened: oneshot::Sender<Result<Result<(), Refusal>, Gone>>,
     ) {
         let Joining { facts, agent, epoch, down } = joining;
-        let host = facts.host.clone();
+        let (host, engine) = (facts.host.clone(), facts.job.clone().zip(facts.node.clone()));
         let (session, answer) = match self.handle.open(facts, agent, epoch, down).await {
             Ok(Ok(session)) => {
                 tracing::info!(%host, %agent, %epoch, "an agent joined");
@@ -111,6 +123,10 @@ impl AgentsDoor {
             }
             Ok(Err(refusal)) => {
                 tracing::warn!(%host, %agent, %epoch, "turned an agent away: {refusal}");
+                if let Some((job, node)) = engine.filter(|_| refusal.is_lasting()) {
+                    let reason = reason(&refusal);
+                    self.provisioning.turned_away(RefusedAgent { job, node, reason });
+                }
                 (None, Ok(Err(refusal)))
             }
             Err(gone) => (None, Err(gone)),

@@ -75,6 +75,14 @@ impl Hosts for HostsDoor {
         self.change(&caller, request.into_inner(), Command::ResumeHost).await
     }
 
+    async fn reset(
+        &self,
+        request: Request<v1::ChangeHostRequest>,
+    ) -> Result<Response<v1::HostStatus>, Status> {
+        let caller = Caller::of(&request)?;
+        self.change(&caller, request.into_inner(), Command::ResetHost).await
+    }
+
     async fn quarantine(
         &self,
         request: Request<v1::QuarantineRequest>,

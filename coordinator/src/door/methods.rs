@@ -22,11 +22,12 @@ const ADMIN: Need = Need::Role(Role::Admin);
 const AGENT: Need = Need::Role(Role::Agent);
 
 /// Every method. What changes an experiment wants its owner beyond that, or an admin.
-pub(crate) const METHODS: [(&str, Need); 45] = [
+pub(crate) const METHODS: [(&str, Need); 47] = [
     ("/grpc.health.v1.Health/Check", Need::Nothing),
     ("/grpc.health.v1.Health/List", Need::Nothing),
     ("/grpc.health.v1.Health/Watch", Need::Certificate),
     ("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Need::Certificate),
+    ("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Need::Certificate),
     ("/speedup.v1.Access/CreateToken", ADMIN),
     ("/speedup.v1.Access/Enrol", Need::Nothing),
     ("/speedup.v1.Access/Issue", ADMIN),
@@ -61,6 +62,7 @@ pub(crate) const METHODS: [(&str, Need); 45] = [
     ("/speedup.v1.Hosts/Drain", ADMIN),
     ("/speedup.v1.Hosts/List", VIEWER),
     ("/speedup.v1.Hosts/Quarantine", ADMIN),
+    ("/speedup.v1.Hosts/Reset", ADMIN),
     ("/speedup.v1.Hosts/Resume", ADMIN),
     ("/speedup.v1.Hosts/Show", VIEWER),
     ("/speedup.v1.Hosts/Summary", VIEWER),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use speedup_core::causes::with_causes;
+use speedup_core::id::NodeName;
 use speedup_core::provision::{Job, JobState, Limits};
 use speedup_core::time::Span;
 use speedup_proto::v1;
@@ -119,7 +120,12 @@ fn told(Shown { record, seen }: Shown) -> v1::Provisioner {
         cannot_reboot: seen.ledger.cannot_reboot.clone(),
         missing: seen.demand.missing,
         trouble: seen.trouble,
+        refused: seen.ledger.refused.into_iter().map(refused_node).collect(),
     }
+}
+
+fn refused_node((node, reason): (NodeName, String)) -> v1::RefusedNode {
+    v1::RefusedNode { node: node.as_str().to_owned(), reason }
 }
 
 fn told_job(seen: &Seen, job: &Job) -> v1::ProvisionedJob {

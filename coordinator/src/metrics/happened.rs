@@ -94,6 +94,7 @@ impl Happened {
             | Change::HostDrifted { .. }
             | Change::HostDrained { .. }
             | Change::HostResumed { .. }
+            | Change::HostReset { .. }
             | Change::RebootAsked { .. }
             | Change::VisitBroken { .. }
             | Change::HostAsked { .. }

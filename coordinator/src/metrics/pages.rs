@@ -15,8 +15,9 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use prometheus::TextEncoder;
+use speedup_access::{Lobby, Seat, Seats};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use super::Metrics;
@@ -26,8 +27,13 @@ use crate::handle::Handle;
 use crate::open_files::paced;
 use crate::server::Gate;
 
-/// Connections at once: some Prometheus servers and probes. Who comes later waits.
-const CONNECTIONS: usize = 16;
+/// Connections at once: some Prometheus servers and probes. Beyond that the oldest that have asked nothing end.
+const CONNECTIONS: Seats = Seats {
+    most: 256,
+    most_of_address: 256,
+    glance: Duration::from_millis(200),
+    patience: Duration::from_secs(2),
+};
 /// How long a connection may last, which is one request: whoever is slower is not waited for.
 const CONNECTION: Duration = Duration::from_secs(10);
 /// How long a coordinator may take to answer itself until it counts as not healthy: a journal's sync takes milliseconds.
@@ -50,16 +56,22 @@ pub(crate) struct Pages {
 
 /// Serves the pages until the task is aborted.
 pub(crate) async fn serve(listener: TcpListener, pages: Arc<Pages>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let lobby = Lobby::new(CONNECTIONS);
     loop {
-        let Ok(place) = places.clone().acquire_owned().await else { return };
+        lobby.room().await;
         match paced(listener.accept().await).await {
             Ok((stream, address)) => {
-                let pages = pages.clone();
-                tokio::spawn(async move {
-                    pages.converse(stream, address).await;
-                    drop(place);
-                });
+                if let Some((seat, asked_out)) = lobby.enter(address.ip()) {
+                    let pages = pages.clone();
+                    tokio::spawn(async move {
+                        tokio::select! {
+                            // What has come is read before it is judged.
+                            biased;
+                            () = pages.converse(stream, address, seat) => {}
+                            () = asked_out => {}
+                        }
+                    });
+                }
             }
             Err(error) => tracing::debug!("cannot accept a connection for metrics: {error}"),
         }
@@ -67,8 +79,9 @@ pub(crate) async fn serve(listener: TcpListener, pages: Arc<Pages>) {
 }
 
 impl Pages {
-    async fn converse(self: Arc<Self>, stream: TcpStream, address: SocketAddr) {
+    async fn converse(self: Arc<Self>, stream: TcpStream, address: SocketAddr, seat: Seat) {
         let answer = |request: Request<Incoming>| {
+            seat.has_spoken();
             let pages = self.clone();
             async move { Ok::<_, Infallible>(pages.answer(request.method(), request.uri().path()).await) }
         };

@@ -2,7 +2,7 @@
 //! They end with the coordinator.
 
 use std::collections::BTreeMap;
-use std::fs::{File, create_dir_all};
+use std::fs::File;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use speedup_core::id::{JobId, NodeName};
 use speedup_core::provision::{End, Job, JobState, Nodes};
 use speedup_core::time::Timestamp;
+use speedup_journal::private;
 use tokio::process::{Child, Command};
 use tokio::sync::Mutex;
 use uuid::Uuid;
@@ -49,7 +50,8 @@ impl Local {
     pub(crate) fn command(&self, place: &NodeName, job: &JobId) -> Vec<String> {
         let state = self.agent.place.state.join(place.as_str());
         let allocation = format!("local:{job}");
-        let words = ["agent", "start", "--exit-with-parent", "--no-selftest"].map(str::to_owned);
+        let words =
+            ["agent", "start", "--exit-with-parent", "--no-selftest", "--share-machine"].map(str::to_owned);
         let names = [
             ("--host-id", place.as_str()),
             ("--node-name", place.as_str()),
@@ -63,7 +65,7 @@ impl Local {
     }
 
     fn start(&self, place: &NodeName, job: &JobId) -> std::io::Result<Child> {
-        create_dir_all(&self.agent.place.state)?;
+        private::create_directories(&self.agent.place.state)?;
         let log = File::create(self.agent.place.state.join(format!("{place}.log")))?;
         let words = self.command(place, job);
         let mut command = Command::new(&words[0]);
@@ -109,7 +111,7 @@ impl Engine for Local {
     }
 
     async fn try_out(&self) -> Result<(), EngineError> {
-        create_dir_all(&self.agent.place.state).map_err(EngineError::NotStarted)
+        private::create_directories(&self.agent.place.state).map_err(EngineError::NotStarted)
     }
 
     async fn reboot(&self, _node: &NodeName) -> Result<(), EngineError> {

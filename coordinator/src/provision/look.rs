@@ -9,13 +9,16 @@ use speedup_core::causes::with_causes;
 use speedup_core::id::{HostId, JobId};
 use speedup_core::machine::{Command, HostRequest};
 use speedup_core::provision::{
-    Action, Cancelled, Demand, Engaged, Job, JobState, Ledger, Nodes, PROVISIONER, decide,
+    Action, Cancelled, Demand, Engaged, Job, JobState, Ledger, Nodes, PROVISIONER, RefusedAgent, decide,
 };
 use speedup_core::time::Timestamp;
 
 use super::engine::{Engine, EngineError};
 use super::record::{Record, RecordError};
 use crate::handle::{Gone, Handle};
+
+/// Most agents turned away that are remembered until the next look.
+const MAX_REFUSED: usize = 1_000;
 
 /// What is shown of the latest round.
 #[derive(Clone, Debug, Default)]
@@ -30,12 +33,35 @@ pub(crate) struct Seen {
     pub(crate) trouble: Option<String>,
 }
 
+/// Agents that were turned away for good since the last look.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Refused(Arc<Mutex<Vec<RefusedAgent>>>);
+
+impl Refused {
+    /// Adds one, unless far more wait than an engine starts jobs between two looks.
+    pub(crate) fn add(&self, agent: RefusedAgent) {
+        let mut agents = self.agents();
+        if agents.len() < MAX_REFUSED {
+            agents.push(agent);
+        }
+    }
+
+    fn take(&self) -> Vec<RefusedAgent> {
+        std::mem::take(&mut self.agents())
+    }
+
+    fn agents(&self) -> std::sync::MutexGuard<'_, Vec<RefusedAgent>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Who looks.
 pub(crate) struct Looker<E> {
     engine: E,
     record: Record,
     data: PathBuf,
     handle: Handle,
+    refused: Refused,
     seen: Arc<Mutex<Seen>>,
     /// Whether the engine has been asked since the start: jobs may be there that nobody wrote down.
     has_listed: bool,
@@ -58,9 +84,10 @@ impl<E: Engine> Looker<E> {
         record: Record,
         data: PathBuf,
         handle: Handle,
+        refused: Refused,
         seen: Arc<Mutex<Seen>>,
     ) -> Self {
-        Self { engine, record, data, handle, seen, has_listed: false }
+        Self { engine, record, data, handle, refused, seen, has_listed: false }
     }
 
     /// How often it is to look.
@@ -86,6 +113,7 @@ impl<E: Engine> Looker<E> {
         };
         self.has_listed = true;
         let before = self.record.ledger.clone();
+        self.record.ledger.turned_away(self.refused.take(), &jobs);
         self.record.ledger.observe(now, &jobs, &demand);
         self.keep_if_changed(&before).await?;
         let actions = decide(now, &self.record.limits, &self.record.ledger, &jobs, &demand);

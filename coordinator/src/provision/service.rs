@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex as SharedMutex, PoisonError};
 use std::time::Duration;
 
 use speedup_core::causes::with_causes;
-use speedup_core::provision::Limits;
+use speedup_core::provision::{Limits, RefusedAgent};
+use speedup_journal::private;
 use thiserror::Error;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -14,7 +15,7 @@ use uuid::Uuid;
 use super::agent::AgentStart;
 use super::engine::{Engine, EngineError};
 use super::local::Local;
-use super::look::{LookError, Looker, Seen};
+use super::look::{LookError, Looker, Refused, Seen};
 use super::record::{Record, RecordError, Spec};
 use super::slurm::{OptionsError, Slurm, SlurmOptions};
 use crate::handle::Handle;
@@ -34,6 +35,7 @@ struct Inner {
     agent: AgentStart,
     handle: Handle,
     current: Mutex<Option<Current>>,
+    refused: Refused,
 }
 
 /// An engine that is asked.
@@ -143,7 +145,8 @@ impl Provisioning {
         agent: AgentStart,
         handle: Handle,
     ) -> Result<Self, ResumeError> {
-        let inner = Arc::new(Inner { data, agent, handle, current: Mutex::new(None) });
+        let refused = Refused::default();
+        let inner = Arc::new(Inner { data, agent, handle, current: Mutex::new(None), refused });
         if let Some(record) = Record::read(&inner.data)? {
             tracing::info!(name = record.name, "hosts are asked for as before");
             let current = inner
@@ -184,7 +187,8 @@ impl Provisioning {
         let before = current.as_ref().map(|current| (current.record.name.clone(), current.seen()));
         let name = before.as_ref().map_or_else(new_name, |(name, _)| name.clone());
         let state = &inner.agent.place.state;
-        std::fs::create_dir_all(state).map_err(|source| AddError::Place { path: state.clone(), source })?;
+        private::create_directories(state)
+            .map_err(|source| AddError::Place { path: state.clone(), source })?;
         match &spec {
             Spec::Slurm { options } => {
                 inner.slurm(name.clone(), options)?.try_out().await.map_err(AddError::Refused)?;
@@ -202,6 +206,13 @@ impl Provisioning {
         record.write(&inner.data)?;
         *current = Some(inner.start(record, Begin::Now)?);
         Ok(request)
+    }
+
+    /// That an agent was turned away for good, which may be one that an engine started.
+    pub(crate) fn turned_away(&self, agent: RefusedAgent) {
+        if let Some(inner) = &self.0 {
+            inner.refused.add(agent);
+        }
     }
 
     /// What is asked of whom, and what came of it.
@@ -259,8 +270,14 @@ impl Inner {
     fn spawn<E: Engine>(&self, engine: E, record: Record, begin: Begin) -> Current {
         let seen = Seen { ledger: record.ledger.clone(), ..Seen::default() };
         let seen = Arc::new(SharedMutex::new(seen));
-        let looker =
-            Looker::new(engine, record.clone(), self.data.clone(), self.handle.clone(), seen.clone());
+        let looker = Looker::new(
+            engine,
+            record.clone(),
+            self.data.clone(),
+            self.handle.clone(),
+            self.refused.clone(),
+            seen.clone(),
+        );
         let (wanted_ended, wanted) = mpsc::channel(1);
         Current { record, seen, wanted_ended, task: Some(tokio::spawn(watch(looker, begin, wanted))) }
     }

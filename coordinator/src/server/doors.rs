@@ -42,13 +42,16 @@ pub(super) async fn doors(
         v1::provision_server::ProvisionServer::new(ProvisionDoor { provisioning: provisioning.clone() })
             .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
             .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
-    let agents = v1::agents_server::AgentsServer::new(AgentsDoor { handle: handle.clone(), blobs })
+    let agents = AgentsDoor { handle: handle.clone(), blobs, provisioning: provisioning.clone() };
+    let agents = v1::agents_server::AgentsServer::new(agents)
         .max_decoding_message_size(limits::MAX_AGENT_MESSAGE_BYTES)
         .max_encoding_message_size(limits::MAX_GRANT_BYTES);
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(v1::DESCRIPTORS)
-        .build_v1()
-        .map_err(StartError::Reflection)?;
+    let described = || {
+        tonic_reflection::server::Builder::configure().register_encoded_file_descriptor_set(v1::DESCRIPTORS)
+    };
+    let reflection = described().build_v1().map_err(StartError::Reflection)?;
+    // What grpcio-reflection and older clients ask for.
+    let earlier_reflection = described().build_v1alpha().map_err(StartError::Reflection)?;
     health.set_serving::<v1::experiments_server::ExperimentsServer<ExperimentsDoor>>().await;
     health.set_serving::<v1::files_server::FilesServer<FilesDoor>>().await;
     health.set_serving::<v1::events_server::EventsServer<EventsDoor>>().await;
@@ -57,13 +60,14 @@ pub(super) async fn doors(
     health.set_serving::<v1::provision_server::ProvisionServer<ProvisionDoor>>().await;
     let mut routes = Routes::builder();
     if let Some(admission) = admission {
-        let access = AccessServer::new(AccessDoor { admission, metrics: metrics.clone() })
-            .max_decoding_message_size(limits::MAX_ACCESS_REQUEST_BYTES)
-            .max_encoding_message_size(limits::MAX_ACCESS_BYTES);
+        let access =
+            AccessServer::new(AccessDoor { admission, handle: handle.clone(), metrics: metrics.clone() })
+                .max_decoding_message_size(limits::MAX_ACCESS_REQUEST_BYTES)
+                .max_encoding_message_size(limits::MAX_ACCESS_BYTES);
         health.set_serving::<AccessServer<AccessDoor>>().await;
         routes.add_service(access);
     }
-    routes.add_service(health_service).add_service(reflection);
+    routes.add_service(health_service).add_service(reflection).add_service(earlier_reflection);
     routes
         .add_service(experiments)
         .add_service(files)

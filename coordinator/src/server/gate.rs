@@ -1,7 +1,6 @@
 //! The gate: how many connections there are, whose, and how they are ended.
 
 use std::collections::HashMap;
-use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,9 +13,6 @@ use crate::metrics::{Metrics, RefusedConnection};
 
 /// Most connections at once: ten thousand agents, and commands beside them. Each is a file and some 30 KiB.
 pub(crate) const MAX_CONNECTIONS: usize = 16_384;
-/// Most connections at once from one address that have shown no certificate, handshakes under way included. Agents behind
-/// one ssh tunnel have one address; those that are turned away come again.
-pub(crate) const MAX_STRANGERS: usize = 64;
 /// Most connections at once with one certificate: an agent has two, a user some for each command.
 pub(crate) const MAX_OF_CERTIFICATE: usize = 256;
 /// How often it is told at most that connections are refused: whoever floods the gate is not to flood the log.
@@ -29,7 +25,6 @@ type Known = (u64, oneshot::Sender<()>);
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     all: AtomicUsize,
-    strangers: Mutex<HashMap<IpAddr, usize>>,
     known: Mutex<HashMap<Serial, Vec<Known>>>,
     complaint: Mutex<Option<(Instant, u64)>>,
     metrics: Metrics,
@@ -45,7 +40,6 @@ pub(crate) struct Place {
 #[derive(Debug)]
 enum Kind {
     Any,
-    Stranger(IpAddr),
     Known(Serial, u64),
 }
 
@@ -66,17 +60,6 @@ impl Gate {
             (all < MAX_CONNECTIONS).then_some(all + 1)
         });
         entered.ok().map(|_| Place { gate: self.clone(), kind: Kind::Any })
-    }
-
-    /// A place among those of this address who have shown no certificate.
-    pub(crate) fn enter_as_stranger(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
-        let mut strangers = locked(&self.strangers);
-        let count = strangers.entry(address).or_default();
-        if *count >= MAX_STRANGERS {
-            return None;
-        }
-        *count += 1;
-        Some(Place { gate: self.clone(), kind: Kind::Stranger(address) })
     }
 
     /// A place among those with this certificate, and what is heard when the connection has to end.
@@ -118,27 +101,16 @@ impl Drop for Place {
     fn drop(&mut self) {
         match &self.kind {
             Kind::Any => drop(self.gate.all.fetch_sub(1, Ordering::Relaxed)),
-            Kind::Stranger(address) => {
-                let mut strangers = locked(&self.gate.strangers);
-                if let Some(count) = strangers.get_mut(address) {
-                    *count -= 1;
-                    remove_if(&mut strangers, address, |count| *count == 0);
-                }
-            }
             Kind::Known(serial, number) => {
                 let mut known = locked(&self.gate.known);
                 if let Some(of) = known.get_mut(serial) {
                     of.retain(|(other, _)| other != number);
-                    remove_if(&mut known, serial, Vec::is_empty);
+                    if of.is_empty() {
+                        known.remove(serial);
+                    }
                 }
             }
         }
-    }
-}
-
-fn remove_if<K: Hash + Eq, V>(map: &mut HashMap<K, V>, key: &K, is_over: impl FnOnce(&V) -> bool) {
-    if map.get(key).is_some_and(is_over) {
-        map.remove(key);
     }
 }
 
@@ -148,21 +120,11 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
-
     use super::*;
 
     #[test]
     fn places_are_given_back() {
         let gate = Arc::new(Gate::default());
-        let (one, other) = (IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)));
-        let mut places: Vec<_> = (0..MAX_STRANGERS).map(|_| gate.enter_as_stranger(one).unwrap()).collect();
-        assert!(gate.enter_as_stranger(one).is_none());
-        assert!(gate.enter_as_stranger(other).is_some());
-        places.pop();
-        assert!(gate.enter_as_stranger(one).is_some());
-        places.clear();
-        assert!(locked(&gate.strangers).is_empty());
         let all: Vec<_> = (0..MAX_CONNECTIONS).map(|_| gate.enter().unwrap()).collect();
         assert!(gate.enter().is_none());
         drop(all);

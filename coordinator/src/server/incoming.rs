@@ -1,7 +1,7 @@
 //! Connections as they come in: accepted, secured within a bounded time, counted, and ended when their certificate is.
 
 use std::convert::Infallible;
-use std::future::Future as _;
+use std::future::Future;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -11,39 +11,63 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use hyper_util::rt::TokioIo;
+use rustix::process::{Resource, getrlimit};
 use rustls::ServerConfig;
-use speedup_access::{Certificate, server, unix_seconds};
+use rustls::server::Acceptor;
+use speedup_access::{AskedOut, Certificate, Lobby, Seat, Seats, server, unix_seconds};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::{Sleep, sleep, timeout};
-use tokio_rustls::TlsAcceptor;
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
+use tokio_rustls::LazyConfigAcceptor;
 use tokio_rustls::server::TlsStream;
 use tonic::codegen::http::Uri;
 use tonic::transport::server::Connected;
 use tonic::transport::{Channel, Endpoint};
 use tower_service::Service;
 
-use super::gate::{Gate, MAX_CONNECTIONS, MAX_OF_CERTIFICATE, MAX_STRANGERS, Place};
+use super::gate::{Gate, MAX_CONNECTIONS, MAX_OF_CERTIFICATE, Place};
 use crate::door::{Caller, Peer};
 use crate::metrics::RefusedConnection;
 use crate::open_files::paced;
 
-/// How long a handshake may take.
-const HANDSHAKE: Duration = Duration::from_secs(10);
-/// Handshakes at once; who comes later waits to be accepted. After a restart all agents connect together.
-const HANDSHAKES: usize = 1_024;
-/// How long a connection may last whose other end has shown no certificate: it is for enrolling, which is one request.
+/// How long a handshake may take: three times that of a host on the other side of the world that loses a packet.
+const HANDSHAKE: Duration = Duration::from_secs(5);
+/// Handshakes at once; beyond that the oldest that have said nothing end. After a restart all agents connect together, and
+/// half of them may come through one tunnel. Each holds some 20 KiB, 64 at most.
+const HANDSHAKES: Seats =
+    Seats { most: 1_024, most_of_address: 512, glance: GLANCE, patience: Duration::from_millis(500) };
+/// How long a connection is heard before it makes room: what it sent with its first packets is read by then.
+const GLANCE: Duration = Duration::from_millis(20);
+/// Connections at once whose other end has shown no certificate. Hosts that enrol are through within milliseconds.
+const STRANGERS: Seats =
+    Seats { most: 512, most_of_address: 64, glance: GLANCE, patience: Duration::from_secs(2) };
+/// How long such a connection may last: it is for enrolling, which is one request.
 const STRANGER: Duration = Duration::from_secs(30);
+/// Most bytes that such a connection may say: enrolling takes 16 KiB, and calls beyond that are made to fill the memory.
+const STRANGER_BYTES: usize = 64 << 10;
+/// Which part of the files that the process may open handshakes may take, where that is less than the above.
+const FILES_FOR_HANDSHAKES: usize = 4;
 /// Connections that may wait to be served.
 const WAITING: usize = 64;
 /// Bytes on their way within this process, each way of a connection.
 const INSIDE_BYTES: usize = 256 << 10;
 
-/// Connections to be served.
+/// Connections to be served, all of one kind.
 #[derive(Debug)]
 pub(crate) struct Incoming(mpsc::Receiver<Connection>);
+
+/// What there is for each kind of connection, which differ in their bounds.
+#[derive(Clone, Debug)]
+pub(crate) struct ByKind<T> {
+    /// Who has shown no certificate where one is needed.
+    pub(crate) strangers: T,
+    /// Who has, or comes from this machine where none is needed.
+    pub(crate) known: T,
+    /// Ways within the process.
+    pub(crate) inside: T,
+}
 
 /// The ways to the doors from inside this process: without a network, and without anyone between. A connection says whose
 /// it is when it is made, and nothing that is sent over it changes that.
@@ -66,17 +90,29 @@ pub(crate) fn incoming(
     listener: TcpListener,
     tls: Option<Arc<ServerConfig>>,
     gate: Arc<Gate>,
-) -> (Incoming, Ways, JoinHandle<()>) {
-    let (sender, receiver) = mpsc::channel(WAITING);
-    let inside = Ways { connections: sender.clone(), gate: gate.clone() };
+) -> (ByKind<Incoming>, Ways, JoinHandle<()>) {
+    let [(to_strangers, strangers), (to_known, known), (to_inside, inside)] =
+        [(); 3].map(|()| mpsc::channel(WAITING));
+    let ways = Ways { connections: to_inside, gate: gate.clone() };
     let accepting = Accepting {
         listener,
-        tls: tls.map(TlsAcceptor::from),
+        tls,
         gate,
-        handshakes: Arc::new(Semaphore::new(HANDSHAKES)),
-        connections: sender,
+        handshakes: Lobby::new(within_open_files(HANDSHAKES)),
+        strangers: Lobby::new(STRANGERS),
+        to_strangers,
+        to_known,
     };
-    (Incoming(receiver), inside, tokio::spawn(accepting.run()))
+    let incoming =
+        ByKind { strangers: Incoming(strangers), known: Incoming(known), inside: Incoming(inside) };
+    (incoming, ways, tokio::spawn(accepting.run()))
+}
+
+/// Fewer seats where the process may open few files: connections that stand need them.
+fn within_open_files(seats: Seats) -> Seats {
+    let files = getrlimit(Resource::Nofile).current.and_then(|files| usize::try_from(files).ok());
+    let most = files.map_or(seats.most, |files| seats.most.min(files / FILES_FOR_HANDSHAKES));
+    Seats { most, most_of_address: seats.most_of_address.min(most.div_ceil(2)), ..seats }
 }
 
 impl Stream for Incoming {
@@ -106,15 +142,13 @@ impl Ways {
 
     fn connection(&self, wire: Wire, who: Option<Arc<Certificate>>) -> io::Result<Connection> {
         let Some(certificate) = who else {
-            return Ok(Connection::new(wire, Peer::new(Caller::Inside, "inside"), Vec::new()));
+            return Ok(Connection::new(wire, Peer::new(Caller::Inside, "inside"), Vec::new(), Stay::Free));
         };
         let too_many = || io::Error::other(format!("there are {MAX_OF_CERTIFICATE} with its certificate"));
         let (known, ended) = self.gate.enter_as_known(certificate.serial).ok_or_else(too_many)?;
         let left = Duration::from_secs(certificate.not_after.saturating_sub(unix_seconds()));
-        let mut connection =
-            Connection::new(wire, Peer::new(Caller::Known(certificate), "inside"), vec![known]);
-        connection.ended = Some(ended);
-        Ok(connection.until(left.max(STRANGER)))
+        let peer = Peer::new(Caller::Known(certificate), "inside");
+        Ok(Connection::new(wire, peer, vec![known], Stay::Known(ended)).until(left.max(STRANGER)))
     }
 }
 
@@ -141,16 +175,18 @@ impl Service<Uri> for Inside {
 
 struct Accepting {
     listener: TcpListener,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Arc<ServerConfig>>,
     gate: Arc<Gate>,
-    handshakes: Arc<Semaphore>,
-    connections: mpsc::Sender<Connection>,
+    handshakes: Arc<Lobby>,
+    strangers: Arc<Lobby>,
+    to_strangers: mpsc::Sender<Connection>,
+    to_known: mpsc::Sender<Connection>,
 }
 
 impl Accepting {
     async fn run(self) {
         loop {
-            let Ok(permit) = self.handshakes.clone().acquire_owned().await else { return };
+            self.handshakes.room().await;
             let (stream, address) = match paced(self.listener.accept().await).await {
                 Ok(accepted) => accepted,
                 Err(error) => {
@@ -163,30 +199,29 @@ impl Accepting {
                 self.gate.complain(address.ip(), RefusedConnection::Full, &reason);
                 continue;
             };
-            let Some(acceptor) = &self.tls else {
+            let Some(tls) = &self.tls else {
                 let peer = Peer::new(Caller::Unchecked, &address.to_string());
-                if self
-                    .connections
-                    .send(Connection::new(Wire::Plain(stream), peer, vec![place]))
-                    .await
-                    .is_err()
-                {
+                let connection = Connection::new(Wire::Plain(stream), peer, vec![place], Stay::Free);
+                if self.to_known.send(connection).await.is_err() {
                     return;
                 }
                 continue;
             };
-            let Some(stranger) = self.gate.enter_as_stranger(address.ip()) else {
-                let reason = format!("{MAX_STRANGERS} of its address have shown no certificate");
-                self.gate.complain(address.ip(), RefusedConnection::Strangers, &reason);
+            let Some(seat) = self.handshakes.enter(address.ip()) else {
+                let reason = "its address has as many handshakes under way as it may have";
+                self.gate.complain(address.ip(), RefusedConnection::Strangers, reason);
                 continue;
             };
-            let securing = Securing { address, gate: self.gate.clone(), place, stranger, _permit: permit };
-            let (acceptor, connections) = (acceptor.clone(), self.connections.clone());
+            let (gate, strangers) = (self.gate.clone(), self.strangers.clone());
+            let securing = Securing { address, gate, strangers, place, tls: tls.clone() };
+            let (to_strangers, to_known) = (self.to_strangers.clone(), self.to_known.clone());
             tokio::spawn(async move {
-                if let Some(connection) = securing.secure(acceptor, stream).await {
-                    // Nobody serves any more when this fails.
-                    let _ = connections.send(connection).await;
-                }
+                // Nobody serves any more when sending fails.
+                let _ = match securing.secure(stream, seat).await {
+                    Some(connection) if connection.is_strangers() => to_strangers.send(connection).await,
+                    Some(connection) => to_known.send(connection).await,
+                    None => Ok(()),
+                };
             });
         }
     }
@@ -196,31 +231,48 @@ impl Accepting {
 struct Securing {
     address: SocketAddr,
     gate: Arc<Gate>,
+    strangers: Arc<Lobby>,
     place: Place,
-    stranger: Place,
-    _permit: OwnedSemaphorePermit,
+    tls: Arc<ServerConfig>,
+}
+
+/// Why there is no secured connection.
+enum Unsecured {
+    Failed(io::Error),
+    TookTooLong,
+    MadeRoom,
 }
 
 impl Securing {
-    async fn secure(self, acceptor: TlsAcceptor, stream: TcpStream) -> Option<Connection> {
-        let Self { address, gate, place, stranger, _permit } = self;
+    async fn secure(self, stream: TcpStream, seat: (Seat, AskedOut)) -> Option<Connection> {
+        let Self { address, gate, strangers, place, tls } = self;
         let refused = |why, reason: &str| {
             gate.complain(address.ip(), why, reason);
             None
         };
-        let stream = match timeout(HANDSHAKE, acceptor.accept(stream)).await {
-            Ok(Ok(stream)) => Box::new(stream),
-            Ok(Err(error)) => {
+        let stream = match handshake(tls, stream, seat).await {
+            Ok(stream) => stream,
+            Err(Unsecured::Failed(error)) => {
                 return refused(RefusedConnection::Handshake, &format!("its handshake failed: {error}"));
             }
-            Err(_) => return refused(RefusedConnection::Handshake, "its handshake took too long"),
+            Err(Unsecured::TookTooLong) => {
+                return refused(RefusedConnection::Handshake, "its handshake took too long");
+            }
+            Err(Unsecured::MadeRoom) => {
+                return refused(RefusedConnection::Strangers, "it said nothing, and others came");
+            }
         };
         let at = address.to_string();
         let certificate = match server::peer(stream.get_ref().1) {
             Ok(Some(certificate)) => certificate,
             Ok(None) => {
-                let peer = Peer::new(Caller::Unknown, &at);
-                let connection = Connection::new(Wire::Secured(stream), peer, vec![place, stranger]);
+                let Some((seat, asked_out)) = strangers.enter(address.ip()) else {
+                    let reason = "its address has as many without certificate as it may have";
+                    return refused(RefusedConnection::Strangers, reason);
+                };
+                seat.has_spoken();
+                let (peer, stay) = (Peer::new(Caller::Unknown, &at), Stay::stranger(seat, asked_out));
+                let connection = Connection::new(Wire::Secured(stream), peer, vec![place], stay);
                 return Some(connection.until(STRANGER));
             }
             Err(error) => {
@@ -236,10 +288,37 @@ impl Securing {
             return refused(RefusedConnection::OfCertificate, &reason);
         };
         let peer = Peer::new(Caller::Known(Arc::new(certificate)), &at);
-        let mut connection = Connection::new(Wire::Secured(stream), peer, vec![place, known]);
-        connection.ended = Some(ended);
+        let stay = Stay::Known(ended);
+        let connection = Connection::new(Wire::Secured(stream), peer, vec![place, known], stay);
         // One that has run out already lasts long enough to be told so.
         Some(connection.until(left.max(STRANGER)))
+    }
+}
+
+/// Takes up TLS within a bounded time, and while the seat is not needed for another.
+async fn handshake(
+    tls: Arc<ServerConfig>,
+    stream: TcpStream,
+    (seat, mut asked_out): (Seat, AskedOut),
+) -> Result<Box<TlsStream<TcpStream>>, Unsecured> {
+    let deadline = Instant::now() + HANDSHAKE;
+    let hello = LazyConfigAcceptor::new(Acceptor::default(), stream);
+    let hello = seated(&mut asked_out, deadline, hello).await?;
+    seat.has_spoken();
+    seated(&mut asked_out, deadline, hello.into_stream(tls)).await.map(Box::new)
+}
+
+async fn seated<T>(
+    asked_out: &mut AskedOut,
+    deadline: Instant,
+    step: impl Future<Output = io::Result<T>>,
+) -> Result<T, Unsecured> {
+    tokio::select! {
+        // What has come is read before it is judged.
+        biased;
+        done = step => done.map_err(Unsecured::Failed),
+        () = asked_out => Err(Unsecured::MadeRoom),
+        () = sleep_until(deadline) => Err(Unsecured::TookTooLong),
     }
 }
 
@@ -249,8 +328,54 @@ pub(crate) struct Connection {
     wire: Wire,
     peer: Peer,
     until: Option<Pin<Box<Sleep>>>,
-    ended: Option<oneshot::Receiver<()>>,
+    stay: Stay,
     _places: Vec<Place>,
+}
+
+/// How long a connection may stay, beside its time.
+#[derive(Debug)]
+enum Stay {
+    Free,
+    /// Until its certificate is revoked.
+    Known(oneshot::Receiver<()>),
+    /// Until its seat is needed or it has said too much.
+    Stranger {
+        asked_out: AskedOut,
+        bytes_left: usize,
+        _seat: Seat,
+    },
+    Over,
+}
+
+impl Stay {
+    fn stranger(seat: Seat, asked_out: AskedOut) -> Self {
+        Self::Stranger { asked_out, bytes_left: STRANGER_BYTES, _seat: seat }
+    }
+
+    /// Why it is over, if it is.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<&'static str> {
+        let is_over = match self {
+            Self::Free => None,
+            Self::Known(ended) => {
+                Pin::new(ended).poll(context).is_ready().then_some("its certificate was revoked")
+            }
+            Self::Stranger { bytes_left: 0, .. } => Some("it said more than enrolling takes"),
+            Self::Stranger { asked_out, .. } => {
+                Pin::new(asked_out).poll(context).is_ready().then_some("others without certificate came")
+            }
+            Self::Over => Some("it is over"),
+        };
+        let Some(why) = is_over else { return Poll::Pending };
+        // What it was told is polled no more.
+        *self = Self::Over;
+        Poll::Ready(why)
+    }
+
+    fn has_read(&mut self, bytes: usize) {
+        if let Self::Stranger { bytes_left, .. } = self {
+            *bytes_left = bytes_left.saturating_sub(bytes);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -261,18 +386,27 @@ enum Wire {
 }
 
 impl Connection {
-    fn new(wire: Wire, peer: Peer, places: Vec<Place>) -> Self {
-        Self { wire, peer, until: None, ended: None, _places: places }
+    fn new(wire: Wire, peer: Peer, places: Vec<Place>, stay: Stay) -> Self {
+        Self { wire, peer, until: None, stay, _places: places }
+    }
+
+    fn is_strangers(&self) -> bool {
+        matches!(self.peer.caller, Caller::Unknown)
     }
 
     fn until(self, lifetime: Duration) -> Self {
         Self { until: Some(Box::pin(sleep(lifetime))), ..self }
     }
 
-    /// Whether the connection has to end. Asked whenever something is read, which a server always waits for.
-    fn is_over(&mut self, context: &mut Context<'_>) -> bool {
-        let is_revoked = self.ended.as_mut().is_some_and(|ended| Pin::new(ended).poll(context).is_ready());
-        is_revoked || self.until.as_mut().is_some_and(|until| until.as_mut().poll(context).is_ready())
+    /// Why the connection has to end, if it has. Asked whenever something is read, which a server always waits for.
+    fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<&'static str> {
+        if let Poll::Ready(why) = self.stay.poll(context) {
+            return Poll::Ready(why);
+        }
+        match &mut self.until {
+            Some(until) => until.as_mut().poll(context).map(|()| "its time is over"),
+            None => Poll::Pending,
+        }
     }
 }
 
@@ -291,17 +425,17 @@ impl AsyncRead for Connection {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if this.is_over(context) {
-            let error = io::Error::new(ErrorKind::ConnectionAborted, "its certificate no longer holds");
-            // What it was told is polled no more.
-            (this.ended, this.until) = (None, Some(Box::pin(sleep(Duration::ZERO))));
-            return Poll::Ready(Err(error));
+        if let Poll::Ready(why) = this.poll_over(context) {
+            return Poll::Ready(Err(io::Error::new(ErrorKind::ConnectionAborted, why)));
         }
-        match &mut this.wire {
+        let before = buffer.filled().len();
+        let read = match &mut this.wire {
             Wire::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
             Wire::Secured(stream) => Pin::new(stream).poll_read(context, buffer),
             Wire::Inside(stream) => Pin::new(stream).poll_read(context, buffer),
-        }
+        };
+        this.stay.has_read(buffer.filled().len() - before);
+        read
     }
 }
 

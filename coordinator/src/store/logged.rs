@@ -138,6 +138,7 @@ fn logged(event: &Event) -> Option<LoggedEvent> {
             host(Kind::HostQuarantined, id, by, reason.clone())
         }
         Change::HostResumed { host: id, by } => host(Kind::HostResumed, id, by, String::new()),
+        Change::HostReset { host: id, by } => host(Kind::HostReset, id, by, String::new()),
         Change::AwaitingDecision { .. }
         | Change::HostJoined { .. }
         | Change::HostLeft { .. }

@@ -94,6 +94,7 @@ impl Writes {
             | Change::HostDrifted { .. }
             | Change::RebootAsked { .. }
             | Change::VisitBroken { .. }
+            | Change::HostReset { .. }
             | Change::Resumed { .. }
             | Change::HostLeft { .. }
             | Change::HostAsked { .. }

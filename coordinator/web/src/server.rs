@@ -2,31 +2,42 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::http::HeaderMap;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::net::sockopt::{set_socket_keepalive, set_tcp_nodelay, set_tcp_user_timeout};
 use rustls::ServerConfig;
 use speedup_access::liveness::UNACKNOWLEDGED_MS;
+use speedup_access::{Lobby, Seat, Seats};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tonic::codegen::Service as _;
 
-/// Most connections at once: people with some windows each. Who comes later waits.
-const MAX_CONNECTIONS: usize = 512;
-/// Connections that may wait to be accepted.
-const WAITING: u32 = 128;
+/// Most connections at once of people who have signed in, with some windows each. Beyond that they are held like those of
+/// strangers.
+const MAX_SIGNED_IN: usize = 512;
+/// Connections at once of which nobody has signed in: beyond that the oldest that have asked nothing end.
+const STRANGERS: Seats = Seats {
+    most: 512,
+    most_of_address: 512,
+    glance: Duration::from_millis(200),
+    patience: Duration::from_secs(1),
+};
+/// Connections that may wait to be accepted, also those of a crowd of strangers: beyond that the kernel drops some, which
+/// come again after a second.
+const WAITING: u32 = 4_096;
 /// How long a handshake may take.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+const HANDSHAKE: Duration = Duration::from_secs(5);
 /// How long the head of a request may take, the pause before it included: whoever says nothing makes room.
 const HEAD: Duration = Duration::from_secs(15);
 /// Most bytes of a request's head: cookies of other services of the same address come with it.
@@ -48,42 +59,90 @@ pub(crate) fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(WAITING)
 }
 
+/// Whether the head of a request is of one who has signed in.
+pub(crate) type IsSignedIn = Arc<dyn Fn(&HeaderMap) -> bool + Send + Sync>;
+
 /// Serves until the task is aborted.
-pub(crate) async fn serve(listener: TcpListener, tls: Option<Arc<ServerConfig>>, routes: Router) {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    tls: Option<Arc<ServerConfig>>,
+    routes: Router,
+    is_signed_in: IsSignedIn,
+) {
     let acceptor = tls.map(TlsAcceptor::from);
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let lobby = Lobby::new(STRANGERS);
+    let signed_in = Arc::new(Semaphore::new(MAX_SIGNED_IN));
     // Connections end with this task.
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
-        let Ok(place) = places.clone().acquire_owned().await else { return };
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        lobby.room().await;
+        let (stream, address) = match listener.accept().await {
+            Ok(accepted) => accepted,
             Err(error) => {
                 tracing::debug!("cannot accept a connection to the page: {error}");
                 tokio::time::sleep(PAUSE).await;
                 continue;
             }
         };
+        let Some((seat, asked_out)) = lobby.enter(address.ip()) else { continue };
         let (acceptor, routes) = (acceptor.clone(), routes.clone());
+        let place = Place { held: Mutex::new(Held::Seat(seat)), signed_in: signed_in.clone() };
+        let guest = Guest { place, is_signed_in: is_signed_in.clone() };
         connections.spawn(async move {
-            let _place = place;
-            accepted(stream, acceptor, routes).await;
+            tokio::select! {
+                // What has come is read before it is judged.
+                biased;
+                () = accepted(stream, acceptor, routes, guest) => {}
+                () = asked_out => tracing::debug!("a connection to the page made room for others"),
+            }
         });
     }
 }
 
-async fn accepted(stream: TcpStream, acceptor: Option<TlsAcceptor>, routes: Router) {
-    let Some(acceptor) = acceptor else { return speak(stream, routes).await };
+/// At the other end of a connection.
+struct Guest {
+    place: Place,
+    is_signed_in: IsSignedIn,
+}
+
+/// What a connection holds: a seat among strangers, until a request shows that its sender has signed in.
+struct Place {
+    held: Mutex<Held>,
+    signed_in: Arc<Semaphore>,
+}
+
+enum Held {
+    Seat(Seat),
+    SignedIn { _permit: OwnedSemaphorePermit },
+}
+
+impl Guest {
+    /// A request has come.
+    fn asks(&self, headers: &HeaderMap) {
+        let mut held = self.place.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let Held::Seat(seat) = &*held else { return };
+        seat.has_spoken();
+        if (self.is_signed_in)(headers)
+            && let Ok(permit) = self.place.signed_in.clone().try_acquire_owned()
+        {
+            *held = Held::SignedIn { _permit: permit };
+        }
+    }
+}
+
+async fn accepted(stream: TcpStream, acceptor: Option<TlsAcceptor>, routes: Router, guest: Guest) {
+    let Some(acceptor) = acceptor else { return speak(stream, routes, guest).await };
     match timeout(HANDSHAKE, acceptor.accept(stream)).await {
-        Ok(Ok(stream)) => speak(stream, routes).await,
+        Ok(Ok(stream)) => speak(stream, routes, guest).await,
         Ok(Err(error)) => tracing::debug!("a browser's handshake failed: {error}"),
         Err(_) => tracing::debug!("a browser's handshake took too long"),
     }
 }
 
-async fn speak(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, routes: Router) {
+async fn speak(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, routes: Router, guest: Guest) {
     let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
+        guest.asks(request.headers());
         let mut routes = routes.clone();
         async move {
             Ok::<_, Infallible>(routes.call(request.map(Body::new)).await.unwrap_or_else(|e| match e {}))

@@ -15,7 +15,7 @@ use tonic::service::Routes;
 use crate::door::PageDoor;
 use crate::entry::{Entrance, Entries};
 use crate::live::{MAX_REPORT_STREAMS, MAX_STREAMS};
-use crate::{routes, server};
+use crate::{routes, server, visitor};
 
 /// How a page is started.
 #[derive(Clone, Debug)]
@@ -120,7 +120,11 @@ impl Site {
     pub fn serve(self, entrance: Entrance, tls: Option<Arc<ServerConfig>>) -> Running {
         let (stop, stopped) = watch::channel(());
         let site = Arc::new(routes::Context { shared: self.shared, entrance, stopped });
-        let serving = tokio::spawn(server::serve(self.listener, tls, routes::routes(site)));
+        let is_signed_in: server::IsSignedIn = {
+            let site = site.clone();
+            Arc::new(move |headers| visitor::is_signed_in(&site.shared, headers))
+        };
+        let serving = tokio::spawn(server::serve(self.listener, tls, routes::routes(site), is_signed_in));
         Running { serving, _stop: stop }
     }
 }

@@ -95,6 +95,12 @@ impl FromRequestParts<Arc<Context>> for Visitor {
     }
 }
 
+/// Whether a request is of one who has signed in, as far as its session says.
+pub(crate) fn is_signed_in(shared: &Shared, headers: &HeaderMap) -> bool {
+    let secret = session_secret(shared, headers);
+    secret.is_some_and(|secret| shared.entries().session(unix_seconds(), secret).is_some())
+}
+
 /// The name of the session's cookie: it has the port, because browsers send cookies to all ports of an address.
 pub(crate) fn cookie_name(shared: &Shared) -> String {
     let prefix = if shared.is_secure { "__Host-" } else { "" };

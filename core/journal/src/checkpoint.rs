@@ -3,8 +3,9 @@
 //!
 //! It stands for the records before one position, the first of a segment. It is written under another name, synced, and
 //! takes its place at once; it is read to its end before it is believed. Whatever is wrong with it, the journal has all it
-//! says: so it is never repaired, and one that is not believed is removed, before segments that were put back from
-//! a backup could grow to its position.
+//! says: so it is never repaired, and one that is not believed is set aside, before segments that were put back from
+//! a backup could grow to its position. One of another journal is refused: directories were mixed, and nobody knows
+//! which of the two is the wrong one.
 //!
 //! The file has the format of a segment, under an id that is no journal's: so every byte is checked, and it cannot be
 //! taken for a segment. The mark at its end says that it is whole.
@@ -12,15 +13,18 @@
 use crate::directory::{Directory, SegmentFile, write_all_at};
 use crate::failure::Failure;
 use crate::replay::{ReadError, Reader};
-use crate::segment::{SegmentError, SegmentReader};
+use crate::segment::{DamagedBy, SegmentError, SegmentReader};
 use speedup_core::journal::{
     Encoder, JournalId, PayloadVersion, Position, Record, RecordTooLarge, SegmentHeader, Tail,
 };
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const NAME: &str = "checkpoint";
 const UNFINISHED_NAME: &str = "checkpoint.new";
+/// Where one that was not believed is kept: the last of them.
+const ASIDE_NAME: &str = "checkpoint.damaged";
 
 /// Records gathered before they are written.
 const WRITTEN_AT_ONCE: usize = 1 << 20;
@@ -54,9 +58,27 @@ pub enum CheckpointReadError {
     NotWhole,
 }
 
+impl CheckpointReadError {
+    /// Whether it is an intact checkpoint of another journal.
+    pub fn is_foreign(&self) -> bool {
+        match self {
+            Self::Unreadable(SegmentError::Damaged(damaged)) => matches!(damaged.why, DamagedBy::Foreign(_)),
+            Self::Unreadable(
+                SegmentError::Newer { .. } | SegmentError::Missing(_) | SegmentError::Failed(_),
+            )
+            | Self::NotWhole => false,
+        }
+    }
+}
+
 impl Checkpoints {
     pub(crate) fn of(directory: Arc<dyn Directory>, journal: JournalId) -> Checkpoints {
         Checkpoints { directory, journal }
+    }
+
+    /// Whether a checkpoint, of whatever journal, lies in a directory.
+    pub fn lies_in(directory: &Path) -> bool {
+        directory.join(NAME).exists()
     }
 
     /// Writes the checkpoint that stands for the records before `position`, durably and in place of the one before.
@@ -94,17 +116,17 @@ impl Checkpoints {
         Ok(Some(CheckpointReader { reader }))
     }
 
-    /// Removes the checkpoint, and one that was not finished.
-    pub fn remove(&self) -> Result<(), Failure> {
-        for name in [NAME, UNFINISHED_NAME] {
-            match self.directory.remove(name) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(Failure::of("remove", self.directory.path().join(name))(error));
-                }
-                _ => {}
+    /// Gives the checkpoint a name under which nobody reads it, and says which; one that was set aside before goes.
+    pub fn set_aside(&self) -> Result<PathBuf, Failure> {
+        let aside = self.directory.path().join(ASIDE_NAME);
+        match self.directory.rename(NAME, ASIDE_NAME) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Failure::of("name", aside)(error));
             }
+            Ok(()) | Err(_) => {}
         }
-        self.directory.sync().map_err(Failure::of("sync", self.directory.path()))
+        self.directory.sync().map_err(Failure::of("sync", self.directory.path()))?;
+        Ok(aside)
     }
 
     /// The journal itself as it is now, for whoever makes the next checkpoint.

@@ -6,7 +6,11 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
 use crate::durable::{parent_of, sync_directory};
+use crate::private;
 
 /// The directory of one journal; files are named within it.
 pub trait Directory: Debug + Send + Sync {
@@ -40,6 +44,11 @@ pub trait SegmentFile: Debug + Send {
     fn truncate(&self, length: u64) -> io::Result<()>;
     /// Makes all bytes written before, and the length, durable (`fdatasync`).
     fn sync(&self) -> io::Result<()>;
+    /// Locks the file, under whatever name, against every other who locks it, until it is closed. Gives whether it was to
+    /// be had. A disk that only one process knows needs no locks.
+    fn lock(&self) -> io::Result<bool> {
+        Ok(true)
+    }
 }
 
 /// A directory on a real disk.
@@ -84,13 +93,7 @@ impl Directory for DiskDirectory {
     }
 
     fn create(&self, name: &str) -> io::Result<Box<dyn SegmentFile>> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(self.path.join(name))?;
-        Ok(Box::new(DiskFile(file)))
+        Ok(Box::new(DiskFile(private::create_file_anew(&self.path.join(name))?)))
     }
 
     fn open_to_read(&self, name: &str) -> io::Result<Box<dyn SegmentFile>> {
@@ -136,6 +139,14 @@ impl SegmentFile for DiskFile {
 
     fn sync(&self) -> io::Result<()> {
         self.0.sync_data()
+    }
+
+    fn lock(&self) -> io::Result<bool> {
+        match flock(&self.0, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 

@@ -4,19 +4,21 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 
+use crate::private;
+
 /// Makes all names made, changed and removed in a directory before durable.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Puts a file in its place durably, as a whole or not at all: until then it lies beside it, as `.part` in place of its
+/// Puts a file in its place durably, for its owner alone, as a whole or not at all: until then it lies beside it, as `.part` in place of its
 /// extension.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let draft = path.with_extension("part");
     if draft == path {
         return Err(ErrorKind::InvalidFilename.into());
     }
-    let mut file = File::create(&draft)?;
+    let mut file = private::create_file_anew(&draft)?;
     file.write_all(content)?;
     file.sync_all()?;
     fs::rename(&draft, path)?;

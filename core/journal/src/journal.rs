@@ -4,12 +4,14 @@ use crate::checkpoint::Checkpoints;
 use crate::directory::{Directory, DiskDirectory, write_all_at};
 use crate::failure::Failure;
 use crate::lock::DirectoryLock;
-use crate::recovery::{OpenCheck, OpenError, Recovered, Recovery, recover};
+use crate::private::{self, Others};
+use crate::recovery::{self, Checked, OpenCheck, OpenError, Recovered, Recovery};
 use crate::replay::{ReadError, Replay};
-use crate::segment::{self, OpenSegment};
+use crate::segment::{self, Beginning, OpenSegment};
 use speedup_core::journal::{
     FRAME_HEADER_BYTES, JournalId, PayloadVersion, Position, RecordTooLarge, SegmentHeader,
 };
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,6 +30,8 @@ pub struct Options {
     pub segment_bytes: u64,
     /// How much of it is read on opening.
     pub check: OpenCheck,
+    /// Where it may begin.
+    pub beginning: Beginning,
 }
 
 /// The one writer of a journal. It has the directory's lock.
@@ -48,6 +52,24 @@ pub struct Journal {
     mark: Mark,
     failure: Option<Failure>,
     _lock: Option<DirectoryLock>,
+}
+
+/// A journal that is locked and checked, and in which nothing was changed yet: whoever kept something of its records says
+/// first whether they fit.
+#[derive(Debug)]
+pub struct Opening {
+    directory: Arc<dyn Directory>,
+    segment_bytes: u64,
+    found: Found,
+    lock: Option<DirectoryLock>,
+}
+
+#[derive(Debug)]
+enum Found {
+    /// It was made just now.
+    New(Box<Recovered>),
+    /// It was there.
+    There(Box<Checked>),
 }
 
 /// Whether all that was written has also been synced.
@@ -84,19 +106,39 @@ impl WriteError {
 impl Options {
     /// The usual ones.
     pub fn new(id_if_new: JournalId) -> Options {
-        Options { id_if_new, segment_bytes: USUAL_SEGMENT_BYTES, check: OpenCheck::EverySegment }
+        Options {
+            id_if_new,
+            segment_bytes: USUAL_SEGMENT_BYTES,
+            check: OpenCheck::EverySegment,
+            beginning: Beginning::AtStart,
+        }
     }
 }
 
 impl Journal {
     /// Opens the journal in `directory`, or makes it, and says what it found.
     pub fn open(directory: impl AsRef<Path>, options: &Options) -> Result<(Journal, Recovery), OpenError> {
+        let opening = Journal::begin(directory, options)?;
+        let recovery = opening.recovery().clone();
+        Ok((opening.open()?, recovery))
+    }
+
+    /// Locks and checks the journal in `directory`, or makes it.
+    pub fn begin(directory: impl AsRef<Path>, options: &Options) -> Result<Opening, OpenError> {
         let path = directory.as_ref();
-        let disk = DiskDirectory::create_all(path).map_err(Failure::of("create", path))?;
+        private::claim(path, Others::Nothing, &[])?;
         let lock = DirectoryLock::take(path)?;
-        let (mut journal, recovery) = Journal::open_on(Arc::new(disk), options)?;
-        journal._lock = Some(lock);
-        Ok((journal, recovery))
+        let mut opening = Journal::begin_on(Arc::new(DiskDirectory::new(path)), options)?;
+        opening.lock = Some(lock);
+        Ok(opening)
+    }
+
+    /// Whether a directory holds a segment: one without is no journal.
+    pub fn lies_in(directory: &Path) -> Result<bool, OpenError> {
+        match segment::list(&DiskDirectory::new(directory)) {
+            Err(failure) if failure.cause.kind() == ErrorKind::NotFound => Ok(false),
+            segments => Ok(!segments?.is_empty()),
+        }
     }
 
     /// The same behind the seam, without a lock.
@@ -104,20 +146,17 @@ impl Journal {
         directory: Arc<dyn Directory>,
         options: &Options,
     ) -> Result<(Journal, Recovery), OpenError> {
-        let Recovered { segments, current, recovery } = recover(&*directory, options)?;
-        let journal = Journal {
-            directory,
-            id: recovery.id,
-            segment_bytes: options.segment_bytes,
-            segments,
-            group: Vec::new(),
-            durable_end: recovery.next,
-            current,
-            mark: Mark::Written,
-            failure: None,
-            _lock: None,
+        let opening = Journal::begin_on(directory, options)?;
+        let recovery = opening.recovery().clone();
+        Ok((opening.open()?, recovery))
+    }
+
+    fn begin_on(directory: Arc<dyn Directory>, options: &Options) -> Result<Opening, OpenError> {
+        let found = match recovery::check(&*directory, options)? {
+            Some(checked) => Found::There(Box::new(checked)),
+            None => Found::New(Box::new(recovery::make(&*directory, options)?)),
         };
-        Ok((journal, recovery))
+        Ok(Opening { directory, segment_bytes: options.segment_bytes, found, lock: None })
     }
 
     /// Which journal it is.
@@ -280,6 +319,42 @@ impl Journal {
         result.map_err(|failure| {
             self.failure = Some(failure.clone());
             failure.into()
+        })
+    }
+}
+
+impl Opening {
+    /// What was found, and what will be cut.
+    pub fn recovery(&self) -> &Recovery {
+        match &self.found {
+            Found::New(recovered) => &recovered.recovery,
+            Found::There(checked) => &checked.recovery,
+        }
+    }
+
+    /// Where its checkpoint is kept.
+    pub fn checkpoints(&self) -> Checkpoints {
+        Checkpoints::of(self.directory.clone(), self.recovery().id)
+    }
+
+    /// Cuts what is not whole, and begins to write.
+    pub fn open(self) -> Result<Journal, OpenError> {
+        let Opening { directory, segment_bytes, found, lock } = self;
+        let Recovered { segments, current, recovery } = match found {
+            Found::New(recovered) => *recovered,
+            Found::There(checked) => checked.settle(&*directory)?,
+        };
+        Ok(Journal {
+            directory,
+            id: recovery.id,
+            segment_bytes,
+            segments,
+            group: Vec::new(),
+            durable_end: recovery.next,
+            current,
+            mark: Mark::Written,
+            failure: None,
+            _lock: lock,
         })
     }
 }

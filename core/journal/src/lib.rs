@@ -8,12 +8,14 @@
 //!   synced by then: so a `.seg` file always has its header, and only the last one can be torn;
 //! - a group is one write and one `fdatasync`; the mark behind it is written, not synced;
 //! - old segments are removed oldest first, with a sync of the directory after each: so a power cut leaves no gap;
+//! - the last segment is locked, each before it has its name: who finds it unlocked may write it;
 //! - a write or a sync that fails is final: what the disk holds is then unknown, and only opening again can tell.
 //!
 //! What is assumed of the disk: a returned `fdatasync` holds, and rewriting a sector with the bytes it has keeps them.
 //!
 //! In reading order: [`Journal`]; recovery, which opens it; [`Replay`] and [`Reader`]; [`Checkpoints`]; segment files; the
-//! lock; and [`Directory`], the seam where tests put a disk that fails. Beside them [`durable`], for small files of their own.
+//! lock; and [`Directory`], the seam where tests put a disk that fails. Beside them [`durable`], for small files of their own, and
+//! [`private`], for directories and files that are their owner's alone.
 
 mod checkpoint;
 mod directory;
@@ -21,6 +23,7 @@ pub mod durable;
 mod failure;
 mod journal;
 mod lock;
+pub mod private;
 mod recovery;
 mod replay;
 mod segment;
@@ -30,9 +33,9 @@ pub use checkpoint::{
 };
 pub use directory::{Directory, DiskDirectory, SegmentFile};
 pub use failure::Failure;
-pub use journal::{Journal, MAX_GROUP_BYTES, Options, WriteError};
+pub use journal::{Journal, MAX_GROUP_BYTES, Opening, Options, WriteError};
 pub use lock::{Holder, LockError};
 pub use recovery::{Cut, OpenCheck, OpenError, Recovery};
 pub use replay::{OwnedRecord, ReadError, Reader, Replay};
-pub use segment::{Damaged, DamagedBy, SegmentError};
+pub use segment::{Beginning, Damaged, DamagedBy, Missing, SegmentError};
 pub use speedup_core::journal::{DamageKind, JournalId, MAX_RECORD_BYTES, PayloadVersion, Position, Record};

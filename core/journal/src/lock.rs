@@ -1,10 +1,16 @@
 //! The lock of a journal's directory: one writer at a time.
+//!
+//! It says who has the journal. What is written is locked besides, the last segment itself (see recovery), so that a lock
+//! file that was removed lets nobody in.
 
 use crate::failure::Failure;
-use rustix::fs::{FlockOperation, flock};
+use crate::private::FILE_MODE;
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "lock";
@@ -30,6 +36,9 @@ pub enum LockError {
         /// The process that holds it, as it wrote into the lock file.
         holder: Holder,
     },
+    /// The lock file is a symbolic link, which is not followed.
+    #[error("the lock file {} is a symbolic link", .0.display())]
+    Link(PathBuf),
     /// The lock file itself failed.
     #[error(transparent)]
     Failed(#[from] Failure),
@@ -40,6 +49,7 @@ impl LockError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             LockError::Held { .. } => Some("stop that process, or give this one a directory of its own"),
+            LockError::Link(_) => Some("no release makes one: see who did, then remove it"),
             LockError::Failed(failure) => failure.hint(),
         }
     }
@@ -53,11 +63,16 @@ impl DirectoryLock {
             .write(true)
             .create(true)
             .truncate(false)
+            .mode(FILE_MODE)
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
             .open(&path)
-            .map_err(Failure::of("open the lock file", &path))?;
+            .map_err(|error| match error.raw_os_error() {
+                Some(number) if number == Errno::LOOP.raw_os_error() => LockError::Link(path.clone()),
+                _ => Failure::of("open the lock file", &path)(error).into(),
+            })?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => {
+            Err(Errno::WOULDBLOCK) => {
                 return Err(LockError::Held {
                     directory: directory.to_owned(),
                     holder: Holder(holder(&mut file)),

@@ -1,10 +1,11 @@
-//! Opening a journal: what is there is checked, the rest of a power cut is cut, damage is left alone.
+//! Opening a journal: what is there is locked and checked, the rest of a power cut is cut, damage is left alone.
 
 use crate::directory::{Directory, SegmentFile, read_full_at, write_all_at};
 use crate::failure::Failure;
 use crate::journal::Options;
-use crate::lock::LockError;
-use crate::segment::{self, OpenSegment, SegmentError, SegmentReader};
+use crate::lock::{Holder, LockError};
+use crate::private::NotPrivate;
+use crate::segment::{self, Missing, OpenSegment, SegmentError, SegmentReader};
 use speedup_core::journal::{Encoder, Extent, HEADER_BYTES, JournalId, Position, SegmentHeader, Tail};
 use std::io;
 use std::path::PathBuf;
@@ -24,7 +25,10 @@ pub struct Recovery {
     pub cut: Option<Cut>,
 }
 
-/// The rest of a group that was never acknowledged, cut off the last segment. Often it is only a mark, and no record.
+/// A group that is not whole, cut off the last segment. Often it is only a mark, and no record.
+///
+/// A group is acknowledged when it is synced; so nothing of this one was, unless the disk lost what it had said to be
+/// synced. The journal alone cannot tell: whoever was told of its records can.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
     /// The segment.
@@ -35,7 +39,7 @@ pub struct Cut {
     pub bytes: u64,
     /// The position that the first lost record had; the next record gets it anew.
     pub position: Position,
-    /// Intact records and marks behind the tear that were cut with it; they were not acknowledged either.
+    /// Intact records and marks behind the tear that were cut with it.
     pub intact_beyond: u64,
 }
 
@@ -57,6 +61,12 @@ pub enum OpenError {
     /// What was acknowledged is no longer there as it was written; nothing was changed.
     #[error(transparent)]
     Damaged(segment::Damaged),
+    /// Its directory is not its owner's alone; nothing was changed.
+    #[error(transparent)]
+    NotPrivate(#[from] NotPrivate),
+    /// Segments are not there; nothing was changed.
+    #[error(transparent)]
+    Missing(Missing),
     /// A newer program wrote it; nothing was changed.
     #[error("{} has journal format version {version}, which this program does not know", file.display())]
     Newer {
@@ -76,6 +86,8 @@ impl OpenError {
         match self {
             OpenError::Lock(error) => error.hint(),
             OpenError::Damaged(_) => Some(segment::DAMAGED_HINT),
+            OpenError::NotPrivate(error) => error.hint(),
+            OpenError::Missing(_) => Some(segment::MISSING_HINT),
             OpenError::Newer { .. } => Some(segment::NEWER_HINT),
             OpenError::Failed(failure) => failure.hint(),
         }
@@ -86,6 +98,7 @@ impl From<SegmentError> for OpenError {
     fn from(error: SegmentError) -> OpenError {
         match error {
             SegmentError::Damaged(damaged) => OpenError::Damaged(damaged),
+            SegmentError::Missing(missing) => OpenError::Missing(missing),
             SegmentError::Newer { file, version } => OpenError::Newer { file, version },
             SegmentError::Failed(failure) => OpenError::Failed(failure),
         }
@@ -100,64 +113,112 @@ pub(crate) struct Recovered {
     pub(crate) recovery: Recovery,
 }
 
-/// Opens what is in `directory`, or makes a new journal there. Nothing is written before everything is checked.
-pub(crate) fn recover(directory: &dyn Directory, options: &Options) -> Result<Recovered, OpenError> {
-    let segments = segment::list(directory)?;
-    let Some((last, earlier)) = segments.split_last() else {
-        segment::remove_unfinished(directory)?;
-        let header = SegmentHeader { journal: options.id_if_new, first: Position::START };
-        return Ok(recovered(vec![header.first], segment::create(directory, &header)?, header.journal, None));
-    };
+/// A journal that was checked and is locked, and not changed.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    segments: Vec<Position>,
+    last: SegmentReader,
+    /// The last segment, which is locked as long as this is open.
+    file: Box<dyn SegmentFile>,
+    pub(crate) recovery: Recovery,
+}
+
+/// Checks what is in `directory`; nothing where there is no journal. Nothing is written.
+pub(crate) fn check(directory: &dyn Directory, options: &Options) -> Result<Option<Checked>, OpenError> {
+    let Some((segments, file)) = lock_last(directory)? else { return Ok(None) };
+    let Some(last) = segments.last() else { return Ok(None) };
     let mut reader = SegmentReader::open(directory, *last, None, Tail::MayBeTorn)?;
     let id = reader.header().journal;
-    check_earlier(directory, earlier, *last, id, options.check)?;
+    segment::check_whole(directory, &segments, id, options.beginning)?;
+    match options.check {
+        OpenCheck::EverySegment => check_earlier(directory, &segments, id)?,
+        OpenCheck::LastSegment => {}
+    }
     reader.check()?;
-    segment::remove_unfinished(directory)?;
-    let current = settle(directory, &reader)?;
     let cut = reader.torn().map(|torn| Cut {
-        file: current.path.clone(),
+        file: reader.path().clone(),
         at_byte: torn.at,
         bytes: reader.end() - torn.at,
         position: torn.position,
         intact_beyond: torn.intact_beyond,
     });
-    Ok(recovered(segments, current, id, cut))
+    let (next, first) = (reader.extent().next, segments.first().copied().unwrap_or_default());
+    let recovery = Recovery { id, segments: segments.len(), first, next, cut };
+    Ok(Some(Checked { segments, last: reader, file, recovery }))
 }
 
-fn recovered(segments: Vec<Position>, current: OpenSegment, id: JournalId, cut: Option<Cut>) -> Recovered {
-    let next = current.encoder.next();
-    let first = segments.first().copied().unwrap_or(next);
-    let recovery = Recovery { id, segments: segments.len(), first, next, cut };
-    Recovered { segments, current, recovery }
+/// Makes a new journal.
+pub(crate) fn make(directory: &dyn Directory, options: &Options) -> Result<Recovered, OpenError> {
+    segment::remove_unfinished(directory)?;
+    let header = SegmentHeader { journal: options.id_if_new, first: Position::START };
+    let current = segment::create(directory, &header)?;
+    let first = header.first;
+    let recovery = Recovery { id: header.journal, segments: 1, first, next: first, cut: None };
+    Ok(Recovered { segments: vec![first], current, recovery })
+}
+
+impl Checked {
+    /// Cuts what is not whole, and makes the journal ready for the next group.
+    pub(crate) fn settle(self, directory: &dyn Directory) -> Result<Recovered, OpenError> {
+        let Checked { segments, last, file, recovery } = self;
+        segment::remove_unfinished(directory)?;
+        let current = settle(directory, &last, file)?;
+        Ok(Recovered { segments, current, recovery })
+    }
+}
+
+/// How often the last segment is looked for: a service that goes on to another while we look has that one locked too.
+const LOOKS: u32 = 8;
+
+/// All segments, and the file of the last one.
+type Found = (Vec<Position>, Box<dyn SegmentFile>);
+
+/// Locks the last segment, also where the directory's lock was to be had: its file may have been removed under a service
+/// that runs. Gives all segments, and the last one; nothing where there are none.
+fn lock_last(directory: &dyn Directory) -> Result<Option<Found>, OpenError> {
+    let held = || {
+        let directory = directory.path().to_owned();
+        OpenError::Lock(LockError::Held { directory, holder: Holder(None) })
+    };
+    let mut segments = segment::list(directory)?;
+    for _ in 0..LOOKS {
+        let Some(last) = segments.last() else { return Ok(None) };
+        let name = segment::file_name(*last);
+        let path = directory.path().join(&name);
+        let file = directory.open_to_write(&name).map_err(Failure::of("open for writing", &path))?;
+        if !file.lock().map_err(Failure::of("lock", &path))? {
+            return Err(held());
+        }
+        let again = segment::list(directory)?;
+        if again.last() == Some(last) {
+            return Ok(Some((again, file)));
+        }
+        segments = again;
+    }
+    Err(held())
 }
 
 /// An earlier segment is complete: whatever it lacks was lost by the disk.
 fn check_earlier(
     directory: &dyn Directory,
-    earlier: &[Position],
-    last: Position,
+    segments: &[Position],
     whose: JournalId,
-    check: OpenCheck,
 ) -> Result<(), SegmentError> {
-    let following = earlier.iter().skip(1).chain([&last]);
-    for (first, next) in earlier.iter().zip(following) {
-        let tail = Tail::Complete { next: *next };
-        let mut reader = SegmentReader::open(directory, *first, Some(whose), tail)?;
-        match check {
-            OpenCheck::EverySegment => reader.check()?,
-            OpenCheck::LastSegment => {}
-        }
+    for (first, next) in segments.iter().zip(segments.iter().skip(1)) {
+        SegmentReader::open(directory, *first, Some(whose), Tail::Complete { next: *next })?.check()?;
     }
     Ok(())
 }
 
 /// Makes the valid part of the last segment durable, the rest gone, and the segment ready for the next group.
-fn settle(directory: &dyn Directory, reader: &SegmentReader) -> Result<OpenSegment, Failure> {
+fn settle(
+    directory: &dyn Directory,
+    reader: &SegmentReader,
+    file: Box<dyn SegmentFile>,
+) -> Result<OpenSegment, Failure> {
     let header = reader.header();
     let extent = reader.extent();
     let path = reader.path().clone();
-    let name = segment::file_name(header.first);
-    let file = directory.open_to_write(&name).map_err(Failure::of("open for writing", &path))?;
     if reader.torn().is_some() {
         file.truncate(extent.end).map_err(Failure::of("cut", &path))?;
     }

@@ -1,8 +1,9 @@
 //! Reading a journal from any position on, with bounded memory, by its writer or beside it.
 
+use crate::checkpoint::Checkpoints;
 use crate::directory::{Directory, DiskDirectory};
 use crate::failure::Failure;
-use crate::segment::{self, SegmentError, SegmentReader};
+use crate::segment::{self, Beginning, SegmentError, SegmentReader};
 use speedup_core::journal::{JournalId, PayloadVersion, Position, Record, Tail};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -118,6 +119,18 @@ impl Reader {
     /// The oldest position still there; equal to the durable end when there is no record.
     pub fn first(&self) -> Position {
         self.segments.first().copied().unwrap_or(self.durable_end)
+    }
+
+    /// Checks that it begins at its start and that no segment is missing behind that. What stands in the segments is not
+    /// read; a replay reads it.
+    pub fn require_whole(&self) -> Result<(), ReadError> {
+        let begins = Beginning::AtStart;
+        Ok(segment::check_whole(&*self.directory, &self.segments, self.journal, begins)?)
+    }
+
+    /// Where its checkpoint is kept.
+    pub fn checkpoints(&self) -> Checkpoints {
+        Checkpoints::of(self.directory.clone(), self.journal)
     }
 
     /// First positions of its segments, ascending.

@@ -3,9 +3,10 @@
 use crate::directory::{Directory, SegmentFile, read_full_at, write_all_at};
 use crate::failure::Failure;
 use speedup_core::journal::{
-    Damage, DamageKind, Encoder, Extent, HEADER_BYTES, HeaderError, JournalId, PayloadVersion, Position,
-    Record, Scanner, SegmentHeader, Step, Tail, TornTail, Verdict,
+    Damage, DamageKind, Encoder, Extent, HEADER_BYTES, HeaderError, JournalId, MARK_BYTES, PayloadVersion,
+    Position, Record, Scanner, SegmentHeader, Step, Tail, TornTail, Verdict, marked_end,
 };
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -14,6 +15,8 @@ const READ_BYTES: usize = 256 << 10;
 
 pub(crate) const DAMAGED_HINT: &str = "nothing was changed: restore this segment from a backup, or keep a copy and move it and all later segments away \
      to go on without the records from that position on; and check the disk";
+pub(crate) const MISSING_HINT: &str = "nothing was changed: look whether the file system of this directory is mounted and whether segments (*.seg) \
+     were moved away, and put them back; otherwise restore a backup into another directory";
 pub(crate) const NEWER_HINT: &str = "open it with the program that wrote it, or a newer one";
 
 const SUFFIX: &str = ".seg";
@@ -33,9 +36,27 @@ pub enum SegmentError {
         /// The version it has.
         version: u32,
     },
+    /// Whole segments are not there.
+    #[error(transparent)]
+    Missing(#[from] Missing),
     /// The file could not be read.
     #[error(transparent)]
     Failed(#[from] Failure),
+}
+
+/// Records that were in segments of which none is there; all other files were left as they are.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "records are missing from the journal in {}: no segment has those from position {from} to {next}, the end excluded; \
+     the first was in {}", directory.display(), file_name(*from)
+)]
+pub struct Missing {
+    /// The journal's directory.
+    pub directory: PathBuf,
+    /// The first missing record.
+    pub from: Position,
+    /// The first record behind them that is there.
+    pub next: Position,
 }
 
 /// Where a journal is damaged. The file was left as it is.
@@ -76,6 +97,7 @@ impl SegmentError {
         match self {
             SegmentError::Damaged(_) => Some(DAMAGED_HINT),
             SegmentError::Newer { .. } => Some(NEWER_HINT),
+            SegmentError::Missing(_) => Some(MISSING_HINT),
             SegmentError::Failed(failure) => failure.hint(),
         }
     }
@@ -116,12 +138,51 @@ pub(crate) struct OpenSegment {
     pub(crate) encoder: Encoder,
 }
 
-/// Makes a segment durably: its header is synced before it has its name, and the name before it has records.
+/// Where a journal begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beginning {
+    /// With its first record: nothing of it is ever removed.
+    AtStart,
+    /// Where those who wrote it removed what came before: an outbox.
+    WhereItWasReset,
+}
+
+/// Checks that no segment is missing: before the first, where the journal begins at its start, and between them. A
+/// segment that ends with its mark costs one read, and one that does not is read as a whole.
+pub(crate) fn check_whole(
+    directory: &dyn Directory,
+    segments: &[Position],
+    whose: JournalId,
+    beginning: Beginning,
+) -> Result<(), SegmentError> {
+    let missing = |from, next| Missing { directory: directory.path().to_owned(), from, next };
+    match (beginning, segments.first()) {
+        (Beginning::AtStart, Some(first)) if *first != Position::START => {
+            return Err(missing(Position::START, *first).into());
+        }
+        (Beginning::AtStart | Beginning::WhereItWasReset, _) => {}
+    }
+    for (first, next) in segments.iter().zip(segments.iter().skip(1)) {
+        let mut reader = SegmentReader::open(directory, *first, Some(whose), Tail::Complete { next: *next })?;
+        match reader.marked_end()? {
+            Some(end) if end == *next => {}
+            Some(end) if end < *next => return Err(missing(end, *next).into()),
+            Some(_) | None => reader.check()?,
+        }
+    }
+    Ok(())
+}
+
+/// Makes a segment durably: its header is synced before it has its name, and the name before it has records. It is locked
+/// before it has its name, so that whoever finds it finds it locked.
 pub(crate) fn create(directory: &dyn Directory, header: &SegmentHeader) -> Result<OpenSegment, Failure> {
     let name = file_name(header.first);
     let unfinished = name.replace(SUFFIX, UNFINISHED_SUFFIX);
     let path = directory.path().join(&name);
     let file = directory.create(&unfinished).map_err(Failure::of("create", &path))?;
+    if !file.lock().map_err(Failure::of("lock", &path))? {
+        return Err(Failure::of("lock", &path)(ErrorKind::ResourceBusy.into()));
+    }
     write_all_at(&*file, &header.encode(), 0).map_err(Failure::of("write", &path))?;
     file.sync().map_err(Failure::of("sync", &path))?;
     directory.rename(&unfinished, &name).map_err(Failure::of("name", &path))?;
@@ -233,6 +294,15 @@ impl SegmentReader {
     pub(crate) fn check(&mut self) -> Result<(), SegmentError> {
         while self.advance()? {}
         Ok(())
+    }
+
+    /// The position after its last record, if it ends with a mark.
+    fn marked_end(&self) -> Result<Option<Position>, Failure> {
+        let mut last = [0; MARK_BYTES];
+        let Some(offset) = self.end.checked_sub(MARK_BYTES as u64) else { return Ok(None) };
+        let read = read_full_at(&*self.file, &mut last, offset);
+        let read = read.map_err(Failure::of("read", &self.path))?;
+        Ok(marked_end(&self.header, &last[..read], self.end))
     }
 
     pub(crate) fn header(&self) -> SegmentHeader {

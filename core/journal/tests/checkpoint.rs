@@ -121,7 +121,7 @@ fn no_damage_is_believed() {
             }
         });
         assert!(read(&checkpoints).is_err(), "{contents:?}");
-        checkpoints.remove().unwrap();
+        checkpoints.set_aside().unwrap();
         assert_eq!(read(&checkpoints).unwrap(), None);
     });
 }

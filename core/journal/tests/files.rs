@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use speedup_journal::*;
 use std::error::Error;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -21,6 +22,11 @@ fn options() -> Options {
 
 fn small_segments() -> Options {
     Options { segment_bytes: 300, ..options() }
+}
+
+/// Those of an outbox, which removes what it does not need any more.
+fn outbox() -> Options {
+    Options { beginning: Beginning::WhereItWasReset, ..small_segments() }
 }
 
 fn open(directory: &TempDir, options: &Options) -> (Journal, Recovery) {
@@ -156,7 +162,7 @@ fn a_reader_beside_the_service_sees_what_is_durable() {
 #[test]
 fn old_segments_are_removed_as_a_whole() {
     let directory = closed_journal();
-    let (mut journal, _) = open(&directory, &small_segments());
+    let (mut journal, _) = open(&directory, &outbox());
     let files = segment_files(directory.path()).len();
     assert_eq!(journal.remove_before(Position(1)).unwrap(), 0, "the first segment has later records too");
     let removed = journal.remove_before(Position(15)).unwrap();
@@ -168,21 +174,21 @@ fn old_segments_are_removed_as_a_whole() {
     let refused = journal.replay(Position(0)).unwrap_err();
     assert!(refused.hint().is_some(), "{refused}");
     drop(journal);
-    let (_, recovery) = open(&directory, &small_segments());
+    let (_, recovery) = open(&directory, &outbox());
     assert_eq!((recovery.first, recovery.next), (first, Position(20)));
 }
 
 #[test]
 fn an_outbox_starts_anew_and_positions_go_on() {
     let directory = closed_journal();
-    let (mut journal, _) = open(&directory, &small_segments());
+    let (mut journal, _) = open(&directory, &outbox());
     for _ in 0..2 {
         journal.reset().unwrap();
         assert_eq!(segment_files(directory.path()).len(), 1);
         assert_eq!((journal.first(), journal.next()), (Position(20), Position(20)));
     }
     drop(journal);
-    let (mut journal, recovery) = open(&directory, &small_segments());
+    let (mut journal, recovery) = open(&directory, &outbox());
     assert_eq!((recovery.id, recovery.first, recovery.next), (ID, Position(20), Position(20)));
     append_up_to(&mut journal, 22);
     assert_holds(journal.replay(Position(20)).unwrap(), 20, 22);
@@ -279,11 +285,121 @@ fn an_earlier_segment_must_hold_all_its_records() {
         let damaged = expect_damage(&directory, &file, |bytes| bytes.truncate(bytes.len() - cut as usize));
         assert_eq!((damaged.file, damaged.why), (file, DamagedBy::Frame(DamageKind::EndsEarly)));
     }
+}
+
+#[test]
+fn a_journal_that_lacks_a_segment_is_refused_with_what_is_missing_and_left_as_it_is() {
+    for (options, beginning) in [(small_segments(), 0), (outbox(), 1)] {
+        for check in [OpenCheck::EverySegment, OpenCheck::LastSegment] {
+            let options = Options { check, ..options.clone() };
+            let segments = segment_files(closed_journal().path()).len();
+            for lost in beginning..segments - 1 {
+                let directory = closed_journal();
+                let files = segment_files(directory.path());
+                let firsts = Reader::open(directory.path()).unwrap().segments().to_vec();
+                fs::remove_file(&files[lost]).unwrap();
+                let error = Journal::open(directory.path(), &options).unwrap_err();
+                let OpenError::Missing(missing) = &error else { panic!("{error:?}") };
+                assert_eq!((missing.from, missing.next), (firsts[lost], firsts[lost + 1]));
+                let name = files[lost].file_name().unwrap().to_string_lossy().into_owned();
+                assert!(error.to_string().contains(&name) && error.hint().is_some(), "{error}");
+                assert_eq!(segment_files(directory.path()).len(), files.len() - 1);
+                let refused = Reader::open(directory.path()).unwrap().require_whole().unwrap_err();
+                assert!(matches!(refused, ReadError::Segment(SegmentError::Missing(_))), "{refused}");
+            }
+        }
+    }
+    let directory = closed_journal();
+    Reader::open(directory.path()).unwrap().require_whole().unwrap();
+    // An outbox may begin anywhere.
+    fs::remove_file(&segment_files(directory.path())[0]).unwrap();
+    let (journal, recovery) = open(&directory, &outbox());
+    assert!(recovery.first > Position::START);
+    assert_holds(journal.replay(recovery.first).unwrap(), recovery.first.0, 20);
+}
+
+#[test]
+fn a_segment_without_its_mark_is_read_to_tell_whether_the_next_one_is_missing() {
+    let options = Options { check: OpenCheck::LastSegment, ..small_segments() };
     let directory = closed_journal();
     let files = segment_files(directory.path());
+    let bytes = fs::read(&files[0]).unwrap();
+    fs::write(&files[0], &bytes[..bytes.len() - FRAME_HEADER as usize]).unwrap();
+    let (journal, _) = open(&directory, &options);
+    assert_holds(journal.replay(Position(0)).unwrap(), 0, 20);
+    drop(journal);
     fs::remove_file(&files[1]).unwrap();
-    let damaged = expect_damage(&directory, &files[0], |_| {});
-    assert_eq!(damaged.why, DamagedBy::Frame(DamageKind::EndsEarly));
+    let error = Journal::open(directory.path(), &options).unwrap_err();
+    assert!(matches!(&error, OpenError::Damaged(damaged) if damaged.file == files[0]), "{error:?}");
+}
+
+#[test]
+fn without_its_lock_file_a_journal_lets_nobody_in() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut journal, _) = open(&directory, &small_segments());
+    for end in 1..=20 {
+        append_up_to(&mut journal, end);
+        fs::remove_file(directory.path().join("lock")).unwrap();
+        let before = fs::read(segment_files(directory.path()).last().unwrap()).unwrap();
+        for options in [small_segments(), outbox()] {
+            let error = Journal::open(directory.path(), &options).unwrap_err();
+            assert!(matches!(error, OpenError::Lock(LockError::Held { .. })), "{error:?}");
+        }
+        assert_eq!(fs::read(segment_files(directory.path()).last().unwrap()).unwrap(), before);
+    }
+    assert!(segment_files(directory.path()).len() > 2, "it has gone on to other segments");
+    journal.close().unwrap();
+    let (journal, _) = open(&directory, &small_segments());
+    assert_holds(journal.replay(Position(0)).unwrap(), 0, 20);
+}
+
+#[test]
+fn a_lock_file_that_is_a_link_is_refused_and_its_target_is_left_as_it_is() {
+    let directory = closed_journal();
+    let target = tempfile::NamedTempFile::new().unwrap();
+    fs::write(target.path(), "somebody's thesis").unwrap();
+    let lock = directory.path().join("lock");
+    fs::remove_file(&lock).unwrap();
+    std::os::unix::fs::symlink(target.path(), &lock).unwrap();
+    let error = Journal::open(directory.path(), &options()).unwrap_err();
+    assert!(matches!(&error, OpenError::Lock(LockError::Link(path)) if *path == lock), "{error:?}");
+    assert!(error.hint().is_some());
+    assert_eq!(fs::read_to_string(target.path()).unwrap(), "somebody's thesis");
+}
+
+#[test]
+fn nothing_is_changed_before_a_journal_that_was_checked_is_opened() {
+    let directory = closed_journal();
+    let last = segment_files(directory.path()).pop().unwrap();
+    let mut bytes = fs::read(&last).unwrap();
+    bytes.extend_from_slice(&[0; 100]);
+    fs::write(&last, &bytes).unwrap();
+    let opening = Journal::begin(directory.path(), &small_segments()).unwrap();
+    assert_eq!(opening.recovery().cut.as_ref().map(|cut| cut.bytes), Some(100));
+    assert_eq!(fs::read(&last).unwrap(), bytes);
+    let other = Journal::open(directory.path(), &small_segments()).unwrap_err();
+    assert!(matches!(other, OpenError::Lock(_)), "{other:?}");
+    drop(opening);
+    assert_eq!(fs::read(&last).unwrap(), bytes, "whoever goes away without opening it leaves it as it was");
+    let opening = Journal::begin(directory.path(), &small_segments()).unwrap();
+    let journal = opening.open().unwrap();
+    assert_holds(journal.replay(Position(0)).unwrap(), 0, 20);
+    assert_eq!(fs::metadata(&last).unwrap().len(), bytes.len() as u64 - 100);
+}
+
+#[test]
+fn a_journal_is_its_owners_alone() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("journal");
+    drop(Journal::open(&directory, &options()).unwrap());
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(
+        (mode(&directory), mode(&directory.join(FIRST)), mode(&directory.join("lock"))),
+        (0o700, 0o600, 0o600)
+    );
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o777)).unwrap();
+    let error = Journal::open(&directory, &options()).unwrap_err();
+    assert!(matches!(error, OpenError::NotPrivate(_)) && error.hint().is_some(), "{error:?}");
 }
 
 #[test]
@@ -376,6 +492,21 @@ fn format_version_1_is_read_and_written_as_ever() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whichever segments but the last are lost: the start is refused, and with it every backup.
+    #[test]
+    fn no_lost_segment_goes_unnoticed(lost in prop::collection::vec(any::<prop::sample::Index>(), 1..4), sparse: bool) {
+        let directory = closed_journal();
+        let files = segment_files(directory.path());
+        for index in lost {
+            // Some are lost twice.
+            let _ = fs::remove_file(&files[index.index(files.len() - 1)]);
+        }
+        let check = if sparse { OpenCheck::LastSegment } else { OpenCheck::EverySegment };
+        let refused = Journal::open(directory.path(), &Options { check, ..small_segments() });
+        prop_assert!(matches!(refused, Err(OpenError::Missing(_))));
+        prop_assert!(Reader::open(directory.path()).unwrap().require_whole().is_err());
+    }
 
     /// Whatever happens to one byte of what was synced: damage at the right place, or it was in a segment's last mark.
     #[test]

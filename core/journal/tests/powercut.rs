@@ -7,7 +7,9 @@
 mod disk;
 
 use disk::{Dice, Disk, Faults};
-use speedup_journal::{Journal, JournalId, OpenCheck, OpenError, Options, PayloadVersion, Position, Reader};
+use speedup_journal::{
+    Beginning, Journal, JournalId, OpenCheck, OpenError, Options, PayloadVersion, Position, Reader,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 const USUAL_SEEDS: u64 = 600;
@@ -48,7 +50,9 @@ fn live_and_die(seed: u64) {
         let last = life + 1 == LIVES;
         disk.set_faults(if last { Faults::default() } else { draw_faults(&mut dice) });
         let check = if dice.chance(50) { OpenCheck::EverySegment } else { OpenCheck::LastSegment };
-        let options = Options { segment_bytes, check, ..Options::new(JournalId([3; 16])) };
+        // Old segments are removed as in an outbox; what is left has no gap.
+        let beginning = Beginning::WhereItWasReset;
+        let options = Options { segment_bytes, check, beginning, ..Options::new(JournalId([3; 16])) };
         match Journal::open_on(disk.shared(), &options) {
             Ok((mut journal, _)) => {
                 verify(&journal, &mut expected);

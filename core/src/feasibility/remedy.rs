@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Estimate, Pool, assess, redrawn};
+use super::{Estimate, Pool, assess, can_come_again, redrawn};
 use crate::experiment::{Policy, Rule, Sameness, Scope};
 use crate::machine::{hosts_needed, needs_reboots};
 use crate::plan::Plan;
@@ -100,10 +100,22 @@ pub(super) fn all(plan: &Plan, pool: &Pool, fullest_lane: u32, usable: u32) -> V
         let all = pool.of_one_experiment(Sameness::Classes).available;
         remedies.extend(fits(&other, pool).then_some(Remedy::Classes { hosts: all }));
     }
-    remedies.extend(fewer(plan, pool, fullest_lane, usable));
-    let more = fullest_lane.saturating_sub(usable).max(1);
+    let (least, again) = (hosts_needed(plan), can_come_again(plan, &class));
+    // Hosts that come again are wanted for the visits of a cell; those that do not, for all that count as the same use.
+    let (wanted, have) = match independence.policy {
+        Policy::Any | Policy::Rested => (least, usable),
+        Policy::Rebooted if least > 1 => (least, again),
+        Policy::Distinct | Policy::Rebooted | Policy::Reallocated => (fullest_lane, usable),
+    };
+    remedies.extend(fewer(plan, pool, wanted, have));
+    let more = match independence.policy {
+        Policy::Any | Policy::Rested => least.saturating_sub(usable).max(1),
+        Policy::Distinct | Policy::Rebooted | Policy::Reallocated => {
+            fullest_lane.saturating_sub(usable).max(1)
+        }
+    };
     if independence.policy == Policy::Rebooted {
-        remedies.push(Remedy::RebootingHosts { more: 1 });
+        remedies.push(Remedy::RebootingHosts { more: least.saturating_sub(again).max(1) });
     } else if needs_reboots(&plan.experiment) {
         remedies.push(Remedy::RebootingHosts { more: hosts_needed(plan).saturating_sub(usable).max(1) });
     }

@@ -32,10 +32,15 @@ pub enum Want {
     FreshOrAllocated,
     /// Those that can boot anew in the course of a visit.
     Rebooting,
+    /// Different ones, because visits of a cell are on different hosts.
+    Different,
+    /// Different ones that come again: they can boot anew between visits of several cells.
+    DifferentRebooting,
 }
 
-/// What a class of hosts lacks for a plan, if it lacks anything. A host that cannot come again is fresh once; under a policy
-/// that lets hosts come again, one that can is enough.
+/// What a class of hosts lacks for a plan, if it lacks anything. A host that cannot come again is fresh once. Under a policy
+/// that lets hosts come again, one that can is enough, or, where visits of a cell are on different hosts, as many as it has
+/// visits: whatever others took before, one of them is left for the next.
 pub fn shortage(plan: &Plan, class: &HostClass) -> Option<Shortage> {
     if plan.runs() == 0 {
         return None;
@@ -43,12 +48,21 @@ pub fn shortage(plan: &Plan, class: &HostClass) -> Option<Shortage> {
     let (least, here) = (hosts_needed(plan), usable(plan, class));
     let reboots = needs_reboots(&plan.experiment);
     if here < least {
-        let want = if reboots { Want::Rebooting } else { Want::Fresh };
+        let is_distinct = plan.experiment.independence.policy == Policy::Distinct;
+        let want = match reboots {
+            true => Want::Rebooting,
+            false if is_distinct || least < 2 => Want::Fresh,
+            false => Want::Different,
+        };
         return Some(Shortage { needed: least, here, want });
     }
     let needed = visits_of_fullest_lane(plan);
-    if here >= needed || can_come_again(plan, class) > 0 {
+    let again = can_come_again(plan, class);
+    if here >= needed || again >= least {
         return None;
+    }
+    if least > 1 {
+        return Some(Shortage { needed: least, here: again, want: Want::DifferentRebooting });
     }
     let want = match plan.experiment.independence.policy {
         Policy::Rebooted => Want::FreshOrRebooting,
@@ -72,6 +86,13 @@ impl Shortage {
             Want::FreshOrAllocated => {
                 "start agents as jobs of an engine that allocates hosts, or more agents, or submit with --wait-for-hosts"
             }
+            Want::Different => {
+                "start more agents, or submit with --wait-for-hosts, or ask for fewer hosts in [repetitions]"
+            }
+            Want::DifferentRebooting => {
+                "start more agents with a --reboot-command, or submit with --wait-for-hosts, or ask for fewer hosts in \
+                 [repetitions]"
+            }
             Want::Rebooting => "start agents with a --reboot-command, or submit with --wait-for-hosts",
         }
     }
@@ -91,6 +112,15 @@ impl Display for Shortage {
                 to,
                 "the plan needs {needed} fresh hosts, or one whose allocation may change between its runs; the pool has \
                  {here}, and none of them is in an allocation"
+            ),
+            Want::Different => write!(
+                to,
+                "the plan has each cell visited by {needed} different hosts (`hosts` in [repetitions]), the pool has {here}"
+            ),
+            Want::DifferentRebooting => write!(
+                to,
+                "the plan has each cell visited by {needed} different hosts (`hosts` in [repetitions]), which serve several \
+                 cells and so have to boot anew in between; the pool has {here} that can"
             ),
             Want::Rebooting => write!(
                 to,

@@ -1,6 +1,6 @@
 //! Reads a segment from front to back and ends with a verdict.
 
-use super::frame::{FrameHeader, FrameKind, Parsed, parse};
+use super::frame::{FRAME_HEADER_BYTES, FrameHeader, FrameKind, Parsed, parse};
 use super::header::{HEADER_BYTES, SegmentHeader};
 use super::record::{PayloadVersion, Position, Record};
 use super::search::{Found, Search};
@@ -88,6 +88,19 @@ pub enum DamageKind {
     /// A search for valid frames met too many that nearly were; to be safe, nothing is cut.
     #[error("unreadable bytes that may hide synced records")]
     Unclear,
+}
+
+/// Bytes of a mark, which stands at the end of a closed segment.
+pub const MARK_BYTES: usize = FRAME_HEADER_BYTES;
+
+/// The position after the last record of a segment of `end` bytes, as told by the mark that `last` is: its last
+/// [`MARK_BYTES`]. Nothing if they are no mark; then only reading the segment tells.
+pub fn marked_end(header: &SegmentHeader, last: &[u8], end: u64) -> Option<Position> {
+    let offset = end.checked_sub(MARK_BYTES as u64)?;
+    match parse(last, header.seed(), offset, end) {
+        Parsed::Frame(FrameHeader { kind: FrameKind::Mark, position, .. }, _) => Some(position),
+        Parsed::Frame(..) | Parsed::Lacks(_) | Parsed::EndsEarly | Parsed::Invalid => None,
+    }
 }
 
 /// How far a segment is valid.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::queue::Queue;
+use super::trouble::Trouble;
 use super::{ABANDONED_IN_A_ROW, COORDINATOR};
 use crate::build::Product;
 use crate::event::{Change, Tally};
@@ -29,9 +30,13 @@ pub struct Active {
     pub(super) tally: Tally,
     /// Hosts on which a run was tried before, for runs that lost an attempt.
     pub(super) tried: BTreeMap<u32, Vec<HostNumber>>,
+    /// Where visits of a cell want different hosts: by lane, the hosts that began one, each with its group.
+    pub(super) visitors: BTreeMap<u32, BTreeMap<HostNumber, RunIndex>>,
     /// What became of its settled builds.
     pub(super) built: BTreeMap<RunIndex, Built>,
     pub(super) abandoned_in_a_row: u32,
+    /// Hosts on which an attempt was lost since one was executed there.
+    pub(super) troubles: BTreeMap<HostNumber, Trouble>,
     /// Attempts given out.
     pub(super) attempts: u64,
     /// Time on hosts of the attempts that ended.
@@ -83,8 +88,10 @@ impl Active {
             queue: Queue::new(&plan),
             tally: Tally { waiting: plan.runs(), ..Tally::default() },
             tried: BTreeMap::new(),
+            visitors: BTreeMap::new(),
             built: BTreeMap::new(),
             abandoned_in_a_row: 0,
+            troubles: BTreeMap::new(),
             attempts: 0,
             host_time: Span(0),
             classes: BTreeSet::new(),

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use super::follow_up::longest_run;
 use super::matching::{Match, boots_before, boots_in_visits};
-use super::queue::lane_of;
+use super::queue::{lane_of, nested_lane, use_of};
 use super::{Active, Built, Machine};
 use crate::event::Tally;
 use crate::experiment::Policy;
 use crate::fingerprint::ClassId;
-use crate::host::{ALLOCATION_MARGIN, Asking, Host, Presence, Standing};
+use crate::host::{ALLOCATION_MARGIN, Asking, Host, Presence, Sharing, Standing};
 use crate::id::{ExperimentId, HostId, RunIndex};
 use crate::lease::Lease;
 use crate::run::{HostNumber, RunState, Settlement};
@@ -61,6 +61,13 @@ impl Machine {
             }
         }
         assert_eq!(tally, active.tally, "the tally is the count of the states");
+        for trouble in active.troubles.values() {
+            let told = trouble.by_host + trouble.turned_down;
+            assert!(
+                (1..).contains(&trouble.lost) && told <= trouble.lost,
+                "a trouble is a loss: {trouble:?}"
+            );
+        }
     }
 
     /// What waits is a visit in the queue, or the rest of one that a host has begun.
@@ -114,6 +121,7 @@ impl Machine {
                 }
             }
             check_evidence(host, lease, active);
+            check_nesting(number, lease, active);
             let ends = host.facts.allocation_ends.filter(|_| host.epoch == lease.agent_epoch);
             let last = lease.granted + longest_run(active, lease.run) + ALLOCATION_MARGIN;
             assert!(ends.is_none_or(|ends| last <= ends), "an allocation outlasts what it was given");
@@ -191,21 +199,31 @@ impl Machine {
         assert_eq!(self.numbers.len(), self.hosts.len(), "every host has its number");
         let is_numbered = |(id, number): (&HostId, &HostNumber)| self.host_at(*number).facts.host == *id;
         assert!(self.numbers.iter().all(is_numbered), "and no other's");
-        self.check_boots();
+        self.check_machines();
     }
 
-    /// A boot is that of the latest host that has it and was not named by its owner.
-    fn check_boots(&self) {
-        for (boot, number) in &self.boots {
-            let facts = &self.host_at(*number).facts;
-            assert!(facts.boot == *boot && !facts.named_by_owner, "a boot is that of its host");
-        }
+    /// Marks are those of the hosts, and hosts on one machine are there by their owner's word alone: else one of them at
+    /// most is connected, and one at most serves an experiment.
+    fn check_machines(&self) {
         let numbered = (0..).map(HostNumber).zip(&self.hosts);
-        let own = numbered.filter(|(_, host)| !host.facts.named_by_owner);
-        if own.clone().count() != self.boots.len() {
-            for (number, host) in own {
-                let latest = self.boots.get(&host.facts.boot);
-                assert!(latest.is_some_and(|latest| *latest >= number), "a boot has its latest host");
+        let marks = numbered
+            .filter(|(_, host)| !host.is_released)
+            .flat_map(|(number, host)| host.facts.marks().map(move |mark| (mark, number)));
+        assert_eq!(self.marks, marks.collect(), "marks are those of the hosts");
+        let (mut here, mut serving) = (BTreeMap::new(), BTreeMap::new());
+        for (mark, number) in &self.marks {
+            let host = self.host_at(*number);
+            let is_one_of = |others: Option<&mut Vec<&Host>>| {
+                others.into_iter().flatten().all(|other| may_share(host, other))
+            };
+            if host.is_here() {
+                assert!(is_one_of(here.get_mut(mark)), "one host of a machine is connected: {mark:?}");
+                here.entry(mark).or_insert_with(Vec::new).push(host);
+            }
+            for id in host.used.keys() {
+                let key = (mark, *id);
+                assert!(is_one_of(serving.get_mut(&key)), "a machine serves as one host: {mark:?}");
+                serving.entry(key).or_insert_with(Vec::new).push(host);
             }
         }
     }
@@ -234,6 +252,11 @@ impl Machine {
     }
 }
 
+/// Whether two hosts may be on one machine: by their owner's word, or because earlier releases took both.
+fn may_share(one: &Host, other: &Host) -> bool {
+    one.facts.sharing != Sharing::Alone && other.facts.sharing != Sharing::Alone
+}
+
 /// That each settled build is known, with what it made, and that no run is there before all builds are.
 fn check_builds(active: &Active) {
     let plan = &active.plan;
@@ -259,9 +282,22 @@ fn check_builds(active: &Active) {
     assert!(active.built.keys().all(|run| run.0 < plan.builds()), "only builds are built");
 }
 
+/// That a host which visits a cell does so in one visit alone, where the plan has these on different hosts.
+fn check_nesting(number: HostNumber, lease: &Lease, active: &Active) {
+    if nested_lane(&active.plan, lease.run).is_some() {
+        let visit = active.visit_of(number, lease.run);
+        assert_eq!(visit, Some(active.plan.place(lease.run).group), "one visit of a cell a host");
+    }
+}
+
 /// That the evidence of a live lease is what makes its host fresh, whatever chose it.
 fn check_evidence(host: &Host, lease: &Lease, active: &Active) {
     let (evidence, independence) = (&lease.evidence, active.plan.experiment.independence);
+    assert_eq!(evidence.idle.is_none(), evidence.served_in_all == 0, "idle time follows an attempt");
+    if host.heard < lease.granted {
+        let known = evidence.idle.is_none_or(|idle| idle <= lease.granted - host.heard);
+        assert!(known, "idle time counts from when the host was last heard of");
+    }
     let used_build = active.plan.build_of(lease.run);
     assert_eq!(evidence.build.as_ref().map(|build| build.run), used_build, "the build that the plan says");
     if let Some(build) = &evidence.build {
@@ -275,7 +311,8 @@ fn check_evidence(host: &Host, lease: &Lease, active: &Active) {
         assert!(active.admits(evidence.class.expect("a host has a class")), "of an admitted class");
         return;
     }
-    let used = host.used(lease.experiment, lane_of(&active.plan, lease.run)).expect("a lease is a use");
+    let key = use_of(&active.plan, lease.run).expect("a run is a use");
+    let used = host.used(lease.experiment, key).expect("a lease is a use");
     assert_eq!(evidence.served_in_scope + 1, used.visits, "visits before this one");
     assert!(active.admits(evidence.class.expect("a host has a class")), "of an admitted class");
     if boots_before(active, lease.run) && used.from != lease.run {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::queue::Queue;
+use super::trouble::Trouble;
 use super::{Active, Built, Class, Machine, Phase, Settings};
 use crate::event::{Superseded, Tally};
 use crate::fingerprint::{ClassId, Fingerprint};
@@ -66,10 +67,14 @@ pub struct ActivePiece {
     pub lost_attempts: u32,
     /// Hosts on which a run was tried before.
     pub tried: BTreeMap<u32, Vec<HostNumber>>,
+    /// Where visits of a cell want different hosts: by lane, the hosts that began one, each with its group.
+    pub visitors: BTreeMap<u32, BTreeMap<HostNumber, RunIndex>>,
     /// What became of its settled builds.
     pub built: BTreeMap<RunIndex, Built>,
     /// Runs abandoned since one was executed.
     pub abandoned_in_a_row: u32,
+    /// Hosts on which an attempt was lost since one was executed there.
+    pub troubles: BTreeMap<HostNumber, Trouble>,
     /// The latest words of its rule, or why it was cancelled.
     pub words: String,
     /// Attempts given out.
@@ -147,7 +152,7 @@ impl Machine {
             touched: _,
             hosts,
             numbers: _,
-            boots: _,
+            marks: _,
             classes,
             deadlines: _,
             asking: _,
@@ -197,11 +202,9 @@ impl Machine {
                 let unknown = || Misfit::UnknownClass(host.facts.host.as_str().to_owned());
                 let class = self.classes.get_mut(&host.class).ok_or_else(unknown)?;
                 class.available += u32::from(host.is_available());
-                if !host.facts.named_by_owner {
-                    self.boots.insert(host.facts.boot.clone(), number);
-                }
                 host.deadline().map(|deadline| self.deadlines.insert((deadline, number)));
                 self.hosts.push(*host);
+                self.mark(number);
             }
             Piece::Class { id, fingerprint, emptied } => {
                 let fingerprint = fingerprint.map(|fingerprint| *fingerprint);
@@ -213,7 +216,14 @@ impl Machine {
             Piece::Experiment(piece) => {
                 let experiment = piece.experiment;
                 let unknown = |host: &HostNumber| host.0 as usize >= self.hosts.len();
-                if piece.tried.values().flatten().any(unknown) {
+                if piece
+                    .tried
+                    .values()
+                    .flatten()
+                    .chain(piece.troubles.keys())
+                    .chain(piece.visitors.values().flat_map(BTreeMap::keys))
+                    .any(unknown)
+                {
                     return Err(Misfit::UnknownHost(experiment));
                 }
                 let active = Active::of(*piece)?;
@@ -303,8 +313,10 @@ impl Active {
             queue: _,
             tally,
             tried,
+            visitors,
             built,
             abandoned_in_a_row,
+            troubles,
             attempts,
             host_time,
             classes,
@@ -331,8 +343,10 @@ impl Active {
             runs,
             lost_attempts: tally.lost_attempts,
             tried: tried.clone(),
+            visitors: visitors.clone(),
             built: built.clone(),
             abandoned_in_a_row: *abandoned_in_a_row,
+            troubles: troubles.clone(),
             words: words.clone(),
             attempts: *attempts,
             host_time: *host_time,
@@ -351,8 +365,10 @@ impl Active {
             runs,
             lost_attempts,
             tried,
+            visitors,
             built,
             abandoned_in_a_row,
+            troubles,
             words,
             attempts,
             host_time,
@@ -393,8 +409,10 @@ impl Active {
             queue,
             tally,
             tried,
+            visitors,
             built,
             abandoned_in_a_row,
+            troubles,
             attempts,
             host_time,
             classes,

@@ -66,6 +66,8 @@ pub enum Command {
     },
     /// Give a host runs again.
     ResumeHost(HostRequest),
+    /// Forget which machine and agent a host id belongs to: the next to join with it is the host.
+    ResetHost(HostRequest),
     /// An agent connected.
     Join {
         /// What it says of its host.
@@ -139,7 +141,7 @@ pub enum Effect {
     /// Send the host its work.
     Grant {
         /// The lease.
-        lease: Lease,
+        lease: Box<Lease>,
         /// The plan it belongs to.
         plan: Arc<Plan>,
     },

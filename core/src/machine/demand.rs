@@ -1,12 +1,13 @@
 //! What running plans could use of an engine that gives out hosts. Asked every few seconds at most: it looks at every host
 //! of the engine and every lane in which something waits.
 
-use super::matching::{holds, is_fresh, longest_visit};
+use super::matching::{holds, is_fresh, longest_visit, used};
 use super::{Active, Machine};
 use crate::experiment::Policy;
 use crate::host::{Host, Standing, Use};
 use crate::id::ExperimentId;
 use crate::provision::{Demand, Engaged, PROVISIONER, Provided, Worth};
+use crate::run::HostNumber;
 use crate::time::{Span, Timestamp};
 
 impl Machine {
@@ -16,9 +17,11 @@ impl Machine {
             self.turns.iter().map(|(_, id)| (*id, &self.experiments[id])).collect();
         let missing = wanting.iter().map(|(id, active)| self.missing(now, *id, active)).max().unwrap_or(0);
         let longest = wanting.iter().map(|(_, active)| longest_waiting(active)).max();
-        let provided = self.hosts.iter().filter_map(|host| {
+        let numbered = (0..).map(HostNumber).zip(&self.hosts);
+        let provided = numbered.filter_map(|(number, host)| {
             let node = host.facts.node.clone()?;
-            let worth = wanting.iter().map(|(id, active)| worth(now, host, *id, active)).max();
+            let takes = wanting.iter().filter(|(_, active)| !self.has_given_up(active, number));
+            let worth = takes.map(|(id, active)| worth(now, number, host, *id, active)).max();
             Some(Provided {
                 host: host.facts.host.clone(),
                 node,
@@ -38,10 +41,13 @@ impl Machine {
     /// How many more hosts an experiment could give something to without any of them serving twice what its policy holds
     /// against the same use: what waits in the fullest lane beyond those that may take it.
     fn missing(&self, now: Timestamp, id: ExperimentId, active: &Active) -> u32 {
-        let here: Vec<&Host> =
-            self.hosts.iter().filter(|host| host.is_available() && active.admits(host.class)).collect();
+        let numbered = (0..).map(HostNumber).zip(&self.hosts);
+        let here: Vec<(HostNumber, &Host)> =
+            numbered.filter(|(number, _)| self.may_be_given(active, *number)).collect();
         let of_lane = |(lane, visits): (u32, u32)| {
-            let able = here.iter().filter(|host| worth_of_lane(now, host, id, active, lane) == Worth::Now);
+            let able = here.iter().filter(|(number, host)| {
+                !active.has_visited(*number, lane) && worth_of_lane(now, host, id, active, lane) == Worth::Now
+            });
             visits.saturating_sub(able.count() as u32)
         };
         active.queue.waiting_lanes().map(of_lane).max().unwrap_or(0)
@@ -61,11 +67,12 @@ fn engaged(standing: &Standing) -> Engaged {
     }
 }
 
-fn worth(now: Timestamp, host: &Host, id: ExperimentId, active: &Active) -> Worth {
+fn worth(now: Timestamp, number: HostNumber, host: &Host, id: ExperimentId, active: &Active) -> Worth {
     if !active.admits(host.class) {
         return Worth::Nothing;
     }
-    let lanes = active.queue.waiting_lanes().map(|(lane, _)| worth_of_lane(now, host, id, active, lane));
+    let lanes = active.queue.waiting_lanes().filter(|(lane, _)| !active.has_visited(number, *lane));
+    let lanes = lanes.map(|(lane, _)| worth_of_lane(now, host, id, active, lane));
     // Nothing is worth more than now.
     let mut best = Worth::Nothing;
     for worth in lanes {
@@ -78,7 +85,7 @@ fn worth(now: Timestamp, host: &Host, id: ExperimentId, active: &Active) -> Wort
 }
 
 fn worth_of_lane(now: Timestamp, host: &Host, id: ExperimentId, active: &Active, lane: u32) -> Worth {
-    let used = host.used(id, lane);
+    let used = used(host, id, active, lane);
     let boots_itself =
         active.plan.experiment.independence.policy == Policy::Rebooted && host.facts.can_reboot;
     if (boots_itself || is_fresh(host, active, used)) && holds(now, host, active, lane) {

@@ -27,7 +27,10 @@ impl Machine {
             Change::Paused { experiment, reason, .. } => {
                 self.set_phase(*experiment, Phase::Paused { reason: reason.clone() });
             }
-            Change::Resumed { experiment, .. } => self.set_phase(*experiment, Phase::Running),
+            Change::Resumed { experiment, .. } => {
+                self.share(*experiment, |active| active.troubles.clear());
+                self.set_phase(*experiment, Phase::Running);
+            }
             Change::Cancelled { experiment, reason, .. } => self.cancelled(*experiment, reason),
             Change::Extended { experiment, from, appended, .. } => {
                 self.extended(*experiment, *from, appended.clone());
@@ -51,6 +54,7 @@ impl Machine {
                 self.set_standing(host, Standing::Quarantined { by, reason });
             }
             Change::HostResumed { host, .. } => self.set_standing(host, Standing::Serving),
+            Change::HostReset { host, by: _ } => self.host_reset(event.at, host),
             Change::RebootAsked { host, experiment, give_up } => {
                 self.reboot_asked(host, *experiment, *give_up);
             }
@@ -63,9 +67,7 @@ impl Machine {
             Change::AttemptLost { host, lease, reason, after } => {
                 self.attempt_lost(event.at, host, *lease, reason, *after);
             }
-            Change::LateReport { superseded, .. } => {
-                self.superseded.remove(&superseded.lease);
-            }
+            Change::LateReport { superseded, .. } => self.late_report(event.at, superseded),
         }
     }
 

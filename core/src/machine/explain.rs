@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::matching::{boots_before, boots_in_visits, holds, is_fresh, rests_until};
-use super::queue::lane_of;
+use super::queue::{lane_of, use_of};
 use super::{Active, MAX_DRIFTED, Machine, Phase};
 use crate::experiment::Policy;
 use crate::host::Standing;
@@ -68,6 +68,12 @@ pub struct Hindrances {
     pub out_of_service: u32,
     /// Of a class that the experiment does not take.
     pub other_class: u32,
+    /// Given up by the experiment: it lost one attempt after another there.
+    pub given_up: u32,
+    /// Waiting for what other hosts make of the experiment: an attempt was lost there through no fault of theirs.
+    pub held_back: u32,
+    /// They serve, or have served, another visit of the same cell, or are needed for one: the plan wants different hosts.
+    pub visited: u32,
     /// Used before in the scope of the policy.
     pub not_fresh: u32,
     /// Used before in the scope of the policy, and without allocation ids, so that they can never serve a second time.
@@ -145,9 +151,12 @@ impl Machine {
         run: RunIndex,
     ) -> &'c mut u32 {
         let host = self.host_at(number);
-        let used = host.used(experiment, lane_of(&active.plan, run));
+        let used = use_of(&active.plan, run).and_then(|key| host.used(experiment, key));
         let goes_on =
             host.visits.get(&experiment).is_some_and(|visit| (visit.next..visit.end).contains(&run));
+        let group = active.plan.place(run).group;
+        let began =
+            group != run || active.states[run.0 as usize] != RunState::Waiting { attempt: Attempt(1) };
         let wants_boot = if goes_on {
             host.visits.get(&experiment).is_some_and(|visit| boots_before(active, visit.next))
                 && used.is_some_and(|used| used.boot == host.boot())
@@ -163,6 +172,12 @@ impl Machine {
             &mut counts.out_of_service
         } else if !active.admits(host.class) {
             &mut counts.other_class
+        } else if self.has_given_up(active, number) {
+            &mut counts.given_up
+        } else if self.is_held_back(experiment, active, number) {
+            &mut counts.held_back
+        } else if !goes_on && self.is_kept_apart(active, number, run, began) {
+            &mut counts.visited
         } else if wants_boot && !host.facts.can_reboot {
             &mut counts.cannot_reboot
         } else if !goes_on && !is_fresh(host, active, used) {

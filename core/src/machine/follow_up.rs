@@ -2,7 +2,7 @@
 //! has to be decided, has reached its limits, or is paused because nobody can execute it.
 
 use super::matching::Match;
-use super::queue::lane_of;
+use super::queue::use_of;
 use super::{Active, Built, Effect, Machine};
 use crate::build::{Product, UsedBuild};
 use crate::event::{Change, Event};
@@ -38,7 +38,7 @@ impl Machine {
             }
             Match::Run(experiment, active, run) => {
                 let lease = self.lease(now, host, experiment, active, run);
-                let effect = Effect::Grant { lease: lease.clone(), plan: active.plan.clone() };
+                let effect = Effect::Grant { lease: Box::new(lease.clone()), plan: active.plan.clone() };
                 (Change::LeaseGranted(lease), Some(effect))
             }
             Match::Reboot(experiment) => {
@@ -100,7 +100,7 @@ fn evidence(
     active: &Active,
     run: RunIndex,
 ) -> Evidence {
-    let used = host.used(experiment, lane_of(&active.plan, run));
+    let used = use_of(&active.plan, run).and_then(|key| host.used(experiment, key));
     let goes_on = host.visits.get(&experiment).is_some_and(|visit| visit.next == run);
     let boot = |number: u32| host.boots.get(number as usize).cloned();
     let allocation = |number: u32| host.allocations.get(number as usize).cloned();
@@ -110,11 +110,12 @@ fn evidence(
         served_in_scope: used.map_or(0, |used| used.visits - u32::from(goes_on)),
         served_in_all: host.served,
         previous: host.previous,
-        idle: host.idle_since.map(|since| now - since),
+        idle: host.rests_since().map(|since| now - since),
         boot_before: used.and_then(|used| boot(used.boot)),
         allocation_before: used.and_then(|used| used.allocation).and_then(allocation),
         class: Some(host.class),
         build: None,
+        machine: host.facts.machine,
     }
 }
 

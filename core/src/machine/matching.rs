@@ -2,7 +2,8 @@
 //! is and that the host is fresh for; failing that, a reboot that would make it so, or the moment when it has rested.
 
 use super::follow_up::{longest_of_any_build, longest_run};
-use super::queue::{lane_of, tasks_of};
+use super::nesting::Again;
+use super::queue::{tasks_of, use_of, use_of_lane};
 use super::{Active, Machine, Phase};
 use crate::experiment::{Experiment, Order, Policy};
 use crate::host::{ALLOCATION_MARGIN, Host, Standing, Use};
@@ -37,6 +38,9 @@ impl Machine {
         for (_, id) in &self.turns {
             let active = &self.experiments[id];
             let Some(admitted) = self.admitted_from(active, host) else { continue };
+            if self.has_given_up(active, number) || self.is_held_back(*id, active, number) {
+                continue;
+            }
             if !host.facts.can_reboot && boots_in_visits(active) {
                 continue;
             }
@@ -46,9 +50,11 @@ impl Machine {
                 continue;
             }
             let may_retry = |run| self.may_retry(active, number, run);
-            let is_fresh =
-                |lane| is_fresh(host, active, host.used(*id, lane)) && holds(now, host, active, lane);
-            if let Some(run) = active.queue.first(is_fresh, may_retry) {
+            let may_begin = |lane| !active.has_visited(number, lane);
+            let is_fresh = |lane| {
+                is_fresh(host, active, used(host, *id, active, lane)) && holds(now, host, active, lane)
+            };
+            if let Some(run) = active.queue.first(is_fresh, may_begin, may_retry) {
                 return Match::Run(*id, active, run);
             }
             let would_reboot = reboot.is_none()
@@ -56,7 +62,7 @@ impl Machine {
                 && !active.plan.is_building()
                 && host.facts.can_reboot
                 && active.reserved < active.queue.visits();
-            if would_reboot && active.queue.first(|_| true, may_retry).is_some() {
+            if would_reboot && active.queue.first(|_| true, may_begin, may_retry).is_some() {
                 reboot = Some(*id);
             }
         }
@@ -71,7 +77,7 @@ impl Machine {
     fn next_of_a_visit(&self, now: Timestamp, host: &Host) -> Option<Match<'_>> {
         host.visits.iter().find_map(|(id, visit)| {
             let active = self.experiments.get(id).filter(|active| active.phase == Phase::Running)?;
-            let used = host.used(*id, lane_of(&active.plan, visit.next))?;
+            let used = host.used(*id, use_of(&active.plan, visit.next)?)?;
             if boots_before(active, visit.next) && used.boot == host.boot() {
                 return Some(if host.facts.can_reboot { Match::Reboot(*id) } else { Match::Nothing });
             }
@@ -102,15 +108,19 @@ impl Machine {
     /// run has been tried, may it go to one of them again.
     pub(super) fn may_retry(&self, active: &Active, number: HostNumber, run: u32) -> bool {
         let tried = active.tried.get(&run).map_or(&[][..], Vec::as_slice);
-        if !tried.contains(&number) {
-            return true;
+        let is_new_here = !tried.contains(&number);
+        match self.visit_again(active, number, RunIndex(run)) {
+            Again::Elsewhere => return false,
+            Again::Anywhere | Again::Here | Again::HereAfter(_) if is_new_here => return true,
+            Again::Here => return false,
+            Again::HereAfter(others) => return others.iter().all(|host| tried.contains(host)),
+            Again::Anywhere => {}
         }
-        let could = |host: &Host| host.is_available() && active.admits(host.class);
         let may_come_again =
             active.plan.experiment.independence.policy != Policy::Distinct || active.plan.is_building();
         may_come_again
-            && tried.iter().filter(|host| could(self.host_at(**host))).count() as u32
-                == self.available_to(active)
+            && tried.iter().filter(|host| self.may_be_given(active, **host)).count() as u32
+                == self.usable_by(active)
     }
 
     /// How many hosts could be given runs of an experiment, fresh or not.
@@ -121,6 +131,11 @@ impl Machine {
         let of_a_class = |class| self.classes.get(class).map_or(0, |class| class.available);
         active.classes.iter().map(of_a_class).sum()
     }
+}
+
+/// What a host served of what counts as the same use of it.
+pub(super) fn used(host: &Host, id: ExperimentId, active: &Active, lane: u32) -> Option<Use> {
+    host.used(id, use_of_lane(&active.plan, lane)?)
 }
 
 /// Whether a host may begin a visit where this is what it served before in the scope.
@@ -168,7 +183,7 @@ pub(super) fn lasts(now: Timestamp, host: &Host, span: Span) -> bool {
 pub(super) fn rests_until(host: &Host, active: &Active) -> Option<Timestamp> {
     let independence = active.plan.experiment.independence;
     let rests = independence.policy == Policy::Rested && !active.plan.is_building();
-    host.idle_since.filter(|_| rests).map(|since| since + independence.rest.idle)
+    host.rests_since().filter(|_| rests).map(|since| since + independence.rest.idle)
 }
 
 /// Whether a visit of what an experiment does now needs a host that boots anew in the course of it: builds do not.

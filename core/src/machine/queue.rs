@@ -1,6 +1,7 @@
 //! The visits that wait. A visit is the waiting runs of a group, named by the first of them: a whole group, or its rest
-//! where a host lost it. Visits lie in lanes: all that the policy holds against the same use of a host are in one lane, so
-//! that a host passes over a whole lane at once, and the cost of a choice does not grow with runs or hosts.
+//! where a host lost it. Visits lie in lanes: all that a host may or may not begin alike are in one lane, so that it passes
+//! over a whole lane at once, and the cost of a choice does not grow with runs or hosts. What the policy holds against the
+//! same use of a host is one lane; where the plan nests, each cell has its own, because its visits want different hosts.
 
 use std::collections::BTreeSet;
 
@@ -42,15 +43,47 @@ impl Lane {
     }
 }
 
-/// The lane of a run's group, which is also the key under which a host's use is counted. Builds have the last lane, and are
-/// no use of a host. A group of all versions of a
-/// benchmark uses its host for the benchmark.
+/// The lane of a run's group. Builds have the last lane.
 pub(super) fn lane_of(plan: &Plan, run: RunIndex) -> u32 {
     let cell = plan.cell_number(plan.place(run).group);
     if cell >= plan.cells() {
         return lanes_of_runs(plan) as u32;
     }
-    match unit(plan) {
+    number_in(unit(plan), plan, cell)
+}
+
+/// The key under which a run counts as use of its host; none of a build, which is no use.
+pub(super) fn use_of(plan: &Plan, run: RunIndex) -> Option<u32> {
+    use_of_lane(plan, lane_of(plan, run))
+}
+
+/// The key under which what waits in a lane counts as use of its host.
+pub(super) fn use_of_lane(plan: &Plan, lane: u32) -> Option<u32> {
+    if lane as usize >= lanes_of_runs(plan) {
+        return None;
+    }
+    let versions = plan.experiment.versions.len() as u32;
+    let cell = match unit(plan) {
+        Scope::Experiment => 0,
+        Scope::Benchmark => lane * versions,
+        Scope::Cell => lane,
+    };
+    Some(number_in(unit_of_use(plan), plan, cell))
+}
+
+/// The lane of a run whose visits want different hosts, where the plan says so. Under `distinct` they have them anyway.
+pub(super) fn nested_lane(plan: &Plan, run: RunIndex) -> Option<u32> {
+    let lane = lane_of(plan, run);
+    (wants_different_hosts(plan) && (lane as usize) < lanes_of_runs(plan)).then_some(lane)
+}
+
+fn wants_different_hosts(plan: &Plan) -> bool {
+    plan.experiment.levels.are_nested() && plan.experiment.independence.policy != Policy::Distinct
+}
+
+/// The number of the experiment, the benchmark or the cell that a cell is of.
+fn number_in(scope: Scope, plan: &Plan, cell: u32) -> u32 {
+    match scope {
         Scope::Experiment => 0,
         Scope::Benchmark => cell / plan.experiment.versions.len() as u32,
         Scope::Cell => cell,
@@ -69,7 +102,17 @@ fn lanes_of_runs(plan: &Plan) -> usize {
     }
 }
 
+/// What a lane is of.
 fn unit(plan: &Plan) -> Scope {
+    match plan.experiment.order {
+        _ if !wants_different_hosts(plan) => unit_of_use(plan),
+        Order::Blocked => Scope::Benchmark,
+        Order::Randomized | Order::Interleaved => Scope::Cell,
+    }
+}
+
+/// What one use of a host counts for. A group of all versions of a benchmark uses its host for the benchmark.
+fn unit_of_use(plan: &Plan) -> Scope {
     let independence = plan.experiment.independence;
     match (independence.policy, independence.scope) {
         (Policy::Any, _) => Scope::Experiment,
@@ -92,20 +135,28 @@ pub(super) fn tasks_of(plan: &Plan, lane: u32) -> Vec<Task> {
     }
 }
 
-/// How many hosts a plan needs: under `distinct` as many as its fullest lane has groups. Elsewhere one host may come again,
-/// once it has booted, been allocated anew, or rested; and any may build.
+/// How many different hosts a plan needs: under `distinct` as many as there are visits that the policy holds against the same
+/// use of a host; where it nests, as many as a cell has visits. Elsewhere one host may come again, once it has booted, been
+/// allocated anew, or rested; and any may build.
 pub fn hosts_needed(plan: &Plan) -> u32 {
     match plan.experiment.independence.policy {
-        Policy::Any | Policy::Rebooted | Policy::Reallocated | Policy::Rested => 1,
         Policy::Distinct => visits_of_fullest_lane(plan),
+        Policy::Any | Policy::Rebooted | Policy::Reallocated | Policy::Rested => {
+            if wants_different_hosts(plan) { most_visits(plan, lane_of) } else { 1 }
+        }
     }
 }
 
 /// How many visits there are that the policy holds against the same use of a host, where they are most.
 pub fn visits_of_fullest_lane(plan: &Plan) -> u32 {
+    most_visits(plan, |plan, run| use_of(plan, run).unwrap_or(0))
+}
+
+/// How many visits there are of one number, where they are most; without the builds.
+fn most_visits(plan: &Plan, number: impl Fn(&Plan, RunIndex) -> u32) -> u32 {
     let plan = plan.with_first_runs();
-    let mut visits = vec![0_u32; lanes_of_runs(&plan)];
-    groups(&plan, plan.builds()).for_each(|group| visits[lane_of(&plan, group) as usize] += 1);
+    let mut visits = vec![0_u32; plan.cells().max(1) as usize];
+    groups(&plan, plan.builds()).for_each(|group| visits[number(&plan, group) as usize] += 1);
     visits.into_iter().max().unwrap_or(0)
 }
 
@@ -175,22 +226,30 @@ impl Queue {
         self.heads.iter().map(|(_, key)| (*key, self.lanes[*key as usize].visits()))
     }
 
-    /// The first waiting visit that `lane_is_free` and, where another host began it, `may_retry` let a host take.
+    /// The first waiting visit that `lane_is_free` and, where another host began it, `may_retry`, else `may_begin` in its
+    /// lane, let a host take.
     pub(super) fn first(
         &self,
         lane_is_free: impl Fn(u32) -> bool,
+        may_begin: impl Fn(u32) -> bool,
         may_retry: impl Fn(u32) -> bool,
     ) -> Option<RunIndex> {
         self.heads.iter().filter(|(_, key)| lane_is_free(*key)).find_map(|(head, key)| {
             let lane = &self.lanes[*key as usize];
             let again = lane.again.iter().copied().find(|run| may_retry(*run));
-            match (lane.first_time.last().copied(), again) {
+            let first = lane.first_time.last().copied().filter(|_| may_begin(*key));
+            match (first, again) {
                 (Some(first), Some(again)) => Some(first.min(again)),
                 (first, again) => first.or(again),
             }
             .inspect(|run| debug_assert!(run >= head, "a head is the first of its lane"))
             .map(RunIndex)
         })
+    }
+
+    /// How many visits of a lane wait that no host has begun.
+    pub(super) fn unbegun(&self, lane: u32) -> u32 {
+        self.lanes.get(lane as usize).map_or(0, |lane| lane.first_time.len() as u32)
     }
 
     /// Takes out a visit that was given to a host; false if there is none of this name.

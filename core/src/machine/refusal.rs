@@ -2,11 +2,12 @@
 
 use thiserror::Error;
 
-use super::{MAX_ACTIVE, MAX_HOSTS};
+use super::{MAX_ACTIVE, MAX_EPOCH_LEAD, MAX_HOSTS};
 use crate::feasibility::Shortage;
-use crate::host::MAX_BOOTS;
+use crate::host::{Identifier, MAX_BOOTS};
 use crate::id::{AgentEpoch, AgentId, BootId, ExperimentId, HostId, LeaseEpoch};
 use crate::plan::PlanError;
+use crate::time::{Span, Timestamp};
 
 /// Why a command was refused. Nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -81,20 +82,22 @@ pub enum Refusal {
         agent: AgentId,
     },
     /// Another machine has the same id.
-    #[error("another machine joined as host {host}: its {what} is {other}")]
+    #[error("another machine joined as host {host}: its {by} is {other}")]
     AnotherMachine {
         /// The host.
         host: HostId,
         /// What tells them apart.
-        what: &'static str,
+        by: Identifier,
         /// What it is on the machine that is known.
         other: String,
     },
     /// The machine has joined under another id.
-    #[error("this machine has joined as host {other}, in the same boot")]
+    #[error("this machine has joined as host {other}, which has the same {by} id")]
     SameMachine {
         /// Under which.
         other: HostId,
+        /// What tells so.
+        by: Identifier,
     },
     /// A boot that was left behind.
     #[error("host {host} was in boot {boot} before its latest: a boot does not come back")]
@@ -117,6 +120,19 @@ pub enum Refusal {
         /// The one that was claimed.
         claimed: AgentEpoch,
     },
+    /// A start far in the future, by its number.
+    #[error(
+        "the agent of host {host} claims to have started {:.0} days after the coordinator's time, and {:.0} are the most",
+        in_days(Timestamp(claimed.0) - *now), in_days(MAX_EPOCH_LEAD)
+    )]
+    FutureAgent {
+        /// The host.
+        host: HostId,
+        /// The start that was claimed.
+        claimed: AgentEpoch,
+        /// The coordinator's time.
+        now: Timestamp,
+    },
     /// Too many hosts.
     #[error("{MAX_HOSTS} hosts are known already")]
     TooManyHosts,
@@ -133,7 +149,42 @@ pub enum Refusal {
     },
 }
 
+fn in_days(span: Span) -> f64 {
+    span.as_secs_f64() / 86_400.0
+}
+
 impl Refusal {
+    /// Whether an agent that is refused at its Join would be refused again and again, until a person has done something.
+    /// What passes is another connection that is not noticed to be gone yet, and a start that is raised above a later one.
+    pub fn is_lasting(&self) -> bool {
+        match self {
+            Self::AnotherMachine { by, .. } => *by == Identifier::Hardware,
+            Self::SameMachine { .. }
+            | Self::OldBoot { .. }
+            | Self::TooManyBoots(_)
+            | Self::TooManyHosts
+            | Self::FutureAgent { .. } => true,
+            Self::HostClaimed { .. }
+            | Self::StaleAgent { .. }
+            | Self::NotActive(_)
+            | Self::Exists(_)
+            | Self::TooManyActive
+            | Self::Cancelled(_)
+            | Self::Building(_)
+            | Self::TooManyRuns { .. }
+            | Self::BeyondRule { .. }
+            | Self::Unfit(_)
+            | Self::NothingAppended
+            | Self::NotDeciding(_)
+            | Self::StaleDecision { .. }
+            | Self::AnyClass(_)
+            | Self::PoolTooSmall(_)
+            | Self::UnknownHost(_)
+            | Self::NotJoined(_)
+            | Self::NotYourLease { .. } => false,
+        }
+    }
+
     /// The latest known start of the agent, where the claimed one is not later.
     pub fn known_epoch(&self) -> Option<AgentEpoch> {
         if let Self::StaleAgent { known, .. } = self { Some(*known) } else { None }
@@ -148,10 +199,14 @@ impl Refusal {
             }
             Self::AnotherMachine { .. } => Some(
                 "it may be a copy of that machine's image: give it a machine id of its own (systemd-machine-id-setup), \
-                 or a --host-id",
+                 or a --host-id; if the machine was replaced, `speedup hosts reset` gives its id free",
             ),
             Self::SameMachine { .. } => Some(
-                "one machine is one host; where it is to be several all the same, give each agent a --host-id",
+                "one machine is one host: stop the other agent; where several hosts are to be on one machine, start every \
+                 agent there with --share-machine, and reports say that they were one machine",
+            ),
+            Self::FutureAgent { .. } => Some(
+                "set the clocks of both machines; if the agent's was wrong, start it with a new --state directory",
             ),
             Self::OldBoot { .. } => Some("a machine that was put back to a snapshot has to boot anew"),
             Self::TooManyBoots(_) => Some("give it a new --host-id"),

@@ -174,6 +174,7 @@ impl Look<'_> {
             Worth::NewAllocation | Worth::Now => host.engaged == Engaged::OutOfService,
         };
         let hosts = self.demand.hosts.iter().filter(is_useless);
-        hosts.map(|host| host.node.clone()).collect()
+        let useless = hosts.map(|host| &host.node);
+        useless.chain(self.ledger.refused.keys()).cloned().collect()
     }
 }

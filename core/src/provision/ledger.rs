@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Demand, End, FAILURES_IN_A_ROW, Job, JobState, Limits, Nodes, Provided, Worth};
+use super::{Demand, End, FAILURES_IN_A_ROW, Job, JobState, Limits, Nodes, Provided, RefusedAgent, Worth};
 use crate::id::{BootId, JobId, NodeName};
 use crate::time::{Span, Timestamp};
 
@@ -25,6 +25,9 @@ pub struct Ledger {
     pub jobs: BTreeMap<JobId, Note>,
     /// Nodes that were told to boot anew, with the boot that they are to leave.
     pub rebooting: BTreeMap<NodeName, BootId>,
+    /// Nodes whose agents were turned away for good, with the reasons; none in files of earlier releases.
+    #[serde(default)]
+    pub refused: BTreeMap<NodeName, String>,
 }
 
 /// What is remembered of one job.
@@ -46,6 +49,9 @@ pub struct Note {
     pub idle_since: Option<Timestamp>,
     /// Why it was cancelled by us.
     pub cancelled: Option<Cancelled>,
+    /// Whether its agent was turned away for good.
+    #[serde(default)]
+    pub is_refused: bool,
 }
 
 /// Why a job was cancelled by us.
@@ -94,6 +100,18 @@ impl Ledger {
     pub fn start_afresh(&mut self) {
         (self.failures_in_a_row, self.futile_in_a_row) = (0, 0);
         (self.stopped, self.cannot_reboot) = (None, None);
+        self.refused.clear();
+    }
+
+    /// That agents were turned away for good: what is wrong is wrong with their nodes, not with the jobs. An agent says in
+    /// which job it lives; which node that has the engine says.
+    pub fn turned_away(&mut self, refused: Vec<RefusedAgent>, jobs: &[Job]) {
+        for RefusedAgent { job: id, node, reason } in refused {
+            let Some(note) = self.jobs.get_mut(&id) else { continue };
+            note.is_refused = true;
+            let told = jobs.iter().find(|job| job.id == id).and_then(|job| job.node.clone());
+            self.refused.insert(told.unwrap_or(node), reason);
+        }
     }
 
     /// That a job was asked for.
@@ -185,6 +203,7 @@ impl Ledger {
         };
         note.silent_since = None;
         note.joined = true;
+        self.refused.remove(&host.node);
         note.has_served |= host.has_served || host.is_busy;
         note.idle_since = match note.idle_since {
             _ if host.is_busy || host.worth == Worth::Now => None,
@@ -203,7 +222,7 @@ impl Ledger {
         self.account(&note, until);
         let excused = match end {
             End::Preempted => true,
-            End::Completed | End::Cancelled | End::Failed | End::TimedOut => note.joined,
+            End::Completed | End::Cancelled | End::Failed | End::TimedOut => note.joined || note.is_refused,
         };
         self.judge(&job.id, &note, excused, &job.words, longest);
     }
@@ -212,7 +231,7 @@ impl Ledger {
     fn vanished(&mut self, now: Timestamp, id: &JobId, longest: Span) {
         let Some(note) = self.jobs.remove(id) else { return };
         self.account(&note, note.ends.map_or(now, |ends| ends.min(now)));
-        self.judge(id, &note, note.joined, "the engine knows it no more", longest);
+        self.judge(id, &note, note.joined || note.is_refused, "the engine knows it no more", longest);
     }
 
     fn account(&mut self, note: &Note, until: Timestamp) {

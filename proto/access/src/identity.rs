@@ -29,6 +29,9 @@ pub enum IdentityError {
     /// An agent is named after its host, and this is no host's id.
     #[error("{0:?} is no host's id")]
     Host(String),
+    /// No machine is called so, and where it stands as a part of a path or as an argument it would be something else.
+    #[error("{0:?} is no name of a host: one begins with no hyphen and has a letter or digit")]
+    HostName(String),
     /// The role is none.
     #[error(transparent)]
     Role(#[from] RoleError),
@@ -47,6 +50,17 @@ impl Identity {
             HostId::try_from(name.to_owned()).map_err(|_| IdentityError::Host(name.to_owned()))?;
         }
         Ok(Self { name: name.to_owned(), role })
+    }
+
+    /// The same for one who is about to be let in: a host's id is then also a name that is neither `..` nor like an option.
+    /// Certificates and records of before may have others.
+    pub fn proposed(name: &str, role: Role) -> Result<Self, IdentityError> {
+        let identity = Self::new(name, role)?;
+        let is_name = !name.starts_with('-') && name.contains(char::is_alphanumeric);
+        if role == Role::Agent && !is_name {
+            return Err(IdentityError::HostName(name.to_owned()));
+        }
+        Ok(identity)
     }
 
     /// The user's name, or the host's id.
@@ -150,5 +164,22 @@ mod tests {
             assert!(Identity::from_uri(uri).is_err(), "{uri}");
         }
         assert!(Identity::new(&"x".repeat(254), Role::Viewer).is_err());
+    }
+
+    #[test]
+    fn a_host_to_be_let_in_has_a_name_that_is_nothing_else() {
+        for name in ["node-17", "10.0.0.1", "fe80::1", "nid001234.alps", "3f2c9a"] {
+            assert!(Identity::proposed(name, Role::Agent).is_ok(), "{name}");
+        }
+        for name in ["..", ".", "...", "-rf", "--", ":", "_"] {
+            let refused = Identity::proposed(name, Role::Agent);
+            assert_eq!(refused, Err(IdentityError::HostName(name.to_owned())), "{name}");
+            assert!(Identity::new(name, Role::Agent).is_ok(), "a certificate of before is still read");
+        }
+        for name in ["../x", "/etc", "two words", "a\u{202e}b"] {
+            let refused = Identity::proposed(name, Role::Agent);
+            assert_eq!(refused, Err(IdentityError::Host(name.to_owned())), "{name}");
+        }
+        assert!(Identity::proposed("..", Role::Viewer).is_ok(), "users are called as they are");
     }
 }

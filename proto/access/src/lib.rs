@@ -5,7 +5,7 @@
 //!
 //! In reading order: [`Role`] and [`Identity`] (who), [`Certificate`] (what a peer shows), [`Authority`] (what makes them),
 //! [`Credentials`] (what one holds), [`Token`] (what one has before), [`server`] and [`Trust`] (TLS on both sides),
-//! [`Reach`] (a connection), [`liveness`] (how its end is noticed), [`enrolment`] (how one comes to credentials), [`private_file`] (how keys are kept), [`Secret`], `random`.
+//! [`Reach`] (a connection), [`Lobby`] (where it waits until it is known whose it is), [`liveness`] (how its end is noticed), [`enrolment`] (how one comes to credentials), [`private_file`] (how keys are kept), [`Secret`], `random`.
 
 mod authority;
 mod certificate;
@@ -13,6 +13,7 @@ mod credentials;
 pub mod enrolment;
 mod identity;
 pub mod liveness;
+mod lobby;
 mod names;
 pub mod private_file;
 mod random;
@@ -27,6 +28,7 @@ pub use authority::{AUTHORITY_FILES, Authority, AuthorityError, CLIENT_LIFETIME,
 pub use certificate::{Certificate, CertificateError, Serial};
 pub use credentials::{Credentials, CredentialsError, Signing};
 pub use identity::{Identity, IdentityError};
+pub use lobby::{AskedOut, Lobby, Seat, Seats};
 pub use names::ServerNames;
 pub use reach::{Reach, ReachError, is_untrusted};
 pub use role::{Role, RoleError};

@@ -1,7 +1,7 @@
 //! A connection to a coordinator: over TLS, or plain on loopback where its user says so.
 
 use std::error::Error;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::iter::successors;
 use std::net::IpAddr;
@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
@@ -25,10 +26,19 @@ use tower_service::Service;
 
 use crate::credentials::Credentials;
 use crate::liveness::{KEEPALIVE, UNACKNOWLEDGED_MS};
+use crate::random::random;
 use crate::trust::{Trust, TrustError};
 
 /// How long a connection may take to stand, its handshake included.
 const CONNECT: Duration = Duration::from_secs(10);
+/// Pauses between attempts after a connection that was ended before its handshake was over, the first and the longest: a
+/// coordinator under pressure ends some, and takes the next.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(320));
+/// Most attempts; all their pauses together take two seconds.
+const ATTEMPTS: u32 = 10;
+
+/// Most that is read of a connection before it is handed on; HTTP/2's settings are some forty bytes.
+const FIRST_BYTES: usize = 256;
 
 /// Where a coordinator is, and how to reach it.
 #[derive(Clone, Debug)]
@@ -199,20 +209,64 @@ impl Service<Uri> for Connector {
 
     fn call(&mut self, uri: Uri) -> Connecting {
         let name = ServerName::try_from(bare(uri.host().unwrap_or_default()).to_owned());
-        let (connected, tls) = (self.http.call(uri), self.tls.clone());
+        let mut connector = self.clone();
         Box::pin(async move {
-            let stream = connected.await?.into_inner();
-            let Some(tls) = tls else { return Ok(TokioIo::new(Stream::Plain(stream))) };
-            let stream = TlsConnector::from(tls).connect(name?, stream).await?;
-            Ok(TokioIo::new(Stream::Secured(Box::new(stream))))
+            let Some(tls) = connector.tls.take() else {
+                let stream = connector.http.call(uri).await?.into_inner();
+                return Ok(TokioIo::new(Stream::Plain(stream)));
+            };
+            let (name, tls) = (name?, TlsConnector::from(tls));
+            let mut pause = PAUSES.0;
+            for _ in 1..ATTEMPTS {
+                let stream = connector.http.call(uri.clone()).await?.into_inner();
+                match secured(&tls, name.clone(), stream).await {
+                    Ok(stream) => return Ok(TokioIo::new(stream)),
+                    Err(error) if was_ended(&error) => tokio::time::sleep(jittered(pause)).await,
+                    Err(error) => return Err(error.into()),
+                }
+                pause = (pause * 2).min(PAUSES.1);
+            }
+            let stream = connector.http.call(uri).await?.into_inner();
+            Ok(TokioIo::new(secured(&tls, name, stream).await?))
         })
     }
+}
+
+/// A connection that the other end has taken. A client's handshake is over before the server has seen who it is, and the
+/// server may still end the connection then; its first bytes, HTTP/2's settings, say that it did not.
+async fn secured(tls: &TlsConnector, name: ServerName<'static>, stream: TcpStream) -> io::Result<Stream> {
+    let mut stream = Box::new(tls.connect(name, stream).await?);
+    let mut early = vec![0; FIRST_BYTES];
+    let mut buffer = ReadBuf::new(&mut early);
+    poll_fn(|context| Pin::new(&mut *stream).poll_read(context, &mut buffer)).await?;
+    let read = buffer.filled().len();
+    if read == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    early.truncate(read);
+    Ok(Stream::Secured { stream, early: Bytes::from(early) })
+}
+
+/// Whether the other end let go of a connection without a word.
+fn was_ended(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
+}
+
+/// Half of a pause to all of it, so that those who were ended together do not come back together.
+fn jittered(pause: Duration) -> Duration {
+    let [byte] = random();
+    pause / 2 + pause / 2 * u32::from(byte) / u32::from(u8::MAX)
 }
 
 #[derive(Debug)]
 enum Stream {
     Plain(TcpStream),
-    Secured(Box<TlsStream<TcpStream>>),
+    Secured {
+        stream: Box<TlsStream<TcpStream>>,
+        /// What was read to see whether it is taken, and not handed on yet.
+        early: Bytes,
+    },
 }
 
 impl AsyncRead for Stream {
@@ -223,7 +277,12 @@ impl AsyncRead for Stream {
     ) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Self::Secured(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Secured { early, .. } if !early.is_empty() => {
+                let taken = early.split_to(early.len().min(buffer.remaining()));
+                buffer.put_slice(&taken);
+                Poll::Ready(Ok(()))
+            }
+            Self::Secured { stream, .. } => Pin::new(stream).poll_read(context, buffer),
         }
     }
 }
@@ -232,21 +291,21 @@ impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Self::Secured(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Secured { stream, .. } => Pin::new(stream).poll_write(context, bytes),
         }
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Self::Secured(stream) => Pin::new(stream).poll_flush(context),
+            Self::Secured { stream, .. } => Pin::new(stream).poll_flush(context),
         }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Self::Secured(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Secured { stream, .. } => Pin::new(stream).poll_shutdown(context),
         }
     }
 }

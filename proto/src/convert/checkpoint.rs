@@ -2,12 +2,13 @@
 
 mod host;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use speedup_core::event::Superseded;
 use speedup_core::experiment::MAX_RUNS;
 use speedup_core::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
-use speedup_core::machine::{ActivePiece, Built, Phase, RunPiece};
+use speedup_core::machine::{ActivePiece, Built, Phase, RunPiece, Trouble};
 use speedup_core::plan::{Plan, Stage};
 use speedup_core::run::{HostNumber, Settlement};
 use speedup_core::time::{Span, Timestamp};
@@ -87,6 +88,8 @@ impl From<&ActivePiece> for journal::CheckpointExperiment {
             host_time_ns: active.host_time.0,
             classes: active.classes.iter().map(ToString::to_string).collect(),
             built: active.built.iter().map(wire_build).collect(),
+            troubles: active.troubles.iter().map(wire_trouble).collect(),
+            visitors: active.visitors.iter().map(wire_visitors).collect(),
         }
     }
 }
@@ -97,6 +100,32 @@ fn wire_build((run, built): (&RunIndex, &Built)) -> journal::CheckpointBuild {
         Built::Not(reason) => (Vec::new(), Some(reason.clone())),
     };
     journal::CheckpointBuild { run: run.0, products, failed }
+}
+
+fn wire_trouble((host, trouble): (&HostNumber, &Trouble)) -> journal::CheckpointTrouble {
+    let Trouble { lost, by_host, turned_down } = *trouble;
+    journal::CheckpointTrouble { host: host.0, lost, by_host, turned_down }
+}
+
+fn wire_visitors((lane, of_lane): (&u32, &BTreeMap<HostNumber, RunIndex>)) -> journal::CheckpointVisitors {
+    let hosts = of_lane.keys().map(|host| host.0).collect();
+    journal::CheckpointVisitors {
+        lane: *lane,
+        hosts,
+        groups: of_lane.values().map(|group| group.0).collect(),
+    }
+}
+
+fn visitors(wire: journal::CheckpointVisitors) -> Result<(u32, BTreeMap<HostNumber, RunIndex>), Malformed> {
+    let journal::CheckpointVisitors { lane, hosts, groups } = wire;
+    same_length(&hosts, &groups, "visitors")?;
+    let hosts = hosts.into_iter().map(HostNumber);
+    Ok((lane, hosts.zip(groups.into_iter().map(RunIndex)).collect()))
+}
+
+fn trouble(wire: journal::CheckpointTrouble) -> (HostNumber, Trouble) {
+    let journal::CheckpointTrouble { host, lost, by_host, turned_down } = wire;
+    (HostNumber(host), Trouble { lost, by_host, turned_down })
 }
 
 fn build(wire: journal::CheckpointBuild) -> Result<(RunIndex, Built), Malformed> {
@@ -147,7 +176,9 @@ impl TryFrom<journal::CheckpointExperiment> for ActiveInParts {
             runs: Vec::new(),
             lost_attempts: wire.lost_attempts,
             tried: wire.tried.into_iter().map(tried).collect(),
+            visitors: wire.visitors.into_iter().map(visitors).collect::<Result<_, _>>()?,
             abandoned_in_a_row: wire.abandoned_in_a_row,
+            troubles: wire.troubles.into_iter().map(trouble).collect(),
             words: wire.words,
             attempts: wire.attempts,
             host_time: Span(wire.host_time_ns),

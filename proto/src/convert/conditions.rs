@@ -6,10 +6,10 @@ use speedup_core::conditions::{
 use speedup_core::disturbance::{Disturbance, Resource};
 use speedup_core::environment::Setting;
 
-use super::field::{at_most, chosen, cpu_set, each, enumerated, enumeration, reason, required};
+use super::field::{at_most, chosen, cpu_set, each, enumerated, enumeration, reason, required, small};
 use super::malformed::{Malformed, Within};
 use crate::v1;
-use v1::disturbance::{Disturbance as WireDisturbance, FrequencyChanged, Stalled};
+use v1::disturbance::{AgentStopped, Disturbance as WireDisturbance, FrequencyChanged, Stalled};
 use v1::reading;
 
 enumeration!(Resource, v1::Resource, [Cpu, Memory, Io]);
@@ -160,6 +160,8 @@ impl From<&Disturbance> for v1::Disturbance {
                 let (before_khz, after_khz) = (*before_khz, *after_khz);
                 WireDisturbance::FrequencyChanged(FrequencyChanged { before_khz, after_khz })
             }
+            Disturbance::ProgramStopped { signal } => WireDisturbance::ProgramStopped((*signal).into()),
+            Disturbance::AgentStopped => WireDisturbance::AgentStopped(AgentStopped {}),
             Disturbance::CleanupFailed { reason } => WireDisturbance::CleanupFailed(reason.clone()),
         };
         Self { disturbance: Some(disturbance) }
@@ -180,6 +182,10 @@ impl TryFrom<v1::Disturbance> for Disturbance {
             WireDisturbance::FrequencyChanged(FrequencyChanged { before_khz, after_khz }) => {
                 Self::FrequencyChanged { before_khz, after_khz }
             }
+            WireDisturbance::ProgramStopped(signal) => {
+                Self::ProgramStopped { signal: small(signal, "program_stopped")? }
+            }
+            WireDisturbance::AgentStopped(AgentStopped {}) => Self::AgentStopped,
             WireDisturbance::CleanupFailed(text) => Self::CleanupFailed { reason: reason(text) },
         })
     }

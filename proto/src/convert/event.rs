@@ -67,6 +67,7 @@ impl TryFrom<&Change> for Kept {
             Change::LateReport { superseded, record } => late_report(superseded, record),
             Change::HostDrained { host, by } => Self::HostDrained(host_changed(host, by, "")),
             Change::HostResumed { host, by } => Self::HostResumed(host_changed(host, by, "")),
+            Change::HostReset { host, by } => Self::HostReset(host_changed(host, by, "")),
             Change::HostQuarantined { host, by, reason } => {
                 Self::HostQuarantined(host_changed(host, by, reason))
             }
@@ -115,6 +116,9 @@ impl TryFrom<Kept> for Change {
             }
             Kept::HostResumed(journal::HostChanged { host, by, reason: _ }) => {
                 Ok(Self::HostResumed { host: id(host, "host").within("host_resumed")?, by })
+            }
+            Kept::HostReset(journal::HostChanged { host, by, reason: _ }) => {
+                Ok(Self::HostReset { host: id(host, "host").within("host_reset")?, by })
             }
             Kept::HostQuarantined(journal::HostChanged { host, by, reason }) => {
                 let host = id(host, "host").within("host_quarantined")?;

@@ -53,6 +53,9 @@ fn waiting(attempt: Attempt, waiting_for: &WaitingFor) -> State {
             cannot_reboot: counts.cannot_reboot,
             resting: counts.resting,
             ending: counts.ending,
+            given_up: counts.given_up,
+            held_back: counts.held_back,
+            visited: counts.visited,
             differing: counts.differing.clone(),
         }),
     }
@@ -83,6 +86,9 @@ impl TryFrom<v1::Explanation> for Explanation {
                     busy: hosts.busy,
                     resting: hosts.resting,
                     ending: hosts.ending,
+                    given_up: hosts.given_up,
+                    held_back: hosts.held_back,
+                    visited: hosts.visited,
                     able: hosts.able,
                     differing: fact_names(hosts.differing, "waiting_for_hosts.differing")?,
                 };

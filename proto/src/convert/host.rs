@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use speedup_core::fingerprint::{Difference, Fact, Fingerprint, FingerprintError, MAX_FACT_BYTES, MAX_FACTS};
-use speedup_core::host::{Host, HostFacts, Presence, Standing};
+use speedup_core::fingerprint::{
+    Difference, Fact, Fingerprint, FingerprintError, HardwareId, MAX_FACT_BYTES, MAX_FACTS,
+};
+use speedup_core::host::{Host, HostFacts, Presence, Sharing, Standing};
 use speedup_core::machine::MAX_DRIFTED;
 use speedup_core::time::Timestamp;
 
@@ -26,11 +28,17 @@ impl From<&HostFacts> for v1::HostFacts {
             allocation: facts.allocation.as_ref().map(|allocation| allocation.as_str().to_owned()),
             timer: facts.timer.as_ref().map(Into::into),
             hardware: facts.hardware.map(|hardware| hardware.to_string()),
+            machine: facts.machine.map(|machine| machine.to_string()),
             named_by_owner: facts.named_by_owner,
             can_reboot: facts.can_reboot,
             allocation_ends_ns: facts.allocation_ends.map(|ends| ends.0),
             node: facts.node.as_ref().map(|node| node.as_str().to_owned()),
             job: facts.job.as_ref().map(|job| job.as_str().to_owned()),
+            shares_machine: match facts.sharing {
+                Sharing::Unsaid => None,
+                Sharing::Alone => Some(false),
+                Sharing::Shared => Some(true),
+            },
         }
     }
 }
@@ -55,21 +63,30 @@ impl TryFrom<v1::HostFacts> for HostFacts {
     type Error = Malformed;
 
     fn try_from(wire: v1::HostFacts) -> Result<Self, Malformed> {
-        let hardware = wire.hardware.map(|text| text.parse());
         Ok(Self {
             host: id(wire.host, "host")?,
             boot: id(wire.boot, "boot")?,
             allocation: optional_id(wire.allocation, "allocation")?,
             fingerprint: fingerprint(wire.fingerprint, wire.unreadable, wire.absent)?,
             timer: optional(wire.timer, "timer")?,
-            hardware: hardware.transpose().map_err(|why| Malformed::new("hardware", why))?,
+            hardware: hash(wire.hardware, "hardware")?,
+            machine: hash(wire.machine, "machine")?,
             named_by_owner: wire.named_by_owner,
             can_reboot: wire.can_reboot,
             allocation_ends: wire.allocation_ends_ns.map(Timestamp),
             node: optional_id(wire.node, "node")?,
             job: optional_id(wire.job, "job")?,
+            sharing: match wire.shares_machine {
+                None => Sharing::Unsaid,
+                Some(false) => Sharing::Alone,
+                Some(true) => Sharing::Shared,
+            },
         })
     }
+}
+
+pub(super) fn hash(wire: Option<String>, field: &str) -> Result<Option<HardwareId>, Malformed> {
+    wire.map(|text| text.parse()).transpose().map_err(|why| Malformed::new(field, why))
 }
 
 pub(super) fn fingerprint(

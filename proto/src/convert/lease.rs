@@ -6,6 +6,7 @@ use speedup_core::time::{Span, Timestamp};
 
 use super::build::{products_out, used_build};
 use super::field::{class, id, optional_id, required};
+use super::host::hash;
 use super::id::{experiment_id, id_bytes};
 use super::malformed::{Malformed, Within};
 use crate::v1;
@@ -64,6 +65,7 @@ impl From<&Evidence> for v1::Evidence {
             class: evidence.class.map(|class| class.to_string()),
             build_run: evidence.build.as_ref().map(|build| build.run.0),
             products: evidence.build.as_ref().map_or_else(Vec::new, |build| products_out(&build.products)),
+            machine: evidence.machine.map(|machine| machine.to_string()),
         }
     }
 }
@@ -87,6 +89,7 @@ impl TryFrom<v1::Evidence> for Evidence {
             allocation_before: optional_id(wire.allocation_before, "allocation_before")?,
             class: wire.class.map(|text| class(&text, "class")).transpose()?,
             build: used_build(wire.build_run, wire.products)?,
+            machine: hash(wire.machine, "machine")?,
         })
     }
 }

@@ -21,6 +21,7 @@ impl EventKind {
             Self::HostDrained => "host drained",
             Self::HostQuarantined => "host quarantined",
             Self::HostResumed => "host resumed",
+            Self::HostReset => "host reset",
             Self::TokenCreated => "token created",
             Self::TokenRevoked => "token revoked",
             Self::CertificateIssued => "certificate issued",

@@ -85,9 +85,9 @@ impl From<CoordinatorMessage> for v1::CoordinatorMessage {
             CoordinatorMessage::Welcome { next_lease } => {
                 FromCoordinator::Welcome(v1::Welcome { next_lease: next_lease.0 })
             }
-            CoordinatorMessage::TurnedAway { reason, known_epoch } => {
+            CoordinatorMessage::TurnedAway { reason, known_epoch, is_lasting } => {
                 let known_epoch = known_epoch.map(|epoch| epoch.0);
-                FromCoordinator::TurnedAway(v1::TurnedAway { reason, known_epoch })
+                FromCoordinator::TurnedAway(v1::TurnedAway { reason, known_epoch, is_lasting })
             }
             CoordinatorMessage::Grant(grant) => FromCoordinator::Grant((*grant).into()),
             CoordinatorMessage::Reboot { reason } => FromCoordinator::Reboot(v1::Reboot { reason }),
@@ -110,8 +110,12 @@ impl TryFrom<v1::CoordinatorMessage> for CoordinatorMessage {
             FromCoordinator::Welcome(v1::Welcome { next_lease }) => {
                 Self::Welcome { next_lease: LeaseEpoch(next_lease) }
             }
-            FromCoordinator::TurnedAway(v1::TurnedAway { reason: text, known_epoch }) => {
-                Self::TurnedAway { reason: reason(text), known_epoch: known_epoch.map(AgentEpoch) }
+            FromCoordinator::TurnedAway(v1::TurnedAway { reason: text, known_epoch, is_lasting }) => {
+                Self::TurnedAway {
+                    reason: reason(text),
+                    known_epoch: known_epoch.map(AgentEpoch),
+                    is_lasting,
+                }
             }
             FromCoordinator::Grant(grant) => Self::Grant(Box::new(grant.try_into().within("grant")?)),
             FromCoordinator::Reboot(v1::Reboot { reason: text }) => Self::Reboot { reason: reason(text) },

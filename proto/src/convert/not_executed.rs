@@ -10,7 +10,7 @@ use crate::v1;
 /// field for it, does not say so. Journals of such releases are replayed by it, for ever.
 const OWNERS_WORDS: &str = "the owner of this host does not allow it: ";
 
-enumeration!(Obstacle, v1::Obstacle, [Host, Owner]);
+enumeration!(Obstacle, v1::Obstacle, [Host, Owner, Plan]);
 
 /// The host is written only where the words would tell otherwise: else the bytes are those of releases without the field.
 pub(super) fn not_executed(reason: &str, obstacle: Obstacle) -> v1::NotExecuted {

@@ -13,7 +13,7 @@ use speedup_core::environment::Environment;
 use speedup_core::event::{Change, Event, Superseded, Tally};
 use speedup_core::experiment::*;
 use speedup_core::fingerprint::{Fact, Fingerprint, HardwareId};
-use speedup_core::host::HostFacts;
+use speedup_core::host::{HostFacts, Sharing};
 use speedup_core::id::*;
 use speedup_core::lease::{Evidence, Lease};
 use speedup_core::message::Report;
@@ -41,8 +41,11 @@ const JOURNAL_V1_POOL: &str = include_str!("../golden/journal_v1_pool.txt");
 const JOURNAL_V1_BUILDS: &str = include_str!("../golden/journal_v1_builds.txt");
 /// What is told of who stood in the way of an attempt.
 const JOURNAL_V1_OWNERS: &str = include_str!("../golden/journal_v1_owners.txt");
+const JOURNAL_V1_PLANS: &str = include_str!("../golden/journal_v1_plans.txt");
 /// The first of them, as written before there was a field for it.
 const BEFORE_OWNERS: &str = include_str!("../golden/journal_v1_before_owners.txt");
+/// What machines under several names, hardware as evidence and hosts that are reset added to version 1.
+const JOURNAL_V1_MACHINES: &str = include_str!("../golden/journal_v1_machines.txt");
 const OUTBOX_V1: &str = include_str!("../golden/outbox_v1.txt");
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001));
@@ -115,6 +118,23 @@ fn journal_version_1_with_identity() {
     is_kept(JOURNAL_V1_IDENTITY, &[Event { at: Timestamp(1_000), change }]);
 }
 
+#[test]
+fn journal_version_1_with_machines() {
+    let joined = [Sharing::Alone, Sharing::Shared].map(|sharing| Change::HostJoined {
+        facts: HostFacts { sharing, machine: HardwareId::of([("serial", "1")]), ..facts() },
+        agent: AGENT,
+        epoch: AgentEpoch(3),
+    });
+    let machine = HardwareId::of([("serial", "1")]);
+    let evidence = Evidence { machine, ..leased().evidence };
+    let changes = [
+        Change::HostReset { host: facts().host, by: "ada".to_owned() },
+        Change::LeaseGranted(Lease { evidence, ..leased() }),
+    ];
+    let events = joined.into_iter().chain(changes).map(|change| Event { at: Timestamp(1_000), change });
+    is_kept(JOURNAL_V1_MACHINES, &events.collect::<Vec<_>>());
+}
+
 /// The owner's word was known by how the reason begins; then by a field.
 #[test]
 fn journal_version_1_with_owners() {
@@ -132,6 +152,17 @@ fn journal_version_1_with_owners() {
     is_kept(JOURNAL_V1_OWNERS, &events);
     let earlier = journal_payload::decode(1, &bytes_of(BEFORE_OWNERS.trim_end()));
     assert_eq!(earlier.as_ref(), Ok(&events[0]), "what was written before there was a field is read alike");
+}
+
+#[test]
+fn journal_version_1_with_plans() {
+    let change = Change::AttemptLost {
+        host: facts().host,
+        lease: LeaseEpoch(7),
+        reason: LossReason::NotExecuted { reason: "not now".to_owned(), obstacle: Obstacle::Plan },
+        after: AfterLoss::Again(Attempt(2)),
+    };
+    is_kept(JOURNAL_V1_PLANS, &[Event { at: Timestamp(5_000), change }]);
 }
 
 fn is_kept(golden: &str, events: &[Event]) {
@@ -213,6 +244,7 @@ fn kind(change: &Change) -> &'static str {
         Change::HostDrained { .. } => "host_drained",
         Change::HostQuarantined { .. } => "host_quarantined",
         Change::HostResumed { .. } => "host_resumed",
+        Change::HostReset { .. } => "host_reset",
         Change::RebootAsked { .. } => "reboot_asked",
         Change::VisitBroken { .. } => "visit_broken",
         Change::HostAsked { .. } => "host_asked",
@@ -377,6 +409,8 @@ fn facts() -> HostFacts {
     HostFacts {
         allocation: Some("slurm:77".parse().unwrap()),
         fingerprint: Fingerprint::new([("cpu".to_owned(), Fact::Value("fast".to_owned()))].into()).unwrap(),
+        // As before it was told.
+        sharing: Sharing::Unsaid,
         ..HostFacts::bare("machine-1".parse().unwrap(), "boot-1".parse().unwrap())
     }
 }

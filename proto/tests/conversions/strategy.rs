@@ -17,8 +17,7 @@ use speedup_core::build::{Product, UsedBuild};
 use speedup_core::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded, Tally};
 use speedup_core::files::{Content, ContentHash};
 use speedup_core::fingerprint::{ClassId, Fact, Fingerprint, HardwareId};
-use speedup_core::host::HostFacts;
-use speedup_core::host::{Exclusion, ExclusionCause};
+use speedup_core::host::{Exclusion, ExclusionCause, HostFacts, Sharing};
 use speedup_core::id::*;
 use speedup_core::lease::{Evidence, Lease};
 use speedup_core::machine::{Explanation, Hindrances, WaitingFor};
@@ -83,7 +82,10 @@ fn facts() -> BoxedStrategy<HostFacts> {
             let hardware = hardware.flatten();
             let bare = HostFacts::bare(host, boot);
             let facts = HostFacts { allocation, fingerprint, timer, hardware, named_by_owner, ..bare };
-            HostFacts { can_reboot, allocation_ends, node, job, ..facts }
+            let sharing = [Sharing::Unsaid, Sharing::Alone, Sharing::Shared]
+                [usize::from(can_reboot) + usize::from(named_by_owner)];
+            let machine = hardware.filter(|_| can_reboot);
+            HostFacts { can_reboot, allocation_ends, node, job, sharing, machine, ..facts }
         })
         .boxed()
 }
@@ -128,7 +130,7 @@ fn evidence() -> impl Strategy<Value = Evidence> {
         any::<Option<u64>>(),
         option::of(id()),
         option::of(id()),
-        (option::of(class()), option::of(used_build())),
+        (option::of(class()), option::of(used_build()), option::of(text())),
     );
     let parts = (id(), option::of(id()), any::<(u32, u64)>(), previous, before);
     parts.prop_map(|(boot, allocation, (served_in_scope, served_in_all), previous, before)| Evidence {
@@ -142,6 +144,7 @@ fn evidence() -> impl Strategy<Value = Evidence> {
         allocation_before: before.2,
         class: before.3.0,
         build: before.3.1.map(Box::new),
+        machine: before.3.2.and_then(|serial| HardwareId::of([("serial", serial.as_str())])),
     })
 }
 
@@ -157,7 +160,7 @@ pub(crate) fn lease() -> BoxedStrategy<Lease> {
 }
 
 fn obstacle() -> impl Strategy<Value = Obstacle> {
-    prop_oneof![Just(Obstacle::Host), Just(Obstacle::Owner)]
+    prop_oneof![Just(Obstacle::Host), Just(Obstacle::Owner), Just(Obstacle::Plan)]
 }
 
 fn loss() -> impl Strategy<Value = (LossReason, AfterLoss)> {
@@ -253,8 +256,9 @@ fn grant() -> impl Strategy<Value = Grant> {
 pub(crate) fn coordinator_message() -> BoxedStrategy<CoordinatorMessage> {
     prop_oneof![
         any::<u64>().prop_map(|next| CoordinatorMessage::Welcome { next_lease: LeaseEpoch(next) }),
-        (text(), option::of(agent_epoch()))
-            .prop_map(|(reason, known_epoch)| CoordinatorMessage::TurnedAway { reason, known_epoch }),
+        (text(), option::of(agent_epoch())).prop_map(|(reason, known_epoch)| {
+            CoordinatorMessage::TurnedAway { reason, known_epoch, is_lasting: known_epoch.is_none() }
+        }),
         grant().prop_map(|grant| CoordinatorMessage::Grant(Box::new(grant))),
         lease_epoch().prop_map(|lease| CoordinatorMessage::Acknowledged { lease }),
         text().prop_map(|reason| CoordinatorMessage::Reboot { reason }),
@@ -321,6 +325,7 @@ fn of_host() -> BoxedStrategy<Change> {
         (id(), vec(text(), 0..4)).prop_map(|(host, facts)| Change::HostDrifted { host, facts }),
         (id(), text()).prop_map(|(host, by)| Change::HostDrained { host, by }),
         (id(), text()).prop_map(|(host, by)| Change::HostResumed { host, by }),
+        (id(), text()).prop_map(|(host, by)| Change::HostReset { host, by }),
         (id(), text(), text()).prop_map(|(host, by, reason)| Change::HostQuarantined { host, by, reason }),
         (id(), experiment_id(), time()).prop_map(|(host, experiment, give_up)| Change::RebootAsked {
             host,
@@ -386,9 +391,9 @@ pub(crate) fn status() -> BoxedStrategy<ExperimentStatus> {
         .boxed()
 }
 
-fn hindrances(counts: [u32; 12], differing: Vec<String>) -> Hindrances {
+fn hindrances(counts: [u32; 15], differing: Vec<String>) -> Hindrances {
     let [rebooting, away, out_of_service, other_class, not_fresh, no_allocation, ..] = counts;
-    let [.., cannot_reboot, tried, busy, ending, resting, able] = counts;
+    let [.., given_up, held_back, visited, cannot_reboot, tried, busy, ending, resting, able] = counts;
     Hindrances {
         rebooting,
         away,
@@ -396,6 +401,9 @@ fn hindrances(counts: [u32; 12], differing: Vec<String>) -> Hindrances {
         other_class,
         not_fresh,
         no_allocation,
+        given_up,
+        held_back,
+        visited,
         cannot_reboot,
         tried,
         busy,
@@ -411,7 +419,7 @@ pub(crate) fn explanation() -> BoxedStrategy<Explanation> {
     let waiting_for = prop_oneof![
         text().prop_map(|reason| WaitingFor::Resume { reason }),
         any::<(u32, u32)>().prop_map(|(made, builds)| WaitingFor::Builds { made, builds }),
-        (any::<[u32; 12]>(), vec(text(), 0..4))
+        (any::<[u32; 15]>(), vec(text(), 0..4))
             .prop_map(|(counts, differing)| WaitingFor::Hosts(hindrances(counts, differing))),
     ];
     prop_oneof![

@@ -13,6 +13,9 @@ pub(super) struct Planned {
     pub(super) cells: BTreeSet<(String, String)>,
     /// Runs of each cell.
     pub(super) repetitions: u32,
+    /// Whether it repeats over hosts. One run of each visit: more of them would be one use of their host, which the rules of
+    /// the policies do not know.
+    pub(super) is_nested: bool,
     /// When a host may take a run.
     pub(super) policy: String,
     /// Within what a host counts as used.
@@ -37,6 +40,7 @@ struct File {
 #[derive(Deserialize)]
 struct Repetitions {
     runs: u32,
+    hosts: Option<u32>,
 }
 
 #[derive(Default, Deserialize)]
@@ -65,7 +69,8 @@ impl Planned {
         };
         Ok(Self {
             cells: benchmarks.keys().flat_map(|benchmark| -> Vec<_> { of_benchmark(benchmark) }).collect(),
-            repetitions: repetitions.runs,
+            repetitions: repetitions.runs * repetitions.hosts.unwrap_or(1),
+            is_nested: repetitions.hosts.is_some(),
             policy: independence.policy.unwrap_or_else(|| "distinct".to_owned()),
             scope: independence.scope.unwrap_or_else(|| "benchmark".to_owned()),
             idle_ns: independence.rest.and_then(|rest| nanoseconds(&rest.idle?)),

@@ -38,6 +38,8 @@ pub struct Site {
     service: String,
     policy: &'static str,
     submitted: Cell<usize>,
+    /// The id of a host, as its agent finds it.
+    id_of: fn(&Host) -> String,
 }
 
 /// What a scenario plans.
@@ -96,7 +98,7 @@ impl Site {
             Host::reboot_program().display()
         );
         let service = if policy == "reallocated" { in_jobs(&agent) } else { format!("exec {agent}") };
-        let mut site = Self::of(pool, cluster, Vec::new(), policy);
+        let mut site = Self::of(pool, cluster, Vec::new(), policy, Host::id);
         site.service = service;
         (0..hosts).for_each(|_| site.add_host());
         site.pool.wait_for_hosts(hosts);
@@ -104,8 +106,19 @@ impl Site {
     }
 
     /// A coordinator and hosts that may come to join it.
-    pub(super) fn of(pool: Pool, cluster: Arc<Cluster>, hosts: Vec<Host>, policy: &'static str) -> Self {
-        Self { pool, cluster, service: String::new(), hosts, policy, submitted: Cell::new(0) }
+    pub(super) fn of(
+        pool: Pool,
+        cluster: Arc<Cluster>,
+        hosts: Vec<Host>,
+        policy: &'static str,
+        id_of: fn(&Host) -> String,
+    ) -> Self {
+        Self { pool, cluster, service: String::new(), hosts, policy, submitted: Cell::new(0), id_of }
+    }
+
+    /// The id of a host, as its agent finds it.
+    pub fn id_of(&self, host: &Host) -> String {
+        (self.id_of)(host)
     }
 
     /// One more host, which boots and joins.
@@ -148,9 +161,10 @@ impl Site {
             self.open_gate();
         }
         let directory = self.pool.path().display();
-        // What a run does is seen from outside: it says when it has begun, waits at the gate, and says when it ends.
+        // What a run does is seen from outside: it says when it has begun, waits at the gate, and says when it ends. Asked to
+        // end with its job, it makes an exit code of that.
         let program = format!(
-            "h=$(cat /proc/sys/kernel/hostname); : > {directory}/begun-$h; \
+            "trap \"exit 143\" TERM; h=$(cat /proc/sys/kernel/hostname); : > {directory}/begun-$h; \
              until [ -e {directory}/go ] || [ -e {directory}/go-$h ]; do sleep 0.05; done; \
              head -c 8192 /dev/zero; : > {directory}/ended-$h"
         );
@@ -248,7 +262,7 @@ impl Site {
 
     fn listed(&self, host: &Host) -> Option<Value> {
         let listed = self.pool.json(&["hosts", "list"])?;
-        listed.as_array()?.iter().find(|one| one["host"] == host.id()).cloned()
+        listed.as_array()?.iter().find(|one| one["host"] == self.id_of(host)).cloned()
     }
 
     fn file(&self, name: &str) -> PathBuf {

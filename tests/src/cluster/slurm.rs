@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -11,6 +12,8 @@ use crate::pool::{Pool, eventually};
 
 /// Slurm's configuration, where `tests/cluster/slurm` puts it.
 const CONFIGURATION: &str = "/var/lib/speedup-slurm/slurm.conf";
+/// What Slurm's configuration calls the cluster.
+const CLUSTER_NAME: &str = "speedup";
 /// The user `nobody`.
 const NOBODY: u32 = 65_534;
 /// Starts a command as the user `nobody`, who may do nothing but what every user may.
@@ -72,13 +75,33 @@ impl SlurmSite {
     ) -> Self {
         let cluster = Cluster::shared();
         let hosts: Vec<Host> = (0..nodes).map(|_| cluster.host()).collect();
+        Self::start_on(binary, policy, cluster, hosts, who, after)
+    }
+
+    /// The same, for an ordinary user, on nodes that were started from one image.
+    pub fn start_on_clones(binary: &str, policy: &'static str, nodes: usize) -> Self {
+        let cluster = Cluster::shared();
+        let hosts: Vec<Host> = (0..nodes).map(|_| cluster.host()).collect();
+        hosts.iter().for_each(Host::clone_image);
+        Self::start_on(binary, policy, cluster, hosts, Who::Nobody, AfterNodeFailure::Fail)
+    }
+
+    fn start_on(
+        binary: &str,
+        policy: &'static str,
+        cluster: Arc<Cluster>,
+        hosts: Vec<Host>,
+        who: Who,
+        after: AfterNodeFailure,
+    ) -> Self {
         let slurm = Slurm::up(&hosts, after);
         let (starter, owner) = match who {
             Who::Nobody => (AS_NOBODY, Some(NOBODY)),
             Who::Root => (AS_ROOT, None),
         };
         let pool = Pool::installed(binary, Cluster::address(), starter, owner);
-        Self { site: Site::of(pool, cluster, hosts, policy), slurm }
+        let id_of = |host: &Host| format!("{CLUSTER_NAME}:{}", host.name());
+        Self { site: Site::of(pool, cluster, hosts, policy, id_of), slurm }
     }
 
     /// `speedup hosts slurm add`, with these options of `sbatch`.

@@ -14,7 +14,11 @@
 //! | a plan with a million benchmarks | `hostile_plan::a_million_benchmarks_are_refused_by_name` |
 //! | connections that say nothing or little, thousands of them | `security::thousands_of_silent_connections_are_bounded_and_ended`, `page::who_sends_too_much_or_too_slowly_is_let_go` |
 //! | messages that are too large | `messages_beyond_their_bound_are_refused_by_every_service`, `stranger::strangers_are_turned_away_and_the_service_goes_on` |
-//! | orders that an agent gets | `hostile` of `proto/tests/conversions` |
+//! | a data or state directory that others write to or own | `data::a_data_directory_that_others_may_write_or_own_is_refused_with_what_mends_it`, `data::the_state_of_an_agent_is_its_owners_alone` |
+//! | a lock file that is deleted, or leads elsewhere | `data::without_the_lock_file_of_a_live_coordinator_nobody_is_let_in`, `data::a_lock_file_that_leads_elsewhere_is_refused_and_what_is_there_is_kept` |
+//! | streams without end before one is let in | `flood::streams_without_end_cost_no_memory_and_leave_the_known_their_rate` |
+//! | connections that keep others out | `siege` |
+//! | orders that an agent gets | `orders::an_agent_takes_fuzzed_orders_and_goes_on_with_honest_ones`, `hostile` of `proto/tests/conversions` |
 //! | anything else | `fuzz::every_method_takes_or_refuses_whatever_is_sent`, `fuzz::every_route_of_the_page_takes_or_refuses_whatever_is_sent` |
 
 use std::io::{Read as _, Write as _};
@@ -40,7 +44,7 @@ use crate::SPEEDUP;
 use crate::security::told;
 
 /// A connection over TLS by one who trusts the coordinator and shows no certificate.
-fn stranger(pool: &Pool) -> StreamOwned<ClientConnection, TcpStream> {
+pub(crate) fn stranger(pool: &Pool) -> StreamOwned<ClientConnection, TcpStream> {
     let mut roots = RootCertStore::empty();
     let authority = CertificateDer::from_pem_slice(pool.credentials().authority_pem().as_bytes());
     roots.add(authority.expect("a certificate")).expect("a root");
@@ -183,5 +187,33 @@ fn an_analysis_of_its_own_is_for_this_machine_alone() {
         assert_eq!(refused.status.code(), Some(2), "{}", told(&refused));
         assert!(told(&refused).contains("can be reached from other machines"), "{}", told(&refused));
         assert!(told(&refused).contains("ssh tunnel"), "{}", told(&refused));
+    }
+}
+
+#[test]
+fn a_token_for_what_is_no_host_is_refused_when_it_is_made() {
+    let pool = Pool::without_agents(SPEEDUP);
+    for name in ["..", ".", "-rf", "a/../b", "/etc/passwd", "two words", "a\u{202e}b"] {
+        let refused = pool.speedup(&["token", "create", "--role", "agent", &format!("--name={name}")]);
+        assert!(!refused.status.success(), "{name}: {}", told(&refused));
+        assert!(told(&refused).contains("is no "), "{name}: {}", told(&refused));
+    }
+    let made = pool.speedup(&["token", "create", "--role", "agent", "--name", "nid001234.alps"]);
+    assert!(made.status.success(), "{}", told(&made));
+}
+
+/// What others wrote does not act on the terminal of who has it printed as JSON, and is read back as it was.
+#[test]
+fn json_escapes_what_a_terminal_would_obey() {
+    let pool = Pool::start(SPEEDUP, 1);
+    let reason = "broken\u{202e}gpj.exe\u{2066}";
+    let done = pool.speedup(&["hosts", "quarantine", "host-0", "--reason", reason]);
+    assert!(done.status.success(), "{}", told(&done));
+    for arguments in [&["hosts", "list"][..], &["hosts", "show", "host-0"], &["events"]] {
+        let printed = pool.speedup(&[arguments, &["--output", "json"]].concat());
+        let text = String::from_utf8(printed.stdout).expect("UTF-8");
+        assert!(text.contains("broken\\u202egpj.exe\\u2066"), "{arguments:?}: {text}");
+        let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert!(read.to_string().contains(reason), "{arguments:?}: {read}");
     }
 }

@@ -6,6 +6,7 @@ use std::process::{Child, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use speedup_tests::ledger::Ledger;
 use speedup_tests::pool::{Pool, eventually, host_id};
+use speedup_tests::process::Process;
 
 use crate::SPEEDUP;
 
@@ -161,4 +162,89 @@ fn an_analysis_of_its_own_ends_when_it_is_asked_to() {
     assert!(line.contains("http://127.0.0.1:"), "{line}");
     signal(&analysis, Signal::TERM);
     assert_eq!(code(&mut analysis), Some(0));
+}
+
+/// What gives an agent a job of an engine.
+const IN_A_JOB: [&str; 2] = ["env", "SLURM_JOB_ID=7"];
+/// Of a shell that says who it is, waits for a command, and ends as that did.
+const AS_ITS_COMMAND: &str = "exit $?";
+
+/// Two runs; this table of the plan has a shell with a command that does not end by itself.
+fn with_shell(desk: &std::path::Path, table: &str, last: &str) -> String {
+    let at = desk.display();
+    let shell = format!(
+        "[ -e {at}/gate ] && exit 0; echo $$ > {at}/shell; sleep 1000 & echo $! > {at}/new; mv {at}/new {at}/command; \
+         wait $!; {last}"
+    );
+    let program = if table == "benchmarks.wait" { "" } else { "[benchmarks.wait]\ncommand = [\"true\"]\n" };
+    format!(
+        "[experiment]\nname = \"shell\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n{program}\
+         [{table}]\nshell = '{shell}'\n[repetitions]\nruns = 1\n[independence]\npolicy = \"any\"\n"
+    )
+}
+
+fn id_in(desk: &std::path::Path, name: &str) -> Option<i32> {
+    std::fs::read_to_string(desk.join(name)).ok()?.trim().parse().ok()
+}
+
+fn ask_to_end(id: i32) {
+    kill_process(Pid::from_raw(id).expect("an id"), Signal::TERM).expect("a signal");
+}
+
+/// An engine ends everything in a job, one process after another. A shell whose command got the signal before it makes
+/// an exit code of that, and the agent may get it last.
+#[test]
+fn what_ends_with_its_job_is_no_failure_of_the_benchmark() {
+    let cases = [
+        ("benchmarks.wait", AS_ITS_COMMAND, true),
+        ("benchmarks.wait", "exit 1", true),
+        ("benchmarks.wait", AS_ITS_COMMAND, false),
+        ("setup", AS_ITS_COMMAND, true),
+        ("prepare", "exit 1", true),
+    ];
+    for (table, last, agent_is_last) in cases {
+        let mut pool = Pool::without_agents(SPEEDUP);
+        pool.add_agent_by(&IN_A_JOB);
+        pool.wait_for_hosts(1);
+        let desk = tempfile::tempdir().expect("a directory");
+        let experiment = pool.submit(&with_shell(desk.path(), table, last), &[]);
+        let command = eventually("it executes", || id_in(desk.path(), "command"));
+        let shell = id_in(desk.path(), "shell").expect("it was there first");
+        let mut ending = pool.take_agent(0);
+        if agent_is_last {
+            ask_to_end(command);
+            eventually("the shell ends", || Process::of_id(shell).has_ended().then_some(()));
+            signal(&ending, Signal::TERM);
+        } else {
+            signal(&ending, Signal::TERM);
+            ask_to_end(command);
+        }
+        assert_eq!(code(&mut ending), Some(0), "{table}, {last}");
+        std::fs::write(desk.path().join("gate"), "").expect("a file");
+        pool.add_agent_by(&IN_A_JOB);
+        eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+        let ledger = Ledger::read(&pool.export(&experiment));
+        assert_eq!(ledger.assert_exactly_once(2), 2, "{table}, {last}: {:?}", ledger.rows);
+        let lost: Vec<_> = ledger.rows.iter().filter(|row| row["outcome"] == "lost").collect();
+        let [lost] = &lost[..] else { panic!("{table}, {last}: one attempt is lost: {:?}", ledger.rows) };
+        assert_eq!(lost["loss_words"], "the agent was stopped during the run", "{table}, {last}");
+    }
+}
+
+/// A job that goes on makes no failure another's.
+#[test]
+fn a_shell_that_ends_alone_has_failed() {
+    let mut pool = Pool::without_agents(SPEEDUP);
+    pool.add_agent_by(&IN_A_JOB);
+    pool.wait_for_hosts(1);
+    let desk = tempfile::tempdir().expect("a directory");
+    let experiment = pool.submit(&with_shell(desk.path(), "benchmarks.wait", AS_ITS_COMMAND), &[]);
+    ask_to_end(eventually("it executes", || id_in(desk.path(), "command")));
+    std::fs::write(desk.path().join("gate"), "").expect("a file");
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let ledger = Ledger::read(&pool.export(&experiment));
+    assert_eq!(ledger.rows.len(), 2, "no attempt was lost: {:?}", ledger.rows);
+    let failed: Vec<_> = ledger.rows.iter().filter(|row| row["outcome"] == "failed").collect();
+    let [failed] = &failed[..] else { panic!("one run failed: {:?}", ledger.rows) };
+    assert!(failed["failure_words"].contains("143"), "{failed:?}");
 }

@@ -23,21 +23,26 @@ fn outcome(benchmark: &str, rest: &str) -> (Pool, String, Vec<Row>) {
 }
 
 #[test]
-fn a_command_that_does_not_exist_is_tried_and_abandoned() {
-    let (pool, experiment, rows) = outcome("command = [\"no-such-program\"]", "");
-    assert_eq!(rows.len(), 6, "three attempts of each run: {rows:?}");
-    assert!(
-        rows.iter().all(|row| row["loss"] == "not_executed" && row["loss_words"].contains("no-such-program"))
-    );
-    assert!(rows.iter().filter(|row| row["run_state"] == "abandoned").count() == 2);
+fn a_command_that_does_not_exist_is_tried_and_pauses_its_plan() {
+    let pool = Pool::start(SPEEDUP, 1);
+    let experiment = pool.submit(&plan("[benchmarks.b]\ncommand = [\"no-such-program\"]", ""), &[]);
     let waited = pool.speedup(&["wait", &experiment]);
     assert_eq!(waited.status.code(), Some(4), "{waited:?}");
+    let said = String::from_utf8_lossy(&waited.stderr);
+    assert!(said.contains("no host can execute it") && said.contains("no-such-program"), "{said}");
+    let rows = Ledger::read(&pool.export(&experiment)).rows;
+    let lost: Vec<&Row> = rows.iter().filter(|row| row["outcome"] == "lost").collect();
+    assert_eq!(lost.len(), 3, "three attempts in a row: {rows:?}");
+    assert!(
+        lost.iter().all(|row| row["loss"] == "not_executed" && row["loss_words"].contains("no-such-program"))
+    );
 }
 
 #[test]
 fn a_command_that_may_not_be_executed_says_so() {
     let file = tempfile::NamedTempFile::new().expect("a file that may not be executed");
-    let (_, _, rows) = outcome(&format!("command = [\"{}\"]", file.path().display()), "");
+    let (_, _, rows) =
+        outcome(&format!("command = [\"{}\"]", file.path().display()), "[limits]\nattempts = 1\n");
     assert!(rows.iter().all(|row| row["loss_words"].contains("not executable")), "{rows:?}");
 }
 
@@ -172,7 +177,7 @@ fn two_agents_for_one_host_do_not_share_it() {
 /// root is needed; where they are not allowed either, there is no such disk to be had and the test says so.
 const SMALL_DISK: &str = r#"
 set -e
-mount -t tmpfs -o size=3m tmpfs "$DATA"
+mount -t tmpfs -o size=3m,mode=700 tmpfs "$DATA"
 "$@" || echo "the first coordinator ended with code $?" >&2
 mount -o remount,size=300m "$DATA"
 exec "$@"

@@ -206,7 +206,8 @@ impl Standing {
         fs::create_dir_all(&directory).expect("a directory");
         fs::write(directory.join("words"), words).expect("a file");
         let mut command = pool.command();
-        command.args(["agent", "start", "--no-selftest", "--host-id", name, "--boot-id", name, "--state"]);
+        command.args(["agent", "start", "--no-selftest", "--share-machine"]);
+        command.args(["--host-id", name, "--boot-id", name, "--state"]);
         command.arg(pool.path().join(name)).current_dir(directory);
         Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("an agent"))
     }
@@ -257,7 +258,7 @@ fn a_host_whose_disk_is_full_says_so_and_serves_on() {
     let pool = Pool::without_agents(SPEEDUP);
     let state = pool.path().join("small");
     fs::create_dir_all(&state).expect("a directory");
-    let on_small_disk = "mount -t tmpfs -o size=6m tmpfs \"$STATE\" && exec \"$@\"";
+    let on_small_disk = "mount -t tmpfs -o size=6m,mode=700 tmpfs \"$STATE\" && exec \"$@\"";
     let mut command = Command::new("unshare");
     command.args(["-rm", "sh", "-c", on_small_disk, "sh", SPEEDUP, "agent", "start", "--no-selftest"]);
     command.args(["--host-id", "small", "--boot-id", "small", "--coordinator", &pool.url(), "--access-file"]);

@@ -2,10 +2,10 @@
 //! taken when a person says so; a copy of a machine is turned away until it has a name of its own.
 
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, Stdio};
 
 use serde_json::Value;
-use speedup_access::Role;
+use speedup_access::{Role, unix_seconds};
 use speedup_proto::v1;
 use speedup_proto::v1::agents_client::AgentsClient;
 use speedup_tests::checker;
@@ -95,14 +95,18 @@ fn beside(pool: &Pool, number: usize, state: &str, system: &Path) -> Beside {
     Beside(pool.spawn_agent_with(number, state, &["--system-root", &root]))
 }
 
-/// Asserts that an agent is told that its machine is another, and what to do.
-fn assert_turned_away(pool: &Pool, state: &str) {
-    let words = eventually("it is told", || {
-        let log = pool.logged(state);
-        log.lines().find(|line| line.contains("turned this host away")).map(str::to_owned)
-    });
-    assert!(words.contains("another machine joined as host host-0: its hardware is "), "{words}");
-    assert!(words.contains("give it a machine id of its own (systemd-machine-id-setup)"), "{words}");
+/// Asserts that an agent is told why it may not join for good, and what to do, and that it ends by that.
+fn assert_turned_away(pool: &Pool, agent: &mut Beside, state: &str, why: &str, hint: &str) {
+    let ended = eventually("it ends", || agent.0.try_wait().expect("its state"));
+    assert_eq!(ended.code(), Some(4), "{}", pool.logged(state));
+    let log = pool.logged(state);
+    let words = log.lines().find(|line| line.contains("turned this host away for good")).expect("the reason");
+    assert!(words.contains(why) && words.contains(hint), "{words}");
+}
+
+fn assert_is_a_copy(pool: &Pool, agent: &mut Beside, state: &str) {
+    let why = "another machine joined as host host-0: its hardware is ";
+    assert_turned_away(pool, agent, state, why, "give it a machine id of its own (systemd-machine-id-setup)");
 }
 
 fn connected(pool: &Pool) -> Vec<String> {
@@ -118,18 +122,16 @@ fn a_cloned_machine_is_turned_away_until_it_has_a_name_of_its_own() {
     let clone = machine(&pool, "clone", SERIAL, "4c4c4544-0052\n");
     pool.add_agent_on(&original);
     pool.wait_for_hosts(1);
-    let copy = beside(&pool, 0, "copy", &clone);
-    assert_turned_away(&pool, "copy");
+    let mut copy = beside(&pool, 0, "copy", &clone);
+    assert_is_a_copy(&pool, &mut copy, "copy");
     assert_eq!(connected(&pool), [host_id(0)]);
-    drop(copy);
 
     // Also when the original is off: the evidence of what that host has done would be another machine's.
     pool.kill_agent(0);
     eventually("it is gone", || connected(&pool).is_empty().then_some(()));
-    let copy = beside(&pool, 0, "copy-again", &clone);
-    assert_turned_away(&pool, "copy-again");
+    let mut copy = beside(&pool, 0, "copy-again", &clone);
+    assert_is_a_copy(&pool, &mut copy, "copy-again");
     assert!(connected(&pool).is_empty());
-    drop(copy);
 
     pool.start_agent_on(0, &original);
     let _named = beside(&pool, 1, "named", &clone);
@@ -138,8 +140,19 @@ fn a_cloned_machine_is_turned_away_until_it_has_a_name_of_its_own() {
 
 /// Says one Join, as an agent does whose host has the machine id and the boot of the system; gives the answer.
 async fn join(pool: &Pool, host: &str, boot: &str, agent: u8) -> v1::coordinator_message::Message {
+    join_as_of(pool, host, boot, agent, 1).await
+}
+
+/// The same, with the number of the agent's start.
+async fn join_as_of(
+    pool: &Pool,
+    host: &str,
+    boot: &str,
+    agent: u8,
+    agent_epoch: u64,
+) -> v1::coordinator_message::Message {
     let facts = v1::HostFacts { host: host.to_owned(), boot: boot.to_owned(), ..Default::default() };
-    let join = v1::Join { facts: Some(facts), agent: vec![agent; 16], agent_epoch: 1 };
+    let join = v1::Join { facts: Some(facts), agent: vec![agent; 16], agent_epoch };
     let message = v1::AgentMessage { message: Some(v1::agent_message::Message::Join(join)) };
     let up = tokio_stream::iter([message]).chain(tokio_stream::pending());
     let mut client = AgentsClient::new(pool.channel_of(host, Role::Agent).await);
@@ -151,14 +164,21 @@ async fn join(pool: &Pool, host: &str, boot: &str, agent: u8) -> v1::coordinator
 async fn one_boot_under_two_machine_ids_is_one_machine() {
     use v1::coordinator_message::Message;
     let pool = Pool::without_agents(SPEEDUP);
-    assert!(matches!(join(&pool, "first", "b007", 1).await, Message::Welcome(_)));
+    let facts = v1::HostFacts { host: "first".to_owned(), boot: "b007".to_owned(), ..Default::default() };
+    let join_first = v1::Join { facts: Some(facts), agent: vec![1; 16], agent_epoch: 1 };
+    let first = v1::AgentMessage { message: Some(v1::agent_message::Message::Join(join_first)) };
+    let up = tokio_stream::iter([first]).chain(tokio_stream::pending());
+    let mut client = AgentsClient::new(pool.channel_of("first", Role::Agent).await);
+    let mut stays = client.session(up).await.expect("a session").into_inner();
+    let welcome = stays.next().await.expect("an answer").expect("no error").message;
+    assert!(matches!(welcome, Some(Message::Welcome(_))), "{welcome:?}");
     match join(&pool, "second", "b007", 2).await {
         Message::TurnedAway(away) => {
             assert!(
-                away.reason.contains("this machine has joined as host first, in the same boot"),
+                away.reason.contains("this machine has joined as host first, which has the same boot id"),
                 "{away:?}"
             );
-            assert!(away.reason.contains("give each agent a --host-id"), "{away:?}");
+            assert!(away.is_lasting && away.reason.contains("--share-machine"), "{away:?}");
         }
         other => panic!("not turned away: {other:?}"),
     }
@@ -166,4 +186,107 @@ async fn one_boot_under_two_machine_ids_is_one_machine() {
     let listed = pool.json(&["hosts", "list"]).expect("a list");
     let ids: Vec<&Value> = listed.as_array().expect("hosts").iter().map(|host| &host["host"]).collect();
     assert_eq!(ids, ["first", "second"]);
+}
+
+/// An agent of this very machine under a name of its own, as its owner starts it.
+fn named(pool: &Pool, name: &str, flags: &[&str]) -> Beside {
+    let mut command = pool.command();
+    command.args(["agent", "start", "--no-selftest", "--coordinator", &pool.url(), "--host-id", name]);
+    command.args(flags).arg("--state").arg(pool.path().join(name));
+    let log = pool.path().join(format!("{name}.log"));
+    let log = std::fs::File::options().create(true).append(true).open(log).expect("a log file");
+    Beside(command.stdout(Stdio::null()).stderr(log).spawn().expect("an agent"))
+}
+
+#[test]
+fn one_machine_is_several_hosts_by_its_owners_word_alone_and_the_report_says_so() {
+    let pool = Pool::without_agents(SPEEDUP);
+    let first = named(&pool, "n1", &[]);
+    pool.wait_for_hosts(1);
+    for flags in [&[][..], &["--share-machine"]] {
+        let mut second = named(&pool, "n2", flags);
+        let why = "this machine has joined as host n1, which has the same boot id";
+        assert_turned_away(&pool, &mut second, "n2", why, "start every agent there with --share-machine");
+        std::fs::remove_file(pool.path().join("n2.log")).expect("its log");
+    }
+    assert_eq!(connected(&pool), ["n1"]);
+    drop(first);
+    eventually("it is gone", || connected(&pool).is_empty().then_some(()));
+
+    let _shared = ["n1", "n2", "n3", "n4"].map(|name| named(&pool, name, &["--share-machine"]));
+    pool.wait_for_hosts(4);
+    let text = plan("distinct", 2);
+    let experiment = pool.submit(&text, &[]);
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    checker::check(&text, &pool.export_as("jsonl", &experiment)).assert_ok();
+    let report = said(&pool, &["report", &experiment]);
+    let first_lines = report.split("Benchmarks").next().expect("the verdict");
+    let words = first_lines.split_whitespace().collect::<Vec<_>>().join(" ");
+    let wanted = "Independence was not provided: 4 hosts were one machine, by boot and hardware ids, and all 4 runs were \
+                  executed on it; p-values describe this machine only.";
+    assert!(words.contains(wanted), "{report}");
+    assert!(!report.contains("fresh host"), "{report}");
+    for form in ["html", "md"] {
+        let told = said(&pool, &["report", &experiment, "--format", form, "-o", "-"]);
+        assert!(told.contains("4 hosts were one machine"), "{form}: {told}");
+    }
+    let told = pool.json(&["report", &experiment]).expect("JSON");
+    let independence = &told["independence"];
+    assert_eq!(
+        (&independence["kind"], &independence["hosts"]),
+        (&"shared_machine".into(), &4.into()),
+        "{told}"
+    );
+    assert_eq!(independence["evidence"]["machines"], 1, "{told}");
+}
+
+#[tokio::test]
+async fn a_host_id_is_not_locked_by_the_number_of_a_start() {
+    use v1::coordinator_message::Message;
+    const DAY: u64 = 86_400;
+    let mut pool = Pool::without_agents(SPEEDUP);
+    let told = |message| match message {
+        Message::TurnedAway(away) => away,
+        other => panic!("not turned away: {other:?}"),
+    };
+    let away = told(join_as_of(&pool, &host_id(0), "boot-of-0", 1, u64::MAX).await);
+    assert!(away.is_lasting && away.reason.contains("after the coordinator's time"), "{away:?}");
+    assert!(away.reason.contains("set the clocks of both machines"), "{away:?}");
+    // As far ahead as a clock may be wrong: the real agent is told, and raises its own.
+    let ahead = (unix_seconds() + 364 * DAY) * 1_000_000_000;
+    let joined = join_as_of(&pool, &host_id(0), "boot-of-0", 1, ahead).await;
+    assert!(matches!(joined, Message::Welcome(_)), "{joined:?}");
+    pool.add_agent();
+    pool.wait_for_hosts(1);
+}
+
+/// Somebody joined under the name of another machine, and the name is that machine's for good, until a person says no.
+#[test]
+fn a_host_id_is_given_back_by_a_person() {
+    let mut pool = Pool::without_agents(SPEEDUP);
+    let impostor = machine(&pool, "impostor", SERIAL, "4c4c4544-0051\n");
+    let real = machine(&pool, "real", SERIAL, "4c4c4544-0052\n");
+    pool.add_agent_on(&impostor);
+    pool.wait_for_hosts(1);
+    pool.kill_agent(0);
+    eventually("it is gone", || connected(&pool).is_empty().then_some(()));
+    let mut refused = beside(&pool, 0, "real-0", &real);
+    assert_is_a_copy(&pool, &mut refused, "real-0");
+    let words = pool.logged("real-0");
+    assert!(words.contains("`speedup hosts reset` gives its id free"), "{words}");
+
+    let unknown = pool.speedup(&["hosts", "reset", "nobody"]);
+    assert_eq!(unknown.status.code(), Some(2), "{unknown:?}");
+    said(&pool, &["hosts", "reset", &host_id(0)]);
+    let served = beside(&pool, 0, "real-0", &real);
+    pool.wait_for_hosts(1);
+    let events = pool.json(&["events"]).expect("the log").to_string();
+    assert!(events.contains("host reset") && events.contains("host-0"), "{events}");
+
+    // Whoever has the certificate of a host may have said anything in its name.
+    drop(served);
+    eventually("it is gone", || connected(&pool).is_empty().then_some(()));
+    said(&pool, &["access", "revoke", "--host", &host_id(0)]);
+    let _other = beside(&pool, 0, "new-0", &impostor);
+    pool.wait_for_hosts(1);
 }

@@ -67,6 +67,11 @@ impl Browser {
         browser
     }
 
+    /// Where the page listens.
+    pub(crate) fn authority(&self) -> &str {
+        &self.authority
+    }
+
     fn connect(&self) -> TcpStream {
         TcpStream::connect(&self.authority).expect("the page listens")
     }

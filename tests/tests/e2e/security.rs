@@ -261,8 +261,10 @@ fn roles_bound_what_one_may_do() {
         assert_eq!(refused.status.code(), Some(2), "{change:?}");
         assert!(told(&refused).contains("the experiment is alice's"), "{}", told(&refused));
     }
-    let refused = as_user(&pool, &alice, &["hosts", "drain", "host-0"]);
-    assert!(told(&refused).contains("this needs the role admin"), "{}", told(&refused));
+    for verb in ["drain", "reset"] {
+        let refused = as_user(&pool, &alice, &["hosts", verb, "host-0"]);
+        assert!(told(&refused).contains("this needs the role admin"), "{}", told(&refused));
+    }
     let refused = as_user(&pool, &alice, &["token", "create", "--role", "admin", "--name", "alice"]);
     assert!(told(&refused).contains("this needs the role admin"), "{}", told(&refused));
 
@@ -274,7 +276,7 @@ fn roles_bound_what_one_may_do() {
 fn join(host: &str) -> v1::AgentMessage {
     let facts = v1::HostFacts {
         host: host.to_owned(),
-        boot: "boot".to_owned(),
+        boot: host.to_owned(),
         named_by_owner: true,
         ..Default::default()
     };

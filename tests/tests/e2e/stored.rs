@@ -148,6 +148,12 @@ fn what_a_later_release_stored_is_refused_by_its_name_and_left_as_it_is() {
         std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
         std::fs::write(&path, content).expect("a file");
         let before = files(&data);
+        if name.starts_with("access/") {
+            // Admissions are made beside a journal.
+            let header = SegmentHeader { journal: JournalId([8; 16]), first: Position::START };
+            std::fs::create_dir_all(data.join("journal")).expect("a directory");
+            std::fs::write(data.join("journal").join(segment), header.encode()).expect("a journal");
+        }
         let mut start = pool.command();
         start.args(["coordinator", "start", "--name", "later", "--bind", "127.0.0.1:0", "--web", "off"]);
         let refused = start.arg("--data").arg(&data).output().expect("a coordinator");

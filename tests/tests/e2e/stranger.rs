@@ -46,7 +46,7 @@ fn message(message: v1::agent_message::Message) -> v1::AgentMessage {
 fn join(host: &str) -> v1::AgentMessage {
     let facts = v1::HostFacts {
         host: host.to_owned(),
-        boot: "boot".to_owned(),
+        boot: host.to_owned(),
         named_by_owner: true,
         ..Default::default()
     };

@@ -22,7 +22,7 @@ fn a_node_crashes_in_mid_run() {
     });
     on.site.open_gate();
     let verdict = on.site.finish(&experiment);
-    assert!(verdict.lost().any(|row| row.host() == host.id()), "{verdict:?}");
+    assert!(verdict.lost().any(|row| row.host() == on.site.id_of(host)), "{verdict:?}");
     on.wait_until_given_back();
 }
 
@@ -72,6 +72,25 @@ fn a_job_is_cancelled_in_mid_run() {
     eventually("it is over", || (!on.slurm.jobs().contains(&job)).then_some(()));
     on.site.open_gate();
     on.site.finish(&experiment);
+    on.wait_until_given_back();
+}
+
+/// The same by `scancel`, of whatever signal reaches the run before its agent: no run has failed.
+#[test]
+fn scancel_is_no_failure_of_the_benchmark() {
+    let on = site("distinct", 7);
+    on.ask(&[], &["--time=10"]);
+    let experiment = on.site.submit(FOUR);
+    let (first, host) = on.wait_for_a_run();
+    on.slurm.cancel(&first);
+    eventually("it is over", || (!on.slurm.jobs().contains(&first)).then_some(()));
+    on.site.forget_begin(host);
+    let (second, _) = on.wait_for_a_run();
+    on.slurm.cancel(&second);
+    eventually("it is over", || (!on.slurm.jobs().contains(&second)).then_some(()));
+    on.site.open_gate();
+    let verdict = on.site.finish(&experiment);
+    assert!(verdict.lost().count() >= 2, "{verdict:?}");
     on.wait_until_given_back();
 }
 

@@ -8,6 +8,7 @@
 mod array;
 mod asking;
 mod faults;
+mod identity;
 
 use speedup_tests::cluster::{AfterNodeFailure, SlurmSite, Who};
 

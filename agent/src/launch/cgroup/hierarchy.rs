@@ -50,10 +50,7 @@ impl Hierarchies {
             let mount = mounts.iter().find(|mount| mount.version == Version::One && mount.has(controller))?;
             mount.own_group(memberships, controller)
         };
-        let second = || {
-            let mut mounts = mounts.iter().filter(|mount| mount.version == Version::Two);
-            mounts.find_map(|mount| mount.own_group(memberships, ""))
-        };
+        let second = || unified(&mounts, memberships);
         Self { memory: first("memory").or_else(second), cpu: first("cpuacct").or_else(second) }
     }
 
@@ -77,6 +74,19 @@ impl Hierarchies {
     pub(super) fn cpu(&self) -> Result<&Hierarchy, Absence> {
         self.cpu.as_ref().ok_or(Absence::Unsupported)
     }
+}
+
+/// The agent's own group of version 2, where it sees one.
+pub(crate) fn own_unified_group() -> Option<PathBuf> {
+    let read = |file| std::fs::read_to_string(file).unwrap_or_default();
+    let (mounts, memberships) = (read("/proc/self/mountinfo"), read("/proc/self/cgroup"));
+    let mounts: Vec<Mount<'_>> = mounts.lines().filter_map(Mount::parse).collect();
+    unified(&mounts, &memberships).map(|hierarchy| hierarchy.directory)
+}
+
+fn unified(mounts: &[Mount<'_>], memberships: &str) -> Option<Hierarchy> {
+    let mut mounts = mounts.iter().filter(|mount| mount.version == Version::Two);
+    mounts.find_map(|mount| mount.own_group(memberships, ""))
 }
 
 /// Makes the controller of memory available in the groups beneath this one.

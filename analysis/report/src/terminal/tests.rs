@@ -20,7 +20,7 @@ fn read(path: &PathBuf) -> String {
 }
 
 fn json(name: &str) -> String {
-    read(&path(&["..", "analysis", "tests", "golden", &format!("report_v1_{name}.json")]))
+    read(&path(&["..", "tests", "golden", &format!("report_v1_{name}.json")]))
 }
 
 const PLAIN: Terminal = Terminal { width: 100, coloured: false, plots: Plots::None };

@@ -41,6 +41,11 @@ impl IndependenceReport {
                 "The versions of a benchmark met on the same hosts, so their samples are not independent of each other: \
                  take scope = \"benchmark\", or order = \"blocked\", which uses the pairs.",
             )),
+            IndependenceKind::SharedMachine => Some((
+                "independence_not_provided",
+                "Several hosts were one machine, so runs shared it whatever the policy: the confidence levels hold for \
+                 this pool only; start one agent a machine, without --share-machine, to claim more.",
+            )),
             IndependenceKind::NotProvided => Some((
                 "independence_not_provided",
                 "Runs shared hosts, so the confidence levels hold for these machines in these states only: take policy = \
@@ -88,6 +93,7 @@ impl IndependenceReport {
                  once, and both versions of a benchmark met on a host, through which the samples depend on each \
                  other. Take scope = \"benchmark\", or a blocked design, which uses the pairs."
             ),
+            IndependenceKind::SharedMachine => self.say_shared_machine(&hosts),
             IndependenceKind::NotProvided => self.say_not_provided(),
             IndependenceKind::Broken => self.say_broken(&hosts),
         }
@@ -130,6 +136,22 @@ impl IndependenceReport {
             self.policy.name(),
             scope_name(self.scope)
         )
+    }
+
+    fn say_shared_machine(&self, hosts: &str) -> String {
+        let runs = counted(self.runs, "run");
+        match self.evidence.machines {
+            1 => format!(
+                "Independence was not provided: {hosts} were one machine, by boot and hardware ids, and all {runs} were \
+                 executed on it; p-values describe this machine only."
+            ),
+            machines => format!(
+                "Independence was not provided: {hosts} were {}, by boot and hardware ids, up to {} on one; p-values \
+                 describe these machines only.",
+                counted(machines, "machine"),
+                grouped(self.evidence.most_hosts_on_one_machine),
+            ),
+        }
     }
 
     fn say_not_provided(&self) -> String {

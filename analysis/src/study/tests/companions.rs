@@ -198,7 +198,7 @@ fn undecided_benchmarks_have_advice() {
     let hopeless = advice(2).unwrap();
     assert_eq!(hopeless.detection.reach, ReachReport::Unreachable { within: MOST_RUNS_ADVISED });
     let constant = two(1, 10).times(0, 0, Times::Constant(5e6)).times(0, 1, Times::Constant(5e6)).report();
-    assert!(matches!(only(&constant).advice.as_ref().unwrap().detection.reach, ReachReport::Unknown { .. }));
+    assert_eq!(only(&constant).advice, None, "more runs of the same length show nothing");
 }
 
 #[test]

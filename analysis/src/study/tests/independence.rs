@@ -3,6 +3,8 @@
 use super::codes;
 use super::synthetic::Synthetic;
 use crate::study::*;
+use speedup_core::event::EndedAttempt;
+use speedup_core::fingerprint::HardwareId;
 
 fn plan(policy: &str, scope: &str, more: &str) -> Synthetic {
     let independence = format!("[independence]\npolicy = \"{policy}\"\nscope = \"{scope}\"\n");
@@ -85,4 +87,54 @@ fn visits_are_fresh_as_a_whole_and_boots_within_them_are_seen() {
     let broken = said(&nested().visits_without_boots());
     assert_eq!(broken.kind, IndependenceKind::Broken);
     assert_eq!(broken.evidence.violations, [(Violation::BootKept, 24)].into_iter().collect());
+}
+
+/// What is said of a synthetic experiment whose attempts are changed, with the codes of its caveats.
+fn said_of(synthetic: &Synthetic, change: impl Fn(&mut EndedAttempt)) -> (IndependenceReport, Vec<String>) {
+    let mut study = synthetic.study();
+    for mut attempt in synthetic.attempts() {
+        change(&mut attempt);
+        study.add(&attempt).unwrap();
+    }
+    let report = study.report(None).unwrap();
+    let codes = codes(&report).into_iter().map(ToString::to_string).collect();
+    (report.independence, codes)
+}
+
+fn hardware(serial: u32) -> Option<HardwareId> {
+    HardwareId::of([("serial", serial.to_string().as_str())])
+}
+
+#[test]
+fn hosts_in_one_boot_or_of_one_hardware_are_one_machine() {
+    let fresh = || plan("distinct", "experiment", "").visits();
+    let apart = said_of(&fresh(), |attempt| attempt.lease.evidence.machine = hardware(attempt.lease.run.0)).0;
+    assert_eq!((apart.kind, apart.evidence.machines), (IndependenceKind::Provided, 24));
+
+    let boot = |attempt: &mut EndedAttempt| attempt.lease.evidence.boot = "one".parse().unwrap();
+    let serial = |attempt: &mut EndedAttempt| attempt.lease.evidence.machine = hardware(0);
+    for change in [boot, serial] {
+        let (one, codes) = said_of(&fresh(), change);
+        assert_eq!((one.kind, one.hosts, one.fresh_runs), (IndependenceKind::SharedMachine, 24, 24));
+        assert_eq!((one.evidence.machines, one.evidence.most_hosts_on_one_machine), (1, 24));
+        let told = "Independence was not provided: 24 hosts were one machine, by boot and hardware ids, and all 24 runs";
+        assert!(one.sentence.starts_with(told), "{}", one.sentence);
+        assert!(codes.contains(&"independence_not_provided".to_owned()), "{codes:?}");
+    }
+}
+
+/// Runs 0 and 1 share a boot, 1 and 2 hardware: all three are one machine. One such machine is enough.
+#[test]
+fn what_two_hosts_share_with_a_third_they_share() {
+    let (some, _) = said_of(&plan("distinct", "experiment", "").visits(), |attempt| {
+        let run = attempt.lease.run.0;
+        if run < 2 {
+            attempt.lease.evidence.boot = "shared".parse().unwrap();
+        }
+        attempt.lease.evidence.machine = hardware(if run == 1 { 2 } else { run });
+    });
+    assert_eq!(some.kind, IndependenceKind::SharedMachine);
+    assert_eq!((some.evidence.machines, some.evidence.most_hosts_on_one_machine), (22, 3));
+    let told = "24 hosts were 22 machines, by boot and hardware ids, up to 3 on one";
+    assert!(some.sentence.contains(told), "{}", some.sentence);
 }

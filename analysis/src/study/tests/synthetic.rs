@@ -334,7 +334,8 @@ impl Synthetic {
                 .build_of(RunIndex(run))
                 .map(|run| Box::new(UsedBuild { run, products: Vec::new() })),
             class: self.classes.then(|| class(self.is_slow_class(run))),
-            ..Evidence::first(boot.parse().unwrap())
+            // A boot is one machine's alone.
+            ..Evidence::first(format!("{boot}-of-{host}").parse().unwrap())
         };
         let lease = Lease {
             epoch: LeaseEpoch(u64::from(run) + 1),

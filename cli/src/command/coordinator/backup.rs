@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::access;
 use crate::arguments::{Output, OutputArgument};
-use crate::command::{coordinator, print};
+use crate::command::{coordinator, json_line, print};
 use crate::compose::{self, BackupError};
 use crate::console::Console;
 use crate::exit::Exit;
@@ -85,10 +85,8 @@ fn tell(
 ) -> Result<Exit, Failure> {
     let compose::Contents { position, files, bytes } = contents;
     if output.output == Output::Json {
-        print(
-            console,
-            &json!({ done: place, "position": position.0, "files": files, "bytes": bytes }).to_string(),
-        )?;
+        let answer = json!({ done: place, "position": position.0, "files": files, "bytes": bytes });
+        print(console, &json_line(&answer))?;
     } else {
         let place = place.display();
         print(
@@ -106,9 +104,10 @@ fn failed(tried: &str, error: BackupError) -> Failure {
         BackupError::Exists(_) | BackupError::NotEmpty { .. } | BackupError::Manifest { .. } => {
             Failure::usage(error)
         }
-        BackupError::Damaged { .. } | BackupError::Journal(_) | BackupError::Disk { .. } => {
-            Failure::infrastructure(error)
-        }
+        BackupError::Damaged { .. }
+        | BackupError::Journal(_)
+        | BackupError::Short { .. }
+        | BackupError::Disk { .. } => Failure::infrastructure(error),
     };
     failure.context(tried).hint_if(hint)
 }

@@ -54,7 +54,11 @@ pub(super) fn findings(name: &str, path: &Path, of: Use) -> Vec<Finding> {
         )];
     };
     let mode = metadata.permissions().mode() & 0o777;
-    if of == Use::Journal && mode & 0o077 != 0 {
+    if mode & 0o022 != 0 {
+        let words =
+            format!("other users may write to {} (mode {mode:o}): it will be refused", path.display());
+        findings.push(Finding::wrong(name, words, Some(format!("chmod go-rwx {}", path.display()))));
+    } else if of == Use::Journal && mode & 0o077 != 0 {
         let words = format!("{} may be read by others (mode {mode:o})", path.display());
         findings.push(Finding::warning(name, words, format!("chmod 700 {}", path.display())));
     }

@@ -236,13 +236,11 @@ async fn status(connection: &Connection) -> Result<Option<Shown>, Failure> {
     Ok(answer.into_inner().provisioner.map(Shown::from))
 }
 
-/// Says beside other things that an engine is asked for no more hosts, and why. A coordinator that cannot tell is no
+/// Says beside other things that an engine is asked for no more hosts, or not for some nodes, and why. A coordinator that cannot tell is no
 /// reason to fail.
 pub(in crate::command) async fn tell_if_it_stands_still(connection: &Connection, console: &Console) {
-    if let Ok(Some(shown)) = status(connection).await
-        && let Some(words) = shown.stands_still()
-    {
-        console.talk(words);
+    if let Ok(Some(shown)) = status(connection).await {
+        [shown.stands_still(), shown.kept_from()].into_iter().flatten().for_each(|words| console.talk(words));
     }
 }
 

@@ -1,4 +1,4 @@
-//! `speedup hosts drain`, `resume`, `quarantine`, `approve`: what a host is given.
+//! `speedup hosts drain`, `resume`, `quarantine`, `approve`, `reset`: what a host is given, and whose its id is.
 
 use clap::Args;
 use speedup_proto::convert::id_bytes;
@@ -44,6 +44,16 @@ pub(crate) struct ResumeArguments {
     host: HostArguments,
 }
 
+/// Forgets which machine and agent a host id belongs to: the next agent to join with it is the host
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup hosts reset node17\n\n\
+    For a machine that was replaced, or one that joined under a wrong id. What the host holds goes to others at once; what it \
+    served stays.")]
+pub(crate) struct ResetArguments {
+    #[command(flatten)]
+    host: HostArguments,
+}
+
 /// Gives a host no more runs because something is wrong with it
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup hosts quarantine node17 --reason \"its fan is broken\"")]
@@ -74,6 +84,11 @@ pub(super) async fn drain(arguments: DrainArguments, console: &Console) -> Resul
 pub(super) async fn resume(arguments: ResumeArguments, console: &Console) -> Result<Exit, Failure> {
     let ask = async |mut client: HostsClient<Channel>, request| client.resume(request).await;
     change(&arguments.host, console, "resume", ask).await
+}
+
+pub(super) async fn reset(arguments: ResetArguments, console: &Console) -> Result<Exit, Failure> {
+    let ask = async |mut client: HostsClient<Channel>, request| client.reset(request).await;
+    change(&arguments.host, console, "reset", ask).await
 }
 
 pub(super) async fn quarantine(arguments: QuarantineArguments, console: &Console) -> Result<Exit, Failure> {

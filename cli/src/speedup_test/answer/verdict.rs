@@ -25,7 +25,7 @@ pub(crate) struct Verdict {
 /// The rules of the sub-tests.
 pub(super) fn rules(options: &Options) -> Rules {
     match options.mode {
-        Mode::Exact => Rules::OURS,
+        Mode::Exact => Rules::PUBLISHED_TESTS,
         Mode::Published if options.legacy_ks => Rules::PUBLISHED_BEFORE_R_4_2,
         Mode::Published => Rules::PUBLISHED,
     }

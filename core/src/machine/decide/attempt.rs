@@ -7,7 +7,7 @@ use crate::host::{Asking, Host, Presence, Standing};
 use crate::id::{Attempt, LeaseEpoch};
 use crate::lease::Lease;
 use crate::machine::follow_up::reboot;
-use crate::machine::{Effect, LOST_IN_A_ROW, Machine, Phase, Refusal, Speaker};
+use crate::machine::{COORDINATOR, Effect, Machine, Phase, Refusal, Speaker};
 use crate::message::Report;
 use crate::plan::Task;
 use crate::record::{Outcome, Record};
@@ -22,7 +22,7 @@ impl Machine {
         match &host.lease {
             Some(lease) if lease.agent_epoch == speaker.epoch => {
                 let plan = self.experiments[&lease.experiment].plan.clone();
-                Ok((Vec::new(), vec![Effect::Grant { lease: lease.clone(), plan }]))
+                Ok((Vec::new(), vec![Effect::Grant { lease: Box::new(lease.clone()), plan }]))
             }
             Some(lease) => {
                 let mut changes = self.lose(host, lease, LossReason::AgentRestarted);
@@ -131,10 +131,25 @@ impl Machine {
         rested.into_iter().collect()
     }
 
-    /// The loss of an attempt, and what becomes of its run: another attempt, unless it has had all. A host on which one
-    /// after another is lost is taken out of the pool while there are others; the last one is left to its experiments, which
-    /// are paused when nothing of them can be executed.
+    /// The loss of an attempt, and what becomes of its run: another attempt, unless it has had all. It may pause the
+    /// experiment, where every host has turned it down, or take the host out of the pool, where another user's experiment has
+    /// given it up too.
     fn lose(&self, host: &Host, lease: &Lease, reason: LossReason) -> Vec<Change> {
+        let active = &self.experiments[&lease.experiment];
+        let (experiment, number) = (lease.experiment, self.numbers[&lease.host]);
+        let paused = (active.phase == Phase::Running)
+            .then(|| self.turned_down(active, number, lease, &reason))
+            .flatten()
+            .map(|reason| Change::Paused { experiment, by: COORDINATOR.to_owned(), reason });
+        let out = (host.standing == Standing::Serving)
+            .then(|| self.blamed(active, number, &reason))
+            .flatten()
+            .map(|why| quarantined(&lease.host, why));
+        std::iter::once(self.lost(lease, reason)).chain(paused).chain(out).collect()
+    }
+
+    /// The loss of an attempt alone.
+    pub(super) fn lost(&self, lease: &Lease, reason: LossReason) -> Change {
         let active = &self.experiments[&lease.experiment];
         let after = if active.phase == Phase::Cancelled {
             AfterLoss::Cancelled
@@ -143,14 +158,7 @@ impl Machine {
         } else {
             AfterLoss::Again(Attempt(lease.attempt.0 + 1))
         };
-        let others = self.available - u32::from(host.is_available());
-        let is_last = reason.is_the_hosts() && host.lost_in_a_row + 1 >= LOST_IN_A_ROW;
-        let is_odd = is_last && host.standing == Standing::Serving;
-        let words = reason.words();
-        let why = format!("{LOST_IN_A_ROW} attempts in a row were lost on it, the last because {words}");
-        let out = (is_odd && others > 0).then(|| quarantined(&lease.host, why));
-        let lost = Change::AttemptLost { host: lease.host.clone(), lease: lease.epoch, reason, after };
-        std::iter::once(lost).chain(out).collect()
+        Change::AttemptLost { host: lease.host.clone(), lease: lease.epoch, reason, after }
     }
 
     fn joined(&self, speaker: &Speaker) -> Result<&Host, Refusal> {

@@ -1,26 +1,37 @@
 //! Hosts that join, leave, and are taken out of the pool.
 
+#[cfg(test)]
+mod tests;
+
 use crate::event::Change;
 use crate::experiment::Sameness;
-use crate::host::{Host, HostFacts, MAX_BOOTS, Standing};
+use crate::host::{Host, HostFacts, Identifier, MAX_BOOTS, Sharing, Standing};
 use crate::id::{AgentEpoch, AgentId, HostId};
-use crate::machine::{COORDINATOR, HostRequest, MAX_DRIFTED, MAX_HOSTS, Machine, Refusal, Request, Speaker};
+use crate::machine::{
+    COORDINATOR, HostRequest, MAX_DRIFTED, MAX_EPOCH_LEAD, MAX_HOSTS, Machine, Refusal, Request, Speaker,
+};
+use crate::run::{HostNumber, LossReason};
 use crate::time::Timestamp;
 
 impl Machine {
     pub(super) fn join(
         &self,
+        now: Timestamp,
         facts: HostFacts,
         agent: AgentId,
         epoch: AgentEpoch,
     ) -> Result<Vec<Change>, Refusal> {
+        let facts = HostFacts { sharing: facts.sharing.or_alone(), ..facts };
+        if epoch.0 > (now + MAX_EPOCH_LEAD).0 {
+            return Err(Refusal::FutureAgent { host: facts.host, claimed: epoch, now });
+        }
         let known = self.host(&facts.host);
         match known {
             None if self.hosts.len() >= MAX_HOSTS => return Err(Refusal::TooManyHosts),
             None => {}
             Some(known) => is_that_host(known, &facts, agent, epoch)?,
         }
-        self.is_no_other_host(&facts)?;
+        self.is_on_its_own_machine(&facts)?;
         let drifted = known.and_then(|known| self.drift(known, &facts));
         let stuck = known
             .filter(|known| known.reboot.is_some() && known.facts.boot == facts.boot && known.epoch != epoch);
@@ -29,15 +40,23 @@ impl Machine {
         Ok(std::iter::once(joined).chain(drifted).chain(stuck).collect())
     }
 
-    /// One machine that joins under two ids of its own would count as two.
-    fn is_no_other_host(&self, facts: &HostFacts) -> Result<(), Refusal> {
-        if facts.named_by_owner {
-            return Ok(());
+    /// One machine under two ids would count as two. Another id on it stands in the way while it is connected, or while a
+    /// running experiment rests on it; after that the machine may change its name. Where the owner says that hosts share the
+    /// machine, all of them have to say so.
+    fn is_on_its_own_machine(&self, facts: &HostFacts) -> Result<(), Refusal> {
+        for mark in facts.marks() {
+            let of_mark = (mark.clone(), HostNumber(0))..=(mark.clone(), HostNumber(u32::MAX));
+            for other in self.marks.range(of_mark).map(|(_, number)| self.host_at(*number)) {
+                let is_same = other.facts.host == facts.host;
+                let do_share = facts.sharing == Sharing::Shared && other.facts.sharing != Sharing::Alone;
+                let is_out = matches!(other.standing, Standing::Quarantined { .. });
+                if !is_same && !do_share && (other.is_here() || other.is_in_use() || is_out) {
+                    let by = mark.identifier();
+                    return Err(Refusal::SameMachine { other: other.facts.host.clone(), by });
+                }
+            }
         }
-        match self.boots.get(&facts.boot).map(|number| &self.host_at(*number).facts.host) {
-            Some(other) if *other != facts.host => Err(Refusal::SameMachine { other: other.clone() }),
-            Some(_) | None => Ok(()),
-        }
+        Ok(())
     }
 
     fn drift(&self, known: &Host, facts: &HostFacts) -> Option<Change> {
@@ -80,12 +99,26 @@ impl Machine {
     }
 
     pub(super) fn resume_host(&self, HostRequest { host, by }: HostRequest) -> Result<Vec<Change>, Refusal> {
-        Ok(match self.known(&host)?.standing {
-            Standing::Serving => Vec::new(),
-            Standing::Draining { .. } | Standing::Quarantined { .. } => {
-                vec![Change::HostResumed { host, by }]
-            }
-        })
+        let is_well = match self.known(&host)?.standing {
+            Standing::Serving => !self.is_in_trouble(self.numbers[&host]),
+            Standing::Draining { .. } | Standing::Quarantined { .. } => false,
+        };
+        Ok(if is_well { Vec::new() } else { vec![Change::HostResumed { host, by }] })
+    }
+
+    /// Its attempt and visits go to other hosts at once: whoever has them cannot be told from whoever joins next.
+    pub(super) fn reset_host(
+        &self,
+        HostRequest { host: id, by }: HostRequest,
+    ) -> Result<Vec<Change>, Refusal> {
+        let host = self.known(&id)?;
+        let lease = host.lease.as_ref();
+        let lost = lease.map(|lease| self.lost(lease, LossReason::HostLost));
+        // The visit of a lost attempt ends with it.
+        let visits = host.visits.keys().filter(|visit| lease.is_none_or(|lease| lease.experiment != **visit));
+        let broken = visits.map(|visit| Change::VisitBroken { host: id.clone(), experiment: *visit });
+        let reset = Change::HostReset { host: id.clone(), by };
+        Ok(lost.into_iter().chain(broken).chain([reset]).collect())
     }
 
     pub(super) fn approve(
@@ -116,15 +149,22 @@ pub(super) fn quarantined(host: &HostId, reason: impl Into<String>) -> Change {
 /// Whether what joins is the host that is known by this id, and its agent the latest.
 fn is_that_host(known: &Host, facts: &HostFacts, agent: AgentId, epoch: AgentEpoch) -> Result<(), Refusal> {
     let host = || facts.host.clone();
-    let is_another = |what, other| Err(Refusal::AnotherMachine { host: host(), what, other });
+    let is_full = known.boots.len().max(known.allocations.len()) >= MAX_BOOTS;
+    if is_full && !known.boots.contains(&facts.boot) {
+        return Err(Refusal::TooManyBoots(host()));
+    }
+    if known.is_released {
+        return Ok(());
+    }
+    let is_another = |by, other| Err(Refusal::AnotherMachine { host: host(), by, other });
     if let (Some(before), Some(now)) = (known.facts.hardware, facts.hardware)
         && before != now
     {
-        return is_another("hardware", before.to_string());
+        return is_another(Identifier::Hardware, before.to_string());
     }
     // A host that was asked to boot may be back before its connection is noticed to be gone.
     if known.is_here() && known.facts.boot != facts.boot && known.reboot.is_none() {
-        return is_another("boot", known.facts.boot.to_string());
+        return is_another(Identifier::Boot, known.facts.boot.to_string());
     }
     if known.agent != agent && known.is_here() {
         return Err(Refusal::HostClaimed { host: host(), agent: known.agent });
@@ -132,12 +172,8 @@ fn is_that_host(known: &Host, facts: &HostFacts, agent: AgentId, epoch: AgentEpo
     if known.epoch > epoch || (known.epoch == epoch && known.agent != agent) {
         return Err(Refusal::StaleAgent { host: host(), known: known.epoch, claimed: epoch });
     }
-    let is_latest = known.boots.last() == Some(&facts.boot);
-    if !is_latest && known.boots.contains(&facts.boot) {
+    if known.facts.boot != facts.boot && known.boots.contains(&facts.boot) {
         return Err(Refusal::OldBoot { host: host(), boot: facts.boot.clone() });
-    }
-    if known.boots.len().max(known.allocations.len()) >= MAX_BOOTS && !is_latest {
-        return Err(Refusal::TooManyBoots(host()));
     }
     Ok(())
 }

@@ -2,9 +2,9 @@
 
 use crate::event::Superseded;
 use crate::host::{Asking, Host, Use, Visit};
-use crate::id::{HostId, LeaseEpoch, RunIndex};
+use crate::id::{Attempt, HostId, LeaseEpoch, RunIndex};
 use crate::lease::Lease;
-use crate::machine::queue::lane_of;
+use crate::machine::queue::{lane_of, use_of};
 use crate::machine::{Active, Built, Machine};
 use crate::record::{Outcome, Record};
 use crate::run::{AfterLoss, HostNumber, LossReason, RunState, Settlement};
@@ -22,7 +22,7 @@ impl Machine {
             return;
         }
         let (place, lane) = (active.plan.place(lease.run), lane_of(&active.plan, lease.run));
-        let use_of = active.plan.cell(lease.run).map(|_| lane);
+        let use_of = use_of(&active.plan, lease.run);
         let begun = host.visits.get(&lease.experiment).copied();
         let goes_on = begun.is_some_and(|visit| visit.next == lease.run);
         // A host that has begun a visit begins no other of that experiment.
@@ -33,6 +33,7 @@ impl Machine {
             let taken = goes_on || active.queue.remove(lane, lease.run);
             if taken {
                 active.attempts += 1;
+                active.visited(number, lease.run);
                 active.set(lease.run, RunState::Leased { lease: lease.epoch, host: number });
             }
             taken
@@ -52,6 +53,12 @@ impl Machine {
             host.lease = Some(lease.clone());
         });
         self.holders.insert(lease.epoch, number);
+        // A host that took the rest of a visit is none any more that visits of its cell could be given.
+        let is_rest = !goes_on && (place.group != lease.run || lease.attempt > Attempt(1));
+        let is_nested = |active: &Active| !active.visitors.is_empty() && active.queue.has_retries();
+        if is_rest && self.experiments.get(&lease.experiment).is_some_and(is_nested) {
+            self.look_again();
+        }
     }
 
     pub(super) fn run_started(&mut self, at: Timestamp, host: &HostId, epoch: LeaseEpoch) {
@@ -64,12 +71,12 @@ impl Machine {
 
     pub(super) fn run_reported(&mut self, at: Timestamp, host: &HostId, epoch: LeaseEpoch, record: &Record) {
         let Some((number, lease)) = self.release(at, host, epoch) else { return };
-        self.hosts[number.0 as usize].lost_in_a_row = 0;
+        self.hosts[number.0 as usize].blamed_by = None;
         let settlement = match record.outcome {
             Outcome::Measured => Settlement::Measured,
             Outcome::Failed(_) | Outcome::NotExecuted { .. } => Settlement::Failed,
         };
-        self.share(lease.experiment, |active| {
+        let may_suit_others = self.share(lease.experiment, |active| {
             active.abandoned_in_a_row = 0;
             active.host_time = active.host_time + (at - lease.granted);
             active.tried.remove(&lease.run.0);
@@ -78,8 +85,12 @@ impl Machine {
                 None => Built::Made(record.products.clone()),
                 Some(words) => Built::Not(words),
             });
+            active.executed_on(number)
         });
         self.settle_visits(number);
+        if may_suit_others == Some(true) {
+            self.look_again();
+        }
     }
 
     pub(super) fn attempt_lost(
@@ -97,9 +108,8 @@ impl Machine {
                 self.superseded.insert(epoch, Superseded::from(&lease));
             }
         }
-        self.hosts[number.0 as usize].lost_in_a_row += u32::from(reason.is_the_hosts());
         let rest = self.change(number, |host| host.visits.remove(&lease.experiment));
-        self.share(lease.experiment, |active| {
+        let blamed_by = self.share(lease.experiment, |active| {
             active.tally.lost_attempts += 1;
             active.host_time = active.host_time + (at - lease.granted);
             let tried = active.tried.entry(lease.run.0).or_default();
@@ -126,9 +136,21 @@ impl Machine {
             if let Some(left) = left {
                 active.queue.put_back(lane_of(&active.plan, lease.run), left);
             }
+            active.lost_on(number, reason).then(|| active.by.clone())
         });
+        if let Some(by) = blamed_by.flatten() {
+            self.hosts[number.0 as usize].blamed_by.get_or_insert(by);
+        }
         self.settle_visits(number);
         self.look_again();
+    }
+
+    /// The program may have run until now, however long ago its attempt was given up.
+    pub(super) fn late_report(&mut self, at: Timestamp, superseded: &Superseded) {
+        self.superseded.remove(&superseded.lease);
+        if let Some(number) = self.numbers.get(&superseded.host).copied() {
+            self.change(number, |host| (host.heard, host.idle_since) = (at, Some(at)));
+        }
     }
 
     /// The host, if it holds this lease.

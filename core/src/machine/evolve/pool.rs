@@ -25,6 +25,7 @@ impl Machine {
         let facts = HostFacts { fingerprint: Fingerprint::default(), ..facts.clone() };
         let here = Presence::Here { asking: Asking::No };
         let number = if let Some(number) = self.numbers.get(&facts.host).copied() {
+            self.unmark(number);
             number
         } else {
             let number = HostNumber(self.hosts.len() as u32);
@@ -32,15 +33,15 @@ impl Machine {
             self.hosts.push(Host::new(facts.clone(), class, agent, epoch, at));
             number
         };
-        self.index_boot(number, &facts);
-        let is_new_boot = self.host_at(number).boots.last() != Some(&facts.boot);
         self.change(number, |host| {
-            if is_new_boot {
+            if host.facts.boot != facts.boot {
                 host.reboot = None;
             }
             host.told(facts);
             (host.class, host.agent, host.epoch, host.heard) = (class, agent, epoch, at);
+            host.is_released = false;
         });
+        self.mark(number);
         self.set_presence(number, here);
         self.settle_visits(number);
     }
@@ -56,17 +57,33 @@ impl Machine {
         class
     }
 
-    /// Ids that owners gave say nothing of which machine it is.
-    fn index_boot(&mut self, number: HostNumber, facts: &HostFacts) {
-        let before = &self.host_at(number).facts.boot;
-        if *before != facts.boot && self.boots.get(before) == Some(&number) {
-            self.boots.remove(&before.clone());
+    /// Indexes by what the machine of a host is told from others.
+    pub(in crate::machine) fn mark(&mut self, number: HostNumber) {
+        let host = &self.hosts[number.0 as usize];
+        if !host.is_released {
+            self.marks.extend(host.facts.marks().map(|mark| (mark, number)));
         }
-        if !facts.named_by_owner {
-            self.boots.insert(facts.boot.clone(), number);
-        } else if self.boots.get(&facts.boot) == Some(&number) {
-            self.boots.remove(&facts.boot);
+    }
+
+    fn unmark(&mut self, number: HostNumber) {
+        for mark in self.hosts[number.0 as usize].facts.marks() {
+            self.marks.remove(&(mark, number));
         }
+    }
+
+    /// What the host served stays: the freshness of later runs rests on it.
+    pub(super) fn host_reset(&mut self, at: Timestamp, host: &HostId) {
+        let Some(number) = self.numbers.get(host).copied() else { return };
+        self.unmark(number);
+        if self.host_at(number).is_here() {
+            self.set_presence(number, Presence::Away { since: at, give_up: None });
+        }
+        self.change(number, |host| {
+            host.is_released = true;
+            host.reboot = None;
+        });
+        self.forget_losses(number);
+        self.set_reserves(number, None);
     }
 
     pub(super) fn host_left(&mut self, at: Timestamp, host: &HostId, give_up: Timestamp) {
@@ -90,14 +107,20 @@ impl Machine {
         self.change(number, |host| {
             host.standing = standing;
             host.reboot = host.reboot.filter(|_| !is_out);
-            host.lost_in_a_row = if is_serving { 0 } else { host.lost_in_a_row };
         });
         if is_serving {
+            self.forget_losses(number);
             self.look_again();
         } else {
             self.set_reserves(number, None);
         }
         self.settle_visits(number);
+    }
+
+    /// Gives a host a new chance: attempts that were lost on it no longer count against it.
+    fn forget_losses(&mut self, number: HostNumber) {
+        self.hosts[number.0 as usize].blamed_by = None;
+        self.experiments.values_mut().for_each(|active| _ = active.troubles.remove(&number));
     }
 
     pub(super) fn reboot_asked(&mut self, host: &HostId, experiment: ExperimentId, give_up: Timestamp) {
@@ -183,7 +206,7 @@ impl Machine {
     }
 
     /// Changes a host's presence and keeps the sets of asking hosts in step.
-    pub(super) fn set_presence(&mut self, number: HostNumber, presence: Presence) {
+    pub(in crate::machine) fn set_presence(&mut self, number: HostNumber, presence: Presence) {
         self.asking.remove(&number);
         self.in_vain.remove(&number);
         self.change(number, |host| host.presence = presence);
@@ -219,8 +242,8 @@ impl Machine {
         result
     }
 
-    /// With one host fewer, a run may have been tried on all that are left, and then go to one of them again; with none left
-    /// of a class, an experiment may come to take another.
+    /// With one host fewer, a run may have been tried on all that are left, and then go to one of them again, and an experiment
+    /// may have given up all that are left; with none left of a class, an experiment may come to take another.
     fn count(&mut self, before: Option<ClassId>, after: Option<ClassId>) {
         self.available = self.available + u32::from(after.is_some()) - u32::from(before.is_some());
         if let Some(class) = after.and_then(|class| self.classes.get_mut(&class)) {
@@ -238,7 +261,8 @@ impl Machine {
             may_come_again && active.queue.has_retries()
         };
         let pins = |active: &Active| is_empty && active.may_pin_anew();
-        if self.experiments.values().any(|active| retries(active) || pins(active)) {
+        let gave_up = |active: &Active| !active.troubles.is_empty();
+        if self.experiments.values().any(|active| retries(active) || pins(active) || gave_up(active)) {
             self.look_again();
         }
     }
@@ -262,13 +286,14 @@ impl Host {
             presence: Presence::Away { since: at, give_up: None },
             heard: at,
             standing: Standing::Serving,
+            is_released: false,
             reboot: None,
             reserves: None,
             lease: None,
             served: 0,
             previous: None,
             idle_since: None,
-            lost_in_a_row: 0,
+            blamed_by: None,
             boots: Vec::new(),
             allocations: Vec::new(),
             used: BTreeMap::new(),
@@ -278,7 +303,7 @@ impl Host {
 
     /// Takes over what it says of itself now.
     fn told(&mut self, facts: HostFacts) {
-        if self.boots.last() != Some(&facts.boot) && self.boots.len() < MAX_BOOTS {
+        if !self.boots.contains(&facts.boot) && self.boots.len() < MAX_BOOTS {
             self.boots.push(facts.boot.clone());
         }
         if let Some(allocation) = &facts.allocation

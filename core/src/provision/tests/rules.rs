@@ -223,3 +223,33 @@ fn a_node_boots_anew_when_its_job_ends_and_the_boot_id_tells_whether_it_did() {
     ledger.observe(at(20), &[job("2", JobState::Running)], &demand(1, vec![booted]));
     assert_eq!((ledger.cannot_reboot, ledger.rebooting.len()), (None, 0));
 }
+
+#[test]
+fn a_node_whose_agent_is_turned_away_is_no_failure_and_is_kept_out() {
+    let mut ledger = Ledger::default();
+    let refused = |id: &str| RefusedAgent { job: name(id), node: name("claimed"), reason: "why".to_owned() };
+    // A job that is none of ours excludes nothing.
+    ledger.turned_away(vec![refused("9")], &[]);
+    assert!(ledger.refused.is_empty());
+    for (id, node) in [("1", "n1"), ("2", "n2"), ("3", "n3"), ("4", "n4")] {
+        ledger.asked(name(id), Nodes::new());
+        let running = [Job { node: Some(name(node)), ..job(id, JobState::Running) }];
+        ledger.observe(at(0), &running, &Demand::default());
+        ledger.turned_away(vec![refused(id)], &running);
+        ledger.observe(at(1), &[job(id, JobState::Ended(End::Failed))], &Demand::default());
+    }
+    assert_eq!((ledger.failures_in_a_row, ledger.stopped.clone()), (0, None));
+    let excluded: Nodes = ["n1", "n2", "n3", "n4"].map(name).into();
+    let found = decide(at(2), &LIMITS, &ledger, &[], &demand(1, vec![]));
+    assert_eq!(
+        found,
+        [Action::Submit { jobs: 1, exclude: excluded }],
+        "by the engine's word, not the agent's"
+    );
+    // One that joins there after all takes it off the list; asking anew tries all of them.
+    ledger.asked(name("5"), Nodes::new());
+    ledger.observe(at(3), &[job("5", JobState::Running)], &demand(0, vec![host("5", Worth::Now)]));
+    assert!(!ledger.refused.contains_key(&name("n1")));
+    ledger.start_afresh();
+    assert!(ledger.refused.is_empty());
+}

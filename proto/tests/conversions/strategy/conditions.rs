@@ -20,6 +20,8 @@ fn disturbance() -> impl Strategy<Value = Disturbance> {
         any::<u64>().prop_map(|ns| Disturbance::OtherLoad { ns }),
         any::<(u64, u64)>()
             .prop_map(|(before_khz, after_khz)| Disturbance::FrequencyChanged { before_khz, after_khz }),
+        any::<u8>().prop_map(|signal| Disturbance::ProgramStopped { signal }),
+        Just(Disturbance::AgentStopped),
         text().prop_map(|reason| Disturbance::CleanupFailed { reason }),
     ]
 }

@@ -205,7 +205,7 @@ async fn claim_a_build(pool: &Pool, host: &str) {
     let (up, messages) = mpsc::channel(8);
     let facts = v1::HostFacts {
         host: host.to_owned(),
-        boot: "boot".to_owned(),
+        boot: host.to_owned(),
         named_by_owner: true,
         ..Default::default()
     };

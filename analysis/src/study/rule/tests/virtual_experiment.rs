@@ -196,6 +196,7 @@ impl Virtual {
                 .plan
                 .build_of(RunIndex(run))
                 .map(|run| Box::new(UsedBuild { run, products: Vec::new() })),
+            machine: None,
         };
         let lease = Lease {
             epoch: LeaseEpoch(u64::from(run) + 1),

@@ -1,5 +1,7 @@
 //! What is asked of an engine and what came of it, as it is shown.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use speedup_core::time::Timestamp;
 use speedup_proto::v1;
@@ -33,6 +35,8 @@ pub(super) struct Shown {
     missing: u32,
     /// Why the engine did not answer.
     trouble: Option<String>,
+    /// Nodes whose agents were turned away for good, with the reasons: no job goes there.
+    refused: BTreeMap<String, String>,
 }
 
 /// One job.
@@ -65,6 +69,7 @@ impl From<v1::Provisioner> for Shown {
             cannot_reboot: wire.cannot_reboot,
             missing: wire.missing,
             trouble: wire.trouble,
+            refused: wire.refused.into_iter().map(|node| (node.node, node.reason)).collect(),
         }
     }
 }
@@ -105,6 +110,7 @@ impl Shown {
             format!("The running plans could use {} more hosts than there are.", self.missing),
         ];
         lines.extend(self.stands_still());
+        lines.extend(self.kept_from());
         lines
             .extend(self.cannot_reboot.as_ref().map(|why| format!("Nodes are not told to boot anew: {why}")));
         lines.extend(self.trouble.as_ref().map(|why| format!("At the last look: {why}")));
@@ -131,6 +137,21 @@ impl Shown {
         ))
     }
 
+    /// From which nodes jobs are kept because their agents were turned away for good.
+    pub(super) fn kept_from(&self) -> Option<String> {
+        let (node, reason) = self.refused.first_key_value()?;
+        let others = match self.refused.len() - 1 {
+            0 => String::new(),
+            1 => ", and 1 more".to_owned(),
+            more => format!(", and {more} more"),
+        };
+        let engine = &self.engine;
+        Some(format!(
+            "Jobs are kept from {node}{others}, where the coordinator turns agents away: {reason}. \
+             `speedup hosts {engine} add` tries them again."
+        ))
+    }
+
     fn jobs(&self, paint: Paint) -> String {
         let columns = ["job", "state", "in its words", "node", "host", "ends by"].map(Column::Words);
         let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
@@ -154,6 +175,19 @@ mod tests {
     use crate::console::Console;
 
     #[test]
+    fn nodes_whose_agents_are_turned_away_are_named_with_the_reason() {
+        let refused = ["n2", "n1"].map(|node| v1::RefusedNode {
+            node: node.to_owned(),
+            reason: format!("why of {node}; what to do"),
+        });
+        let wire =
+            v1::Provisioner { engine: "slurm".to_owned(), refused: refused.into(), ..Default::default() };
+        let text = Shown::from(wire).text(Console::plain().out);
+        let told = "Jobs are kept from n1, and 1 more, where the coordinator turns agents away: why of n1; what to do.";
+        assert!(text.contains(told), "{text}");
+    }
+
+    #[test]
     fn what_stands_still_says_why() {
         let job = v1::ProvisionedJob {
             id: "17".to_owned(),
@@ -171,6 +205,7 @@ mod tests {
         let text = Shown::from(wire).text(Console::plain().out);
         assert!(text.contains("1.00 node hours are spent."), "{text}");
         assert!(text.contains("asked of slurm: 3 jobs in a row ended. `speedup hosts slurm add`"), "{text}");
+        assert!(!text.contains("Jobs are kept from"), "{text}");
         assert!(text.contains("17") && text.contains("PENDING (Priority)"), "{text}");
     }
 }

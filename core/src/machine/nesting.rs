@@ -1,0 +1,90 @@
+//! What a plan nests: where it repeats over hosts, the visits of a cell are on different ones, whatever the policy lets a host
+//! do again. In the blocked order a visit is of all versions of a benchmark, and so is what is said here of a cell.
+//!
+//! A host has visited a cell from the grant of its first run on, whatever becomes of it. The rest of a visit that was lost goes to
+//! a host that has visited the cell in no other visit. So that this takes no host from visits that nobody has begun, it goes to one
+//! that has not visited the cell at all only if there are more of these than such visits; else to one that has begun this very visit.
+
+#[cfg(test)]
+mod tests;
+
+use super::queue::{lane_of, nested_lane};
+use super::{Active, Machine};
+use crate::id::RunIndex;
+use crate::run::HostNumber;
+
+/// Whether the rest of a visit may go to a host, as far as the plan nests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Again {
+    /// To any: the plan does not nest, or the host has visited nothing of the cell and can be spared.
+    Anywhere,
+    /// To this one, which has begun this visit, unless it has lost the run: then to one that can be spared.
+    Here,
+    /// To this one, which has begun this visit, and no other can be spared: also where it has lost the run, if all of these
+    /// have, which have begun the visit and may be given runs.
+    HereAfter(Vec<HostNumber>),
+    /// Not to this one.
+    Elsewhere,
+}
+
+impl Active {
+    /// Notes that a host was given a run.
+    pub(super) fn visited(&mut self, host: HostNumber, run: RunIndex) {
+        if let Some(lane) = nested_lane(&self.plan, run) {
+            let group = self.plan.place(run).group;
+            self.visitors.entry(lane).or_default().entry(host).or_insert(group);
+        }
+    }
+
+    /// Whether a host has begun a visit in a lane whose visits want different hosts.
+    pub(super) fn has_visited(&self, host: HostNumber, lane: u32) -> bool {
+        self.visitors.get(&lane).is_some_and(|hosts| hosts.contains_key(&host))
+    }
+
+    /// The visit that a host has begun of a run's cell.
+    pub(super) fn visit_of(&self, host: HostNumber, run: RunIndex) -> Option<RunIndex> {
+        self.visitors.get(&nested_lane(&self.plan, run)?)?.get(&host).copied()
+    }
+}
+
+impl Machine {
+    /// Whether the rest of a visit, from this run on, may go to a host.
+    pub(super) fn visit_again(&self, active: &Active, number: HostNumber, run: RunIndex) -> Again {
+        let Some(lane) = nested_lane(&active.plan, run) else { return Again::Anywhere };
+        let group = active.plan.place(run).group;
+        let visit = active.visit_of(number, run);
+        if visit.is_some_and(|visit| visit != group) {
+            return Again::Elsewhere;
+        }
+        let hosts = active.visitors.get(&lane).into_iter().flatten();
+        let usable: Vec<(HostNumber, RunIndex)> = hosts
+            .map(|(host, visit)| (*host, *visit))
+            .filter(|(host, _)| self.may_be_given(active, *host))
+            .collect();
+        let untouched = self.usable_by(active).saturating_sub(usable.len() as u32);
+        let can_be_spared = untouched > active.queue.unbegun(lane);
+        match (visit, can_be_spared) {
+            (None, true) => Again::Anywhere,
+            (None, false) => Again::Elsewhere,
+            (Some(_), true) => Again::Here,
+            (Some(_), false) => {
+                let others = usable.into_iter().filter(|(_, visit)| *visit == group);
+                Again::HereAfter(others.map(|(host, _)| host).collect())
+            }
+        }
+    }
+
+    /// Whether a host is kept from a waiting run because visits of its cell want different hosts.
+    pub(super) fn is_kept_apart(
+        &self,
+        active: &Active,
+        number: HostNumber,
+        run: RunIndex,
+        began: bool,
+    ) -> bool {
+        if began {
+            return self.visit_again(active, number, run) == Again::Elsewhere;
+        }
+        active.has_visited(number, lane_of(&active.plan, run))
+    }
+}

@@ -1,0 +1,142 @@
+//! What the machine decides and tells in small scenes, each number by hand. Long histories are the simulation's.
+
+mod attempts;
+mod commands;
+mod demand;
+mod explain;
+mod hosts;
+mod limits;
+mod pieces;
+mod visits;
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::*;
+use crate::fingerprint::Fact;
+use crate::host::HostFacts;
+use crate::id::{AgentEpoch, AgentId};
+use crate::lease::Lease;
+use crate::message::Report;
+use crate::plan::Plan;
+use crate::plan_file;
+use crate::record::{Outcome as RunOutcome, Record};
+use crate::run::Obstacle;
+use crate::seed::Seed;
+
+const FIRST: ExperimentId = ExperimentId(Uuid::from_u128(1));
+const SECOND: ExperimentId = ExperimentId(Uuid::from_u128(2));
+
+/// One benchmark in two versions, each executed twice.
+const PLAIN: &str = "[experiment]\nname = \"scene\"\n[repetitions]\nruns = 2\n[versions.old]\nbaseline = true\n\
+                     [versions.new]\n[benchmarks.b]\ncommand = [\"true\"]\ntimeout = \"20s\"\n";
+
+/// A machine, hosts by number, and what time it is.
+struct Scene {
+    machine: Machine,
+    now: Timestamp,
+    epochs: u64,
+}
+
+fn host(number: u32) -> HostId {
+    format!("host-{number}").parse().expect("a host id")
+}
+
+fn fingerprint(model: &str) -> Fingerprint {
+    Fingerprint::new([("cpu.model".to_owned(), Fact::Value(model.to_owned()))].into()).expect("one fact")
+}
+
+fn facts(number: u32) -> HostFacts {
+    let boot = format!("boot-{number}").parse().expect("a boot id");
+    HostFacts { fingerprint: fingerprint("small"), ..HostFacts::bare(host(number), boot) }
+}
+
+impl Scene {
+    /// Hosts that have joined and not asked.
+    fn of(hosts: u32) -> Self {
+        let now = Timestamp(0) + Span::from_secs(1_000);
+        let mut scene = Self { machine: Machine::new(Settings::default()), now, epochs: 0 };
+        (0..hosts).for_each(|number| scene.join(facts(number)));
+        scene
+    }
+
+    fn handle(&mut self, command: Command) -> Outcome {
+        let outcome = self.machine.handle(self.now, command).expect("nothing is wrong with it");
+        self.machine.check();
+        outcome
+    }
+
+    fn refused(&mut self, command: Command) -> Refusal {
+        let before = self.machine.clone();
+        let refusal = self.machine.handle(self.now, command).expect_err("it is refused");
+        assert_eq!(self.machine, before, "a refusal changes nothing");
+        refusal
+    }
+
+    fn join(&mut self, facts: HostFacts) {
+        let command = self.joining(facts);
+        self.handle(command);
+    }
+
+    fn joining(&mut self, facts: HostFacts) -> Command {
+        self.epochs += 1;
+        Command::Join { facts, agent: AgentId(Uuid::from_u128(7)), epoch: AgentEpoch(self.epochs) }
+    }
+
+    fn speaker(&self, number: u32) -> Speaker {
+        let epoch = self.machine.host(&host(number)).expect("it has joined").epoch;
+        Speaker { host: host(number), epoch }
+    }
+
+    fn leave(&mut self, number: u32) {
+        self.handle(Command::Leave(self.speaker(number)));
+    }
+
+    fn submit(&mut self, experiment: ExperimentId, plan: &str) {
+        let plan = Arc::new(Plan::draw(plan_file::parse(plan, Seed(1)).expect("a plan")));
+        self.handle(Command::Submit { experiment, plan, by: "user".to_owned(), wait_for_hosts: true });
+    }
+
+    /// A host asks; the lease that it is granted, if it is.
+    fn ask(&mut self, number: u32) -> Option<Lease> {
+        let outcome = self.handle(Command::Ask(self.speaker(number)));
+        outcome.effects.into_iter().find_map(|effect| match effect {
+            Effect::Grant { lease, .. } => Some(*lease),
+            Effect::Acknowledge { .. } | Effect::Reboot { .. } => None,
+        })
+    }
+
+    /// A host executes what it asks for.
+    fn serve(&mut self, number: u32) -> Lease {
+        let lease = self.ask(number).expect("something is left for it");
+        self.report(&lease, RunOutcome::Measured);
+        lease
+    }
+
+    fn report(&mut self, lease: &Lease, outcome: RunOutcome) -> Outcome {
+        let speaker = Speaker { host: lease.host.clone(), epoch: lease.agent_epoch };
+        let report =
+            Report { lease: lease.epoch, executed_by: lease.agent_epoch, record: Record::bare(outcome) };
+        self.handle(Command::Report { speaker, report: Box::new(report) })
+    }
+
+    /// The host could not execute it.
+    fn lose(&mut self, lease: &Lease) {
+        let reason = "no such program".to_owned();
+        self.report(lease, RunOutcome::NotExecuted { reason, obstacle: Obstacle::Host });
+    }
+
+    fn request(&self, number: u32) -> HostRequest {
+        HostRequest { host: host(number), by: "user".to_owned() }
+    }
+
+    fn tick_after(&mut self, span: Span) {
+        self.now = self.now + span;
+        self.handle(Command::Tick);
+    }
+}
+
+fn asked(experiment: ExperimentId) -> Request {
+    Request { experiment, by: "user".to_owned() }
+}

@@ -1,0 +1,153 @@
+//! What an engine could add: hosts that are missing, and what each of its own is worth.
+
+use super::*;
+use crate::provision::{Demand, Engaged, PROVISIONER, Provided, Worth};
+
+/// Hosts of an engine that have joined.
+fn engine(hosts: u32) -> Scene {
+    let mut scene = Scene::of(0);
+    (0..hosts).for_each(|number| scene.join(given_out(number)));
+    scene
+}
+
+fn given_out(number: u32) -> HostFacts {
+    let id = |kind: &str| format!("{kind}-{number}");
+    HostFacts {
+        node: Some(id("node").parse().expect("a node")),
+        job: Some(id("job").parse().expect("a job")),
+        allocation: Some(id("job").parse().expect("an allocation")),
+        ..facts(number)
+    }
+}
+
+fn demand(scene: &Scene) -> Demand {
+    scene.machine.demand(scene.now)
+}
+
+fn of(scene: &Scene, number: u32) -> Provided {
+    let provided = demand(scene).hosts;
+    provided.into_iter().find(|one| one.host == host(number)).expect("the engine gave it out")
+}
+
+fn worth(scene: &Scene, number: u32) -> Worth {
+    of(scene, number).worth
+}
+
+#[test]
+fn what_waits_beyond_the_hosts_that_may_take_it_is_missing() {
+    let mut scene = engine(1);
+    scene.join(facts(9));
+    assert_eq!(demand(&scene).missing, 0, "nothing waits");
+    assert_eq!(demand(&scene).longest, Span(0));
+    assert_eq!(demand(&scene).hosts.len(), 1, "the other host is not the engine's");
+    scene.submit(FIRST, PLAIN);
+    assert_eq!(demand(&scene).missing, 2, "of four visits, two hosts may take one each");
+    assert_eq!(demand(&scene).longest, Span::from_secs(20));
+    scene.serve(0);
+    assert_eq!(demand(&scene).missing, 2, "of three, the other host one");
+    scene.leave(9);
+    assert_eq!(demand(&scene).missing, 3);
+    scene.handle(Command::Pause(asked(FIRST)));
+    assert_eq!(demand(&scene).missing, 0, "what is paused wants nothing");
+}
+
+#[test]
+fn a_visit_lasts_as_long_as_all_its_runs() {
+    let blocked = format!("{PLAIN}[design]\norder = \"blocked\"\n");
+    let mut scene = engine(0);
+    scene.submit(FIRST, &blocked);
+    assert_eq!(demand(&scene).longest, Span::from_secs(2 * 20), "both versions");
+    let nested = PLAIN.replace("runs = 2", "hosts = 2\nruns = 3");
+    scene.submit(SECOND, &nested);
+    assert_eq!(demand(&scene).longest, Span::from_secs(3 * 20), "three runs on each host");
+}
+
+#[test]
+fn a_host_is_told_as_it_is() {
+    let mut scene = engine(2);
+    scene.submit(FIRST, PLAIN);
+    let expected = Provided {
+        host: host(0),
+        node: "node-0".parse().expect("a node"),
+        job: Some("job-0".parse().expect("a job")),
+        boot: "boot-0".parse().expect("a boot id"),
+        is_here: true,
+        is_busy: false,
+        has_served: false,
+        engaged: Engaged::Serving,
+        worth: Worth::Now,
+    };
+    assert_eq!(of(&scene, 0), expected);
+    scene.now = scene.now + Span::from_secs(1);
+    let lease = scene.ask(0).expect("a run");
+    let busy = Provided { is_busy: true, has_served: true, worth: Worth::Nothing, ..expected.clone() };
+    assert_eq!(of(&scene, 0), busy, "it serves once");
+    scene.report(&lease, RunOutcome::Measured);
+    assert_eq!(of(&scene, 0), Provided { is_busy: false, ..busy.clone() });
+    scene.leave(0);
+    assert_eq!(of(&scene, 0), Provided { is_busy: false, is_here: false, ..busy.clone() });
+    scene.now = scene.now + Span::from_secs(1);
+    scene.join(given_out(0));
+    let joined = Provided { is_busy: false, has_served: false, ..busy };
+    assert_eq!(of(&scene, 0), joined, "its agent has not served since it joined");
+    scene.handle(Command::Drain(HostRequest { host: host(0), by: PROVISIONER.to_owned() }));
+    assert_eq!(of(&scene, 0).engaged, Engaged::GivenBack);
+    scene.handle(Command::Drain(scene.request(1)));
+    assert_eq!(of(&scene, 1).engaged, Engaged::OutOfService);
+}
+
+#[test]
+fn a_host_in_the_midst_of_a_visit_is_busy() {
+    let nested = PLAIN.replace("runs = 2", "hosts = 2\nruns = 3");
+    let mut scene = engine(1);
+    scene.submit(FIRST, &nested);
+    scene.serve(0);
+    assert!(of(&scene, 0).is_busy, "two runs of its visit are left");
+}
+
+#[test]
+fn what_a_used_host_is_worth_is_the_policys() {
+    let worth_after = |policy: &str, can_reboot: bool| {
+        let mut scene = Scene::of(0);
+        scene.join(HostFacts { can_reboot, ..given_out(0) });
+        scene.submit(FIRST, &format!("{PLAIN}[independence]\npolicy = \"{policy}\"\n"));
+        assert_eq!(worth(&scene, 0), Worth::Now, "{policy}: it is fresh");
+        scene.serve(0);
+        worth(&scene, 0)
+    };
+    assert_eq!(worth_after("distinct", true), Worth::Nothing);
+    assert_eq!(worth_after("any", false), Worth::Now);
+    assert_eq!(worth_after("rested", false), Worth::Now);
+    assert_eq!(worth_after("reallocated", false), Worth::NewAllocation);
+    assert_eq!(worth_after("rebooted", true), Worth::Now, "it boots itself");
+    assert_eq!(worth_after("rebooted", false), Worth::NewBoot);
+}
+
+#[test]
+fn a_host_whose_allocation_ends_is_worth_a_new_one() {
+    let mut scene = Scene::of(0);
+    let ends = Some(scene.now + Span::from_secs(29));
+    scene.join(HostFacts { allocation_ends: ends, ..given_out(0) });
+    scene.submit(FIRST, PLAIN);
+    assert_eq!(worth(&scene, 0), Worth::NewAllocation, "a run may take 20 s, and 10 are kept for its report");
+    assert_eq!(demand(&scene).missing, 4, "and it takes none");
+    let rebooted = format!("{PLAIN}[independence]\npolicy = \"rebooted\"\n");
+    let mut scene = Scene::of(0);
+    scene.join(given_out(0));
+    scene.submit(FIRST, &rebooted);
+    scene.serve(0);
+    scene.leave(0);
+    let next = "next".parse().expect("a boot id");
+    scene.join(HostFacts { boot: next, allocation_ends: Some(scene.now), ..given_out(0) });
+    assert_eq!(worth(&scene, 0), Worth::NewAllocation, "it has booted, and is fresh but for its allocation");
+}
+
+#[test]
+fn a_host_of_another_class_is_worth_nothing() {
+    let mut scene = engine(1);
+    scene.submit(FIRST, PLAIN);
+    scene.serve(0);
+    scene.join(HostFacts { fingerprint: fingerprint("large"), ..given_out(1) });
+    assert_eq!(worth(&scene, 1), Worth::Nothing);
+    assert_eq!(demand(&scene).missing, 3);
+}

@@ -1,0 +1,225 @@
+//! Why a run is not running: each hindrance where it applies, and nowhere else.
+
+use super::*;
+use crate::id::Attempt;
+use crate::lease::LEASE_MARGIN;
+use crate::run::Settlement;
+
+fn hindrances(scene: &Scene, experiment: ExperimentId, run: RunIndex) -> Hindrances {
+    match scene.machine.explain(experiment, run) {
+        Some(Explanation::Waiting { waiting_for: WaitingFor::Hosts(hindrances), .. }) => hindrances,
+        other => panic!("{run} does not wait for hosts: {other:?}"),
+    }
+}
+
+/// The first run that waits.
+fn waiting(scene: &Scene, experiment: ExperimentId) -> RunIndex {
+    let waits =
+        |run: &RunIndex| matches!(scene.machine.run(experiment, *run), Some(RunState::Waiting { .. }));
+    (0..).map(RunIndex).take(100).find(waits).expect("a run waits")
+}
+
+fn none() -> Hindrances {
+    Hindrances::default()
+}
+
+#[test]
+fn each_host_counts_once_under_what_keeps_it() {
+    let mut scene = Scene::of(6);
+    scene.join(HostFacts { fingerprint: fingerprint("large"), ..facts(2) });
+    scene.submit(FIRST, PLAIN);
+    scene.leave(0);
+    scene.handle(Command::Drain(scene.request(1)));
+    scene.serve(3);
+    scene.ask(4).expect("a run");
+    let run = waiting(&scene, FIRST);
+    let expected = Hindrances {
+        away: 1,
+        out_of_service: 1,
+        other_class: 1,
+        // It has served, and the other is about to.
+        not_fresh: 2,
+        able: 1,
+        differing: vec!["cpu.model".to_owned()],
+        ..none()
+    };
+    assert_eq!(hindrances(&scene, FIRST, run), expected);
+    let again = scene.request(1);
+    scene.handle(Command::Quarantine { request: again, reason: "odd".to_owned() });
+    assert_eq!(hindrances(&scene, FIRST, run), expected, "a quarantined host is out of service as well");
+}
+
+#[test]
+fn a_host_at_work_elsewhere_is_busy() {
+    let mut scene = Scene::of(2);
+    scene.submit(FIRST, PLAIN);
+    scene.ask(0).expect("a run of the first");
+    scene.submit(SECOND, PLAIN);
+    assert_eq!(hindrances(&scene, SECOND, RunIndex(0)), Hindrances { busy: 1, able: 1, ..none() });
+}
+
+#[test]
+fn a_host_that_has_to_boot_says_so() {
+    let rebooted = format!("{PLAIN}[independence]\npolicy = \"rebooted\"\n");
+    let mut scene = Scene::of(1);
+    scene.join(HostFacts { can_reboot: true, ..facts(1) });
+    scene.submit(FIRST, &rebooted);
+    scene.serve(0);
+    scene.serve(1);
+    let run = waiting(&scene, FIRST);
+    let expected = Hindrances { cannot_reboot: 1, not_fresh: 1, ..none() };
+    assert_eq!(hindrances(&scene, FIRST, run), expected);
+    assert_eq!(scene.ask(1), None, "it is to boot first");
+    let expected = Hindrances { cannot_reboot: 1, rebooting: 1, ..none() };
+    assert_eq!(hindrances(&scene, FIRST, run), expected);
+    scene.join(HostFacts { can_reboot: true, boot: "next".parse().expect("a boot id"), ..facts(1) });
+    let expected = Hindrances { cannot_reboot: 1, able: 1, ..none() };
+    assert_eq!(hindrances(&scene, FIRST, run), expected);
+}
+
+#[test]
+fn without_an_allocation_a_host_serves_once() {
+    let reallocated = format!("{PLAIN}[independence]\npolicy = \"reallocated\"\n");
+    let mut scene = Scene::of(1);
+    scene.join(HostFacts { allocation: Some("job-1".parse().expect("an id")), ..facts(1) });
+    scene.submit(FIRST, &reallocated);
+    let run = RunIndex(3);
+    assert_eq!(hindrances(&scene, FIRST, run), Hindrances { able: 2, ..none() }, "both are fresh");
+    scene.serve(0);
+    scene.serve(1);
+    assert_eq!(hindrances(&scene, FIRST, run), Hindrances { no_allocation: 1, not_fresh: 1, ..none() });
+    scene.join(HostFacts { allocation: Some("job-2".parse().expect("an id")), ..facts(1) });
+    assert_eq!(hindrances(&scene, FIRST, run), Hindrances { no_allocation: 1, able: 1, ..none() });
+}
+
+#[test]
+fn under_distinct_the_lack_of_an_allocation_is_no_hindrance_of_its_own() {
+    let mut scene = Scene::of(1);
+    scene.submit(FIRST, PLAIN);
+    scene.serve(0);
+    let run = waiting(&scene, FIRST);
+    assert_eq!(hindrances(&scene, FIRST, run), Hindrances { not_fresh: 1, ..none() });
+}
+
+#[test]
+fn a_host_rests_until_its_idle_time_has_passed() {
+    let rested = format!("{PLAIN}[independence]\npolicy = \"rested\"\nrest = {{ idle = \"40s\" }}\n");
+    let mut scene = Scene::of(1);
+    scene.submit(FIRST, &rested);
+    scene.serve(0);
+    let run = waiting(&scene, FIRST);
+    assert_eq!(hindrances(&scene, FIRST, run), Hindrances { resting: 1, ..none() });
+    assert_eq!(scene.ask(0), None, "it rests");
+    let due = scene.now + Span::from_secs(40);
+    assert_eq!(scene.machine.next_deadline(), Some(due));
+    scene.now = Timestamp(due.0 - 1);
+    scene.handle(Command::Tick);
+    assert_eq!(hindrances(&scene, FIRST, run), Hindrances { resting: 1, ..none() }, "a moment before");
+    scene.leave(0);
+    scene.now = due;
+    scene.join(facts(0));
+    let found = hindrances(&scene, FIRST, run);
+    assert_eq!(found.resting + found.able, 1, "it is here, and has rested or begins anew: {found:?}");
+}
+
+#[test]
+fn an_allocation_that_ends_too_early_is_ending() {
+    // A run may take its timeout; ten seconds more are kept for the report.
+    let needed = Span::from_secs(20 + 10);
+    let mut scene = Scene::of(0);
+    scene.submit(FIRST, PLAIN);
+    let ends = scene.now + needed;
+    scene.join(HostFacts { allocation_ends: Some(ends), ..facts(0) });
+    scene.join(HostFacts { allocation_ends: Some(Timestamp(ends.0 - 1)), ..facts(1) });
+    assert_eq!(hindrances(&scene, FIRST, RunIndex(0)), Hindrances { ending: 1, able: 1, ..none() });
+    assert_eq!(scene.ask(1), None);
+    scene.ask(0).expect("its allocation holds the run");
+}
+
+#[test]
+fn a_run_that_a_host_lost_goes_to_another() {
+    let any = format!("{PLAIN}[independence]\npolicy = \"any\"\n");
+    let mut scene = Scene::of(2);
+    scene.submit(FIRST, &any);
+    let lease = scene.ask(0).expect("a run");
+    scene.lose(&lease);
+    assert_eq!(hindrances(&scene, FIRST, lease.run), Hindrances { tried: 1, able: 1, ..none() });
+    let Some(Explanation::Waiting { attempt, .. }) = scene.machine.explain(FIRST, lease.run) else {
+        panic!("it waits")
+    };
+    assert_eq!(attempt, Attempt(2));
+    scene.leave(1);
+    let expected = Hindrances { away: 1, able: 1, ..none() };
+    assert_eq!(hindrances(&scene, FIRST, lease.run), expected, "there is no other any more");
+}
+
+#[test]
+fn what_is_held_names_who_has_it() {
+    let mut scene = Scene::of(1);
+    scene.submit(FIRST, PLAIN);
+    let lease = scene.ask(0).expect("a run");
+    let deadline = scene.now + Span::from_secs(20) + LEASE_MARGIN;
+    let held = |begun, connected, deadline| {
+        Some(Explanation::Held { host: host(0), lease: lease.epoch, begun, connected, deadline })
+    };
+    assert_eq!(scene.machine.explain(FIRST, lease.run), held(false, true, deadline));
+    scene.handle(Command::Started { speaker: scene.speaker(0), lease: lease.epoch });
+    assert_eq!(scene.machine.explain(FIRST, lease.run), held(true, true, deadline));
+    scene.leave(0);
+    let given_up = scene.now + Settings::default().host_grace;
+    assert_eq!(scene.machine.explain(FIRST, lease.run), held(true, false, given_up));
+}
+
+#[test]
+fn what_is_settled_paused_or_unknown_says_so() {
+    let mut scene = Scene::of(1);
+    scene.submit(FIRST, PLAIN);
+    let lease = scene.serve(0);
+    assert_eq!(scene.machine.explain(FIRST, lease.run), Some(Explanation::Settled(Settlement::Measured)));
+    assert_eq!(scene.machine.explain(FIRST, RunIndex(4)), None, "there are four runs");
+    assert_eq!(scene.machine.explain(SECOND, RunIndex(0)), None, "and one experiment");
+    scene.handle(Command::Pause(asked(FIRST)));
+    let run = waiting(&scene, FIRST);
+    let Some(Explanation::Waiting { waiting_for, .. }) = scene.machine.explain(FIRST, run) else {
+        panic!("it waits")
+    };
+    assert!(matches!(waiting_for, WaitingFor::Resume { .. }), "{waiting_for:?}");
+}
+
+#[test]
+fn runs_that_are_planned_after_builds_wait_for_them() {
+    let built = PLAIN
+        .replace("[versions.new]\n", "[versions.new]\nbuild = [\"make\"]\nproducts = { prog = \"prog\" }\n");
+    let mut scene = Scene::of(1);
+    scene.submit(FIRST, &built);
+    let plan = scene.machine.experiment(FIRST).expect("active").plan().clone();
+    let (builds, runs) = (plan.builds(), plan.with_first_runs().runs());
+    assert_eq!((builds, runs), (1, 5), "a build and four runs");
+    let waiting_for = WaitingFor::Builds { made: 0, builds };
+    let expected = Some(Explanation::Waiting { attempt: Attempt(1), waiting_for });
+    assert_eq!(scene.machine.explain(FIRST, RunIndex(1)), expected);
+    assert_eq!(scene.machine.explain(FIRST, RunIndex(4)), expected);
+    assert_eq!(scene.machine.explain(FIRST, RunIndex(5)), None, "that many are not planned");
+    assert_eq!(hindrances(&scene, FIRST, RunIndex(0)), Hindrances { able: 1, ..none() }, "the build");
+    scene.ask(0).expect("the build");
+    scene.handle(Command::Cancel(asked(FIRST)));
+    assert_eq!(scene.machine.explain(FIRST, RunIndex(1)), None, "it will not be");
+}
+
+/// Both versions of a visit on one host, with a boot between.
+#[test]
+fn a_visit_that_needs_boots_is_its_hosts() {
+    let blocked = format!("{PLAIN}[independence]\npolicy = \"rebooted\"\n[design]\norder = \"blocked\"\n");
+    let mut scene = Scene::of(1);
+    scene.join(HostFacts { can_reboot: true, ..facts(1) });
+    scene.submit(FIRST, &blocked);
+    let expected = Hindrances { cannot_reboot: 1, able: 1, ..none() };
+    assert_eq!(hindrances(&scene, FIRST, RunIndex(0)), expected);
+    let lease = scene.serve(1);
+    let next = RunIndex(lease.run.0 + 1);
+    assert_eq!(hindrances(&scene, FIRST, next), expected, "it goes on with its visit, once it has booted");
+    assert_eq!(scene.ask(1), None, "it is to boot first");
+    scene.join(HostFacts { can_reboot: true, boot: "next".parse().expect("a boot id"), ..facts(1) });
+    assert_eq!(hindrances(&scene, FIRST, next), expected);
+    assert_eq!(scene.ask(1).map(|lease| lease.run), Some(next));
+}

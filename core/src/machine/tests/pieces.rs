@@ -1,0 +1,121 @@
+//! Pieces that are no machine are refused, each for its own reason.
+
+use super::*;
+use crate::host::{Asking, Presence};
+use crate::run::Settlement;
+
+/// A host executes, one has served, and one attempt was given up.
+fn whole() -> Machine {
+    let mut scene = Scene::of(3);
+    scene.submit(FIRST, PLAIN);
+    scene.serve(0);
+    let lost = scene.ask(1).expect("a run");
+    scene.tick_after(Span(lost.deadline.0 - lost.granted.0));
+    let lease = scene.ask(2).expect("a run");
+    scene.handle(Command::Started { speaker: scene.speaker(2), lease: lease.epoch });
+    scene.machine
+}
+
+fn assembled(change: impl FnOnce(&mut Vec<Piece>)) -> Result<Machine, Misfit> {
+    let machine = whole();
+    let mut pieces: Vec<Piece> = machine.pieces().collect();
+    change(&mut pieces);
+    Machine::assemble(Settings::default(), pieces)
+}
+
+fn experiment(pieces: &mut [Piece]) -> &mut ActivePiece {
+    let found = pieces.iter_mut().find_map(|piece| match piece {
+        Piece::Experiment(active) => Some(&mut **active),
+        Piece::Progress { .. } | Piece::Class { .. } | Piece::Host(_) | Piece::Superseded(_) => None,
+    });
+    found.expect("one experiment")
+}
+
+fn hosts(pieces: &mut [Piece]) -> Vec<&mut Host> {
+    let hosts = pieces.iter_mut().filter_map(|piece| match piece {
+        Piece::Host(host) => Some(&mut **host),
+        Piece::Progress { .. } | Piece::Class { .. } | Piece::Experiment(_) | Piece::Superseded(_) => None,
+    });
+    hosts.collect()
+}
+
+#[test]
+fn a_machine_comes_back_from_its_pieces() {
+    let mut expected = whole();
+    // Whether a host has asked is not kept.
+    for number in 0..3 {
+        expected.set_presence(HostNumber(number), Presence::Here { asking: Asking::No });
+    }
+    let found = assembled(|_| {}).expect("pieces that fit");
+    found.check();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let misfit = |change: fn(&mut Vec<Piece>)| assembled(change).expect_err("it does not fit");
+    assert_eq!(
+        misfit(|pieces| {
+            let host = pieces.iter().find(|piece| matches!(piece, Piece::Host(_))).cloned();
+            pieces.extend(host);
+        }),
+        Misfit::HostTwice("host-0".to_owned())
+    );
+    assert_eq!(
+        misfit(|pieces| pieces.push(pieces.last().cloned().expect("the experiment"))),
+        Misfit::ExperimentTwice(FIRST)
+    );
+    assert_eq!(
+        misfit(|pieces| pieces.retain(|piece| !matches!(piece, Piece::Class { .. }))),
+        Misfit::UnknownClass("host-0".to_owned())
+    );
+    assert_eq!(
+        misfit(|pieces| experiment(pieces).runs.push((RunPiece::Held, 1))),
+        Misfit::Runs { experiment: FIRST, runs: 4, states: 5 }
+    );
+    assert_eq!(
+        misfit(|pieces| {
+            experiment(pieces).tried.insert(0, vec![HostNumber(3)]);
+        }),
+        Misfit::UnknownHost(FIRST)
+    );
+    assert_eq!(
+        misfit(|pieces| {
+            experiment(pieces).built.insert(RunIndex(0), Built::Made(Vec::new()));
+        }),
+        Misfit::NoBuild { experiment: FIRST, run: RunIndex(0) }
+    );
+    let lease = hosts(&mut whole().pieces().collect::<Vec<_>>())[2].lease.clone().expect("it executes").epoch;
+    assert_eq!(
+        misfit(|pieces| hosts(pieces)[2].lease.as_mut().expect("a lease").run = RunIndex(9)),
+        Misfit::Lease(lease)
+    );
+    assert_eq!(
+        misfit(|pieces| hosts(pieces)[2].lease.as_mut().expect("a lease").experiment = SECOND),
+        Misfit::Lease(lease)
+    );
+    assert_eq!(
+        misfit(|pieces| {
+            if let Piece::Progress { next_lease, .. } = &mut pieces[0] {
+                next_lease.0 -= 1;
+            }
+        }),
+        Misfit::Lease(lease)
+    );
+    assert_eq!(misfit(|pieces| hosts(pieces)[2].lease = None), Misfit::HeldByNobody(FIRST));
+    assert_eq!(misfit(|pieces| hosts(pieces)[1].reserves = Some(SECOND)), Misfit::NotActive(SECOND));
+    assert_eq!(
+        misfit(|pieces| {
+            let runs = &mut experiment(pieces).runs;
+            let held = runs.iter_mut().find(|(piece, _)| *piece == RunPiece::Held).expect("one is held");
+            held.0 = RunPiece::Settled(Settlement::Failed);
+        }),
+        Misfit::Lease(lease)
+    );
+}
+
+#[test]
+fn hosts_that_boot_for_an_experiment_are_counted() {
+    let found = assembled(|pieces| hosts(pieces)[1].reserves = Some(FIRST)).expect("it fits");
+    assert_eq!(found.experiments[&FIRST].reserved, 1);
+}

@@ -1,0 +1,197 @@
+//! A machine with hosts that do what a test says. After each command every invariant is checked.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::{Active, Command, Effect, HostRequest, Machine, Outcome, Phase, Request, Settings, Speaker};
+use crate::event::Change;
+use crate::experiment::MAX_RUNS;
+use crate::host::{HostFacts, Standing};
+use crate::id::{AgentEpoch, AgentId, ExperimentId, HostId, RunIndex};
+use crate::lease::Lease;
+use crate::message::Report;
+use crate::plan::Plan;
+use crate::plan_file;
+use crate::record::{Outcome as Ended, Record};
+use crate::run::Obstacle;
+use crate::seed::Seed;
+use crate::time::{Span, Timestamp};
+
+/// How an attempt ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// It is measured.
+    Measured,
+    /// It was not executed, because of this.
+    Not(Obstacle),
+    /// Its agent starts anew and asks.
+    Restart,
+}
+
+/// A machine and the hosts that serve it.
+#[derive(Debug)]
+pub(super) struct Trial {
+    pub(super) machine: Machine,
+    now: Timestamp,
+    /// The start of each agent, and how often its host has booted.
+    agents: Vec<(u64, u32)>,
+    can_reboot: bool,
+    /// The leases that were ever given, with how they ended.
+    pub(super) ended: Vec<(Lease, End)>,
+}
+
+impl Trial {
+    /// So many hosts, connected and without anything to do.
+    pub(super) fn of(hosts: u32, can_reboot: bool) -> Self {
+        let mut trial = Self {
+            machine: Machine::new(Settings::default()),
+            now: Timestamp(1),
+            agents: Vec::new(),
+            can_reboot,
+            ended: Vec::new(),
+        };
+        (0..hosts).for_each(|_| _ = trial.join());
+        trial
+    }
+
+    /// One more host, which asks.
+    pub(super) fn join(&mut self) -> usize {
+        self.agents.push((0, 0));
+        self.restart(self.agents.len() - 1, false);
+        self.agents.len() - 1
+    }
+
+    /// A host's agent starts anew, in a new boot or in the same, and asks.
+    fn restart(&mut self, host: usize, is_new_boot: bool) {
+        self.agents[host].0 += 1;
+        self.agents[host].1 += u32::from(is_new_boot);
+        let boot = format!("boot-{host}-{}", self.agents[host].1).parse().expect("a boot id");
+        let facts = HostFacts { can_reboot: self.can_reboot, ..HostFacts::bare(id(host), boot) };
+        let (agent, epoch) = (AgentId(Uuid::from_u128(host as u128)), AgentEpoch(self.agents[host].0));
+        self.handle(Command::Join { facts, agent, epoch });
+        self.handle(Command::Ask(self.speaker(host)));
+    }
+
+    fn speaker(&self, host: usize) -> Speaker {
+        Speaker { host: id(host), epoch: AgentEpoch(self.agents[host].0) }
+    }
+
+    /// Submits a plan for a user; what is not in `more` is a plan of two versions.
+    pub(super) fn submit(&mut self, by: &str, more: &str) -> ExperimentId {
+        let experiment = ExperimentId(Uuid::from_u128(self.now.0.into()));
+        let plan = Arc::new(plan(more));
+        self.handle(Command::Submit { experiment, plan, by: by.to_owned(), wait_for_hosts: true });
+        experiment
+    }
+
+    /// Lets a command happen, and all that hosts do at once: they boot anew when they are told to.
+    pub(super) fn handle(&mut self, command: Command) -> Outcome {
+        self.now = self.now + Span::from_millis(1);
+        let outcome = self.machine.handle(self.now, command).expect("nothing is wrong with it");
+        self.machine.check();
+        let reboots = outcome.effects.iter().filter_map(|effect| match effect {
+            Effect::Reboot { host, .. } => Some(host.clone()),
+            Effect::Grant { .. } | Effect::Acknowledge { .. } => None,
+        });
+        for host in reboots.collect::<Vec<_>>() {
+            let number = (0..self.agents.len()).find(|number| id(*number) == host).expect("a host");
+            self.restart(number, true);
+        }
+        outcome
+    }
+
+    /// What a host holds.
+    pub(super) fn lease(&self, host: usize) -> Option<Lease> {
+        self.machine.host(&id(host))?.lease.clone()
+    }
+
+    /// Ends what a host holds, if anything, and has it ask again; says what happened beside.
+    pub(super) fn end(&mut self, host: usize, end: End) -> Vec<Change> {
+        let Some(lease) = self.lease(host) else { return Vec::new() };
+        self.ended.push((lease.clone(), end));
+        let outcome = match end {
+            End::Restart => {
+                self.restart(host, false);
+                return Vec::new();
+            }
+            End::Measured => Ended::Measured,
+            End::Not(obstacle) => Ended::NotExecuted { reason: "words".to_owned(), obstacle },
+        };
+        let record = Record::bare(outcome);
+        let report = Box::new(Report { lease: lease.epoch, executed_by: lease.agent_epoch, record });
+        let changes = self.handle(Command::Report { speaker: self.speaker(host), report }).events;
+        self.handle(Command::Ask(self.speaker(host)));
+        changes.into_iter().map(|event| event.change).collect()
+    }
+
+    /// Every host does as it is told, until nobody holds anything.
+    pub(super) fn go_on(&mut self, mut end: impl FnMut(usize, &Lease) -> End) {
+        for _ in 0..MAX_RUNS.min(10_000) {
+            let hosts = 0..self.agents.len();
+            let holding: Vec<usize> = hosts.filter(|host| self.lease(*host).is_some()).collect();
+            if holding.is_empty() {
+                return;
+            }
+            for host in holding {
+                if let Some(lease) = self.lease(host) {
+                    let end = end(host, &lease);
+                    self.end(host, end);
+                }
+            }
+        }
+        panic!("it does not come to an end");
+    }
+
+    pub(super) fn resume(&mut self, experiment: ExperimentId) {
+        self.handle(Command::Resume(Request { experiment, by: "ada".to_owned() }));
+    }
+
+    pub(super) fn resume_host(&mut self, host: usize) -> Outcome {
+        self.handle(Command::ResumeHost(HostRequest { host: id(host), by: "admin".to_owned() }))
+    }
+
+    /// The experiment, while it is not finished.
+    pub(super) fn active(&self, experiment: ExperimentId) -> Option<&Active> {
+        self.machine.experiment(experiment)
+    }
+
+    /// Why it is paused, if it is.
+    pub(super) fn paused(&self, experiment: ExperimentId) -> Option<String> {
+        match self.active(experiment)?.phase() {
+            Phase::Paused { reason } => Some(reason.clone()),
+            Phase::Running | Phase::Deciding | Phase::Decided | Phase::Cancelled => None,
+        }
+    }
+
+    /// How many hosts are given runs.
+    pub(super) fn serving(&self) -> usize {
+        self.machine.hosts().iter().filter(|host| host.standing == Standing::Serving).count()
+    }
+
+    /// The hosts on which runs of each visit were measured, by the visit's first run.
+    pub(super) fn visits(&self, plan: &Plan) -> BTreeMap<RunIndex, Vec<HostId>> {
+        let mut visits: BTreeMap<RunIndex, Vec<HostId>> = BTreeMap::new();
+        for (lease, _) in &self.ended {
+            let hosts = visits.entry(plan.place(lease.run).group).or_default();
+            if !hosts.contains(&lease.host) {
+                hosts.push(lease.host.clone());
+            }
+        }
+        visits
+    }
+}
+
+/// A plan of two versions with these lines beside.
+pub(super) fn plan(more: &str) -> Plan {
+    let text = format!(
+        "[experiment]\nname = \"trial\"\n[versions.old]\nbaseline = true\n[versions.new]\n\
+         [benchmarks.b]\ncommand = [\"true\"]\n{more}"
+    );
+    Plan::draw(plan_file::parse(&text, Seed(1)).unwrap_or_else(|error| panic!("{error}\n{text}")))
+}
+
+fn id(host: usize) -> HostId {
+    format!("host-{host}").parse().expect("a host id")
+}

@@ -1,0 +1,173 @@
+//! Whose fault a lost attempt is, and what follows for the experiment and for the host.
+//!
+//! A plan must not take a host from others: its programs may kill the agent, fill the disk and make any kind of loss. So an
+//! experiment gives up a host on which it loses one attempt after another, and that host goes on serving others. It is
+//! quarantined only when experiments of two users have given it up with nothing executed on it between: one user could
+//! otherwise do it with two plans.
+//!
+//! What the plan (or an owner's limits) stood in the way of says nothing of the host, but may hold on every host. A host on which an
+//! attempt was lost so waits while hosts that have not lost one execute the experiment's runs: so a plan that no host can
+//! execute costs each host one attempt, not each run all of its attempts. When none of them is left, the experiment is paused.
+
+#[cfg(test)]
+mod tests;
+
+use super::{Active, LOST_IN_A_ROW, Machine};
+use crate::count::counted;
+use crate::host::Host;
+use crate::id::ExperimentId;
+use crate::lease::Lease;
+use crate::run::{HostNumber, LossReason};
+
+/// Attempts of one experiment that were lost on one host, with none of it executed there since.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trouble {
+    /// All of them.
+    pub lost: u32,
+    /// Those in whose way the host or its agent stood.
+    pub by_host: u32,
+    /// Those in whose way the plan or an owner's limits stood, since the experiment was last executed on any host.
+    pub turned_down: u32,
+}
+
+impl Trouble {
+    const fn is_given_up(self) -> bool {
+        self.lost >= LOST_IN_A_ROW
+    }
+}
+
+impl Active {
+    /// Notes that an attempt was lost on a host; says whether the host is to blame for so many that it is given up.
+    pub(super) fn lost_on(&mut self, host: HostNumber, reason: &LossReason) -> bool {
+        let trouble = self.troubles.entry(host).or_default();
+        trouble.lost += 1;
+        if reason.is_the_hosts() {
+            trouble.by_host += 1;
+        } else {
+            trouble.turned_down += 1;
+        }
+        trouble.by_host >= LOST_IN_A_ROW
+    }
+
+    /// Notes that an attempt was executed on a host; says whether that may suit hosts that nothing suited.
+    pub(super) fn executed_on(&mut self, host: HostNumber) -> bool {
+        let was_in_trouble = self.troubles.remove(&host).is_some();
+        let held_back = self.troubles.values_mut().filter(|trouble| trouble.turned_down > 0);
+        let held_back = held_back.map(|trouble| trouble.turned_down = 0).count();
+        was_in_trouble || held_back > 0
+    }
+
+    fn trouble_on(&self, host: HostNumber) -> Trouble {
+        self.troubles.get(&host).copied().unwrap_or_default()
+    }
+
+    /// The hosts that have turned it down since it was last executed.
+    fn turned_down_by(&self) -> impl Iterator<Item = HostNumber> + '_ {
+        self.troubles.iter().filter(|(_, trouble)| trouble.turned_down > 0).map(|(host, _)| *host)
+    }
+
+    fn live(&self) -> usize {
+        (self.tally.leased + self.tally.running) as usize
+    }
+}
+
+impl Machine {
+    /// Whether an experiment has given up a host: while others could take its runs, this one gets none.
+    pub(super) fn has_given_up(&self, active: &Active, number: HostNumber) -> bool {
+        active.trouble_on(number).is_given_up() && self.usable_by(active) < self.available_to(active)
+    }
+
+    /// Whether a host could be given runs of an experiment, fresh or not.
+    pub(super) fn may_be_given(&self, active: &Active, number: HostNumber) -> bool {
+        self.could_serve(active, number) && !self.has_given_up(active, number)
+    }
+
+    /// How many hosts could be given runs of an experiment, fresh or not: without those that it has given up, unless there are
+    /// no others.
+    pub(super) fn usable_by(&self, active: &Active) -> u32 {
+        let given_up = |number: &HostNumber| {
+            active.trouble_on(*number).is_given_up() && self.could_serve(active, *number)
+        };
+        let given_up = active.troubles.keys().filter(|number| given_up(number)).count() as u32;
+        let all = self.available_to(active);
+        if given_up < all { all - given_up } else { all }
+    }
+
+    /// Whether a host waits for what others say of an experiment that was lost on it through no fault of its own.
+    pub(super) fn is_held_back(&self, id: ExperimentId, active: &Active, number: HostNumber) -> bool {
+        active.trouble_on(number).turned_down > 0
+            && active.live() > active.turned_down_by().filter(|host| self.serves(*host, id)).count()
+    }
+
+    /// Why an experiment is to be paused with this loss: every host that may take its runs has turned it down.
+    pub(super) fn turned_down(
+        &self,
+        active: &Active,
+        number: HostNumber,
+        lease: &Lease,
+        reason: &LossReason,
+    ) -> Option<String> {
+        if reason.is_the_hosts() {
+            return None;
+        }
+        let attempts = 1 + active.troubles.values().map(|trouble| trouble.turned_down).sum::<u32>();
+        let others = || active.turned_down_by().filter(|host| *host != number);
+        let live = others().filter(|host| self.serves(*host, lease.experiment)).count();
+        if attempts < LOST_IN_A_ROW || active.live() > live + 1 {
+            return None;
+        }
+        let is_out = |host: &HostNumber| {
+            *host == number
+                || active.trouble_on(*host).turned_down > 0
+                || active.trouble_on(*host).is_given_up()
+        };
+        let mut out: Vec<HostNumber> = active.troubles.keys().copied().filter(is_out).collect();
+        out.extend((!active.troubles.contains_key(&number)).then_some(number));
+        let here = out.iter().filter(|host| self.could_serve(active, **host)).count() as u32;
+        if here < self.available_to(active) {
+            return None;
+        }
+        let (hosts, words) = (1 + others().count() as u64, reason.words());
+        Some(format!(
+            "no host can execute it: {} in a row were lost on {}, the last because {words}",
+            counted(attempts.into(), "attempt"),
+            counted(hosts, "host"),
+        ))
+    }
+
+    /// Why a host is to be quarantined with this loss: experiments of two users have given it up, and there are other hosts.
+    pub(super) fn blamed(&self, active: &Active, number: HostNumber, reason: &LossReason) -> Option<String> {
+        let host = self.host_at(number);
+        let is_seconded = host.blamed_by.as_ref().is_some_and(|by| *by != active.by);
+        let is_given_up = reason.is_the_hosts() && active.trouble_on(number).by_host + 1 >= LOST_IN_A_ROW;
+        let others = self.available - u32::from(host.is_available());
+        let words = || {
+            let words = reason.words();
+            format!(
+                "experiments of two users each lost {LOST_IN_A_ROW} attempts in a row on it, the last because {words}"
+            )
+        };
+        (is_seconded && is_given_up && others > 0).then(words)
+    }
+
+    /// Whether an experiment has given up a host.
+    pub(super) fn is_in_trouble(&self, number: HostNumber) -> bool {
+        self.host_at(number).blamed_by.is_some()
+            || self.experiments.values().any(|active| active.trouble_on(number).is_given_up())
+    }
+
+    fn could_serve(&self, active: &Active, number: HostNumber) -> bool {
+        let host = self.host_at(number);
+        host.is_available() && active.admits(host.class)
+    }
+
+    fn serves(&self, number: HostNumber, id: ExperimentId) -> bool {
+        self.host_at(number).serves(id)
+    }
+}
+
+impl Host {
+    fn serves(&self, id: ExperimentId) -> bool {
+        self.lease.as_ref().is_some_and(|lease| lease.experiment == id)
+    }
+}

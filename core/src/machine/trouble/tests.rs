@@ -1,0 +1,150 @@
+//! That no plan takes a host from others, and that no host takes a plan's attempts.
+
+use super::*;
+use crate::event::Change;
+use crate::id::RunIndex;
+use crate::machine::trial::{End, Trial};
+use crate::machine::{ABANDONED_IN_A_ROW, Explanation, WaitingFor};
+use crate::run::Obstacle;
+
+const RUNS: &str = "[repetitions]\nruns = 30\n[independence]\npolicy = \"any\"\n";
+
+fn not(obstacle: Obstacle) -> impl FnMut(usize, &Lease) -> End {
+    move |_, _| End::Not(obstacle)
+}
+
+#[test]
+fn a_plan_that_no_host_can_execute_is_paused_after_one_attempt_a_host() {
+    for obstacle in [Obstacle::Plan, Obstacle::Owner] {
+        let mut trial = Trial::of(9, false);
+        let experiment = trial.submit("ada", RUNS);
+        trial.go_on(not(obstacle));
+        let reason = trial.paused(experiment).expect("it is paused");
+        let words = "no host can execute it: 9 attempts in a row were lost on 9 hosts, the last because";
+        assert!(reason.starts_with(words) && reason.ends_with("words"), "{reason}");
+        let tally = trial.active(experiment).expect("active").tally();
+        assert_eq!((tally.lost_attempts, tally.abandoned, tally.waiting), (9, 0, 60), "no run is spent");
+        assert_eq!(trial.serving(), 9, "all hosts serve others");
+        // Mended, it goes on where it was.
+        trial.resume(experiment);
+        trial.go_on(|_, _| End::Measured);
+        assert_eq!(trial.active(experiment), None, "it is finished");
+    }
+}
+
+#[test]
+fn one_host_alone_has_three_attempts() {
+    let mut trial = Trial::of(1, false);
+    let experiment = trial.submit("ada", RUNS);
+    trial.go_on(not(Obstacle::Plan));
+    assert!(
+        trial
+            .paused(experiment)
+            .is_some_and(|reason| reason.contains("3 attempts in a row were lost on 1 host,"))
+    );
+}
+
+#[test]
+fn a_host_that_turns_a_plan_down_waits_for_the_others_and_is_then_given_up() {
+    let mut trial = Trial::of(3, false);
+    let experiment = trial.submit("ada", RUNS);
+    trial.end(0, End::Not(Obstacle::Plan));
+    assert_eq!(trial.lease(0), None, "it waits while two others have its runs");
+    let waits = |trial: &Trial| match trial.machine.explain(experiment, RunIndex(0)) {
+        Some(Explanation::Waiting { waiting_for: WaitingFor::Hosts(counts), .. }) => {
+            (counts.held_back, counts.given_up)
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(waits(&trial), (1, 0));
+    for lost in 2..=3 {
+        trial.end(1, End::Measured);
+        assert!(trial.lease(0).is_some(), "another host has executed it");
+        trial.end(0, End::Not(Obstacle::Plan));
+        assert_eq!(trial.active(experiment).expect("active").troubles[&HostNumber(0)].lost, lost);
+    }
+    trial.end(2, End::Measured);
+    assert_eq!(trial.lease(0), None, "and is given up");
+    trial.go_on(|host, _| if host == 0 { End::Not(Obstacle::Plan) } else { End::Measured });
+    assert_eq!(trial.active(experiment), None, "the others have measured all");
+    assert_eq!(
+        (trial.serving(), trial.ended.iter().filter(|(_, end)| *end != End::Measured).count()),
+        (3, 3)
+    );
+}
+
+#[test]
+fn no_user_takes_a_host_from_the_pool_by_himself() {
+    for end in [End::Not(Obstacle::Host), End::Restart] {
+        let mut trial = Trial::of(4, false);
+        for _ in 0..3 {
+            let experiment = trial.submit("mallory", RUNS);
+            trial.go_on(|_, _| end);
+            let tally = trial.active(experiment).expect("paused").tally();
+            assert!(trial.paused(experiment).is_some(), "{tally:?}");
+            // Three attempts on each host but the last, which has it to itself until enough runs are abandoned.
+            let most = 3 * LOST_IN_A_ROW + 3 * ABANDONED_IN_A_ROW + 3;
+            assert!(tally.lost_attempts <= most, "{tally:?}");
+        }
+        assert_eq!(trial.serving(), 4, "whatever three plans of one user did");
+    }
+}
+
+#[test]
+fn a_host_that_two_users_give_up_is_quarantined_and_one_that_executes_is_not() {
+    let broken = |host, _: &Lease| if host == 0 { End::Not(Obstacle::Host) } else { End::Measured };
+    let mut trial = Trial::of(3, false);
+    let first = trial.submit("ada", RUNS);
+    trial.go_on(broken);
+    assert_eq!((trial.active(first), trial.serving()), (None, 3), "the others have measured all");
+    // A plan of a third user that it executes clears it.
+    let between = trial.submit("cleo", RUNS);
+    trial.go_on(|_, _| End::Measured);
+    assert_eq!(trial.active(between), None);
+    let second = trial.submit("bob", RUNS);
+    trial.go_on(broken);
+    assert_eq!((trial.active(second), trial.serving()), (None, 3));
+    let third = trial.submit("ada", RUNS);
+    let mut quarantined = Vec::new();
+    for _ in 0..200 {
+        for host in 0..3 {
+            let end = broken(
+                host,
+                &match trial.lease(host) {
+                    Some(lease) => lease,
+                    None => continue,
+                },
+            );
+            for change in trial.end(host, end) {
+                if let Change::HostQuarantined { host, reason, .. } = change {
+                    quarantined.push((host, reason));
+                }
+            }
+        }
+    }
+    assert_eq!((trial.active(third), trial.serving()), (None, 2));
+    let [(host, reason)] = quarantined.as_slice() else { panic!("{quarantined:?}") };
+    assert_eq!(host.as_str(), "host-0");
+    assert!(reason.starts_with("experiments of two users each lost 3 attempts in a row on it"), "{reason}");
+}
+
+#[test]
+fn a_host_is_had_back_by_whoever_resumes_it_or_the_experiment() {
+    let mut trial = Trial::of(2, false);
+    let experiment = trial.submit("ada", RUNS);
+    for _ in 0..3 {
+        trial.end(0, End::Not(Obstacle::Host));
+    }
+    assert_eq!(trial.lease(0), None, "given up");
+    assert_eq!(trial.resume_host(0).events.len(), 2, "it is resumed, and is given a run");
+    assert!(trial.lease(0).is_some());
+    assert!(trial.resume_host(1).events.is_empty(), "nothing was wrong with that one");
+    for _ in 0..3 {
+        trial.end(0, End::Not(Obstacle::Host));
+    }
+    assert_eq!(trial.lease(0), None);
+    let request = crate::machine::Request { experiment, by: "ada".to_owned() };
+    trial.handle(crate::machine::Command::Pause(request));
+    trial.resume(experiment);
+    assert!(trial.lease(0).is_some());
+}

@@ -1,0 +1,78 @@
+//! Which host a node is, whatever its image says.
+
+use std::collections::BTreeSet;
+
+use speedup_tests::checker::Row;
+use speedup_tests::cluster::{Gate, Plan, SlurmSite};
+use speedup_tests::pool::eventually;
+
+use crate::SPEEDUP;
+
+/// One benchmark in two versions, two runs each.
+const FOUR: Plan = Plan { benchmarks: 1, runs: 2, timeout: "1m", gate: Gate::Open };
+
+/// Nodes are started from one image, and all have its machine id: Slurm tells them apart.
+#[test]
+fn clones_of_one_image_are_hosts_of_their_own() {
+    let on = SlurmSite::start_on_clones(SPEEDUP, "distinct", 4);
+    on.ask(&[], &["--time=10"]);
+    let experiment = on.site.submit(FOUR);
+    let verdict = on.site.finish(&experiment);
+    let hosts: BTreeSet<String> = verdict.rows.iter().map(|row| Row::host(row).to_owned()).collect();
+    let nodes: BTreeSet<String> = on.site.hosts.iter().map(|host| on.site.id_of(host)).collect();
+    assert_eq!(hosts, nodes, "each node served once, under the cluster's name and its own");
+    let report = on.site.report(&experiment);
+    assert!(
+        report.contains("Every run was executed on a fresh host: 4 hosts served one run each."),
+        "{report}"
+    );
+    on.wait_until_given_back();
+}
+
+/// A node whose agent is turned away for good does not hold its allocation, is told with the reason, and is not asked for
+/// again; the plan goes on where it can.
+#[test]
+fn a_node_whose_agent_is_turned_away_is_given_back_and_kept_out() {
+    let on = SlurmSite::start_on_clones(SPEEDUP, "distinct", 2);
+    let bad = &on.site.hosts[0];
+    let pool = &on.site.pool;
+    // The node is another host's machine already: an agent stands there that does not share it.
+    let standing = format!(
+        "{} agent start --no-selftest --host-id standing --coordinator {} --access-file {} --state {} >/dev/null 2>&1 &",
+        pool.binary().display(),
+        pool.url(),
+        pool.access_file().display(),
+        pool.path().join("standing").display(),
+    );
+    bad.enter(&standing);
+    pool.wait_for_hosts(1);
+    assert!(pool.speedup(&["hosts", "drain", "standing"]).status.success());
+    on.ask(&[], &["--time=10"]);
+    let plan = Plan { runs: 1, gate: Gate::Closed, ..FOUR };
+    on.site.submit(plan);
+    let why = eventually("the engine is told", || {
+        Some(on.shown()["refused"][bad.name().as_str()].as_str()?.to_owned())
+    });
+    assert!(why.contains("this machine has joined as host standing, which has the same boot id"), "{why}");
+    assert!(why.contains("--share-machine"), "{why}");
+    // Its job has ended by itself, and no other goes there, while the plan still lacks a host.
+    eventually("its job ends", || {
+        on.slurm.running().iter().all(|(_, node)| *node != bad.name()).then_some(())
+    });
+    let ended =
+        on.slurm.remembered().into_iter().find(|(_, state, node)| *node == bad.name() && state == "FAILED");
+    assert!(ended.is_some(), "{:?}", on.slurm.remembered());
+    on.wait_for_a_run();
+    assert_eq!(on.shown()["stopped"], serde_json::Value::Null, "it is the node's fault and not the jobs'");
+    let listed = pool.json(&["list"]).expect("experiments");
+    let experiment = listed[0]["experiment"].as_str().expect("an id");
+    let explained: Vec<String> = (0..2)
+        .map(|run| {
+            let said = pool.speedup(&["explain", experiment, &run.to_string()]);
+            String::from_utf8_lossy(&said.stderr).into_owned()
+        })
+        .collect();
+    let told = format!("Jobs are kept from {}", bad.name());
+    assert!(explained.iter().all(|said| said.contains(&told)), "{explained:?}");
+    on.site.open_gate();
+}
