@@ -301,12 +301,11 @@ impl World {
             // An agent has one thread: it learns that its host does not boot before a run or after it.
             let may_refuse = agent.is_to_reboot && agent.executing.is_none();
             choices.extend(may_refuse.then_some(Choice::RefuseReboot(at)));
-            choices.extend(
-                (self.agents.len() < MAX_AGENTS)
-                    .then_some([Choice::Clone(at), Choice::Twin(at)])
-                    .into_iter()
-                    .flatten(),
-            );
+            let may_grow = self.agents.len() < MAX_AGENTS;
+            choices.extend(may_grow.then_some(Choice::Clone(at)));
+            // By its boot a machine that went back to an old one is known under its latest name alone.
+            let went_back = agent.old_boots.contains(&agent.facts.boot);
+            choices.extend((may_grow && !went_back).then_some(Choice::Twin(at)));
             match &agent.process {
                 None => choices.push(Choice::StartAgent(at)),
                 Some(_) => {
@@ -389,8 +388,12 @@ impl World {
         for at in 0..self.agents.len() {
             self.apply(Choice::User(Wish::ResumeHost(at)));
         }
-        for at in (0..self.agents.len()).filter(|at| !self.agents[*at].is_gone).collect::<Vec<_>>() {
+        for at in 0..self.agents.len() {
             let agent = &self.agents[at];
+            // The boot of another may have ended it in this very round.
+            if agent.is_gone {
+                continue;
+            }
             // Where a second agent joined first, only another boot tells the host from it.
             let has_twin = self.agents.iter().any(|other| other.twin_of == Some(at) && !other.is_gone);
             if agent.is_to_reboot || has_twin || agent.old_boots.contains(&agent.facts.boot) {

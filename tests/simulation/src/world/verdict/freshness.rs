@@ -119,6 +119,7 @@ impl Said {
                 if let Some(lease) = self.leases.remove(host) {
                     self.lost.remove(&(lease.experiment, host.clone()));
                     self.measured.insert(lease.experiment);
+                    self.served_as_one_host(&lease);
                 }
             }
             Change::AttemptLost { host, .. } => {
@@ -214,14 +215,17 @@ impl Said {
         self.leases.insert(lease.host.clone(), lease.clone());
     }
 
-    /// What is one boot or one machine serves an experiment under one id, unless its owner says that hosts share it.
+    /// What is one boot or one machine executes an experiment under one id, unless its owner says that hosts share it. A
+    /// lease may go to an id whose boot has ended unnoticed; nothing executes it then.
     fn served_as_one_host(&mut self, lease: &Lease) {
         let (id, host) = (lease.experiment, &lease.host);
         let facts = &self.hosts[host];
-        if facts.sharing == Sharing::Shared {
+        let is_build = self.plans[&id].cell_number(lease.run) >= self.plans[&id].cells();
+        if is_build || facts.sharing == Sharing::Shared {
             return;
         }
-        let by_boot = self.booted.entry((id, facts.boot.clone())).or_insert_with(|| host.clone());
+        let boot = lease.evidence.boot.clone();
+        let by_boot = self.booted.entry((id, boot)).or_insert_with(|| host.clone());
         assert_eq!(by_boot, host, "one boot served as two hosts: {lease:?}");
         if let Some(machine) = facts.machine {
             let by_machine = self.marked.entry((id, machine)).or_insert_with(|| host.clone());
@@ -232,9 +236,10 @@ impl Said {
     fn granted(&mut self, lease: &Lease) {
         self.tried(lease);
         let (id, host, run) = (lease.experiment, lease.host.clone(), lease.run);
-        let plan = &self.plans[&id].clone();
+        let plan = &self.plans[&id];
         let experiment = &plan.experiment;
         let (independence, place) = (experiment.independence, plan.place(run));
+        let facts = &self.hosts[&host];
         assert!(!self.out.contains(&host), "a host that is out of the pool is given nothing");
         assert!(!self.rebooting.contains_key(&host), "nor one that boots");
 
@@ -242,8 +247,6 @@ impl Said {
             self.granted_build(lease);
             return;
         }
-        self.served_as_one_host(lease);
-        let facts = &self.hosts[&host];
         let cell = plan.cell_number(place.group);
         let versions = experiment.versions.len() as u32;
         let unit = match independence.scope {
