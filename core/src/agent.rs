@@ -4,6 +4,9 @@
 //! A report is kept in the outbox before it is sent, and sent again in every new session until the coordinator has
 //! acknowledged it. A grant is executed once: its lease must be newer than every lease seen before.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use crate::host::HostFacts;
