@@ -223,3 +223,37 @@ fn so_many_experiments_are_active_at_most() {
     }
     assert_eq!(scene.refused(submission(MAX_ACTIVE)), Refusal::TooManyActive);
 }
+
+#[test]
+fn a_class_without_a_host_that_serves_is_not_pinned() {
+    let mut scene = Scene::of(1);
+    scene.leave(0);
+    scene.submit(FIRST, PLAIN);
+    assert!(active(&scene).classes().is_empty(), "its only host is away");
+    scene.join(HostFacts { fingerprint: fingerprint("large"), ..facts(1) });
+    scene.serve(1);
+    assert_eq!(active(&scene).classes().iter().collect::<Vec<_>>(), [&fingerprint("large").class()]);
+}
+
+/// Where its only class is gone for a while, an experiment of which nothing was measured takes another.
+#[test]
+fn a_class_is_pinned_anew_unless_a_host_boots_for_the_experiment() {
+    for boots in [false, true] {
+        let mut scene = Scene::of(0);
+        scene.join(HostFacts { can_reboot: true, ..facts(0) });
+        scene.submit(SECOND, &format!("{PLAIN}[independence]\npolicy = \"rebooted\"\n"));
+        scene.serve(0);
+        if boots {
+            assert_eq!(scene.ask(0), None, "it boots for the second");
+        }
+        assert_eq!(scene.machine.experiment(SECOND).expect("active").reserved, u32::from(boots));
+        scene.submit(FIRST, PLAIN);
+        scene.leave(0);
+        scene.join(HostFacts { fingerprint: fingerprint("large"), ..facts(1) });
+        assert_eq!(scene.ask(1), None, "another class");
+        scene.tick_after(Settings::default().host_grace);
+        let large = fingerprint("large").class();
+        assert!(active(&scene).admits(large), "of the first nothing was measured");
+        assert!(!scene.machine.experiment(SECOND).expect("active").admits(large), "of the second it was");
+    }
+}

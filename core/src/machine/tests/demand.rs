@@ -151,3 +151,16 @@ fn a_host_of_another_class_is_worth_nothing() {
     assert_eq!(worth(&scene, 1), Worth::Nothing);
     assert_eq!(demand(&scene).missing, 3);
 }
+
+#[test]
+fn a_host_is_worth_what_its_best_lane_is() {
+    let two = PLAIN.to_owned()
+        + "[benchmarks.c]\ncommand = [\"true\"]\ntimeout = \"20s\"\n[independence]\npolicy = \"rebooted\"\n";
+    let mut scene = engine(4);
+    scene.submit(FIRST, &two);
+    let leases: Vec<Lease> = (0..4).map(|number| scene.serve(number)).collect();
+    let plan = scene.machine.experiment(FIRST).expect("active").plan().clone();
+    let first_lane = |lease: &&Lease| plan.cell_number(lease.run) < plan.experiment.versions.len() as u32;
+    assert!(leases.iter().any(|lease| first_lane(&lease)), "some host has served the first lane");
+    (0..4).for_each(|number| assert_eq!(worth(&scene, number), Worth::Now, "the other lane is fresh"));
+}

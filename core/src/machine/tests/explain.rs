@@ -223,3 +223,63 @@ fn a_visit_that_needs_boots_is_its_hosts() {
     assert_eq!(hindrances(&scene, FIRST, next), expected);
     assert_eq!(scene.ask(1).map(|lease| lease.run), Some(next));
 }
+
+#[test]
+fn the_first_differing_class_is_told() {
+    let mut scene = Scene::of(2);
+    let other = |facts: [(&str, &str); 2]| {
+        let fact = |(name, value): (&str, &str)| (name.to_owned(), Fact::Value(value.to_owned()));
+        Fingerprint::new(facts.map(fact).into()).expect("two facts")
+    };
+    scene.join(HostFacts { fingerprint: fingerprint("large"), ..facts(2) });
+    let more = other([("cpu.model", "small"), ("os.kernel", "7.0")]);
+    scene.join(HostFacts { fingerprint: more, ..facts(3) });
+    scene.submit(FIRST, PLAIN);
+    let found = hindrances(&scene, FIRST, RunIndex(0));
+    assert_eq!((found.other_class, found.differing), (2, vec!["cpu.model".to_owned()]));
+}
+
+#[test]
+fn a_host_has_rested_when_its_time_is_over() {
+    let rested = format!("{PLAIN}[independence]\npolicy = \"rested\"\nrest = {{ idle = \"40s\" }}\n");
+    let mut scene = Scene::of(1);
+    scene.submit(FIRST, &rested);
+    scene.serve(0);
+    let run = waiting(&scene, FIRST);
+    let due = scene.now + Span::from_secs(40);
+    // Time goes on with what happens.
+    scene.now = Timestamp(due.0 - 1);
+    scene.join(facts(1));
+    assert_eq!(hindrances(&scene, FIRST, run), Hindrances { resting: 1, able: 1, ..none() });
+    scene.now = due;
+    scene.join(facts(2));
+    assert_eq!(hindrances(&scene, FIRST, run), Hindrances { able: 3, ..none() });
+}
+
+/// Where visits of a cell want different hosts, one that has visited it takes no other visit of it.
+#[test]
+fn a_host_that_has_visited_the_cell_says_so() {
+    let nested = PLAIN.replace("runs = 2", "hosts = 2\nruns = 2") + "[independence]\npolicy = \"any\"\n";
+    let mut scene = Scene::of(3);
+    scene.submit(FIRST, &nested);
+    let lease = scene.ask(0).expect("a run");
+    let plan = scene.machine.experiment(FIRST).expect("active").plan().clone();
+    let cell = plan.cell_number(lease.run);
+    let other = (0..plan.runs())
+        .map(RunIndex)
+        .find(|run| plan.cell_number(*run) == cell && plan.place(*run).group == *run && *run != lease.run);
+    let other = other.expect("two visits of each cell");
+    let expected = Hindrances { visited: 1, able: 2, ..none() };
+    assert_eq!(hindrances(&scene, FIRST, other), expected, "the other visit of the cell");
+    scene.report(&lease, RunOutcome::Measured);
+    let second = scene.ask(0).expect("the rest of its visit");
+    assert_eq!(plan.place(second.run).group, lease.run);
+    scene.lose(&second);
+    let expected = Hindrances { tried: 1, able: 2, ..none() };
+    assert_eq!(
+        hindrances(&scene, FIRST, second.run),
+        expected,
+        "others can be spared for the rest of the visit"
+    );
+    assert_eq!(hindrances(&scene, FIRST, other), Hindrances { visited: 1, able: 2, ..none() });
+}

@@ -171,3 +171,30 @@ fn fingerprints_of_so_many_classes_are_kept() {
     assert_eq!(scene.machine.fingerprint(model(MAX_CLASSES).class()), None, "one too many");
     scene.machine.check();
 }
+
+#[test]
+fn a_loss_is_due_from_its_deadline_on_and_a_rest_is_none() {
+    let mut scene = Scene::of(1);
+    scene.submit(FIRST, PLAIN);
+    let lease = scene.ask(0).expect("a run");
+    assert!(!scene.machine.is_loss_due(Timestamp(lease.deadline.0 - 1)));
+    assert!(scene.machine.is_loss_due(lease.deadline));
+    let mut scene = Scene::of(1);
+    scene
+        .submit(FIRST, &format!("{PLAIN}[independence]\npolicy = \"rested\"\nrest = {{ idle = \"40s\" }}\n"));
+    scene.serve(0);
+    assert_eq!(scene.ask(0), None, "it rests");
+    let rested = scene.machine.next_deadline().expect("until then");
+    assert!(!scene.machine.is_loss_due(rested + Span::from_secs(1)));
+}
+
+#[test]
+fn a_start_in_the_future_is_told_in_days() {
+    let mut scene = Scene::of(0);
+    let epoch = AgentEpoch((scene.now + MAX_EPOCH_LEAD + Span::from_secs(2 * 86_400)).0);
+    let refusal = scene
+        .refused(Command::Join { facts: facts(0), agent: AgentId(Uuid::from_u128(7)), epoch })
+        .to_string();
+    let words = "367 days after the coordinator's time, and 365 are the most";
+    assert!(refusal.contains(words), "{refusal}");
+}

@@ -13,6 +13,7 @@ fn whole() -> Machine {
     scene.tick_after(Span(lost.deadline.0 - lost.granted.0));
     let lease = scene.ask(2).expect("a run");
     scene.handle(Command::Started { speaker: scene.speaker(2), lease: lease.epoch });
+    assert_eq!(scene.ask(0), None, "it has served");
     scene.machine
 }
 
@@ -46,7 +47,10 @@ fn a_machine_comes_back_from_its_pieces() {
     for number in 0..3 {
         expected.set_presence(HostNumber(number), Presence::Here { asking: Asking::No });
     }
-    let found = assembled(|_| {}).expect("pieces that fit");
+    let found = assembled(|pieces| {
+        assert_eq!(experiment(pieces).runs.len(), 3, "equal runs side by side are one piece");
+    });
+    let found = found.expect("pieces that fit");
     found.check();
     assert_eq!(found, expected);
 }

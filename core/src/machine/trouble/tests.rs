@@ -148,3 +148,47 @@ fn a_host_is_had_back_by_whoever_resumes_it_or_the_experiment() {
     trial.resume(experiment);
     assert!(trial.lease(0).is_some());
 }
+
+#[test]
+fn a_second_user_counts_once_both_have_given_the_host_up() {
+    let pause = |trial: &mut Trial, experiment| {
+        let request = crate::machine::Request { experiment, by: "user".to_owned() };
+        trial.handle(crate::machine::Command::Pause(request));
+    };
+    for (firsts, seconds, serving) in [(1, 3, 3), (2, 3, 3), (3, 1, 3), (3, 2, 3), (3, 3, 2)] {
+        let mut trial = Trial::of(3, false);
+        let first = trial.submit("ada", RUNS);
+        (0..firsts).for_each(|_| drop(trial.end(0, End::Not(Obstacle::Host))));
+        pause(&mut trial, first);
+        trial.submit("bob", RUNS);
+        (0..seconds).for_each(|_| drop(trial.end(0, End::Not(Obstacle::Host))));
+        assert_eq!(trial.serving(), serving, "{firsts} attempts lost by one, {seconds} by the other");
+    }
+}
+
+#[test]
+fn a_plan_is_paused_once_no_live_attempt_can_speak_for_it() {
+    let mut trial = Trial::of(3, false);
+    let experiment = trial.submit("ada", RUNS);
+    let others = [1, 2].map(|host| trial.lease(host).expect("a run"));
+    for lost in 1..=4 {
+        trial.end(0, End::Not(Obstacle::Plan));
+        assert_eq!(trial.paused(experiment), None, "{lost} are lost, and {} live", others.len());
+    }
+    trial.end(1, End::Not(Obstacle::Plan));
+    assert_eq!(trial.paused(experiment), None, "one lives");
+    trial.end(2, End::Not(Obstacle::Plan));
+    let reason = trial.paused(experiment).expect("it is paused");
+    assert!(reason.contains("3 attempts in a row were lost on 3 hosts,"), "{reason}");
+}
+
+#[test]
+fn what_the_hosts_did_says_nothing_of_the_plan() {
+    let mut trial = Trial::of(3, false);
+    let experiment = trial.submit("ada", RUNS);
+    trial.end(1, End::Not(Obstacle::Host));
+    trial.end(2, End::Not(Obstacle::Host));
+    (0..2).for_each(|_| drop(trial.end(0, End::Not(Obstacle::Plan))));
+    assert_eq!(trial.paused(experiment), None, "one host turned it down, and two could execute it");
+    assert!(trial.lease(1).is_some(), "one lost attempt of its own holds no host back");
+}
