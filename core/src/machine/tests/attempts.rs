@@ -219,3 +219,24 @@ fn a_run_has_no_products() {
     let bare = |event: &Event| !matches!(&event.change, Change::RunReported { record, .. } if !record.products.is_empty());
     assert!(outcome.events.iter().all(bare), "{outcome:?}");
 }
+
+/// The journal of another release may say what this one would not.
+#[test]
+fn a_lease_that_does_not_fit_changes_neither_run_nor_host() {
+    let mut scene = Scene::of(2);
+    scene.submit(FIRST, PLAIN);
+    let lease = scene.ask(0).expect("a run");
+    let other = (0..4).map(RunIndex).find(|run| *run != lease.run).expect("four runs");
+    let next = LeaseEpoch(lease.epoch.0 + 1);
+    let odd = [
+        ("its host has one", Lease { epoch: next, run: other, ..lease.clone() }),
+        ("its run does not wait", Lease { epoch: next, host: host(1), ..lease.clone() }),
+        ("its number was given", Lease { run: other, host: host(1), ..lease.clone() }),
+    ];
+    for (why, odd) in odd {
+        let mut machine = scene.machine.clone();
+        machine.replay(&Event { at: scene.now, change: Change::LeaseGranted(odd) });
+        assert_eq!(machine.experiments, scene.machine.experiments, "{why}");
+        assert_eq!(machine.hosts, scene.machine.hosts, "{why}");
+    }
+}

@@ -164,3 +164,13 @@ fn a_host_is_worth_what_its_best_lane_is() {
     assert!(leases.iter().any(|lease| first_lane(&lease)), "some host has served the first lane");
     (0..4).for_each(|number| assert_eq!(worth(&scene, number), Worth::Now, "the other lane is fresh"));
 }
+
+#[test]
+fn each_run_wants_a_host_where_hosts_serve_once() {
+    let plan = |text: &str| Plan::draw(plan_file::parse(text, Seed(1)).expect("a plan"));
+    let nested = PLAIN.replace("runs = 2", "hosts = 3\nruns = 2");
+    for (text, hosts) in [(PLAIN, 4), (nested.as_str(), 6)] {
+        let plan = plan(text);
+        assert_eq!((hosts_needed(&plan), visits_of_fullest_lane(&plan)), (hosts, hosts), "{text}");
+    }
+}

@@ -3,7 +3,8 @@
 use super::*;
 use crate::feasibility::HostClass;
 use crate::fingerprint::HardwareId;
-use crate::id::BootId;
+use crate::host::{MAX_BOOTS, Sharing, Standing};
+use crate::id::{Attempt, BootId};
 use crate::run::RunState;
 
 #[test]
@@ -197,4 +198,83 @@ fn a_start_in_the_future_is_told_in_days() {
         .to_string();
     let words = "367 days after the coordinator's time, and 365 are the most";
     assert!(refusal.contains(words), "{refusal}");
+}
+
+#[test]
+fn a_host_that_does_not_say_whether_it_shares_its_machine_does_not() {
+    let mut scene = Scene::of(0);
+    scene.join(HostFacts { sharing: Sharing::Unsaid, ..facts(0) });
+    let known = &scene.machine.host(&host(0)).expect("it has joined").facts;
+    assert_eq!(known.sharing, Sharing::Alone);
+    assert_eq!(known.fingerprint, Fingerprint::default(), "it is kept once for its class");
+}
+
+#[test]
+fn a_host_that_is_to_boot_may_connect_again_and_may_not_start_again_in_the_same_boot() {
+    let mut scene = Scene::of(0);
+    let able = || HostFacts { can_reboot: true, ..facts(0) };
+    scene.join(able());
+    scene.submit(FIRST, &format!("{PLAIN}[independence]\npolicy = \"rebooted\"\n"));
+    scene.serve(0);
+    assert_eq!(scene.ask(0), None, "it is to boot");
+    let is_to_boot = |scene: &Scene| scene.machine.host(&host(0)).expect("known").reboot.is_some();
+    let epoch = scene.speaker(0).epoch;
+    scene.leave(0);
+    scene.handle(Command::Join { facts: able(), agent: AgentId(Uuid::from_u128(7)), epoch });
+    assert!(is_to_boot(&scene), "the same start, which has not booted yet");
+    let drained = scene.request(0);
+    scene.handle(Command::Drain(drained));
+    assert!(is_to_boot(&scene), "it ends what it began");
+    scene.join(able());
+    let standing = &scene.machine.host(&host(0)).expect("known").standing;
+    assert!(matches!(standing, Standing::Quarantined { .. }), "a later start in the same boot: {standing:?}");
+    assert!(!is_to_boot(&scene), "who is out of service is not waited for");
+}
+
+#[test]
+fn who_is_reset_loses_its_attempt_and_its_visits() {
+    let nested = PLAIN.replace("runs = 2", "hosts = 2\nruns = 2");
+    let mut scene = Scene::of(2);
+    scene.submit(FIRST, &nested);
+    let begun = scene.serve(0);
+    scene.handle(Command::Pause(asked(FIRST)));
+    scene.submit(SECOND, PLAIN);
+    let lease = scene.ask(0).expect("a run of the second");
+    assert_eq!(lease.experiment, SECOND);
+    let visits = |machine: &Machine| machine.host(&host(0)).expect("known").visits.len();
+    let mut replayed = scene.machine.clone();
+    let broken = Change::VisitBroken { host: host(0), experiment: FIRST };
+    replayed.replay(&Event { at: scene.now, change: broken.clone() });
+    assert_eq!((visits(&scene.machine), visits(&replayed)), (1, 0), "another experiment's attempt goes on");
+    let reset = scene.request(0);
+    let events = scene.handle(Command::ResetHost(reset)).events;
+    let changes: Vec<&Change> = events.iter().map(|event| &event.change).collect();
+    assert!(
+        matches!(changes.as_slice(), [Change::AttemptLost { lease: lost, .. }, second, Change::HostReset { .. }]
+            if *lost == lease.epoch && **second == broken),
+        "{changes:?}"
+    );
+    let next = RunIndex(begun.run.0 + 1);
+    assert_eq!(scene.machine.run(FIRST, next), Some(RunState::Waiting { attempt: Attempt(1) }));
+}
+
+#[test]
+fn a_host_has_so_many_boots_and_no_more() {
+    let mut scene = Scene::of(1);
+    let named =
+        |number: usize| HostFacts { boot: format!("again-{number}").parse().expect("an id"), ..facts(0) };
+    for number in 1..MAX_BOOTS {
+        scene.leave_and_join_unchecked(named(number));
+    }
+    scene.machine.check();
+    scene.leave(0);
+    let beyond = scene.joining(named(MAX_BOOTS));
+    assert_eq!(scene.refused(beyond), Refusal::TooManyBoots(host(0)));
+    scene.join(named(MAX_BOOTS - 1));
+    let boots = |machine: &Machine| machine.host(&host(0)).expect("known").boots.len();
+    assert_eq!(boots(&scene.machine), MAX_BOOTS);
+    let (agent, epoch) = (AgentId(Uuid::from_u128(7)), AgentEpoch(u64::MAX));
+    let joined = Change::HostJoined { facts: named(MAX_BOOTS), agent, epoch };
+    scene.machine.replay(&Event { at: scene.now, change: joined });
+    assert_eq!(boots(&scene.machine), MAX_BOOTS, "whatever a journal says");
 }

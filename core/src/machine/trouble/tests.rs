@@ -192,3 +192,36 @@ fn what_the_hosts_did_says_nothing_of_the_plan() {
     assert_eq!(trial.paused(experiment), None, "one host turned it down, and two could execute it");
     assert!(trial.lease(1).is_some(), "one lost attempt of its own holds no host back");
 }
+
+#[test]
+fn a_lone_host_is_not_quarantined() {
+    let mut trial = Trial::of(1, false);
+    for user in ["ada", "bob", "cleo"] {
+        trial.submit(user, RUNS);
+        trial.go_on(not(Obstacle::Host));
+        assert_eq!(trial.serving(), 1, "{user} has nothing else");
+    }
+}
+
+#[test]
+fn hosts_that_turned_a_plan_down_do_not_wait_for_each_other() {
+    let mut trial = Trial::of(2, false);
+    trial.submit("ada", RUNS);
+    trial.end(0, End::Not(Obstacle::Plan));
+    assert_eq!(trial.lease(0), None, "the other may execute it");
+    trial.end(1, End::Not(Obstacle::Plan));
+    assert!(trial.lease(0).is_some() && trial.lease(1).is_some(), "nobody else could");
+}
+
+#[test]
+fn a_host_that_was_given_up_for_a_plans_sake_is_had_back_as_well() {
+    let mut trial = Trial::of(2, false);
+    trial.submit("ada", RUNS);
+    for _ in 0..3 {
+        trial.end(0, End::Not(Obstacle::Plan));
+        trial.end(1, End::Measured);
+    }
+    assert_eq!(trial.lease(0), None, "given up");
+    trial.resume_host(0);
+    assert!(trial.lease(0).is_some());
+}
