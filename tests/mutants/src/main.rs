@@ -46,7 +46,7 @@ struct Options {
     /// Only mutants whose name contains this.
     #[arg(long)]
     only: Option<String>,
-    /// Only mutants that lived or took too long according to this file of fates.
+    /// Only mutants that lived, took too long or were not tried according to this file of fates.
     #[arg(long)]
     again: Option<PathBuf>,
     /// How many mutants are tried at once.
@@ -64,8 +64,8 @@ fn main() -> anyhow::Result<()> {
         mutants.retain(|mutant| mutant.name.contains(only));
     }
     if let Some(fates) = &options.again {
-        let lived = tally::survivors(fates)?;
-        mutants.retain(|mutant| lived.contains(&mutant.name));
+        let done = tally::done(fates)?;
+        mutants.retain(|mutant| !done.contains(&mutant.name));
     }
     anyhow::ensure!(!mutants.is_empty(), "no mutant is left to try");
     let begin = Instant::now();

@@ -62,10 +62,11 @@ impl Tally {
     }
 }
 
-/// The mutants that lived, or took too long, by a file of fates.
-pub(crate) fn survivors(fates: &Path) -> anyhow::Result<BTreeSet<String>> {
+/// The mutants of which nothing more is to be learnt, by a file of fates: those that were caught, and those that do not
+/// compile.
+pub(crate) fn done(fates: &Path) -> anyhow::Result<BTreeSet<String>> {
     let text = std::fs::read_to_string(fates).with_context(|| format!("cannot read {}", fates.display()))?;
     let lines = text.lines().filter_map(|line| line.split_once('\t'));
-    let lived = lines.filter(|(fate, _)| [Fate::Missed.word(), Fate::Timeout.word()].contains(fate));
-    Ok(lived.map(|(_, name)| name.to_owned()).collect())
+    let is_done = |fate: &str| [Fate::Caught.word(), Fate::Unviable.word()].contains(&fate);
+    Ok(lines.filter(|(fate, _)| is_done(fate)).map(|(_, name)| name.to_owned()).collect())
 }

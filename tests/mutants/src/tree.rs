@@ -56,6 +56,9 @@ struct DiagnosticSpan {
 /// is not defined, a method that is not there.
 const OF_TYPES: [&str; 4] = ["E0308", "E0277", "E0369", "E0599"];
 
+/// The error of a match that does not cover all there is.
+const LACKS_AN_ARM: &str = "E0004";
+
 /// What became of the mutants.
 pub(crate) struct Sorted<'a> {
     /// They are in the one build.
@@ -123,7 +126,8 @@ impl Tree {
                     for error in &errors {
                         let code = error.code.as_ref().map_or("", |code| &code.code);
                         let of_types = OF_TYPES.contains(&code);
-                        left_out.extend(self.culprits(error).into_iter().map(|number| (number, of_types)));
+                        let culprits = self.culprits(error);
+                        left_out.extend(culprits.into_iter().map(|number| (number, of_types)));
                     }
                     let messages =
                         || errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>().join("; ");
@@ -157,12 +161,15 @@ impl Tree {
         Ok(source)
     }
 
-    /// The mutants at which an error points: the switch before its place.
+    /// The mutants at which an error points: the switch before its place. A match lacks an arm that stands after it.
     fn culprits(&self, error: &Diagnostic) -> Vec<u32> {
+        let lacks_an_arm = error.code.as_ref().is_some_and(|code| code.code == LACKS_AN_ARM);
         let culprit = |span: &DiagnosticSpan| {
             let text = std::fs::read_to_string(self.root.join(&span.file_name)).ok()?;
-            let before = text.get(..span.byte_start)?;
-            let switch = before.rfind(SWITCH_CALL).or_else(|| text.find(SWITCH_CALL))? + SWITCH_CALL.len();
+            let (before, after) = text.split_at_checked(span.byte_start)?;
+            let arm = || Some(before.len() + after.find(&format!("! {SWITCH_CALL}"))? + "! ".len());
+            let nearest = || before.rfind(SWITCH_CALL).or_else(|| text.find(SWITCH_CALL));
+            let switch = lacks_an_arm.then(arm).flatten().or_else(nearest)? + SWITCH_CALL.len();
             let digits = text[switch..].trim_start();
             let end = digits.find(|sign: char| !sign.is_ascii_digit())?;
             digits[..end].parse().ok()

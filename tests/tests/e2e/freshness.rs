@@ -172,7 +172,10 @@ fn the_canary_is_timed_after_the_cleanup_and_never_fails_a_run() {
     let more = "[benchmarks.true]\ncommand = [\"true\"]\n[canary]\ncommand = [\"sleep\", \"1000\"]\ntimeout = \"100ms\"";
     for row in &done(&pool, &plan("any", 1, more)).rows {
         assert_eq!(row["outcome"], "measured");
-        assert!(!row["disturbances"].contains("cleanup_failed"), "what the canary does is not the run's: {row:?}");
+        assert!(
+            !row["disturbances"].contains("cleanup_failed"),
+            "what the canary does is not the run's: {row:?}"
+        );
         assert_eq!(row["canary_failed"], "the canary did not end within 100 ms");
     }
 }

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::made::{product, record};
 use super::{
     Choice, Coordinator, Ending, Execution, Message, Packet, Rebirth, SimAgent, Wish, World, checkpoint,
-    sim_agent, sim_hardware, sim_fingerprint, sim_host,
+    sim_agent, sim_fingerprint, sim_hardware, sim_host,
 };
 
 impl World {
