@@ -79,12 +79,9 @@ pub use self::figures::{
     BenchmarkFigures, CellFigures, FiguresReport, FitFigure, MOST_BENCHMARKS_DRAWN, MOST_CELLS_DRAWN,
     MOST_POINTS_DRAWN, PrecisionFigure,
 };
-pub use self::freshness::Violation;
 pub use self::head::{Head, State};
 pub use self::host_effect::{HostEffectReport, OutlyingHost, OutlyingReport, WithoutReport};
-pub use self::independence::{
-    EvidenceCounts, IndependenceKind, IndependenceReport, ViolatingRun, scope_name,
-};
+pub use self::independence::{EvidenceCounts, IndependenceKind, IndependenceReport, ViolatingRun};
 pub use self::method::{MethodNote, MethodReport};
 pub use self::metric::{MetricReport, MetricRow};
 pub use self::mishap::{FailureCount, FailureExample, LossCount, LossExample, Mishaps};
@@ -106,7 +103,6 @@ use crate::{ConfidenceLevel, LevelError};
 use speedup_core::event::{AttemptEnd, EndedAttempt};
 use speedup_core::host::Exclusion;
 use speedup_core::id::{ExperimentId, RunIndex};
-use speedup_core::independence::Policy;
 use speedup_core::plan::Plan;
 use speedup_core::record::Outcome;
 use speedup_core::repetition::Rule;
@@ -253,8 +249,7 @@ impl Study {
             self.costs.add(attempt, Rule::Fixed);
             return Ok(());
         };
-        let asked = &self.plan.experiment.independence;
-        let seat = self.evidence.keep(attempt, (asked.policy == Policy::Rested).then_some(&asked.rest));
+        let seat = self.evidence.keep(attempt, self.plan.experiment.independence.wanted_rest());
         self.costs.add(attempt, self.plan.experiment.rule);
         match &attempt.end {
             AttemptEnd::Lost { reason, after, late } => {

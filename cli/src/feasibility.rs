@@ -102,14 +102,13 @@ fn estimate(plan: &Plan, report: &Report) -> Option<Estimate> {
 /// What is needed and there.
 pub(crate) fn hosts(feasibility: &Feasibility, policy: Policy) -> String {
     let Feasibility { hosts_needed, hosts_needed_at_most, pool, .. } = feasibility;
-    let needed = match policy {
-        Policy::Any => "1 is enough, because the policy is any: the runs will not be independent".to_owned(),
-        policy @ Policy::Distinct => {
-            format!("{hosts_needed} fresh ones needed under the policy {}", policy.name())
-        }
-        policy @ (Policy::Rebooted | Policy::Reallocated | Policy::Rested) => {
-            format!("{hosts_needed} needed under the policy {}, which lets hosts come again", policy.name())
-        }
+    let name = policy.name();
+    let needed = if !policy.asks_for_freshness() {
+        format!("1 is enough, because the policy is {name}: the runs will not be independent")
+    } else if policy.reuses_hosts() {
+        format!("{hosts_needed} needed under the policy {name}, which lets hosts come again")
+    } else {
+        format!("{hosts_needed} fresh ones needed under the policy {name}")
     };
     let more = match hosts_needed_at_most {
         most if most > hosts_needed => format!(", up to {most} where the rule asks for all it may"),

@@ -61,11 +61,8 @@ fn main() {
 fn decisions_per_second(policy: Policy, hosts: u32, runs: u32) -> f64 {
     let mut bench = Bench::new(hosts);
     // Under `distinct` a host serves each benchmark once: as many benchmarks as it takes for that many runs.
-    let benchmarks = match policy {
-        Policy::Any => 30,
-        // Hosts of the benchmark neither boot nor are allocated anew, so here too a host serves a benchmark once.
-        Policy::Distinct | Policy::Rebooted | Policy::Reallocated | Policy::Rested => runs.div_ceil(hosts),
-    };
+    // Hosts of the benchmark neither boot nor are allocated anew, so under the other policies too.
+    let benchmarks = if policy.asks_for_freshness() { runs.div_ceil(hosts) } else { 30 };
     bench.submit(1, experiment(policy, benchmarks, (runs / benchmarks / 2).max(1)));
     bench.serve()
 }
@@ -74,7 +71,7 @@ fn decisions_per_second(policy: Policy, hosts: u32, runs: u32) -> f64 {
 fn two_experiments(runs_of_each: u32) {
     for policy in [Policy::Any, Policy::Distinct] {
         let mut bench = Bench::new(10_000);
-        let benchmarks = if policy == Policy::Any { 30 } else { runs_of_each.div_ceil(10_000) };
+        let benchmarks = if policy.asks_for_freshness() { runs_of_each.div_ceil(10_000) } else { 30 };
         for number in 1..=2 {
             bench.submit(number, experiment(policy, benchmarks, runs_of_each / benchmarks / 2));
         }

@@ -11,8 +11,9 @@ use std::collections::BinaryHeap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{Experiment, Order, Policy, Rule, Sameness, Scope, Version};
+use crate::experiment::{Experiment, Rule, Sameness, Version};
 use crate::id::RunIndex;
+use crate::independence::Renewable;
 use crate::machine::{hosts_needed, needs_reboots};
 use crate::plan::Plan;
 use crate::time::Span;
@@ -224,7 +225,7 @@ struct Load {
 impl Load {
     fn of(plan: &Plan, estimate: &Estimate) -> Self {
         let versions = plan.experiment.versions.len().max(1) as u32;
-        let lane_of = lane_of(plan.experiment.independence.scope, plan.experiment.order, versions);
+        let unit = plan.experiment.independence.unit(plan.experiment.order);
         let (mut lanes, mut cells) =
             (vec![0_u32; plan.cells().max(1) as usize], vec![0_u32; plan.cells() as usize]);
         let mut load =
@@ -234,7 +235,7 @@ impl Load {
             let (place, cell) = (plan.place(run), plan.cell_number(run));
             if place.group == run {
                 load.visits += 1;
-                lanes[lane_of(cell) as usize] += 1;
+                lanes[unit.number(cell, versions) as usize] += 1;
                 cells[cell as usize] += 1;
                 // A visit of several boots waits for all but the first.
                 let boots = plan.place(RunIndex(run.0 + place.size - 1)).boot;
@@ -251,15 +252,6 @@ impl Load {
     }
 }
 
-/// What the policy holds against the same use of a host; a visit of all versions uses its host for the benchmark.
-fn lane_of(scope: Scope, order: Order, versions: u32) -> impl Fn(u32) -> u32 {
-    move |cell| match (scope, order) {
-        (Scope::Experiment, _) => 0,
-        (Scope::Benchmark, _) | (Scope::Cell, Order::Blocked) => cell / versions,
-        (Scope::Cell, Order::Randomized | Order::Interleaved) => cell,
-    }
-}
-
 /// A run with its warm-ups.
 fn run_time(plan: &Plan, cell: u32, estimate: &Estimate) -> Span {
     let versions = plan.experiment.versions.len().max(1) as u32;
@@ -268,15 +260,15 @@ fn run_time(plan: &Plan, cell: u32, estimate: &Estimate) -> Span {
     execution.times(u64::from(warmup) + 1)
 }
 
-/// Under `distinct` as many as the fullest lane has visits when it has `grown`; where the plan nests, as many as a cell has;
-/// elsewhere a host may come again.
+/// Where no host may come again, as many as the fullest lane has visits when it has `grown`; where the plan nests, as many as
+/// a cell has.
 fn needed_at_most(plan: &Plan, load: &Load, grown: u32) -> u32 {
-    match plan.experiment.independence.policy {
-        Policy::Distinct => grown,
-        Policy::Any | Policy::Rebooted | Policy::Reallocated | Policy::Rested => {
-            let is_nested = plan.experiment.levels.are_nested();
-            if is_nested { u32::try_from(growth(plan, load)).unwrap_or(u32::MAX) } else { grown.min(1) }
-        }
+    if !plan.experiment.independence.policy.reuses_hosts() {
+        grown
+    } else if plan.experiment.levels.are_nested() {
+        u32::try_from(growth(plan, load)).unwrap_or(u32::MAX)
+    } else {
+        grown.min(1)
     }
 }
 
@@ -343,13 +335,9 @@ fn usable(plan: &Plan, class: &HostClass) -> u32 {
 
 /// Those of them that may be fresh more than once under the plan's policy.
 fn can_come_again(plan: &Plan, class: &HostClass) -> u32 {
-    let usable = usable(plan, class);
-    match plan.experiment.independence.policy {
-        Policy::Distinct => 0,
-        Policy::Rebooted => usable.min(class.can_reboot),
-        Policy::Reallocated => usable.min(class.allocated),
-        Policy::Any | Policy::Rested => usable,
-    }
+    let hosts = usable(plan, class);
+    let of = Renewable { hosts, by_boot: class.can_reboot, by_allocation: class.allocated };
+    plan.experiment.independence.policy.reusable(of)
 }
 
 /// The waves one after another, each as long as the mean visit, and what the policy has hosts wait in between; never
@@ -357,11 +345,9 @@ fn can_come_again(plan: &Plan, class: &HostClass) -> u32 {
 fn wall_time(plan: &Plan, load: &Load, waves: u32, working: u32, boot: Span) -> Span {
     let independence = plan.experiment.independence;
     let mean = Span(load.host_time.0.div_ceil(u64::from(load.visits.max(1))));
-    let pause = match independence.policy {
-        Policy::Rested => independence.rest.idle,
-        Policy::Rebooted if working < load.fullest_lane => boot,
-        Policy::Any | Policy::Distinct | Policy::Rebooted | Policy::Reallocated => Span(0),
-    };
+    let reboots = independence.policy.renews_by_boot() && working < load.fullest_lane;
+    let pause = if reboots { boot } else { Span(0) };
+    let pause = independence.wanted_rest().map_or(pause, |rest| rest.idle);
     let pauses = pause.times(u64::from(waves.saturating_sub(1)));
     // Rounded up in nanoseconds, so that no host has to be faster than its visits.
     mean.times(u64::from(waves)).max(load.longest_visit) + pauses

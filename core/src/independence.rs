@@ -1,9 +1,30 @@
 //! What "fresh" means: when a host may take a run, within what it counts as used, and which hosts count as identical.
+//!
+//! Each policy answers the same questions (`Rules`) in a file of its own, and nobody else tells policies apart: machine,
+//! feasibility, work orders and the analysis ask [`Policy`] and [`Independence`]. The answers rest on small plain facts
+//! ([`Traces`], [`Rest`]), so that the state of the machine and the evidence of a lease are judged alike.
+
+mod any;
+mod distinct;
+mod reallocated;
+mod rebooted;
+mod rested;
+#[cfg(test)]
+mod tests;
+mod traces;
+mod violation;
+
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::time::Span;
+use crate::fingerprint::ClassId;
+use crate::repetition::Order;
+use crate::time::{Span, Timestamp};
+
+pub use traces::{Readings, Since, Traces};
+pub use violation::Violation;
 
 /// Longest time a plan may have a host rest, or wait until it has: a host that is never quiet has to be noticed.
 pub const MAX_REST: Span = Span::from_secs(24 * 3600);
@@ -26,13 +47,42 @@ impl Independence {
     pub fn unchecked(policy: Policy, scope: Scope) -> Self {
         Self { policy, scope, hosts: Sameness::Unchecked, rest: Rest::default() }
     }
+
+    /// What is against a host's being fresh for the visit that it begins.
+    pub fn violation(&self, traces: &Traces) -> Option<Violation> {
+        self.policy.rules().violation(traces, &self.rest)
+    }
+
+    /// How a host has to have rested before a run, where it has to.
+    pub fn wanted_rest(&self) -> Option<&Rest> {
+        self.policy.rules().wants_rest().then_some(&self.rest)
+    }
+
+    /// When a host has rested that has been idle since `since`, where it has to rest.
+    pub fn rests_until(&self, since: Timestamp) -> Option<Timestamp> {
+        self.wanted_rest().map(|rest| since + rest.idle)
+    }
+
+    /// Within what one use of a host counts. A visit of all versions of a benchmark uses its host for the benchmark.
+    pub fn unit(&self, order: Order) -> Scope {
+        match (self.scope, order) {
+            (Scope::Cell, Order::Blocked) => Scope::Benchmark,
+            (scope, Order::Randomized | Order::Interleaved | Order::Blocked) => scope,
+        }
+    }
+
+    /// Whether the host of a visit of all versions of a benchmark has to boot anew between its runs.
+    pub fn boots_within_blocks(&self, order: Order) -> bool {
+        order == Order::Blocked && self.policy.renews_by_boot()
+    }
 }
 
 /// When a host may take a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
     /// It has served no run in the scope before.
+    #[default]
     Distinct,
     /// It has booted since its last run in the scope.
     Rebooted,
@@ -44,24 +94,126 @@ pub enum Policy {
     Any,
 }
 
-impl Policy {
+/// What each policy answers.
+trait Rules {
     /// Its name in plans, reports and exports.
-    pub const fn name(self) -> &'static str {
+    fn name(&self) -> &'static str;
+    /// Whether it asks for fresh hosts at all.
+    fn asks_for_freshness(&self) -> bool;
+    /// What it takes before a host serves again in the scope.
+    fn reuse(&self) -> Reuse;
+    /// Whether a host has to rest before each run.
+    fn wants_rest(&self) -> bool;
+    /// What is against a host's being fresh for the visit that it begins.
+    fn violation(&self, traces: &Traces, rest: &Rest) -> Option<Violation>;
+    /// What a host had done before it was fresh again, in words after "had".
+    fn renewed(&self) -> Option<&'static str>;
+    /// The policy that asks for less, where hosts that can boot anew would do.
+    fn with_reboots(&self) -> Option<Policy>;
+}
+
+/// What it takes before a host serves again in the scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reuse {
+    /// Nothing makes it fresh again.
+    Never,
+    /// It has to be renewed.
+    After(Renewal),
+    /// Nothing but time.
+    Free,
+}
+
+/// What makes a used host fresh again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renewal {
+    /// A new boot, which its agent may bring about.
+    Boot,
+    /// A new allocation, which only its engine gives, and never within a visit.
+    Allocation,
+}
+
+/// Hosts that may be given visits, and those of them that can be renewed.
+#[derive(Clone, Copy, Debug)]
+pub struct Renewable {
+    /// All of them.
+    pub hosts: u32,
+    /// Those that can boot anew.
+    pub by_boot: u32,
+    /// Those that an engine may allocate anew.
+    pub by_allocation: u32,
+}
+
+impl Policy {
+    /// All policies.
+    pub const ALL: [Self; 5] = [Self::Distinct, Self::Rebooted, Self::Reallocated, Self::Rested, Self::Any];
+
+    fn rules(self) -> &'static dyn Rules {
         match self {
-            Self::Distinct => "distinct",
-            Self::Rebooted => "rebooted",
-            Self::Reallocated => "reallocated",
-            Self::Rested => "rested",
-            Self::Any => "any",
+            Self::Distinct => &distinct::Distinct,
+            Self::Rebooted => &rebooted::Rebooted,
+            Self::Reallocated => &reallocated::Reallocated,
+            Self::Rested => &rested::Rested,
+            Self::Any => &any::Any,
         }
+    }
+
+    /// Its name in plans, reports and exports.
+    pub fn name(self) -> &'static str {
+        self.rules().name()
+    }
+
+    /// Whether it asks for fresh hosts at all.
+    pub fn asks_for_freshness(self) -> bool {
+        self.rules().asks_for_freshness()
+    }
+
+    /// What it takes before a host serves again in the scope.
+    pub fn reuse(self) -> Reuse {
+        self.rules().reuse()
+    }
+
+    /// Whether a boot makes a used host fresh again.
+    pub fn renews_by_boot(self) -> bool {
+        self.reuse() == Reuse::After(Renewal::Boot)
+    }
+
+    /// Whether a host may serve several visits in the scope; else a plan needs a host for each.
+    pub fn reuses_hosts(self) -> bool {
+        self.reuse() != Reuse::Never
+    }
+
+    /// How many of these hosts may be fresh more than once.
+    pub fn reusable(self, of: Renewable) -> u32 {
+        match self.reuse() {
+            Reuse::Never => 0,
+            Reuse::After(Renewal::Boot) => of.hosts.min(of.by_boot),
+            Reuse::After(Renewal::Allocation) => of.hosts.min(of.by_allocation),
+            Reuse::Free => of.hosts,
+        }
+    }
+
+    /// Whether a visit may have several runs: each of them finds its host as the policy wants it.
+    pub fn allows_longer_visits(self) -> bool {
+        self.reuse() != Reuse::After(Renewal::Allocation)
+    }
+
+    /// What a host had done before it was fresh again, in words after "had"; nothing where no host is made fresh again.
+    pub fn renewed(self) -> Option<&'static str> {
+        self.rules().renewed()
+    }
+
+    /// The policy that asks for less, where hosts that can boot anew would do.
+    pub fn with_reboots(self) -> Option<Self> {
+        self.rules().with_reboots()
     }
 }
 
 /// Within what a host counts as used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// A host serves one run of a benchmark, in one version.
+    #[default]
     Benchmark,
     /// A host serves one run.
     Experiment,
@@ -69,17 +221,53 @@ pub enum Scope {
     Cell,
 }
 
+impl Scope {
+    /// Its name in plans.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Benchmark => "benchmark",
+            Self::Experiment => "experiment",
+            Self::Cell => "cell",
+        }
+    }
+
+    /// The number of the experiment, the benchmark or the cell that a cell is of, where there are so many versions.
+    pub const fn number(self, cell: u32, versions: u32) -> u32 {
+        match self {
+            Self::Experiment => 0,
+            Self::Benchmark => cell / versions,
+            Self::Cell => cell,
+        }
+    }
+}
+
 /// Which hosts may take part in an experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sameness {
     /// Those of one fingerprint class, and those that a person approved.
+    #[default]
     Identical,
     /// Those of any class; the classes are blocks of the analysis.
     Classes,
     /// All; nothing is said of how alike they are.
     #[serde(rename = "any")]
     Unchecked,
+}
+
+impl Sameness {
+    /// Whether an experiment takes the hosts of pinned classes alone.
+    pub const fn pins_classes(self) -> bool {
+        match self {
+            Self::Identical => true,
+            Self::Classes | Self::Unchecked => false,
+        }
+    }
+
+    /// Whether hosts of a class may take part, where these are pinned; before the first is, any may.
+    pub fn admits(self, pinned: &BTreeSet<ClassId>, class: ClassId) -> bool {
+        !self.pins_classes() || pinned.is_empty() || pinned.contains(&class)
+    }
 }
 
 /// When a host has rested.

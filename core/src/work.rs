@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::build::{self, Product, UsedBuild};
 use crate::environment::{DirectoryLength, EnvSize, Environment};
 use crate::experiment::{
-    AcceptedExits, Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, OwnMetric, Policy,
-    Rest, Setup,
+    AcceptedExits, Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, OwnMetric, Rest,
+    Setup,
 };
 use crate::files::{self, StagedFile};
 use crate::id::{RunIndex, VersionIndex};
@@ -138,7 +138,7 @@ impl WorkOrder {
             metrics: experiment.metrics.clone(),
             own_metrics: experiment.own_metrics.clone(),
             output: experiment.output,
-            rest: (experiment.independence.policy == Policy::Rested).then_some(experiment.independence.rest),
+            rest: experiment.independence.wanted_rest().copied(),
         }
     }
 

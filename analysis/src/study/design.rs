@@ -14,7 +14,7 @@ use crate::block_pairs::{Block, BlockPairs};
 use crate::{Levels, Sample};
 use serde::{Deserialize, Serialize};
 use speedup_core::id::VersionIndex;
-use speedup_core::independence::{Policy, Sameness};
+use speedup_core::independence::Sameness;
 use speedup_core::plan::{Place, Plan};
 use speedup_core::repetition::Order;
 use std::collections::BTreeMap;
@@ -112,8 +112,7 @@ impl Design {
         if experiment.order == Order::Blocked && versions > 1 {
             Self::Pairs
         } else if plan.stages().iter().any(|stage| repeats(stage.shape.boots, stage.shape.runs)) {
-            let by_boots =
-                experiment.levels.hosts() <= 1 || experiment.independence.policy != Policy::Distinct;
+            let by_boots = experiment.levels.hosts() <= 1 || experiment.independence.policy.reuses_hosts();
             Self::Levels { by_boots }
         } else if experiment.independence.hosts == Sameness::Classes {
             Self::Classes

@@ -6,7 +6,7 @@
 use speedup_core::event::{AttemptEnd, EndedAttempt};
 use speedup_core::fingerprint::{ClassId, HardwareId};
 use speedup_core::id::{AllocationId, Attempt, BootId, HostId, LeaseEpoch, RunIndex};
-use speedup_core::independence::Rest;
+use speedup_core::independence::{Readings, Rest};
 use speedup_core::record::{Outcome, Record};
 use speedup_core::time::{Span, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,15 +51,6 @@ pub(super) struct Served {
     /// When the agent said that it began, or when it was given its host.
     pub(super) began: Timestamp,
     pub(super) ended: Timestamp,
-}
-
-/// What the readings before a run say of the bounds of rest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Readings {
-    Within,
-    Beyond,
-    /// A bound was asked for, and its reading is not there.
-    Absent,
 }
 
 /// All that is kept.
@@ -164,7 +155,7 @@ impl Evidence {
             served_in_scope: evidence.served_in_scope,
             is_lost: record.is_none(),
             is_measured: record.is_some_and(|record| record.outcome == Outcome::Measured),
-            readings: rest.map_or(Readings::Within, |rest| Readings::new(rest, record)),
+            readings: rest.map_or(Readings::Within, |rest| readings(rest, record)),
             granted: lease.granted,
             began: lease.started.unwrap_or(lease.granted),
             ended: ended.ended,
@@ -209,25 +200,23 @@ impl Evidence {
     }
 }
 
-impl Readings {
-    /// What the agent read before it began.
-    fn new(rest: &Rest, record: Option<&Record>) -> Self {
-        let reading = record.and_then(|record| record.rest);
-        let load = |most: u32| Some(reading?.load_percent? <= most);
-        let temperature = |most: i32| Some(reading?.temperature_mc? <= most);
-        let frequency = |least: u32| Some(reading?.frequency_percent? >= least);
-        let asked = [
-            rest.load_percent.map(load),
-            rest.temperature_mc.map(temperature),
-            rest.frequency_percent.map(frequency),
-        ];
-        let found: Vec<Option<bool>> = asked.into_iter().flatten().collect();
-        if found.contains(&Some(false)) {
-            Self::Beyond
-        } else if found.contains(&None) {
-            Self::Absent
-        } else {
-            Self::Within
-        }
+/// What the agent read before it began, held against the bounds.
+fn readings(rest: &Rest, record: Option<&Record>) -> Readings {
+    let reading = record.and_then(|record| record.rest);
+    let load = |most: u32| Some(reading?.load_percent? <= most);
+    let temperature = |most: i32| Some(reading?.temperature_mc? <= most);
+    let frequency = |least: u32| Some(reading?.frequency_percent? >= least);
+    let asked = [
+        rest.load_percent.map(load),
+        rest.temperature_mc.map(temperature),
+        rest.frequency_percent.map(frequency),
+    ];
+    let found: Vec<Option<bool>> = asked.into_iter().flatten().collect();
+    if found.contains(&Some(false)) {
+        Readings::Beyond
+    } else if found.contains(&None) {
+        Readings::Absent
+    } else {
+        Readings::Within
     }
 }

@@ -4,16 +4,15 @@
 mod words;
 
 use super::evidence::Evidence;
-use super::freshness::{self, Judged, Violation};
+use super::freshness::{self, Judged};
 use super::warning::Warnings;
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Policy, Scope};
 use speedup_core::id::{HostId, RunIndex};
+use speedup_core::independence::Violation;
 use speedup_core::plan::Plan;
 use speedup_core::repetition::Order;
 use std::collections::{BTreeMap, BTreeSet};
-
-pub use self::words::scope_name;
 
 /// Violations that are named; the others are counted.
 const MOST_VIOLATIONS_NAMED: usize = 20;
@@ -149,17 +148,27 @@ impl IndependenceReport {
     fn judge(&self, plan: &Plan) -> IndependenceKind {
         let is_fresh = self.fresh_runs == self.runs;
         let versions_met = self.evidence.hosts_of_several_versions > 0;
-        match self.policy {
-            _ if self.runs == 0 => IndependenceKind::NoRuns,
-            _ if self.evidence.most_hosts_on_one_machine > 1 => IndependenceKind::SharedMachine,
-            Policy::Any if !is_fresh => IndependenceKind::NotProvided,
-            _ if !is_fresh => IndependenceKind::Broken,
-            _ if plan.experiment.order == Order::Blocked => IndependenceKind::Pairs,
-            Policy::Any | Policy::Distinct if versions_met => IndependenceKind::WithinCells,
-            _ if versions_met => IndependenceKind::Renewed,
-            _ if self.visits_repeat() => IndependenceKind::Levels,
-            _ if self.most_runs_of_a_cell_on_one_host > 1 => IndependenceKind::Renewed,
-            _ => IndependenceKind::Provided,
+        let renews = self.policy.renewed().is_some();
+        if self.runs == 0 {
+            IndependenceKind::NoRuns
+        } else if self.evidence.most_hosts_on_one_machine > 1 {
+            IndependenceKind::SharedMachine
+        } else if !is_fresh && self.policy.asks_for_freshness() {
+            IndependenceKind::Broken
+        } else if !is_fresh {
+            IndependenceKind::NotProvided
+        } else if plan.experiment.order == Order::Blocked {
+            IndependenceKind::Pairs
+        } else if versions_met && !renews {
+            IndependenceKind::WithinCells
+        } else if versions_met {
+            IndependenceKind::Renewed
+        } else if self.visits_repeat() {
+            IndependenceKind::Levels
+        } else if self.most_runs_of_a_cell_on_one_host > 1 {
+            IndependenceKind::Renewed
+        } else {
+            IndependenceKind::Provided
         }
     }
 

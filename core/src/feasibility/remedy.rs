@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::{Estimate, Pool, assess, can_come_again, redrawn};
-use crate::experiment::{Policy, Rule, Sameness, Scope};
+use crate::experiment::{Rule, Sameness, Scope};
+use crate::independence::{Renewal, Reuse};
 use crate::machine::{hosts_needed, needs_reboots};
 use crate::plan::Plan;
 use crate::time::Span;
@@ -90,31 +91,27 @@ pub(super) fn all(plan: &Plan, pool: &Pool, fullest_lane: u32, usable: u32) -> V
         remedies.extend(fits(&other, pool).then_some(remedy));
     }
     let class = pool.of_one_experiment(independence.hosts);
-    let may_reboot = independence.policy == Policy::Distinct && class.can_reboot > 0;
-    if may_reboot {
-        let other = redrawn(plan, |experiment| experiment.independence.policy = Policy::Rebooted);
+    if let Some(policy) = independence.policy.with_reboots().filter(|_| class.can_reboot > 0) {
+        let other = redrawn(plan, |experiment| experiment.independence.policy = policy);
         remedies.extend(fits(&other, pool).then_some(Remedy::Rebooted { hosts: class.can_reboot }));
     }
-    if independence.hosts == Sameness::Identical {
+    if independence.hosts.pins_classes() {
         let other = redrawn(plan, |experiment| experiment.independence.hosts = Sameness::Classes);
         let all = pool.of_one_experiment(Sameness::Classes).available;
         remedies.extend(fits(&other, pool).then_some(Remedy::Classes { hosts: all }));
     }
     let (least, again) = (hosts_needed(plan), can_come_again(plan, &class));
     // Hosts that come again are wanted for the visits of a cell; those that do not, for all that count as the same use.
-    let (wanted, have) = match independence.policy {
-        Policy::Any | Policy::Rested => (least, usable),
-        Policy::Rebooted if least > 1 => (least, again),
-        Policy::Distinct | Policy::Rebooted | Policy::Reallocated => (fullest_lane, usable),
+    let reuse = independence.policy.reuse();
+    let (wanted, have) = match reuse {
+        Reuse::Free => (least, usable),
+        Reuse::After(Renewal::Boot) if least > 1 => (least, again),
+        Reuse::Never | Reuse::After(_) => (fullest_lane, usable),
     };
     remedies.extend(fewer(plan, pool, wanted, have));
-    let more = match independence.policy {
-        Policy::Any | Policy::Rested => least.saturating_sub(usable).max(1),
-        Policy::Distinct | Policy::Rebooted | Policy::Reallocated => {
-            fullest_lane.saturating_sub(usable).max(1)
-        }
-    };
-    if independence.policy == Policy::Rebooted {
+    let fresh = if reuse == Reuse::Free { least } else { fullest_lane };
+    let more = fresh.saturating_sub(usable).max(1);
+    if independence.policy.renews_by_boot() {
         remedies.push(Remedy::RebootingHosts { more: least.saturating_sub(again).max(1) });
     } else if needs_reboots(&plan.experiment) {
         remedies.push(Remedy::RebootingHosts { more: hosts_needed(plan).saturating_sub(usable).max(1) });

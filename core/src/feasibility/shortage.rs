@@ -5,7 +5,7 @@ use std::fmt::{Display, Formatter};
 use serde::Serialize;
 
 use super::{HostClass, can_come_again, usable};
-use crate::experiment::Policy;
+use crate::independence::{Renewal, Reuse};
 use crate::machine::{hosts_needed, needs_reboots, visits_of_fullest_lane};
 use crate::plan::Plan;
 
@@ -48,11 +48,11 @@ pub fn shortage(plan: &Plan, class: &HostClass) -> Option<Shortage> {
     let (least, here) = (hosts_needed(plan), usable(plan, class));
     let reboots = needs_reboots(&plan.experiment);
     if here < least {
-        let is_distinct = plan.experiment.independence.policy == Policy::Distinct;
+        let may_return = plan.experiment.independence.policy.reuses_hosts();
         let want = match reboots {
             true => Want::Rebooting,
-            false if is_distinct || least < 2 => Want::Fresh,
-            false => Want::Different,
+            false if may_return && least > 1 => Want::Different,
+            false => Want::Fresh,
         };
         return Some(Shortage { needed: least, here, want });
     }
@@ -64,10 +64,10 @@ pub fn shortage(plan: &Plan, class: &HostClass) -> Option<Shortage> {
     if least > 1 {
         return Some(Shortage { needed: least, here: again, want: Want::DifferentRebooting });
     }
-    let want = match plan.experiment.independence.policy {
-        Policy::Rebooted => Want::FreshOrRebooting,
-        Policy::Reallocated => Want::FreshOrAllocated,
-        Policy::Distinct | Policy::Rested | Policy::Any => Want::Fresh,
+    let want = match plan.experiment.independence.policy.reuse() {
+        Reuse::After(Renewal::Boot) => Want::FreshOrRebooting,
+        Reuse::After(Renewal::Allocation) => Want::FreshOrAllocated,
+        Reuse::Never | Reuse::Free => Want::Fresh,
     };
     Some(Shortage { needed, here, want })
 }

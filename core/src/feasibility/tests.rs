@@ -8,6 +8,7 @@ use crate::experiment::CommandLine;
 use crate::fingerprint::{Fact, Fingerprint};
 use crate::host::HostFacts;
 use crate::id::{AgentEpoch, AgentId, ExperimentId};
+use crate::independence::{Policy, Scope};
 use crate::machine::{Command, Machine, Refusal, Settings};
 use crate::plan_file;
 use crate::seed::Seed;

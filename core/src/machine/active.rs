@@ -9,9 +9,10 @@ use super::trouble::Trouble;
 use super::{ABANDONED_IN_A_ROW, COORDINATOR};
 use crate::build::Product;
 use crate::event::{Change, Tally};
-use crate::experiment::{Rule, Sameness};
+use crate::experiment::Rule;
 use crate::fingerprint::ClassId;
 use crate::id::{Attempt, ExperimentId, RunIndex};
+use crate::independence::Independence;
 use crate::plan::Plan;
 use crate::run::{HostNumber, RunState, Settlement};
 use crate::time::{Span, Timestamp};
@@ -132,17 +133,24 @@ impl Active {
 
     /// Whether it takes hosts of this class.
     pub fn admits(&self, class: ClassId) -> bool {
-        match self.plan.experiment.independence.hosts {
-            Sameness::Identical => self.classes.is_empty() || self.classes.contains(&class),
-            Sameness::Classes | Sameness::Unchecked => true,
-        }
+        self.independence().hosts.admits(&self.classes, class)
+    }
+
+    /// What its plan says of freshness.
+    pub(super) fn independence(&self) -> &Independence {
+        &self.plan.experiment.independence
+    }
+
+    /// Whether a host may be given again what was lost on it: any may build again.
+    pub(super) fn may_come_again(&self) -> bool {
+        self.independence().policy.reuses_hosts() || self.plan.is_building()
     }
 
     /// Whether nothing was executed yet on the classes that it takes, and nothing is about to be: a class is pinned for the
     /// sake of what was measured on it.
     pub(super) fn may_pin_anew(&self) -> bool {
         let tally = self.tally;
-        self.plan.experiment.independence.hosts == Sameness::Identical
+        self.independence().hosts.pins_classes()
             && tally.leased + tally.running + tally.measured + tally.failed == 0
     }
 

@@ -10,10 +10,10 @@ use super::matching::{Match, boots_before, boots_in_visits};
 use super::queue::{lane_of, nested_lane, use_of};
 use super::{Active, Built, Machine};
 use crate::event::Tally;
-use crate::experiment::Policy;
 use crate::fingerprint::ClassId;
 use crate::host::{ALLOCATION_MARGIN, Asking, Host, Presence, Sharing, Standing};
 use crate::id::{ExperimentId, HostId, RunIndex};
+use crate::independence::{Readings, Since, Traces};
 use crate::lease::Lease;
 use crate::run::{HostNumber, RunState, Settlement};
 
@@ -137,7 +137,7 @@ impl Machine {
         for host in &self.hosts {
             for (id, lanes) in &host.used {
                 let active = &self.experiments[id];
-                if active.plan.experiment.independence.policy == Policy::Distinct {
+                if !active.independence().policy.reuses_hosts() {
                     let once = lanes.values().all(|used| used.visits == 1);
                     assert!(once, "a fresh host serves one visit in the scope");
                 }
@@ -292,7 +292,7 @@ fn check_nesting(number: HostNumber, lease: &Lease, active: &Active) {
 
 /// That the evidence of a live lease is what makes its host fresh, whatever chose it.
 fn check_evidence(host: &Host, lease: &Lease, active: &Active) {
-    let (evidence, independence) = (&lease.evidence, active.plan.experiment.independence);
+    let (evidence, independence) = (&lease.evidence, active.independence());
     assert_eq!(evidence.idle.is_none(), evidence.served_in_all == 0, "idle time follows an attempt");
     if host.heard < lease.granted {
         let known = evidence.idle.is_none_or(|idle| idle <= lease.granted - host.heard);
@@ -318,19 +318,14 @@ fn check_evidence(host: &Host, lease: &Lease, active: &Active) {
     if boots_before(active, lease.run) && used.from != lease.run {
         assert_ne!(evidence.boot_before.as_ref(), Some(&evidence.boot), "this run needs a new boot");
     }
-    match independence.policy {
-        Policy::Distinct => assert_eq!(evidence.served_in_scope, 0, "never used in the scope"),
-        Policy::Rebooted if used.from == lease.run => {
-            assert_ne!(evidence.boot_before.as_ref(), Some(&evidence.boot), "booted since");
-        }
-        Policy::Reallocated if evidence.served_in_scope > 0 => {
-            let (before, now) = (&evidence.allocation_before, &evidence.allocation);
-            assert!(before.is_some() && now.is_some() && before != now, "allocated anew since");
-        }
-        Policy::Rested => {
-            let rested = evidence.idle.is_none_or(|idle| idle >= independence.rest.idle);
-            assert!(rested, "idle for as long as the plan says");
-        }
-        Policy::Rebooted | Policy::Reallocated | Policy::Any => {}
-    }
+    let begins = used.from == lease.run;
+    let boot = Since::of(&[evidence.boot_before.as_ref()], Some(&evidence.boot));
+    let traces = Traces {
+        was_used: evidence.served_in_scope > 0,
+        boot: if begins { boot } else { Since::Unknown },
+        allocation: Since::of(&[evidence.allocation_before.as_ref()], evidence.allocation.as_ref()),
+        idle: evidence.idle,
+        readings: Readings::Within,
+    };
+    assert_eq!(independence.violation(&traces), None, "fresh by the policy: {lease:?}");
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{Active, Command, Decision, Effect, MAX_ACTIVE, Machine, Phase, Refusal, Request};
 use crate::event::{Change, Event};
-use crate::experiment::{MAX_RUNS, Rule, Sameness};
+use crate::experiment::{MAX_RUNS, Rule};
 use crate::feasibility::shortage;
 use crate::fingerprint::ClassId;
 use crate::id::ExperimentId;
@@ -59,9 +59,9 @@ impl Machine {
         if self.experiments.len() >= MAX_ACTIVE {
             return Err(Refusal::TooManyActive);
         }
-        let pinned =
-            self.largest_class().filter(|_| plan.experiment.independence.hosts == Sameness::Identical);
-        let taken = || self.pool().of_one_experiment(plan.experiment.independence.hosts);
+        let hosts = plan.experiment.independence.hosts;
+        let pinned = self.largest_class().filter(|_| hosts.pins_classes());
+        let taken = || self.pool().of_one_experiment(hosts);
         if !wait_for_hosts && let Some(shortage) = shortage(&plan, &taken()) {
             return Err(Refusal::PoolTooSmall(shortage));
         }

@@ -1,11 +1,11 @@
 //! What running plans could use of an engine that gives out hosts. Asked every few seconds at most: it looks at every host
 //! of the engine and every lane in which something waits.
 
-use super::matching::{holds, is_fresh, longest_visit, used};
+use super::matching::{holds, longest_visit, used, violation};
 use super::{Active, Machine};
-use crate::experiment::Policy;
-use crate::host::{Host, Standing, Use};
+use crate::host::{Host, Standing};
 use crate::id::ExperimentId;
+use crate::independence::{Renewal, Reuse};
 use crate::provision::{Demand, Engaged, PROVISIONER, Provided, Worth};
 use crate::run::HostNumber;
 use crate::time::{Span, Timestamp};
@@ -85,21 +85,16 @@ fn worth(now: Timestamp, number: HostNumber, host: &Host, id: ExperimentId, acti
 }
 
 fn worth_of_lane(now: Timestamp, host: &Host, id: ExperimentId, active: &Active, lane: u32) -> Worth {
-    let used = used(host, id, active, lane);
-    let boots_itself =
-        active.plan.experiment.independence.policy == Policy::Rebooted && host.facts.can_reboot;
-    if (boots_itself || is_fresh(host, active, used)) && holds(now, host, active, lane) {
+    let violation = violation(host, active, used(host, id, active, lane));
+    let policy = active.independence().policy;
+    let boots_itself = policy.renews_by_boot() && host.facts.can_reboot;
+    if (boots_itself || violation.is_none()) && holds(now, host, active, lane) {
         return Worth::Now;
     }
-    anew(host, active, used)
-}
-
-/// What a host is worth once its engine has given it out anew.
-fn anew(host: &Host, active: &Active, used: Option<Use>) -> Worth {
-    match (active.plan.experiment.independence.policy, used) {
-        (_, None) | (Policy::Reallocated | Policy::Rested | Policy::Any, Some(_)) => Worth::NewAllocation,
-        (Policy::Rebooted, Some(used)) if used.boot != host.boot() => Worth::NewAllocation,
-        (Policy::Rebooted, Some(_)) => Worth::NewBoot,
-        (Policy::Distinct, Some(_)) => Worth::Nothing,
+    // What it is worth once its engine has given it out anew.
+    match (violation, policy.reuse()) {
+        (None, _) | (Some(_), Reuse::Free | Reuse::After(Renewal::Allocation)) => Worth::NewAllocation,
+        (Some(_), Reuse::After(Renewal::Boot)) => Worth::NewBoot,
+        (Some(_), Reuse::Never) => Worth::Nothing,
     }
 }

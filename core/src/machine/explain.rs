@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::matching::{boots_before, boots_in_visits, holds, is_fresh, rests_until};
+use super::matching::{boots_before, boots_in_visits, holds, rests_until, violation};
 use super::queue::{lane_of, use_of};
 use super::{Active, MAX_DRIFTED, Machine, Phase};
-use crate::experiment::Policy;
 use crate::host::Standing;
 use crate::id::{Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
+use crate::independence::Violation;
 use crate::run::{HostNumber, RunState, Settlement};
 use crate::time::Timestamp;
 
@@ -157,12 +157,12 @@ impl Machine {
         let group = active.plan.place(run).group;
         let began =
             group != run || active.states[run.0 as usize] != RunState::Waiting { attempt: Attempt(1) };
+        let violation = violation(host, active, used).filter(|_| !goes_on);
         let wants_boot = if goes_on {
             host.visits.get(&experiment).is_some_and(|visit| boots_before(active, visit.next))
                 && used.is_some_and(|used| used.boot == host.boot())
         } else {
-            !is_fresh(host, active, used) && active.plan.experiment.independence.policy == Policy::Rebooted
-                || boots_in_visits(active)
+            violation == Some(Violation::NotRebooted) || boots_in_visits(active)
         };
         if host.reboot.is_some() {
             &mut counts.rebooting
@@ -180,9 +180,8 @@ impl Machine {
             &mut counts.visited
         } else if wants_boot && !host.facts.can_reboot {
             &mut counts.cannot_reboot
-        } else if !goes_on && !is_fresh(host, active, used) {
-            let policy = active.plan.experiment.independence.policy;
-            let never = policy == Policy::Reallocated && host.facts.allocation.is_none();
+        } else if let Some(violation) = violation {
+            let never = violation == Violation::NoAllocation && host.facts.allocation.is_none();
             if never { &mut counts.no_allocation } else { &mut counts.not_fresh }
         } else if !goes_on && !self.may_retry(active, number, run.0) {
             &mut counts.tried

@@ -6,7 +6,7 @@ use super::queue::use_of;
 use super::{Active, Built, Effect, Machine};
 use crate::build::{Product, UsedBuild};
 use crate::event::{Change, Event};
-use crate::experiment::{Experiment, Policy, Sameness, Setup};
+use crate::experiment::{Experiment, Setup};
 use crate::files::{staging_time, time_for};
 use crate::fingerprint::ClassId;
 use crate::host::Host;
@@ -54,8 +54,7 @@ impl Machine {
     /// Whether a host pins its class for an experiment that is to have it.
     fn pins(&self, experiment: ExperimentId, class: ClassId) -> bool {
         let active = &self.experiments[&experiment];
-        let identical = active.plan.experiment.independence.hosts == Sameness::Identical;
-        identical && !active.classes.contains(&class)
+        active.independence().hosts.pins_classes() && !active.classes.contains(&class)
     }
 
     fn lease(
@@ -160,8 +159,7 @@ fn longest(active: &Active, task: Task, staged: Span) -> Span {
     let benchmark = &experiment.benchmarks[cell.benchmark.0 as usize];
     let most = |setup: &Option<Setup>| setup.as_ref().map_or(Span(0), |setup| setup.timeout);
     let execution = most(&experiment.prepare) + benchmark.timeout + most(&experiment.cleanup);
-    let independence = experiment.independence;
-    let patience = if independence.policy == Policy::Rested { independence.rest.patience } else { Span(0) };
+    let patience = experiment.independence.wanted_rest().map_or(Span(0), |rest| rest.patience);
     let before = patience
         + staging_time(&experiment.files)
         + staged

@@ -5,9 +5,10 @@ use super::follow_up::{longest_of_any_build, longest_run};
 use super::nesting::Again;
 use super::queue::{tasks_of, use_of, use_of_lane};
 use super::{Active, Machine, Phase};
-use crate::experiment::{Experiment, Order, Policy};
+use crate::experiment::{Experiment, Order};
 use crate::host::{ALLOCATION_MARGIN, Host, Standing, Use};
 use crate::id::{ExperimentId, RunIndex};
+use crate::independence::{Since, Traces, Violation};
 use crate::plan::Task;
 use crate::run::HostNumber;
 use crate::time::{Span, Timestamp};
@@ -52,13 +53,14 @@ impl Machine {
             let may_retry = |run| self.may_retry(active, number, run);
             let may_begin = |lane| !active.has_visited(number, lane);
             let is_fresh = |lane| {
-                is_fresh(host, active, used(host, *id, active, lane)) && holds(now, host, active, lane)
+                violation(host, active, used(host, *id, active, lane)).is_none()
+                    && holds(now, host, active, lane)
             };
             if let Some(run) = active.queue.first(is_fresh, may_begin, may_retry) {
                 return Match::Run(*id, active, run);
             }
             let would_reboot = reboot.is_none()
-                && active.plan.experiment.independence.policy == Policy::Rebooted
+                && active.independence().policy.renews_by_boot()
                 && !active.plan.is_building()
                 && host.facts.can_reboot
                 && active.reserved < active.queue.visits();
@@ -116,9 +118,7 @@ impl Machine {
             Again::HereAfter(others) => return others.iter().all(|host| tried.contains(host)),
             Again::Anywhere => {}
         }
-        let may_come_again =
-            active.plan.experiment.independence.policy != Policy::Distinct || active.plan.is_building();
-        may_come_again
+        active.may_come_again()
             && tried.iter().filter(|host| self.may_be_given(active, **host)).count() as u32
                 == self.usable_by(active)
     }
@@ -138,17 +138,18 @@ pub(super) fn used(host: &Host, id: ExperimentId, active: &Active, lane: u32) ->
     host.used(id, use_of_lane(&active.plan, lane)?)
 }
 
-/// Whether a host may begin a visit where this is what it served before in the scope.
-pub(super) fn is_fresh(host: &Host, active: &Active, used: Option<Use>) -> bool {
-    let Some(used) = used else { return true };
-    match active.plan.experiment.independence.policy {
-        Policy::Distinct => false,
-        Policy::Rebooted => used.boot != host.boot(),
-        Policy::Reallocated => {
-            let (before, now) = (used.allocation, host.allocation());
-            before.is_some() && now.is_some() && before != now
-        }
-        Policy::Rested | Policy::Any => true,
+/// What is against a host's beginning a visit where this is what it served before in the scope. Whether it has rested is
+/// another question: it will have, if nothing comes between.
+pub(super) fn violation(host: &Host, active: &Active, used: Option<Use>) -> Option<Violation> {
+    active.independence().violation(&used.map_or(Traces::UNUSED, |used| traces(host, used)))
+}
+
+fn traces(host: &Host, used: Use) -> Traces {
+    Traces {
+        was_used: true,
+        boot: Since::of(&[Some(used.boot)], Some(host.boot())),
+        allocation: Since::of(&[used.allocation], host.allocation()),
+        ..Traces::UNUSED
     }
 }
 
@@ -181,9 +182,8 @@ pub(super) fn lasts(now: Timestamp, host: &Host, span: Span) -> bool {
 
 /// When a host has rested for an experiment that wants it to; builds go to any host.
 pub(super) fn rests_until(host: &Host, active: &Active) -> Option<Timestamp> {
-    let independence = active.plan.experiment.independence;
-    let rests = independence.policy == Policy::Rested && !active.plan.is_building();
-    host.rests_since().filter(|_| rests).map(|since| since + independence.rest.idle)
+    let since = host.rests_since().filter(|_| !active.plan.is_building());
+    since.and_then(|since| active.independence().rests_until(since))
 }
 
 /// Whether a visit of what an experiment does now needs a host that boots anew in the course of it: builds do not.
@@ -193,18 +193,14 @@ pub(super) fn boots_in_visits(active: &Active) -> bool {
 
 /// Whether a visit of an experiment needs a host that boots anew in the course of it.
 pub fn needs_reboots(experiment: &Experiment) -> bool {
-    let shares = experiment.order == Order::Blocked && experiment.independence.policy == Policy::Rebooted;
-    shares || experiment.levels.boots() > 1
+    experiment.independence.boots_within_blocks(experiment.order) || experiment.levels.boots() > 1
 }
 
 /// Whether the host has to boot anew between a run of a visit and the run before.
 pub(super) fn boots_before(active: &Active, run: RunIndex) -> bool {
-    let plan = &active.plan;
+    let (plan, experiment) = (&active.plan, &active.plan.experiment);
     let place = plan.place(run);
-    if place.group == run {
-        return false;
-    }
-    let shares =
-        plan.experiment.order == Order::Blocked && plan.experiment.independence.policy == Policy::Rebooted;
-    shares || place.boot > plan.place(RunIndex(run.0 - 1)).boot
+    place.group != run
+        && (experiment.independence.boots_within_blocks(experiment.order)
+            || place.boot > plan.place(RunIndex(run.0 - 1)).boot)
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::experiment::{Order, Policy, Scope};
+use crate::experiment::{Order, Scope};
 use crate::id::{RunIndex, VersionIndex};
 use crate::plan::{Plan, Task};
 
@@ -78,16 +78,12 @@ pub(super) fn nested_lane(plan: &Plan, run: RunIndex) -> Option<u32> {
 }
 
 fn wants_different_hosts(plan: &Plan) -> bool {
-    plan.experiment.levels.are_nested() && plan.experiment.independence.policy != Policy::Distinct
+    plan.experiment.levels.are_nested() && plan.experiment.independence.policy.reuses_hosts()
 }
 
 /// The number of the experiment, the benchmark or the cell that a cell is of.
 fn number_in(scope: Scope, plan: &Plan, cell: u32) -> u32 {
-    match scope {
-        Scope::Experiment => 0,
-        Scope::Benchmark => cell / plan.experiment.versions.len() as u32,
-        Scope::Cell => cell,
-    }
+    scope.number(cell, plan.experiment.versions.len() as u32)
 }
 
 fn lanes(plan: &Plan) -> usize {
@@ -111,13 +107,13 @@ fn unit(plan: &Plan) -> Scope {
     }
 }
 
-/// What one use of a host counts for. A group of all versions of a benchmark uses its host for the benchmark.
+/// What one use of a host counts for. Where the policy asks for nothing, all uses are alike.
 fn unit_of_use(plan: &Plan) -> Scope {
     let independence = plan.experiment.independence;
-    match (independence.policy, independence.scope) {
-        (Policy::Any, _) => Scope::Experiment,
-        (_, Scope::Cell) if plan.experiment.order == Order::Blocked => Scope::Benchmark,
-        (_, scope) => scope,
+    if independence.policy.asks_for_freshness() {
+        independence.unit(plan.experiment.order)
+    } else {
+        Scope::Experiment
     }
 }
 
@@ -139,11 +135,12 @@ pub(super) fn tasks_of(plan: &Plan, lane: u32) -> Vec<Task> {
 /// use of a host; where it nests, as many as a cell has visits. Elsewhere one host may come again, once it has booted, been
 /// allocated anew, or rested; and any may build.
 pub fn hosts_needed(plan: &Plan) -> u32 {
-    match plan.experiment.independence.policy {
-        Policy::Distinct => visits_of_fullest_lane(plan),
-        Policy::Any | Policy::Rebooted | Policy::Reallocated | Policy::Rested => {
-            if wants_different_hosts(plan) { most_visits(plan, lane_of) } else { 1 }
-        }
+    if !plan.experiment.independence.policy.reuses_hosts() {
+        visits_of_fullest_lane(plan)
+    } else if wants_different_hosts(plan) {
+        most_visits(plan, lane_of)
+    } else {
+        1
     }
 }
 

@@ -1,7 +1,7 @@
 //! How the report was made.
 
 use speedup_analysis::count::percent;
-use speedup_analysis::study::{Report, scope_name};
+use speedup_analysis::study::Report;
 
 use crate::document::{Block, Document, Kind, Tone};
 
@@ -18,7 +18,7 @@ pub(super) fn write(document: &mut Document, report: &Report) {
             method.weights,
             percent(method.precision),
             independence.policy.name(),
-            scope_name(independence.scope),
+            independence.scope.name(),
             report.schema_version
         ),
         Tone::Plain,

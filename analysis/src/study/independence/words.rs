@@ -2,26 +2,7 @@
 
 use super::{IndependenceKind, IndependenceReport};
 use crate::count::{counted, grouped, percent};
-use speedup_core::experiment::{Policy, Scope};
-
-/// The scope's name in plans.
-pub fn scope_name(scope: Scope) -> &'static str {
-    match scope {
-        Scope::Benchmark => "benchmark",
-        Scope::Experiment => "experiment",
-        Scope::Cell => "cell",
-    }
-}
-
-/// What the policy had done to a host before it was fresh again.
-fn renewed(policy: Policy) -> &'static str {
-    match policy {
-        Policy::Rebooted => "booted",
-        Policy::Reallocated => "been allocated anew",
-        Policy::Rested => "rested",
-        Policy::Distinct | Policy::Any => "served nothing",
-    }
-}
+use speedup_core::experiment::Scope;
 
 impl IndependenceReport {
     /// The caveat's code and sentence, where one is due.
@@ -69,7 +50,7 @@ impl IndependenceReport {
             IndependenceKind::Renewed => format!(
                 "Every run was executed on a host that had {} since its last one: {} on {hosts}, up to {} on one, in {}. \
                  What is of the machine itself the runs of a host share.",
-                renewed(self.policy),
+                self.policy.renewed().unwrap_or("served nothing"),
                 counted(self.runs, "run"),
                 grouped(self.most_runs_on_one_host),
                 counted(self.evidence.boots, "boot")
@@ -101,9 +82,7 @@ impl IndependenceReport {
 
     fn say_provided(&self) -> String {
         let hosts = counted(self.hosts, "host");
-        let policy = self.policy;
-        if !matches!(policy, Policy::Distinct | Policy::Any) && self.most_runs_on_one_host > 1 {
-            let had = renewed(policy);
+        if let Some(had) = self.policy.renewed().filter(|_| self.most_runs_on_one_host > 1) {
             return format!(
                 "Every run was executed on a fresh host: {hosts} had {had} before each run, and none served a benchmark twice."
             );
@@ -118,10 +97,8 @@ impl IndependenceReport {
     }
 
     fn by_policy(&self) -> String {
-        match self.policy {
-            Policy::Distinct | Policy::Any => String::new(),
-            policy => format!(", one that had {} since its last", renewed(policy)),
-        }
+        let renewed = self.policy.renewed();
+        renewed.map_or_else(String::new, |had| format!(", one that had {had} since its last"))
     }
 
     fn say_broken(&self, hosts: &str) -> String {
@@ -134,7 +111,7 @@ impl IndependenceReport {
             grouped(self.fresh_runs),
             counted(self.runs, "run"),
             self.policy.name(),
-            scope_name(self.scope)
+            self.scope.name()
         )
     }
 

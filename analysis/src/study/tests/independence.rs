@@ -5,6 +5,7 @@ use super::synthetic::Synthetic;
 use crate::study::*;
 use speedup_core::event::EndedAttempt;
 use speedup_core::fingerprint::HardwareId;
+use speedup_core::independence::Violation;
 
 fn plan(policy: &str, scope: &str, more: &str) -> Synthetic {
     let independence = format!("[independence]\npolicy = \"{policy}\"\nscope = \"{scope}\"\n");

@@ -1,7 +1,7 @@
 //! How often, in which order, on which hosts, and up to which bounds.
 
 use super::super::problem::{Fault, Place, Problems};
-use super::super::{Experiment, MAX_ATTEMPTS, MAX_PRIORITY, MAX_RUNS, Order, Policy, Rest, Rule};
+use super::super::{Experiment, MAX_ATTEMPTS, MAX_PRIORITY, MAX_RUNS, Order, Rest, Rule};
 use super::check_range;
 use crate::independence::MAX_REST;
 use crate::repetition::{MAX_LOOKS, MAX_OF_A_LEVEL};
@@ -89,7 +89,7 @@ impl Experiment {
         if let Some(percent) = frequency_percent {
             check_range(u64::from(percent), 1, 100, || place.at("frequency"), problems);
         }
-        if self.independence.policy == Policy::Reallocated {
+        if !self.independence.policy.allows_longer_visits() {
             if self.order == Order::Blocked {
                 problems.refuse(["design", "order"].into(), Fault::SharedReallocated);
             }

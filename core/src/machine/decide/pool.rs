@@ -4,7 +4,6 @@
 mod tests;
 
 use crate::event::Change;
-use crate::experiment::Sameness;
 use crate::host::{Host, HostFacts, Identifier, MAX_BOOTS, Sharing, Standing};
 use crate::id::{AgentEpoch, AgentId, HostId};
 use crate::machine::{
@@ -127,7 +126,7 @@ impl Machine {
         host: HostId,
     ) -> Result<Vec<Change>, Refusal> {
         let (active, class) = (self.changeable(experiment)?, self.known(&host)?.class);
-        if active.plan.experiment.independence.hosts != Sameness::Identical {
+        if !active.independence().hosts.pins_classes() {
             return Err(Refusal::AnyClass(experiment));
         }
         if active.classes.contains(&class) {

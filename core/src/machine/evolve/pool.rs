@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::experiment::Policy;
 use crate::fingerprint::{ClassId, Fingerprint};
 use crate::host::{Asking, Host, HostFacts, MAX_BOOTS, Presence, Reboot, Standing};
 use crate::id::{AgentEpoch, AgentId, ExperimentId, HostId};
@@ -255,11 +254,7 @@ impl Machine {
         if is_empty {
             class.emptied = self.latest;
         }
-        let retries = |active: &Active| {
-            let may_come_again =
-                active.plan.experiment.independence.policy != Policy::Distinct || active.plan.is_building();
-            may_come_again && active.queue.has_retries()
-        };
+        let retries = |active: &Active| active.may_come_again() && active.queue.has_retries();
         let pins = |active: &Active| is_empty && active.may_pin_anew();
         let gave_up = |active: &Active| !active.troubles.is_empty();
         if self.experiments.values().any(|active| retries(active) || pins(active) || gave_up(active)) {

@@ -49,7 +49,7 @@ pub(in crate::plan_file) struct DesignForm {
 }
 
 /// When a host may take a run.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(in crate::plan_file) struct IndependenceForm {
     /// When a host may take a run: "distinct", when it has served none in the scope before; "rebooted", when it has booted
@@ -94,13 +94,6 @@ pub(in crate::plan_file) struct LimitsForm {
     /// Time on hosts that all attempts may take together, e.g. "100h"; what then waits is cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::plan_file) host_time: Option<String>,
-}
-
-impl Default for IndependenceForm {
-    fn default() -> Self {
-        let (policy, scope, hosts) = (Policy::Distinct, Scope::Benchmark, Sameness::Identical);
-        Self { policy, scope, hosts, rest: RestForm::default() }
-    }
 }
 
 impl Default for RestForm {

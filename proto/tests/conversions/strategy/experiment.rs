@@ -129,8 +129,7 @@ pub(crate) fn files() -> impl Strategy<Value = Vec<StagedFile>> {
 }
 
 fn independence() -> impl Strategy<Value = Independence> {
-    use Policy::{Any, Distinct, Reallocated, Rebooted, Rested};
-    let policy = select(&[Distinct, Rebooted, Reallocated, Rested, Any][..]);
+    let policy = select(&Policy::ALL[..]);
     let scope = select(&[Scope::Benchmark, Scope::Experiment, Scope::Cell][..]);
     let hosts = select(&[Sameness::Identical, Sameness::Classes, Sameness::Unchecked][..]);
     (policy, scope, hosts, rest()).prop_map(|(policy, scope, hosts, rest)| Independence {
