@@ -20,7 +20,7 @@ use crate::time::Span;
 
 pub use crate::independence::{Independence, Policy, Rest, Sameness, Scope};
 pub use crate::metric::{Metric, OwnMetric};
-pub use crate::repetition::{Levels, Order, Rule, Spending};
+pub use crate::repetition::{Levels, Order, Repetition, Rule, Spending};
 pub use problem::{ExperimentError, Fault, MAX_PROBLEMS, Place, Problem};
 pub(crate) use problem::{excerpt, quoted};
 
@@ -79,7 +79,7 @@ pub struct Experiment {
     pub files: Vec<StagedFile>,
     /// How many benchmarks are drawn at random from the population; all are taken when absent.
     pub drawn: Option<u32>,
-    /// Runs of each cell, on each boot of each host where levels are nested; before the rule asks for more.
+    /// Runs of each cell, on each boot of each host where levels are nested; [`Experiment::repetition`] reads both.
     pub runs: u32,
     /// The levels above the run.
     pub levels: Levels,
@@ -264,10 +264,27 @@ pub enum KeepOutput {
 }
 
 impl Experiment {
+    /// How often each cell is repeated before the rule asks for more.
+    pub fn repetition(&self) -> Repetition {
+        let (levels, runs) = (self.levels, self.runs);
+        if levels.are_nested() {
+            Repetition::Nested { hosts: levels.hosts(), boots: levels.boots(), runs }
+        } else {
+            Repetition::Runs(runs)
+        }
+    }
+
+    /// Has each cell visited so often before the rule asks for more.
+    pub fn set_visits(&mut self, visits: u32) {
+        match self.repetition() {
+            Repetition::Runs(_) => self.runs = visits,
+            Repetition::Nested { .. } => self.levels.hosts = Some(visits),
+        }
+    }
+
     /// Runs of each cell before the rule asks for more, over all its levels.
     pub fn runs_of_a_cell(&self) -> u64 {
-        let visits = u64::from(self.levels.hosts()).saturating_mul(u64::from(self.levels.boots()));
-        visits.saturating_mul(u64::from(self.runs))
+        self.repetition().runs()
     }
 
     /// Builds of all versions.

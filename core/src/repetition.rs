@@ -51,6 +51,50 @@ impl Levels {
     }
 }
 
+/// How often a cell is repeated before the rule asks for more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repetition {
+    /// In so many runs, each a visit of its own.
+    Runs(u32),
+    /// Over levels: each host visits the cell once, for all its boots and runs.
+    Nested {
+        /// Hosts that visit the cell.
+        hosts: u32,
+        /// Boots of each visit.
+        boots: u32,
+        /// Runs of each boot.
+        runs: u32,
+    },
+}
+
+impl Repetition {
+    /// Visits of a cell.
+    pub const fn visits(self) -> u32 {
+        match self {
+            Self::Runs(runs) => runs,
+            Self::Nested { hosts, .. } => hosts,
+        }
+    }
+
+    /// Runs of a cell in one visit.
+    pub const fn runs_of_a_visit(self) -> u32 {
+        match self {
+            Self::Runs(_) => 1,
+            Self::Nested { boots, runs, .. } => boots.saturating_mul(runs),
+        }
+    }
+
+    /// Runs of a cell in all its visits.
+    pub fn runs(self) -> u64 {
+        match self {
+            Self::Runs(runs) => u64::from(runs),
+            Self::Nested { hosts, boots, runs } => {
+                u64::from(hosts).saturating_mul(u64::from(boots)).saturating_mul(u64::from(runs))
+            }
+        }
+    }
+}
+
 /// The rule by which the number of runs is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Rule {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Estimate, Pool, assess, can_come_again, redrawn};
-use crate::experiment::{Rule, Sameness, Scope};
+use crate::experiment::{Repetition, Rule, Sameness, Scope};
 use crate::independence::{Renewal, Reuse};
 use crate::machine::{hosts_needed, needs_reboots};
 use crate::plan::Plan;
@@ -125,8 +125,8 @@ pub(super) fn all(plan: &Plan, pool: &Pool, fullest_lane: u32, usable: u32) -> V
 
 /// Fewer visits of each cell, as many as the hosts there are allow.
 fn fewer(plan: &Plan, pool: &Pool, fullest_lane: u32, hosts: u32) -> Option<Remedy> {
-    let is_nested = plan.experiment.levels.are_nested();
-    let now = if is_nested { plan.experiment.levels.hosts() } else { plan.experiment.runs };
+    let repetition = plan.experiment.repetition();
+    let now = repetition.visits();
     // A pilot and looks have their numbers from elsewhere.
     if plan.experiment.rule != Rule::Fixed || fullest_lane == 0 {
         return None;
@@ -135,13 +135,10 @@ fn fewer(plan: &Plan, pool: &Pool, fullest_lane: u32, hosts: u32) -> Option<Reme
     if most == 0 || most >= now {
         return None;
     }
-    let other = redrawn(plan, |experiment| match is_nested {
-        true => experiment.levels.hosts = Some(most),
-        false => experiment.runs = most,
-    });
-    let remedy = match is_nested {
-        true => Remedy::FewerVisits { hosts: most },
-        false => Remedy::FewerRuns { runs: most },
+    let other = redrawn(plan, |experiment| experiment.set_visits(most));
+    let remedy = match repetition {
+        Repetition::Runs(_) => Remedy::FewerRuns { runs: most },
+        Repetition::Nested { .. } => Remedy::FewerVisits { hosts: most },
     };
     fits(&other, pool).then_some(remedy)
 }

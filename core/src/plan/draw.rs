@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rand_chacha::ChaCha8Rng;
 
 use super::{Extension, Plan, Shape};
-use crate::experiment::{Experiment, Order};
+use crate::experiment::{Experiment, Order, Repetition};
 use crate::id::BenchmarkIndex;
 use crate::seed::shuffle;
 
@@ -40,9 +40,7 @@ impl Plan {
 
     /// The first runs that are measured, in their order: those that a plan begins with, or that follow its builds.
     pub fn draw_runs(&self) -> Extension {
-        let levels = self.experiment.levels;
-        let visits = if levels.are_nested() { levels.hosts() } else { self.experiment.runs };
-        self.draw_extension(&self.singly(visits), self.visit())
+        self.draw_extension(&self.singly(self.experiment.repetition().visits()), self.visit())
     }
 
     /// The plan with its first runs that are measured, where they still wait for the builds.
@@ -62,11 +60,9 @@ impl Plan {
 
     /// Boots and runs of a cell in one visit, as the plan says.
     pub fn visit(&self) -> Shape {
-        let levels = self.experiment.levels;
-        if levels.are_nested() {
-            Shape { boots: levels.boots(), runs: self.experiment.runs }
-        } else {
-            Shape::SINGLE
+        match self.experiment.repetition() {
+            Repetition::Runs(_) => Shape::SINGLE,
+            Repetition::Nested { boots, runs, .. } => Shape { boots, runs },
         }
     }
 

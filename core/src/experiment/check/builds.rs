@@ -33,8 +33,7 @@ impl Experiment {
             Rule::Sequential { maximum, .. } => ("looks", maximum),
             Rule::Fixed | Rule::Budget { .. } => return,
         };
-        let of_a_visit = if self.levels.are_nested() { self.levels.boots() * self.runs } else { 1 };
-        let visits = maximum / of_a_visit.max(1);
+        let visits = maximum / self.repetition().runs_of_a_visit().max(1);
         let builds = self.versions.iter().flat_map(|version| &version.build).map(|build| build.builds);
         if let Some(builds) = builds.filter(|builds| (2..visits).contains(builds)).min() {
             problems.refuse(["repetitions", key].into(), Fault::RuleOfBuilds { builds, visits });
