@@ -1,3 +1,5 @@
+//! Each rule of the agent, whatever the link does: what it says and does next.
+
 use uuid::Uuid;
 
 use super::*;
