@@ -7,8 +7,6 @@
     reason = "a program that prints figures of the clock"
 )]
 
-use speedup_analysis::Mixture;
-use speedup_analysis::mixture::{Component, MixtureError};
 use speedup_analysis::study::{MixtureReport, Mixtures, Phase, Report, ReportOptions, Standing, Study};
 use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::experiment::Metric;
@@ -19,6 +17,7 @@ use speedup_core::plan_file;
 use speedup_core::record::{Failure, Outcome, Record};
 use speedup_core::seed::Seed;
 use speedup_core::time::{Span, Timestamp};
+use speedup_statistics::mixture::{Component, Mixture, MixtureError};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::time::Instant;

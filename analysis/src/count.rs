@@ -1,6 +1,7 @@
 //! Numbers as sentences show them.
 
 pub use speedup_core::count::{counted, grouped};
+use speedup_statistics::inference::percent_beside;
 
 /// The decimals that show the leading digit of `width`, at most `most`.
 pub fn decimals(width: f64, most: usize) -> usize {
@@ -79,14 +80,7 @@ pub fn percent(share: f64) -> String {
     if !hides {
         return format!("{rounded}\u{a0}%");
     }
-    let beside = 100.0 * if share < 0.5 { share } else { (1.0 - share).abs() };
-    // The slack is for what rounding takes from a power of ten.
-    let digits = -(beside.log10() + 1e-9).floor();
-    if digits <= 15.0 {
-        format!("{:.*}\u{a0}%", digits as usize, share * 100.0)
-    } else {
-        format!("{:.0e}\u{a0}%", share * 100.0)
-    }
+    format!("{}\u{a0}%", percent_beside(share))
 }
 
 /// A p-value with two digits, and by its size where it is smaller than anyone reads: "0.031", "< 0.0001".

@@ -14,7 +14,7 @@ mod tests;
 
 use crate::count;
 use crate::study::Verdict;
-use crate::{Decision, Threshold};
+use speedup_statistics::inference::{Decision, Threshold};
 use std::fmt;
 use thiserror::Error;
 

@@ -60,10 +60,12 @@ pub use speedup_test::{
 };
 pub use suite::{MOST_VALUES, MOST_VERSIONS, NamedSample, Suite};
 
-use crate::{ConfidenceLevel, Selection, Weights};
 use pairing::Pairing;
 use serde::{Deserialize, Serialize};
 use speedup_core::seed::Seed;
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::ratio::Weights;
+use speedup_statistics::test::Selection;
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

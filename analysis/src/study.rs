@@ -99,13 +99,13 @@ pub use self::standing::{Phase, Standing};
 pub use self::suite::{OverallReport, SpeedupMeansReport, SuiteReport, VerdictCounts};
 pub use self::verdict::{Direction, Protocol, Reason, Verdict};
 pub use self::warning::Warning;
-use crate::{ConfidenceLevel, LevelError};
 use speedup_core::event::{AttemptEnd, EndedAttempt};
 use speedup_core::host::Exclusion;
 use speedup_core::id::{ExperimentId, RunIndex};
 use speedup_core::plan::Plan;
 use speedup_core::record::Outcome;
 use speedup_core::repetition::Rule;
+use speedup_statistics::inference::{ConfidenceLevel, LevelError};
 use thiserror::Error;
 
 /// An experiment under study.

@@ -55,7 +55,7 @@ fn meet(text: &str) {
 fn declarations() -> BTreeMap<String, Declaration> {
     let analysis = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = BTreeMap::new();
-    for folder in [analysis.join("src/study"), analysis.join("src"), analysis.join("../core/src")] {
+    for folder in ["src/study", "src", "statistics/src", "../core/src"].map(|place| analysis.join(place)) {
         for file in sources(&folder) {
             for declaration in declaration::all(&std::fs::read_to_string(file).expect("a source")) {
                 found.entry(declaration.name.clone()).or_insert(declaration);

@@ -5,16 +5,22 @@
 
 use proptest::prelude::*;
 use serde_json::Value;
-use speedup_analysis::hierarchical_performance_test::{PerformanceRules, ScoreSuite};
 use speedup_analysis::inquiry::{
     Answer, DistributionOptions, EarlierOptions, EffectOptions, Inquiry, Method, MixtureOptions,
     PerformanceTestOptions, SpeedupTestOptions, Suite,
 };
-use speedup_analysis::{
-    Alternative, ConfidenceLevel, Costs, Critical, EffectSize, EffectSizeError, FTest,
-    HierarchicalPerformanceTest, KolmogorovSmirnovStatistic, Levels, MeanRatio, MedianRatio, PairedRatio,
-    PairedTTest, RandomEffects, RankSum, RatioError, RatioInterval, RepetitionPlan, Sample, ShapiroWilk,
-    StudentTTest, SuiteMember, SuiteRatio, SuiteRatioError, VarianceComponents, Weights, WelchTTest,
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, Critical, RatioInterval, Side};
+use speedup_statistics::levels::{EffectSize, EffectSizeError, Levels, RandomEffects};
+use speedup_statistics::planning::{Costs, RepetitionPlan, VarianceComponents};
+use speedup_statistics::protocol::hierarchical_performance_test::{
+    HierarchicalPerformanceTest, PerformanceRules, ScoreSuite,
+};
+use speedup_statistics::ratio::{
+    MeanRatio, MedianRatio, PairedRatio, RatioError, SuiteMember, SuiteRatio, SuiteRatioError, Weights,
+};
+use speedup_statistics::sample::Sample;
+use speedup_statistics::test::{
+    FTest, KolmogorovSmirnovStatistic, PairedTTest, RankSum, ShapiroWilk, StudentTTest, WelchTTest,
 };
 
 /// log₂ of 1e99, below.
@@ -181,7 +187,7 @@ proptest! {
         let confidence = |factor: f64| {
             let suite = ScoreSuite::of_matrices(vec![sample(&x, factor)], vec![sample(&y, factor)]).unwrap();
             let test = HierarchicalPerformanceTest::new(&suite, PerformanceRules::default());
-            [suite.geometric_mean_speedup(), test.at(1.0).unwrap().confidence(speedup_analysis::Side::Candidate)]
+            [suite.geometric_mean_speedup(), test.at(1.0).unwrap().confidence(Side::Candidate)]
         };
         let (usual, far) = (confidence(1.0), confidence(power_of_two(exponent)));
         prop_assert!(alike(&usual, &far), "{usual:?}\n{far:?}");

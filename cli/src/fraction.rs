@@ -1,6 +1,6 @@
 //! Fractions that people write as options: levels and precisions.
 
-use speedup_analysis::ConfidenceLevel;
+use speedup_statistics::inference::ConfidenceLevel;
 
 /// The least precision: what is finer asks for more benchmarks than can be counted.
 const LEAST_PRECISION: f64 = 1e-6;

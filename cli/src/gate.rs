@@ -6,7 +6,7 @@ use speedup_analysis::count;
 use speedup_analysis::gate::{Conclusion, GateError, Judgement};
 use speedup_analysis::inquiry::Answer;
 use speedup_analysis::study::SCHEMA_VERSION;
-use speedup_analysis::{Threshold, ThresholdError};
+use speedup_statistics::inference::{Threshold, ThresholdError};
 
 use crate::console::Console;
 use crate::exit::Exit;

@@ -1,7 +1,7 @@
 //! The choice of an interval of a proportion.
 
 use clap::ValueEnum;
-use speedup_analysis::ProportionMethod;
+use speedup_statistics::test::ProportionMethod;
 
 /// An interval's name on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

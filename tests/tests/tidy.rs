@@ -57,11 +57,13 @@ fn the_dependency_law_holds() {
         ("speedup-mutants", &[][..]),
         ("speedup-proto", &["speedup-core"][..]),
         ("speedup-access", &["speedup-core", "speedup-proto"][..]),
-        ("speedup-analysis", &["speedup-core"][..]),
+        ("speedup-statistics", &["speedup-core"][..]),
+        ("speedup-studies", &["speedup-core", "speedup-statistics"][..]),
+        ("speedup-analysis", &["speedup-core", "speedup-statistics"][..]),
         ("speedup-report", &["speedup-core", "speedup-analysis"][..]),
         (
             "speedup-analysis-service",
-            &["speedup-access", "speedup-core", "speedup-proto", "speedup-analysis"][..],
+            &["speedup-access", "speedup-core", "speedup-proto", "speedup-analysis", "speedup-statistics"][..],
         ),
         (
             "speedup-web",

@@ -1,15 +1,16 @@
 //! How many benchmarks, or how often to repeat: questions become those of the planning methods.
 
 use serde::Serialize;
-use speedup_analysis::required_repetitions::{
+use speedup_proto::v1::{self, advise_request as asked};
+use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+use speedup_statistics::levels::{LevelVariance, Levels, RandomEffects, Reshaped};
+use speedup_statistics::planning::required_repetitions::{
     MeanPrecision, MedianPrecision, RankSumDetection, RatioPrecision, RequiredError, RequiredRuns,
     SpeedupGoal, WelchDetection,
 };
-use speedup_analysis::{
-    Alternative, BudgetedPlan, ConfidenceLevel, Costs, LevelVariance, Levels, RandomEffects, RepetitionPlan,
-    Reshaped, Sample, Selection, VarianceComponents, benchmarks_by_wald, benchmarks_by_wilson,
-};
-use speedup_proto::v1::{self, advise_request as asked};
+use speedup_statistics::planning::{BudgetedPlan, Costs, RepetitionPlan, VarianceComponents};
+use speedup_statistics::sample::Sample;
+use speedup_statistics::test::{Selection, benchmarks_by_wald, benchmarks_by_wilson};
 use tonic::Status;
 
 use crate::door::{invalid, level};

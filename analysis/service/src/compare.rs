@@ -3,9 +3,11 @@
 use speedup_analysis::inquiry::{
     Answer, Better, Inquiry, MOST_VALUES, MOST_VERSIONS, Method, MixtureOptions, NamedSample, Suite,
 };
-use speedup_analysis::{Selection, Weights};
 use speedup_core::seed::Seed;
 use speedup_proto::v1::{self, compare_request::Weighting};
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::ratio::Weights;
+use speedup_statistics::test::Selection;
 use tonic::Status;
 
 use crate::door::{invalid, level};
@@ -51,7 +53,7 @@ fn inquiry(request: v1::CompareRequest) -> Result<Inquiry, Status> {
     Ok(Inquiry {
         suites: suites?,
         method,
-        confidence: level(confidence)?.map(speedup_analysis::ConfidenceLevel::get),
+        confidence: level(confidence)?.map(ConfidenceLevel::get),
         better: if higher_is_better { Better::Higher } else { Better::Lower },
         weights: of_weights(weighting, weights)?,
         selection: selection(drawn, population)?,

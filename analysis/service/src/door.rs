@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use speedup_analysis::ConfidenceLevel;
 use speedup_analysis::study::{Figures, Mixtures, ReportOptions, Study};
 use speedup_core::causes::with_causes;
 use speedup_core::id::ExperimentId;
@@ -11,6 +10,7 @@ use speedup_proto::convert::experiment_id;
 use speedup_proto::v1::analysis_server::Analysis;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_proto::{limits, v1};
+use speedup_statistics::inference::ConfidenceLevel;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;

@@ -6,7 +6,7 @@ use crate::inquiry::{
     SpeedupTestMode, SpeedupTestSuite,
 };
 use crate::study::{Verdict, adjusted_by};
-use crate::{Adjustment, ConfidenceLevel, Decision, PValue, Threshold};
+use speedup_statistics::inference::{Adjustment, ConfidenceLevel, Decision, PValue, Threshold};
 
 impl Conclusion {
     /// Those of an answer: each candidate over all benchmarks, where the method has such a verdict, then on each. Verdicts

@@ -5,8 +5,8 @@ use super::{
     Better, DiagnosticsFinding, DistributionFinding, EarlierSuite, EffectFinding, Inquiry, Method,
     MixtureFindings, PerformanceFinding, Remark, SignedRankFinding, SpeedupTestSuite,
 };
-use crate::ConfidenceLevel;
 use serde::Serialize;
+use speedup_statistics::inference::ConfidenceLevel;
 
 /// The version of the answer's shape; it changes when a field changes its name or meaning.
 pub const SCHEMA_VERSION: u32 = 1;

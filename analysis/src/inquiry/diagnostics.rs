@@ -3,10 +3,13 @@
 use super::Remark;
 use super::pairing::Pairing;
 use super::suite::Observed;
-use crate::run_order::{Autocorrelation, Drift, FirstRunEffect, RunOrderError, RunsTest};
 use crate::study::Reason;
-use crate::{Alternative, ConfidenceLevel, Granularity, MetricKind, PValue};
 use serde::Serialize;
+use speedup_statistics::diagnostics::run_order::{
+    Autocorrelation, Drift, FirstRunEffect, RunOrderError, RunsTest,
+};
+use speedup_statistics::diagnostics::{Granularity, MetricKind};
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue};
 
 /// What the order and the values of one sample say.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -17,7 +20,7 @@ pub struct DiagnosticsFinding {
     pub benchmark: String,
     /// The codes of the diagnostics that reject at the level, without adjustment.
     pub signs: Vec<&'static str>,
-    /// In the order of [`crate::run_order`].
+    /// In the order of [`speedup_statistics::diagnostics::run_order`].
     pub diagnostics: Vec<Diagnostic>,
     /// The slope of the runs, in the unit of the values a run, by Theil and Sen.
     pub slope: Option<f64>,

@@ -5,14 +5,13 @@ use super::mixture::refusal;
 use super::pairing::Pairing;
 use super::suite::Observed;
 use super::{Better, DistributionOptions, InquiryError, IntervalAnswer, Remark};
-use crate::mixture::Component;
-use crate::sample_quantile::SampleQuantile;
 use crate::study::Reason;
-use crate::variability::empirical;
-use crate::{
-    ConfidenceLevel, Interval, Mixture, MixtureFit, Proportion, ProportionMethod, Sample, Selection,
-};
 use serde::Serialize;
+use speedup_statistics::inference::{ConfidenceLevel, Interval};
+use speedup_statistics::mixture::variability::empirical;
+use speedup_statistics::mixture::{Component, Mixture, MixtureFit};
+use speedup_statistics::sample::{Sample, SampleQuantile};
+use speedup_statistics::test::{Proportion, ProportionMethod, Selection};
 
 /// The law of one sample.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -3,8 +3,10 @@
 use super::pairing::{Pair, Pairing};
 use super::{Better, EarlierOptions, Inquiry, IntervalAnswer, Remark};
 use crate::study::{Reason, Verdict};
-use crate::{Alternative, ConfidenceLevel, EarlierError, EarlierProtocol, WelchTTest};
 use serde::Serialize;
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, Side};
+use speedup_statistics::protocol::{EarlierError, EarlierProtocol};
+use speedup_statistics::test::WelchTTest;
 
 /// A candidate over all benchmarks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -99,7 +101,7 @@ fn one(pair: &Pair<'_>, better: Better, options: &EarlierOptions, level: Confide
 }
 
 fn refusal(error: &EarlierError, better: Better) -> Reason {
-    let seen = |side: crate::Side| match better {
+    let seen = |side: Side| match better {
         Better::Lower => side,
         Better::Higher => side.other(),
     };

@@ -3,14 +3,16 @@
 use super::pairing::{Pair, Pairing};
 use super::{Better, EffectOptions, Inquiry, InquiryError, IntervalAnswer, Remark};
 use crate::study::Reason;
-use crate::{
-    BootstrapError, Caveat, ConfidenceLevel, Critical, Decision, EffectSize, EffectSizeError,
-    HierarchicalBootstrap, Interval, LevelVariance, Levels, RandomEffects, RatioInterval, Resampling,
-    Reshaped, Side, Statistic, Threshold,
-};
 use rand_chacha::rand_core::Rng as _;
 use serde::Serialize;
 use speedup_core::seed::Seed;
+use speedup_statistics::inference::{
+    Caveat, ConfidenceLevel, Critical, Decision, Interval, RatioInterval, Side, Threshold,
+};
+use speedup_statistics::levels::{
+    BootstrapError, EffectSize, EffectSizeError, HierarchicalBootstrap, LevelVariance, Levels, RandomEffects,
+    Resampling, Reshaped, Statistic,
+};
 
 /// Below so many units of the highest level the percentile interval of a bootstrap misses the mean half as often again as
 /// its level says, or more.

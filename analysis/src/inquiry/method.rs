@@ -2,13 +2,17 @@
 
 use super::InquiryError;
 use super::suite::LARGEST_VALUE;
-use crate::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES, ResampleSize, USUAL_RESAMPLES};
-use crate::hierarchical_performance_test::{RankSumRule, ScoreReference};
-use crate::{
-    Adjustment, EarlierProtocol, HalfIntegers, HierarchicalPerformanceTest, MOST_DRAWS, NormalityReading,
-    PrecisionError, ProportionMethod, Statistic, Threshold,
-};
 use serde::{Deserialize, Serialize};
+use speedup_statistics::inference::{Adjustment, Threshold};
+use speedup_statistics::levels::{MOST_DRAWS, Statistic};
+use speedup_statistics::mixture::goodness_of_fit::{
+    FEWEST_RESAMPLES, MOST_RESAMPLES, ResampleSize, USUAL_RESAMPLES,
+};
+use speedup_statistics::protocol::hierarchical_performance_test::{
+    HierarchicalPerformanceTest, RankSumRule, ScoreReference,
+};
+use speedup_statistics::protocol::{EarlierProtocol, NormalityReading};
+use speedup_statistics::test::{HalfIntegers, PrecisionError, ProportionMethod};
 
 /// A method with its options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,7 +92,7 @@ pub struct EffectOptions {
 #[serde(default, deny_unknown_fields)]
 pub struct MixtureOptions {
     /// How far the likelihood is climbed.
-    pub fit: crate::mixture::Method,
+    pub fit: speedup_statistics::mixture::Method,
     /// Resamples of the test of fit; 0 leaves it out.
     pub resamples: u32,
     /// Their size.
@@ -108,7 +112,7 @@ pub struct DistributionOptions {
     /// Whether the cluster of each observation is told.
     pub clusters: bool,
     /// How far the likelihood of the mixture is climbed.
-    pub fit: crate::mixture::Method,
+    pub fit: speedup_statistics::mixture::Method,
 }
 
 /// Options of the earlier protocol.
@@ -145,7 +149,7 @@ impl Default for EffectOptions {
 impl Default for MixtureOptions {
     fn default() -> Self {
         Self {
-            fit: crate::mixture::Method::default(),
+            fit: speedup_statistics::mixture::Method::default(),
             resamples: USUAL_RESAMPLES,
             resample_size: ResampleSize::default(),
             delta: 0.0,
@@ -159,7 +163,7 @@ impl Default for DistributionOptions {
             probabilities: vec![0.5, 0.9, 0.99],
             bounds: Vec::new(),
             clusters: false,
-            fit: crate::mixture::Method::default(),
+            fit: speedup_statistics::mixture::Method::default(),
         }
     }
 }

@@ -3,14 +3,17 @@
 use super::pairing::Pairing;
 use super::suite::Observed;
 use super::{Better, Inquiry, InquiryError, MixtureOptions, Remark};
-use crate::goodness_of_fit::{Drawing, GoodnessOfFitError, GoodnessOfFitOptions};
-use crate::mixture::{Component, MixtureFitError, Refits};
 use crate::study::Reason;
-use crate::variability::{ProbabilityBelow, ProbabilityShortest, empirical, modelled};
-use crate::{ConfidenceLevel, GoodnessOfFit, Mixture, MixtureFit, Sample};
 use rand_chacha::rand_core::Rng as _;
 use serde::Serialize;
 use speedup_core::seed::Seed;
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::mixture::goodness_of_fit::{
+    Drawing, GoodnessOfFit, GoodnessOfFitError, GoodnessOfFitOptions,
+};
+use speedup_statistics::mixture::variability::{ProbabilityBelow, ProbabilityShortest, empirical, modelled};
+use speedup_statistics::mixture::{Component, Method, Mixture, MixtureFit, MixtureFitError, Refits};
+use speedup_statistics::sample::Sample;
 use std::collections::BTreeMap;
 
 /// The mixtures, and versions beside each other.
@@ -160,7 +163,7 @@ fn sample(
             resamples: options.resamples,
             drawing: Drawing::All,
             size: options.resample_size,
-            method: crate::mixture::Method::Mclust,
+            method: Method::Mclust,
             refits: Refits::Drafted,
             seed: Seed(seed.child(&purpose).next_u64()),
         };

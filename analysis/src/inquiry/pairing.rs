@@ -2,7 +2,8 @@
 
 use super::suite::{Grouping, MOST_VALUES, MOST_VERSIONS, NamedSample, Observed};
 use super::{Better, Inquiry, InquiryError, Method, Remark, Unmatched};
-use crate::{Sample, SuiteMember, Weights};
+use speedup_statistics::ratio::{SuiteMember, Weights};
+use speedup_statistics::sample::Sample;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The samples, checked, by version and benchmark.

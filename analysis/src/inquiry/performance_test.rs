@@ -4,13 +4,15 @@ use super::pairing::{Pair, Pairing};
 use super::suite::Observed;
 use super::{Better, Inquiry, InquiryError, PerformanceTestOptions, Remark};
 use crate::count::counted;
-use crate::hierarchical_performance_test::{
-    BenchmarkRisk, BenchmarkVerdict, PerformanceComparison, PerformanceRules, PerformanceTestError,
-    ReliableSpeedup, ScoreError, ScoreReference, ScoreSuite,
-};
 use crate::study::{Reason, Verdict};
-use crate::{ConfidenceLevel, HierarchicalPerformanceTest, Sample, Side, SuiteMember};
 use serde::Serialize;
+use speedup_statistics::inference::{ConfidenceLevel, Side};
+use speedup_statistics::protocol::hierarchical_performance_test::{
+    BenchmarkRisk, BenchmarkVerdict, HierarchicalPerformanceTest, PerformanceComparison, PerformanceRules,
+    PerformanceTestError, ReliableSpeedup, ScoreError, ScoreReference, ScoreSuite,
+};
+use speedup_statistics::ratio::SuiteMember;
+use speedup_statistics::sample::Sample;
 use std::error::Error;
 
 /// A candidate over all benchmarks.

@@ -3,11 +3,12 @@
 use super::method::MOST_ASKED;
 use super::suite::{LARGEST_VALUE, LEAST_VALUE, MOST_VALUES, MOST_VERSIONS};
 use crate::count::counted;
-use crate::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES};
-use crate::{
-    LevelError, LevelsError, MOST_DRAWS, PrecisionError, ProportionError, SampleError, SuiteError,
-    ThresholdError,
-};
+use speedup_statistics::inference::{LevelError, ThresholdError};
+use speedup_statistics::levels::{LevelsError, MOST_DRAWS};
+use speedup_statistics::mixture::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES};
+use speedup_statistics::ratio::SuiteError;
+use speedup_statistics::sample::SampleError;
+use speedup_statistics::test::{PrecisionError, ProportionError};
 use thiserror::Error;
 
 /// Why an inquiry has no answer: input that cannot be meant.

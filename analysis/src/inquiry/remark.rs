@@ -1,11 +1,11 @@
 //! What must be known beside a number, and intervals that carry it.
 
 use super::Better;
-use crate::goodness_of_fit::GoodnessOfFitCaveat;
-use crate::mixture::MixtureCaveat;
 use crate::study::{Reason, Verdict};
-use crate::{Caveat, Interval, RatioInterval};
 use serde::{Deserialize, Serialize};
+use speedup_statistics::inference::{Caveat, Interval, RatioInterval};
+use speedup_statistics::mixture::MixtureCaveat;
+use speedup_statistics::mixture::goodness_of_fit::GoodnessOfFitCaveat;
 
 /// A caveat: a code that stays the same between releases, and a sentence with a next step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,8 +7,10 @@ use super::pairing::{Pair, Pairing};
 use super::{Inquiry, IntervalAnswer, Remark};
 use crate::count::counted;
 use crate::study::{Reason, Verdict};
-use crate::{Alternative, ConfidenceLevel, PseudoMedian, Sample, SignedRank, SignedRankError};
 use serde::Serialize;
+use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+use speedup_statistics::sample::Sample;
+use speedup_statistics::test::{PseudoMedian, SignedRank, SignedRankError};
 
 /// One benchmark of one candidate.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -2,18 +2,21 @@
 
 use super::pairing::{Pair, Pairing};
 use super::{Better, Inquiry, InquiryError, IntervalAnswer, Remark, SpeedupTestMode, SpeedupTestOptions};
-use crate::speedup_test::{
-    Conclusion, ObservedSpeedups, Outcome, Question, Rules,
-    published::{self, PublishedVerdict},
-};
 use crate::study::protocol::{AssumptionReport, Judged, mean_seen, median_seen};
 use crate::study::verdict::headline;
 use crate::study::{Direction, Protocol, ProtocolReport, Reason, Verdict};
-use crate::{
-    Caveat, ConfidenceLevel, Overall, PValue, Proportion, ProportionMethod, Risk, Selection, SpeedupMeans,
-    SpeedupTest, SuiteMember, SuiteRatio, SuiteRatioError, Summary, benchmarks_by_wald, benchmarks_by_wilson,
-};
 use serde::Serialize;
+use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel, PValue, Risk};
+use speedup_statistics::protocol::speedup_test::published::{self, PublishedVerdict};
+use speedup_statistics::protocol::speedup_test::{
+    Conclusion, ObservedSpeedups, Outcome, Question, Rules, SpeedupTest,
+};
+use speedup_statistics::ratio::{
+    MedianRatio, Overall, SpeedupMeans, SuiteError, SuiteMember, SuiteRatio, SuiteRatioError, Summary,
+};
+use speedup_statistics::test::{
+    Proportion, ProportionMethod, Selection, benchmarks_by_wald, benchmarks_by_wilson,
+};
 
 /// A candidate over all benchmarks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -186,7 +189,7 @@ fn benchmark(
     };
     // All values are positive, so the only refusal of the ratios cannot be.
     let test = SpeedupTest::with_rules(first, second, rules)
-        .map_err(|source| InquiryError::Suite(crate::SuiteError::Ratio { index: 0, source }))?;
+        .map_err(|source| InquiryError::Suite(SuiteError::Ratio { index: 0, source }))?;
     let seen = |conclusion: Conclusion| match inquiry.better {
         Better::Lower => conclusion,
         Better::Higher => conclusion.exchanged(),
@@ -373,7 +376,7 @@ fn speedup_means(members: &[SuiteMember<'_>], summary: Summary) -> Option<Speedu
 }
 
 fn of_median(members: &[SuiteMember<'_>], level: ConfidenceLevel, better: Better) -> IntervalAnswer {
-    let ratio = members.first().map(|one| crate::MedianRatio::new(one.baseline, one.candidate));
+    let ratio = members.first().map(|one| MedianRatio::new(one.baseline, one.candidate));
     match ratio {
         Some(Ok(ratio)) => IntervalAnswer::of_ratio(&ratio.interval(level), better),
         Some(Err(error)) => IntervalAnswer::missing("no_interval", error),
@@ -399,9 +402,9 @@ fn of_many(
     };
     let estimate = ratio.estimate();
     let (verdict, alternative) = if estimate < 1.0 {
-        (Verdict::Slower, crate::Alternative::Less)
+        (Verdict::Slower, Alternative::Less)
     } else {
-        (Verdict::Faster, crate::Alternative::Greater)
+        (Verdict::Faster, Alternative::Greater)
     };
     let significant = ratio.p_value(1.0, alternative).rejects_at(level.risk());
     let verdict = if significant { verdict } else { Verdict::NoDifferenceShown };

@@ -1,8 +1,9 @@
 //! Versions, and what was measured of them.
 
 use super::InquiryError;
-use crate::{Levels, Sample};
 use serde::{Deserialize, Serialize};
+use speedup_statistics::levels::Levels;
+use speedup_statistics::sample::Sample;
 
 /// The most versions of an inquiry: more than anybody compares, few enough to compare each with the baseline.
 pub const MOST_VERSIONS: usize = 256;

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::study::{Protocol, Verdict};
-use crate::{Adjustment, Decision};
 use proptest::prelude::*;
+use speedup_statistics::inference::{Adjustment, Decision};
+use speedup_statistics::ratio::Weights;
 
 const BEFORE: [f64; 12] = [2.1, 2.3, 2.2, 2.4, 2.15, 2.25, 2.35, 2.05, 2.28, 2.19, 2.31, 2.11];
 const AFTER: [f64; 12] = [1.1, 1.3, 1.2, 1.4, 1.15, 1.25, 1.35, 1.05, 1.28, 1.19, 1.31, 1.12];
@@ -144,8 +145,8 @@ fn what_cannot_be_meant_is_refused_by_name() {
     let asked = Inquiry::new(two(BEFORE.to_vec(), AFTER.to_vec()), Method::speedup_test());
     let with = |inquiry: Inquiry| inquiry.answer().unwrap_err().code();
     assert_eq!(with(Inquiry { confidence: Some(1.0), ..asked.clone() }), "confidence");
-    assert_eq!(with(Inquiry { weights: crate::Weights::Custom(vec![0.0]), ..asked.clone() }), "weight");
-    assert_eq!(with(Inquiry { weights: crate::Weights::Custom(vec![1.0; 2]), ..asked }), "weight_count");
+    assert_eq!(with(Inquiry { weights: Weights::Custom(vec![0.0]), ..asked.clone() }), "weight");
+    assert_eq!(with(Inquiry { weights: Weights::Custom(vec![1.0; 2]), ..asked }), "weight_count");
 }
 
 #[test]

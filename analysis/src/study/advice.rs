@@ -6,11 +6,12 @@
 
 use super::comparison::ComparisonReport;
 use super::verdict::{Protocol, Reason, Verdict};
-use crate::required_repetitions::{
+use serde::{Deserialize, Serialize};
+use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+use speedup_statistics::planning::required_repetitions::{
     RankSumDetection, RatioPrecision, Reach, RequiredError, RequiredRuns, SpeedupGoal, WelchDetection,
 };
-use crate::{Alternative, ConfidenceLevel, Sample};
-use serde::{Deserialize, Serialize};
+use speedup_statistics::sample::Sample;
 
 /// The probability with which the observed difference is to be shown: the usual one (Cohen 1988, §2.4).
 pub const POWER: f64 = 0.8;

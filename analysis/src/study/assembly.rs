@@ -22,10 +22,12 @@ use super::{
     Figures, Mixtures, ReportOptions, Study, built, completeness, disturbance, lacking, looked, losses,
     multiplicity, program, proportion, sensitivity,
 };
-use crate::{ConfidenceLevel, Selection, Weights};
 use rayon::prelude::*;
 use speedup_core::experiment::{self, Rule};
 use speedup_core::metric::Metric;
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::ratio::Weights;
+use speedup_statistics::test::Selection;
 
 /// What all comparisons of a report share.
 #[derive(Clone, Copy)]

@@ -7,11 +7,12 @@
 
 use super::warning::Warnings;
 use crate::count::{counted, grouped, p_value, percent};
-use crate::run_order::{Drift, RegionalDrift};
-use crate::{Adjustment, Alternative, ConfidenceLevel, PValue, Sample};
 use serde::{Deserialize, Serialize};
 use speedup_core::id::LeaseEpoch;
 use speedup_core::record::Record;
+use speedup_statistics::diagnostics::run_order::{Drift, RegionalDrift};
+use speedup_statistics::inference::{Adjustment, Alternative, ConfidenceLevel, PValue};
+use speedup_statistics::sample::Sample;
 use std::collections::BTreeMap;
 
 /// Below this many readings of a host its trend could not be significant among others.

@@ -4,11 +4,11 @@ use super::condition::ConditionCounts;
 use super::evidence::Seat;
 use super::mishap::Mishaps;
 use super::program::Programs;
-use crate::{Sample, SampleError};
 use speedup_core::id::RunIndex;
 use speedup_core::metric::{Absence, Metric, OwnMetric};
 use speedup_core::record::Record;
 use speedup_core::timer::TimerError;
+use speedup_statistics::sample::{Sample, SampleError};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is kept of a cell.

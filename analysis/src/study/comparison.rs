@@ -17,12 +17,13 @@ use super::stratified;
 use super::verdict::{Direction, Protocol, Reason, Verdict, headline};
 use super::warning::Warnings;
 use crate::count::counted;
-use crate::{
-    Caveat, ConfidenceLevel, Critical, EffectSize, Levels, RandomEffects, RatioError, Sample, SpeedupTest,
-    Summary,
-};
 use serde::{Deserialize, Serialize};
 use speedup_core::timer::TimerError;
+use speedup_statistics::inference::{Caveat, ConfidenceLevel, Critical};
+use speedup_statistics::levels::{EffectSize, Levels, RandomEffects};
+use speedup_statistics::protocol::speedup_test::SpeedupTest;
+use speedup_statistics::ratio::{RatioError, Summary};
+use speedup_statistics::sample::Sample;
 
 /// A benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 //! nested levels, or the boots where a single host was planned; or the runs within the classes of their hosts.
 //!
 //! Stages of different shapes are one experiment of units with different counts, which the methods by levels take with a
-//! caveat: a unit is the mean of its boots' means, whatever their numbers (see [`crate::RandomEffects`]). Versions that are
+//! caveat: a unit is the mean of its boots' means, whatever their numbers (see [`speedup_statistics::levels::RandomEffects`]). Versions that are
 //! built several times go by their builds, whatever the visits are: `builds`.
 
 mod builds;
@@ -10,13 +10,14 @@ mod builds;
 pub(super) use self::builds::OfBuild;
 use super::evidence::Seat;
 use super::verdict::Reason;
-use crate::block_pairs::{Block, BlockPairs};
-use crate::{Levels, Sample};
 use serde::{Deserialize, Serialize};
 use speedup_core::id::VersionIndex;
 use speedup_core::independence::Sameness;
 use speedup_core::plan::{Place, Plan};
 use speedup_core::repetition::Order;
+use speedup_statistics::levels::{Levels, LevelsError};
+use speedup_statistics::sample::Sample;
+use speedup_statistics::test::block_pairs::{Block, BlockPairs};
 use std::collections::BTreeMap;
 
 /// How a comparison was made other than from independent runs.
@@ -304,7 +305,7 @@ fn alone<K>(units: Vec<(K, Unit)>) -> Vec<Unit> {
 }
 
 /// Runs in boots in units.
-fn tree(units: &[Unit]) -> Result<Levels, crate::LevelsError> {
+fn tree(units: &[Unit]) -> Result<Levels, LevelsError> {
     let boots = || units.iter().flat_map(|unit| &unit.boots);
     let counts = [
         boots().map(Vec::len).collect(),

@@ -9,10 +9,12 @@ use super::host_effect::HostEffectReport;
 use super::missing::MissingReport;
 use super::warning::Warnings;
 use crate::count::counted;
-use crate::run_order::{Autocorrelation, Drift, FirstRunEffect, RunsTest};
-use crate::{Adjustment, Alternative, ConfidenceLevel, Granularity, MetricKind, PValue, Sample};
 use serde::{Deserialize, Serialize};
 use speedup_core::id::RunIndex;
+use speedup_statistics::diagnostics::run_order::{Autocorrelation, Drift, FirstRunEffect, RunsTest};
+use speedup_statistics::diagnostics::{Granularity, MetricKind};
+use speedup_statistics::inference::{Adjustment, Alternative, ConfidenceLevel, PValue};
+use speedup_statistics::sample::Sample;
 use std::collections::BTreeMap;
 
 /// Below this many runs the order of a cell says nothing that could be significant among others.

@@ -4,8 +4,9 @@ use super::condition::ConditionCounts;
 use super::sampled::Sampled;
 use super::warning::Warnings;
 use crate::count::{counted, grouped};
-use crate::{Alternative, ConfidenceLevel, FisherExact};
 use speedup_core::experiment::Experiment;
+use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+use speedup_statistics::test::FisherExact;
 use std::collections::BTreeMap;
 
 /// Disturbed runs are in their samples: noise if both versions have their share of it, else bias.

@@ -11,11 +11,12 @@ use super::comparison::{BenchmarkReport, ComparisonReport};
 use super::mixture::{ComponentReport, FEWEST_RUNS_OF_A_MIXTURE, MixtureReport};
 use super::sampled::Sampled;
 use crate::count::{counted, grouped};
-use crate::mixture::{Component, Method};
-use crate::required_repetitions::RatioPrecision;
-use crate::{ConfidenceLevel, Mixture, MixtureFit, Sample};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::mixture::{Component, Method, Mixture, MixtureFit};
+use speedup_statistics::planning::required_repetitions::RatioPrecision;
+use speedup_statistics::sample::Sample;
 use std::collections::BTreeMap;
 
 /// Benchmarks with figures of their own: more than fifty nobody looks through.

@@ -1,10 +1,10 @@
 //! The head of a report: what the experiment is, and how far it has come.
 
 use super::{Phase, Standing, Study};
-use crate::ConfidenceLevel;
 use serde::{Deserialize, Serialize};
 use speedup_core::event::Tally;
 use speedup_core::time::Timestamp;
+use speedup_statistics::inference::ConfidenceLevel;
 
 /// What the experiment is, and how far it has come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

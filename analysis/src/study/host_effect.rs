@@ -7,9 +7,10 @@
 use super::diagnostics::{DiagnosedCell, DiagnosticReport};
 use super::verdict::{Reason, Verdict};
 use crate::count::{counted, percent};
-use crate::host_effect::{CellsAndHosts, HostEffectError, HostRanks};
-use crate::{ConfidenceLevel, Sample};
 use serde::{Deserialize, Serialize};
+use speedup_statistics::diagnostics::host_effect::{CellsAndHosts, HostEffectError, HostRanks};
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::sample::Sample;
 
 /// Outlying hosts that are named; the others are counted.
 const MOST_HOSTS_NAMED: usize = 10;

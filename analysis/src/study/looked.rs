@@ -9,7 +9,7 @@ use super::multiplicity::OneSidedReport;
 use super::protocol::{Answer, IntervalReport, Judged, ProtocolReport, TestReport};
 use super::rule::{LookReport, RuleReport, RuleRow, RuleState};
 use super::verdict::{Direction, Protocol, Reason, Verdict};
-use crate::ConfidenceLevel;
+use speedup_statistics::inference::ConfidenceLevel;
 
 /// The method of the interval.
 const INTERVAL: &str =

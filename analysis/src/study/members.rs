@@ -6,7 +6,8 @@
 //! share of the benchmark's weight, and all methods for suites stay as they are.
 
 use super::design::class_weight;
-use crate::{Overall, Sample, SpeedupMeans, SuiteError, SuiteMember, Summary, Weights};
+use speedup_statistics::ratio::{Overall, SpeedupMeans, SuiteError, SuiteMember, Summary, Weights};
+use speedup_statistics::sample::Sample;
 
 /// The samples behind the overall numbers.
 pub(super) struct Members<'a> {

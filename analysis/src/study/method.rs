@@ -3,16 +3,16 @@
 use super::advice::{MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH};
 use super::design::{Design, has_builds};
 use crate::count;
-use crate::host_effect::{CellsAndHosts, HostRanks};
-use crate::required_repetitions::{RankSumDetection, RatioPrecision, WelchDetection};
-use crate::run_order::{Autocorrelation, FirstRunEffect, RunsTest};
-use crate::speedup_test::Rules;
-use crate::{
-    ConfidenceLevel, EffectSize, ExactRule, MeanRatio, MedianRatio, PairedRatio, PairedTTest, Proportion,
-    ProportionMethod, SuiteRatio, VanElteren,
-};
 use serde::{Deserialize, Serialize};
 use speedup_core::plan::Plan;
+use speedup_statistics::diagnostics::host_effect::{CellsAndHosts, HostRanks};
+use speedup_statistics::diagnostics::run_order::{Autocorrelation, FirstRunEffect, RunsTest};
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::levels::EffectSize;
+use speedup_statistics::planning::required_repetitions::{RankSumDetection, RatioPrecision, WelchDetection};
+use speedup_statistics::protocol::speedup_test::Rules;
+use speedup_statistics::ratio::{MeanRatio, MedianRatio, PairedRatio, SuiteRatio};
+use speedup_statistics::test::{ExactRule, PairedTTest, Proportion, ProportionMethod, VanElteren};
 
 /// How the report was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ fn weights_name(weights: speedup_core::experiment::Weights) -> &'static str {
 }
 
 fn rules(rules: Rules) -> Vec<String> {
-    use crate::speedup_test::{Beyond5000, TieRule};
+    use speedup_statistics::protocol::speedup_test::{Beyond5000, TieRule};
     let beyond = match rules.beyond_5000 {
         Beyond5000::Large => {
             "Samples of more than 5000 runs, which Shapiro–Wilk cannot test, count as large."

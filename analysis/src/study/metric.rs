@@ -3,9 +3,10 @@
 use super::Study;
 use super::cell::CellRecords;
 use super::own_metric::{IterationReport, OwnComparison};
-use crate::{ConfidenceLevel, Sample};
 use serde::{Deserialize, Serialize};
 use speedup_core::metric::{Better, Metric, OwnMetric};
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::sample::Sample;
 
 /// Why there are no verdicts on these.
 const SENTENCE: &str = "Medians and ratios only: these counters step (the kernel's clock ticks, pages, whole \

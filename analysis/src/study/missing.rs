@@ -6,8 +6,9 @@
 
 use super::diagnostics::DiagnosticReport;
 use crate::count::{counted, grouped};
-use crate::{Alternative, FisherExact};
 use serde::{Deserialize, Serialize};
+use speedup_statistics::inference::Alternative;
+use speedup_statistics::test::FisherExact;
 
 /// What is missing from the samples of a candidate and of the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

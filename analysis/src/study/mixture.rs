@@ -4,15 +4,15 @@
 
 use super::diagnostics::{DiagnosedCell, DiagnosticReport};
 use super::verdict::Reason;
-use crate::goodness_of_fit::{
-    Drawing, ENOUGH_FARTHER, FEWEST_RESAMPLES, GoodnessOfFitOptions, MOST_TESTED, ResampleSize,
-};
-use crate::host_effect::{ClusterHosts, Shuffles};
-use crate::mixture::{Component, Method, Refits};
-use crate::{GoodnessOfFit, Mixture, MixtureFit, Sample};
 use rand_chacha::rand_core::Rng as _;
 use serde::{Deserialize, Serialize};
 use speedup_core::seed::Seed;
+use speedup_statistics::diagnostics::host_effect::{ClusterHosts, Shuffles};
+use speedup_statistics::mixture::goodness_of_fit::{
+    Drawing, ENOUGH_FARTHER, FEWEST_RESAMPLES, GoodnessOfFit, GoodnessOfFitOptions, MOST_TESTED, ResampleSize,
+};
+use speedup_statistics::mixture::{Component, Method, Mixture, MixtureFit, Refits};
+use speedup_statistics::sample::Sample;
 use std::collections::BTreeSet;
 
 /// Worms 2016 §4.3 fitted samples of 30 runs and more.

@@ -10,8 +10,8 @@ use super::comparison::ComparisonReport;
 use super::suite::VerdictCounts;
 use super::verdict::Verdict;
 use crate::count::{counted, grouped, percent};
-use crate::{Adjustment, ConfidenceLevel, ErrorRate, PValue};
 use serde::{Deserialize, Serialize};
+use speedup_statistics::inference::{Adjustment, ConfidenceLevel, ErrorRate, PValue};
 
 /// The adjustments of the report: one of each error rate.
 const ADJUSTMENTS: [Adjustment; 2] = [Adjustment::Holm, Adjustment::BenjaminiHochberg];

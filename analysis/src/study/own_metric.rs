@@ -13,13 +13,15 @@ use super::evidence::Seat;
 use super::paired;
 use super::protocol::IntervalReport;
 use super::verdict::Reason;
-use crate::{
-    ConfidenceLevel, MeanRatio, PairedRatio, RandomEffects, RatioError, Sample, SuiteMember, SuiteRatio,
-    Weights,
-};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::Rule;
 use speedup_core::metric::Better;
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::levels::RandomEffects;
+use speedup_statistics::ratio::{
+    MeanRatio, PairedRatio, RatioError, SuiteMember, SuiteRatio, SuiteRatioError, Weights,
+};
+use speedup_statistics::sample::Sample;
 
 /// A candidate against the baseline in a metric that the program writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -113,7 +115,7 @@ impl OwnComparison {
             let [x, y] = levels.each_ref().map(|levels| RandomEffects::new(levels).mean());
             return Self::with(x / y, by_levels(levels, level).0, &design.unit);
         }
-        let told = |ratio: Result<(f64, IntervalReport), crate::SuiteRatioError>| match ratio {
+        let told = |ratio: Result<(f64, IntervalReport), SuiteRatioError>| match ratio {
             Ok((estimate, interval)) => Self::with(estimate, interval, &design.unit),
             Err(error) => Self::without(paired::refusal(&error)),
         };

@@ -8,11 +8,11 @@ use super::multiplicity::OneSidedReport;
 use super::protocol::{Answer, AssumptionReport, IntervalReport, Judged, ProtocolReport, TestReport};
 use super::verdict::{Direction, Protocol, Reason, Verdict};
 use crate::count::counted;
-use crate::speedup_test::LARGE_ABOVE;
-use crate::{
-    Alternative, Caveat, ConfidenceLevel, PValue, PairedRatio, PairedTTest, PseudoMedian, Sample,
-    ShapiroWilk, SignedRank, SuiteRatioError,
-};
+use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel, PValue};
+use speedup_statistics::protocol::speedup_test::LARGE_ABOVE;
+use speedup_statistics::ratio::{PairedRatio, SuiteRatioError};
+use speedup_statistics::sample::Sample;
+use speedup_statistics::test::{PairedTTest, PseudoMedian, ShapiroWilk, SignedRank};
 
 /// A main test, with both of its p-values.
 pub(super) struct MainTest {

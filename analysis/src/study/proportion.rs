@@ -8,10 +8,11 @@ use super::comparison::ComparisonReport;
 use super::protocol::IntervalReport;
 use super::verdict::{Protocol, Reason, Verdict};
 use crate::count;
-use crate::{
-    ConfidenceLevel, Proportion, ProportionMethod, Selection, benchmarks_by_wald, benchmarks_by_wilson,
-};
 use serde::{Deserialize, Serialize};
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::test::{
+    Proportion, ProportionMethod, Selection, benchmarks_by_wald, benchmarks_by_wilson,
+};
 
 /// A proportion of the benchmarks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

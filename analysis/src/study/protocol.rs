@@ -2,12 +2,14 @@
 
 use super::multiplicity::OneSidedReport;
 use super::verdict::{Direction, Protocol, Reason, Verdict};
-use crate::rank_sum::LeastPValues;
-use crate::speedup_test::{
+use serde::{Deserialize, Serialize};
+use speedup_statistics::inference::{Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Risk};
+use speedup_statistics::protocol::speedup_test::{
     Assumption, AssumptionCheck, Conclusion, Finding, MeanTest, MedianTest, Outcome, Question, SubTest,
 };
-use crate::{Caveat, ConfidenceLevel, MeanRatio, MedianRatio, RatioError, RatioInterval, Sample};
-use serde::{Deserialize, Serialize};
+use speedup_statistics::ratio::{MeanRatio, MedianRatio, RatioError};
+use speedup_statistics::sample::Sample;
+use speedup_statistics::test::LeastPValues;
 
 /// What one protocol says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -191,7 +193,7 @@ fn judge(
     [faster, slower]: [Conclusion; 2],
     best: impl FnOnce(Question) -> Conclusion,
 ) -> Judged {
-    let made = |conclusion: &Conclusion| conclusion.main_test.p_value().map(crate::PValue::told);
+    let made = |conclusion: &Conclusion| conclusion.main_test.p_value().map(PValue::told);
     let one_sided =
         made(&faster).zip(made(&slower)).map(|(faster, slower)| OneSidedReport { faster, slower });
     let p_value = |conclusion: &Conclusion| made(conclusion).unwrap_or(1.0);
@@ -242,8 +244,8 @@ impl From<&RatioInterval> for IntervalReport {
     }
 }
 
-impl From<&crate::Interval> for IntervalReport {
-    fn from(interval: &crate::Interval) -> Self {
+impl From<&Interval> for IntervalReport {
+    fn from(interval: &Interval) -> Self {
         Self::Bounded {
             method: interval.method.to_owned(),
             lower: interval.lower,
@@ -290,7 +292,7 @@ impl From<&Conclusion> for Answer {
             question: question.to_owned(),
             outcome: outcome.to_owned(),
             confidence: conclusion.confidence(),
-            risk: conclusion.risk.map(crate::Risk::told),
+            risk: conclusion.risk.map(Risk::told),
             main_test: (&conclusion.main_test).into(),
             caveats: codes(&conclusion.caveats),
         }

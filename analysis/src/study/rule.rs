@@ -23,12 +23,12 @@ use super::head::Head;
 use super::verdict::Verdict;
 use super::warning::Warnings;
 use super::{BenchmarkReport, Phase, Study};
-use crate::ConfidenceLevel;
 use crate::count::counted;
 use serde::{Deserialize, Serialize};
 use speedup_core::event::Tally;
 use speedup_core::experiment::{Experiment, Rule};
 use speedup_core::plan::{Extension, Plan, Shape};
+use speedup_statistics::inference::ConfidenceLevel;
 
 /// The name of the rule that looks at growing data.
 const SEQUENTIAL: &str = "sequential";

@@ -6,11 +6,11 @@ use super::design::{Arranged, Design, Run, has_builds, in_order};
 use super::diagnostics::DiagnosedCell;
 use super::evidence::Seat;
 use super::verdict::Reason;
-use crate::Sample;
 use speedup_core::experiment::Benchmark;
 use speedup_core::id::RunIndex;
 use speedup_core::metric::Metric;
 use speedup_core::plan::Plan;
+use speedup_statistics::sample::Sample;
 
 /// A benchmark with the samples of its versions.
 pub(super) struct Sampled<'a> {

@@ -9,10 +9,11 @@ use super::design::class_weight;
 use super::paired::{Allowed, MainTest, judge, refusal, report_with};
 use super::protocol::{IntervalReport, Judged};
 use super::verdict::{Protocol, Reason};
-use crate::speedup_test::LARGE_ABOVE;
-use crate::{
-    Alternative, ConfidenceLevel, Sample, ShapiroWilk, SuiteMember, SuiteRatio, VanElteren, Weights,
-};
+use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+use speedup_statistics::protocol::speedup_test::LARGE_ABOVE;
+use speedup_statistics::ratio::{SuiteMember, SuiteRatio, Weights};
+use speedup_statistics::sample::Sample;
+use speedup_statistics::test::{ShapiroWilk, VanElteren};
 
 /// The protocol of the mean.
 pub(super) fn mean(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> Judged {

@@ -1,6 +1,6 @@
 //! A candidate over all benchmarks: the overall speedup, the verdict in words, and the counts behind it.
 //!
-//! The verdict on the suite is by the overall speedup of the mean ([`crate::SuiteRatio`]), one-sided at the
+//! The verdict on the suite is by the overall speedup of the mean ([`SuiteRatio`]), one-sided at the
 //! report's confidence level like those of the benchmarks; of a single benchmark it is that benchmark's own.
 
 use super::comparison::{BenchmarkReport, ComparisonReport};
@@ -11,11 +11,11 @@ use super::protocol::IntervalReport;
 use super::verdict::{Direction, Protocol, Reason, Verdict};
 use super::warning::Warnings;
 use crate::count;
-use crate::{
-    Alternative, ConfidenceLevel, PValue, PairedRatio, RatioError, RatioInterval, SpeedupMeans, SuiteRatio,
-    SuiteRatioError, Summary, Weights,
-};
 use serde::{Deserialize, Serialize};
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue, RatioInterval};
+use speedup_statistics::ratio::{
+    PairedRatio, RatioError, SpeedupMeans, SuiteRatio, SuiteRatioError, Summary, Weights,
+};
 
 /// A candidate over all benchmarks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! What the reader must know beside the verdicts: each code once, with the benchmarks it concerns.
 
 use super::verdict::Reason;
-use crate::Caveat;
 use serde::{Deserialize, Serialize};
+use speedup_statistics::inference::Caveat;
 
 /// A caveat of the report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

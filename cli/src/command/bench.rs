@@ -12,8 +12,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use speedup_analysis::ConfidenceLevel;
 use speedup_core::time::Span;
+use speedup_statistics::inference::ConfidenceLevel;
 
 use crate::arguments::OutputArgument;
 use crate::command::coordinator::span;

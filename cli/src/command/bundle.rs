@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 use prost::Message as _;
-use speedup_analysis::ConfidenceLevel;
 use speedup_core::id::{ExperimentId, HostId};
 use speedup_proto::convert::ExportPart;
 use speedup_proto::v1;
+use speedup_statistics::inference::ConfidenceLevel;
 
 use super::hosts;
 use super::report::Wanted;

@@ -25,12 +25,14 @@ use anyhow::{Error, anyhow};
 use clap::{Args, Parser};
 use serde::Serialize;
 use speedup_analysis::count::counted;
-use speedup_analysis::goodness_of_fit::MOST_TESTED;
 use speedup_analysis::inquiry::{Answer, Better, Inquiry, InquiryError, Method};
-use speedup_analysis::{ConfidenceLevel, Selection, Weights};
 use speedup_core::seed::Seed;
 use speedup_formats::{Name, Runs, Series, SeriesName};
 use speedup_report::{html, latex};
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::mixture::goodness_of_fit::MOST_TESTED;
+use speedup_statistics::ratio::Weights;
+use speedup_statistics::test::Selection;
 
 /// Compares samples in files by any method: numbers one a line, tables, and what other benchmark tools write
 #[derive(Debug, Args)]

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Error, anyhow};
 use clap::{Args, ValueEnum};
-use speedup_analysis::ConfidenceLevel;
 use speedup_analysis::study::Report;
 use speedup_core::id::ExperimentId;
 use speedup_proto::convert::id_bytes;
@@ -12,6 +11,7 @@ use speedup_proto::v1;
 use speedup_report::markdown::Drawing;
 use speedup_report::terminal::Plots;
 use speedup_report::{Document, html, latex, markdown, sheet};
+use speedup_statistics::inference::ConfidenceLevel;
 
 use super::compare::AnswerForm;
 use super::print;

@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use anyhow::{Error, anyhow};
 use clap::Args;
-use speedup_analysis::{ConfidenceLevel, ProportionMethod};
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::test::ProportionMethod;
 
 use super::{print, print_json};
 use crate::arguments::{Form, FormArgument};

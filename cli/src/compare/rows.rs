@@ -4,13 +4,14 @@ mod distribution;
 mod mixture;
 mod speedup_test;
 
-use speedup_analysis::hierarchical_performance_test::{ReliableSpeedup, Winner};
 use speedup_analysis::inquiry::{
     Answer, DiagnosticsFinding, EarlierSuite, EffectFinding, Findings, IntervalAnswer, PerformanceFinding,
     Remark, SignedRankFinding,
 };
 use speedup_analysis::study::{Reason, Verdict};
-use speedup_analysis::{Decision, MetricKind};
+use speedup_statistics::diagnostics::MetricKind;
+use speedup_statistics::inference::Decision;
+use speedup_statistics::protocol::hierarchical_performance_test::{ReliableSpeedup, Winner};
 
 pub(crate) use self::mixture::metrics;
 use super::sheet::{Cell, Sheet, hidden, number, words};

@@ -1,8 +1,9 @@
 //! Rows that are printed as a table or as CSV: the same facts, in the table with the digits that they bear.
 
 use anyhow::Context as _;
-use speedup_analysis::{LEAST_TOLD, count};
+use speedup_analysis::count;
 use speedup_report::markdown::escaped;
+use speedup_statistics::inference::LEAST_TOLD;
 
 use crate::console::Paint;
 use crate::failure::Failure;

@@ -1,13 +1,14 @@
 //! An answer for people: what each candidate is in a sentence, the table, and what must be known of it.
 
+use speedup_statistics::ratio::Summary;
 use std::collections::BTreeSet;
 
 use speedup_analysis::count;
-use speedup_analysis::hierarchical_performance_test::ReliableSpeedup;
 use speedup_analysis::inquiry::{
     Answer, EffectFinding, Findings, IntervalAnswer, PerformanceFinding, Remark, SpeedupTestSuite,
 };
 use speedup_analysis::study::{IntervalReport, Protocol, ProtocolReport, Reason, Verdict};
+use speedup_statistics::protocol::hierarchical_performance_test::ReliableSpeedup;
 
 use speedup_report::markdown::escaped;
 
@@ -107,9 +108,9 @@ fn of_suite(suite: &SpeedupTestSuite) -> String {
     }
     for overall in &suite.overall {
         let summary = match overall.summary {
-            speedup_analysis::Summary::Min => "minimum",
-            speedup_analysis::Summary::Mean => "mean",
-            speedup_analysis::Summary::Median => "median",
+            Summary::Min => "minimum",
+            Summary::Mean => "mean",
+            Summary::Median => "median",
         };
         let gain = count::change(100.0 * overall.gain, None);
         text.push_str(&format!("\n  by the {summary}: speedup {:.4}, gain {gain}", overall.speedup));

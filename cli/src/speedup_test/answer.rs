@@ -10,12 +10,14 @@ use std::collections::BTreeMap;
 use clap::ValueEnum;
 use serde::Serialize;
 use speedup_analysis::inquiry::Remark;
-use speedup_analysis::speedup_test::ObservedSpeedups;
 use speedup_analysis::study::Protocol;
-use speedup_analysis::{
-    ConfidenceLevel, Overall, PrecisionError, ProportionError, ProportionMethod, RatioError, Sample,
-    SpeedupMeans, SpeedupMeansError, SpeedupTest, SuiteError, SuiteMember, Summary,
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::protocol::speedup_test::{ObservedSpeedups, SpeedupTest};
+use speedup_statistics::ratio::{
+    Overall, RatioError, SpeedupMeans, SpeedupMeansError, SuiteError, SuiteMember, Summary,
 };
+use speedup_statistics::sample::Sample;
+use speedup_statistics::test::{PrecisionError, ProportionError, ProportionMethod};
 use thiserror::Error;
 
 pub(crate) use self::proportion::ProportionAnswer;

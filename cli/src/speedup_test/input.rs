@@ -11,7 +11,7 @@ pub(crate) mod sample_file;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use speedup_analysis::Sample;
+use speedup_statistics::sample::Sample;
 use thiserror::Error;
 
 use self::configuration::{Configuration, Entry};

@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 
 use speedup_analysis::study::Protocol;
-use speedup_analysis::{Interval, SpeedupMeans};
+use speedup_statistics::inference::Interval;
+use speedup_statistics::ratio::SpeedupMeans;
 
 use super::answer::{Answer, Benchmark, Mode, OverallAnswer, ProportionAnswer, SpeedupMeansAnswer, Verdict};
 use super::results::{fifteen_digits, three_decimals};

@@ -1,8 +1,9 @@
 //! The answer as rows with all digits: benchmarks, overall numbers, means of speedups and proportions, told apart by `kind`.
 
-use speedup_analysis::speedup_test::{ObservedSpeedups, SubTest};
 use speedup_analysis::study::Protocol;
-use speedup_analysis::{Caveat, Interval, SpeedupMeans, Summary};
+use speedup_statistics::inference::{Caveat, Interval};
+use speedup_statistics::protocol::speedup_test::{ObservedSpeedups, SubTest};
+use speedup_statistics::ratio::{SpeedupMeans, Summary};
 
 use super::answer::{
     Answer, Benchmark, OverallAnswer, ProportionAnswer, SpeedupMeansAnswer, State, Tested, Verdict,

@@ -5,9 +5,10 @@
 
 use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 use speedup_analysis::count::counted;
-use speedup_analysis::speedup_test::{LARGE_ABOVE, Outcome, Reason, Refusal};
 use speedup_analysis::study::Protocol;
-use speedup_analysis::{Caveat, Sample, Side};
+use speedup_statistics::inference::{Caveat, Side};
+use speedup_statistics::protocol::speedup_test::{LARGE_ABOVE, Outcome, Reason, Refusal};
+use speedup_statistics::sample::Sample;
 
 use super::answer::Mode;
 

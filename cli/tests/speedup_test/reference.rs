@@ -19,8 +19,8 @@ fn field(value: &Value) -> String {
 }
 
 fn cases() -> Vec<Value> {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/reference/speedup_protocol.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../analysis/statistics/tests/reference/speedup_protocol.json");
     let text = std::fs::read_to_string(path).expect("the reference file");
     let json: Value = serde_json::from_str(&text).expect("JSON");
     json["cases"].as_array().expect("cases").clone()

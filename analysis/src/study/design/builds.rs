@@ -12,7 +12,7 @@
 
 use super::{Arranged, Design, DesignKind, DesignReport, Run, Unit, alone, sample, units};
 use crate::study::verdict::Reason;
-use crate::{Levels, LevelsError};
+use speedup_statistics::levels::{Levels, LevelsError};
 use std::collections::BTreeMap;
 
 /// Of which build of its version a run is, where there are several.

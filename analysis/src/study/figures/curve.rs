@@ -1,6 +1,6 @@
 //! Curves over a grid of times, and the values that stand for many.
 
-use crate::Sample;
+use speedup_statistics::sample::Sample;
 use std::f64::consts::PI;
 
 /// Points of a curve: more than a plot shows apart.

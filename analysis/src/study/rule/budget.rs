@@ -8,11 +8,12 @@ use crate::count::{counted, grouped};
 use crate::study::BenchmarkReport;
 use crate::study::Study;
 use crate::study::verdict::Verdict;
-use crate::{Costs, Levels, RandomEffects, RepetitionPlan, Reshaped, VarianceComponents};
 use speedup_core::experiment::Metric;
 use speedup_core::id::RunIndex;
 use speedup_core::plan::Shape;
 use speedup_core::time::Span;
+use speedup_statistics::levels::{Levels, RandomEffects, Reshaped};
+use speedup_statistics::planning::{Costs, RepetitionPlan, VarianceComponents};
 use std::collections::BTreeMap;
 
 /// The levels of a plan: runs of a boot, boots of a visit, visits.

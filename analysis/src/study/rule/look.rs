@@ -1,15 +1,15 @@
 //! What one look at one comparison sees: a two-sided test at the risk of the look, and what goes with it.
 
 use super::units::{Comparison, Units};
-use crate::group_sequential::Look;
 use crate::study::Study;
 use crate::study::design::{Design, class_weight};
-use crate::{
-    Alternative, ConfidenceLevel, Interval, MeanRatio, OneSampleTTest, PValue, PairedRatio, PairedTTest,
-    RatioInterval, Sample, SuiteMember, SuiteRatio, Weights, WelchTTest,
-};
 use speedup_core::id::RunIndex;
 use speedup_core::metric::Metric;
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, Interval, PValue, RatioInterval};
+use speedup_statistics::planning::group_sequential::Look;
+use speedup_statistics::ratio::{MeanRatio, PairedRatio, SuiteMember, SuiteRatio, Weights};
+use speedup_statistics::sample::Sample;
+use speedup_statistics::test::{OneSampleTTest, PairedTTest, WelchTTest};
 use std::collections::BTreeMap;
 
 /// What is looked at.

@@ -6,8 +6,8 @@ use super::{Finding, RuleRow};
 use crate::count::{counted, grouped, percent};
 use crate::study::Study;
 use crate::study::verdict::Verdict;
-use crate::two_stage::{TwoStage, TwoStageError};
-use crate::{ConfidenceLevel, Interval};
+use speedup_statistics::inference::{ConfidenceLevel, Interval};
+use speedup_statistics::planning::two_stage::{TwoStage, TwoStageError};
 
 /// One benchmark's answer, and the observations of each version that are still to come.
 struct Asked {

@@ -5,11 +5,13 @@ use super::look::{Looked, Seen};
 use super::units::{self, Comparison};
 use super::{Finding, LookReport, RuleRow, pilot};
 use crate::count::{counted, p_value, percent};
-use crate::group_sequential::{Decision, GroupSequential, LooksError, Sides, equal_fractions};
 use crate::study::Study;
 use crate::study::verdict::Verdict;
-use crate::{ConfidenceLevel, PValue, group_sequential};
 use speedup_core::experiment::Spending;
+use speedup_statistics::inference::{ConfidenceLevel, PValue};
+use speedup_statistics::planning::group_sequential::{
+    self, Decision, GroupSequential, LooksError, Sides, equal_fractions,
+};
 
 /// What the looks say.
 pub(super) fn find(study: &Study, level: ConfidenceLevel, looks: u32, spending: Spending) -> Finding {

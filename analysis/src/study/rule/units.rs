@@ -1,10 +1,10 @@
 //! What counts as one observation under a rule: the mean of a cell's runs in one visit, or, where the design made
 //! pairs, the difference of two such means.
 
-use crate::Sample;
 use crate::study::Study;
 use speedup_core::experiment::{Metric, Order};
 use speedup_core::id::RunIndex;
+use speedup_statistics::sample::Sample;
 use std::collections::BTreeMap;
 
 /// A candidate and its baseline on one benchmark.

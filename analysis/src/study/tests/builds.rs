@@ -3,6 +3,7 @@
 use super::synthetic::{Synthetic, Times};
 use super::{codes, only};
 use crate::study::*;
+use speedup_statistics::levels::EffectSize;
 
 const BLOCKED: &str = "[independence]\npolicy = \"distinct\"\n[design]\norder = \"blocked\"\n";
 
@@ -51,7 +52,8 @@ fn what_is_independent_are_the_builds() {
     assert_eq!((comparison.baseline_n, design.baseline_units, design.candidate_units), (24, 6, 6));
     assert_eq!(comparison.verdict, Verdict::Faster);
     let interval = &comparison.mean.as_ref().unwrap().interval;
-    let is_by_levels = matches!(interval, IntervalReport::Bounded { method, .. } if method == crate::EffectSize::NAME_FIELLER);
+    let is_by_levels =
+        matches!(interval, IntervalReport::Bounded { method, .. } if method == EffectSize::NAME_FIELLER);
     assert!(is_by_levels, "{interval:?}");
     assert!(!codes(&report).contains(&"one_build"), "{:?}", codes(&report));
     assert!(report.method.notes.iter().any(|note| note.subject == "builds"));

@@ -2,15 +2,16 @@
 
 use super::synthetic::{Synthetic, Times};
 use super::{codes, only, sentence, two};
-use crate::distribution::{Tails, normal};
 use crate::study::diagnostics::{DiagnosedCell, conclude};
 use crate::study::evidence::Seat;
 use crate::study::warning::Warnings;
 use crate::study::*;
-use crate::{ConfidenceLevel, Sample};
 use rand::RngExt as _;
 use speedup_core::id::RunIndex;
 use speedup_core::seed::Seed;
+use speedup_statistics::distribution::{Tails, normal};
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::sample::Sample;
 
 const OF_DIAGNOSTICS: [&str; 10] = [
     "autocorrelation",

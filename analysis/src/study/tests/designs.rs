@@ -6,6 +6,7 @@ use crate::study::*;
 use speedup_core::id::Attempt;
 use speedup_core::record::Failure;
 use speedup_core::run::{AfterLoss, LossReason};
+use speedup_statistics::test::VanElteren;
 
 const DISTINCT: &str = "[independence]\npolicy = \"distinct\"\n";
 
@@ -168,7 +169,7 @@ fn classes_are_blocks_where_the_plan_allows_several() {
     }
     let (lower, upper) = comparison.mean.as_ref().unwrap().interval.ends().unwrap();
     assert!(lower > 1.02 && upper < 1.04, "{lower} {upper}");
-    assert_eq!(comparison.median.as_ref().unwrap().at_level.main_test.method, crate::VanElteren::NAME);
+    assert_eq!(comparison.median.as_ref().unwrap().at_level.main_test.method, VanElteren::NAME);
     let pooled = report("any");
     assert_ne!(only(&pooled).verdict, Verdict::Faster, "the class would be taken for the version");
 }

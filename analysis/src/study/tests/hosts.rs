@@ -2,11 +2,12 @@
 
 use super::sentence;
 use super::synthetic::{Synthetic, Times};
-use crate::host_effect::HostRanks;
 use crate::study::*;
-use crate::{ConfidenceLevel, Sample};
 use rand::RngExt as _;
 use speedup_core::seed::Seed;
+use speedup_statistics::diagnostics::host_effect::HostRanks;
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::sample::Sample;
 
 fn outlying(report: &Report) -> &OutlyingReport {
     report.diagnostics.as_ref().unwrap().hosts.outlying().expect("hosts were compared")

@@ -2,13 +2,17 @@
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use speedup_analysis::goodness_of_fit::{ResampleSize, USUAL_RESAMPLES};
-use speedup_analysis::hierarchical_performance_test::{RankSumRule, ScoreReference};
 use speedup_analysis::inquiry::{
     DistributionOptions, EarlierOptions, EffectOptions, Method, MixtureOptions, PerformanceTestOptions,
     SpeedupTestMode, SpeedupTestOptions,
 };
-use speedup_analysis::{Adjustment, HalfIntegers, NormalityReading, ProportionMethod, Statistic, mixture};
+use speedup_statistics::inference::Adjustment;
+use speedup_statistics::levels::Statistic;
+use speedup_statistics::mixture;
+use speedup_statistics::mixture::goodness_of_fit::{ResampleSize, USUAL_RESAMPLES};
+use speedup_statistics::protocol::NormalityReading;
+use speedup_statistics::protocol::hierarchical_performance_test::{RankSumRule, ScoreReference};
+use speedup_statistics::test::{HalfIntegers, ProportionMethod};
 
 use crate::failure::Failure;
 use crate::fraction;

@@ -3,7 +3,8 @@
 use clap::Args;
 use serde::Serialize;
 use speedup_analysis::count::{counted, percent};
-use speedup_analysis::{ConfidenceLevel, Selection, benchmarks_by_wald, benchmarks_by_wilson};
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::test::{Selection, benchmarks_by_wald, benchmarks_by_wilson};
 
 use crate::arguments::{Form, FormArgument};
 use crate::command::{print, print_json};

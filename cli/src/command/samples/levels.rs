@@ -5,9 +5,10 @@ use anyhow::{Error, anyhow};
 use clap::Args;
 use serde::Serialize;
 use speedup_analysis::count::{counted, percent};
-use speedup_analysis::{
-    BudgetedPlan, Caveat, ConfidenceLevel, Costs, DroppedLevel, DroppedWhy, Levels, OneLevelDesign,
-    PlanError, RandomEffects, RepetitionPlan, Reshaped, VarianceComponents,
+use speedup_statistics::inference::{Caveat, ConfidenceLevel};
+use speedup_statistics::levels::{DroppedLevel, DroppedWhy, Levels, RandomEffects, Reshaped};
+use speedup_statistics::planning::{
+    BudgetedPlan, Costs, OneLevelDesign, PlanError, RepetitionPlan, VarianceComponents,
 };
 
 use super::pilot::PilotArguments;

@@ -4,12 +4,13 @@ use anyhow::{Error, anyhow};
 use clap::Args;
 use serde::Serialize;
 use speedup_analysis::count::percent;
-use speedup_analysis::power::PowerError;
-use speedup_analysis::required_repetitions::{
+use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+use speedup_statistics::planning::power::PowerError;
+use speedup_statistics::planning::required_repetitions::{
     Assumption, Effort, MeanPrecision, MedianPrecision, RankSumDetection, RatioPrecision, Reach,
     RequiredError, RequiredRuns, SpeedupGoal, WelchDetection,
 };
-use speedup_analysis::{Alternative, ConfidenceLevel, Sample};
+use speedup_statistics::sample::Sample;
 
 use super::pilot::PilotArguments;
 use crate::arguments::{Form, FormArgument};

@@ -3,8 +3,8 @@
 use anyhow::{Context as _, Error};
 use serde::Serialize;
 use speedup_analysis::count::counted;
-use speedup_analysis::simulation::{EstimatorRow, Row, Shape};
 use speedup_core::seed::Seed;
+use speedup_studies::{EstimatorRow, Row, Shape};
 
 use super::options::Form;
 use crate::command::{print, print_json};

@@ -1,7 +1,7 @@
 //! `speedup study coverage`: how often the intervals contain the truth.
 
 use clap::Args;
-use speedup_analysis::simulation::{Coverage, CoverageSection, Shape};
+use speedup_studies::{Coverage, CoverageSection, Shape};
 
 use super::answer::{Heading, show};
 use super::options::{ByLevels, Replicating, named, or_all, replicates, shape};

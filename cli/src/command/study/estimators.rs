@@ -1,9 +1,8 @@
 //! `speedup study estimators`: the metrics of variability from observations and from fitted mixtures.
 
 use clap::{Args, ValueEnum};
-use speedup_analysis::Mixture;
-use speedup_analysis::mixture::{Component, Method};
-use speedup_analysis::simulation::{Estimators, Framework, Metric};
+use speedup_statistics::mixture::{Component, Method, Mixture};
+use speedup_studies::{Estimators, Framework, Metric};
 
 use super::answer::show_estimators;
 use super::options::{Replicating, named, or_all, replicates};

@@ -1,8 +1,8 @@
 //! `speedup study false-alarms`: how often equal versions are called different.
 
 use clap::Args;
-use speedup_analysis::Threshold;
-use speedup_analysis::simulation::{AlarmSection, FalseAlarms, Shape, SuiteModel};
+use speedup_statistics::inference::Threshold;
+use speedup_studies::{AlarmSection, FalseAlarms, Shape, SuiteModel};
 
 use super::answer::{Heading, show};
 use super::options::{ByLevels, Replicating, named, or_all, replicates, shape};

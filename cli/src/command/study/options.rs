@@ -2,9 +2,9 @@
 
 use clap::builder::RangedI64ValueParser;
 use clap::{Args, ValueEnum};
-use speedup_analysis::ConfidenceLevel;
-use speedup_analysis::simulation::{LevelModel, Replication, Shape, Variation};
 use speedup_core::seed::Seed;
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_studies::{LevelModel, Replication, Shape, Variation};
 
 use crate::fraction;
 

@@ -4,10 +4,11 @@
 use anyhow::{Error, anyhow};
 use clap::Args;
 use serde::Serialize;
-use speedup_analysis::aa::{AaError, AaOptions, AaStudy, AaTest, Detectable, FalseAlarms};
 use speedup_analysis::count::{counted, percent};
-use speedup_analysis::{Alternative, Caveat, ConfidenceLevel, Sample};
 use speedup_core::seed::Seed;
+use speedup_statistics::diagnostics::aa::{AaError, AaOptions, AaStudy, AaTest, Detectable, FalseAlarms};
+use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel};
+use speedup_statistics::sample::Sample;
 
 use crate::arguments::{Form, FormArgument};
 use crate::command::samples::pilot::PilotArguments;

@@ -1,7 +1,7 @@
 //! `speedup study power`: how often a true speedup is found.
 
 use clap::Args;
-use speedup_analysis::simulation::{Power, PowerSection, Shape, SuiteModel};
+use speedup_studies::{Power, PowerSection, Shape, SuiteModel};
 
 use super::answer::{Heading, show};
 use super::options::{Replicating, named, or_all, replicates, shape};

@@ -1,8 +1,8 @@
 //! Mixtures, their fit, and the metrics of variability: a row for each sample.
 
 use speedup_analysis::inquiry::{MixtureFinding, MixtureFindings};
-use speedup_analysis::mixture::Component;
-use speedup_analysis::variability::ProbabilityShortest;
+use speedup_statistics::mixture::Component;
+use speedup_statistics::mixture::variability::ProbabilityShortest;
 
 use super::{codes, reason};
 use crate::compare::sheet::{Cell, Heading, Sheet, hidden, number, words};

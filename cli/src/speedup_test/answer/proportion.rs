@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 use speedup_analysis::study::Protocol;
-use speedup_analysis::{
-    ConfidenceLevel, Interval, Overall, Proportion, ProportionMethod, Selection, SuiteMember, Summary,
-    Weights, benchmarks_by_wald, benchmarks_by_wilson,
+use speedup_statistics::inference::{ConfidenceLevel, Interval};
+use speedup_statistics::ratio::{Overall, SuiteMember, Summary, Weights};
+use speedup_statistics::test::{
+    Proportion, ProportionMethod, Selection, benchmarks_by_wald, benchmarks_by_wilson,
 };
 
 use super::{AnswerError, Benchmark, Options, OverallAnswer};

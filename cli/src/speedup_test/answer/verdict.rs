@@ -1,11 +1,9 @@
 //! The verdicts of the two protocols on a benchmark, by the published program or by us.
 
 use serde::Serialize;
-use speedup_analysis::speedup_test::{
-    Conclusion, Outcome, Question, Rules,
-    published::{self, PublishedVerdict},
-};
-use speedup_analysis::{Caveat, ConfidenceLevel, SpeedupTest};
+use speedup_statistics::inference::{Caveat, ConfidenceLevel};
+use speedup_statistics::protocol::speedup_test::published::{self, PublishedVerdict};
+use speedup_statistics::protocol::speedup_test::{Conclusion, Outcome, Question, Rules, SpeedupTest};
 
 use super::{Mode, Options};
 

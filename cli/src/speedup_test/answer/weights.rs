@@ -1,7 +1,7 @@
 //! What the benchmarks count, from the configuration and the command line.
 
-use speedup_analysis::Weights;
-use speedup_analysis::speedup_test::published;
+use speedup_statistics::protocol::speedup_test::published;
+use speedup_statistics::ratio::Weights;
 
 use super::{AnswerError, Mode, Options, Weighting};
 use crate::speedup_test::input::Loaded;

@@ -2,7 +2,8 @@
 
 use std::io::{self, Read};
 
-use speedup_analysis::{ConfidenceLevel, LARGEST_OBSERVATION};
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::sample::LARGEST_OBSERVATION;
 use thiserror::Error;
 
 /// The columns, which may stand in any order.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
-use speedup_analysis::{LARGEST_OBSERVATION, Sample, SampleError};
+use speedup_statistics::sample::{LARGEST_OBSERVATION, Sample, SampleError};
 use thiserror::Error;
 
 use super::configuration::shown;

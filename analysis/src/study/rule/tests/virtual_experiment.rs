@@ -1,6 +1,5 @@
 //! An experiment whose runs are drawn from a law, carried out stage by stage.
 
-use crate::distribution::{Tails, normal as law};
 use crate::study::rule::RuleReport;
 use crate::study::{Phase, Report, Standing, Study};
 use rand::Rng;
@@ -16,6 +15,7 @@ use speedup_core::plan_file;
 use speedup_core::record::{Failure, Outcome, Record};
 use speedup_core::seed::Seed;
 use speedup_core::time::{Span, Timestamp};
+use speedup_statistics::distribution::{Tails, normal as law};
 use std::collections::BTreeMap;
 
 /// The time of a run in nanoseconds, with the randomness of that run; none if it fails.

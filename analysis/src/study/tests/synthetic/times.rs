@@ -1,6 +1,6 @@
 //! The laws of times.
 
-use crate::distribution::normal;
+use speedup_statistics::distribution::normal;
 
 /// The law of a cell's times, in nanoseconds.
 #[derive(Clone, Copy)]

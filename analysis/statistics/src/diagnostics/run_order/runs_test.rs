@@ -1,0 +1,130 @@
+//! Whether runs above and below the median come in series.
+
+use super::RunOrderError;
+use crate::distribution::Tails;
+use crate::inference::{Alternative, Caveat, PValue};
+use crate::sample::Sample;
+use serde::Serialize;
+
+/// The Wald–Wolfowitz test: the number of series of runs above, or below, the median; runs at the median are left
+/// out, as R's `randtests::runs.test` does. The law is exact (Wald & Wolfowitz, Annals of Mathematical Statistics 11,
+/// 1940).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RunsTest {
+    above: u64,
+    below: u64,
+    series: u64,
+}
+
+/// One is its own median.
+const FEWEST_RUNS: usize = 2;
+
+impl RunsTest {
+    /// The method's full name.
+    pub const NAME: &'static str = "Wald–Wolfowitz runs test about the median (exact)";
+
+    /// Of `sample` in run order.
+    ///
+    /// # Errors
+    /// [`RunOrderError::TooFew`] for one run, [`RunOrderError::Constant`] when no run is above the median or none below.
+    pub fn new(sample: &Sample) -> Result<Self, RunOrderError> {
+        if sample.len() < FEWEST_RUNS {
+            return Err(RunOrderError::TooFew { runs: sample.len(), needed: FEWEST_RUNS });
+        }
+        let median = sample.median();
+        let sides: Vec<bool> =
+            sample.in_run_order().iter().filter(|x| **x != median).map(|x| *x > median).collect();
+        let above = sides.iter().filter(|side| **side).count() as u64;
+        let below = sides.len() as u64 - above;
+        if above == 0 || below == 0 {
+            return Err(RunOrderError::Constant);
+        }
+        let changes = sides.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64;
+        Ok(Self { above, below, series: changes + 1 })
+    }
+
+    /// The number of series.
+    pub fn series(&self) -> u64 {
+        self.series
+    }
+
+    /// (series − mean) over the standard deviation in random order: statsmodels' `runstest_1samp` without correction.
+    pub fn z(&self) -> f64 {
+        let (a, b) = (self.above as f64, self.below as f64);
+        let (n, product) = (a + b, 2.0 * a * b);
+        let mean = 1.0 + product / n;
+        let variance = product * (product - n) / (n * n * (n - 1.0));
+        if variance > 0.0 { (self.series as f64 - mean) / variance.sqrt() } else { 0.0 }
+    }
+
+    /// What must be known: nothing of an exact law.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        Vec::new()
+    }
+
+    /// The p-value of random order; less is fewer series than by chance (runs resemble their neighbours), greater is
+    /// more of them (alternation).
+    pub fn p_value(&self, alternative: Alternative) -> PValue {
+        let Tails { lower, upper } = self.tails();
+        alternative.p_value(lower, upper)
+    }
+
+    /// `P[R ≤ r]` and `P[R ≥ r]`.
+    fn tails(&self) -> Tails {
+        let most = (2 * self.above.min(self.below) + 1).min(self.above + self.below);
+        let mut tails = Tails { lower: 0.0, upper: 0.0 };
+        for series in 2..=most {
+            let probability = self.probability(series);
+            if series <= self.series {
+                tails.lower += probability;
+            }
+            if series >= self.series {
+                tails.upper += probability;
+            }
+        }
+        tails
+    }
+
+    /// `P[R = r]`: 2·C(a−1, k−1)·C(b−1, k−1)/C(a+b, a) for r = 2k, and the two ways to have one side once more for r = 2k
+    /// + 1.
+    fn probability(&self, series: u64) -> f64 {
+        let (a, b, k) = (self.above, self.below, series / 2);
+        let all = ln_choose(a + b, a);
+        let ways = |of_a: u64, of_b: u64| (ln_choose(a - 1, of_a) + ln_choose(b - 1, of_b) - all).exp();
+        if series.is_multiple_of(2) { 2.0 * ways(k - 1, k - 1) } else { ways(k, k - 1) + ways(k - 1, k) }
+    }
+}
+
+/// ln C(n, k); −∞ where there is no way.
+fn ln_choose(n: u64, k: u64) -> f64 {
+    if k > n {
+        return f64::NEG_INFINITY;
+    }
+    let ln_factorial = |n: u64| libm::lgamma(n as f64 + 1.0);
+    ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_run_is_too_few_and_equal_ones_are_constant() {
+        let refused = |values: &[f64]| RunsTest::new(&Sample::new(values.to_vec()).unwrap()).unwrap_err();
+        assert_eq!(refused(&[1.0]), RunOrderError::TooFew { runs: 1, needed: 2 });
+        assert_eq!(refused(&[1.0, 1.0]), RunOrderError::Constant);
+    }
+
+    #[test]
+    fn the_law_counts_all_orders() {
+        // All 2⁹ sequences of nine with four above: C(9, 4) = 126 of them.
+        for series in 2..=9 {
+            let count = (0..512_u32)
+                .filter(|bits| bits.count_ones() == 4)
+                .filter(|bits| 1 + ((bits ^ (bits >> 1)) & 0xff).count_ones() as u64 == series)
+                .count() as f64;
+            let test = RunsTest { above: 4, below: 5, series };
+            assert!((test.probability(series) - count / 126.0).abs() < 1e-14, "{series}");
+        }
+    }
+}

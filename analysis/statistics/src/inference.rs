@@ -1,0 +1,28 @@
+//! What is asked of a method, and what it answers with.
+//!
+//! In reading order:
+//! * [`ConfidenceLevel`], [`Risk`], [`PValue`], [`Alternative`]: what is asked;
+//! * [`Interval`], [`RatioInterval`], [`Caveat`]: what comes out; [`EqualTailed`]: intervals against any alternative;
+//! * [`Critical`], [`Continuity`]: which law, and how it is corrected;
+//! * [`Threshold`], [`Decision`]: whether a difference is of a size that matters;
+//! * [`Adjustment`]: p-values of many tests at once.
+
+mod alternative;
+mod caveat;
+mod confidence;
+mod continuity;
+mod critical;
+mod equal_tailed;
+mod interval;
+mod multiplicity;
+mod threshold;
+
+pub use alternative::Alternative;
+pub use caveat::{Caveat, Side};
+pub use confidence::{ConfidenceLevel, LEAST_TOLD, LevelError, PValue, Risk, percent_beside};
+pub use continuity::Continuity;
+pub use critical::Critical;
+pub use equal_tailed::{EqualTailed, OneSided};
+pub use interval::{Interval, RatioInterval, Unbounded};
+pub use multiplicity::{Adjustment, ErrorRate};
+pub use threshold::{Decision, Threshold, ThresholdError};

@@ -1,0 +1,112 @@
+//! A confidence interval that says what made it and how sure it is.
+
+use crate::inference::{Alternative, Caveat, ConfidenceLevel};
+use serde::Serialize;
+
+/// A confidence interval. A one-sided one has an infinite end, which JSON shows as null.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// The full name of the method.
+    pub method: &'static str,
+    /// The lower end, in the unit of what is estimated.
+    pub lower: f64,
+    /// The upper end.
+    pub upper: f64,
+    /// The level achieved, which for exact methods on few runs is above the level asked for.
+    pub level: ConfidenceLevel,
+    /// What the reader must know.
+    pub caveats: Vec<Caveat>,
+}
+
+impl Interval {
+    /// This equal-tailed two-sided interval, read against `alternative`: beyond each end lies half of the risk, so the
+    /// lower end alone (greater) or the upper end alone (less) holds at the level 1 − (1 − level)/2.
+    ///
+    /// The ends of ratios, medians, proportions and t intervals here are equal-tailed; a two-sided reading changes nothing.
+    #[must_use]
+    pub fn one_sided(self, alternative: Alternative) -> Self {
+        let level = ConfidenceLevel::achieved(self.level.risk().get() / 2.0);
+        match alternative {
+            Alternative::TwoSided => self,
+            Alternative::Greater => Self { upper: f64::INFINITY, level, ..self },
+            Alternative::Less => Self { lower: f64::NEG_INFINITY, level, ..self },
+        }
+    }
+}
+
+/// The interval of a ratio, which the data may leave without an end.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum RatioInterval {
+    /// Both ends are known.
+    Bounded(Interval),
+    /// No finite interval has the level asked for; there are no numbers to print.
+    Unbounded {
+        /// The full name of the method.
+        method: &'static str,
+        /// The level asked for.
+        level: ConfidenceLevel,
+        /// Why.
+        reason: Unbounded,
+    },
+}
+
+/// Why the interval of a ratio has no ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unbounded {
+    /// The denominator's mean is not distinguishable from zero at this level.
+    DenominatorNearZero,
+    /// Neither mean is distinguishable from zero at this level, so that no ratio at all is excluded.
+    NoRatioExcluded,
+    /// The runs are too few for any order statistic to reach the level.
+    TooFewRuns,
+}
+
+impl Unbounded {
+    /// A short name that stays the same between releases.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::DenominatorNearZero => "denominator_near_zero",
+            Self::NoRatioExcluded => "no_ratio_excluded",
+            Self::TooFewRuns => "too_few_runs",
+        }
+    }
+
+    /// A sentence for a person, with a next step.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::DenominatorNearZero => {
+                "The mean below the line of the ratio cannot be told from zero at this level, so the ratio \
+                 has no bounded interval: measure a longer run, or more of them."
+            }
+            Self::NoRatioExcluded => {
+                "Neither mean can be told from zero at this level, so these data exclude no ratio at all: \
+                 measure longer runs, or more of them."
+            }
+            Self::TooFewRuns => {
+                "There are too few runs for an interval at this level: plan more runs, or ask for a lower \
+                 level."
+            }
+        }
+    }
+}
+
+impl RatioInterval {
+    /// The same, read against `alternative`: see [`Interval::one_sided`]. What has no two ends has none here.
+    #[must_use]
+    pub fn one_sided(self, alternative: Alternative) -> Self {
+        match self {
+            Self::Bounded(interval) => Self::Bounded(interval.one_sided(alternative)),
+            Self::Unbounded { .. } => self,
+        }
+    }
+
+    /// The interval, if it has ends.
+    pub fn bounded(&self) -> Option<&Interval> {
+        match self {
+            Self::Bounded(interval) => Some(interval),
+            Self::Unbounded { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Whether a difference is of a size that matters.
+//!
+//! Kalibera 2012 §4.2: who cares only about differences above δ concludes that two versions differ when the whole
+//! interval of the ratio lies beyond 1 ∓ δ. That they do not differ by more is a conclusion of its own, drawn
+//! only when the whole interval lies within; anything else means that the data do not decide.
+
+use crate::inference::RatioInterval;
+use serde::Serialize;
+use thiserror::Error;
+
+/// The least relative difference of the times that matters, δ in [0, 1).
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+#[serde(transparent)]
+pub struct Threshold(f64);
+
+/// A threshold out of its range.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[error("a threshold is at least 0 and below 1, and {0} is not\nhint: 3 % is written 0.03")]
+pub struct ThresholdError(f64);
+
+/// What an interval says of the candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// Its times are below 1 − δ of the baseline's.
+    Faster,
+    /// Its times are above 1 + δ of the baseline's.
+    Slower,
+    /// Its times are within ±δ of the baseline's.
+    WithinThreshold,
+    /// The interval reaches over a threshold, or has no ends.
+    NotEnoughData,
+}
+
+impl Threshold {
+    /// Any difference matters.
+    pub const NONE: Self = Self(0.0);
+
+    /// The threshold δ, a fraction: 0.03 for 3 %.
+    ///
+    /// # Errors
+    /// [`ThresholdError`] unless 0 ≤ `delta` < 1.
+    pub fn new(delta: f64) -> Result<Self, ThresholdError> {
+        if (0.0..1.0).contains(&delta) { Ok(Self(delta)) } else { Err(ThresholdError(delta)) }
+    }
+
+    /// δ as a fraction.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl Decision {
+    /// The decision by an interval of the ratio of times, candidate over baseline.
+    pub fn of_time_ratio(interval: &RatioInterval, threshold: Threshold) -> Self {
+        let (least, most) = (1.0 - threshold.0, 1.0 + threshold.0);
+        interval.bounded().map_or(Self::NotEnoughData, |interval| {
+            Self::between((interval.lower, interval.upper), least, most, Self::Faster, Self::Slower)
+        })
+    }
+
+    /// The decision by an interval of the speedup, baseline over candidate. The threshold is still one of
+    /// times: 1/(1 + δ) to 1/(1 − δ) as a speedup.
+    pub fn of_speedup(interval: &RatioInterval, threshold: Threshold) -> Self {
+        interval.bounded().map_or(Self::NotEnoughData, |interval| {
+            Self::of_speedup_between((interval.lower, interval.upper), threshold)
+        })
+    }
+
+    /// The same by the two ends of the interval.
+    pub fn of_speedup_between(ends: (f64, f64), threshold: Threshold) -> Self {
+        let (least, most) = (1.0 / (1.0 + threshold.0), 1.0 / (1.0 - threshold.0));
+        Self::between(ends, least, most, Self::Slower, Self::Faster)
+    }
+
+    fn between((lower, upper): (f64, f64), least: f64, most: f64, below: Self, above: Self) -> Self {
+        if upper < least {
+            below
+        } else if lower > most {
+            above
+        } else if least <= lower && upper <= most {
+            Self::WithinThreshold
+        } else {
+            Self::NotEnoughData
+        }
+    }
+
+    /// A short name that stays the same between releases.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::WithinThreshold => "within_threshold",
+            Self::NotEnoughData => "not_enough_data",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inference::{ConfidenceLevel, Interval, Unbounded};
+
+    fn interval(lower: f64, upper: f64) -> RatioInterval {
+        let (method, level, caveats) = ("given", ConfidenceLevel::USUAL, Vec::new());
+        RatioInterval::Bounded(Interval { method, lower, upper, level, caveats })
+    }
+
+    #[test]
+    fn only_the_whole_interval_decides() {
+        let threshold = Threshold::new(0.03).unwrap();
+        for (lower, upper, decision) in [
+            (0.90, 0.96, Decision::Faster),
+            (0.90, 0.98, Decision::NotEnoughData),
+            (0.98, 1.02, Decision::WithinThreshold),
+            (0.98, 1.04, Decision::NotEnoughData),
+            (1.01, 1.04, Decision::NotEnoughData),
+            (1.04, 1.20, Decision::Slower),
+        ] {
+            assert_eq!(Decision::of_time_ratio(&interval(lower, upper), threshold), decision);
+            let speedup = interval(1.0 / upper, 1.0 / lower);
+            assert_eq!(Decision::of_speedup(&speedup, threshold), decision);
+        }
+        let unbounded = RatioInterval::Unbounded {
+            method: "given",
+            level: ConfidenceLevel::USUAL,
+            reason: Unbounded::NoRatioExcluded,
+        };
+        assert_eq!(Decision::of_time_ratio(&unbounded, threshold), Decision::NotEnoughData);
+    }
+
+    #[test]
+    fn without_a_threshold_sameness_is_never_shown() {
+        assert_eq!(
+            Decision::of_time_ratio(&interval(0.999, 1.001), Threshold::NONE),
+            Decision::NotEnoughData
+        );
+        for delta in [-0.1, 1.0, f64::NAN] {
+            assert!(Threshold::new(delta).is_err());
+        }
+    }
+}

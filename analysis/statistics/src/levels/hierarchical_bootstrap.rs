@@ -1,0 +1,195 @@
+//! The bootstrap of an experiment of several levels: new experiments are drawn from the old one, and the
+//! statistic of each shows how it varies (Kalibera 2012 §6.2, figures 1 and 2).
+//!
+//! At each level as many members are drawn, with replacement, as the unit has; at the levels that a scheme
+//! leaves out, all members are taken as they are. The interval is the percentile one (§7.2.1). The paper finds
+//! replacement at all levels to be the safe choice (§8.6); the others are there to study.
+//!
+//! * [`Replicates`]: what one experiment's draws gave, [`RatioReplicates`]: the ratio of two's;
+//! * `mean`: draws for the mean, as sums over tuples of members (`tuple_sums`, `joint_sums`); `median`: draws for the median, by counting;
+//! * `generator`, `index_draw`, `index_block`: where the numbers come from.
+//!
+//! Every unit of the highest level (for the mean) or block of replicates (for the median) has a random stream
+//! of its own, and their sums are added in order: the replicates do not depend on the number of threads.
+
+mod generator;
+mod index_block;
+mod index_draw;
+mod joint_sums;
+mod mean;
+mod median;
+mod replicates;
+mod tuple_sums;
+
+pub use replicates::{RatioReplicates, Replicates};
+
+use crate::inference::Caveat;
+use crate::levels::Levels;
+use crate::levels::unit_means::Units;
+use crate::sample::Sample;
+use serde::{Deserialize, Serialize};
+use speedup_core::seed::Seed;
+use thiserror::Error;
+
+/// The most draws: more than an interval at any level in use can show, few enough to keep them all.
+pub const MOST_DRAWS: u32 = 1_000_000;
+
+/// How to draw, and what from each draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct HierarchicalBootstrap {
+    /// Which levels are drawn with replacement.
+    pub resampling: Resampling,
+    /// What is computed from each replicate.
+    pub statistic: Statistic,
+    /// How many replicates are drawn.
+    pub draws: u32,
+    /// What the draws follow from.
+    pub seed: Seed,
+}
+
+/// Which levels are drawn with replacement; in the paper's letters for three levels, the highest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resampling {
+    /// All levels: RRR.
+    EveryLevel,
+    /// All but the lowest: RRN. An experiment of one level is drawn all the same.
+    AboveLowest,
+    /// The highest only: RNN.
+    HighestOnly,
+    /// All observations as one sample, as if there were no levels: FLAT.
+    Flat,
+}
+
+/// What is computed from each replicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Statistic {
+    /// The mean: of all observations if the experiment is balanced, else of the units' means.
+    Mean,
+    /// The median of all observations.
+    Median,
+}
+
+/// Why nothing was drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum BootstrapError {
+    /// No draws, or more than [`MOST_DRAWS`].
+    #[error("a bootstrap makes 1 to {MOST_DRAWS} draws, and {0} were asked for\nhint: 1000 are usual")]
+    Draws(u32),
+    /// The observed statistic below the line is zero.
+    #[error("the baseline's statistic is zero, so there is no ratio to it")]
+    BaselineZero,
+    /// A replicate of the ratio is beyond what a sample may hold.
+    #[error("a ratio is as large as {0:e}\nhint: give the observations of both versions in one unit")]
+    RatioTooLarge(f64),
+}
+
+impl HierarchicalBootstrap {
+    /// The paper's choice: the mean, replacement at every level, 1000 draws.
+    pub fn usual(seed: Seed) -> Self {
+        Self { resampling: Resampling::EveryLevel, statistic: Statistic::Mean, draws: 1000, seed }
+    }
+
+    /// The replicates of the statistic of one experiment.
+    ///
+    /// # Errors
+    /// [`BootstrapError::Draws`] for a number of draws out of range.
+    pub fn of(&self, levels: &Levels) -> Result<Replicates, BootstrapError> {
+        let drawn = self.draw(levels, "one")?;
+        let replicates = Sample::new(drawn).map_err(|_| BootstrapError::Draws(self.draws))?;
+        let caveats = self.caveats(&[levels]);
+        Ok(Replicates { bootstrap: *self, estimate: self.observed(levels), replicates, caveats })
+    }
+
+    /// The replicates of the ratio of the statistics, `candidate` over `baseline`, drawn independently (Kalibera 2012
+    /// §7.3.1).
+    ///
+    /// # Errors
+    /// [`BootstrapError`] for a number of draws out of range, or a ratio that is none.
+    pub fn ratio(&self, baseline: &Levels, candidate: &Levels) -> Result<RatioReplicates, BootstrapError> {
+        let below = self.observed(baseline);
+        if below == 0.0 {
+            return Err(BootstrapError::BaselineZero);
+        }
+        let estimate = self.observed(candidate) / below;
+        let caveats = self.caveats(&[baseline, candidate]);
+        let baseline = self.draw(baseline, "baseline")?;
+        let candidate = self.draw(candidate, "candidate")?;
+        RatioReplicates::new(*self, estimate, below, &baseline, &candidate, caveats)
+    }
+
+    /// The variance that the replicates of the mean have, exactly: that of infinitely many draws, in the unit
+    /// of the observations squared.
+    ///
+    /// Drawing k members with replacement from a unit u, each with a mean of its own variance V_c, gives the
+    /// unit's mean the variance V_u = (Σ(Ȳ_c − Ȳ_u)²/k + Σ V_c/k)/k; for balanced levels all drawn this is Σᵢ
+    /// S²ᵢ(nᵢ − 1)/nᵢ / Πₖ₌ᵢ nₖ (compare Kalibera 2012 eq. 10, and Davison and Hinkley 1997, §3.8).
+    pub fn exact_variance(resampling: Resampling, levels: &Levels) -> f64 {
+        let levels = &resampling.view(levels);
+        let mut units = Units::of_observations(levels);
+        let mut variances = vec![0.0; levels.members(1)];
+        for level in 1..=levels.depth() {
+            if level > 1 {
+                units = Units::of_means(levels, level, &units.means);
+            }
+            let drawn = resampling.draws_level(level, levels.depth());
+            let of_units = levels.boundaries(level).windows(2).zip(&units.squares);
+            variances = of_units
+                .map(|(bounds, squares)| {
+                    let count = (bounds[1] - bounds[0]) as f64;
+                    let within = variances[bounds[0]..bounds[1]].iter().sum::<f64>() / count;
+                    (if drawn { squares / count + within } else { within }) / count
+                })
+                .collect();
+        }
+        variances[0]
+    }
+
+    fn draw(&self, levels: &Levels, purpose: &str) -> Result<Vec<f64>, BootstrapError> {
+        if self.draws == 0 || self.draws > MOST_DRAWS {
+            return Err(BootstrapError::Draws(self.draws));
+        }
+        let levels = &self.resampling.view(levels);
+        let purpose = format!("bootstrap {purpose}");
+        Ok(match self.statistic {
+            Statistic::Mean => mean::replicates(levels, self, &purpose),
+            Statistic::Median => median::replicates(levels, self, &purpose),
+        })
+    }
+
+    fn caveats(&self, experiments: &[&Levels]) -> Vec<Caveat> {
+        // Taken as one sample, the observations have no units to be unlike.
+        let unlike =
+            self.resampling != Resampling::Flat && !experiments.iter().all(|levels| levels.is_balanced());
+        if unlike { vec![Caveat::Unbalanced] } else { Vec::new() }
+    }
+
+    /// The statistic of the experiment as it was.
+    fn observed(&self, levels: &Levels) -> f64 {
+        let levels = &self.resampling.view(levels);
+        match self.statistic {
+            Statistic::Mean => mean::observed(levels),
+            Statistic::Median => median::observed(levels),
+        }
+    }
+}
+
+impl Resampling {
+    /// The levels as the scheme sees them.
+    fn view(self, levels: &Levels) -> std::borrow::Cow<'_, Levels> {
+        match self {
+            Self::Flat => std::borrow::Cow::Owned(levels.flattened()),
+            Self::EveryLevel | Self::AboveLowest | Self::HighestOnly => std::borrow::Cow::Borrowed(levels),
+        }
+    }
+
+    /// Whether the members of `level` are drawn, in an experiment of `depth` levels.
+    fn draws_level(self, level: usize, depth: usize) -> bool {
+        match self {
+            Self::EveryLevel | Self::Flat => true,
+            Self::AboveLowest => level > 1 || depth == 1,
+            Self::HighestOnly => level == depth,
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! Several looks at growing data, with one risk over all of them.
+//!
+//! At look k the share tₖ of the planned information is there. Under the null hypothesis the statistics Z₁…Zₖ are
+//! jointly normal with correlations √(tᵢ/tⱼ), whatever the test, if the runs are many (Jennison & Turnbull, Group
+//! Sequential Methods, 2000, ch. 3). The boundaries keep the probability of ever crossing one at the risk; they
+//! come from a spending function ([`Spending`]) or are a constant times a power of tₖ ([`Shape`]). For t and rank
+//! tests the p-value of a look is compared with its nominal risk, which is Jennison and Turnbull's advice (§3.3).
+//!
+//! The probabilities are by the recursion of Armitage, McPherson & Rowe (JRSS A 132, 1969).
+
+mod recursion;
+mod spending;
+
+use crate::distribution::{Tails, normal};
+use crate::inference::{ConfidenceLevel, PValue, Risk};
+use crate::number::monotone_root;
+use recursion::Recursion;
+use serde::Serialize;
+pub use spending::Spending;
+use thiserror::Error;
+
+/// More looks than anyone takes.
+pub const MOST_LOOKS: usize = 100;
+/// Looks that are closer than this share of the information say the same.
+pub const LEAST_INCREMENT: f64 = 1e-3;
+
+/// A plan of looks and what each may conclude.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupSequential {
+    sides: Sides,
+    looks: Vec<Look>,
+}
+
+/// One look of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Look {
+    /// The share of the planned information (of runs, usually) that is there.
+    pub fraction: f64,
+    /// The z that the statistic must reach; infinite while nothing may be concluded.
+    pub boundary: f64,
+    /// The risk at which this look alone tests: the p-value must not exceed it.
+    pub nominal_risk: Risk,
+    /// The risk that this look and those before have spent together.
+    pub spent: f64,
+}
+
+/// On which sides of zero a look may conclude.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sides {
+    /// Only that the first is greater (or only that it is less: the same boundaries).
+    One,
+    /// Either.
+    Both,
+}
+
+/// Boundaries that are a constant times a power of the fraction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Shape {
+    /// The same at every look (Pocock 1977).
+    Pocock,
+    /// c/√t (O'Brien & Fleming 1979).
+    OBrienFleming,
+    /// c·t^(Δ − ½) (Wang & Tsiatis 1987); Δ = ½ is Pocock's, 0 O'Brien and Fleming's.
+    WangTsiatis {
+        /// Δ, between −1 and 1.
+        delta: f64,
+    },
+}
+
+/// What a look concludes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// The null hypothesis is rejected: stop.
+    Stop,
+    /// Not yet: go on to the next look.
+    GoOn,
+    /// Not rejected, and there is no further look.
+    EndWithout,
+}
+
+/// Why looks cannot be planned.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum LooksError {
+    /// No looks, or too many.
+    #[error("a plan has between 1 and {MOST_LOOKS} looks, and this has {0}")]
+    Count(usize),
+    /// Fractions out of order.
+    #[error(
+        "fractions of the information grow by at least {LEAST_INCREMENT} from above 0 to at most 1, and \
+         number {index} is {fraction}"
+    )]
+    Fraction {
+        /// Its position, from 0.
+        index: usize,
+        /// Its value.
+        fraction: f64,
+    },
+    /// A power that is no shape.
+    #[error("the power Δ of a boundary lies between -1 and 1, and {0} does not")]
+    Delta(f64),
+    /// A boundary of given shape is positive, which tests no risk of a side above one half.
+    #[error("a boundary of given shape needs a risk below one half on a side, and {0} leaves more")]
+    NoConstant(ConfidenceLevel),
+    /// A drift that is not a number.
+    #[error("a drift is a finite number below {LARGEST_DRIFT} in magnitude, and {0} is not")]
+    Drift(f64),
+    /// A look that the plan does not have.
+    #[error("the plan has {looks} looks, and number {index} was asked for")]
+    NoSuchLook {
+        /// Its position, from 0.
+        index: usize,
+        /// Looks of the plan.
+        looks: usize,
+    },
+}
+
+/// A drift is the mean of the last Z: beyond this everything is found at the first look.
+const LARGEST_DRIFT: f64 = 30.0;
+/// Boundaries are looked for below this z; a double knows no smaller risk.
+const LARGEST_BOUNDARY: f64 = 38.0;
+
+impl GroupSequential {
+    /// Looks at these fractions that spend the risk of `level` by `spending`; a two-sided plan spends half on each
+    /// side. The fractions need not be equally spaced, and those to come may change while the plan runs, if not
+    /// because of what was seen (Lan & DeMets, Biometrika 70, 1983).
+    ///
+    /// # Errors
+    /// [`LooksError`] for fractions that are not ascending in (0, 1], or too many.
+    pub fn spending(
+        fractions: &[f64],
+        sides: Sides,
+        level: ConfidenceLevel,
+        spending: Spending,
+    ) -> Result<Self, LooksError> {
+        check_fractions(fractions)?;
+        let risk_of_side = sides.share(level.risk().get());
+        let mut recursion = Recursion::new(sides, 0.0);
+        let (mut looks, mut spent_of_side) = (Vec::new(), 0.0);
+        for (index, &fraction) in fractions.iter().enumerate() {
+            recursion.advance(fraction);
+            let target = spending.spent(fraction, risk_of_side);
+            let boundary = boundary_that_spends(&recursion, target - spent_of_side);
+            let next = fractions.get(index + 1).copied();
+            spent_of_side += recursion.cross(boundary, next).upper;
+            looks.push(Look::new(fraction, boundary, sides, spent_of_side));
+        }
+        Ok(Self { sides, looks })
+    }
+
+    /// Looks at these fractions with boundaries of this shape, whose constant makes the risk of all together that of
+    /// `level`.
+    ///
+    /// # Errors
+    /// [`LooksError`] for fractions or shapes out of range.
+    pub fn shaped(
+        fractions: &[f64],
+        sides: Sides,
+        level: ConfidenceLevel,
+        shape: Shape,
+    ) -> Result<Self, LooksError> {
+        check_fractions(fractions)?;
+        let power = shape.power()?;
+        let last = fractions[fractions.len() - 1];
+        let boundaries = |c: f64| -> Vec<f64> {
+            fractions.iter().map(|t| c * (t / last).powf(power).min(LARGEST_BOUNDARY / c)).collect()
+        };
+        let risk_of_side = sides.share(level.risk().get());
+        let excess = |c: f64| crossing(fractions, &boundaries(c), sides, 0.0).sum_of_side() - risk_of_side;
+        if risk_of_side >= 0.5 {
+            return Err(LooksError::NoConstant(level));
+        }
+        // The last look alone needs this much; boundaries that are nowhere below Bonferroni's suffice.
+        let least = normal::quantile(Tails::from_upper(risk_of_side));
+        let bonferroni = normal::quantile(Tails::from_upper(risk_of_side / fractions.len() as f64));
+        let most = bonferroni / (fractions[0] / last).powf(power.max(0.0)) + 1.0;
+        let constant = if fractions.len() == 1 { least } else { monotone_root::between(least, most, excess) };
+        let boundaries = boundaries(constant);
+        let crossings = crossing(fractions, &boundaries, sides, 0.0);
+        let mut spent = 0.0;
+        let look = |((&fraction, &boundary), upper): ((&f64, &f64), &f64)| {
+            spent += upper;
+            Look::new(fraction, boundary, sides, spent)
+        };
+        let looks = fractions.iter().zip(&boundaries).zip(&crossings.upper).map(look).collect();
+        Ok(Self { sides, looks })
+    }
+
+    /// The looks in their order.
+    pub fn looks(&self) -> &[Look] {
+        &self.looks
+    }
+
+    /// The level that all looks keep together, computed from their boundaries.
+    pub fn level(&self) -> ConfidenceLevel {
+        ConfidenceLevel::achieved(self.looks.last().map_or(0.0, |look| look.spent))
+    }
+
+    /// What look `index` (from 0) concludes from the p-value of its test, one-sided or two-sided as the plan is.
+    ///
+    /// # Errors
+    /// [`LooksError::NoSuchLook`] beyond the plan.
+    pub fn decide(&self, index: usize, p: PValue) -> Result<Decision, LooksError> {
+        let looks = self.looks.len();
+        let look = self.looks.get(index).ok_or(LooksError::NoSuchLook { index, looks })?;
+        Ok(if p.rejects_at(look.nominal_risk) && look.nominal_risk.get() > 0.0 {
+            Decision::Stop
+        } else if index + 1 < looks {
+            Decision::GoOn
+        } else {
+            Decision::EndWithout
+        })
+    }
+
+    /// The probability of stopping with a rejection, on either side, if the last Z at full information has the mean
+    /// `drift`; at 0, the risk.
+    ///
+    /// # Errors
+    /// [`LooksError::Drift`] for drifts that are not finite or absurd.
+    pub fn power(&self, drift: f64) -> Result<f64, LooksError> {
+        let crossings = self.crossings(drift)?;
+        Ok((crossings.upper.iter().sum::<f64>() + crossings.lower.iter().sum::<f64>()).min(1.0))
+    }
+
+    /// The expected share of the planned information under `drift`: what early stopping saves is 1 less this.
+    ///
+    /// # Errors
+    /// [`LooksError::Drift`] for drifts that are not finite or absurd.
+    pub fn expected_fraction(&self, drift: f64) -> Result<f64, LooksError> {
+        let crossings = self.crossings(drift)?;
+        let last = self.looks[self.looks.len() - 1].fraction;
+        let stopped = crossings.upper.iter().zip(&crossings.lower).map(|(upper, lower)| upper + lower);
+        let saved: f64 = stopped.zip(&self.looks).map(|(stop, look)| stop * (last - look.fraction)).sum();
+        Ok(last - saved)
+    }
+
+    fn crossings(&self, drift: f64) -> Result<Crossings, LooksError> {
+        if drift.is_nan() || drift.abs() > LARGEST_DRIFT {
+            return Err(LooksError::Drift(drift));
+        }
+        let fractions: Vec<f64> = self.looks.iter().map(|look| look.fraction).collect();
+        let boundaries: Vec<f64> = self.looks.iter().map(|look| look.boundary).collect();
+        Ok(crossing(&fractions, &boundaries, self.sides, drift))
+    }
+}
+
+/// The probability that naive looks, each at the full risk of `level`, ever reject although nothing is there: what
+/// looking without a plan costs (Armitage, McPherson & Rowe 1969, table 2).
+///
+/// # Errors
+/// [`LooksError`] for fractions that are not ascending in (0, 1], or too many.
+pub fn naive_risk(fractions: &[f64], sides: Sides, level: ConfidenceLevel) -> Result<f64, LooksError> {
+    check_fractions(fractions)?;
+    let boundary = normal::quantile(Tails::from_upper(sides.share(level.risk().get())));
+    let crossings = crossing(fractions, &vec![boundary; fractions.len()], sides, 0.0);
+    Ok(crossings.sum_of_side() * sides.count())
+}
+
+/// Fractions of `looks` looks that are equally spaced and end with all of the information.
+pub fn equal_fractions(looks: usize) -> Vec<f64> {
+    (1..=looks).map(|look| look as f64 / looks as f64).collect()
+}
+
+/// The probabilities of stopping at each look.
+struct Crossings {
+    upper: Vec<f64>,
+    lower: Vec<f64>,
+}
+
+impl Crossings {
+    fn sum_of_side(&self) -> f64 {
+        self.upper.iter().sum()
+    }
+}
+
+fn crossing(fractions: &[f64], boundaries: &[f64], sides: Sides, drift: f64) -> Crossings {
+    let mut recursion = Recursion::new(sides, drift);
+    let mut crossings = Crossings { upper: Vec::new(), lower: Vec::new() };
+    for (index, (&fraction, &boundary)) in fractions.iter().zip(boundaries).enumerate() {
+        recursion.advance(fraction);
+        let Tails { lower, upper } = recursion.cross(boundary, fractions.get(index + 1).copied());
+        crossings.upper.push(upper);
+        crossings.lower.push(lower);
+    }
+    crossings
+}
+
+/// The boundary above which this look stops with the probability `increment`.
+fn boundary_that_spends(recursion: &Recursion, increment: f64) -> f64 {
+    let excess = |boundary: f64| increment - recursion.stops(boundary).upper;
+    if increment.is_nan() || increment <= 0.0 || excess(LARGEST_BOUNDARY) <= 0.0 {
+        return f64::INFINITY;
+    }
+    if excess(-LARGEST_BOUNDARY) >= 0.0 {
+        return -LARGEST_BOUNDARY;
+    }
+    // Logarithms make the tails straight enough for few steps.
+    let excess = |boundary: f64| increment.ln() - recursion.stops(boundary).upper.ln();
+    monotone_root::between(-LARGEST_BOUNDARY, LARGEST_BOUNDARY - 1.0, excess)
+}
+
+fn check_fractions(fractions: &[f64]) -> Result<(), LooksError> {
+    if fractions.is_empty() || fractions.len() > MOST_LOOKS {
+        return Err(LooksError::Count(fractions.len()));
+    }
+    let mut before = 0.0;
+    for (index, &fraction) in fractions.iter().enumerate() {
+        // Half the increment is left to the rounding of fractions such as 1/1000.
+        if !(fraction - before >= LEAST_INCREMENT / 2.0 && fraction <= 1.0) {
+            return Err(LooksError::Fraction { index, fraction });
+        }
+        before = fraction;
+    }
+    Ok(())
+}
+
+impl Look {
+    fn new(fraction: f64, boundary: f64, sides: Sides, spent_of_side: f64) -> Self {
+        let nominal = (normal::tails(boundary).upper * sides.count()).min(1.0 - f64::EPSILON);
+        let nominal_risk = Risk::new(nominal).unwrap_or(Risk::literal(0.0));
+        Self { fraction, boundary, nominal_risk, spent: spent_of_side * sides.count() }
+    }
+}
+
+impl Sides {
+    fn count(self) -> f64 {
+        match self {
+            Self::One => 1.0,
+            Self::Both => 2.0,
+        }
+    }
+
+    fn share(self, risk: f64) -> f64 {
+        risk / self.count()
+    }
+}
+
+impl Shape {
+    /// The power of the fraction in the boundary.
+    fn power(self) -> Result<f64, LooksError> {
+        match self {
+            Self::Pocock => Ok(0.0),
+            Self::OBrienFleming => Ok(-0.5),
+            Self::WangTsiatis { delta } if (-1.0..=1.0).contains(&delta) => Ok(delta - 0.5),
+            Self::WangTsiatis { delta } => Err(LooksError::Delta(delta)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(looks: usize, shape: Shape) -> GroupSequential {
+        GroupSequential::shaped(&equal_fractions(looks), Sides::Both, ConfidenceLevel::USUAL, shape).unwrap()
+    }
+
+    /// Jennison & Turnbull 2000, tables 2.1 (Pocock) and 2.3 (O'Brien and Fleming), two-sided risk 0.05.
+    #[test]
+    fn published_constants() {
+        for (looks, pocock, fleming) in
+            [(1, 1.960, 1.960), (2, 2.178, 1.977), (3, 2.289, 2.004), (5, 2.413, 2.040), (10, 2.555, 2.087)]
+        {
+            for (shape, expected) in [(Shape::Pocock, pocock), (Shape::OBrienFleming, fleming)] {
+                let plan = plan(looks, shape);
+                let constant = plan.looks()[looks - 1].boundary;
+                assert!((constant - expected).abs() < 5.1e-4, "{shape:?} {looks}: {constant}");
+                assert!((plan.level().get() - 0.95).abs() < 1e-12, "{shape:?} {looks}: {}", plan.level());
+            }
+        }
+    }
+
+    /// Lan & DeMets' functions at five equal looks, two-sided risk 0.05, to the three decimals of the tables of
+    /// Reboussin et al. (Controlled Clinical Trials 21, 2000); the second look also by scipy 1.17.1 (`quad` over
+    /// the first).
+    #[test]
+    fn published_spending_boundaries() {
+        for (spending, expected) in [
+            (Spending::OBrienFlemingLike, [4.877, 3.357, 2.680, 2.290, 2.031]),
+            (Spending::PocockLike, [2.438, 2.427, 2.410, 2.397, 2.386]),
+        ] {
+            let level = ConfidenceLevel::USUAL;
+            let plan = GroupSequential::spending(&equal_fractions(5), Sides::Both, level, spending).unwrap();
+            for (look, expected) in plan.looks().iter().zip(expected) {
+                assert!((look.boundary - expected).abs() < 5.1e-4, "{spending:?}: {look:?}");
+            }
+            assert!((plan.level().get() - 0.95).abs() < 1e-10);
+            if spending == Spending::OBrienFlemingLike {
+                assert!((plan.looks()[1].boundary - 3.357_011_921_574_665).abs() < 1e-10);
+            }
+        }
+    }
+
+    /// Armitage, McPherson & Rowe 1969, table 2: repeated tests at 5 %.
+    #[test]
+    fn what_naive_looks_cost() {
+        for (looks, risk) in [(1, 0.05), (2, 0.083), (3, 0.107), (5, 0.142), (10, 0.193), (20, 0.248)] {
+            let got = naive_risk(&equal_fractions(looks), Sides::Both, ConfidenceLevel::USUAL).unwrap();
+            assert!((got - risk).abs() < 5.1e-4, "{looks}: {got}");
+        }
+    }
+
+    #[test]
+    fn impossible_plans_are_refused() {
+        let level = ConfidenceLevel::USUAL;
+        for fractions in [&[][..], &[0.5, 0.5], &[0.0, 1.0], &[0.5, 1.1], &[f64::NAN], &[0.9, 0.2]] {
+            assert!(GroupSequential::spending(fractions, Sides::One, level, Spending::Linear).is_err());
+            assert!(GroupSequential::shaped(fractions, Sides::One, level, Shape::Pocock).is_err());
+        }
+        let plan = plan(3, Shape::Pocock);
+        assert!(plan.power(f64::NAN).is_err());
+        assert!(plan.decide(3, PValue::clamped(0.0)).is_err());
+        assert_eq!(plan.decide(2, PValue::clamped(0.5)), Ok(Decision::EndWithout));
+        assert_eq!(plan.decide(0, PValue::clamped(1e-9)), Ok(Decision::Stop));
+    }
+}

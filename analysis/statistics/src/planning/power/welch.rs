@@ -1,0 +1,92 @@
+//! The power of Welch's t test.
+
+use super::t_test::power_at;
+use super::{
+    FEWEST_RUNS, MOST_RUNS, PowerError, Rejections, checked_difference, checked_power, checked_risk,
+    checked_runs,
+};
+use crate::inference::{Alternative, Risk};
+use crate::number::monotone_root;
+use serde::Serialize;
+
+/// Welch's test that is planned for samples of different sizes or variances.
+///
+/// The statistic is taken as noncentral t with δ = d/√(σ₁²/n₁ + σ₂²/n₂) and Satterthwaite's degrees of freedom at
+/// the true variances (Welch 1947; the noncentral form is Kupper & Hafner's usual one, The American Statistician 43,
+/// 1989). With equal variances and sizes it is [`super::TTestPower`] for two samples exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WelchPower {
+    /// The alternative of the test, said of the first mean less the second.
+    pub alternative: Alternative,
+    /// Which rejections count, if the test is two-sided.
+    pub rejections: Rejections,
+    /// The risk of the test.
+    pub risk: Risk,
+}
+
+/// One of the two samples of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Group {
+    /// How many runs.
+    pub runs: f64,
+    /// The standard deviation of a run, in the unit of the difference; zero in one of the two samples at most.
+    pub sd: f64,
+}
+
+impl WelchPower {
+    /// The method's full name.
+    pub const NAME: &'static str =
+        "power of Welch's t test (noncentral t, Satterthwaite's degrees of freedom)";
+
+    /// The probability that the test finds the true `difference` of the first mean less the second.
+    ///
+    /// # Errors
+    /// [`PowerError`] for numbers out of range.
+    pub fn power(&self, first: Group, second: Group, difference: f64) -> Result<f64, PowerError> {
+        checked_risk(self.risk)?;
+        checked_runs(first.runs)?;
+        checked_runs(second.runs)?;
+        check_spreads(first.sd, second.sd)?;
+        Ok(self.at(first, second, checked_difference(difference)?))
+    }
+
+    /// The real number of runs in each of two samples of one size, with standard deviations `sds`, at which the power
+    /// is `power`.
+    ///
+    /// # Errors
+    /// [`PowerError`] as [`super::TTestPower::runs`].
+    pub fn runs_each(&self, sds: [f64; 2], difference: f64, power: f64) -> Result<f64, PowerError> {
+        checked_risk(self.risk)?;
+        check_spreads(sds[0], sds[1])?;
+        let (difference, power) = (checked_difference(difference)?, checked_power(power)?);
+        if self.alternative.of_difference(difference) <= 0.0 {
+            return Err(PowerError::NothingToFind { difference });
+        }
+        let runs = |x: f64| 1.0 + x.exp();
+        let missing = |x: f64| {
+            let [first, second] = sds.map(|sd| Group { runs: runs(x), sd });
+            self.at(first, second, difference) - power
+        };
+        let ends = ((FEWEST_RUNS - 1.0).ln(), (MOST_RUNS - 1.0).ln());
+        monotone_root::increasing(0.0, ends, missing).map(runs).map_err(|end| {
+            if end > 0.0 { PowerError::Unreachable { power } } else { PowerError::AlwaysExceeded { power } }
+        })
+    }
+
+    fn at(&self, first: Group, second: Group, difference: f64) -> f64 {
+        let [e1, e2] = [first, second].map(|group| group.sd / group.runs.sqrt());
+        let error = e1.hypot(e2);
+        let [s1, s2] = [e1, e2].map(|e| (e / error) * (e / error));
+        let df = 1.0 / (s1 * s1 / (first.runs - 1.0) + s2 * s2 / (second.runs - 1.0));
+        power_at(self.alternative, self.rejections, self.risk, df, difference / error)
+    }
+}
+
+fn check_spreads(first: f64, second: f64) -> Result<(), PowerError> {
+    for sd in [first, second] {
+        if !(sd >= 0.0 && sd.is_finite()) {
+            return Err(PowerError::StandardDeviation { sd });
+        }
+    }
+    if first == 0.0 && second == 0.0 { Err(PowerError::StandardDeviation { sd: 0.0 }) } else { Ok(()) }
+}

@@ -1,0 +1,245 @@
+//! How many runs a plan needs, from a pilot: for an interval of a given relative half-width, or to find a speedup
+//! with a given power.
+//!
+//! * [`MeanPrecision`], [`RatioPrecision`], [`MedianPrecision`]: for an interval;
+//! * [`WelchDetection`], [`RankSumDetection`]: for a verdict;
+//! * [`Effort`]: what the runs cost.
+//!
+//! A pilot's spread is itself an estimate: an experiment that must keep its level whatever the pilot said uses
+//! [`crate::planning::two_stage`].
+
+mod detection;
+mod effort;
+mod mean;
+mod median;
+mod ratio;
+
+use crate::inference::ConfidenceLevel;
+use crate::planning::power::PowerError;
+use crate::ratio::RatioError;
+use crate::sample::Sample;
+pub use detection::{RankSumDetection, SpeedupGoal, WelchDetection};
+pub use effort::{Effort, EffortError};
+pub use mean::MeanPrecision;
+pub use median::MedianPrecision;
+pub use ratio::RatioPrecision;
+use serde::Serialize;
+use thiserror::Error;
+
+/// A number of runs of each version, and what it rests on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RequiredRuns {
+    /// The full name of the method.
+    pub method: &'static str,
+    /// The runs.
+    pub reach: Reach,
+    /// The confidence level of the interval or test that was planned for.
+    pub level: ConfidenceLevel,
+    /// The power that was planned for, where a verdict is.
+    pub power: Option<f64>,
+    /// What was taken for granted.
+    pub assumptions: Vec<Assumption>,
+}
+
+/// Whether, and with how many runs, the goal is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Reach {
+    /// The pilot is enough.
+    PilotSuffices {
+        /// Runs needed of each version.
+        needed: u64,
+        /// Runs of the pilot.
+        pilot: u64,
+    },
+    /// More runs are needed.
+    MoreRuns {
+        /// Runs needed of each version, those of the pilot included.
+        needed: u64,
+        /// Runs of the pilot.
+        pilot: u64,
+    },
+    /// The goal is not reached within the maximum.
+    Unreachable {
+        /// The most runs that were allowed of each version.
+        maximum: u64,
+    },
+}
+
+/// What a planned number of runs takes for granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Assumption {
+    /// The true spread is that of the pilot.
+    SpreadOfPilot {
+        /// Runs of the pilot.
+        runs: u64,
+    },
+    /// The true spread is the one that was given.
+    SpreadGiven,
+    /// Runs are independent and identically distributed, those of the pilot and those to come.
+    IndependentRuns,
+    /// Means are normal.
+    NormalMeans,
+    /// Both versions get the same number of runs.
+    EqualRuns,
+    /// The candidate's spread relative to its mean is the baseline's.
+    SameRelativeSpread,
+    /// The candidate's times are the baseline's divided by the speedup.
+    ScaleShift,
+    /// The statistic is as if the runs were many.
+    ManyRuns,
+}
+
+/// Why a number of runs cannot be given.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum RequiredError {
+    /// A half-width that is not a positive fraction.
+    #[error(
+        "a relative half-width lies strictly between 0 and 1, and {0:?} does not\nhint: 1 % is written 0.01"
+    )]
+    HalfWidth(f64),
+    /// A pilot that is too small.
+    #[error("a pilot needs at least {needed} runs here, and has {runs}\nhint: make a larger pilot")]
+    SmallPilot {
+        /// Runs of the pilot.
+        runs: usize,
+        /// Runs needed.
+        needed: usize,
+    },
+    /// A pilot without spread says nothing of the spread to come.
+    #[error("the pilot's runs do not vary, so nothing can be planned from them\nhint: use a finer clock")]
+    ConstantPilot,
+    /// A standard deviation that is none of such a mean.
+    #[error(
+        "a standard deviation of {sd:?} beside a mean of {mean:?} is no spread to plan with\nhint: both are in the unit of the values"
+    )]
+    Spread {
+        /// The mean.
+        mean: f64,
+        /// The standard deviation.
+        sd: f64,
+    },
+    /// A relative half-width is of positive quantities.
+    #[error(
+        "a relative precision needs positive values, and the least is {0:?}\nhint: a speedup is a ratio of positive times"
+    )]
+    NotPositive(f64),
+    /// A mean that was given and is not positive.
+    #[error(
+        "a relative precision needs a positive mean, and {0:?} is not\nhint: give the mean time of a run"
+    )]
+    MeanNotPositive(f64),
+    /// A speedup that is not a positive number, or is none.
+    #[error(
+        "a speedup to be found is positive and not 1, and {0:?} is not such\nhint: 5 % faster is written 1.05"
+    )]
+    Speedup(f64),
+    /// The versions of the pilot have no ratio.
+    #[error("the pilot has no ratio of means")]
+    Ratio(#[source] RatioError),
+    /// The power calculation refused.
+    #[error("the power cannot be planned")]
+    Power(#[source] PowerError),
+}
+
+impl Reach {
+    /// The runs of each version that the goal needs, if it is reached.
+    pub fn needed(self) -> Option<u64> {
+        match self {
+            Self::PilotSuffices { needed, .. } | Self::MoreRuns { needed, .. } => Some(needed),
+            Self::Unreachable { .. } => None,
+        }
+    }
+
+    fn new(needed: Option<u64>, pilot: usize, maximum: u64) -> Self {
+        let pilot = pilot as u64;
+        match needed {
+            Some(needed) if needed <= pilot => Self::PilotSuffices { needed, pilot },
+            Some(needed) if needed <= maximum => Self::MoreRuns { needed, pilot },
+            Some(_) | None => Self::Unreachable { maximum },
+        }
+    }
+}
+
+impl Assumption {
+    /// Of the spread of a pilot with so many runs; of a spread given without one, if there are none.
+    fn spread(pilot: usize) -> Self {
+        if pilot == 0 { Self::SpreadGiven } else { Self::SpreadOfPilot { runs: pilot as u64 } }
+    }
+
+    /// A short name that stays the same between releases.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::SpreadOfPilot { .. } => "spread_of_pilot",
+            Self::SpreadGiven => "spread_given",
+            Self::IndependentRuns => "independent_runs",
+            Self::NormalMeans => "normal_means",
+            Self::EqualRuns => "equal_runs",
+            Self::SameRelativeSpread => "same_relative_spread",
+            Self::ScaleShift => "scale_shift",
+            Self::ManyRuns => "many_runs",
+        }
+    }
+
+    /// A sentence for a person.
+    pub fn sentence(self) -> String {
+        match self {
+            Self::SpreadOfPilot { runs } => {
+                format!("The true spread is taken to be that of the pilot's {runs} runs.")
+            }
+            Self::SpreadGiven => "The true spread is taken to be the one given.".to_owned(),
+            Self::IndependentRuns => {
+                "The runs to come are independent and like those of the pilot.".to_owned()
+            }
+            Self::NormalMeans => "The means are taken to be normally distributed.".to_owned(),
+            Self::EqualRuns => "Both versions get this number of runs.".to_owned(),
+            Self::SameRelativeSpread => {
+                "The candidate is taken to vary by the same share of its mean as the baseline.".to_owned()
+            }
+            Self::ScaleShift => {
+                "The candidate's times are taken to be the baseline's divided by the speedup.".to_owned()
+            }
+            Self::ManyRuns => "The number is by a formula for many runs; for few it is rough.".to_owned(),
+        }
+    }
+}
+
+/// Refuses half-widths that are not positive fractions.
+fn checked_half_width(relative_half_width: f64) -> Result<f64, RequiredError> {
+    if relative_half_width > 0.0 && relative_half_width < 1.0 {
+        Ok(relative_half_width)
+    } else {
+        Err(RequiredError::HalfWidth(relative_half_width))
+    }
+}
+
+/// The spread `sd` as a share of `mean`, both given.
+fn given_spread(mean: f64, sd: f64) -> Result<f64, RequiredError> {
+    if !(mean > 0.0 && mean.is_finite()) {
+        return Err(RequiredError::MeanNotPositive(mean));
+    }
+    let spread = sd / mean;
+    // A spread below rounding, or one that no half-width reaches within the runs that can be counted.
+    if (10.0 * f64::EPSILON..=1e6).contains(&spread) {
+        Ok(spread)
+    } else {
+        Err(RequiredError::Spread { mean, sd })
+    }
+}
+
+/// The spread of positive observations as a share of their mean.
+fn relative_spread(pilot: &Sample) -> Result<f64, RequiredError> {
+    let Some(sd) = pilot.standard_deviation() else {
+        return Err(RequiredError::SmallPilot { runs: pilot.len(), needed: 2 });
+    };
+    if let Some(least) = pilot.not_positive() {
+        return Err(RequiredError::NotPositive(least));
+    }
+    // The bound of R's t.test on what is lost in the rounding of the mean.
+    if sd / (pilot.len() as f64).sqrt() < 10.0 * f64::EPSILON * pilot.mean() || pilot.is_constant() {
+        return Err(RequiredError::ConstantPilot);
+    }
+    let spread = sd / pilot.mean();
+    if spread > 0.0 && spread.is_finite() { Ok(spread) } else { Err(RequiredError::ConstantPilot) }
+}

@@ -1,0 +1,288 @@
+//! The answer of a protocol, with all that it rests on.
+
+use super::LARGE_ABOVE;
+use crate::inference::{Alternative, Caveat, PValue, Risk, Side};
+use crate::test::{FTestError, ShapiroWilkError, TTestError};
+use serde::Serialize;
+use thiserror::Error;
+
+/// What is asked of a protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Question {
+    /// Is the candidate faster: are the baseline's times the greater?
+    CandidateFaster,
+    /// Is the candidate slower?
+    CandidateSlower,
+}
+
+/// A protocol's answer to a question at one risk.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Conclusion {
+    /// The question.
+    pub question: Question,
+    /// The answer.
+    pub outcome: Outcome,
+    /// The risk at which all tests were made; `None` when the search found no risk below ½.
+    pub risk: Option<Risk>,
+    /// The main test that the assumptions led to.
+    pub main_test: SubTest,
+    /// The assumptions, in the order of the protocol.
+    pub assumptions: Vec<AssumptionCheck>,
+    /// What the reader must know.
+    pub caveats: Vec<Caveat>,
+}
+
+/// Yes, no, or no answer: three different things.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Outcome {
+    /// The difference asked for is statistically significant.
+    Significant,
+    /// It is not; which does not show that there is none.
+    NotSignificant,
+    /// The protocol does not allow an answer with these data.
+    CannotConclude {
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// Why a protocol stopped.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Reason {
+    /// A sample of at most 30 runs is not normal, so a t test is not valid (Touati 2010 Fig. 1).
+    SmallNotNormal {
+        /// The samples.
+        sides: Vec<Side>,
+    },
+    /// The versions differ by more than a shift, and a sample has at most 30 runs (Touati 2010 Fig. 2).
+    SmallNoLocationShift {
+        /// The small samples.
+        sides: Vec<Side>,
+    },
+    /// A sub-test cannot be made.
+    SubTestRefused {
+        /// What it said.
+        refusal: Refusal,
+    },
+}
+
+/// A sub-test's refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Error, Serialize)]
+#[serde(tag = "test", content = "refusal", rename_all = "snake_case")]
+pub enum Refusal {
+    /// Of the normality test.
+    #[error(transparent)]
+    ShapiroWilk(#[from] ShapiroWilkError),
+    /// Of the test of variances.
+    #[error(transparent)]
+    FTest(#[from] FTestError),
+    /// Of the test of means.
+    #[error(transparent)]
+    TTest(#[from] TTestError),
+}
+
+/// A test within a protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum SubTest {
+    /// It was made.
+    Made {
+        /// The full name of the method.
+        method: &'static str,
+        /// Its statistic: W, F, t or D.
+        statistic: f64,
+        /// Its p-value.
+        p_value: PValue,
+    },
+    /// It could not be made.
+    Refused {
+        /// The full name of the method.
+        method: &'static str,
+        /// Why.
+        refusal: Refusal,
+    },
+}
+
+/// An assumption of a main test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Assumption {
+    /// The baseline's times are normally distributed.
+    NormalBaseline,
+    /// The candidate's times are normally distributed.
+    NormalCandidate,
+    /// Both have one variance; if not, Welch's test is used.
+    EqualVariances,
+    /// The versions' times differ by a shift only.
+    LocationShift,
+}
+
+/// What the data say of an assumption at the protocol's risk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finding {
+    /// Not rejected, which is not a proof.
+    NotRejected,
+    /// Rejected.
+    Rejected,
+    /// Not tested.
+    Untested,
+}
+
+/// An assumption, the test of it, and what came out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct AssumptionCheck {
+    /// The assumption.
+    pub assumption: Assumption,
+    /// The test of it.
+    pub test: SubTest,
+    /// What came out at the protocol's risk.
+    pub finding: Finding,
+}
+
+impl Question {
+    /// The alternative hypothesis on (baseline, candidate).
+    pub fn alternative(self) -> Alternative {
+        match self {
+            Self::CandidateFaster => Alternative::Greater,
+            Self::CandidateSlower => Alternative::Less,
+        }
+    }
+}
+
+impl SubTest {
+    pub(super) fn of<T, E: Copy + Into<Refusal>>(
+        method: &'static str,
+        made: &Result<T, E>,
+        answer: impl FnOnce(&T) -> (f64, PValue),
+    ) -> Self {
+        match made {
+            Ok(test) => {
+                let (statistic, p_value) = answer(test);
+                Self::Made { method, statistic, p_value }
+            }
+            Err(refusal) => Self::Refused { method, refusal: (*refusal).into() },
+        }
+    }
+
+    /// The p-value, if the test was made.
+    pub fn p_value(&self) -> Option<PValue> {
+        match self {
+            Self::Made { p_value, .. } => Some(*p_value),
+            Self::Refused { .. } => None,
+        }
+    }
+
+    /// The refusal, if it was not.
+    pub fn refusal(&self) -> Option<Refusal> {
+        match self {
+            Self::Made { .. } => None,
+            Self::Refused { refusal, .. } => Some(*refusal),
+        }
+    }
+
+    pub(super) fn finding(&self, risk: Risk) -> Finding {
+        match self.p_value() {
+            Some(p) if p.rejects_at(risk) => Finding::Rejected,
+            Some(_) => Finding::NotRejected,
+            None => Finding::Untested,
+        }
+    }
+}
+
+impl Outcome {
+    pub(super) fn of_main_test(p_value: PValue, risk: Risk) -> Self {
+        if p_value.rejects_at(risk) { Self::Significant } else { Self::NotSignificant }
+    }
+
+    pub(super) fn refused(refusal: Refusal) -> Self {
+        Self::CannotConclude { reason: Reason::SubTestRefused { refusal } }
+    }
+}
+
+impl Conclusion {
+    /// The confidence level of the answer, 1 − risk; rounds to 1 for risks below 1e-16.
+    pub fn confidence(&self) -> Option<f64> {
+        self.risk.map(Risk::confidence)
+    }
+
+    /// Whether the difference asked for is significant.
+    pub fn is_significant(&self) -> bool {
+        self.outcome == Outcome::Significant
+    }
+
+    /// The same of two samples that were given in the other order, as it is done where larger is better; the question
+    /// stays, since who is faster was exchanged with them.
+    pub fn exchanged(mut self) -> Self {
+        if let Outcome::CannotConclude {
+            reason: Reason::SmallNotNormal { sides } | Reason::SmallNoLocationShift { sides },
+        } = &mut self.outcome
+        {
+            sides.iter_mut().for_each(|side| *side = side.other());
+            sides.sort_unstable();
+        }
+        for check in &mut self.assumptions {
+            check.assumption = match check.assumption {
+                Assumption::NormalBaseline => Assumption::NormalCandidate,
+                Assumption::NormalCandidate => Assumption::NormalBaseline,
+                same @ (Assumption::EqualVariances | Assumption::LocationShift) => same,
+            };
+        }
+        self.caveats = self.caveats.into_iter().map(Caveat::exchanged).collect();
+        self
+    }
+
+    /// The answer of a search that found this risk, or found that nothing can be concluded at it.
+    pub(super) fn found(mut self) -> Self {
+        if self.is_significant() {
+            self.caveats.push(Caveat::LevelFromData);
+        } else {
+            self.risk = None;
+        }
+        self
+    }
+
+    /// The answer of a search that found no risk below ½.
+    pub(super) fn at_no_level(mut self) -> Self {
+        self.outcome = Outcome::NotSignificant;
+        self.risk = None;
+        self.caveats.push(Caveat::NoLevelAboveHalf);
+        self
+    }
+}
+
+impl Reason {
+    /// A short name that stays the same between releases.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::SmallNotNormal { .. } => "small_not_normal",
+            Self::SmallNoLocationShift { .. } => "small_no_location_shift",
+            Self::SubTestRefused { .. } => "sub_test_refused",
+        }
+    }
+
+    /// A sentence for a person, with a next step.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::SmallNotNormal { sides } => format!(
+                "The times of the {} are not normally distributed, and with at most {LARGE_ABOVE} runs a \
+                 t test is not valid: plan more than {LARGE_ABOVE} runs, or use the verdict on the \
+                 median.",
+                names(sides)
+            ),
+            Self::SmallNoLocationShift { sides } => format!(
+                "The two versions differ by more than a shift, and with at most {LARGE_ABOVE} runs of the \
+                 {} the rank-sum test is not valid: plan more than {LARGE_ABOVE} runs of each version.",
+                names(sides)
+            ),
+            Self::SubTestRefused { refusal } => format!("A test could not be made: {refusal}"),
+        }
+    }
+}
+
+fn names(sides: &[Side]) -> String {
+    sides.iter().map(|side| side.name()).collect::<Vec<_>>().join(" and the ")
+}

@@ -1,0 +1,222 @@
+//! The protocol of the mean (Touati 2010 §4.1, Fig. 1).
+
+use super::conclusion::{
+    Assumption, AssumptionCheck, Conclusion, Outcome, Question, Reason, Refusal, SubTest,
+};
+use super::{LARGE_ABOVE, LARGEST_RISK};
+use crate::inference::{Alternative, Caveat, ConfidenceLevel, PValue, Risk, Side};
+use crate::sample::Sample;
+use crate::test::{FTest, FTestError, ShapiroWilk, ShapiroWilkError, StudentTTest, TTestError, WelchTTest};
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
+/// All sub-tests of the protocol of the mean.
+#[derive(Clone, Debug)]
+pub struct MeanTest {
+    samples: [Normality; 2],
+    variances: Result<FTest, FTestError>,
+    student: Result<StudentTTest, TTestError>,
+    welch: Result<WelchTTest, TTestError>,
+    beyond_5000: Beyond5000,
+}
+
+/// What happens to samples of more runs than Shapiro–Wilk can test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Beyond5000 {
+    /// They are large samples, with a caveat.
+    Large,
+    /// The protocol stops, as the original program does.
+    Refused,
+}
+
+/// One sample's size and normality test.
+#[derive(Clone, Copy, Debug)]
+struct Normality {
+    side: Side,
+    assumption: Assumption,
+    n: usize,
+    test: Result<ShapiroWilk, ShapiroWilkError>,
+}
+
+impl Normality {
+    fn of(side: Side, assumption: Assumption, sample: &Sample) -> Self {
+        Self { side, assumption, n: sample.len(), test: ShapiroWilk::new(sample) }
+    }
+
+    fn is_small(&self) -> bool {
+        self.n <= LARGE_ABOVE
+    }
+
+    fn sub_test(&self) -> SubTest {
+        SubTest::of(ShapiroWilk::NAME, &self.test, |test| (test.statistic(), test.p_value()))
+    }
+
+    /// What stops the protocol whatever the risk.
+    fn refusal(&self, beyond_5000: Beyond5000) -> Option<Refusal> {
+        match (self.test, beyond_5000) {
+            (Ok(_), _) | (Err(ShapiroWilkError::TooMany { .. }), Beyond5000::Large) => None,
+            (Err(refusal), _) => Some(refusal.into()),
+        }
+    }
+
+    /// At and above this risk, a small sample stops the protocol.
+    fn stops_from(&self) -> f64 {
+        match self.test {
+            Ok(test) if self.is_small() => test.p_value().get(),
+            Ok(_) | Err(_) => f64::INFINITY,
+        }
+    }
+
+    fn rejected_at(&self, risk: Risk) -> bool {
+        self.test.is_ok_and(|test| test.p_value().rejects_at(risk))
+    }
+
+    fn caveat(&self, risk: Risk, beyond_5000: Beyond5000) -> Option<Caveat> {
+        let Self { side, n, .. } = *self;
+        match self.test {
+            Ok(_) => {
+                (!self.is_small() && self.rejected_at(risk)).then_some(Caveat::NotNormalLarge { side, n })
+            }
+            Err(ShapiroWilkError::TooMany { .. }) => match beyond_5000 {
+                Beyond5000::Large => Some(Caveat::NormalityUntested { side, n }),
+                // It stops the protocol, which says so.
+                Beyond5000::Refused => None,
+            },
+            Err(_) => None,
+        }
+    }
+}
+
+impl MeanTest {
+    /// Makes all sub-tests.
+    pub(super) fn new(baseline: &Sample, candidate: &Sample, beyond_5000: Beyond5000) -> Self {
+        Self {
+            samples: [
+                Normality::of(Side::Baseline, Assumption::NormalBaseline, baseline),
+                Normality::of(Side::Candidate, Assumption::NormalCandidate, candidate),
+            ],
+            variances: FTest::new(baseline, candidate),
+            student: StudentTTest::new(baseline, candidate),
+            welch: WelchTTest::new(baseline, candidate),
+            beyond_5000,
+        }
+    }
+
+    /// The normality test of the baseline and of the candidate.
+    pub fn normality(&self) -> [SubTest; 2] {
+        self.samples.map(|sample| sample.sub_test())
+    }
+
+    /// The two-sided F test.
+    pub fn variances(&self) -> SubTest {
+        SubTest::of(FTest::NAME, &self.variances, |test| {
+            (test.statistic(), test.p_value(Alternative::TwoSided))
+        })
+    }
+
+    /// Student's test of `question`.
+    pub fn student(&self, question: Question) -> SubTest {
+        let answer = |test: &StudentTTest| (test.statistic().t(), test.p_value(question.alternative()));
+        SubTest::of(StudentTTest::NAME, &self.student, answer)
+    }
+
+    /// Welch's test of `question`.
+    pub fn welch(&self, question: Question) -> SubTest {
+        let answer = |test: &WelchTTest| (test.statistic().t(), test.p_value(question.alternative()));
+        SubTest::of(WelchTTest::NAME, &self.welch, answer)
+    }
+
+    /// The answer at `level`.
+    pub fn at(&self, question: Question, level: ConfidenceLevel) -> Conclusion {
+        self.at_risk(question, level.risk())
+    }
+
+    /// The answer at `risk`, which is also the risk of the tests of the assumptions.
+    pub fn at_risk(&self, question: Question, risk: Risk) -> Conclusion {
+        let variances = self.variances();
+        let unequal = variances.p_value().is_some_and(|p| p.rejects_at(risk));
+        let main_test = if unequal { self.welch(question) } else { self.student(question) };
+        let mut assumptions: Vec<_> = self.samples.iter().map(|s| (s.assumption, s.sub_test())).collect();
+        assumptions.push((Assumption::EqualVariances, variances));
+        let check = |(assumption, test): (Assumption, SubTest)| AssumptionCheck {
+            assumption,
+            test,
+            finding: test.finding(risk),
+        };
+        Conclusion {
+            question,
+            outcome: self.outcome(&main_test, risk),
+            risk: Some(risk),
+            main_test,
+            assumptions: assumptions.into_iter().map(check).collect(),
+            caveats: self.samples.iter().filter_map(|sample| sample.caveat(risk, self.beyond_5000)).collect(),
+        }
+    }
+
+    fn outcome(&self, main_test: &SubTest, risk: Risk) -> Outcome {
+        if let Some(refusal) = self.refusal() {
+            return Outcome::refused(refusal);
+        }
+        let stopping = self.samples.iter().filter(|s| s.is_small() && s.rejected_at(risk));
+        let sides: Vec<Side> = stopping.map(|s| s.side).collect();
+        if !sides.is_empty() {
+            return Outcome::CannotConclude { reason: Reason::SmallNotNormal { sides } };
+        }
+        match *main_test {
+            SubTest::Made { p_value, .. } => Outcome::of_main_test(p_value, risk),
+            SubTest::Refused { refusal, .. } => Outcome::refused(refusal),
+        }
+    }
+
+    /// What stops the protocol whatever the risk.
+    fn refusal(&self) -> Option<Refusal> {
+        let of_samples = self.samples.iter().find_map(|sample| sample.refusal(self.beyond_5000));
+        of_samples
+            .or_else(|| self.variances.err().map(Refusal::from))
+            .or_else(|| self.student.err().map(Refusal::from))
+            .or_else(|| self.welch.err().map(Refusal::from))
+    }
+
+    /// The answer at the least risk that makes it significant, if one below ½ does.
+    ///
+    /// In closed form, since the set of such risks is not an interval from some risk on: Student's test is
+    /// used below the F test's p-value and Welch's from there, and small samples stop the protocol from s,
+    /// their least normality p-value. So the infimum is the smaller of p_student, if below p_F and s, and
+    /// max(p_welch, p_F), if below s; it is attained. Where a risk would do but for s, the answer is that
+    /// nothing can be concluded.
+    pub fn best(&self, question: Question) -> Conclusion {
+        let stops_from = self.samples.iter().map(Normality::stops_from).fold(f64::INFINITY, f64::min);
+        let feasible =
+            self.least_risk(question, stops_from).or_else(|| self.least_risk(question, f64::INFINITY));
+        let half = Risk::literal(LARGEST_RISK);
+        match (self.refusal(), feasible) {
+            (Some(_), _) => Conclusion { risk: None, ..self.at_risk(question, half) },
+            (None, Some(risk)) => self.at_risk(question, risk).found(),
+            (None, None) => self.at_risk(question, half).at_no_level(),
+        }
+    }
+
+    fn least_risk(&self, question: Question, stops_from: f64) -> Option<Risk> {
+        let p = |test: SubTest| test.p_value().map(PValue::get);
+        let (p_f, p_student, p_welch) =
+            (p(self.variances())?, p(self.student(question))?, p(self.welch(question))?);
+        let by_student = Some(p_student).filter(|risk| *risk < p_f.min(stops_from));
+        let by_welch = Some(p_welch.max(p_f)).filter(|risk| *risk < stops_from);
+        let least = by_student.into_iter().chain(by_welch).fold(f64::INFINITY, f64::min);
+        if least < LARGEST_RISK { Risk::new(least).ok() } else { None }
+    }
+}
+
+/// In a report: the sub-tests with their numbers or refusals, the main ones as to whether the candidate is
+/// faster.
+impl Serialize for MeanTest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("MeanTest", 4)?;
+        fields.serialize_field("normality", &self.normality())?;
+        fields.serialize_field("variances", &self.variances())?;
+        fields.serialize_field("student", &self.student(Question::CandidateFaster))?;
+        fields.serialize_field("welch", &self.welch(Question::CandidateFaster))?;
+        fields.end()
+    }
+}

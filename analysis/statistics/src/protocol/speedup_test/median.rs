@@ -1,0 +1,122 @@
+//! The protocol of the median and of individual runs (Touati 2010 §4.2, Fig. 2).
+
+use super::conclusion::{Assumption, AssumptionCheck, Conclusion, Outcome, Question, Reason, SubTest};
+use super::{LARGE_ABOVE, LARGEST_RISK, Rules, TieRule};
+use crate::inference::{Caveat, ConfidenceLevel, Risk, Side};
+use crate::sample::Sample;
+use crate::test::{KolmogorovSmirnov, KolmogorovSmirnovStatistic, RankSum, RankSumChoice};
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
+/// All sub-tests of the protocol of the median.
+#[derive(Clone, Debug)]
+pub struct MedianTest {
+    small: Vec<Side>,
+    location_shift: KolmogorovSmirnov,
+    rank_sum: RankSum,
+}
+
+impl MedianTest {
+    /// Makes all sub-tests.
+    pub(super) fn new(baseline: &Sample, candidate: &Sample, rules: Rules) -> Self {
+        let sizes = [(Side::Baseline, baseline.len()), (Side::Candidate, candidate.len())];
+        let small = sizes.into_iter().filter(|(_, n)| *n <= LARGE_ABOVE).map(|(side, _)| side);
+        let (centred, rank_sum) = match rules.ties {
+            TieRule::Conditional => (
+                KolmogorovSmirnovStatistic::median_centred_within_rounding(baseline, candidate),
+                RankSum::choose(baseline, candidate),
+            ),
+            TieRule::AsR => (
+                KolmogorovSmirnovStatistic::median_centred(baseline, candidate),
+                RankSum::r_default(baseline, candidate),
+            ),
+        };
+        let location_shift = centred.test(rules.kolmogorov_smirnov);
+        Self { small: small.collect(), location_shift, rank_sum }
+    }
+
+    /// The Kolmogorov–Smirnov test of the median-centred samples.
+    pub fn location_shift(&self) -> SubTest {
+        let test = &self.location_shift;
+        SubTest::Made { method: test.name(), statistic: test.d(), p_value: test.p_value() }
+    }
+
+    /// The rank-sum test of `question`.
+    pub fn rank_sum(&self, question: Question) -> SubTest {
+        SubTest::Made {
+            method: self.rank_sum.name(),
+            statistic: self.rank_sum.statistic().w(),
+            p_value: self.rank_sum.p_value(question.alternative()),
+        }
+    }
+
+    /// Why the rank-sum test is exact or normal.
+    pub fn rank_sum_choice(&self) -> RankSumChoice {
+        self.rank_sum.reason()
+    }
+
+    /// The estimate of `P[X > Y]` + ½ `P[X = Y]`: the probability that a run of the candidate is the faster
+    /// (Touati 2010 App. D).
+    pub fn probability_faster(&self) -> f64 {
+        self.rank_sum.statistic().probability_greater()
+    }
+
+    /// The answer at `level`.
+    pub fn at(&self, question: Question, level: ConfidenceLevel) -> Conclusion {
+        self.at_risk(question, level.risk())
+    }
+
+    /// The answer at `risk`, which is also the risk of the test of the location shift.
+    pub fn at_risk(&self, question: Question, risk: Risk) -> Conclusion {
+        let test = self.location_shift();
+        let no_shift = self.location_shift.p_value().rejects_at(risk);
+        let outcome = if no_shift && !self.small.is_empty() {
+            let sides = self.small.clone();
+            Outcome::CannotConclude { reason: Reason::SmallNoLocationShift { sides } }
+        } else {
+            Outcome::of_main_test(self.rank_sum.p_value(question.alternative()), risk)
+        };
+        let mut caveats = Vec::new();
+        if no_shift && self.small.is_empty() {
+            caveats.push(Caveat::NoLocationShift);
+        }
+        if self.rank_sum.reason() == RankSumChoice::Ties {
+            caveats.push(Caveat::Ties);
+        }
+        let assumption = Assumption::LocationShift;
+        Conclusion {
+            question,
+            outcome,
+            risk: Some(risk),
+            main_test: self.rank_sum(question),
+            assumptions: vec![AssumptionCheck { assumption, test, finding: test.finding(risk) }],
+            caveats,
+        }
+    }
+
+    /// The answer at the least risk that makes it significant, if one below ½ does.
+    ///
+    /// That is the rank sum's p-value, where a small sample does not stop the protocol: from the
+    /// Kolmogorov–Smirnov p-value on. Where a risk would do but for that, the answer is that nothing can be
+    /// concluded.
+    pub fn best(&self, question: Question) -> Conclusion {
+        let p_value = self.rank_sum.p_value(question.alternative()).get();
+        let half = Risk::literal(LARGEST_RISK);
+        match Risk::new(p_value) {
+            Ok(risk) if risk < half => self.at_risk(question, risk).found(),
+            Ok(_) | Err(_) => self.at_risk(question, half).at_no_level(),
+        }
+    }
+}
+
+/// In a report: the sub-tests, the main one as to whether the candidate is faster.
+impl Serialize for MedianTest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("MedianTest", 4)?;
+        fields.serialize_field("location_shift", &self.location_shift())?;
+        fields.serialize_field("rank_sum", &self.rank_sum(Question::CandidateFaster))?;
+        fields.serialize_field("rank_sum_choice", &self.rank_sum_choice())?;
+        fields.serialize_field("probability_faster", &self.probability_faster())?;
+        fields.end()
+    }
+}

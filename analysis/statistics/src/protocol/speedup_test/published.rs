@@ -1,0 +1,101 @@
+//! The verdicts of the original Speedup-Test program (Touati 2010 §6), quirks included.
+//!
+//! Kept so that published results can be reproduced; for one's own, [`super::MeanTest::best`] is exact. The
+//! quirks: the search bisects [0.01, 0.5] although the set of risks that do is not an interval; a search that
+//! ends in "not significant" reports a confidence level of 0.99; a protocol that stops counts as not
+//! significant at a given level.
+
+use super::{Conclusion, Outcome, Reason};
+use crate::inference::{ConfidenceLevel, Risk};
+use crate::ratio::Weights;
+use serde::Serialize;
+
+/// A row of the original program's results.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PublishedVerdict {
+    /// `IsMeanSignificant` or `IsMedianSignificant`; `None` is its NA.
+    pub significant: Option<bool>,
+    /// `MeanConfLevel` or `MedianConfLevel`, a fraction; `None` is its NA.
+    pub confidence: Option<f64>,
+    /// The search found no level above one half.
+    pub no_level_above_half: bool,
+    /// The protocol's answer at the last risk tried, whose caveats the program prints.
+    pub conclusion: Conclusion,
+}
+
+/// The least risk of the search, and the width at which it ends.
+const LEAST_RISK: f64 = 0.01;
+/// The greatest risk of the search.
+const GREATEST_RISK: f64 = 0.5;
+
+/// The program's verdict at a given level.
+pub fn at(level: ConfidenceLevel, protocol: impl Fn(Risk) -> Conclusion) -> PublishedVerdict {
+    let conclusion = protocol(level.risk());
+    PublishedVerdict {
+        significant: significance(&conclusion.outcome),
+        confidence: Some(level.get()),
+        no_level_above_half: false,
+        conclusion,
+    }
+}
+
+/// A sub-test's error is NA to the program; a protocol that stops on its assumptions is FALSE.
+fn significance(outcome: &Outcome) -> Option<bool> {
+    match outcome {
+        Outcome::Significant => Some(true),
+        Outcome::NotSignificant => Some(false),
+        Outcome::CannotConclude { reason: Reason::SubTestRefused { .. } } => None,
+        Outcome::CannotConclude {
+            reason: Reason::SmallNotNormal { .. } | Reason::SmallNoLocationShift { .. },
+        } => Some(false),
+    }
+}
+
+/// The program's search for the highest level above one half.
+pub fn search(protocol: impl Fn(Risk) -> Conclusion) -> PublishedVerdict {
+    let at = |risk: f64| protocol(Risk::new(risk).unwrap_or(Risk::literal(GREATEST_RISK)));
+    let first = at(LEAST_RISK);
+    if first.is_significant() {
+        return PublishedVerdict {
+            significant: Some(true),
+            confidence: Some(1.0 - LEAST_RISK),
+            no_level_above_half: false,
+            conclusion: first,
+        };
+    }
+    let last = at(GREATEST_RISK);
+    if !last.is_significant() {
+        let stopped = matches!(last.outcome, Outcome::CannotConclude { .. });
+        return PublishedVerdict {
+            significant: Some(false),
+            confidence: (!stopped).then_some(1.0 - LEAST_RISK),
+            no_level_above_half: true,
+            conclusion: last,
+        };
+    }
+    let (mut fails, mut succeeds) = (LEAST_RISK, GREATEST_RISK);
+    while succeeds - fails > LEAST_RISK {
+        let middle = (fails + succeeds) / 2.0;
+        if at(middle).is_significant() { succeeds = middle } else { fails = middle }
+    }
+    let whole_percent = (succeeds * 100.0).ceil() / 100.0;
+    let conclusion = at(whole_percent);
+    PublishedVerdict {
+        significant: significance(&conclusion.outcome),
+        confidence: Some(1.0 - whole_percent),
+        no_level_above_half: false,
+        conclusion,
+    }
+}
+
+/// The weights that the original program makes of its `Coef` column: custom where every one is given.
+///
+/// A missing coefficient makes all weights equal, and so does a column of whole numbers, which the program's
+/// reader takes for another type.
+pub fn weights(coefficients: &[Option<f64>]) -> Weights {
+    let whole = |c: &f64| c.fract() == 0.0;
+    match coefficients.iter().copied().collect::<Option<Vec<f64>>>() {
+        Some(given) if !given.iter().all(whole) => Weights::Custom(given),
+        Some(_) | None => Weights::Equal,
+    }
+}

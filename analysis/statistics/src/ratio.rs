@@ -1,0 +1,19 @@
+//! By how much a version is faster.
+//!
+//! * [`MeanRatio`], [`MedianRatio`], [`PairedRatio`]: on one benchmark;
+//! * [`Overall`], [`SuiteRatio`]: on a set of them; [`SpeedupMeans`]: what others quote of one.
+
+pub(crate) mod fieller;
+pub(crate) mod mean;
+mod median;
+mod overall;
+mod paired;
+mod speedup_means;
+mod suite;
+
+pub use mean::{MeanRatio, RatioError};
+pub use median::MedianRatio;
+pub use overall::{Overall, SuiteError, SuiteMember, Summary, Weights};
+pub use paired::PairedRatio;
+pub use speedup_means::{SpeedupMeans, SpeedupMeansError};
+pub use suite::{Clusters, SuiteRatio, SuiteRatioError};

@@ -1,0 +1,139 @@
+//! The speedup of the mean, with Fieller's interval.
+//!
+//! θ = μₓ/μᵧ is in the interval exactly when a t test does not reject μₓ − θμᵧ = 0. Kalibera 2012 §7.3.2 (lemma 7.7,
+//! eq. 12) gives the ends; for two independent samples the covariance is zero. Kalibera 2012 takes n − 1 degrees of
+//! freedom for balanced experiments; here the samples may differ in size and variance, so they are
+//! Satterthwaite's at the estimated ratio (Dilba et al. 2007), which for one size and one variance lie
+//! between n − 1 and 2(n − 1).
+
+use crate::distribution::student_t;
+use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Side};
+use crate::ratio::fieller::{self, Estimate};
+use crate::sample::Sample;
+use crate::test::t_test::satterthwaite;
+use serde::Serialize;
+use thiserror::Error;
+
+/// The ratio of the means of two independent samples of positive numbers, baseline over candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MeanRatio {
+    baseline_mean: f64,
+    candidate_mean: f64,
+    /// Squared standard error of each mean.
+    baseline_error: f64,
+    candidate_error: f64,
+    df: f64,
+}
+
+/// Why a ratio of two samples has no interval.
+#[derive(Clone, Copy, Debug, PartialEq, Error, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum RatioError {
+    /// A time that is not positive.
+    #[error("a speedup is a ratio of positive numbers, and the {} has {value}", side.name())]
+    NotPositive {
+        /// The sample.
+        side: Side,
+        /// Its smallest observation.
+        value: f64,
+    },
+    /// A sample with one observation.
+    #[error(
+        "the error of a mean needs at least 2 runs of each version, and there are {n} and {m}\n\
+         hint: plan more runs"
+    )]
+    TooFew {
+        /// Runs of the baseline.
+        n: usize,
+        /// Runs of the candidate.
+        m: usize,
+    },
+    /// No observation differs from another.
+    #[error(
+        "all runs of each version took the same time, so the ratio has no error\nhint: use a finer clock"
+    )]
+    Constant,
+    /// The observations do not vary beyond the rounding of their means.
+    #[error(
+        "the runs of each version took the same time but for rounding, so the ratio has no error\n\
+         hint: use a finer clock or a longer run"
+    )]
+    EssentiallyConstant,
+}
+
+/// Refuses samples that have no ratio.
+pub(crate) fn require_positive(baseline: &Sample, candidate: &Sample) -> Result<(), RatioError> {
+    for (side, sample) in [(Side::Baseline, baseline), (Side::Candidate, candidate)] {
+        if let Some(value) = sample.not_positive() {
+            return Err(RatioError::NotPositive { side, value });
+        }
+    }
+    Ok(())
+}
+
+impl MeanRatio {
+    /// The method's full name.
+    pub const NAME: &'static str =
+        "Fieller interval of the ratio of means (Satterthwaite degrees of freedom)";
+
+    /// The ratio of the means of `baseline` and `candidate`.
+    ///
+    /// # Errors
+    /// [`RatioError`] for times that are not positive, single runs, or no variation beyond rounding.
+    pub fn new(baseline: &Sample, candidate: &Sample) -> Result<Self, RatioError> {
+        require_positive(baseline, candidate)?;
+        let (n, m) = (baseline.len(), candidate.len());
+        let (Some(vx), Some(vy)) = (baseline.variance(), candidate.variance()) else {
+            return Err(RatioError::TooFew { n, m });
+        };
+        if vx == 0.0 && vy == 0.0 {
+            return Err(RatioError::Constant);
+        }
+        let above = Estimate { mean: baseline.mean(), squared_error: vx / n as f64 };
+        let below = Estimate { mean: candidate.mean(), squared_error: vy / m as f64 };
+        if fieller::is_rounding(above, below) {
+            return Err(RatioError::EssentiallyConstant);
+        }
+        let ((x, _), (y, _)) = (above.in_own_unit(), below.in_own_unit());
+        let ratio = x.mean / y.mean;
+        Ok(Self {
+            baseline_mean: above.mean,
+            candidate_mean: below.mean,
+            baseline_error: above.squared_error,
+            candidate_error: below.squared_error,
+            df: satterthwaite(x.squared_error, n, ratio * ratio * y.squared_error, m),
+        })
+    }
+
+    /// The observed speedup of the mean, x̄/ȳ (Touati 2010 §3.1).
+    pub fn estimate(&self) -> f64 {
+        self.baseline_mean / self.candidate_mean
+    }
+
+    /// The p-value of the speedup being `ratio` against its being otherwise, greater or less.
+    pub fn p_value(&self, ratio: f64, alternative: Alternative) -> PValue {
+        let [baseline, candidate] = self.estimates();
+        let tails = student_t::tails(fieller::statistic(baseline, candidate, ratio), self.df);
+        alternative.p_value(tails.lower, tails.upper)
+    }
+
+    /// The two-sided interval of the speedup; unbounded when the candidate's mean cannot be told from zero.
+    pub fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
+        let t = student_t::two_sided_critical(level.risk().get(), self.df);
+        let [baseline, candidate] = self.estimates();
+        match fieller::limits(baseline, candidate, t) {
+            Ok([lower, upper]) => {
+                let caveats: Vec<Caveat> = Vec::new();
+                RatioInterval::Bounded(Interval { method: Self::NAME, lower, upper, level, caveats })
+            }
+            Err(reason) => RatioInterval::Unbounded { method: Self::NAME, level, reason },
+        }
+    }
+
+    fn estimates(&self) -> [Estimate; 2] {
+        [
+            Estimate { mean: self.baseline_mean, squared_error: self.baseline_error },
+            Estimate { mean: self.candidate_mean, squared_error: self.candidate_error },
+        ]
+    }
+}

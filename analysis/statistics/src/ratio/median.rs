@@ -1,0 +1,149 @@
+//! The speedup of a typical run, with an interval by inverting the rank-sum test.
+//!
+//! The Hodges–Lehmann shift of the logarithms (Hodges and Lehmann 1963; Hollander and Wolfe §4.2–4.3) is a
+//! factor: the median of all ratios xᵢ/yⱼ. A factor r is in the interval exactly when the rank-sum test of x
+//! against r·y does not reject, and the ends are two of those ratios. Logarithms are monotone, so the ratios
+//! themselves are counted and none is rounded twice; the k-th of the n·m is found by halving the
+//! floating-point numbers, without listing the pairs.
+//!
+//! If the versions differ by a factor, this is the ratio of their medians (and of their means). If not, it
+//! still is the factor that makes a run of either version equally likely to be the faster.
+
+use crate::distribution::normal;
+use crate::inference::{Caveat, ConfidenceLevel, Interval, RatioInterval, Unbounded};
+use crate::ratio::RatioError;
+use crate::ratio::mean::require_positive;
+use crate::sample::{Sample, SampleError};
+use crate::test::{RankSum, RankSumLaw};
+
+/// All the ratios of a run of the baseline to a run of the candidate.
+#[derive(Clone, Copy, Debug)]
+pub struct MedianRatio<'a> {
+    baseline: &'a Sample,
+    candidate: &'a Sample,
+}
+
+impl<'a> MedianRatio<'a> {
+    /// The method's full name with few runs.
+    pub const NAME_EXACT: &'static str =
+        "Hodges–Lehmann ratio, interval by inverting the exact rank-sum test";
+    /// The method's full name with many runs.
+    pub const NAME_NORMAL: &'static str =
+        "Hodges–Lehmann ratio, interval by inverting the normal rank-sum test";
+
+    /// The ratios of `baseline` to `candidate`.
+    ///
+    /// # Errors
+    /// [`RatioError::NotPositive`] for times that are not positive.
+    pub fn new(baseline: &'a Sample, candidate: &'a Sample) -> Result<Self, RatioError> {
+        require_positive(baseline, candidate)?;
+        Ok(Self { baseline, candidate })
+    }
+
+    /// The median of the ratios; the geometric mean of the middle two of an even number.
+    pub fn estimate(&self) -> f64 {
+        let pairs = self.pairs();
+        let upper = self.kth_ratio(pairs / 2 + 1);
+        if pairs % 2 == 1 { upper } else { self.kth_ratio(pairs / 2).sqrt() * upper.sqrt() }
+    }
+
+    /// What must be known of the interval.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        let is_exact = self.law().is_some();
+        let of_law = (!is_exact).then_some(Caveat::NormalApproximation);
+        std::iter::once(Caveat::AssumesScaleShift).chain(of_law).collect()
+    }
+
+    /// The law of few runs without ties.
+    fn law(&self) -> Option<RankSumLaw> {
+        RankSumLaw::new(self.baseline.len(), self.candidate.len()).ok()
+    }
+
+    /// The two-sided interval at the least level not below `level` that order statistics offer.
+    pub fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
+        let (n, m) = (self.baseline.len(), self.candidate.len());
+        let (method, depth) = match &self.law() {
+            Some(law) => (Self::NAME_EXACT, exact_depth(law, level)),
+            None => (Self::NAME_NORMAL, normal_depth(n, m, level)),
+        };
+        let Some(Depth { k, miss }) = depth else {
+            return RatioInterval::Unbounded { method, level, reason: Unbounded::TooFewRuns };
+        };
+        RatioInterval::Bounded(Interval {
+            method,
+            lower: self.kth_ratio(k),
+            upper: self.kth_ratio(self.pairs() + 1 - k),
+            level: ConfidenceLevel::achieved(miss),
+            caveats: self.caveats(),
+        })
+    }
+
+    /// The rank-sum test of the speedup being `ratio`, by the law that suits the data: of the baseline against `ratio` times the
+    /// candidate. What it does not reject is in the interval.
+    ///
+    /// # Errors
+    /// [`SampleError`] for a ratio that takes the candidate out of the range of observations.
+    pub fn test(&self, ratio: f64) -> Result<RankSum, SampleError> {
+        let scaled = self.candidate.in_run_order().iter().map(|time| ratio * time);
+        Ok(RankSum::choose(self.baseline, &Sample::new(scaled.collect())?))
+    }
+
+    fn pairs(&self) -> u64 {
+        self.baseline.len() as u64 * self.candidate.len() as u64
+    }
+
+    /// The `k`-th smallest ratio, from 1: the least double that at least k ratios do not exceed.
+    fn kth_ratio(&self, k: u64) -> f64 {
+        // Positive doubles are ordered as their bits.
+        let (mut below, mut enough) = (0_u64, f64::INFINITY.to_bits());
+        while enough - below > 1 {
+            let middle = below + (enough - below) / 2;
+            if self.ratios_at_most(f64::from_bits(middle)) >= k { enough = middle } else { below = middle }
+        }
+        f64::from_bits(enough)
+    }
+
+    /// How many ratios are at most `bound`; along both sorted samples once.
+    fn ratios_at_most(&self, bound: f64) -> u64 {
+        let (x, y) = (self.baseline.sorted(), self.candidate.sorted());
+        let mut count = 0;
+        let mut j = 0;
+        for a in x {
+            // The slower the baseline's run, the fewer of the candidate's are slow enough.
+            while j < y.len() && a / y[j] > bound {
+                j += 1;
+            }
+            count += (y.len() - j) as u64;
+        }
+        count
+    }
+}
+
+/// The interval runs from the k-th smallest to the k-th largest ratio and misses with probability `miss`.
+struct Depth {
+    k: u64,
+    miss: f64,
+}
+
+/// The greatest k with 2 `P[W < k]` ≤ 1 − level.
+fn exact_depth(law: &RankSumLaw, level: ConfidenceLevel) -> Option<Depth> {
+    let miss = |k: u64| 2.0 * law.at_most(k - 1);
+    let risk = level.risk().get();
+    let (mut enough, mut too_deep) = (0, law.largest() / 2 + 2);
+    while too_deep - enough > 1 {
+        let k = enough + (too_deep - enough) / 2;
+        if miss(k) <= risk { enough = k } else { too_deep = k }
+    }
+    (enough > 0).then(|| Depth { k: enough, miss: miss(enough) })
+}
+
+/// The same by the normal law with continuity correction, `P[W < k]` ≈ Φ((k − ½ − nm/2)/σ), σ² = nm(n + m +
+/// 1)/12.
+fn normal_depth(n: usize, m: usize, level: ConfidenceLevel) -> Option<Depth> {
+    let (n, m) = (n as f64, m as f64);
+    let sigma = (n * m * (n + m + 1.0) / 12.0).sqrt();
+    let z = normal::two_sided_critical(level.risk().get());
+    let k = (n * m / 2.0 + 0.5 - z * sigma).floor();
+    (k >= 1.0)
+        .then(|| Depth { k: k as u64, miss: 2.0 * normal::tails((k - 0.5 - n * m / 2.0) / sigma).lower })
+}

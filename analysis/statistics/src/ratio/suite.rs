@@ -1,0 +1,249 @@
+//! The overall speedup of the mean over a suite, with an interval and a test.
+//!
+//! Touati 2010 §3.2 gives the overall speedup without a test. For benchmarks and weights taken as they are, it is a
+//! ratio of two weighted sums of means, Σw x̄/Σw ȳ, and the samples are independent; so Fieller's argument
+//! (Kalibera 2012 §7.3.2) holds with the variances Σw²s²/n, and the degrees of freedom are Satterthwaite's over all
+//! samples at the estimated ratio. With one benchmark it is [`crate::ratio::MeanRatio`]. It says nothing of other
+//! benchmarks: that is what the proportion is for.
+
+use crate::distribution::student_t;
+use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue, RatioInterval, Unbounded};
+use crate::number::compensated_sum::CompensatedSum;
+use crate::ratio::fieller::{self, Estimate, unit_of};
+use crate::ratio::{Overall, RatioError, SuiteError, SuiteMember, Summary, Weights};
+use crate::sample::Sample;
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// The ratio of the weighted sums of means, baseline over candidate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SuiteRatio {
+    baseline: WeightedSum,
+    candidate: WeightedSum,
+    df: f64,
+}
+
+/// Σ w x̄ and its squared standard error, in a unit of the sum's own size: squares of squared errors are doubles then.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct WeightedSum {
+    /// A power of two, in the unit of the observations.
+    unit: f64,
+    mean: f64,
+    error: f64,
+    /// Σ v²/(n − 1), where v are the squared errors: what Satterthwaite's formula divides by.
+    spread: f64,
+}
+
+/// The clusters of a member's observations, of the baseline's and of the candidate's, where there are any.
+pub type Clusters<'a> = [Option<&'a [u32]>; 2];
+
+/// The weighted sums over the members by cluster, of the clusters that all members have; `None` of a side without clusters.
+pub(crate) fn sums_of_clusters(
+    members: &[SuiteMember<'_>],
+    clusters: &[Clusters<'_>],
+    weights: &[f64],
+) -> [Option<Vec<f64>>; 2] {
+    [0, 1].map(|side| {
+        let mut sums: BTreeMap<u32, (usize, f64)> = BTreeMap::new();
+        for ((member, clusters), weight) in members.iter().zip(clusters).zip(weights) {
+            let values = [member.baseline, member.candidate][side].in_run_order();
+            for (cluster, value) in clusters[side]?.iter().zip(values) {
+                let (count, sum) = sums.entry(*cluster).or_default();
+                *count += 1;
+                *sum += weight * value;
+            }
+        }
+        let common = sums.into_values().filter(|(count, _)| *count == members.len());
+        (!members.is_empty()).then(|| common.map(|(_, sum)| sum).collect())
+    })
+}
+
+/// Why a suite has no interval.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum SuiteRatioError {
+    /// The suite has no overall speedup.
+    #[error(transparent)]
+    Suite(#[from] SuiteError),
+    /// A sample has no error, or none has one.
+    #[error(transparent)]
+    Ratio(#[from] RatioError),
+}
+
+impl SuiteRatio {
+    /// The method's full name.
+    pub const NAME: &'static str =
+        "Fieller interval of the ratio of weighted sums of means (Satterthwaite degrees of freedom)";
+
+    /// The ratio over `members`, weighted by `weights`, which are taken as fixed.
+    ///
+    /// # Errors
+    /// [`SuiteRatioError`] for weights that do not fit, times that are not positive, single runs, or no
+    /// variation beyond rounding.
+    pub fn new(members: &[SuiteMember<'_>], weights: &Weights) -> Result<Self, SuiteRatioError> {
+        Self::of_clusters(members, &vec![[None, None]; members.len()], weights)
+    }
+
+    /// The same where observations of a side are of `clusters` that the members share, as builds of a version are: each
+    /// member's ascending, as many as observations. The sums over the members are then what is independent, of the clusters
+    /// that all of them have; without that, what the members have in common would be taken for chance of each.
+    ///
+    /// # Errors
+    /// As [`SuiteRatio::new`]; fewer than two common clusters are too few.
+    pub fn of_clusters(
+        members: &[SuiteMember<'_>],
+        clusters: &[Clusters<'_>],
+        weights: &Weights,
+    ) -> Result<Self, SuiteRatioError> {
+        let weights = Overall::new(members, Summary::Mean, weights)?.weights;
+        let [joint_baseline, joint_candidate] = sums_of_clusters(members, clusters, &weights);
+        let length = |joint: &Option<Vec<f64>>, own: usize| joint.as_ref().map_or(own, Vec::len);
+        for member in members {
+            let n = length(&joint_baseline, member.baseline.len());
+            let m = length(&joint_candidate, member.candidate.len());
+            if n < 2 || m < 2 {
+                return Err(RatioError::TooFew { n, m }.into());
+            }
+        }
+        let side = |joint: Option<Vec<f64>>, own: for<'a> fn(&SuiteMember<'a>) -> &'a Sample| match joint
+            .and_then(|sums| Sample::new(sums).ok())
+        {
+            Some(sums) => WeightedSum::of(&std::iter::once(&sums), &[1.0]),
+            None => WeightedSum::of(&members.iter().map(own), &weights),
+        };
+        let baseline = side(joint_baseline, |member| member.baseline);
+        let candidate = side(joint_candidate, |member| member.candidate);
+        if baseline.error == 0.0 && candidate.error == 0.0 {
+            return Err(RatioError::Constant.into());
+        }
+        if fieller::is_rounding(baseline.estimate(), candidate.estimate()) {
+            return Err(RatioError::EssentiallyConstant.into());
+        }
+        let square = (baseline.mean / candidate.mean).powi(2);
+        let error = baseline.error + square * candidate.error;
+        let df = error * error / (baseline.spread + square * square * candidate.spread);
+        Ok(Self { baseline, candidate, df })
+    }
+
+    /// The observed overall speedup of the mean.
+    pub fn estimate(&self) -> f64 {
+        self.baseline.mean / self.candidate.mean * (self.baseline.unit / self.candidate.unit)
+    }
+
+    /// The p-value of the overall speedup being `ratio` against its being otherwise, greater or less.
+    pub fn p_value(&self, ratio: f64, alternative: Alternative) -> PValue {
+        let ratio = ratio / self.baseline.unit * self.candidate.unit;
+        let t = fieller::statistic(self.baseline.estimate(), self.candidate.estimate(), ratio);
+        let tails = student_t::tails(t, self.df);
+        alternative.p_value(tails.lower, tails.upper)
+    }
+
+    /// The two-sided interval of the overall speedup.
+    pub fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
+        let t = student_t::two_sided_critical(level.risk().get(), self.df);
+        let relative = |sum: &WeightedSum| t * t * (sum.error / sum.mean / sum.mean);
+        let (a, b) = (relative(&self.baseline), relative(&self.candidate));
+        if b.is_nan() || b >= 1.0 || !t.is_finite() {
+            let reason = Unbounded::DenominatorNearZero;
+            return RatioInterval::Unbounded { method: Self::NAME, level, reason };
+        }
+        let root = (a + b - a * b).max(0.0).sqrt();
+        let ends = [(1.0 - root) / (1.0 - b), (1.0 + root) / (1.0 - b)];
+        let [lower, upper] = ends.map(|end| self.estimate() * end);
+        RatioInterval::Bounded(Interval { method: Self::NAME, lower, upper, level, caveats: Vec::new() })
+    }
+}
+
+impl WeightedSum {
+    fn of<'a>(samples: &(impl Iterator<Item = &'a Sample> + Clone), weights: &[f64]) -> Self {
+        let weighted = || samples.clone().zip(weights);
+        let mean = CompensatedSum::of(weighted().map(|(sample, w)| w * sample.mean()));
+        let unit = unit_of(mean);
+        let error = |(sample, w): (&Sample, &f64)| {
+            w * w * (sample.variance().unwrap_or_default() / unit / unit) / sample.len() as f64
+        };
+        let spread = |(sample, w): (&'a Sample, &f64)| error((sample, w)).powi(2) / (sample.len() - 1) as f64;
+        Self {
+            unit,
+            mean: mean / unit,
+            error: CompensatedSum::of(weighted().map(error)),
+            spread: CompensatedSum::of(weighted().map(spread)),
+        }
+    }
+
+    fn estimate(&self) -> Estimate {
+        Estimate { mean: self.mean, squared_error: self.error }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ratio::MeanRatio;
+
+    fn sample(values: &[f64]) -> Sample {
+        Sample::new(values.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn of_one_benchmark_it_is_the_mean_ratio() {
+        let (baseline, candidate) = (sample(&[10.0, 11.0, 12.5, 9.0]), sample(&[8.0, 8.5, 9.5]));
+        let member = SuiteMember { baseline: &baseline, candidate: &candidate };
+        let suite = SuiteRatio::new(&[member], &Weights::Fraction).unwrap();
+        let mean = MeanRatio::new(&baseline, &candidate).unwrap();
+        assert!((suite.estimate() - mean.estimate()).abs() < 1e-14);
+        let [a, b] = [suite.interval(ConfidenceLevel::USUAL), mean.interval(ConfidenceLevel::USUAL)];
+        let (a, b) = (a.bounded().unwrap(), b.bounded().unwrap());
+        assert!((a.lower - b.lower).abs() < 1e-12 && (a.upper - b.upper).abs() < 1e-12, "{a:?} {b:?}");
+    }
+
+    #[test]
+    fn a_constant_benchmark_adds_no_error_and_a_single_run_is_refused() {
+        let (x, y) = (sample(&[10.0, 11.0, 12.0]), sample(&[8.0, 9.0, 10.0]));
+        let (c, one) = (sample(&[5.0, 5.0]), sample(&[5.0]));
+        let noisy = SuiteMember { baseline: &x, candidate: &y };
+        let constant = SuiteMember { baseline: &c, candidate: &c };
+        assert!(SuiteRatio::new(&[noisy, constant], &Weights::Equal).unwrap().df > 2.0);
+        let refused = SuiteRatio::new(&[constant], &Weights::Equal);
+        assert_eq!(refused, Err(SuiteRatioError::Ratio(RatioError::Constant)));
+        let single = SuiteMember { baseline: &one, candidate: &y };
+        let refused = SuiteRatio::new(&[noisy, single], &Weights::Equal);
+        assert_eq!(refused, Err(SuiteRatioError::Ratio(RatioError::TooFew { n: 1, m: 3 })));
+    }
+
+    /// What a build adds to all benchmarks alike does not average out over them.
+    #[test]
+    fn what_members_share_is_not_their_own_chance() {
+        let (x, y) = (sample(&[10.0, 11.0, 12.0]), sample(&[8.0, 9.0, 10.0]));
+        let member = SuiteMember { baseline: &x, candidate: &y };
+        let (members, builds) = ([member, member], [0, 1, 2]);
+        let alone = SuiteRatio::new(&[member], &Weights::Equal).unwrap();
+        let apart = SuiteRatio::new(&members, &Weights::Equal).unwrap();
+        let clusters = [[Some(&builds[..]), Some(&builds[..])]; 2];
+        let shared = SuiteRatio::of_clusters(&members, &clusters, &Weights::Equal).unwrap();
+        let width = |ratio: &SuiteRatio| {
+            let interval = ratio.interval(ConfidenceLevel::USUAL);
+            let interval = interval.bounded().unwrap().clone();
+            interval.upper - interval.lower
+        };
+        assert!((width(&shared) - width(&alone)).abs() < 1e-12 && width(&apart) < width(&shared));
+        let other = [[Some(&builds[..]), None], [Some(&[2, 3, 4][..]), None]];
+        let refused = SuiteRatio::of_clusters(&members, &other, &Weights::Equal);
+        assert_eq!(refused, Err(SuiteRatioError::Ratio(RatioError::TooFew { n: 1, m: 3 })));
+    }
+
+    #[test]
+    fn the_interval_ends_where_the_test_rejects() {
+        let (x, y) = (sample(&[10.0, 11.0, 12.0]), sample(&[8.0, 9.0, 10.0]));
+        let (u, v) = (sample(&[30.0, 33.0]), sample(&[31.0, 30.0, 30.5]));
+        let members =
+            [SuiteMember { baseline: &x, candidate: &y }, SuiteMember { baseline: &u, candidate: &v }];
+        let suite = SuiteRatio::new(&members, &Weights::Custom(vec![1.0, 3.0])).unwrap();
+        let level = ConfidenceLevel::USUAL;
+        let interval = suite.interval(level);
+        let interval = interval.bounded().unwrap();
+        for end in [interval.lower, interval.upper] {
+            let p = suite.p_value(end, Alternative::TwoSided).get();
+            assert!((p - level.risk().get()).abs() < 1e-9, "{p}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A quantile of the law behind a sample, between order statistics.
+
+use crate::distribution::binomial;
+use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue};
+use crate::sample::Sample;
+
+/// The quantile of a continuous law at one probability p, from a sample of n.
+///
+/// The observations that are not above it are binomial, whatever the law; so an interval between order statistics has a level
+/// that is known (H. A. David and H. N. Nagaraja, Order Statistics, 2003, §7.1). Where the law has atoms it covers at least as often.
+#[derive(Clone, Copy, Debug)]
+pub struct SampleQuantile<'a> {
+    sample: &'a Sample,
+    probability: f64,
+}
+
+impl<'a> SampleQuantile<'a> {
+    /// The method's full name.
+    pub const NAME: &'static str = "quantile between order statistics (exact, by the binomial law)";
+
+    /// The quantile at `probability`; none at 0, 1 and beyond, where the sample says nothing of the law.
+    pub fn new(sample: &'a Sample, probability: f64) -> Option<Self> {
+        (probability > 0.0 && probability < 1.0).then_some(Self { sample, probability })
+    }
+
+    /// That of the sample, by type 7 as in R, in the unit of the observations.
+    pub fn estimate(&self) -> f64 {
+        self.sample.quantile(self.probability).unwrap_or(f64::NAN)
+    }
+
+    /// The shortest interval whose sides each have at most half of the risk of `level`, with the level that it has. An end that
+    /// would take more runs is infinite.
+    pub fn interval(&self, level: ConfidenceLevel) -> Interval {
+        let (sorted, half) = (self.sample.sorted(), level.risk().get() / 2.0);
+        let n = sorted.len();
+        // Of ranks from 1: that the law's quantile is below the one of rank r, and above it.
+        let below = |rank: usize| match rank {
+            0 => 0.0,
+            _ => self.at_most(rank - 1).lower,
+        };
+        let above = |rank: usize| if rank > n { 0.0 } else { self.at_most(rank - 1).upper };
+        let ranks: Vec<usize> = (0..=n + 1).collect();
+        let lower = ranks.partition_point(|rank| *rank <= n && below(*rank) <= half).saturating_sub(1);
+        let upper = ranks.partition_point(|rank| *rank == 0 || above(*rank) > half);
+        let end = |rank: usize, open: f64| {
+            rank.checked_sub(1).and_then(|at| sorted.get(at)).copied().unwrap_or(open)
+        };
+        let achieved = ConfidenceLevel::new(1.0 - below(lower) - above(upper));
+        Interval {
+            method: Self::NAME,
+            lower: end(lower, f64::NEG_INFINITY),
+            upper: end(upper, f64::INFINITY),
+            level: achieved.unwrap_or(level),
+            caveats: Vec::new(),
+        }
+    }
+
+    /// The interval against `alternative`: a lower end alone against [`Alternative::Greater`], an upper one alone against
+    /// [`Alternative::Less`], with at most the risk of `level` beyond it, and the level that it has.
+    pub fn interval_against(&self, alternative: Alternative, level: ConfidenceLevel) -> Interval {
+        let both = self.interval(alternative.two_sided_level(level));
+        let (lower, upper) = match alternative {
+            Alternative::TwoSided => return both,
+            Alternative::Greater => (both.lower, f64::INFINITY),
+            Alternative::Less => (f64::NEG_INFINITY, both.upper),
+        };
+        let before = |end: f64| self.at_most(self.sample.sorted().partition_point(|x| *x < end));
+        let below = if lower.is_finite() { before(lower).lower } else { 0.0 };
+        let above = if upper.is_finite() { before(upper).upper } else { 0.0 };
+        Interval { lower, upper, level: ConfidenceLevel::achieved(below + above), ..both }
+    }
+
+    /// The p-value of the quantile being `hypothesis`, by the sign test: of the observations that are not above it, and of those
+    /// below it.
+    pub fn p_value(&self, hypothesis: f64, alternative: Alternative) -> PValue {
+        let sorted = self.sample.sorted();
+        let (not_above, below) =
+            (sorted.partition_point(|x| *x <= hypothesis), sorted.partition_point(|x| *x < hypothesis));
+        let so_many = below.checked_sub(1).map_or(1.0, |count| self.at_most(count).upper);
+        alternative.p_value(so_many, self.at_most(not_above).lower)
+    }
+
+    /// The law of the number of observations that are not above the quantile.
+    fn at_most(&self, count: usize) -> crate::distribution::Tails {
+        binomial::tails(count as u64, self.sample.len() as u64, self.probability)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ranks(n: usize, probability: f64, level: f64) -> (f64, f64, f64) {
+        let sample = Sample::new((1..=n).map(|rank| rank as f64).collect()).unwrap();
+        let quantile = SampleQuantile::new(&sample, probability).unwrap();
+        let interval = quantile.interval(ConfidenceLevel::new(level).unwrap());
+        (interval.lower, interval.upper, interval.level.get())
+    }
+
+    /// R: `qbinom(0.025, n, p)`, `qbinom(0.975, n, p) + 1`, and `pbinom` for the level.
+    #[test]
+    fn ranks_and_levels_are_those_of_the_binomial_law() {
+        let (lower, upper, level) = ranks(30, 0.5, 0.95);
+        assert_eq!((lower, upper), (10.0, 21.0));
+        assert!((level - 0.957_226_054_742_932_3).abs() < 1e-12, "{level}");
+        // 6 runs for a median at 95 %, and no fewer: 1 - 2/2^6.
+        assert_eq!(ranks(6, 0.5, 0.95), (1.0, 6.0, 0.96875));
+        assert_eq!(ranks(5, 0.5, 0.95).0, f64::NEG_INFINITY);
+        // The 99th percentile of 100 runs is open above: 0.99^100 is more than 0.025.
+        assert_eq!(ranks(100, 0.99, 0.95).1, f64::INFINITY);
+        assert!(SampleQuantile::new(&Sample::new(vec![1.0]).unwrap(), 1.0).is_none());
+    }
+
+    /// R: `pbinom(19, 30, 0.5)`: the 20th of 30 is above the median with 95.06 %.
+    #[test]
+    fn one_end_has_the_risk_of_both() {
+        let sample = Sample::new((1..=30).map(f64::from).collect()).unwrap();
+        let median = SampleQuantile::new(&sample, 0.5).unwrap();
+        let usual = ConfidenceLevel::USUAL;
+        let below = median.interval_against(Alternative::Less, usual);
+        assert_eq!((below.lower, below.upper), (f64::NEG_INFINITY, 20.0));
+        assert!((below.level.get() - 0.950_631_426_647_305_5).abs() < 1e-12, "{:?}", below.level);
+        let above = median.interval_against(Alternative::Greater, usual);
+        assert_eq!((above.lower, above.upper), (11.0, f64::INFINITY));
+        for (end, alternative) in [(20.5, Alternative::Less), (10.5, Alternative::Greater)] {
+            let p = median.p_value(end, alternative).get();
+            assert!((p - below.level.risk().get()).abs() < 1e-12, "{alternative:?}: {p}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_narrower_interval_has_the_level(n in 1_usize..200, p in 0.001..0.999_f64, risk in 0.001..0.9_f64) {
+            let level = 1.0 - risk;
+            let (lower, upper, achieved) = ranks(n, p, level);
+            prop_assert!(achieved >= level - 1e-12);
+            let law = |count: f64| binomial::tails(count as u64, n as u64, p);
+            // The next rank inward would leave more than half of the risk on its side.
+            let inward = if lower.is_finite() { lower + 1.0 } else { 1.0 };
+            prop_assert!(inward > n as f64 || law(inward - 1.0).lower > risk / 2.0);
+            let inward = if upper.is_finite() { upper - 1.0 } else { n as f64 };
+            prop_assert!(inward < 1.0 || law(inward - 1.0).upper > risk / 2.0);
+        }
+    }
+}

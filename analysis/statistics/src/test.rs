@@ -1,0 +1,41 @@
+//! Tests of hypotheses: one file a method.
+//!
+//! * [`ShapiroWilk`], [`FTest`]: of one law's shape, of two variances;
+//! * [`StudentTTest`] and its kin: of means; [`BlockPairs`](block_pairs::BlockPairs): of the pairs of a blocked design;
+//! * [`RankSum`], [`SignedRank`], [`VanElteren`]: of ranks; [`PseudoMedian`]: the interval of signed ranks;
+//! * [`KolmogorovSmirnov`]: of distributions;
+//! * [`Proportion`], [`FisherExact`]: of counts.
+
+pub mod block_pairs;
+mod f_test;
+mod fisher_exact;
+mod kolmogorov_smirnov;
+mod proportion;
+mod pseudo_median;
+mod rank_sum;
+mod shapiro_wilk;
+mod signed_rank;
+pub(crate) mod t_test;
+mod van_elteren;
+
+pub use f_test::{FTest, FTestError};
+pub use fisher_exact::FisherExact;
+pub use kolmogorov_smirnov::{
+    ExactRule, KolmogorovSmirnov, KolmogorovSmirnovStatistic, LatticeTooLarge, Ties, smirnov_upper_tail,
+};
+pub use proportion::{
+    PrecisionError, Proportion, ProportionError, ProportionMethod, Selection, benchmarks_by_wald,
+    benchmarks_by_wilson, error_of_share,
+};
+pub use pseudo_median::PseudoMedian;
+pub use rank_sum::{
+    ExactRankSum, LeastPValues, NormalRankSum, PermutationRankSum, RankSum, RankSumChoice, RankSumError,
+    RankSumLaw, RankSumStatistic,
+};
+pub use shapiro_wilk::{ShapiroWilk, ShapiroWilkError};
+pub use signed_rank::{
+    ExactSignedRank, HalfIntegers, NormalSignedRank, SignedRank, SignedRankChoice, SignedRankError,
+    SignedRankLaw, SignedRankStatistic, ZerosKeptSignedRank, paired_differences,
+};
+pub use t_test::{OneSampleTTest, PairedTTest, StudentTTest, TStatistic, TTestError, WelchTTest};
+pub use van_elteren::{VanElteren, VanElterenError};

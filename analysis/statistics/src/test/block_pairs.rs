@@ -1,0 +1,78 @@
+//! The pairs that a blocked design made: both versions of a benchmark on one host.
+
+use crate::sample::{Sample, SampleError};
+use crate::test::{PairedTTest, TTestError};
+use thiserror::Error;
+
+/// What is left of one block: a version whose run was lost is missing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Block {
+    /// The baseline's observation.
+    pub baseline: Option<f64>,
+    /// The candidate's observation.
+    pub candidate: Option<f64>,
+}
+
+/// The complete pairs of a blocked design, in the order of the blocks.
+///
+/// Only a plan that made blocks has them: pairing independent samples afterwards would invent a dependence.
+#[derive(Clone, Debug)]
+pub struct BlockPairs {
+    baseline: Sample,
+    candidate: Sample,
+    incomplete: usize,
+}
+
+/// Why blocks have no pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum BlockPairsError {
+    /// No block has both runs.
+    #[error("none of the {blocks} blocks has a run of both versions\nhint: retry the runs that were lost")]
+    NonePaired {
+        /// Blocks.
+        blocks: usize,
+    },
+    /// An observation that is not one.
+    #[error("a block holds what is no observation")]
+    Observation(#[source] SampleError),
+}
+
+impl BlockPairs {
+    /// The pairs of `blocks`; blocks that lost a run are counted and left out, since half a pair compares nothing.
+    ///
+    /// # Errors
+    /// [`BlockPairsError`] without any complete block, or for observations that are not finite.
+    pub fn new(blocks: &[Block]) -> Result<Self, BlockPairsError> {
+        let (baseline, candidate): (Vec<f64>, Vec<f64>) =
+            blocks.iter().filter_map(|block| block.baseline.zip(block.candidate)).unzip();
+        if baseline.is_empty() {
+            return Err(BlockPairsError::NonePaired { blocks: blocks.len() });
+        }
+        let incomplete = blocks.len() - baseline.len();
+        let sample = |values| Sample::new(values).map_err(BlockPairsError::Observation);
+        Ok(Self { baseline: sample(baseline)?, candidate: sample(candidate)?, incomplete })
+    }
+
+    /// The baseline's observations of the complete blocks.
+    pub fn baseline(&self) -> &Sample {
+        &self.baseline
+    }
+
+    /// The candidate's, in the same order.
+    pub fn candidate(&self) -> &Sample {
+        &self.candidate
+    }
+
+    /// The blocks that lost a run.
+    pub fn incomplete(&self) -> usize {
+        self.incomplete
+    }
+
+    /// The paired t test of baseline less candidate.
+    ///
+    /// # Errors
+    /// [`TTestError`] for a single pair or essentially constant differences.
+    pub fn t_test(&self) -> Result<PairedTTest, TTestError> {
+        PairedTTest::new(&self.baseline, &self.candidate)
+    }
+}

@@ -1,0 +1,113 @@
+//! How many benchmarks must be drawn to know a proportion to a given precision.
+
+use super::Binomial;
+use crate::distribution::normal;
+use crate::inference::ConfidenceLevel;
+use crate::test::Selection;
+use thiserror::Error;
+
+/// Why a number of benchmarks cannot be given.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum PrecisionError {
+    /// The precision is not a half-width of a proportion.
+    #[error("a precision lies strictly between 0 and 1, and {0} does not\nhint: 5 % is written 0.05")]
+    Precision(f64),
+    /// The guessed proportion is not one.
+    #[error("a proportion lies between 0 and 1, and {0} does not")]
+    Proportion(f64),
+}
+
+/// The least b with z²·C(1−C)/r² ≤ b (Touati 2010 §5): the Wald interval of the proportion C has half-width at most
+/// r.
+///
+/// For a finite population of N the number is n₀N/(n₀ + N − 1) (Cochran, Sampling Techniques, §4.4). A
+/// proportion of 0 or 1 gives 0, which only says that this formula knows nothing there: see
+/// [`benchmarks_by_wilson`].
+///
+/// # Errors
+/// [`PrecisionError`] unless 0 < r < 1 and 0 ≤ C ≤ 1.
+pub fn benchmarks_by_wald(
+    proportion: f64,
+    precision: f64,
+    level: ConfidenceLevel,
+    selection: Selection,
+) -> Result<u64, PrecisionError> {
+    check(proportion, precision)?;
+    let z = normal::two_sided_critical(level.risk().get());
+    let infinite = z * z * (proportion * (1.0 - proportion)) / (precision * precision);
+    // At a level that rounds to nothing z is zero, and no benchmark is none to go by.
+    let least = u64::from(proportion > 0.0 && proportion < 1.0);
+    Ok(of_population(infinite, selection).max(least))
+}
+
+/// The least b for which the Wilson interval of the proportion C has half-width at most r.
+///
+/// The half-width is z/(b + z²)·√(bC(1−C) + z²/4), which falls with b; found by halving.
+///
+/// # Errors
+/// [`PrecisionError`] unless 0 < r < 1 and 0 ≤ C ≤ 1.
+pub fn benchmarks_by_wilson(
+    proportion: f64,
+    precision: f64,
+    level: ConfidenceLevel,
+    selection: Selection,
+) -> Result<u64, PrecisionError> {
+    check(proportion, precision)?;
+    let z = normal::two_sided_critical(level.risk().get());
+    let too_wide = |b: u64| {
+        let b = b as f64;
+        let (lower, upper) = Binomial { a: b * proportion, b }.wilson(z, 0.0);
+        (upper - lower) / 2.0 > precision
+    };
+    let (mut below, mut enough) = (0_u64, 1_u64);
+    while enough < LARGEST_ANSWER && too_wide(enough) {
+        (below, enough) = (enough, enough * 2);
+    }
+    while enough - below > 1 {
+        let middle = below + (enough - below) / 2;
+        if too_wide(middle) { below = middle } else { enough = middle }
+    }
+    Ok(of_population(enough as f64, selection))
+}
+
+/// More benchmarks than anyone has; ends the search for absurd precisions.
+const LARGEST_ANSWER: u64 = 1 << 50;
+
+fn check(proportion: f64, precision: f64) -> Result<(), PrecisionError> {
+    if !(precision > 0.0 && precision < 1.0) {
+        return Err(PrecisionError::Precision(precision));
+    }
+    if (0.0..=1.0).contains(&proportion) { Ok(()) } else { Err(PrecisionError::Proportion(proportion)) }
+}
+
+fn of_population(infinite: f64, selection: Selection) -> u64 {
+    match selection {
+        Selection::Drawn | Selection::Chosen => infinite.ceil() as u64,
+        Selection::DrawnFromFinite { size } => {
+            let size = size as f64;
+            (infinite * size / (infinite + size - 1.0)).ceil().min(size) as u64
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_example() {
+        // Touati 2010 §5, example 4: C = 17/30, r = 5 %, 95 %: 378 benchmarks.
+        let needed =
+            |selection| benchmarks_by_wald(17.0 / 30.0, 0.05, ConfidenceLevel::USUAL, selection).unwrap();
+        assert_eq!(needed(Selection::Drawn), 378);
+        assert_eq!(needed(Selection::DrawnFromFinite { size: 378 }), 190);
+        assert_eq!(needed(Selection::DrawnFromFinite { size: 1 }), 1);
+    }
+
+    #[test]
+    fn wilson_knows_the_ends() {
+        let needed = benchmarks_by_wilson(1.0, 0.05, ConfidenceLevel::USUAL, Selection::Drawn).unwrap();
+        assert_eq!(needed, 35);
+        assert!(benchmarks_by_wilson(0.5, 0.0, ConfidenceLevel::USUAL, Selection::Drawn).is_err());
+    }
+}

@@ -1,0 +1,359 @@
+//! The Wilcoxon signed-rank test of paired observations.
+//!
+//! The statistic is R's V: the sum of the ranks of |d| over the positive differences d, zeros dropped first.
+//! Its laws are types of their own. [`SignedRank::choose`] takes an exact one wherever it can be counted, ties or not;
+//! [`SignedRank::r_default`] takes one by R's rule, for whom R's numbers are wanted. Either says why. The variant of
+//! Chen 2012, which keeps the zeros, is [`ZerosKeptSignedRank`].
+
+mod null_law;
+mod ranks;
+mod zeros_kept;
+
+use crate::distribution::normal;
+use crate::inference::{Alternative, Caveat, Continuity, PValue};
+use crate::sample::{Sample, SampleError};
+pub use null_law::SignedRankLaw;
+use null_law::TiedSignedRankLaw;
+use ranks::Ranks;
+use serde::Serialize;
+use thiserror::Error;
+pub use zeros_kept::{HalfIntegers, ZerosKeptSignedRank};
+
+/// Below this many differences R uses the exact law.
+const R_EXACT_BELOW: usize = 50;
+
+/// What differences say to a signed-rank test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SignedRankStatistic {
+    /// 2V, a whole number.
+    doubled_v: u64,
+    /// Differences that are not zero.
+    n: usize,
+    zeros: usize,
+    /// Σ(t³ − t) over the groups of t equal magnitudes.
+    tie_term: f64,
+}
+
+/// The signed-rank test by the law that suits the data.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "law", rename_all = "snake_case")]
+pub enum SignedRank {
+    /// Few differences without ties and zeros.
+    Exact(ExactSignedRank),
+    /// Few differences with ties or zeros.
+    Permutation(PermutationSignedRank),
+    /// Many differences, or R's answer to ties and zeros.
+    Normal(NormalSignedRank),
+}
+
+/// The test by the exact law without ties and zeros.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExactSignedRank {
+    statistic: SignedRankStatistic,
+    #[serde(skip)]
+    law: SignedRankLaw,
+}
+
+/// The test by the law of all choices of signs given the magnitudes at hand, zeros dropped.
+#[derive(Clone, Debug, Serialize)]
+pub struct PermutationSignedRank {
+    statistic: SignedRankStatistic,
+    #[serde(skip)]
+    law: TiedSignedRankLaw,
+}
+
+/// The test by the normal approximation, its variance corrected for ties.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct NormalSignedRank {
+    statistic: SignedRankStatistic,
+    continuity: Continuity,
+}
+
+/// Why a signed-rank law was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SignedRankChoice {
+    /// At most 127 differences, by R's rule fewer than 50; none zero, no two of equal magnitude.
+    FewWithoutTies,
+    /// At most 127 differences, some zero or of equal magnitude, and the law is that of their signs.
+    FewWithTies,
+    /// Some differences are zero, and the law is the normal one.
+    Zeros,
+    /// Some differences have equal magnitudes, and the law is the normal one.
+    Ties,
+    /// More than 127 differences; by R's rule 50 or more.
+    Many,
+}
+
+/// Why differences were not tested.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum SignedRankError {
+    /// Not one observation of each kind in every pair.
+    #[error("{x} observations cannot be paired with {y}\nhint: use the rank-sum test, which needs no pairs")]
+    Unpaired {
+        /// Observations of the first sample.
+        x: usize,
+        /// Observations of the second sample.
+        y: usize,
+    },
+    /// A difference that is not an observation.
+    #[error("the differences of the pairs are not a sample")]
+    Difference(#[source] SampleError),
+    /// Nothing is left to rank.
+    #[error("all differences are zero, so there is nothing to rank\nhint: use a finer clock or a longer run")]
+    AllZero,
+    /// The exact law assumes that no difference is zero and no two magnitudes are equal.
+    #[error("the exact signed-rank law has no place for ties and zeros\nhint: use the normal law")]
+    TiesOrZeros,
+    /// Too few for an interval at the level asked for.
+    #[error(
+        "an interval at this level needs more differences than {n}\nhint: plan more runs, or ask for a lower level"
+    )]
+    TooFew {
+        /// How many there are.
+        n: usize,
+    },
+    /// More choices of signs than can be counted.
+    #[error("the exact law of {n} differences is too large to count\nhint: use the normal law")]
+    TooMany {
+        /// How many there are.
+        n: usize,
+    },
+}
+
+impl SignedRankStatistic {
+    /// Ranks the magnitudes of `differences`, zeros dropped.
+    ///
+    /// # Errors
+    /// [`SignedRankError::AllZero`] when none is left.
+    pub fn new(differences: &Sample) -> Result<Self, SignedRankError> {
+        Ranks::new(differences, 0.0).map(|ranks| ranks.statistic())
+    }
+
+    /// V: the sum of the ranks of the positive differences.
+    pub fn v(&self) -> f64 {
+        self.doubled_v as f64 / 2.0
+    }
+
+    /// How many differences are not zero.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// How many differences are zero.
+    pub fn zeros(&self) -> usize {
+        self.zeros
+    }
+
+    /// Whether two differences that are not zero have equal magnitudes.
+    pub fn has_ties(&self) -> bool {
+        self.tie_term > 0.0
+    }
+}
+
+/// The differences xᵢ − yᵢ of the pairs, in run order.
+///
+/// # Errors
+/// [`SignedRankError`] for samples of different sizes, or differences too large to be a sample.
+pub fn paired_differences(x: &Sample, y: &Sample) -> Result<Sample, SignedRankError> {
+    if x.len() != y.len() {
+        return Err(SignedRankError::Unpaired { x: x.len(), y: y.len() });
+    }
+    let pairs = x.in_run_order().iter().zip(y.in_run_order());
+    Sample::new(pairs.map(|(a, b)| a - b).collect()).map_err(SignedRankError::Difference)
+}
+
+impl SignedRank {
+    /// An exact law for at most 127 differences that are not zero, given their ties; else the corrected normal one.
+    ///
+    /// # Errors
+    /// [`SignedRankError::AllZero`] when no difference is left to rank.
+    pub fn choose(differences: &Sample) -> Result<Self, SignedRankError> {
+        Ranks::new(differences, 0.0).map(|ranks| Self::of_ranks(&ranks))
+    }
+
+    /// [`SignedRank::choose`] of logarithms of ratios, of which those that differ by rounding are equal: ln(3/2) and ln(2/3)
+    /// have one magnitude in any unit.
+    ///
+    /// # Errors
+    /// [`SignedRankError::AllZero`] when no logarithm is left to rank.
+    pub fn of_logarithms(logarithms: &Sample) -> Result<Self, SignedRankError> {
+        // A ratio is right to a part, so its logarithm is to so much itself.
+        Ranks::new(logarithms, 1.0).map(|ranks| Self::of_ranks(&ranks))
+    }
+
+    /// The law that R's `wilcox.test` takes: the exact one for fewer than 50 differences without ties and zeros, else the
+    /// corrected normal one.
+    ///
+    /// # Errors
+    /// [`SignedRankError::AllZero`] when no difference is left to rank.
+    pub fn r_default(differences: &Sample) -> Result<Self, SignedRankError> {
+        let statistic = SignedRankStatistic::new(differences)?;
+        let few = statistic.n < R_EXACT_BELOW;
+        let exact = if few { ExactSignedRank::of_statistic(statistic).ok() } else { None };
+        let continuity = Continuity::Corrected;
+        Ok(exact.map_or(Self::Normal(NormalSignedRank { statistic, continuity }), Self::Exact))
+    }
+
+    fn of_ranks(ranks: &Ranks) -> Self {
+        let statistic = ranks.statistic();
+        if let Ok(test) = ExactSignedRank::of_statistic(statistic) {
+            return Self::Exact(test);
+        }
+        match TiedSignedRankLaw::new(&ranks.doubled) {
+            Ok(law) => Self::Permutation(PermutationSignedRank { statistic, law }),
+            Err(_) => Self::Normal(NormalSignedRank { statistic, continuity: Continuity::Corrected }),
+        }
+    }
+
+    /// Compares the pairs of `x` and `y`: [`SignedRank::choose`] of x − y.
+    ///
+    /// # Errors
+    /// [`SignedRankError`] for samples of different sizes, or pairs that are all equal.
+    pub fn paired(x: &Sample, y: &Sample) -> Result<Self, SignedRankError> {
+        Self::choose(&paired_differences(x, y)?)
+    }
+
+    /// Why this law.
+    pub fn reason(&self) -> SignedRankChoice {
+        match self {
+            Self::Exact(_) => SignedRankChoice::FewWithoutTies,
+            Self::Permutation(_) => SignedRankChoice::FewWithTies,
+            Self::Normal(test) if test.statistic.zeros > 0 => SignedRankChoice::Zeros,
+            Self::Normal(test) if test.statistic.has_ties() => SignedRankChoice::Ties,
+            Self::Normal(_) => SignedRankChoice::Many,
+        }
+    }
+
+    /// What must be known: that ties, zeros or many differences have made it a normal law's.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        match self {
+            Self::Exact(test) => test.caveats(),
+            Self::Permutation(test) => test.caveats(),
+            Self::Normal(test) => test.caveats(),
+        }
+    }
+
+    /// The full name of the method.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Exact(_) => ExactSignedRank::NAME,
+            Self::Permutation(_) => PermutationSignedRank::NAME,
+            Self::Normal(test) => test.name(),
+        }
+    }
+
+    /// What the differences say.
+    pub fn statistic(&self) -> &SignedRankStatistic {
+        match self {
+            Self::Exact(test) => &test.statistic,
+            Self::Permutation(test) => &test.statistic,
+            Self::Normal(test) => &test.statistic,
+        }
+    }
+
+    /// The p-value against `alternative`, said of the differences against zero.
+    pub fn p_value(&self, alternative: Alternative) -> PValue {
+        match self {
+            Self::Exact(test) => test.p_value(alternative),
+            Self::Permutation(test) => test.p_value(alternative),
+            Self::Normal(test) => test.p_value(alternative),
+        }
+    }
+
+    /// The least p-value that a one-sided test of these differences can have: all of one sign, 1 of 2 to their number.
+    pub fn least_p_value(&self) -> f64 {
+        0.5_f64.powi(i32::try_from(self.statistic().n).unwrap_or(i32::MAX))
+    }
+}
+
+impl PermutationSignedRank {
+    /// The method's full name.
+    pub const NAME: &'static str = "Wilcoxon signed-rank test (exact, given the ties)";
+
+    /// What must be known: nothing, since the law is exact for the magnitudes at hand.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        Vec::new()
+    }
+
+    /// The p-value against `alternative`.
+    pub fn p_value(&self, alternative: Alternative) -> PValue {
+        let doubled_v = self.statistic.doubled_v;
+        alternative.p_value(self.law.at_most(doubled_v), self.law.at_least(doubled_v))
+    }
+}
+
+impl ExactSignedRank {
+    /// The method's full name.
+    pub const NAME: &'static str = "Wilcoxon signed-rank test (exact)";
+
+    /// Tests `differences` against zero by the exact law.
+    ///
+    /// # Errors
+    /// [`SignedRankError`] with ties or zeros, or beyond 127 differences.
+    pub fn new(differences: &Sample) -> Result<Self, SignedRankError> {
+        Self::of_statistic(SignedRankStatistic::new(differences)?)
+    }
+
+    fn of_statistic(statistic: SignedRankStatistic) -> Result<Self, SignedRankError> {
+        if statistic.zeros > 0 || statistic.has_ties() {
+            return Err(SignedRankError::TiesOrZeros);
+        }
+        Ok(Self { statistic, law: SignedRankLaw::new(statistic.n)? })
+    }
+
+    /// What the differences say.
+    pub fn statistic(&self) -> &SignedRankStatistic {
+        &self.statistic
+    }
+
+    /// What must be known: nothing of an exact law.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        Vec::new()
+    }
+
+    /// The p-value against `alternative`.
+    pub fn p_value(&self, alternative: Alternative) -> PValue {
+        let v = self.statistic.doubled_v / 2;
+        alternative.p_value(self.law.at_most(v), self.law.at_least(v))
+    }
+}
+
+impl NormalSignedRank {
+    /// Tests `differences` against zero by the normal law.
+    ///
+    /// # Errors
+    /// [`SignedRankError::AllZero`] when no difference is left to rank.
+    pub fn new(differences: &Sample, continuity: Continuity) -> Result<Self, SignedRankError> {
+        Ok(Self { statistic: SignedRankStatistic::new(differences)?, continuity })
+    }
+
+    /// The full name of the method.
+    pub fn name(&self) -> &'static str {
+        match self.continuity {
+            Continuity::Corrected => "Wilcoxon signed-rank test (normal, tie and continuity correction)",
+            Continuity::Uncorrected => "Wilcoxon signed-rank test (normal, tie correction)",
+        }
+    }
+
+    /// What the differences say.
+    pub fn statistic(&self) -> &SignedRankStatistic {
+        &self.statistic
+    }
+
+    /// What must be known: that the law is not exact.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        vec![Caveat::NormalApproximation]
+    }
+
+    /// The p-value against `alternative`: V has mean n(n+1)/4 and variance n(n+1)(2n+1)/24 − Σ(t³ − t)/48.
+    pub fn p_value(&self, alternative: Alternative) -> PValue {
+        let n = self.statistic.n as f64;
+        // Positive even where all magnitudes are equal, since their signs still vary.
+        let variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - self.statistic.tie_term / 48.0;
+        let distance = self.statistic.v() - n * (n + 1.0) / 4.0;
+        let half = self.continuity.toward_mean(alternative, distance);
+        let tails = normal::tails((distance - half) / variance.sqrt());
+        alternative.p_value(tails.lower, tails.upper)
+    }
+}

@@ -1,0 +1,396 @@
+//! Laws of planning and diagnostics that hold for any data: what grows with what, answers that solve their question,
+//! exchange, shift, scale, seeds; no panic on any finite input.
+
+use proptest::prelude::*;
+use speedup_core::seed::Seed;
+use speedup_statistics::diagnostics::Granularity;
+use speedup_statistics::diagnostics::aa::{AaOptions, AaStudy, AaTest, Detectable};
+use speedup_statistics::diagnostics::host_effect::{
+    ByHost, ClusterHosts, ENOUGH_AS_LARGE, OutlyingHosts, Shuffles, VarianceShare,
+};
+use speedup_statistics::diagnostics::run_order::{Autocorrelation, Drift, FirstRunEffect, RunsTest};
+use speedup_statistics::distribution::noncentral_t;
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, Risk};
+use speedup_statistics::planning::group_sequential::{
+    GroupSequential, Shape, Sides, Spending, equal_fractions, naive_risk,
+};
+use speedup_statistics::planning::power::{
+    Group, MeanDesign, ProportionTestPower, Rejections, TTestPower, WelchPower,
+};
+use speedup_statistics::planning::required_repetitions::{
+    Effort, MeanPrecision, MedianPrecision, RankSumDetection, RatioPrecision, Reach, SpeedupGoal,
+    WelchDetection,
+};
+use speedup_statistics::planning::two_stage::TwoStage;
+use speedup_statistics::ratio::MeanRatio;
+use speedup_statistics::sample::Sample;
+use speedup_statistics::test::OneSampleTTest;
+
+const ALTERNATIVES: [Alternative; 3] = [Alternative::TwoSided, Alternative::Greater, Alternative::Less];
+
+fn sample(values: &[f64]) -> Sample {
+    Sample::new(values.to_vec()).expect("finite numbers")
+}
+
+fn level(level: f64) -> ConfidenceLevel {
+    ConfidenceLevel::new(level).expect("a level")
+}
+
+fn times(runs: std::ops::Range<usize>) -> impl Strategy<Value = Vec<f64>> {
+    prop::collection::vec(1.0..2.0_f64, runs)
+}
+
+/// Any finite numbers that a sample takes, the awkward ones often.
+fn anything() -> impl Strategy<Value = Vec<f64>> {
+    let value = prop_oneof![
+        -1e150..1e150_f64,
+        prop::sample::select(vec![0.0, -0.0, 1.0, 1e150, -1e150, 5e-324, 1e-300, 1.0 + f64::EPSILON, 1e16]),
+        1e-3..1.0_f64,
+    ];
+    prop::collection::vec(value, 1..25)
+}
+
+fn close(a: f64, b: f64, relative: f64) -> bool {
+    a == b || (a - b).abs() <= relative * a.abs().max(b.abs()) + 1e-300
+}
+
+fn t_test(design: MeanDesign, alternative: Alternative, risk: f64) -> TTestPower {
+    TTestPower {
+        design,
+        alternative,
+        rejections: Rejections::OnEitherSide,
+        risk: Risk::new(risk).expect("a risk"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn noncentral_tails_are_complements_and_mirror_images(
+        t in -20.0..20.0_f64, df in 0.5..300.0_f64, delta in -12.0..12.0_f64, more in 0.01..2.0_f64
+    ) {
+        let tails = noncentral_t::tails(t, df, delta);
+        prop_assert!((tails.lower + tails.upper - 1.0).abs() < 1e-13);
+        prop_assert_eq!(noncentral_t::tails(-t, df, -delta), tails.mirrored());
+        prop_assert!(noncentral_t::tails(t + more, df, delta).upper <= tails.upper);
+        prop_assert!(noncentral_t::tails(t, df, delta + more).upper >= tails.upper);
+    }
+
+    #[test]
+    fn what_a_power_needs_has_that_power(
+        runs in 2.0..80.0_f64, difference in 0.2..3.0_f64, sd in 0.2..3.0_f64, power in 0.3..0.99_f64,
+        risk in 0.001..0.2_f64, which in 0..9_usize
+    ) {
+        let design = [MeanDesign::TwoSamples, MeanDesign::OneSample, MeanDesign::Pairs][which % 3];
+        let alternative = ALTERNATIVES[which / 3];
+        let sign = if alternative == Alternative::Less { -1.0 } else { 1.0 };
+        let test = t_test(design, alternative, risk);
+        if let Ok(runs) = test.runs(sign * difference, sd, power) {
+            prop_assert!(close(test.power(runs, sign * difference, sd).unwrap(), power, 1e-9));
+        }
+        let needed = test.difference(runs, sd, power).unwrap();
+        prop_assert!(close(test.power(runs, needed, sd).unwrap(), power, 1e-9), "{needed}");
+        let spread = test.standard_deviation(runs, sign * difference, power).unwrap();
+        prop_assert!(close(test.power(runs, sign * difference, spread).unwrap(), power, 1e-9), "{spread}");
+        // Unit and side do not matter; more runs, more difference, less spread are more power.
+        let usual = test.power(runs, sign * difference, sd).unwrap();
+        prop_assert!(close(test.power(runs, sign * difference * 1e200, sd * 1e200).unwrap(), usual, 1e-9));
+        prop_assert!(test.power(runs + 1.0, sign * difference, sd).unwrap() >= usual - 1e-13);
+        prop_assert!(test.power(runs, sign * difference * 1.1, sd).unwrap() >= usual - 1e-13);
+        prop_assert!(test.power(runs, sign * difference, sd * 1.1).unwrap() <= usual + 1e-13);
+        prop_assert!(close(test.power(runs, 0.0, sd).unwrap(), risk, 1e-10));
+    }
+
+    #[test]
+    fn welch_with_equal_groups_is_students_and_its_runs_have_the_power(
+        runs in 3.0..80.0_f64, difference in 0.3..2.0_f64, sd in 0.3..2.0_f64, other in 0.3..2.0_f64
+    ) {
+        let risk = Risk::new(0.05).unwrap();
+        let (alternative, rejections) = (Alternative::Greater, Rejections::OnTheTrueSide);
+        let welch = WelchPower { alternative, rejections, risk };
+        let group = |runs, sd| Group { runs, sd };
+        let student = TTestPower { design: MeanDesign::TwoSamples, alternative, rejections, risk };
+        let equal = welch.power(group(runs, sd), group(runs, sd), difference).unwrap();
+        prop_assert!(close(equal, student.power(runs, difference, sd).unwrap(), 1e-10));
+        let needed = welch.runs_each([sd, other], difference, 0.8).unwrap();
+        prop_assert!(close(welch.power(group(needed, sd), group(needed, other), difference).unwrap(), 0.8, 1e-9));
+        let swapped = WelchPower { alternative: Alternative::Less, ..welch };
+        let there = welch.power(group(runs, sd), group(5.0, other), difference).unwrap();
+        prop_assert!(close(there, swapped.power(group(5.0, other), group(runs, sd), -difference).unwrap(), 1e-10));
+    }
+
+    #[test]
+    fn proportions_solve_their_question(
+        p1 in 0.01..0.99_f64, p2 in 0.01..0.99_f64, trials in 5.0..500.0_f64, power in 0.3..0.99_f64
+    ) {
+        let test = ProportionTestPower {
+            alternative: Alternative::TwoSided,
+            rejections: Rejections::OnEitherSide,
+            risk: Risk::new(0.05).unwrap(),
+        };
+        if let Ok(trials) = test.trials(p1, p2, power) {
+            prop_assert!(close(test.power(trials, p1, p2).unwrap(), power, 1e-8));
+        }
+        if let Ok(second) = test.second(trials, p1, power) {
+            prop_assert!(close(test.power(trials, p1, second).unwrap(), power, 1e-8));
+        }
+        prop_assert!(close(test.power(trials, p1, p2).unwrap(), test.power(trials, p2, p1).unwrap(), 1e-9));
+    }
+
+    #[test]
+    fn required_runs_are_the_least(x in times(5..20), y in times(5..20), r in 0.02..0.2_f64, scale in 0.01..100.0_f64) {
+        let maximum = 1_000_000;
+        let scaled: Vec<f64> = x.iter().map(|t| t * scale).collect();
+        let (x, y, scaled) = (sample(&x), sample(&y), sample(&scaled));
+        let l = level(0.95);
+        let mean = MeanPrecision::new(&x).unwrap();
+        let needed = mean.required(r, l, maximum).unwrap().reach.needed().unwrap();
+        prop_assert!(mean.relative_half_width(needed, l) <= r);
+        prop_assert!(needed == 2 || mean.relative_half_width(needed - 1, l) > r);
+        let ratio = RatioPrecision::new(&x, &y).unwrap();
+        let needed_ratio = ratio.required(r, l, maximum).unwrap().reach.needed().unwrap();
+        prop_assert!(ratio.relative_half_width(needed_ratio, l) <= r);
+        prop_assert!(needed_ratio == 2 || ratio.relative_half_width(needed_ratio - 1, l) > r);
+        for precision in [r * 0.5, r] {
+            let of = |s: &Sample| MedianPrecision::new(s).unwrap().required(precision, l, maximum).unwrap();
+            let (a, b) = (of(&x).reach.needed(), of(&scaled).reach.needed());
+            prop_assert!(a.unwrap().abs_diff(b.unwrap()) <= 1, "{a:?} {b:?}");
+        }
+        let wider = mean.required(r * 1.5, l, maximum).unwrap().reach.needed().unwrap();
+        prop_assert!(wider <= needed);
+    }
+
+    #[test]
+    fn detection_needs_fewer_runs_for_larger_speedups(x in times(6..20), y in times(6..20), delta in 1.02..1.3_f64) {
+        let goal = |speedup| SpeedupGoal {
+            speedup, alternative: Alternative::Greater, level: level(0.95), power: 0.9, maximum: 10_000_000,
+        };
+        let (x, y) = (sample(&x), sample(&y));
+        let detection = WelchDetection::new(&x, Some(&y)).unwrap();
+        let needed = detection.required(&goal(delta)).unwrap().reach.needed().unwrap();
+        prop_assert!(detection.power(needed, &goal(delta)).unwrap() >= 0.9);
+        prop_assert!(needed == 2 || detection.power(needed - 1, &goal(delta)).unwrap() < 0.9);
+        prop_assert!(detection.required(&goal(delta * 1.2)).unwrap().reach.needed().unwrap() <= needed);
+        let ranks = RankSumDetection::new(&x, None).unwrap();
+        prop_assert!(ranks.probability_greater(delta).unwrap() <= ranks.probability_greater(delta * 1.2).unwrap());
+        let wrong = SpeedupGoal { alternative: Alternative::Less, ..goal(delta) };
+        prop_assert!(detection.required(&wrong).is_err() && ranks.required(&wrong).is_err());
+    }
+
+    #[test]
+    fn stein_shifts_and_scales(x in times(3..12), scale in 0.01..100.0_f64, d in 0.05..0.5_f64) {
+        let scaled: Vec<f64> = x.iter().map(|t| t * scale + 3.0).collect();
+        let plan = TwoStage::of_mean(&sample(&x), d, level(0.9)).unwrap();
+        let other = TwoStage::of_mean(&sample(&scaled), d * scale, level(0.9)).unwrap();
+        prop_assert!(plan.runs().abs_diff(other.runs()) <= 1);
+        prop_assert_eq!(plan.further_runs() + x.len() as u64, plan.runs());
+        let narrower = TwoStage::of_mean(&sample(&x), d / 2.0, level(0.9)).unwrap();
+        prop_assert!(narrower.runs() >= plan.runs());
+        if plan.further_runs() > 0 {
+            prop_assert!(plan.interval(&sample(&x)).is_err());
+        } else {
+            let interval = plan.interval(&sample(&x)).unwrap();
+            let t = OneSampleTTest::new(&sample(&x), 0.0).unwrap().interval(Alternative::TwoSided, level(0.9));
+            prop_assert!(close(interval.lower, t.lower, 1e-9) && close(interval.upper, t.upper, 1e-9));
+            let p = plan.p_value(sample(&x).mean(), x.len(), interval.lower, Alternative::TwoSided).unwrap();
+            prop_assert!((p.get() - 0.1).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn order_diagnostics_keep_their_laws(x in times(5..30), scale in 0.01..100.0_f64) {
+        let runs = sample(&x);
+        let reversed = sample(&x.iter().rev().copied().collect::<Vec<_>>());
+        let moved = sample(&x.iter().map(|t| t * scale + 1.0).collect::<Vec<_>>());
+        let p = |a: &Sample, alternative| {
+            [
+                Autocorrelation::new(a).unwrap().p_value(alternative).get(),
+                RunsTest::new(a).unwrap().p_value(alternative).get(),
+                Drift::new(a).unwrap().p_value(alternative).get(),
+                FirstRunEffect::new(std::slice::from_ref(a)).unwrap().p_value(alternative).get(),
+            ]
+        };
+        for alternative in ALTERNATIVES {
+            let (here, there, back) = (p(&runs, alternative), p(&moved, alternative), p(&reversed, alternative.swapped()));
+            for (a, b) in here.iter().zip(there) {
+                prop_assert!((0.0..=1.0).contains(a) && close(*a, b, 1e-6), "{here:?} {there:?}");
+            }
+            // Backward a drift is the opposite drift; neighbours stay neighbours.
+            prop_assert!(close(here[2], back[2], 1e-9));
+            prop_assert!(close(p(&reversed, alternative)[0], here[0], 1e-6));
+            prop_assert!(close(p(&reversed, alternative)[1], here[1], 1e-9));
+        }
+        prop_assert!(close(Drift::new(&moved).unwrap().slope(), scale * Drift::new(&runs).unwrap().slope(), 1e-6)
+            || Drift::new(&runs).unwrap().slope().abs() < 1e-9);
+    }
+
+    #[test]
+    fn host_effects_do_not_know_names_or_units(x in times(12..30), hosts in 3..5_u32, scale in 0.01..100.0_f64, at in -1e3..1e3_f64) {
+        let of = |i: usize| i as u32 % hosts;
+        let names: Vec<u32> = (0..x.len()).map(of).collect();
+        let renamed: Vec<u32> = names.iter().map(|name| 1000 - 7 * name).collect();
+        let moved: Vec<f64> = x.iter().map(|t| t * scale + at).collect();
+        let share = |runs: &[f64], hosts: &[u32]| VarianceShare::new(&ByHost::new(&sample(runs), hosts).unwrap()).unwrap();
+        let (a, b) = (share(&x, &names), share(&moved, &renamed));
+        prop_assert!(close(a.f(), b.f(), 1e-5) || a.f() < 1e-6);
+        let wide = a.interval(level(0.99));
+        let narrow = a.interval(level(0.8));
+        prop_assert!(wide.lower <= narrow.lower && narrow.upper <= wide.upper);
+        prop_assert!(0.0 <= wide.lower && wide.upper <= 1.0);
+        // The interval leaves zero exactly when the one-sided F test rejects.
+        prop_assert_eq!(a.interval(level(0.9)).lower > 0.0, a.p_value().get() < 0.05);
+        let outlying = OutlyingHosts::new(&ByHost::new(&sample(&x), &names).unwrap(), Alternative::Greater).unwrap();
+        for verdict in outlying.verdicts() {
+            prop_assert!(verdict.adjusted >= verdict.p);
+        }
+    }
+
+    #[test]
+    fn seeds_and_nothing_else_decide_what_is_drawn(x in times(8..16), seed in 0..1000_u64) {
+        let options = |seed| AaOptions {
+            test: AaTest::Welch, alternative: Alternative::Greater, level: level(0.9), splits: 60, seed: Seed(seed),
+        };
+        let of = |seed| {
+            let study = AaStudy::by_runs(&sample(&x), options(seed)).unwrap();
+            (study.false_alarms(), study.minimum_detectable(0.5).unwrap())
+        };
+        let here = of(seed);
+        let elsewhere = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..2).map(|_| scope.spawn(|| of(seed))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+        });
+        prop_assert!(elsewhere.iter().all(|there| *there == here));
+        let Detectable::Factor { factor } = here.1 else { return Err(TestCaseError::fail("not within")) };
+        prop_assert!(factor > 1.0);
+        let labels: Vec<u32> = (0..x.len() as u32).map(|i| i % 2).collect();
+        let hosts: Vec<u32> = (0..x.len() as u32).map(|i| i / 4).collect();
+        let association = |seed| ClusterHosts::new(&labels, &hosts, Shuffles::all(99), Seed(seed)).unwrap();
+        prop_assert_eq!(association(seed), association(seed));
+        prop_assert!(association(seed).p_value().get() >= 0.01);
+    }
+
+    #[test]
+    fn shuffles_end_early_where_all_of_them_would_say_the_same(
+        labels in prop::collection::vec(0..3_u32, 12..60), hosts in 2..9_u32, tied in 0.0..1.0_f64, seed in 0..1000_u64,
+    ) {
+        let most = 2_000;
+        // From labels that do not know their hosts to labels that are their hosts.
+        let host = |(i, label): (usize, &u32)| if i as f64 >= tied * labels.len() as f64 { i as u32 % hosts } else { *label };
+        let hosts: Vec<u32> = labels.iter().enumerate().map(host).collect();
+        let of = |shuffles| ClusterHosts::new(&labels, &hosts, shuffles, Seed(seed));
+        let (Ok(all), Ok(ended)) = (of(Shuffles::all(most)), of(Shuffles::until_as_large(most))) else {
+            return Err(TestCaseError::reject("one level"));
+        };
+        prop_assert_eq!((all.chi_square(), all.draws()), (ended.chi_square(), most));
+        let (p, of_all) = (ended.p_value().get(), all.p_value().get());
+        if ended.draws() < most {
+            // As the definition has it, and near that of all: within six of its own standard errors and theirs.
+            prop_assert_eq!(p, ENOUGH_AS_LARGE as f64 / ended.draws() as f64);
+            let error = p * (1.0 / ENOUGH_AS_LARGE as f64 + (1.0 - p) / (p * most as f64)).sqrt();
+            prop_assert!((p - of_all).abs() <= 6.0 * error, "{} {}", p, of_all);
+        } else {
+            prop_assert!((p - of_all).abs() <= 1.0 / most as f64, "{} {}", p, of_all);
+        }
+    }
+
+    #[test]
+    fn nothing_panics(x in anything(), y in anything(), number in prop::sample::select(vec![
+        0.0, -1.0, 1.0, 0.5, 1e-300, 1e300, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 2.0, 1e12,
+    ]), other in prop::sample::select(vec![0.0, 0.05, 0.999_999, 1.0, 1e-300, 1e300, f64::NAN, 3.0])) {
+        let [Ok(a), Ok(b)] = [x.clone(), y].map(Sample::new) else { return Ok(()) };
+        let hosts: Vec<u32> = (0..x.len() as u32).map(|i| i % 3).collect();
+        for alternative in ALTERNATIVES {
+            let _ = Autocorrelation::new(&a).map(|d| d.p_value(alternative));
+            let _ = RunsTest::new(&a).map(|d| (d.z(), d.p_value(alternative)));
+            let _ = Drift::new(&a).map(|d| (d.p_value(alternative), d.slope(), d.slope_interval(level(0.9))));
+            let _ = FirstRunEffect::new(&[a.clone(), b.clone()]).map(|d| d.p_value(alternative));
+            let _ = ByHost::new(&a, &hosts).and_then(|h| OutlyingHosts::new(&h, alternative));
+            let goal = SpeedupGoal { speedup: number, alternative, level: level(0.95), power: other, maximum: 1000 };
+            let _ = WelchDetection::new(&a, Some(&b)).map(|d| d.required(&goal));
+            let _ = RankSumDetection::new(&a, Some(&b)).map(|d| d.required(&goal));
+            let _ = RankSumDetection::new(&a, None).map(|d| d.required(&goal));
+            for risk in [0.0, 1e-300, 0.05, 0.999].map(|risk| Risk::new(risk).unwrap()) {
+                let rejections = Rejections::OnEitherSide;
+                let test = TTestPower { design: MeanDesign::TwoSamples, alternative, rejections, risk };
+                let _ = (test.power(number, other, number), test.runs(number, other, other));
+                let _ = (test.power(other, number, other), test.difference(number, other, other));
+                let _ = test.standard_deviation(other, number, other);
+                let welch = WelchPower { alternative, rejections, risk };
+                let _ = welch.power(Group { runs: number, sd: other }, Group { runs: 9.0, sd: number }, other);
+                let _ = welch.runs_each([number, other], other, other);
+                let proportions = ProportionTestPower { alternative, rejections, risk };
+                let _ = (proportions.power(number, other, number), proportions.trials(other, number, other));
+                let _ = proportions.second(number, other, other);
+            }
+        }
+        let _ = ByHost::new(&a, &hosts).and_then(|h| VarianceShare::new(&h)).map(|v| (v.estimate(), v.interval(level(0.9))));
+        let _ = MeanPrecision::new(&a).map(|p| p.required(other, level(0.95), u64::MAX));
+        let _ = RatioPrecision::new(&a, &b).map(|p| p.required(other, level(0.95), u64::MAX));
+        let _ = MedianPrecision::new(&a).map(|p| p.required(other, level(0.95), u64::MAX));
+        let _ = TwoStage::of_mean(&a, other, level(0.95)).map(|p| p.interval(&a));
+        let _ = TwoStage::of_difference(&a, &b, number, level(0.95));
+        let _ = Effort::new(x.len() as u64, u64::MAX, number, 3);
+        let granularity = Granularity::new(&a);
+        prop_assert!((0.0..=1.0).contains(&granularity.tie_probability()));
+        let _ = (granularity.kind(), granularity.grid());
+        let options = AaOptions {
+            test: AaTest::RankSum, alternative: Alternative::TwoSided, level: level(0.9), splits: 3, seed: Seed(1),
+        };
+        let _ = AaStudy::by_hosts(&a, &hosts, options).map(|s| (s.false_alarms(), s.minimum_detectable(other)));
+    }
+}
+
+#[test]
+fn the_precision_of_a_ratio_is_that_of_its_interval() {
+    let (x, y) = (sample(&[1.0, 1.2, 1.1, 1.4, 1.3]), sample(&[0.9, 1.1, 1.3, 1.0, 0.8]));
+    let interval = MeanRatio::new(&x, &y).unwrap();
+    let bounded = interval.interval(level(0.95)).bounded().cloned().unwrap();
+    let half_width = (bounded.upper - bounded.lower) / 2.0 / interval.estimate();
+    let planned = RatioPrecision::new(&x, &y).unwrap().relative_half_width(5, level(0.95));
+    assert!(close(half_width, planned, 1e-10), "{half_width} {planned}");
+}
+
+#[test]
+fn pilots_that_suffice_and_goals_out_of_reach_are_told() {
+    let pilot = sample(&[1.0, 1.001, 0.999, 1.0005, 0.9995, 1.0001]);
+    let precision = MeanPrecision::new(&pilot).unwrap();
+    assert!(matches!(precision.required(0.1, level(0.95), 100).unwrap().reach, Reach::PilotSuffices { .. }));
+    assert!(matches!(precision.required(0.0002, level(0.95), 1000).unwrap().reach, Reach::MoreRuns { .. }));
+    let never = precision.required(1e-9, level(0.95), 100).unwrap().reach;
+    assert_eq!(never, Reach::Unreachable { maximum: 100 });
+    assert_eq!(never.needed(), None);
+    let effort = Effort::new(100, 2, 36.0, 20).unwrap();
+    assert_eq!((effort.runs, effort.hosts, effort.hours), (200, 20, 0.1));
+}
+
+#[test]
+fn looks_spend_no_more_than_their_level_and_power_grows_with_the_drift() {
+    let uneven = [0.13, 0.4, 0.41, 0.9, 1.0];
+    for fractions in [equal_fractions(1), equal_fractions(4), uneven.to_vec()] {
+        for sides in [Sides::One, Sides::Both] {
+            for l in [0.6, 0.9, 0.999].map(level) {
+                let plans = [
+                    GroupSequential::spending(&fractions, sides, l, Spending::OBrienFlemingLike).unwrap(),
+                    GroupSequential::spending(&fractions, sides, l, Spending::PocockLike).unwrap(),
+                    GroupSequential::spending(&fractions, sides, l, Spending::Linear).unwrap(),
+                    GroupSequential::shaped(&fractions, sides, l, Shape::WangTsiatis { delta: 0.75 })
+                        .unwrap(),
+                ];
+                for plan in plans {
+                    assert!(close(1.0 - plan.level().get(), 1.0 - l.get(), 1e-9), "{plan:?}");
+                    assert!(close(plan.power(0.0).unwrap(), 1.0 - l.get(), 1e-9), "{plan:?}");
+                    let powers = [0.0, 1.0, 2.5, 5.0].map(|drift| plan.power(drift).unwrap());
+                    assert!(powers.is_sorted(), "{powers:?}");
+                    assert!(
+                        plan.expected_fraction(5.0).unwrap() <= plan.expected_fraction(0.0).unwrap() + 1e-12
+                    );
+                }
+            }
+        }
+        let half = GroupSequential::shaped(&fractions, Sides::One, level(0.5), Shape::Pocock);
+        assert!(half.is_err(), "{half:?}");
+        let naive = naive_risk(&fractions, Sides::Both, level(0.95)).unwrap();
+        assert!(naive >= 0.05 - 1e-12 && (fractions.len() == 1 || naive > 0.06), "{naive}");
+    }
+}

@@ -1,0 +1,31 @@
+//! What is concluded: shares of a finite population, signed ranks with ties.
+
+use crate::case::{Case, Ledger, absolute, relative};
+use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+use speedup_statistics::test::{Proportion, ProportionMethod, Selection, SignedRank};
+
+pub(crate) fn finite_population(case: &mut Case<'_>, ledger: &mut Ledger) {
+    let mut count = |pointer| case.number(pointer).expect("a count") as u64;
+    let (size, drawn, accelerated) = (count("/population"), count("/drawn"), count("/accelerated"));
+    let level = ConfidenceLevel::new(case.number("/conf_level").expect("a level")).expect("a level");
+    let selection = Selection::DrawnFromFinite { size };
+    let proportion = Proportion::new(accelerated, drawn, selection).expect("a proportion");
+    for method in ProportionMethod::ALL {
+        let interval = proportion.interval(method, level);
+        // Shares are multiples of 1/N; a product of two doubles is off by less than a part in 10¹⁵.
+        ledger.number(case, "/lowest", interval.lower * size as f64, relative(1e-15));
+        ledger.number(case, "/highest", interval.upper * size as f64, relative(1e-15));
+    }
+}
+
+pub(crate) fn signed_rank_ties(case: &mut Case<'_>, ledger: &mut Ledger) {
+    let test = SignedRank::choose(&case.sample("/differences")).expect("differences that are not zero");
+    ledger.number(case, "/W", test.statistic().v(), absolute(0.0));
+    for (field, alternative) in [
+        ("/p_greater", Alternative::Greater),
+        ("/p_less", Alternative::Less),
+        ("/p_two_sided", Alternative::TwoSided),
+    ] {
+        ledger.number(case, field, test.p_value(alternative).get(), relative(1e-13));
+    }
+}

@@ -1,0 +1,103 @@
+//! How often the intervals contain the truth (Kalibera 2012 §8.4), all that this crate prints.
+
+mod by_levels;
+mod proportions;
+mod samples;
+
+use super::row::Row;
+use super::{LevelModel, Replication, Shape, SimulationError};
+use serde::Serialize;
+use speedup_statistics::levels::{BootstrapError, MOST_DRAWS};
+
+/// The study of coverage.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Coverage {
+    /// How often, whence, at which level.
+    pub replication: Replication,
+    /// Which parts are simulated, in this order.
+    pub sections: Vec<CoverageSection>,
+    /// The shapes of the laws.
+    pub distributions: Vec<Shape>,
+    /// The law of experiments by levels.
+    pub levels: LevelModel,
+    /// The true effect size of experiments by levels, new mean over old; 0.95 in the paper.
+    pub effect: f64,
+    /// The numbers of binaries.
+    pub binaries: Vec<u64>,
+    /// The numbers of executions where compilation is not repeated.
+    pub executions: Vec<u64>,
+    /// Draws of each bootstrap; 0 leaves the bootstrap out.
+    pub draws: u32,
+    /// The runs of each version, for experiments of one level.
+    pub runs: Vec<u64>,
+    /// The standard deviation of a run there, as a share of the mean.
+    pub variation: f64,
+    /// The numbers of benchmarks, for proportions.
+    pub benchmarks: Vec<u64>,
+    /// The true proportions of accelerated benchmarks.
+    pub proportions: Vec<f64>,
+}
+
+/// A part of the study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CoverageSection {
+    /// Experiments of three levels (Kalibera 2012 Figs. 6 and 7); the size is the binaries.
+    Levels,
+    /// One binary although compilation varies (Kalibera 2012 Figs. 8 and 9); the size is the executions.
+    OneBinary,
+    /// Two samples; the size is the runs of each.
+    Samples,
+    /// Proportions, computed exactly; the size is the benchmarks and the parameter the proportion.
+    Proportions,
+}
+
+impl CoverageSection {
+    /// All parts.
+    pub const ALL: [Self; 4] = [Self::Levels, Self::OneBinary, Self::Samples, Self::Proportions];
+
+    /// A short name that stays the same between releases.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Levels => "levels",
+            Self::OneBinary => "one_binary",
+            Self::Samples => "samples",
+            Self::Proportions => "proportions",
+        }
+    }
+}
+
+impl Coverage {
+    /// The shares of intervals that contain the truth, among those that were given.
+    ///
+    /// # Errors
+    /// [`SimulationError`] for options out of range.
+    pub fn run(&self) -> Result<Vec<Row>, SimulationError> {
+        self.check()?;
+        let mut rows = Vec::new();
+        for section in &self.sections {
+            match section {
+                CoverageSection::Levels => rows.extend(self.by_levels()),
+                CoverageSection::OneBinary => rows.extend(self.of_one_binary()),
+                CoverageSection::Samples => rows.extend(self.of_samples()),
+                CoverageSection::Proportions => rows.extend(self.of_proportions()),
+            }
+        }
+        Ok(rows)
+    }
+
+    fn check(&self) -> Result<(), SimulationError> {
+        self.replication.check()?;
+        self.levels.check(&self.binaries)?;
+        SimulationError::check_counts("executions of one binary", 2, &self.executions)?;
+        SimulationError::check_counts("runs", 2, &self.runs)?;
+        SimulationError::check_counts("benchmarks", 1, &self.benchmarks)?;
+        SimulationError::check_variation(self.variation)?;
+        SimulationError::check_range("effect size", [0.0, 10.0], &[self.effect])?;
+        SimulationError::check_range("proportion", [0.0, 1.0], &self.proportions)?;
+        if self.draws > MOST_DRAWS {
+            return Err(BootstrapError::Draws(self.draws).into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,151 @@
+//! Coverage of the intervals from two samples.
+
+use super::by_levels::covers;
+use super::{Coverage, CoverageSection};
+use crate::Shape;
+use crate::law::draws::Draws;
+use crate::row::{Cell, Row, Unanswered};
+use speedup_statistics::distribution::student_t;
+use speedup_statistics::inference::{Alternative, Interval, RatioInterval};
+use speedup_statistics::planning::two_stage::TwoStage;
+use speedup_statistics::ratio::{MeanRatio, MedianRatio, SuiteMember, SuiteRatio, Weights};
+use speedup_statistics::sample::Sample;
+use speedup_statistics::test::{OneSampleTTest, PseudoMedian, WelchTTest, paired_differences};
+
+const METHODS: [&str; 8] = [
+    "mean_t",
+    "difference_welch",
+    "mean_ratio_fieller",
+    "median_ratio",
+    "pseudo_median",
+    "suite_ratio",
+    "stein_mean",
+    "stein_difference",
+];
+
+/// The mean of the candidate's runs.
+const MEAN: f64 = 100.0;
+/// The true speedup: the baseline's law is the candidate's, that much longer.
+const SPEEDUP: f64 = 1.25;
+/// The true difference of the pairs, as a share of the mean.
+const SHIFT: f64 = 0.25;
+/// The candidate's means of a suite's benchmarks, and the true speedups.
+const SUITE: [(f64, f64); 3] = [(100.0, 1.25), (600.0, 1.1), (900.0, 0.9)];
+/// Stein's second stage doubles the pilot on average.
+const STEIN_FACTOR: f64 = 2.0;
+
+impl Coverage {
+    pub(super) fn of_samples(&self) -> Vec<Row> {
+        let cells = self.distributions.iter().flat_map(|shape| self.runs.iter().map(|runs| (*shape, *runs)));
+        cells.flat_map(|(shape, runs)| self.of_runs(shape, runs)).collect()
+    }
+
+    fn of_runs(&self, shape: Shape, runs: u64) -> Vec<Row> {
+        let cell = Cell { section: CoverageSection::Samples.code(), distribution: Some(shape), size: runs };
+        let tallies = self.replication.tally(&cell.stream(), METHODS.len(), |draws| {
+            let mut answers = self.of_two_samples(shape, runs, draws).unwrap_or([None; 4]).to_vec();
+            answers.push(self.of_pairs(shape, runs, draws));
+            answers.push(self.of_suite(shape, runs, draws));
+            answers.push(self.of_stein_mean(shape, runs, draws));
+            answers.push(self.of_stein_difference(shape, runs, draws));
+            answers
+        });
+        let promised = self.replication.promised_coverage();
+        let rows = METHODS.iter().zip(tallies);
+        rows.map(|(method, tally)| cell.row(method, tally, Unanswered::LeftOut, [None, promised])).collect()
+    }
+
+    fn times(&self, shape: Shape, runs: u64, mean: f64, draws: &mut Draws) -> Option<Sample> {
+        draws.times(shape, runs, mean, mean * self.variation)
+    }
+
+    fn of_two_samples(&self, shape: Shape, runs: u64, draws: &mut Draws) -> Option<[Option<bool>; 4]> {
+        let level = self.replication.confidence;
+        let baseline = self.times(shape, runs, SPEEDUP * MEAN, draws)?;
+        let candidate = self.times(shape, runs, MEAN, draws)?;
+        let two_sided = |interval: Interval, truth: f64| covers(&interval, truth);
+        let mean = OneSampleTTest::new(&candidate, 0.0).ok();
+        let difference = WelchTTest::new(&baseline, &candidate).ok();
+        let mean_ratio = MeanRatio::new(&baseline, &candidate).ok();
+        let median_ratio = MedianRatio::new(&baseline, &candidate).ok();
+        Some([
+            mean.map(|test| two_sided(test.interval(Alternative::TwoSided, level), MEAN)),
+            difference
+                .map(|test| two_sided(test.interval(Alternative::TwoSided, level), (SPEEDUP - 1.0) * MEAN)),
+            mean_ratio.and_then(|ratio| ratio_covers(&ratio.interval(level), SPEEDUP)),
+            median_ratio.and_then(|ratio| ratio_covers(&ratio.interval(level), SPEEDUP)),
+        ])
+    }
+
+    /// Pairs whose sides differ by a shift, so that their differences are symmetric about it.
+    fn of_pairs(&self, shape: Shape, runs: u64, draws: &mut Draws) -> Option<bool> {
+        let sd = MEAN * self.variation;
+        let baseline = draws.times(shape, runs, (1.0 + SHIFT) * MEAN, sd)?;
+        let candidate = draws.times(shape, runs, MEAN, sd)?;
+        let differences = paired_differences(&baseline, &candidate).ok()?;
+        let interval = PseudoMedian::new(&differences).interval(self.replication.confidence).ok()?;
+        Some(covers(&interval, SHIFT * MEAN))
+    }
+
+    fn of_suite(&self, shape: Shape, runs: u64, draws: &mut Draws) -> Option<bool> {
+        let mut samples = Vec::with_capacity(SUITE.len());
+        for (mean, speedup) in SUITE {
+            let baseline = self.times(shape, runs, speedup * mean, draws)?;
+            samples.push((baseline, self.times(shape, runs, mean, draws)?));
+        }
+        let members: Vec<SuiteMember<'_>> =
+            samples.iter().map(|(baseline, candidate)| SuiteMember { baseline, candidate }).collect();
+        let truth = SUITE.iter().map(|(mean, speedup)| mean * speedup).sum::<f64>()
+            / SUITE.iter().map(|(mean, _)| mean).sum::<f64>();
+        let ratio = SuiteRatio::new(&members, &Weights::Equal).ok()?;
+        ratio_covers(&ratio.interval(self.replication.confidence), truth)
+    }
+
+    /// The half-width for which Stein's rule asks for [`STEIN_FACTOR`] times the pilot's runs if its spread is the true one.
+    fn stein_half_width(&self, df: f64, samples: f64, runs: u64) -> f64 {
+        let critical = student_t::two_sided_critical(self.replication.confidence.risk().get(), df);
+        critical * MEAN * self.variation * (samples / (STEIN_FACTOR * runs as f64)).sqrt()
+    }
+
+    fn of_stein_mean(&self, shape: Shape, runs: u64, draws: &mut Draws) -> Option<bool> {
+        let pilot = self.times(shape, runs, MEAN, draws)?;
+        let half_width = self.stein_half_width(runs as f64 - 1.0, 1.0, runs);
+        let plan = TwoStage::of_mean(&pilot, half_width, self.replication.confidence).ok()?;
+        let all = self.continued(&pilot, shape, plan.further_runs(), MEAN, draws)?;
+        Some(covers(&plan.interval(&all).ok()?, MEAN))
+    }
+
+    fn of_stein_difference(&self, shape: Shape, runs: u64, draws: &mut Draws) -> Option<bool> {
+        let means = [(1.0 + SHIFT) * MEAN, MEAN];
+        let sd = MEAN * self.variation;
+        let baseline = draws.times(shape, runs, means[0], sd)?;
+        let candidate = draws.times(shape, runs, means[1], sd)?;
+        let half_width = self.stein_half_width(2.0 * (runs as f64 - 1.0), 2.0, runs);
+        let level = self.replication.confidence;
+        let plan = TwoStage::of_difference(&baseline, &candidate, half_width, level).ok()?;
+        let baseline = self.continued(&baseline, shape, plan.further_runs(), means[0], draws)?;
+        let candidate = self.continued(&candidate, shape, plan.further_runs(), means[1], draws)?;
+        Some(covers(&plan.interval_of_difference(&baseline, &candidate).ok()?, SHIFT * MEAN))
+    }
+
+    /// The pilot with its second stage; its standard deviation is that of a mean of [`MEAN`].
+    fn continued(
+        &self,
+        pilot: &Sample,
+        shape: Shape,
+        further: u64,
+        mean: f64,
+        draws: &mut Draws,
+    ) -> Option<Sample> {
+        let mut runs = pilot.in_run_order().to_vec();
+        let sd = MEAN * self.variation;
+        if let Some(second) = draws.times(shape, further, mean, sd) {
+            runs.extend_from_slice(second.in_run_order());
+        }
+        Sample::new(runs).ok()
+    }
+}
+
+fn ratio_covers(interval: &RatioInterval, truth: f64) -> Option<bool> {
+    interval.bounded().map(|interval| covers(interval, truth))
+}

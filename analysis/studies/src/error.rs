@@ -1,0 +1,127 @@
+//! What no study is made of.
+
+use super::replication::MOST_REPLICATES;
+use speedup_statistics::levels::BootstrapError;
+use speedup_statistics::mixture::{Component, Mixture};
+use thiserror::Error;
+
+/// The most runs, units or benchmarks of an experiment that a study draws: a hundred times what anybody repeats.
+pub(super) const MOST_REPEATED: u64 = 10_000;
+/// The greatest standard deviation, as a share of the mean: a normal time is then positive but in one draw of 30 million.
+pub(super) const LARGEST_VARIATION: f64 = 0.19;
+/// The least, as a share of the mean: what a clock of nanoseconds sees of a second. Below, times differ by the rounding of
+/// doubles as much as by the law, and the methods refuse them.
+pub(super) const LEAST_VARIATION: f64 = 1e-9;
+/// The largest mean and standard deviation of a given mixture: far beyond any time, and its draws are samples.
+pub(super) const LARGEST_PARAMETER: f64 = 1e100;
+/// The least standard deviation where all means are zero.
+const LEAST_PARAMETER: f64 = 1.0 / LARGEST_PARAMETER;
+
+/// Why a study is refused.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum SimulationError {
+    /// No replicates, or more than [`MOST_REPLICATES`].
+    #[error("a study makes 1 to {MOST_REPLICATES} replicates, and {0} were asked for")]
+    Replicates(u32),
+    /// A count out of range.
+    #[error("the {what} are {fewest} to {MOST_REPEATED}, and {given} were asked for")]
+    Count {
+        /// What is counted.
+        what: &'static str,
+        /// The number given.
+        given: u64,
+        /// The least that makes an experiment.
+        fewest: u64,
+    },
+    /// A standard deviation out of range.
+    #[error(
+        "a relative standard deviation is at least {LEAST_VARIATION:e} and at most {LARGEST_VARIATION}, and {0} is not\n\
+         hint: 10 % is written 0.1; more would make times that are not positive, less times that differ by rounding"
+    )]
+    Variation(f64),
+    /// A level's variation that is negative, not finite, or all of them next to nothing.
+    #[error(
+        "the variations of the levels are at least 0 and below 1, one of them at least {LEAST_VARIATION:e}, and {given:?} \
+         are not"
+    )]
+    LevelVariations {
+        /// Measurement, execution, compilation.
+        given: [f64; 3],
+    },
+    /// A given mixture whose draws are no sample.
+    #[error(
+        "the mixture of version {version} has a component of mean {mean:e} and standard deviation {sd:e}; one is at most \
+         {LARGEST_PARAMETER:e}, and the other at most that and at least {LEAST_VARIATION:e} of the largest mean\n\
+         hint: give the mixtures in another unit"
+    )]
+    Mixture {
+        /// The version, from 1.
+        version: usize,
+        /// The component's mean.
+        mean: f64,
+        /// The component's standard deviation.
+        sd: f64,
+    },
+    /// A ratio out of range.
+    #[error("the {what} lies strictly between {above} and {below}, and {given} does not")]
+    Range {
+        /// What.
+        what: &'static str,
+        /// The number given.
+        given: f64,
+        /// The number below the range.
+        above: f64,
+        /// The number above the range.
+        below: f64,
+    },
+    /// An experiment that fills the memory.
+    #[error("an experiment has at most {most} measurements, and {measurements} were asked for")]
+    TooLarge {
+        /// Asked for.
+        measurements: u64,
+        /// Allowed.
+        most: u64,
+    },
+    /// The bootstrap was refused.
+    #[error("the bootstrap is not drawn")]
+    Bootstrap(#[from] BootstrapError),
+}
+
+impl SimulationError {
+    /// Refuses counts outside `fewest` to the most there may be.
+    pub(super) fn check_counts(what: &'static str, fewest: u64, counts: &[u64]) -> Result<(), Self> {
+        match counts.iter().find(|count| !(fewest..=MOST_REPEATED).contains(count)) {
+            Some(&given) => Err(Self::Count { what, given, fewest }),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a relative standard deviation with which times would not be positive, or would differ by rounding.
+    pub(super) fn check_variation(relative: f64) -> Result<(), Self> {
+        let is_drawn = (LEAST_VARIATION..=LARGEST_VARIATION).contains(&relative);
+        if is_drawn { Ok(()) } else { Err(Self::Variation(relative)) }
+    }
+
+    /// Refuses a mixture whose draws would be out of range, or differ by rounding.
+    pub(super) fn check_mixture(version: usize, mixture: &Mixture) -> Result<(), Self> {
+        let largest = mixture.components().iter().fold(0.0_f64, |largest, c| largest.max(c.mean.abs()));
+        let sds = LEAST_PARAMETER.max(LEAST_VARIATION * largest)..=LARGEST_PARAMETER;
+        let is_drawn = |c: &Component| c.mean.abs() <= LARGEST_PARAMETER && sds.contains(&c.sd);
+        match mixture.components().iter().find(|component| !is_drawn(component)) {
+            Some(&Component { mean, sd, .. }) => Err(Self::Mixture { version, mean, sd }),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses numbers that are not strictly between `above` and `below`.
+    pub(super) fn check_range(
+        what: &'static str,
+        [above, below]: [f64; 2],
+        given: &[f64],
+    ) -> Result<(), Self> {
+        match given.iter().find(|given| !(**given > above && **given < below)) {
+            Some(&given) => Err(Self::Range { what, given, above, below }),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! How often equal versions are called different (Touati 2010 §4, Kalibera 2012 §8.3).
+
+mod by_levels;
+mod samples;
+mod suites;
+
+pub(super) use samples::concludes;
+pub(super) use suites::{SUITE_METHODS, confidences};
+
+use super::row::Row;
+use super::{LevelModel, Replication, Shape, SimulationError, SuiteModel};
+use serde::Serialize;
+use speedup_statistics::inference::Threshold;
+use speedup_statistics::levels::{BootstrapError, MOST_DRAWS};
+
+/// The study of false alarms. A comparison without an answer is no alarm, and counted besides.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FalseAlarms {
+    /// How often, whence, at which level.
+    pub replication: Replication,
+    /// Which parts are simulated, in this order.
+    pub sections: Vec<AlarmSection>,
+    /// The shapes of the laws.
+    pub distributions: Vec<Shape>,
+    /// The runs of each version, for experiments of one level.
+    pub runs: Vec<u64>,
+    /// The standard deviation of a run there, as a share of the mean.
+    pub variation: f64,
+    /// The thresholds below which a difference does not matter, for the effect size.
+    pub thresholds: Vec<Threshold>,
+    /// The law of experiments by levels.
+    pub levels: LevelModel,
+    /// The numbers of binaries.
+    pub binaries: Vec<u64>,
+    /// The numbers of executions where compilation is not repeated.
+    pub executions: Vec<u64>,
+    /// Draws of each bootstrap; 0 leaves the bootstrap out.
+    pub draws: u32,
+    /// The law of suites.
+    pub suite: SuiteModel,
+}
+
+/// A part of the study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AlarmSection {
+    /// Two samples of one law; the size is the runs of each.
+    Samples,
+    /// Two experiments of three levels (Kalibera 2012 Fig. 3); the size is the binaries and the parameter the threshold.
+    Levels,
+    /// The same with one binary each although compilation varies (Kalibera 2012 Fig. 4); the size is the executions.
+    OneBinary,
+    /// Two machines of one speed on a suite; the size is the runs of each benchmark.
+    Suites,
+}
+
+impl AlarmSection {
+    /// All parts.
+    pub const ALL: [Self; 4] = [Self::Samples, Self::Levels, Self::OneBinary, Self::Suites];
+
+    /// A short name that stays the same between releases.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Samples => "samples",
+            Self::Levels => "levels",
+            Self::OneBinary => "one_binary",
+            Self::Suites => "suites",
+        }
+    }
+}
+
+impl FalseAlarms {
+    /// The shares of comparisons of equal versions that are called different.
+    ///
+    /// # Errors
+    /// [`SimulationError`] for options out of range.
+    pub fn run(&self) -> Result<Vec<Row>, SimulationError> {
+        self.check()?;
+        let mut rows = Vec::new();
+        for section in &self.sections {
+            match section {
+                AlarmSection::Samples => rows.extend(self.of_samples()),
+                AlarmSection::Levels => rows.extend(self.by_levels()),
+                AlarmSection::OneBinary => rows.extend(self.of_one_binary()),
+                AlarmSection::Suites => rows.extend(self.of_suites()),
+            }
+        }
+        Ok(rows)
+    }
+
+    fn check(&self) -> Result<(), SimulationError> {
+        self.replication.check()?;
+        SimulationError::check_counts("runs", 2, &self.runs)?;
+        SimulationError::check_variation(self.variation)?;
+        self.levels.check(&self.binaries)?;
+        SimulationError::check_counts("executions of one binary", 2, &self.executions)?;
+        self.suite.check()?;
+        if self.draws > MOST_DRAWS {
+            return Err(BootstrapError::Draws(self.draws).into());
+        }
+        Ok(())
+    }
+}

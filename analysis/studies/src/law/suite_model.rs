@@ -1,0 +1,81 @@
+//! Suites of benchmarks on two machines, as Chen 2012 compares them.
+
+use super::draws::Draws;
+use crate::{Shape, SimulationError};
+use serde::Serialize;
+use speedup_statistics::protocol::hierarchical_performance_test::ScoreSuite;
+use speedup_statistics::sample::Sample;
+use speedup_statistics::test::{PairedTTest, WelchTTest};
+
+/// The law of a suite's scores.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SuiteModel {
+    /// How many benchmarks.
+    pub benchmarks: u64,
+    /// The standard deviation of a run's score, as a share of the benchmark's mean.
+    pub variation: f64,
+    /// The standard deviation of the logarithm of a benchmark's own speedup around the suite's.
+    pub spread: f64,
+}
+
+/// The scores of a suite: the candidate's and the baseline's, a sample a benchmark.
+#[derive(Clone, Debug)]
+pub(crate) struct Scores {
+    pub(crate) candidate: Vec<Sample>,
+    pub(crate) baseline: Vec<Sample>,
+}
+
+/// The two parametric techniques with which Chen 2012 §5.2 compares, on the mean scores of the benchmarks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MeanScoreTests {
+    pub(crate) paired: PairedTTest,
+    /// The interval of the difference of the two machines' means, the benchmarks taken as one sample each.
+    pub(crate) unpaired: WelchTTest,
+}
+
+impl SuiteModel {
+    pub(crate) fn check(&self) -> Result<(), SimulationError> {
+        SimulationError::check_counts("benchmarks of a suite", 2, &[self.benchmarks])?;
+        SimulationError::check_variation(self.variation)?;
+        let in_range = (0.0..=2.0).contains(&self.spread);
+        let (what, given) = ("spread of the speedups", self.spread);
+        if in_range { Ok(()) } else { Err(SimulationError::Range { what, given, above: 0.0, below: 2.0 }) }
+    }
+
+    /// A suite with `runs` of each benchmark on each machine, the candidate `speedup` times as fast in the geometric mean
+    /// over all benchmarks that there could be.
+    pub(crate) fn draw(&self, shape: Shape, runs: u64, speedup: f64, draws: &mut Draws) -> Option<Scores> {
+        let mut scores = Scores { candidate: Vec::new(), baseline: Vec::new() };
+        for _ in 0..self.benchmarks {
+            let own = speedup * libm::exp(self.spread * draws.normal());
+            scores.baseline.push(draws.times(shape, runs, 1.0, self.variation)?);
+            scores.candidate.push(draws.times(shape, runs, own, own * self.variation)?);
+        }
+        Some(scores)
+    }
+}
+
+impl Scores {
+    /// The candidate's scores divided by `speedup`.
+    pub(crate) fn divided(&self, speedup: f64) -> Option<Self> {
+        let divided = |sample: &Sample| {
+            Sample::new(sample.in_run_order().iter().map(|score| score / speedup).collect()).ok()
+        };
+        let candidate: Option<Vec<Sample>> = self.candidate.iter().map(divided).collect();
+        Some(Self { candidate: candidate?, baseline: self.baseline.clone() })
+    }
+
+    pub(crate) fn suite(&self) -> Option<ScoreSuite> {
+        ScoreSuite::of_matrices(self.candidate.clone(), self.baseline.clone()).ok()
+    }
+
+    /// None where neither machine's mean scores vary.
+    pub(crate) fn tests_of_means(&self) -> Option<MeanScoreTests> {
+        let means = |scores: &[Sample]| Sample::new(scores.iter().map(Sample::mean).collect()).ok();
+        let (candidate, baseline) = (means(&self.candidate)?, means(&self.baseline)?);
+        Some(MeanScoreTests {
+            paired: PairedTTest::new(&candidate, &baseline).ok()?,
+            unpaired: WelchTTest::new(&candidate, &baseline).ok()?,
+        })
+    }
+}
