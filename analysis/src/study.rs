@@ -17,88 +17,58 @@
 //! * [`RuleReport`]: what the plan's rule of repetition asks for, and what it concludes.
 
 mod advice;
-mod assembly;
-mod built;
-mod canary;
-mod cell;
-mod comparison;
-mod completeness;
-mod condition;
+pub(crate) mod compare;
 mod design;
-mod diagnostics;
-mod disturbance;
-mod evidence;
-mod exclusion;
-mod figures;
-mod freshness;
-mod head;
-mod host_effect;
-mod independence;
-mod lacking;
-mod looked;
-mod losses;
-mod members;
-mod method;
-mod metric;
-mod mishap;
+mod gather;
 mod missing;
-mod mixture;
-mod multiplicity;
-mod own_metric;
-mod paired;
-mod program;
-mod proportion;
-pub(crate) mod protocol;
 mod report;
 mod rule;
-mod sampled;
-mod sensitivity;
 mod standing;
-mod stratified;
-mod suite;
 #[cfg(test)]
 mod tests;
+mod validity;
 pub(crate) mod verdict;
-mod warning;
 
 pub use self::advice::{
     AdviceReport, MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH, ReachReport, RequiredRunsReport,
 };
-use self::canary::Canary;
-pub use self::canary::{CanaryOutcome, CanaryReport, HostTrend, PoolTrend};
-use self::cell::CellRecords;
-pub use self::comparison::{BenchmarkReport, CellReport, ComparisonReport, ObservedReport, SampleReport};
-pub use self::condition::ConditionCounts;
-pub use self::design::{DesignKind, DesignReport};
-pub use self::diagnostics::{
-    DiagnosticReport, DiagnosticsReport, DiagnosticsSummary, GranularityKind, GranularityReport,
+pub use self::compare::comparison::{
+    BenchmarkReport, CellReport, ComparisonReport, ObservedReport, SampleReport,
 };
-use self::evidence::Evidence;
-pub use self::exclusion::{ExcludedHost, ExclusionsReport};
-pub use self::figures::{
+pub use self::compare::metric::{MetricReport, MetricRow};
+pub use self::compare::mixture::{ComponentReport, FEWEST_RUNS_OF_A_MIXTURE, MixtureReport};
+pub(crate) use self::compare::multiplicity::adjusted_by;
+pub use self::compare::multiplicity::{AdjustedReport, MultiplicityReport, OneSidedReport};
+pub use self::compare::own_metric::{IterationReport, OwnComparison};
+pub use self::compare::proportion::{ProportionReport, RequiredReport};
+pub use self::compare::protocol::{Answer, AssumptionReport, IntervalReport, ProtocolReport, TestReport};
+pub use self::compare::suite::{OverallReport, SpeedupMeansReport, SuiteReport, VerdictCounts};
+pub use self::design::{DesignKind, DesignReport};
+use self::gather::cell::CellRecords;
+pub use self::gather::condition::ConditionCounts;
+use self::gather::evidence::Evidence;
+pub use self::gather::mishap::{FailureCount, FailureExample, LossCount, LossExample, Mishaps};
+pub use self::missing::{AttemptCounts, MissingReport};
+pub use self::report::figures::{
     BenchmarkFigures, CellFigures, FiguresReport, FitFigure, MOST_BENCHMARKS_DRAWN, MOST_CELLS_DRAWN,
     MOST_POINTS_DRAWN, PrecisionFigure,
 };
-pub use self::head::{Head, State};
-pub use self::host_effect::{HostEffectReport, OutlyingHost, OutlyingReport, WithoutReport};
-pub use self::independence::{EvidenceCounts, IndependenceKind, IndependenceReport, ViolatingRun};
-pub use self::method::{MethodNote, MethodReport};
-pub use self::metric::{MetricReport, MetricRow};
-pub use self::mishap::{FailureCount, FailureExample, LossCount, LossExample, Mishaps};
-pub use self::missing::{AttemptCounts, MissingReport};
-pub use self::mixture::{ComponentReport, FEWEST_RUNS_OF_A_MIXTURE, MixtureReport};
-pub(crate) use self::multiplicity::adjusted_by;
-pub use self::multiplicity::{AdjustedReport, MultiplicityReport, OneSidedReport};
-pub use self::own_metric::{IterationReport, OwnComparison};
-pub use self::proportion::{ProportionReport, RequiredReport};
-pub use self::protocol::{Answer, AssumptionReport, IntervalReport, ProtocolReport, TestReport};
+pub use self::report::head::{Head, State};
+pub use self::report::method::{MethodNote, MethodReport};
 pub use self::report::{MishapTotals, Report, SCHEMA_VERSION};
 use self::rule::Costs;
 pub use self::rule::{Further, LookReport, RuleReport, RuleRow, RuleState};
 pub use self::standing::{Phase, Standing};
-pub use self::suite::{OverallReport, SpeedupMeansReport, SuiteReport, VerdictCounts};
+use self::validity::canary::Canary;
+pub use self::validity::canary::{CanaryOutcome, CanaryReport, HostTrend, PoolTrend};
+pub use self::validity::diagnostics::{
+    DiagnosticReport, DiagnosticsReport, DiagnosticsSummary, GranularityKind, GranularityReport,
+};
+pub use self::validity::exclusion::{ExcludedHost, ExclusionsReport};
+pub use self::validity::host_effect::{HostEffectReport, OutlyingHost, OutlyingReport, WithoutReport};
+pub use self::validity::independence::{EvidenceCounts, IndependenceKind, IndependenceReport, ViolatingRun};
+pub use self::validity::warning::Warning;
 pub use self::verdict::{Direction, Protocol, Reason, Verdict};
-pub use self::warning::Warning;
 use speedup_core::event::{AttemptEnd, EndedAttempt};
 use speedup_core::host::Exclusion;
 use speedup_core::id::{ExperimentId, RunIndex};
@@ -289,7 +259,7 @@ impl Study {
     pub fn report_with(&self, options: ReportOptions) -> Result<Report, LevelError> {
         let planned = self.plan.experiment.analysis.confidence;
         let level = options.confidence.map_or_else(|| ConfidenceLevel::new(planned), Ok)?;
-        Ok(assembly::report(self, level, options))
+        Ok(report::assembly::report(self, level, options))
     }
 
     /// What the plan's rule of repetition says of the runs that are settled; none where the plan gives their number.

@@ -2,7 +2,7 @@
 
 use super::pairing::{Pair, Pairing};
 use super::{Better, Inquiry, InquiryError, IntervalAnswer, Remark, SpeedupTestMode, SpeedupTestOptions};
-use crate::study::protocol::{AssumptionReport, Judged, mean_seen, median_seen};
+use crate::study::compare::protocol::{AssumptionReport, Judged, mean_seen, median_seen};
 use crate::study::verdict::headline;
 use crate::study::{Direction, Protocol, ProtocolReport, Reason, Verdict};
 use serde::Serialize;

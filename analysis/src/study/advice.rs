@@ -4,8 +4,8 @@
 //! shows it, and an experiment that is extended until it does has no confidence level. The numbers are for planning
 //! the next experiment.
 
-use super::comparison::ComparisonReport;
 use super::verdict::{Protocol, Reason, Verdict};
+use crate::study::compare::comparison::ComparisonReport;
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 use speedup_statistics::planning::required_repetitions::{

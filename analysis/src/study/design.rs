@@ -8,8 +8,8 @@
 mod builds;
 
 pub(super) use self::builds::OfBuild;
-use super::evidence::Seat;
 use super::verdict::Reason;
+use crate::study::gather::evidence::Seat;
 use serde::{Deserialize, Serialize};
 use speedup_core::id::VersionIndex;
 use speedup_core::independence::Sameness;
@@ -73,7 +73,7 @@ impl Run {
 
 /// What a comparison is made from.
 #[derive(Clone, Debug)]
-pub(super) struct Arranged {
+pub(crate) struct Arranged {
     /// What is independent, of the baseline and of the candidate; of pairs in their order.
     pub(super) baseline: Sample,
     pub(super) candidate: Sample,

@@ -4,8 +4,12 @@
 //! Where both versions miss alike it is noise; where they do not the difference of the samples may be of what is missing.
 //! Fisher's exact test compares the shares, given how many are missing in all.
 
-use super::diagnostics::DiagnosticReport;
+pub(super) mod completeness;
+pub(super) mod lacking;
+pub(super) mod losses;
+
 use crate::count::{counted, grouped};
+use crate::study::validity::diagnostics::DiagnosticReport;
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::Alternative;
 use speedup_statistics::test::FisherExact;

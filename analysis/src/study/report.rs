@@ -1,18 +1,23 @@
 //! The report: plain data with stable names, the same bytes for the same attempts.
 
+pub(super) mod assembly;
+pub(super) mod figures;
+pub(super) mod head;
+pub(super) mod method;
+
 use super::Study;
-use super::canary::CanaryReport;
-use super::comparison::BenchmarkReport;
-use super::diagnostics::DiagnosticsSummary;
-use super::exclusion::ExclusionsReport;
-use super::figures::FiguresReport;
-use super::head::Head;
-use super::independence::IndependenceReport;
-use super::method::MethodReport;
-use super::metric::MetricReport;
 use super::rule::RuleReport;
-use super::suite::SuiteReport;
-use super::warning::Warning;
+use crate::study::compare::comparison::BenchmarkReport;
+use crate::study::compare::metric::MetricReport;
+use crate::study::compare::suite::SuiteReport;
+use crate::study::report::figures::FiguresReport;
+use crate::study::report::head::Head;
+use crate::study::report::method::MethodReport;
+use crate::study::validity::canary::CanaryReport;
+use crate::study::validity::diagnostics::DiagnosticsSummary;
+use crate::study::validity::exclusion::ExclusionsReport;
+use crate::study::validity::independence::IndependenceReport;
+use crate::study::validity::warning::Warning;
 use serde::{Deserialize, Serialize};
 
 /// The version of the report's shape.

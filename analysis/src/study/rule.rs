@@ -19,11 +19,11 @@ mod tests;
 mod units;
 
 pub(super) use self::costs::Costs;
-use super::head::Head;
 use super::verdict::Verdict;
-use super::warning::Warnings;
 use super::{BenchmarkReport, Phase, Study};
 use crate::count::counted;
+use crate::study::report::head::Head;
+use crate::study::validity::warning::Warnings;
 use serde::{Deserialize, Serialize};
 use speedup_core::event::Tally;
 use speedup_core::experiment::{Experiment, Rule};

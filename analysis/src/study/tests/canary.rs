@@ -2,6 +2,7 @@
 
 use super::synthetic::Synthetic;
 use super::{codes, sentence};
+use crate::study::validity::canary::Canary;
 use crate::study::*;
 use rand::RngExt as _;
 use speedup_core::event::AttemptEnd;
@@ -88,7 +89,7 @@ fn a_steady_canary_is_said_to_drift_in_at_most_a_twentieth() {
     const EXPERIMENTS: u64 = 2_000;
     let alarms = (0..EXPERIMENTS).filter(|experiment| {
         let mut random = Seed(*experiment).child("steady");
-        let mut canary = crate::study::canary::Canary::default();
+        let mut canary = Canary::default();
         for lease in 1..=96_u64 {
             let time = 1e7 * (1.0 - 0.01 * random.random_range(1e-9..1.0_f64).ln());
             let record = speedup_core::record::Record {

@@ -2,9 +2,9 @@
 
 use super::synthetic::{Synthetic, Times};
 use super::{codes, only, sentence, two};
-use crate::study::diagnostics::{DiagnosedCell, conclude};
-use crate::study::evidence::Seat;
-use crate::study::warning::Warnings;
+use crate::study::gather::evidence::Seat;
+use crate::study::validity::diagnostics::{DiagnosedCell, conclude};
+use crate::study::validity::warning::Warnings;
 use crate::study::*;
 use rand::RngExt as _;
 use speedup_core::id::RunIndex;

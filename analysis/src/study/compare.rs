@@ -1,0 +1,20 @@
+//! Versions compared: on each benchmark and over all of them.
+//!
+//! * [`comparison`]: one benchmark, by the [`protocol`] that suits the design ([`paired`], [`stratified`]), or at the plan's looks
+//!   ([`looked`]);
+//! * [`metric`], [`own_metric`], [`mixture`]: what else was measured of it;
+//! * [`suite`]: a candidate over all benchmarks, from its [`members`]; [`proportion`], [`multiplicity`]: in the light of their
+//!   number.
+
+pub(super) mod comparison;
+pub(super) mod looked;
+pub(super) mod members;
+pub(super) mod metric;
+pub(super) mod mixture;
+pub(super) mod multiplicity;
+pub(super) mod own_metric;
+mod paired;
+pub(super) mod proportion;
+pub(crate) mod protocol;
+mod stratified;
+pub(super) mod suite;

@@ -1,0 +1,465 @@
+//! One benchmark: its cells, and each candidate against the baseline.
+
+use super::looked::{self, Looked};
+use super::members::speedup_within;
+use super::mixture::MixtureReport;
+use super::multiplicity::{AdjustedReport, OneSidedReport};
+use super::paired;
+use super::protocol::{self, IntervalReport, Judged, ProtocolReport};
+use super::stratified;
+use crate::count::counted;
+use crate::study::advice::AdviceReport;
+use crate::study::design::{Arranged, DesignKind, DesignReport};
+use crate::study::gather::cell::CellRecords;
+use crate::study::gather::condition::ConditionCounts;
+use crate::study::gather::mishap::Mishaps;
+use crate::study::rule::LookReport;
+use crate::study::validity::diagnostics::DiagnosticsReport;
+use crate::study::validity::warning::Warnings;
+use crate::study::verdict::{Direction, Protocol, Reason, Verdict, headline};
+use serde::{Deserialize, Serialize};
+use speedup_core::timer::TimerError;
+use speedup_statistics::inference::{Caveat, ConfidenceLevel, Critical};
+use speedup_statistics::levels::{EffectSize, Levels, RandomEffects};
+use speedup_statistics::protocol::speedup_test::SpeedupTest;
+use speedup_statistics::ratio::{RatioError, Summary};
+use speedup_statistics::sample::Sample;
+
+/// A benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BenchmarkReport {
+    /// Its name.
+    pub name: String,
+    /// Its cells, in the order of the versions.
+    pub cells: Vec<CellReport>,
+    /// The candidates against the baseline, in the order of the versions.
+    pub comparisons: Vec<ComparisonReport>,
+}
+
+/// A benchmark in one version.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellReport {
+    /// The version.
+    pub version: String,
+    /// The measured runs.
+    pub n: u64,
+    /// Their wall times; `None` without measured runs.
+    pub wall_ns: Option<SampleReport>,
+    /// The largest error of the timers that measured them, where those were tested.
+    pub timer: Option<TimerError>,
+    /// The conditions of the measured runs; nothing known in reports from before this was told.
+    #[serde(default)]
+    pub conditions: ConditionCounts,
+    /// What was not measured.
+    pub mishaps: Mishaps,
+    /// Whether its runs are what the methods take them for; `None` below five runs.
+    #[serde(default)]
+    pub diagnostics: Option<DiagnosticsReport>,
+    /// The clusters of its times, where they were asked for.
+    #[serde(default)]
+    pub mixture: Option<MixtureReport>,
+}
+
+/// A sample in a few numbers, in the unit of its observations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SampleReport {
+    /// The least.
+    pub min: f64,
+    /// The lower quartile (type 7).
+    pub lower_quartile: f64,
+    /// The median.
+    pub median: f64,
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// The upper quartile.
+    pub upper_quartile: f64,
+    /// The largest.
+    pub max: f64,
+    /// The standard deviation; `None` for one run.
+    pub standard_deviation: Option<f64>,
+}
+
+/// A candidate against the baseline, on one benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComparisonReport {
+    /// The candidate.
+    pub candidate: String,
+    /// The measured runs of the baseline.
+    pub baseline_n: u64,
+    /// The measured runs of the candidate.
+    pub candidate_n: u64,
+    /// The headline verdict.
+    pub verdict: Verdict,
+    /// The protocol that it is by.
+    pub by: Option<Protocol>,
+    /// Why there is not enough data.
+    pub reason: Option<Reason>,
+    /// The observed speedups, with measured runs of both.
+    pub observed: Option<ObservedReport>,
+    /// What the mean says; `None` with fewer than 2 runs of either.
+    pub mean: Option<ProtocolReport>,
+    /// What the median says; `None` with fewer than 2 runs of either.
+    pub median: Option<ProtocolReport>,
+    /// The estimated probability that a run of the candidate is faster than one of the baseline, or than its pair.
+    pub probability_faster: Option<f64>,
+    /// The look that the verdict is by, where the plan has looks: the protocol of the mean is then the rule's, and that of
+    /// the median absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look: Option<LookReport>,
+    /// The p-values of both questions, by the protocol of the headline.
+    #[serde(default)]
+    pub one_sided: Option<OneSidedReport>,
+    /// The headline with its p-values adjusted for the number of benchmarks; empty for one benchmark.
+    #[serde(default)]
+    pub adjusted: Vec<AdjustedReport>,
+    /// What was compared, where it was not independent runs.
+    #[serde(default)]
+    pub design: Option<DesignReport>,
+    /// How many runs it would take, where independent runs showed no difference; or builds, where those are what is independent.
+    #[serde(default)]
+    pub advice: Option<AdviceReport>,
+}
+
+/// The observed speedups (Touati 2010 §3.1); where the classes of hosts are blocks, of the weighted means over the classes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ObservedReport {
+    /// Of the least times; whether it is reproducible cannot be tested (Touati 2010 App. A).
+    pub min: f64,
+    /// Of the means.
+    pub mean: f64,
+    /// Of the medians.
+    pub median: f64,
+}
+
+impl ComparisonReport {
+    /// What the protocol of the headline says.
+    pub fn headline(&self) -> Option<&ProtocolReport> {
+        self.of(self.by?)
+    }
+
+    /// What a protocol says.
+    pub fn of(&self, protocol: Protocol) -> Option<&ProtocolReport> {
+        match protocol {
+            Protocol::Mean => self.mean.as_ref(),
+            Protocol::Median => self.median.as_ref(),
+        }
+    }
+
+    /// What the observed times say, by the headline's protocol.
+    pub fn direction(&self) -> Option<Direction> {
+        self.headline().map(|headline| headline.direction)
+    }
+}
+
+impl CellReport {
+    pub(crate) fn new(version: &str, sample: Option<&Sample>, records: &CellRecords) -> Self {
+        Self {
+            version: version.to_owned(),
+            n: sample.map_or(0, |sample| sample.len() as u64),
+            wall_ns: sample.map(SampleReport::from),
+            timer: records.timer,
+            conditions: records.conditions.clone(),
+            mishaps: records.mishaps.clone(),
+            diagnostics: None,
+            mixture: None,
+        }
+    }
+}
+
+impl From<&Sample> for SampleReport {
+    fn from(sample: &Sample) -> Self {
+        let quartile = |probability| sample.quantile(probability).unwrap_or_else(|_| sample.median());
+        Self {
+            min: sample.min(),
+            lower_quartile: quartile(0.25),
+            median: sample.median(),
+            mean: sample.mean(),
+            upper_quartile: quartile(0.75),
+            max: sample.max(),
+            standard_deviation: sample.standard_deviation(),
+        }
+    }
+}
+
+/// The two cells of a comparison.
+pub(crate) struct Pair<'a> {
+    pub(crate) baseline: &'a CellReport,
+    pub(crate) candidate: &'a CellReport,
+    pub(crate) samples: [Option<&'a Sample>; 2],
+    /// What the design makes of the runs, where they are not what is independent.
+    pub(crate) arranged: Option<&'a Result<Arranged, Reason>>,
+    /// What the plan's rule says, where the plan has looks.
+    pub(crate) looked: Option<&'a Looked<'a>>,
+}
+
+/// Both protocols on what is independent.
+struct Protocols {
+    mean: Judged,
+    median: Judged,
+    probability_faster: f64,
+}
+
+impl Pair<'_> {
+    /// Compares them, and raises the caveats `about` the benchmark.
+    pub(crate) fn compare(
+        &self,
+        level: ConfidenceLevel,
+        about: &str,
+        warnings: &mut Warnings,
+    ) -> ComparisonReport {
+        let (baseline, candidate) = match self.samples {
+            [Some(baseline), Some(candidate)] => (baseline, candidate),
+            [None, _] => return self.without(not_measured("baseline", self.baseline)),
+            [Some(_), None] => return self.without(not_measured("candidate", self.candidate)),
+        };
+        let observed = match SpeedupTest::new(baseline, candidate) {
+            Ok(test) => ObservedReport::from(&test),
+            Err(error) => return self.without(Reason::from(&error)),
+        };
+        let (baseline, candidate) = match self.arranged {
+            None => (baseline, candidate),
+            Some(Ok(arranged)) => (&arranged.baseline, &arranged.candidate),
+            Some(Err(reason)) => return self.without(reason.clone()),
+        };
+        let observed = match self.arranged {
+            Some(Ok(arranged)) if !arranged.blocks.is_empty() => ObservedReport::within(&arranged.blocks),
+            Some(Ok(_) | Err(_)) | None => observed,
+        };
+        self.warn_of_broken_pairs(about, warnings);
+        if let Some(looked) = self.looked {
+            return self.by_looks(looked, observed, level, about, warnings);
+        }
+        let (n, m) = (baseline.len(), candidate.len());
+        if n < 2 || m < 2 {
+            let reason = Reason::from(&RatioError::TooFew { n, m });
+            return ComparisonReport { observed: Some(observed), ..self.without(reason) };
+        }
+        let protocols = self.protocols(baseline, candidate, level);
+        let Protocols { mean, median, probability_faster } = match protocols {
+            Ok(protocols) => protocols,
+            Err(reason) => return self.without(reason),
+        };
+        let by = headline(mean.report.verdict, mean.caveats.is_empty(), median.report.verdict);
+        warn(by, &mean, &median, about, warnings);
+        let (chosen, one_sided, difference_ns) = match by {
+            Protocol::Mean => (&mean.report, mean.one_sided, baseline.mean() - candidate.mean()),
+            Protocol::Median => (&median.report, median.one_sided, baseline.median() - candidate.median()),
+        };
+        if chosen.verdict.is_effect() && self.is_near_the_timer(difference_ns) {
+            warnings.concern("near_timer", about, near_timer);
+        }
+        let report = ComparisonReport {
+            verdict: chosen.verdict,
+            by: Some(by),
+            reason: chosen.reason.clone(),
+            observed: Some(observed),
+            probability_faster: Some(probability_faster),
+            one_sided,
+            mean: Some(mean.report),
+            median: Some(median.report),
+            ..self.without(Reason::new("", ""))
+        };
+        match self.arranged {
+            None => Self::advised(report, baseline, candidate, level),
+            Some(Ok(Arranged {
+                design: DesignReport { kind: DesignKind::Builds, .. },
+                builds: [Some(_), Some(_)],
+                ..
+            })) => Self::advised(report, baseline, candidate, level),
+            Some(_) => report,
+        }
+    }
+
+    /// The report with how many runs or builds it would take.
+    fn advised(
+        report: ComparisonReport,
+        baseline: &Sample,
+        candidate: &Sample,
+        level: ConfidenceLevel,
+    ) -> ComparisonReport {
+        let advice = AdviceReport::new(&report, baseline, candidate, level);
+        ComparisonReport { advice, ..report }
+    }
+
+    /// What the plan's rule says, in the place of the protocols.
+    fn by_looks(
+        &self,
+        looked: &Looked<'_>,
+        observed: ObservedReport,
+        level: ConfidenceLevel,
+        about: &str,
+        warnings: &mut Warnings,
+    ) -> ComparisonReport {
+        let (row, look) = match looked {
+            Ok((row, look)) => (*row, *look),
+            Err(reason) => {
+                return ComparisonReport { observed: Some(observed), ..self.without(reason.clone()) };
+            }
+        };
+        let Judged { report, .. } = looked::mean(row, look, level);
+        if report.verdict.is_effect() && row.saved_ns.is_some_and(|saved| self.is_near_the_timer(saved)) {
+            warnings.concern("near_timer", about, near_timer);
+        }
+        ComparisonReport {
+            verdict: report.verdict,
+            by: Some(Protocol::Mean),
+            reason: report.reason.clone(),
+            observed: Some(observed),
+            mean: Some(report),
+            look: Some(look),
+            ..self.without(Reason::new("", ""))
+        }
+    }
+
+    fn protocols(
+        &self,
+        baseline: &Sample,
+        candidate: &Sample,
+        level: ConfidenceLevel,
+    ) -> Result<Protocols, Reason> {
+        let design = self.design().map(|design| design.kind);
+        if design == Some(DesignKind::Pairs) {
+            return Ok(Protocols {
+                mean: paired::mean(baseline, candidate, level),
+                median: paired::median(baseline, candidate, level),
+                probability_faster: paired::probability_faster(baseline, candidate),
+            });
+        }
+        if let Some(Ok(Arranged { blocks, .. })) = self.arranged
+            && !blocks.is_empty()
+        {
+            let (median, probability_faster) = stratified::median(blocks, level);
+            return Ok(Protocols { mean: stratified::mean(blocks, level), median, probability_faster });
+        }
+        let test = SpeedupTest::new(baseline, candidate).map_err(|error| Reason::from(&error))?;
+        let mut mean = protocol::mean(&test.mean, baseline, candidate, level);
+        if let Some(Ok(Arranged { levels: Some(levels), .. })) = self.arranged {
+            (mean.report.interval, mean.interval_caveats) = by_levels(levels, level);
+        }
+        let median = protocol::median(&test.median, baseline, candidate, level);
+        Ok(Protocols { mean, median, probability_faster: test.median.probability_faster() })
+    }
+
+    fn warn_of_broken_pairs(&self, about: &str, warnings: &mut Warnings) {
+        let Some(design) = self.design().filter(|design| design.incomplete > 0) else { return };
+        if design.kind == DesignKind::Classes {
+            warnings.concern("classes_left_out", about, || {
+                "Classes of hosts have runs of one version only and are left out of the comparison: let both versions run \
+                 on hosts of each class."
+                    .to_owned()
+            });
+        } else {
+            warnings.concern("broken_pairs", about, || {
+                "Visits lost the run of one version, so that they are no pairs and are left out of the comparison: which \
+                 are missing may depend on the times; mend what loses runs."
+                    .to_owned()
+            });
+        }
+    }
+
+    fn design(&self) -> Option<&DesignReport> {
+        Some(&self.arranged?.as_ref().ok()?.design)
+    }
+
+    /// Whether a difference of two times is within what the timers themselves may be off.
+    fn is_near_the_timer(&self, difference_ns: f64) -> bool {
+        let timers = [self.baseline.timer, self.candidate.timer].into_iter().flatten();
+        timers.map(|timer| timer.near_ns()).max().is_some_and(|near_ns| difference_ns.abs() <= near_ns as f64)
+    }
+
+    /// A comparison that cannot be made.
+    fn without(&self, reason: Reason) -> ComparisonReport {
+        ComparisonReport {
+            candidate: self.candidate.version.clone(),
+            baseline_n: self.baseline.n,
+            candidate_n: self.candidate.n,
+            verdict: Verdict::NotEnoughData,
+            by: None,
+            reason: Some(reason),
+            observed: None,
+            mean: None,
+            median: None,
+            probability_faster: None,
+            look: None,
+            one_sided: None,
+            adjusted: Vec::new(),
+            design: self.design().cloned(),
+            advice: None,
+        }
+    }
+}
+
+impl ObservedReport {
+    /// Within the classes of hosts, whose means are weighted as in the verdict.
+    fn within(blocks: &[(Sample, Sample)]) -> Self {
+        let [min, mean, median] = Summary::ALL.map(|summary| speedup_within(blocks, summary));
+        Self { min, mean, median }
+    }
+}
+
+impl From<&SpeedupTest> for ObservedReport {
+    fn from(test: &SpeedupTest) -> Self {
+        Self { min: test.speedups.min, mean: test.speedups.mean, median: test.speedups.median }
+    }
+}
+
+/// The interval of the speedup of the mean by levels (Kalibera 2012 §7.3): the effect size with the versions exchanged.
+pub(crate) fn by_levels(
+    [baseline, candidate]: &[Levels; 2],
+    level: ConfidenceLevel,
+) -> (IntervalReport, Vec<Caveat>) {
+    let [baseline, candidate] = [baseline, candidate].map(RandomEffects::new);
+    match EffectSize::new(candidate, baseline) {
+        Ok(speedup) => {
+            let interval = speedup.interval(level, Critical::Student);
+            let caveats = interval.bounded().map_or_else(Vec::new, |interval| interval.caveats.clone());
+            (IntervalReport::from(&interval), caveats)
+        }
+        Err(error) => (IntervalReport::Missing { reason: Reason::new("no_effect_size", error) }, Vec::new()),
+    }
+}
+
+fn near_timer() -> String {
+    "The difference is within the timer's own error (bias and interquartile range of a program that only exits, by \
+     the hosts' selftest): make the benchmark do more work in a run before you rely on it."
+        .to_owned()
+}
+
+fn not_measured(side: &str, cell: &CellReport) -> Reason {
+    let failed = cell.mishaps.failed_runs();
+    let because = match (failed, cell.mishaps.lost_attempts()) {
+        (0, 0) => String::new(),
+        (0, lost) => format!(": {} lost", counted(lost, "attempt")),
+        (failed, 0) => format!(": {} failed", counted(failed, "run")),
+        (failed, lost) => {
+            format!(": {} failed, {} lost", counted(failed, "run"), counted(lost, "attempt"))
+        }
+    };
+    Reason::new("not_measured", format!("No run of the {side}, {}, was measured{because}", cell.version))
+}
+
+/// Raises the caveats of the chosen protocol, of its interval, and of what made it be chosen.
+fn warn(by: Protocol, mean: &Judged, median: &Judged, about: &str, warnings: &mut Warnings) {
+    let chosen = match by {
+        Protocol::Mean => mean,
+        Protocol::Median => median,
+    };
+    for reason in [&mean.report.reason, &chosen.report.reason].into_iter().flatten() {
+        warnings.reason(reason, about);
+    }
+    // That the mean is doubtful matters whichever protocol speaks: it is why the median does.
+    let mean_again = if by == Protocol::Mean { &[][..] } else { &mean.caveats };
+    for caveat in mean_again.iter().chain(&chosen.caveats).chain(&chosen.interval_caveats) {
+        warnings.caveat(caveat, about);
+    }
+    let report = &chosen.report;
+    if report.verdict == Verdict::NoDifferenceShown && report.best.confidence.is_none() {
+        warnings.caveat(&Caveat::NoLevelAboveHalf, about);
+    }
+    let covers_one = |interval: &IntervalReport| {
+        interval.ends().is_some_and(|(lower, upper)| lower <= 1.0 && 1.0 <= upper)
+    };
+    if report.verdict.is_conclusive() && covers_one(&report.interval) {
+        warnings.caveat(&Caveat::IntervalCoversOne, about);
+    }
+}

@@ -1,0 +1,111 @@
+//! Comparisons under looks: the verdict is that of the plan's rule, because no other keeps the stated risk.
+//!
+//! Whoever stops when a test is significant makes the level of every test that does not know of the looks untrue, so the
+//! Speedup-Test gives no verdict there. The rule's two-sided t test at the risk of its look stands in the place of the
+//! protocol of the mean, with the repeated confidence interval of the speedup (Jennison and Turnbull 2000, ch. 9); the
+//! median has no such test.
+
+use super::multiplicity::OneSidedReport;
+use super::protocol::{Answer, IntervalReport, Judged, ProtocolReport, TestReport};
+use crate::study::rule::{LookReport, RuleReport, RuleRow, RuleState};
+use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
+use speedup_statistics::inference::ConfidenceLevel;
+
+/// The method of the interval.
+const INTERVAL: &str =
+    "repeated confidence interval of the ratio of means (Jennison and Turnbull 2000, ch. 9)";
+
+/// What the rule says of a comparison.
+pub(crate) type Looked<'a> = Result<(&'a RuleRow, LookReport), Reason>;
+
+/// What `rule` says of a candidate on a benchmark; `None` where the plan has no looks.
+pub(crate) fn of<'a>(rule: Option<&'a RuleReport>, benchmark: &str, candidate: &str) -> Option<Looked<'a>> {
+    let rule = rule.filter(|rule| rule.is_by_looks())?;
+    let row = rule.rows.iter().find(|row| row.benchmark == benchmark && row.candidate == candidate);
+    Some(row.and_then(|row| Some((row, row.look?))).ok_or_else(|| match rule.state {
+        RuleState::BrokenOff => Reason::new(
+            "looks_broken_off",
+            "The experiment was cancelled, so its looks were not taken and there is no verdict",
+        ),
+        RuleState::Pending | RuleState::Further | RuleState::Enough => Reason::new(
+            "look_pending",
+            "The plan looks at its runs when all that were given out are settled, and in between there is no verdict: to look \
+             would make the risk untrue",
+        ),
+    }))
+}
+
+/// The rule's answer in the place of the protocol of the mean.
+pub(crate) fn mean(row: &RuleRow, look: LookReport, level: ConfidenceLevel) -> Judged {
+    let speedup = row.speedup.unwrap_or(1.0);
+    let interval = match row.speedup_interval {
+        Some([lower, upper]) => IntervalReport::Bounded {
+            method: INTERVAL.to_owned(),
+            lower,
+            upper,
+            confidence: level.get(),
+            caveats: Vec::new(),
+        },
+        None => IntervalReport::Missing {
+            reason: Reason::new("no_repeated_interval", "At the risk of this look the interval has no ends"),
+        },
+    };
+    let direction = Direction::of(speedup);
+    let answer = |outcome: &str, risk: Option<f64>| Answer {
+        question: match direction {
+            Direction::CandidateSlower => "candidate_slower",
+            Direction::CandidateFaster | Direction::Neither => "candidate_faster",
+        }
+        .to_owned(),
+        outcome: outcome.to_owned(),
+        confidence: risk.map(|risk| 1.0 - risk),
+        risk,
+        main_test: test(row, look),
+        caveats: Vec::new(),
+    };
+    let outcome = match row.verdict {
+        Verdict::Faster | Verdict::Slower => "significant",
+        Verdict::NoDifferenceShown => "not_significant",
+        Verdict::NotEnoughData => "cannot_conclude",
+    };
+    let report = ProtocolReport {
+        protocol: Protocol::Mean,
+        verdict: row.verdict,
+        reason: (row.verdict == Verdict::NotEnoughData).then(|| open(look)),
+        direction,
+        speedup,
+        change_percent: 100.0 * (1.0 / speedup - 1.0),
+        interval,
+        at_level: answer(outcome, Some(level.risk().get())),
+        assumptions: Vec::new(),
+        best: answer("cannot_conclude", None),
+    };
+    Judged { report, one_sided: None::<OneSidedReport>, caveats: Vec::new(), interval_caveats: Vec::new() }
+}
+
+fn test(row: &RuleRow, look: LookReport) -> TestReport {
+    let LookReport { number, of, p, .. } = look;
+    let name = row.test.as_deref().unwrap_or("t test");
+    TestReport {
+        method: format!("{name}, two-sided, at the risk of look {number} of {of}"),
+        statistic: None,
+        p_value: p,
+        refusal: None,
+    }
+}
+
+/// Why a look that was taken gives no verdict.
+fn open(LookReport { number, of, p, .. }: LookReport) -> Reason {
+    match p {
+        None => Reason::new(
+            "look_without_test",
+            format!(
+                "Look {number} of {of} has no test: a version has fewer than two measured runs, or they do not vary"
+            ),
+        ),
+        Some(_) => Reason::new(
+            "look_open",
+            format!("Look {number} of {of} does not conclude, and the next one is made of further runs"),
+        ),
+    }
+}

@@ -1,0 +1,142 @@
+//! The other metrics: medians and their ratios, without tests.
+
+use super::own_metric::{IterationReport, OwnComparison};
+use crate::study::Study;
+use crate::study::gather::cell::CellRecords;
+use serde::{Deserialize, Serialize};
+use speedup_core::metric::{Better, Metric, OwnMetric};
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::sample::Sample;
+
+/// Why there are no verdicts on these.
+const SENTENCE: &str = "Medians and ratios only: these counters step (the kernel's clock ticks, pages, whole \
+    events), so they tie, and the tests of this report are for continuous metrics.";
+/// What the values of an own metric are.
+const OWN_SENTENCE: &str = "A run's value is the mean of the iterations that its output tells. The interval is of the \
+    ratio of means, over what is independent by the plan's design; there is no verdict on these.";
+
+/// The medians of one metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MetricReport {
+    /// Its name.
+    pub metric: String,
+    /// `ns`, `bytes`, `count` or `uj`; of an own metric what the plan says, which may be nothing.
+    pub unit: String,
+    /// Why there are no verdicts, in a sentence.
+    pub sentence: String,
+    /// Which values are good: `lower` or `higher`.
+    #[serde(default)]
+    pub better: Better,
+    /// Whether the plan added it.
+    #[serde(default)]
+    pub own: bool,
+    /// One row a benchmark, in plan order.
+    pub rows: Vec<MetricRow>,
+}
+
+/// The medians of one benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MetricRow {
+    /// The benchmark.
+    pub benchmark: String,
+    /// The median of each version, in their order.
+    pub medians: Vec<Option<f64>>,
+    /// Of each candidate, above 1 when it is the better: baseline over candidate, or candidate over baseline where higher
+    /// values are better. `None` where one of the two is not positive.
+    pub ratios: Vec<Option<f64>>,
+    /// Of an own metric, the means of each candidate against the baseline's with their interval; empty of others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub comparisons: Vec<OwnComparison>,
+    /// Of an own metric, where the values of each version vary; empty of others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub iterations: Vec<Option<IterationReport>>,
+}
+
+impl MetricReport {
+    /// The medians of `metric` over `benchmarks`: each a name and the records of its cells.
+    pub(crate) fn new<'a>(
+        metric: Metric,
+        benchmarks: impl Iterator<Item = (&'a str, &'a [CellRecords])>,
+    ) -> Self {
+        let sample = |cell: &CellRecords| cell.sample(metric).ok();
+        Self {
+            metric: metric.name().to_owned(),
+            unit: metric.unit().name().to_owned(),
+            sentence: SENTENCE.to_owned(),
+            better: Better::Lower,
+            own: false,
+            rows: rows(benchmarks, sample, Better::Lower),
+        }
+    }
+
+    /// The same of the own metric at `place` in the plan.
+    pub(crate) fn of_own<'a>(
+        study: &Study,
+        place: usize,
+        metric: &OwnMetric,
+        benchmarks: impl Iterator<Item = (&'a str, &'a [CellRecords])>,
+        level: ConfidenceLevel,
+    ) -> Self {
+        let row = |(name, cells): (&str, &[CellRecords])| {
+            let medians =
+                cells.iter().map(|cell| cell.means(place).ok().map(|sample| sample.median())).collect();
+            let compare = |candidate: &CellRecords| {
+                OwnComparison::new(study, place, metric.better, [&cells[0], candidate], level)
+            };
+            MetricRow {
+                comparisons: cells.iter().skip(1).map(compare).collect(),
+                iterations: cells.iter().map(|cell| IterationReport::new(cell, place)).collect(),
+                ..MetricRow::new(name, medians, metric.better)
+            }
+        };
+        Self {
+            metric: metric.name.clone(),
+            unit: metric.unit.clone(),
+            sentence: OWN_SENTENCE.to_owned(),
+            better: metric.better,
+            own: true,
+            rows: benchmarks.map(row).collect(),
+        }
+    }
+}
+
+fn rows<'a>(
+    benchmarks: impl Iterator<Item = (&'a str, &'a [CellRecords])>,
+    sample: impl Fn(&CellRecords) -> Option<Sample>,
+    better: Better,
+) -> Vec<MetricRow> {
+    let median = |cell: &CellRecords| sample(cell).map(|sample| sample.median());
+    benchmarks.map(|(name, cells)| MetricRow::new(name, cells.iter().map(median).collect(), better)).collect()
+}
+
+impl MetricRow {
+    fn new(benchmark: &str, medians: Vec<Option<f64>>, better: Better) -> Self {
+        let ratio = |candidate: &Option<f64>| {
+            let (baseline, candidate) = (medians.first().copied().flatten()?, (*candidate)?);
+            let ratio = match better {
+                Better::Lower => baseline / candidate,
+                Better::Higher => candidate / baseline,
+            };
+            (baseline > 0.0 && candidate > 0.0).then_some(ratio)
+        };
+        Self {
+            benchmark: benchmark.to_owned(),
+            ratios: medians.iter().skip(1).map(ratio).collect(),
+            medians,
+            comparisons: Vec::new(),
+            iterations: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_above_one_is_always_the_better_candidate() {
+        let of = |better| MetricRow::new("b", vec![Some(10.0), Some(20.0), Some(-1.0), None], better).ratios;
+        assert_eq!(of(Better::Lower), [Some(0.5), None, None]);
+        assert_eq!(of(Better::Higher), [Some(2.0), None, None]);
+    }
+}

@@ -1,0 +1,245 @@
+//! The protocols for pairs: the paired t test and its ratio of means beside Wilcoxon's signed ranks.
+//!
+//! They mirror those of the independent samples (Touati 2010 Figs. 1 and 2), with the one sample that pairs are. The mean takes the
+//! differences of pairs as normal, tested on at most 30 of them; the median takes the logarithms of their ratios as
+//! symmetric, and needs no more: what hosts are like is common to both runs of a pair.
+
+use super::multiplicity::OneSidedReport;
+use super::protocol::{Answer, AssumptionReport, IntervalReport, Judged, ProtocolReport, TestReport};
+use crate::count::counted;
+use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
+use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel, PValue};
+use speedup_statistics::protocol::speedup_test::LARGE_ABOVE;
+use speedup_statistics::ratio::{PairedRatio, SuiteRatioError};
+use speedup_statistics::sample::Sample;
+use speedup_statistics::test::{PairedTTest, PseudoMedian, ShapiroWilk, SignedRank};
+
+/// A main test, with both of its p-values.
+pub(crate) struct MainTest {
+    pub(crate) method: &'static str,
+    pub(crate) statistic: f64,
+    /// The p-values of the candidate being faster and slower.
+    pub(crate) faster: PValue,
+    pub(crate) slower: PValue,
+}
+
+/// Up to which risk a protocol may answer, and why not beyond.
+pub(crate) struct Allowed {
+    /// It answers at risks below this.
+    pub(crate) below: f64,
+    pub(crate) refusal: Reason,
+}
+
+/// The protocol of the mean.
+pub(crate) fn mean(baseline: &Sample, candidate: &Sample, level: ConfidenceLevel) -> Judged {
+    let speedup = baseline.mean() / candidate.mean();
+    let ratio = PairedRatio::new(baseline, candidate);
+    let interval = match &ratio {
+        Ok(ratio) => IntervalReport::from(&ratio.interval(level)),
+        Err(error) => IntervalReport::Missing { reason: refusal(error) },
+    };
+    let (n, risk) = (baseline.len(), level.risk().get());
+    let is_large = n > LARGE_ABOVE;
+    let (allowed, assumption, normal) = normality(baseline, candidate, risk);
+    let caveats = match normal {
+        Some(p_value) if is_large && p_value <= risk => vec![Caveat::PairsNotNormal { n }],
+        _ => Vec::new(),
+    };
+    let test = PairedTTest::new(baseline, candidate).map(|test| MainTest {
+        method: PairedTTest::NAME,
+        statistic: test.statistic().t(),
+        faster: test.p_value(Alternative::Greater),
+        slower: test.p_value(Alternative::Less),
+    });
+    let test = test.map_err(|error| (PairedTTest::NAME, Reason::new("sub_test_refused", error)));
+    let report = judge(Protocol::Mean, speedup, interval, &test, &allowed, level, &caveats);
+    report_with(report, vec![assumption], &test, caveats, Vec::new())
+}
+
+/// The protocol of the median.
+pub(crate) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLevel) -> Judged {
+    const NAME: &str = "Wilcoxon signed-rank test";
+    let pairs = baseline.in_run_order().iter().zip(candidate.in_run_order());
+    let allowed = Allowed { below: f64::INFINITY, refusal: Reason::new("", "") };
+    let logs = match Sample::new(pairs.map(|(x, y)| (x / y).ln()).collect()) {
+        Ok(logs) => logs,
+        Err(error) => {
+            let reason = Reason::new("no_differences", error);
+            let interval = IntervalReport::Missing { reason: reason.clone() };
+            let speedup = baseline.median() / candidate.median();
+            let test = Err((NAME, reason));
+            let report = judge(Protocol::Median, speedup, interval, &test, &allowed, level, &[]);
+            return report_with(report, Vec::new(), &test, Vec::new(), Vec::new());
+        }
+    };
+    let typical = PseudoMedian::new(&logs);
+    let (interval, interval_caveats) = match typical.interval(level) {
+        Ok(mut interval) => {
+            (interval.lower, interval.upper) = (interval.lower.exp(), interval.upper.exp());
+            (IntervalReport::from(&interval), interval.caveats)
+        }
+        Err(error) => (IntervalReport::Missing { reason: Reason::new("too_few_pairs", error) }, Vec::new()),
+    };
+    let test = SignedRank::of_logarithms(&logs);
+    let (unlike, least) = test.as_ref().map_or((0, 1.0), |test| (test.statistic().n(), test.least_p_value()));
+    let test = test.map(|test| MainTest {
+        method: test.name(),
+        statistic: test.statistic().v(),
+        faster: test.p_value(Alternative::Greater),
+        slower: test.p_value(Alternative::Less),
+    });
+    let test = test.map_err(|error| (NAME, Reason::new("sub_test_refused", error)));
+    let speedup = typical.estimate().exp();
+    let mut report = judge(Protocol::Median, speedup, interval, &test, &allowed, level, &[]);
+    if report.verdict == Verdict::NoDifferenceShown && least > level.risk().get() {
+        report.verdict = Verdict::NotEnoughData;
+        let sentence = format!(
+            "With {} that {} no outcome of the signed-rank test is significant at {level}: plan more",
+            counted(unlike as u64, "pair"),
+            if unlike == 1 { "differs" } else { "differ" }
+        );
+        report.reason = Some(Reason::new("too_few_pairs", sentence));
+    }
+    report_with(report, Vec::new(), &test, Vec::new(), interval_caveats)
+}
+
+/// The share of pairs in which the candidate is the faster, ties counting one half.
+pub(crate) fn probability_faster(baseline: &Sample, candidate: &Sample) -> f64 {
+    let pairs = baseline.in_run_order().iter().zip(candidate.in_run_order());
+    let won = pairs.map(|(x, y)| if x > y { 1.0 } else { f64::from(u8::from(x == y)) / 2.0 });
+    won.sum::<f64>() / baseline.len() as f64
+}
+
+/// Up to which risk the differences may be taken as normal; the test of it; and its p-value.
+fn normality(baseline: &Sample, candidate: &Sample, risk: f64) -> (Allowed, AssumptionReport, Option<f64>) {
+    let n = baseline.len();
+    let pairs = baseline.in_run_order().iter().zip(candidate.in_run_order());
+    let differences = Sample::new(pairs.map(|(x, y)| x - y).collect());
+    let found = differences
+        .map_err(|error| Reason::new("no_differences", error))
+        .and_then(|sample| ShapiroWilk::new(&sample).map_err(|error| Reason::new("sub_test_refused", error)));
+    let not_normal = Reason::new(
+        "small_pairs_not_normal",
+        "The differences of the pairs are not normally distributed, and with at most 30 pairs a t test is not valid: go by \
+         the median, or plan more than 30 pairs for a verdict on the mean",
+    );
+    let test = |statistic, p_value, refusal| TestReport {
+        method: ShapiroWilk::NAME.to_owned(),
+        statistic,
+        p_value,
+        refusal,
+    };
+    let (below, refusal, finding, test, p_value) = match found {
+        Ok(found) => {
+            let p_value = found.p_value().told();
+            let below = if n > LARGE_ABOVE { f64::INFINITY } else { p_value };
+            let finding = if p_value <= risk { "rejected" } else { "not_rejected" };
+            (below, not_normal, finding, test(Some(found.statistic()), Some(p_value), None), Some(p_value))
+        }
+        Err(reason) => {
+            let below = if n > LARGE_ABOVE { f64::INFINITY } else { 0.0 };
+            (below, reason.clone(), "untested", test(None, None, Some(reason)), None)
+        }
+    };
+    let assumption =
+        AssumptionReport { assumption: "normal_differences".to_owned(), finding: finding.to_owned(), test };
+    (Allowed { below, refusal }, assumption, p_value)
+}
+
+/// A protocol's report, its assumptions yet to be told.
+pub(crate) fn judge(
+    protocol: Protocol,
+    speedup: f64,
+    interval: IntervalReport,
+    test: &Result<MainTest, (&'static str, Reason)>,
+    allowed: &Allowed,
+    level: ConfidenceLevel,
+    caveats: &[Caveat],
+) -> ProtocolReport {
+    let risk = level.risk().get();
+    let is_slower = test.as_ref().is_ok_and(|test| test.slower.get() < test.faster.get());
+    let p_value =
+        test.as_ref().ok().map(|test| if is_slower { test.slower.told() } else { test.faster.told() });
+    let may_answer = p_value.is_some() && risk < allowed.below;
+    let is_significant = may_answer && p_value.is_some_and(|p_value| p_value <= risk);
+    let verdict = match (may_answer, is_significant, is_slower) {
+        (false, _, _) => Verdict::NotEnoughData,
+        (true, true, false) => Verdict::Faster,
+        (true, true, true) => Verdict::Slower,
+        (true, false, _) => Verdict::NoDifferenceShown,
+    };
+    let refused = match test {
+        Ok(_) => allowed.refusal.clone(),
+        Err((_, reason)) => reason.clone(),
+    };
+    let answer = |outcome: &str, risk: Option<f64>| Answer {
+        question: if is_slower { "candidate_slower" } else { "candidate_faster" }.to_owned(),
+        outcome: outcome.to_owned(),
+        confidence: risk.map(|risk| 1.0 - risk),
+        risk,
+        main_test: main_test(test, p_value),
+        caveats: caveats.iter().map(|caveat| caveat.code().to_owned()).collect(),
+    };
+    let outcome = match verdict {
+        Verdict::Faster | Verdict::Slower => "significant",
+        Verdict::NoDifferenceShown => "not_significant",
+        Verdict::NotEnoughData => "cannot_conclude",
+    };
+    // The least risk at which the answer is significant is the p-value, if the protocol may answer at it.
+    let best = match p_value.filter(|p_value| *p_value < allowed.below) {
+        None => answer("cannot_conclude", None),
+        Some(p_value) if p_value < 0.5 => answer("significant", Some(p_value)),
+        Some(_) => answer("not_significant", None),
+    };
+    ProtocolReport {
+        protocol,
+        verdict,
+        reason: (!may_answer).then_some(refused),
+        direction: Direction::of(speedup),
+        speedup,
+        change_percent: 100.0 * (1.0 / speedup - 1.0),
+        interval,
+        at_level: answer(outcome, Some(risk)),
+        assumptions: Vec::new(),
+        best,
+    }
+}
+
+fn main_test(test: &Result<MainTest, (&'static str, Reason)>, p_value: Option<f64>) -> TestReport {
+    match test {
+        Ok(test) => TestReport {
+            method: test.method.to_owned(),
+            statistic: Some(test.statistic),
+            p_value,
+            refusal: None,
+        },
+        Err((method, reason)) => TestReport {
+            method: (*method).to_owned(),
+            statistic: None,
+            p_value: None,
+            refusal: Some(reason.clone()),
+        },
+    }
+}
+
+pub(crate) fn report_with(
+    report: ProtocolReport,
+    assumptions: Vec<AssumptionReport>,
+    test: &Result<MainTest, (&'static str, Reason)>,
+    caveats: Vec<Caveat>,
+    interval_caveats: Vec<Caveat>,
+) -> Judged {
+    let one_sided = test
+        .as_ref()
+        .ok()
+        .map(|test| OneSidedReport { faster: test.faster.told(), slower: test.slower.told() });
+    Judged { report: ProtocolReport { assumptions, ..report }, one_sided, caveats, interval_caveats }
+}
+
+/// Why pairs have no ratio.
+pub(crate) fn refusal(error: &SuiteRatioError) -> Reason {
+    match error {
+        SuiteRatioError::Suite(error) => Reason::new("weights", error),
+        SuiteRatioError::Ratio(error) => Reason::from(error),
+    }
+}

@@ -1,0 +1,155 @@
+//! The proportion of accelerated benchmarks, of slowed-down ones, and how many benchmarks it takes to know it
+//! (Touati 2010 §5).
+//!
+//! b counts every benchmark that takes part. One without enough data counts as not accelerated and as not
+//! slowed down, as in the original program; to leave it out would choose the benchmarks by their results.
+
+use super::comparison::ComparisonReport;
+use super::protocol::IntervalReport;
+use crate::count;
+use crate::study::verdict::{Protocol, Reason, Verdict};
+use serde::{Deserialize, Serialize};
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::test::{
+    Proportion, ProportionMethod, Selection, benchmarks_by_wald, benchmarks_by_wilson,
+};
+
+/// A proportion of the benchmarks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProportionReport {
+    /// Of benchmarks with which verdict: faster or slower.
+    pub of: Verdict,
+    /// By which protocol; `None` by the headline.
+    pub by: Option<Protocol>,
+    /// a: the benchmarks with that verdict.
+    pub count: u64,
+    /// b: all that take part.
+    pub benchmarks: u64,
+    /// Those without enough data, which count as not so.
+    pub undecided: u64,
+    /// a/b.
+    pub estimate: f64,
+    /// The published interval: Wilson's with continuity correction; of a finite population the exact hypergeometric one.
+    pub interval: IntervalReport,
+    /// The interval that Brown, Cai and DasGupta (2001) recommend for so many benchmarks; of a finite population the same as
+    /// `interval`.
+    pub recommended: IntervalReport,
+    /// Whether a(1 − a/b) > 5.
+    pub condition_holds: bool,
+    /// Whether the benchmarks were drawn at random, without which no interval is valid.
+    pub valid: bool,
+    /// How the benchmarks were selected, in a sentence.
+    pub selection: String,
+}
+
+/// How many benchmarks it takes to know the proportion of accelerated ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequiredReport {
+    /// The half-width that the plan asks for.
+    pub precision: f64,
+    /// The proportion taken as a guess: the observed one.
+    pub proportion: f64,
+    /// By the formula of Touati 2010 §5; 0 at a proportion of 0 or 1, where it knows nothing.
+    pub wald: u64,
+    /// By the half-width of Wilson's interval.
+    pub wilson: u64,
+    /// How many there are now.
+    pub benchmarks: u64,
+}
+
+impl ProportionReport {
+    /// Whether no benchmark has enough data, so that the count of 0 is none.
+    pub fn nothing_known(&self) -> bool {
+        self.undecided == self.benchmarks
+    }
+}
+
+/// The accelerated and the slowed-down benchmarks, by the headline and by each protocol with verdicts.
+pub(crate) fn all(
+    comparisons: &[&ComparisonReport],
+    selection: Selection,
+    level: ConfidenceLevel,
+) -> Vec<ProportionReport> {
+    // Under looks the protocols have no verdicts of their own.
+    let is_by_looks = comparisons.iter().any(|comparison| comparison.look.is_some());
+    let protocols = [None, Some(Protocol::Mean), Some(Protocol::Median)];
+    let protocols = protocols.into_iter().take(if is_by_looks { 1 } else { 3 });
+    let asked = protocols.flat_map(|by| [(by, Verdict::Faster), (by, Verdict::Slower)]);
+    asked.filter_map(|(by, of)| proportion(comparisons, by, of, selection, level)).collect()
+}
+
+fn proportion(
+    comparisons: &[&ComparisonReport],
+    by: Option<Protocol>,
+    of: Verdict,
+    selection: Selection,
+    level: ConfidenceLevel,
+) -> Option<ProportionReport> {
+    let verdict = |comparison: &ComparisonReport| match by {
+        None => comparison.verdict,
+        Some(protocol) => comparison.of(protocol).map_or(Verdict::NotEnoughData, |report| report.verdict),
+    };
+    let with = |wanted: Verdict| {
+        comparisons.iter().filter(|comparison| verdict(comparison) == wanted).count() as u64
+    };
+    let (count, benchmarks) = (with(of), comparisons.len() as u64);
+    let proportion = Proportion::new(count, benchmarks, selection).ok()?;
+    let undecided = with(Verdict::NotEnoughData);
+    let interval = |method| match undecided == benchmarks {
+        // Nobody counted: 0 of b would look like a finding.
+        true => {
+            IntervalReport::Missing { reason: Reason::new("not_enough_data", "No benchmark has enough data") }
+        }
+        false => IntervalReport::from(&proportion.interval(method, level)),
+    };
+    Some(ProportionReport {
+        of,
+        by,
+        count,
+        benchmarks,
+        undecided,
+        estimate: proportion.estimate(),
+        interval: interval(ProportionMethod::WilsonCorrected),
+        recommended: interval(ProportionMethod::recommended(benchmarks)),
+        condition_holds: proportion.satisfies_condition(),
+        valid: selection != Selection::Chosen,
+        selection: sentence(selection, benchmarks),
+    })
+}
+
+fn sentence(selection: Selection, benchmarks: u64) -> String {
+    match selection {
+        Selection::DrawnFromFinite { size } => format!(
+            "The {} were drawn at random from a population of {}, so the interval is valid for that \
+             population, and exact: its ends are shares that the population can have.",
+            count::counted(benchmarks, "benchmark"),
+            count::grouped(size)
+        ),
+        Selection::Drawn => "The benchmarks were drawn at random, so the interval is valid.".to_owned(),
+        Selection::Chosen => {
+            "The benchmarks were chosen, not drawn at random: the interval is not valid for \
+            other programs."
+                .to_owned()
+        }
+    }
+}
+
+/// How many benchmarks it takes for `precision`, guessing the observed `proportion`.
+pub(crate) fn required(
+    proportion: &ProportionReport,
+    precision: f64,
+    selection: Selection,
+    level: ConfidenceLevel,
+) -> Option<RequiredReport> {
+    if proportion.nothing_known() {
+        return None;
+    }
+    let guess = proportion.estimate;
+    Some(RequiredReport {
+        precision,
+        proportion: guess,
+        wald: benchmarks_by_wald(guess, precision, level, selection).ok()?,
+        wilson: benchmarks_by_wilson(guess, precision, level, selection).ok()?,
+        benchmarks: proportion.benchmarks,
+    })
+}

@@ -1,0 +1,351 @@
+//! One protocol's answers for one benchmark and candidate, as plain data.
+
+use super::multiplicity::OneSidedReport;
+use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
+use serde::{Deserialize, Serialize};
+use speedup_statistics::inference::{Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Risk};
+use speedup_statistics::protocol::speedup_test::{
+    Assumption, AssumptionCheck, Conclusion, Finding, MeanTest, MedianTest, Outcome, Question, SubTest,
+};
+use speedup_statistics::ratio::{MeanRatio, MedianRatio, RatioError};
+use speedup_statistics::sample::Sample;
+use speedup_statistics::test::LeastPValues;
+
+/// What one protocol says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProtocolReport {
+    /// Which.
+    pub protocol: Protocol,
+    /// Its verdict at the report's confidence level.
+    pub verdict: Verdict,
+    /// Why there is none.
+    pub reason: Option<Reason>,
+    /// What the observed times say, significant or not.
+    pub direction: Direction,
+    /// The speedup that the interval is of: the ratio of means, or the Hodges–Lehmann ratio.
+    pub speedup: f64,
+    /// The change of the time that goes with it, in percent; negative is faster.
+    pub change_percent: f64,
+    /// The interval of the speedup at the report's confidence level.
+    pub interval: IntervalReport,
+    /// The answer in the verdict's direction, or the observed one, at the report's confidence level.
+    pub at_level: Answer,
+    /// The tests of its assumptions, at the same level.
+    pub assumptions: Vec<AssumptionReport>,
+    /// The answer in that direction at the best level that the data allow.
+    pub best: Answer,
+}
+
+/// An interval, or why there is none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum IntervalReport {
+    /// Both ends are known.
+    Bounded {
+        /// The full name of the method.
+        method: String,
+        /// The lower end.
+        lower: f64,
+        /// The upper end.
+        upper: f64,
+        /// The level achieved.
+        confidence: f64,
+        /// The code names of its caveats.
+        caveats: Vec<String>,
+    },
+    /// There is none.
+    Missing {
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// The answer of a protocol to one question at one level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// `candidate_faster` or `candidate_slower`.
+    pub question: String,
+    /// `significant`, `not_significant` or `cannot_conclude`.
+    pub outcome: String,
+    /// The confidence level; `None` when no level above one half allows an answer.
+    pub confidence: Option<f64>,
+    /// 1 − confidence, which keeps its digits where the level rounds to 1.
+    pub risk: Option<f64>,
+    /// The main test that the assumptions led to.
+    pub main_test: TestReport,
+    /// The code names of its caveats.
+    pub caveats: Vec<String>,
+}
+
+/// A test within a protocol.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TestReport {
+    /// The full name of the method.
+    pub method: String,
+    /// Its statistic, if it could be made.
+    pub statistic: Option<f64>,
+    /// Its p-value, if it could be made.
+    pub p_value: Option<f64>,
+    /// Why it could not be made.
+    pub refusal: Option<Reason>,
+}
+
+/// An assumption and what the data say of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AssumptionReport {
+    /// `normal_baseline`, `normal_candidate`, `equal_variances` or `location_shift`.
+    pub assumption: String,
+    /// `not_rejected`, `rejected` or `untested`.
+    pub finding: String,
+    /// The test of it.
+    pub test: TestReport,
+}
+
+/// A protocol's report, and the caveats of its answer and interval for the report's list.
+pub(crate) struct Judged {
+    pub(crate) report: ProtocolReport,
+    /// The p-values of both questions; `None` where the main test could not be made.
+    pub(crate) one_sided: Option<OneSidedReport>,
+    pub(crate) caveats: Vec<Caveat>,
+    pub(crate) interval_caveats: Vec<Caveat>,
+}
+
+/// The protocol of the mean.
+pub(crate) fn mean(test: &MeanTest, baseline: &Sample, candidate: &Sample, level: ConfidenceLevel) -> Judged {
+    mean_seen(test, baseline, candidate, level, |conclusion| conclusion)
+}
+
+/// The protocol of the median.
+pub(crate) fn median(
+    test: &MedianTest,
+    baseline: &Sample,
+    candidate: &Sample,
+    level: ConfidenceLevel,
+) -> Judged {
+    median_seen(test, baseline, candidate, level, |conclusion| conclusion)
+}
+
+/// The protocol of the mean, each of its conclusions as `seen`: with the sides exchanged, where larger is better.
+pub(crate) fn mean_seen(
+    test: &MeanTest,
+    baseline: &Sample,
+    candidate: &Sample,
+    level: ConfidenceLevel,
+    seen: impl Fn(Conclusion) -> Conclusion,
+) -> Judged {
+    let speedup = baseline.mean() / candidate.mean();
+    let interval = MeanRatio::new(baseline, candidate).map(|ratio| ratio.interval(level));
+    let [faster, slower] =
+        [Question::CandidateFaster, Question::CandidateSlower].map(|question| seen(test.at(question, level)));
+    judge(Protocol::Mean, speedup, &interval, [faster, slower], |question| seen(test.best(question)))
+}
+
+/// The protocol of the median, each of its conclusions as `seen`.
+pub(crate) fn median_seen(
+    test: &MedianTest,
+    baseline: &Sample,
+    candidate: &Sample,
+    level: ConfidenceLevel,
+    seen: impl Fn(Conclusion) -> Conclusion,
+) -> Judged {
+    let ratio = MedianRatio::new(baseline, candidate);
+    let speedup = ratio.map_or(baseline.median() / candidate.median(), |ratio| ratio.estimate());
+    let interval = ratio.map(|ratio| ratio.interval(level));
+    let [faster, slower] =
+        [Question::CandidateFaster, Question::CandidateSlower].map(|question| seen(test.at(question, level)));
+    let best = |question| seen(test.best(question));
+    let mut judged = judge(Protocol::Median, speedup, &interval, [faster, slower], best);
+    if judged.report.verdict == Verdict::NoDifferenceShown
+        && let Some(reason) = none_significant(baseline, candidate, level)
+    {
+        judged.report.verdict = Verdict::NotEnoughData;
+        judged.report.reason = Some(reason);
+    }
+    judged
+}
+
+/// Why no outcome of the rank-sum test could have been significant, if none could.
+fn none_significant(baseline: &Sample, candidate: &Sample, level: ConfidenceLevel) -> Option<Reason> {
+    let risk = level.risk().get();
+    let (n, m) = (baseline.len(), candidate.len());
+    // Of the (n + m)!/(n! m!) orders one is the most extreme, if no two runs tie.
+    let fewer = n.min(m);
+    let least: f64 = (1..=fewer).map(|k| k as f64 / (n.max(m) + k) as f64).product();
+    if least > risk {
+        let sentence = format!(
+            "With {n} and {m} runs no outcome of the rank-sum test is significant at {level}: plan more runs."
+        );
+        return Some(Reason::new("too_few_runs", sentence));
+    }
+    (LeastPValues::new(baseline, candidate).either() > risk).then(|| {
+        let sentence = format!(
+            "So many runs took equal times that no arrangement of them between the versions is significant at {level}: \
+             use a finer clock, or a longer run."
+        );
+        Reason::new("too_many_ties", sentence)
+    })
+}
+
+fn judge(
+    protocol: Protocol,
+    speedup: f64,
+    interval: &Result<RatioInterval, RatioError>,
+    [faster, slower]: [Conclusion; 2],
+    best: impl FnOnce(Question) -> Conclusion,
+) -> Judged {
+    let made = |conclusion: &Conclusion| conclusion.main_test.p_value().map(PValue::told);
+    let one_sided =
+        made(&faster).zip(made(&slower)).map(|(faster, slower)| OneSidedReport { faster, slower });
+    let p_value = |conclusion: &Conclusion| made(conclusion).unwrap_or(1.0);
+    let at_level = if p_value(&slower) < p_value(&faster) { slower } else { faster };
+    let (verdict, reason) = match (&at_level.outcome, at_level.question) {
+        (Outcome::Significant, Question::CandidateFaster) => (Verdict::Faster, None),
+        (Outcome::Significant, Question::CandidateSlower) => (Verdict::Slower, None),
+        (Outcome::NotSignificant, _) => (Verdict::NoDifferenceShown, None),
+        (Outcome::CannotConclude { reason }, _) => {
+            (Verdict::NotEnoughData, Some(Reason::new(reason.code(), reason.sentence())))
+        }
+    };
+    let report = ProtocolReport {
+        protocol,
+        verdict,
+        reason,
+        direction: Direction::of(speedup),
+        speedup,
+        change_percent: 100.0 * (1.0 / speedup - 1.0),
+        assumptions: at_level.assumptions.iter().map(AssumptionReport::from).collect(),
+        best: Answer::from(&best(at_level.question)),
+        at_level: Answer::from(&at_level),
+        interval: IntervalReport::from(interval),
+    };
+    let bounded = interval.as_ref().ok().and_then(RatioInterval::bounded);
+    let interval_caveats = bounded.map_or_else(Vec::new, |interval| interval.caveats.clone());
+    Judged { report, one_sided, caveats: at_level.caveats, interval_caveats }
+}
+
+impl IntervalReport {
+    /// The ends, if they are known.
+    pub fn ends(&self) -> Option<(f64, f64)> {
+        match self {
+            Self::Bounded { lower, upper, .. } => Some((*lower, *upper)),
+            Self::Missing { .. } => None,
+        }
+    }
+}
+
+impl From<&RatioInterval> for IntervalReport {
+    fn from(interval: &RatioInterval) -> Self {
+        match interval {
+            RatioInterval::Bounded(interval) => interval.into(),
+            RatioInterval::Unbounded { reason, .. } => {
+                Self::Missing { reason: Reason::new(reason.code(), reason.sentence()) }
+            }
+        }
+    }
+}
+
+impl From<&Interval> for IntervalReport {
+    fn from(interval: &Interval) -> Self {
+        Self::Bounded {
+            method: interval.method.to_owned(),
+            lower: interval.lower,
+            upper: interval.upper,
+            confidence: interval.level.get(),
+            caveats: codes(&interval.caveats),
+        }
+    }
+}
+
+impl From<&Result<RatioInterval, RatioError>> for IntervalReport {
+    fn from(interval: &Result<RatioInterval, RatioError>) -> Self {
+        match interval {
+            Ok(interval) => interval.into(),
+            Err(error) => Self::Missing { reason: Reason::from(error) },
+        }
+    }
+}
+
+impl From<&RatioError> for Reason {
+    fn from(error: &RatioError) -> Self {
+        let code = match error {
+            RatioError::NotPositive { .. } => "not_positive",
+            RatioError::TooFew { .. } => "too_few_runs",
+            RatioError::Constant => "constant",
+            RatioError::EssentiallyConstant => "essentially_constant",
+        };
+        Self::new(code, error)
+    }
+}
+
+impl From<&Conclusion> for Answer {
+    fn from(conclusion: &Conclusion) -> Self {
+        let question = match conclusion.question {
+            Question::CandidateFaster => "candidate_faster",
+            Question::CandidateSlower => "candidate_slower",
+        };
+        let outcome = match conclusion.outcome {
+            Outcome::Significant => "significant",
+            Outcome::NotSignificant => "not_significant",
+            Outcome::CannotConclude { .. } => "cannot_conclude",
+        };
+        Self {
+            question: question.to_owned(),
+            outcome: outcome.to_owned(),
+            confidence: conclusion.confidence(),
+            risk: conclusion.risk.map(Risk::told),
+            main_test: (&conclusion.main_test).into(),
+            caveats: codes(&conclusion.caveats),
+        }
+    }
+}
+
+impl From<&AssumptionCheck> for AssumptionReport {
+    fn from(check: &AssumptionCheck) -> Self {
+        Self {
+            assumption: assumption_name(check.assumption).to_owned(),
+            finding: finding_name(check.finding).to_owned(),
+            test: (&check.test).into(),
+        }
+    }
+}
+
+impl From<&SubTest> for TestReport {
+    fn from(test: &SubTest) -> Self {
+        match *test {
+            SubTest::Made { method, statistic, p_value } => Self {
+                method: method.to_owned(),
+                // An infinite statistic (F of a constant sample) has no JSON.
+                statistic: Some(statistic).filter(|statistic| statistic.is_finite()),
+                p_value: Some(p_value.told()),
+                refusal: None,
+            },
+            SubTest::Refused { method, refusal } => Self {
+                method: method.to_owned(),
+                statistic: None,
+                p_value: None,
+                refusal: Some(Reason::new("sub_test_refused", refusal)),
+            },
+        }
+    }
+}
+
+fn assumption_name(assumption: Assumption) -> &'static str {
+    match assumption {
+        Assumption::NormalBaseline => "normal_baseline",
+        Assumption::NormalCandidate => "normal_candidate",
+        Assumption::EqualVariances => "equal_variances",
+        Assumption::LocationShift => "location_shift",
+    }
+}
+
+fn finding_name(finding: Finding) -> &'static str {
+    match finding {
+        Finding::NotRejected => "not_rejected",
+        Finding::Rejected => "rejected",
+        Finding::Untested => "untested",
+    }
+}
+
+fn codes(caveats: &[Caveat]) -> Vec<String> {
+    caveats.iter().map(|caveat| caveat.code().to_owned()).collect()
+}

@@ -1,0 +1,90 @@
+//! The protocols within the fingerprint classes of hosts: versions are compared within each class, and the comparisons
+//! combined.
+//!
+//! The mean is the ratio of the classes' means, weighted by nm/(n + m) as Mantel and Haenszel weigh strata (Journal of the
+//! National Cancer Institute 22, 1959), with the interval of a suite whose benchmarks are the classes. The median is van
+//! Elteren's test.
+
+use super::paired::{Allowed, MainTest, judge, refusal, report_with};
+use super::protocol::{IntervalReport, Judged};
+use crate::study::design::class_weight;
+use crate::study::verdict::{Protocol, Reason};
+use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+use speedup_statistics::protocol::speedup_test::LARGE_ABOVE;
+use speedup_statistics::ratio::{SuiteMember, SuiteRatio, Weights};
+use speedup_statistics::sample::Sample;
+use speedup_statistics::test::{ShapiroWilk, VanElteren};
+
+/// The protocol of the mean.
+pub(crate) fn mean(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> Judged {
+    let several = |(x, y): &&(Sample, Sample)| x.len() > 1 && y.len() > 1;
+    let blocks: Vec<&(Sample, Sample)> = blocks.iter().filter(several).collect();
+    let weights = Weights::Custom(blocks.iter().map(|(x, y)| class_weight(x, y)).collect());
+    let members: Vec<SuiteMember<'_>> =
+        blocks.iter().map(|(x, y)| SuiteMember { baseline: x, candidate: y }).collect();
+    let ratio = SuiteRatio::new(&members, &weights);
+    let interval = match &ratio {
+        Ok(ratio) => IntervalReport::from(&ratio.interval(level)),
+        Err(error) => IntervalReport::Missing { reason: refusal(error) },
+    };
+    let speedup = ratio.as_ref().map_or(1.0, SuiteRatio::estimate);
+    let test = ratio.map_err(|error| (SuiteRatio::NAME, refusal(&error))).map(|ratio| MainTest {
+        method: "t test of the ratio of means within classes (weights nm/(n + m))",
+        statistic: ratio.estimate(),
+        faster: ratio.p_value(1.0, Alternative::Greater),
+        slower: ratio.p_value(1.0, Alternative::Less),
+    });
+    let allowed = Allowed {
+        below: blocks.iter().flat_map(|(x, y)| [x, y]).map(normal_below).fold(f64::INFINITY, f64::min),
+        refusal: Reason::new(
+            "small_not_normal",
+            "The times within a class are not normally distributed, and with at most 30 runs a t test is not valid: go by \
+             the median",
+        ),
+    };
+    let report = judge(Protocol::Mean, speedup, interval, &test, &allowed, level, &[]);
+    report_with(report, Vec::new(), &test, Vec::new(), Vec::new())
+}
+
+/// The protocol of the median.
+pub(crate) fn median(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> (Judged, f64) {
+    let samples: Vec<(&Sample, &Sample)> = blocks.iter().map(|(x, y)| (x, y)).collect();
+    let test = VanElteren::new(&samples);
+    let probability = test.as_ref().map_or(0.5, VanElteren::probability_greater);
+    let test = test.map_err(|error| (VanElteren::NAME, Reason::new("sub_test_refused", error)));
+    let test = test.map(|test| MainTest {
+        method: VanElteren::NAME,
+        statistic: test.z(),
+        faster: test.p_value(Alternative::Greater),
+        slower: test.p_value(Alternative::Less),
+    });
+    let interval = IntervalReport::Missing {
+        reason: Reason::new(
+            "no_interval_by_classes",
+            "Van Elteren's test has no interval: see that of the mean",
+        ),
+    };
+    let allowed = Allowed { below: f64::INFINITY, refusal: Reason::new("", "") };
+    let report = judge(Protocol::Median, typical(blocks), interval, &test, &allowed, level, &[]);
+    (report_with(report, Vec::new(), &test, Vec::new(), Vec::new()), probability)
+}
+
+/// The weighted geometric mean of the classes' ratios of medians.
+fn typical(blocks: &[(Sample, Sample)]) -> f64 {
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for (x, y) in blocks {
+        let weight = class_weight(x, y);
+        sum += weight * (x.median() / y.median()).ln();
+        weights += weight;
+    }
+    (sum / weights).exp()
+}
+
+/// The risk from which a sample counts as not normal.
+fn normal_below(sample: &Sample) -> f64 {
+    match ShapiroWilk::new(sample) {
+        _ if sample.len() > LARGE_ABOVE => f64::INFINITY,
+        Ok(test) => test.p_value().get(),
+        Err(_) => 0.0,
+    }
+}

@@ -1,0 +1,132 @@
+//! The samples of the benchmarks that take part, as the methods take them.
+
+use super::cell::CellRecords;
+use super::evidence::Seat;
+use crate::study::Study;
+use crate::study::design::{Arranged, Design, Run, has_builds, in_order};
+use crate::study::validity::diagnostics::DiagnosedCell;
+use crate::study::verdict::Reason;
+use speedup_core::experiment::Benchmark;
+use speedup_core::id::RunIndex;
+use speedup_core::metric::Metric;
+use speedup_core::plan::Plan;
+use speedup_statistics::sample::Sample;
+
+/// A benchmark with the samples of its versions.
+pub(crate) struct Sampled<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) weight: Option<f64>,
+    pub(crate) records: &'a [CellRecords],
+    pub(crate) samples: Vec<Option<Sample>>,
+    /// Where each run of each sample was executed, hosts by the order of their names.
+    seats: Vec<Vec<Seat>>,
+    /// The build of each run, where its version is built several times.
+    builds: Vec<Vec<Option<RunIndex>>>,
+    /// Whether versions are compared within the fingerprint classes of hosts.
+    classes_are_blocks: bool,
+    /// What order is looked for in, where that is not the runs.
+    ordered: Vec<Option<Sample>>,
+    /// Of each candidate what the design makes of its runs and the baseline's, where those are not what is independent.
+    pub(crate) arranged: Vec<Option<Result<Arranged, Reason>>>,
+}
+
+impl<'a> Sampled<'a> {
+    /// The benchmarks that take part, in plan order.
+    pub(crate) fn all(study: &'a Study, versions: usize) -> Vec<Self> {
+        Self::of_cells(study, &study.cells, versions)
+    }
+
+    /// The same from other records of the cells.
+    pub(crate) fn of_cells(study: &'a Study, cells: &'a [CellRecords], versions: usize) -> Vec<Self> {
+        let (by_name, design) = (study.evidence.by_name(), Design::of(&study.plan));
+        let taking_part = study.plan.benchmarks.iter().zip(cells.chunks(versions));
+        let named = taking_part
+            .filter_map(|(index, records)| Some((study.plan.experiment.benchmark(*index)?, records)));
+        let sampled = |(benchmark, records): (&'a Benchmark, &'a [CellRecords])| {
+            let samples: Vec<_> = records.iter().map(|cell| cell.sample(Metric::Wall).ok()).collect();
+            let seats: Vec<Vec<Seat>> = records
+                .iter()
+                .map(|cell| cell.seats(Metric::Wall).into_iter().map(&by_name).collect())
+                .collect();
+            let (mut ordered, mut arranged) = (vec![None; samples.len()], vec![None; samples.len() - 1]);
+            if design != Design::Runs || has_builds(&study.plan) {
+                let runs: Vec<Vec<Run>> = samples
+                    .iter()
+                    .zip(&seats)
+                    .map(|(sample, seats)| runs(study, sample.as_ref(), seats))
+                    .collect();
+                ordered = runs.iter().map(|runs| in_order(runs)).collect();
+                arranged = runs[1..].iter().map(|candidate| design.arrange(&runs[0], candidate)).collect();
+            }
+            Self {
+                name: &benchmark.name,
+                weight: benchmark.weight,
+                records,
+                samples,
+                builds: seats.iter().map(|seats| builds(&study.plan, seats)).collect(),
+                seats,
+                classes_are_blocks: design == Design::Classes,
+                ordered,
+                arranged,
+            }
+        };
+        named.map(sampled).collect()
+    }
+
+    /// Where each run of a version's sample was executed.
+    pub(crate) fn seats(&self, version: usize) -> &[Seat] {
+        &self.seats[version]
+    }
+
+    /// What is independent of the baseline and of a candidate, if both were measured.
+    pub(crate) fn compared(&self, version: usize) -> Option<(&Sample, &Sample)> {
+        match &self.arranged[version - 1] {
+            None => self.samples[0].as_ref().zip(self.samples[version].as_ref()),
+            Some(arranged) => {
+                arranged.as_ref().ok().map(|arranged| (&arranged.baseline, &arranged.candidate))
+            }
+        }
+    }
+
+    /// The samples of each class, where the classes of hosts are blocks.
+    pub(crate) fn blocks(&self, version: usize) -> &[(Sample, Sample)] {
+        match &self.arranged[version - 1] {
+            Some(Ok(arranged)) => &arranged.blocks,
+            Some(Err(_)) | None => &[],
+        }
+    }
+
+    /// The builds that the observations of the baseline and of a candidate are of, where they are of builds.
+    pub(crate) fn builds(&self, version: usize) -> [Option<&[u32]>; 2] {
+        match &self.arranged[version - 1] {
+            Some(Ok(arranged)) => arranged.builds.each_ref().map(Option::as_deref),
+            Some(Err(_)) | None => [None, None],
+        }
+    }
+
+    /// A cell with what its diagnostics need.
+    pub(crate) fn diagnosed(&self, version: usize) -> Option<DiagnosedCell<'_>> {
+        let sample = self.samples[version].as_ref()?;
+        let independent = self.ordered[version].as_ref().unwrap_or(sample);
+        Some(DiagnosedCell {
+            about: self.name,
+            sample,
+            seats: &self.seats[version],
+            builds: &self.builds[version],
+            independent,
+            classes_are_blocks: self.classes_are_blocks,
+        })
+    }
+}
+
+/// Of which build each run is, where that says more than its cell.
+fn builds(plan: &Plan, seats: &[Seat]) -> Vec<Option<RunIndex>> {
+    let several = |run: RunIndex| plan.builds_of(plan.task(run).version()).len() > 1;
+    seats.iter().map(|seat| plan.build_of(seat.run).filter(|_| several(seat.run))).collect()
+}
+
+fn runs(study: &Study, sample: Option<&Sample>, seats: &[Seat]) -> Vec<Run> {
+    let values = sample.map_or(&[][..], Sample::in_run_order);
+    let run = |(value, seat): (&f64, &Seat)| Run::new(&study.plan, *seat, *value);
+    values.iter().zip(seats).map(run).collect()
+}

@@ -1,0 +1,78 @@
+//! What the reader must know of a report that is not from all planned runs, or from more.
+
+use crate::count::{counted, grouped};
+use crate::study::Study;
+use crate::study::report::head::{Head, State};
+use crate::study::validity::warning::Warnings;
+
+/// Raises what there is of the first kind.
+pub(crate) fn warn(head: &Head, warnings: &mut Warnings) {
+    warn_of_the_state(head, warnings);
+}
+
+/// An experiment that reached a bound of its plan may lack the runs that take longest.
+pub(crate) fn warn_of_a_cap(head: &Head, study: &Study, warnings: &mut Warnings) {
+    let (limits, served) = (study.plan.experiment.limits, &study.evidence.served);
+    let attempts = served.len() as u64;
+    let held = served.iter().fold(0_u64, |sum, one| sum.saturating_add((one.ended - one.granted).0));
+    let bound = if limits.all_attempts.is_some_and(|most| attempts >= most) {
+        format!("of {}", counted(attempts, "attempt"))
+    } else if let Some(most) = limits.host_time.filter(|most| held >= most.0) {
+        format!("of {most} on hosts")
+    } else {
+        return;
+    };
+    let settled: u64 = study.cells.iter().map(|cell| cell.runs() as u64 + cell.mishaps.failed_runs()).sum();
+    if settled >= head.planned_runs {
+        return;
+    }
+    let sentence = format!(
+        "The experiment reached its bound {bound} with {} of {} executed: which runs are missing depends on how long they \
+         and their retries took, which can bias the samples; raise the bound in [limits] and submit it anew.",
+        grouped(settled),
+        counted(head.planned_runs, "planned run")
+    );
+    warnings.raise("cut_by_bound", sentence);
+}
+
+fn warn_of_the_state(head: &Head, warnings: &mut Warnings) {
+    let from = format!("{} of {}", grouped(head.measured_runs), counted(head.planned_runs, "planned run"));
+    let (code, sentence) = match (head.state, head.phase.as_str()) {
+        (State::Complete, _) => return,
+        (State::Partial, "cancelled" | "cancelling") => (
+            "partial",
+            format!(
+                "This report is from {from}, for the experiment was cancelled: the stated confidence levels do not \
+                 hold if it was cancelled for its results; submit a new experiment to have all its runs."
+            ),
+        ),
+        (State::Partial, _) => (
+            "partial",
+            format!(
+                "This report is from {from}: a verdict read while runs arrive is not one at its confidence level; \
+                 wait for the end."
+            ),
+        ),
+        (State::Empty, "cancelled" | "finished") => (
+            "empty",
+            "No run was measured, and none will be: there is nothing to conclude; submit a new experiment."
+                .to_owned(),
+        ),
+        (State::Empty, _) => ("empty", "No run is measured yet: there is nothing to conclude.".to_owned()),
+    };
+    warnings.raise(code, sentence);
+}
+
+/// Raises that runs were added though the plan says their number.
+pub(crate) fn warn_of_the_extension(head: &Head, warnings: &mut Warnings) {
+    let Some(before) = head.planned_runs_per_cell.filter(|before| *before < head.runs_per_cell) else {
+        return;
+    };
+    let sentence = format!(
+        "The experiment was extended after it was submitted, from {} to {} of each cell: if results were looked at \
+         before, the stated confidence levels do not hold; the honest way is a new experiment with more runs.",
+        grouped(before),
+        counted(head.runs_per_cell, "run")
+    );
+    warnings.raise("extended", sentence);
+}

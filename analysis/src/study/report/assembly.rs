@@ -1,0 +1,290 @@
+//! Puts the report of a study together.
+
+use super::figures::FiguresReport;
+use super::head::Head;
+use super::method::MethodReport;
+use crate::study::compare::comparison::{BenchmarkReport, CellReport, ComparisonReport, Pair};
+use crate::study::compare::members::Members;
+use crate::study::compare::metric::MetricReport;
+use crate::study::compare::mixture::MixtureReport;
+use crate::study::compare::suite::{Suite, SuiteReport};
+use crate::study::compare::{looked, multiplicity, proportion};
+use crate::study::design::{Design, DesignKind};
+use crate::study::gather::sampled::Sampled;
+use crate::study::missing::{AttemptCounts, MissingReport, completeness, lacking, losses};
+use crate::study::report::{MishapTotals, Report, SCHEMA_VERSION};
+use crate::study::rule::RuleReport;
+use crate::study::validity::canary::CanaryReport;
+use crate::study::validity::diagnostics::{self, DiagnosticsReport, DiagnosticsSummary};
+use crate::study::validity::exclusion::ExclusionsReport;
+use crate::study::validity::independence::IndependenceReport;
+use crate::study::validity::warning::Warnings;
+use crate::study::validity::{built, disturbance, program, sensitivity};
+use crate::study::{Figures, Mixtures, ReportOptions, Study};
+use rayon::prelude::*;
+use speedup_core::experiment::{self, Rule};
+use speedup_core::metric::Metric;
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::ratio::Weights;
+use speedup_statistics::test::Selection;
+
+/// What all comparisons of a report share.
+#[derive(Clone, Copy)]
+pub(crate) struct Circumstances<'a> {
+    pub(crate) study: &'a Study,
+    pub(crate) level: ConfidenceLevel,
+    mixtures: Mixtures,
+    /// What the plan's rule says, where the plan has looks.
+    looks: Option<&'a RuleReport>,
+}
+
+/// The report of `study` at `level`, with what `asked` wants besides.
+pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions) -> Report {
+    let ReportOptions { confidence: _, mixtures, figures } = asked;
+    let experiment = &study.plan.experiment;
+    let versions = experiment.versions.len().max(1);
+    let sampled = Sampled::all(study, versions);
+    let totals = MishapTotals::of(study);
+    let head = Head::new(study, level);
+    let independence = IndependenceReport::new(&study.evidence, &study.plan);
+    let mut warnings = Warnings::default();
+    warn_of_the_runs(study, &head, &independence, &mut warnings);
+    program::warn(study, &sampled, &mut warnings);
+    losses::warn(&sampled, &totals, head.may_be_extended(), &mut warnings);
+    losses::warn_of_survivors(&sampled, &mut warnings);
+    disturbance::warn(&sampled, experiment, level, &mut warnings);
+    let records: Vec<_> = sampled.iter().map(|sampled| (sampled.name, sampled.records)).collect();
+    lacking::warn(&records, &experiment.own_metrics, &mut warnings);
+    let mut rule = crate::study::rule::report(study, level);
+    let looks = rule.as_ref().filter(|rule| rule.is_by_looks());
+    let circumstances = Circumstances { study, level, mixtures, looks };
+    let mut benchmarks = benchmarks(&sampled, &circumstances, &mut warnings);
+    let multiplicity: Vec<_> = (1..experiment.versions.len())
+        .map(|version| match looks {
+            // The looks of each benchmark are its own.
+            Some(_) => Vec::new(),
+            None => adjust(&mut benchmarks, version, level),
+        })
+        .collect();
+    let mut diagnostics = diagnose(&sampled, &mut benchmarks, study, level, &mut warnings);
+    let outlying = diagnostics.as_mut().and_then(|diagnostics| diagnostics.hosts.outlying_mut());
+    if let Some(outlying) = outlying.filter(|outlying| looks.is_none() && !outlying.hosts.is_empty()) {
+        let names = outlying.hosts.iter().map(|host| host.host.as_str()).collect();
+        let brief = Circumstances { mixtures: Mixtures::LeftOut, ..circumstances };
+        outlying.without = sensitivity::without(study, &names, &brief, &benchmarks);
+    }
+    let suites = (1..experiment.versions.len())
+        .map(|version| suite(&sampled, &benchmarks, version, &circumstances, &mut warnings));
+    let suites = suites.zip(multiplicity);
+    let suites = suites.map(|(suite, multiplicity)| SuiteReport { multiplicity, ..suite }).collect();
+    let others = experiment.metrics.iter().filter(|metric| **metric != Metric::Wall);
+    let rows = || records.iter().copied();
+    let own = experiment.own_metrics.iter().enumerate();
+    let own = own.map(|(place, metric)| MetricReport::of_own(study, place, metric, rows(), level));
+    let figures = match figures {
+        Figures::LeftOut => None,
+        Figures::Drawn => Some(FiguresReport::new(&sampled, &benchmarks, &circumstances)),
+    };
+    if let Some(rule) = &mut rule {
+        crate::study::rule::conclude(rule, experiment, &benchmarks);
+    }
+    let canary = canary(study, level);
+    if let Some(canary) = &canary {
+        canary.warn(&mut warnings);
+    }
+    let from_plan = level.get() == experiment.analysis.confidence;
+    Report {
+        schema_version: SCHEMA_VERSION,
+        suites,
+        independence,
+        diagnostics,
+        canary,
+        exclusions: ExclusionsReport::new(study),
+        metrics: others.map(|metric| MetricReport::new(*metric, rows())).chain(own).collect(),
+        mishaps: totals,
+        rule,
+        figures,
+        warnings: warnings.into_list(),
+        method: MethodReport::new(&study.plan, level, from_plan, benchmarks.len() as u64),
+        benchmarks,
+        head,
+    }
+}
+
+/// What is to be said of the runs as a whole.
+fn warn_of_the_runs(study: &Study, head: &Head, independence: &IndependenceReport, warnings: &mut Warnings) {
+    completeness::warn(head, warnings);
+    match study.plan.experiment.rule {
+        Rule::Fixed => completeness::warn_of_the_extension(head, warnings),
+        rule @ (Rule::Pilot { .. } | Rule::Sequential { .. } | Rule::Budget { .. }) => {
+            crate::study::rule::warn(rule, head, warnings);
+        }
+    }
+    completeness::warn_of_a_cap(head, study, warnings);
+    independence.warn(warnings);
+    built::warn(study, warnings);
+}
+
+/// What the canary says, where the plan has one.
+fn canary(study: &Study, level: ConfidenceLevel) -> Option<CanaryReport> {
+    study.plan.experiment.canary.as_ref()?;
+    let names = study.evidence.hosts.numbered().map(|(name, number)| (number, name.to_string()));
+    Some(study.canary.report(&names.collect(), level))
+}
+
+/// All benchmarks, in parallel; their caveats in plan order.
+pub(crate) fn benchmarks(
+    sampled: &[Sampled<'_>],
+    circumstances: &Circumstances<'_>,
+    warnings: &mut Warnings,
+) -> Vec<BenchmarkReport> {
+    let one = |sampled: &Sampled<'_>| {
+        let mut warnings = Warnings::default();
+        (benchmark(sampled, circumstances, &mut warnings), warnings)
+    };
+    let reported: Vec<_> = sampled.par_iter().map(one).collect();
+    let keep = |(report, raised)| {
+        warnings.append(raised);
+        report
+    };
+    reported.into_iter().map(keep).collect()
+}
+
+/// Adjusts the verdicts on one candidate for the number of benchmarks.
+fn adjust(
+    benchmarks: &mut [BenchmarkReport],
+    version: usize,
+    level: ConfidenceLevel,
+) -> Vec<multiplicity::MultiplicityReport> {
+    let mut comparisons: Vec<_> =
+        benchmarks.iter_mut().map(|benchmark| &mut benchmark.comparisons[version - 1]).collect();
+    multiplicity::adjust(&mut comparisons, level)
+}
+
+/// Concludes the diagnostics of all cells as one family.
+fn diagnose(
+    sampled: &[Sampled<'_>],
+    benchmarks: &mut [BenchmarkReport],
+    study: &Study,
+    level: ConfidenceLevel,
+    warnings: &mut Warnings,
+) -> Option<DiagnosticsSummary> {
+    let (mut cells, mut reports) = (Vec::new(), Vec::new());
+    for (sampled, benchmark) in sampled.iter().zip(benchmarks) {
+        for (version, cell) in benchmark.cells.iter_mut().enumerate() {
+            if let Some(diagnosed) = sampled.diagnosed(version) {
+                cells.push(diagnosed);
+                reports.push(cell.diagnostics.as_mut());
+            }
+        }
+    }
+    let missing = missing(sampled, study);
+    let names: Vec<String> = study.evidence.hosts.names().map(ToString::to_string).collect();
+    (!cells.is_empty()).then(|| diagnostics::conclude(&cells, &mut reports, &names, missing, level, warnings))
+}
+
+/// What is missing from the samples of each candidate, over all benchmarks.
+fn missing(sampled: &[Sampled<'_>], study: &Study) -> Vec<MissingReport> {
+    let versions = &study.plan.experiment.versions;
+    let of = |version: usize| {
+        let mut counts = AttemptCounts::default();
+        for cell in sampled.iter().map(|sampled| &sampled.records[version]) {
+            counts.add(cell.runs() as u64, &cell.mishaps);
+        }
+        counts
+    };
+    let candidates = versions.iter().enumerate().skip(1);
+    candidates.map(|(at, version)| MissingReport::new(&version.name, of(0), of(at))).collect()
+}
+
+fn benchmark(
+    sampled: &Sampled<'_>,
+    circumstances: &Circumstances<'_>,
+    warnings: &mut Warnings,
+) -> BenchmarkReport {
+    let Circumstances { study, level, mixtures, looks } = *circumstances;
+    let versions = &study.plan.experiment.versions;
+    let seed = study.plan.experiment.seed;
+    let cell = |version: usize| {
+        let (name, sample) = (&versions[version].name, sampled.samples[version].as_ref());
+        let mixture = match mixtures {
+            Mixtures::LeftOut => None,
+            Mixtures::Fitted => sample.map(|sample| MixtureReport::new(sample, sampled.name, name, seed)),
+        };
+        let diagnosed = sampled.diagnosed(version);
+        let mut diagnostics = diagnosed.as_ref().and_then(DiagnosticsReport::new);
+        if let (Some(diagnostics), Some(cell), Some(mixture)) = (&mut diagnostics, &diagnosed, &mixture) {
+            diagnostics.modes = mixture.against_hosts(cell, name, seed);
+            diagnostics.class_modes = mixture.against_classes(cell, name, seed);
+        }
+        CellReport { diagnostics, mixture, ..CellReport::new(name, sample, &sampled.records[version]) }
+    };
+    let cells: Vec<CellReport> = (0..sampled.samples.len()).map(cell).collect();
+    let comparisons = (1..versions.len())
+        .map(|version| {
+            let samples = [0, version].map(|version| sampled.samples[version].as_ref());
+            let arranged = sampled.arranged[version - 1].as_ref();
+            let looked = looked::of(looks, sampled.name, &versions[version].name);
+            let looked = looked.as_ref();
+            let pair = Pair { baseline: &cells[0], candidate: &cells[version], samples, arranged, looked };
+            let about = match versions.len() {
+                2 => sampled.name.to_owned(),
+                _ => format!("{} ({})", sampled.name, versions[version].name),
+            };
+            pair.compare(level, &about, warnings)
+        })
+        .collect();
+    BenchmarkReport { name: sampled.name.to_owned(), cells, comparisons }
+}
+
+pub(crate) fn suite(
+    sampled: &[Sampled<'_>],
+    benchmarks: &[BenchmarkReport],
+    version: usize,
+    circumstances: &Circumstances<'_>,
+    warnings: &mut Warnings,
+) -> SuiteReport {
+    let Circumstances { study, level, .. } = *circumstances;
+    let selection = selection(study);
+    let experiment = &study.plan.experiment;
+    let compared: Vec<_> =
+        benchmarks.iter().map(|benchmark| (benchmark, &benchmark.comparisons[version - 1])).collect();
+    let comparable =
+        sampled.iter().zip(&compared).filter(|(_, (_, comparison))| comparison.observed.is_some());
+    let (mut members, mut given) = (Members::new(), Vec::new());
+    for (sampled, _) in comparable {
+        if let Some((baseline, candidate)) = sampled.compared(version) {
+            members.add(baseline, candidate, sampled.blocks(version), sampled.builds(version));
+            given.push(sampled.weight.unwrap_or(f64::NAN));
+        }
+    }
+    let weights = match experiment.analysis.weights {
+        experiment::Weights::Equal => Weights::Equal,
+        experiment::Weights::Fraction => Weights::Fraction,
+        experiment::Weights::Custom => Weights::Custom(given),
+    };
+    let names = [0, version].map(|version| experiment.versions[version].name.as_str());
+    let comparisons: Vec<_> = compared.iter().map(|(_, comparison)| *comparison).collect();
+    let [baseline, candidate] = names;
+    // Builds that make no pairs are compared as if no visits were shared.
+    let by_builds =
+        |one: &&ComparisonReport| one.design.as_ref().is_some_and(|design| design.kind == DesignKind::Builds);
+    let are_pairs = Design::of(&study.plan) == Design::Pairs && !comparisons.iter().any(by_builds);
+    let is_by_looks = matches!(experiment.rule, Rule::Sequential { .. });
+    let suite =
+        Suite { candidate, baseline, benchmarks: compared, members, are_pairs, is_by_looks, weights, level };
+    let mut report = suite.report(warnings);
+    report.proportions = proportion::all(&comparisons, selection, level);
+    report.required = report.proportions.first().and_then(|accelerated| {
+        proportion::required(accelerated, experiment.analysis.precision, selection, level)
+    });
+    report
+}
+
+/// How the plan selected its benchmarks.
+fn selection(study: &Study) -> Selection {
+    match study.plan.experiment.drawn {
+        Some(_) => Selection::DrawnFromFinite { size: study.plan.experiment.benchmarks.len() as u64 },
+        None => Selection::Chosen,
+    }
+}

@@ -1,0 +1,119 @@
+//! The head of a report: what the experiment is, and how far it has come.
+
+use crate::study::{Phase, Standing, Study};
+use serde::{Deserialize, Serialize};
+use speedup_core::event::Tally;
+use speedup_core::time::Timestamp;
+use speedup_statistics::inference::ConfidenceLevel;
+
+/// What the experiment is, and how far it has come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    /// Its id.
+    pub experiment: String,
+    /// What people call it.
+    pub name: String,
+    /// What it is about.
+    pub description: String,
+    /// All randomness came from here.
+    pub seed: u64,
+    /// The versions, the baseline first.
+    pub versions: Vec<String>,
+    /// The baseline.
+    pub baseline: String,
+    /// The confidence level of the report.
+    pub confidence: f64,
+    /// When it was submitted, nanoseconds since the Unix epoch.
+    pub submitted_unix_ns: u64,
+    /// The same, as RFC 3339 in UTC.
+    pub submitted: String,
+    /// Who submitted it.
+    pub submitted_by: String,
+    /// When it finished, nanoseconds since the Unix epoch.
+    pub finished_unix_ns: Option<u64>,
+    /// The same, as RFC 3339 in UTC.
+    pub finished: Option<String>,
+    /// Whether all its runs are settled as planned.
+    pub state: State,
+    /// `running`, `paused`, `deciding`, `cancelling`, `cancelled` or `finished`.
+    pub phase: String,
+    /// The runs that the plan has.
+    pub planned_runs: u64,
+    /// The runs of each cell that the plan has.
+    pub runs_per_cell: u64,
+    /// The runs of each cell that it had when it was submitted; `None` in reports from before this was told.
+    #[serde(default)]
+    pub planned_runs_per_cell: Option<u64>,
+    /// The measured runs that this report is from.
+    pub measured_runs: u64,
+    /// How all runs stand, by the coordinator.
+    pub tally: Tally,
+}
+
+/// How complete a report is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// All runs are settled, none was cancelled.
+    Complete,
+    /// Runs are outstanding or were cancelled.
+    Partial,
+    /// Nothing is measured.
+    Empty,
+}
+
+impl Head {
+    /// The head of the report of `study` at `level`.
+    pub(crate) fn new(study: &Study, level: ConfidenceLevel) -> Self {
+        let experiment = &study.plan.experiment;
+        let Standing { experiment: id, submitted, submitted_by, phase, tally } = &study.standing;
+        let versions: Vec<String> = experiment.versions.iter().map(|version| version.name.clone()).collect();
+        let measured_runs: u64 = study.cells.iter().map(|cell| cell.runs() as u64).sum();
+        let planned_runs = u64::from(study.plan.runs() - study.plan.builds());
+        let (finished, phase) = match phase {
+            Phase::Running => (None, "running"),
+            Phase::Paused { .. } => (None, "paused"),
+            Phase::Deciding => (None, "deciding"),
+            Phase::Cancelling => (None, "cancelling"),
+            Phase::Finished { at, cancelled: true } => (Some(*at), "cancelled"),
+            Phase::Finished { at, cancelled: false } => (Some(*at), "finished"),
+        };
+        let state = match (measured_runs, phase) {
+            (0, _) => State::Empty,
+            (_, "finished") => State::Complete,
+            (_, _) => State::Partial,
+        };
+        Self {
+            experiment: id.to_string(),
+            name: experiment.name.clone(),
+            description: experiment.description.clone(),
+            seed: experiment.seed.0,
+            baseline: versions.first().cloned().unwrap_or_default(),
+            versions,
+            confidence: level.get(),
+            submitted_unix_ns: submitted.0,
+            submitted: calendar(*submitted),
+            submitted_by: submitted_by.clone(),
+            finished_unix_ns: finished.map(|at| at.0),
+            finished: finished.map(calendar),
+            state,
+            phase: phase.to_owned(),
+            planned_runs,
+            runs_per_cell: planned_runs / u64::from(study.plan.cells()).max(1),
+            planned_runs_per_cell: Some(experiment.runs_of_a_cell()),
+            measured_runs,
+            tally: *tally,
+        }
+    }
+
+    /// Whether the coordinator would still append runs to the plan.
+    pub(crate) fn may_be_extended(&self) -> bool {
+        matches!(self.phase.as_str(), "running" | "paused" | "deciding")
+    }
+}
+
+/// A moment as RFC 3339 in UTC, to the second.
+pub(crate) fn calendar(at: Timestamp) -> String {
+    let seconds = i64::try_from(at.0 / 1_000_000_000).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_second(seconds).map_or_else(|_| format!("{seconds} s"), |at| at.to_string())
+}

@@ -1,0 +1,18 @@
+//! What a verdict is worth.
+//!
+//! * [`independence`], [`freshness`], [`exclusion`]: what the evidence says of the hosts;
+//! * [`diagnostics`], [`host_effect`], [`sensitivity`], [`canary`]: what the values say of them;
+//! * [`disturbance`], [`program`], [`built`]: what was executed, and beside what;
+//! * [`warning`]: what the reader must know of all this.
+
+pub(super) mod built;
+pub(super) mod canary;
+pub(super) mod diagnostics;
+pub(super) mod disturbance;
+pub(super) mod exclusion;
+mod freshness;
+pub(super) mod host_effect;
+pub(super) mod independence;
+pub(super) mod program;
+pub(super) mod sensitivity;
+pub(super) mod warning;

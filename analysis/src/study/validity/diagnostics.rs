@@ -1,0 +1,377 @@
+//! Whether the runs were what the methods take them for: diagnostics of each cell, and of the hosts over all cells.
+//!
+//! Many tests are made, so many of them would be small by chance. All their p-values are one family, adjusted by Holm's
+//! step-down bound, and a caveat is raised only where the adjusted one is at most the report's risk: in an undisturbed
+//! experiment the report raises any of them with at most that probability, however many cells it has.
+
+use super::host_effect::HostEffectReport;
+use super::warning::Warnings;
+use crate::count::counted;
+use crate::study::gather::evidence::Seat;
+use crate::study::missing::MissingReport;
+use serde::{Deserialize, Serialize};
+use speedup_core::id::RunIndex;
+use speedup_statistics::diagnostics::run_order::{Autocorrelation, Drift, FirstRunEffect, RunsTest};
+use speedup_statistics::diagnostics::{Granularity, MetricKind};
+use speedup_statistics::inference::{Adjustment, Alternative, ConfidenceLevel, PValue};
+use speedup_statistics::sample::Sample;
+use std::collections::BTreeMap;
+
+/// Below this many runs the order of a cell says nothing that could be significant among others.
+const FEWEST_RUNS: usize = 5;
+
+/// The code names of the caveats, in the order in which they are told.
+const CODES: [&str; 10] = [
+    "autocorrelation",
+    "runs_in_series",
+    "drift",
+    "first_run",
+    "modes_are_hosts",
+    "modes_are_classes",
+    "host_effect",
+    "outlying_hosts",
+    "losses_differ",
+    "failures_differ",
+];
+
+/// The diagnostics of one cell's wall times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiagnosticsReport {
+    /// The lag-1 autocorrelation of the ranks; its statistic is the coefficient. Of the times themselves a few long runs
+    /// would raise false alarms.
+    pub autocorrelation: Option<DiagnosticReport>,
+    /// The runs test about the median; its statistic is the number of series.
+    pub runs_test: Option<DiagnosticReport>,
+    /// Mann–Kendall; its statistic is Kendall's tau with the run order.
+    pub drift: Option<DiagnosticReport>,
+    /// The first run of the cell in each boot of a host that made several; its statistic is its distance from the others, in
+    /// nanoseconds.
+    pub first_run: Option<DiagnosticReport>,
+    /// Whether the clusters of its mixture are hosts; its statistic is Cramér's V. Only with a mixture of several components.
+    #[serde(default)]
+    pub modes: Option<DiagnosticReport>,
+    /// The same for the fingerprint classes of its hosts. Only where the plan allows several and several took part.
+    #[serde(default)]
+    pub class_modes: Option<DiagnosticReport>,
+    /// The Theil–Sen slope in nanoseconds a run, or a visit, where the drift is significant after adjustment.
+    pub slope_ns: Option<f64>,
+    /// How coarse the times are.
+    pub granularity: GranularityReport,
+}
+
+/// One test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiagnosticReport {
+    /// Its statistic.
+    pub statistic: f64,
+    /// The two-sided p-value of random order, or of hosts being alike.
+    pub p_value: f64,
+    /// The same adjusted for all diagnostics of the report.
+    pub adjusted: f64,
+}
+
+/// How coarse times are.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GranularityReport {
+    /// What follows for the methods.
+    pub kind: GranularityKind,
+    /// The estimated probability that two random runs are equal.
+    pub tie_probability: f64,
+    /// The share of runs whose time another run has as well.
+    pub tied_share: f64,
+    /// The step of the grid on which all times lie, in nanoseconds, if there is one.
+    pub step_ns: Option<f64>,
+}
+
+/// The kinds of [`MetricKind`], as they are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GranularityKind {
+    /// Ties are absent or rare.
+    Continuous,
+    /// Ties are frequent.
+    Coarse,
+    /// A few values make up the sample.
+    Discrete,
+    /// All runs have one value.
+    Constant,
+    /// Too few runs to tell.
+    Unknown,
+}
+
+/// The diagnostics of the report as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiagnosticsSummary {
+    /// How many tests the family has.
+    pub tests: u64,
+    /// How the p-values were adjusted.
+    pub adjustment: String,
+    /// Of how many tests the adjusted p-value is at most the report's risk, by the code name of the caveat.
+    pub significant: BTreeMap<String, u64>,
+    /// Whether first runs differ, over the boots of all cells at once; its statistic is in standard deviations of a cell.
+    pub first_run: Option<DiagnosticReport>,
+    /// Whether hosts differ.
+    pub hosts: HostEffectReport,
+    /// Whether the versions differ in what is missing from their samples, one a candidate.
+    #[serde(default)]
+    pub missing: Vec<MissingReport>,
+}
+
+/// A cell with what its diagnostics need.
+pub(crate) struct DiagnosedCell<'a> {
+    /// What a caveat says it concerns.
+    pub(crate) about: &'a str,
+    pub(crate) sample: &'a Sample,
+    /// Where each run was executed, in run order.
+    pub(crate) seats: &'a [Seat],
+    /// The build of each run, where its version is built several times.
+    pub(crate) builds: &'a [Option<RunIndex>],
+    /// What is independent by design, in order: the runs, or the means of visits that have several, or of rounds of builds.
+    pub(crate) independent: &'a Sample,
+    /// Whether versions are compared within the fingerprint classes of hosts.
+    pub(crate) classes_are_blocks: bool,
+}
+
+impl DiagnosedCell<'_> {
+    /// The runs with the numbers of their hosts; apart for each build, and for each fingerprint class where the classes are
+    /// blocks, since builds, and hosts of another class, are known to differ.
+    pub(crate) fn by_build_and_class(&self) -> Vec<(Sample, Vec<u32>)> {
+        let mut classes: BTreeMap<_, (Vec<f64>, Vec<u32>)> = BTreeMap::new();
+        for ((value, seat), build) in self.sample.in_run_order().iter().zip(self.seats).zip(self.builds) {
+            let class = seat.class.filter(|_| self.classes_are_blocks);
+            let (values, hosts) = classes.entry((*build, class)).or_default();
+            values.push(*value);
+            hosts.push(seat.host);
+        }
+        let sample = |(values, hosts)| Some((Sample::new(values).ok()?, hosts));
+        classes.into_values().filter_map(sample).collect()
+    }
+}
+
+impl DiagnosticsReport {
+    /// Of a cell, p-values not yet adjusted.
+    pub(crate) fn new(cell: &DiagnosedCell<'_>) -> Option<Self> {
+        let sample = cell.sample;
+        if sample.len() < FEWEST_RUNS {
+            return None;
+        }
+        let two_sided = Alternative::TwoSided;
+        let pairs = (cell.independent.len() * (cell.independent.len() - 1) / 2) as f64;
+        let ordered = Some(cell.independent).filter(|independent| independent.len() >= FEWEST_RUNS);
+        let autocorrelation = ordered.and_then(ranks).and_then(|ranks| Autocorrelation::new(&ranks).ok());
+        let runs_test = ordered.and_then(|ordered| RunsTest::new(ordered).ok());
+        let drift = ordered.and_then(|ordered| Drift::new(ordered).ok());
+        let first_run = FirstRunEffect::new(&by_boot(sample, cell.seats)).ok();
+        Some(Self {
+            autocorrelation: autocorrelation
+                .map(|test| DiagnosticReport::new(test.coefficient(), test.p_value(two_sided))),
+            runs_test: runs_test
+                .map(|test| DiagnosticReport::new(test.series() as f64, test.p_value(two_sided))),
+            drift: drift.map(|test| DiagnosticReport::new(test.s() as f64 / pairs, test.p_value(two_sided))),
+            first_run: first_run
+                .map(|test| DiagnosticReport::new(test.difference(), test.p_value(two_sided))),
+            modes: None,
+            class_modes: None,
+            slope_ns: None,
+            granularity: GranularityReport::from(&Granularity::new(sample)),
+        })
+    }
+
+    /// The tests with the code names of their caveats.
+    fn tests(&mut self) -> [(&'static str, Option<&mut DiagnosticReport>); 6] {
+        [
+            ("autocorrelation", self.autocorrelation.as_mut()),
+            ("runs_in_series", self.runs_test.as_mut()),
+            ("drift", self.drift.as_mut()),
+            ("first_run", self.first_run.as_mut()),
+            ("modes_are_hosts", self.modes.as_mut()),
+            ("modes_are_classes", self.class_modes.as_mut()),
+        ]
+    }
+}
+
+impl DiagnosticReport {
+    pub(crate) fn new(statistic: f64, p_value: PValue) -> Self {
+        Self { statistic, p_value: p_value.told(), adjusted: p_value.told() }
+    }
+}
+
+impl From<&Granularity> for GranularityReport {
+    fn from(granularity: &Granularity) -> Self {
+        let kind = match granularity.kind() {
+            MetricKind::Continuous => GranularityKind::Continuous,
+            MetricKind::Coarse => GranularityKind::Coarse,
+            MetricKind::Discrete => GranularityKind::Discrete,
+            MetricKind::Constant => GranularityKind::Constant,
+            MetricKind::Unknown => GranularityKind::Unknown,
+        };
+        Self {
+            kind,
+            tie_probability: granularity.tie_probability(),
+            tied_share: granularity.tied_share(),
+            step_ns: granularity.grid().filter(|step| *step > 1.0),
+        }
+    }
+}
+
+/// The midranks of the observations, in run order: the law of a statistic of them is the same whatever that of the times.
+fn ranks(sample: &Sample) -> Option<Sample> {
+    let sorted = sample.sorted();
+    let midrank = |value: &f64| {
+        let below = sorted.partition_point(|other| other < value);
+        let not_above = sorted.partition_point(|other| other <= value);
+        (below + not_above + 1) as f64 / 2.0
+    };
+    Sample::new(sample.in_run_order().iter().map(midrank).collect()).ok()
+}
+
+/// The runs of each boot of a host in run order, of boots with several.
+fn by_boot(sample: &Sample, seats: &[Seat]) -> Vec<Sample> {
+    let mut by_boot: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
+    for (value, seat) in sample.in_run_order().iter().zip(seats) {
+        by_boot.entry((seat.host, seat.boot)).or_default().push(*value);
+    }
+    by_boot.into_values().filter(|runs| runs.len() > 1).filter_map(|runs| Sample::new(runs).ok()).collect()
+}
+
+/// First runs over all cells: groups in standard deviations of their cell, so that the typical difference has a unit.
+fn pooled_first_run(cells: &[DiagnosedCell<'_>]) -> Option<DiagnosticReport> {
+    let mut groups = Vec::new();
+    for cell in cells {
+        let Some(sd) = cell.sample.standard_deviation().filter(|sd| *sd > 0.0) else { continue };
+        let scaled = cell.sample.in_run_order().iter().map(|value| (value - cell.sample.mean()) / sd);
+        if let Ok(scaled) = Sample::new(scaled.collect()) {
+            groups.extend(by_boot(&scaled, cell.seats));
+        }
+    }
+    let test = FirstRunEffect::new(&groups).ok()?;
+    (test.groups() > 1).then(|| DiagnosticReport::new(test.difference(), test.p_value(Alternative::TwoSided)))
+}
+
+/// Adjusts all diagnostics as one family, and raises what stays significant. The reports are those of the `cells`, in
+/// their order; `names` are those of the hosts, by number.
+pub(crate) fn conclude(
+    cells: &[DiagnosedCell<'_>],
+    reports: &mut [Option<&mut DiagnosticsReport>],
+    names: &[String],
+    mut missing: Vec<MissingReport>,
+    level: ConfidenceLevel,
+    warnings: &mut Warnings,
+) -> DiagnosticsSummary {
+    let mut first_run = pooled_first_run(cells);
+    let mut hosts = HostEffectReport::new(cells, names, level);
+    let mut family: Vec<(&'static str, String, &mut DiagnosticReport)> = Vec::new();
+    for (cell, report) in cells.iter().zip(reports.iter_mut()) {
+        let tests = report.iter_mut().flat_map(|report| report.tests());
+        family.extend(tests.filter_map(|(code, test)| Some((code, cell.about.to_owned(), test?))));
+    }
+    family.extend(first_run.as_mut().map(|test| ("first_run", String::new(), test)));
+    family.extend(hosts.tests().into_iter().map(|(code, test)| (code, String::new(), test)));
+    for of_candidate in &mut missing {
+        let about = of_candidate.candidate.clone();
+        family.extend(of_candidate.tests().map(|(code, test)| (code, about.clone(), test)));
+    }
+    let p_values: Vec<_> = family.iter().map(|(_, _, test)| Some(PValue::clamped(test.p_value))).collect();
+    let tests = p_values.len() as u64;
+    let adjusted = Adjustment::Holm.adjust(&p_values);
+    let mut significant: BTreeMap<String, u64> = BTreeMap::new();
+    let mut alarms: Vec<(&'static str, String)> = Vec::new();
+    for ((code, about, test), adjusted) in family.into_iter().zip(adjusted) {
+        let Some(adjusted) = adjusted else { continue };
+        test.adjusted = adjusted.get();
+        if adjusted.rejects_at(level.risk()) {
+            *significant.entry(code.to_owned()).or_default() += 1;
+            alarms.push((code, about));
+        }
+    }
+    for (cell, report) in cells.iter().zip(reports.iter_mut()) {
+        let Some(report) = report else { continue };
+        if report.drift.is_some_and(|drift| drift.adjusted <= level.risk().get()) {
+            report.slope_ns = Drift::new(cell.independent).ok().map(|drift| drift.slope());
+        }
+    }
+    for code in CODES {
+        for (_, about) in alarms.iter().filter(|(of, _)| *of == code) {
+            let sentence = || sentence(code, &hosts, tests);
+            match about.as_str() {
+                "" => warnings.raise(code, sentence()),
+                about => warnings.concern(code, about, sentence),
+            }
+        }
+    }
+    warn_of_coarse_times(cells, reports, warnings);
+    DiagnosticsSummary {
+        tests,
+        adjustment: Adjustment::Holm.name().to_owned(),
+        significant,
+        first_run,
+        hosts,
+        missing,
+    }
+}
+
+fn warn_of_coarse_times(
+    cells: &[DiagnosedCell<'_>],
+    reports: &[Option<&mut DiagnosticsReport>],
+    warnings: &mut Warnings,
+) {
+    for (cell, report) in cells.iter().zip(reports) {
+        if report.as_ref().is_some_and(|report| report.granularity.kind == GranularityKind::Discrete) {
+            warnings.concern("coarse_times", cell.about, || {
+                "The times take a few values only, so that any two runs are equal with a probability above 10 %: tests \
+                 and intervals are for finer times; use a finer clock or a longer run."
+                    .to_owned()
+            });
+        }
+    }
+}
+
+fn sentence(code: &str, hosts: &HostEffectReport, tests: u64) -> String {
+    let of_family = format!("significant after Holm's adjustment for {}", counted(tests, "diagnostic"));
+    match code {
+        "autocorrelation" => format!(
+            "A run resembles the one before it, or is unlike it ({of_family}), so the runs are worth fewer than they \
+             are and the intervals are off: look for what lasts longer than a run, and spread the runs over hosts and time."
+        ),
+        "runs_in_series" => format!(
+            "Runs above and below the median come in series, or alternate ({of_family}), which independent runs do not: \
+             look at the times in run order for what changes the host's state."
+        ),
+        "drift" => format!(
+            "The times drift with the order of the runs ({of_family}); both versions drift alike since their runs are \
+             mixed, but the spread is not that of one state: find what changes (heat, a filling disk or cache)."
+        ),
+        "first_run" => format!(
+            "The first run on a host, or after it booted, differs from those after it ({of_family}): plan a warm-up, or one run a host."
+        ),
+        "modes_are_hosts" => format!(
+            "The clusters of the times are not spread evenly over the hosts ({of_family}): a mode may be a host, not the \
+             program; look at the times by host."
+        ),
+        "modes_are_classes" => format!(
+            "The clusters of the times are not spread evenly over the fingerprint classes of the hosts ({of_family}): a mode is \
+             a class, not the program; versions are compared within the classes, so go by the verdict and not by the modes."
+        ),
+        "losses_differ" => format!(
+            "A candidate lost another share of its attempts than the baseline (Fisher's exact test, {of_family}), so the \
+             difference of the samples may be of what is missing from them: mend what loses attempts, and repeat."
+        ),
+        "failures_differ" => format!(
+            "A candidate failed in another share of its runs than the baseline (Fisher's exact test, {of_family}), and the \
+             samples hold only the successful ones: do not quote a speedup before it is known why."
+        ),
+        "host_effect" => hosts.sentence(),
+        _ => match hosts.outlying() {
+            Some(outlying) => {
+                let all = outlying.hosts.len() as u64 + outlying.more;
+                let (is, it) = if all == 1 { ("is", "it") } else { ("are", "them") };
+                format!(
+                    "{} {is} unlike the others ({of_family}): {}; look into {it} before the pool is used again.",
+                    counted(all, "host"),
+                    outlying.named(),
+                )
+            }
+            None => String::new(),
+        },
+    }
+}

@@ -1,0 +1,66 @@
+//! What the reader must know of the hosts during the runs: disturbances, and settings that the plan wanted.
+
+use super::warning::Warnings;
+use crate::count::{counted, grouped};
+use crate::study::gather::condition::ConditionCounts;
+use crate::study::gather::sampled::Sampled;
+use speedup_core::experiment::Experiment;
+use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+use speedup_statistics::test::FisherExact;
+use std::collections::BTreeMap;
+
+/// Disturbed runs are in their samples: noise if both versions have their share of it, else bias.
+pub(crate) fn warn(
+    sampled: &[Sampled<'_>],
+    experiment: &Experiment,
+    level: ConfidenceLevel,
+    warnings: &mut Warnings,
+) {
+    let of =
+        |sampled: &Sampled<'_>| ConditionCounts::sum(sampled.records.iter().map(|cell| &cell.conditions));
+    let all =
+        ConditionCounts::sum(sampled.iter().flat_map(|sampled| sampled.records).map(|cell| &cell.conditions));
+    let disturbed = || counted(all.disturbed, "measured run");
+    for concerned in sampled.iter().filter(|sampled| of(sampled).disturbed > 0) {
+        warnings.concern("host_disturbed", concerned.name, || {
+            format!(
+                "The host was disturbed during {} of {} ({}); they stay in their samples: find the cause, and repeat the \
+                 experiment on quiet hosts if the verdict depends on them.",
+                disturbed(),
+                grouped(all.recorded),
+                told(&all.disturbances)
+            )
+        });
+    }
+    for concerned in sampled.iter().filter(|sampled| !of(sampled).unmet.is_empty()) {
+        warnings.concern("environment_unmet", concerned.name, || {
+            format!(
+                "The plan's environment could not be brought about for all measured runs ({}): the export says for which \
+                 and on which hosts; strict = true in [environment] refuses such hosts.",
+                told(&all.unmet)
+            )
+        });
+    }
+    let of_version = |version: usize| {
+        let cells = sampled.iter().filter_map(|sampled| sampled.records.get(version));
+        let counts = ConditionCounts::sum(cells.map(|cell| &cell.conditions));
+        (counts.disturbed, counts.recorded)
+    };
+    for (at, version) in experiment.versions.iter().enumerate().skip(1) {
+        let test = FisherExact::of_shares(of_version(0), of_version(at));
+        if test.is_some_and(|test| test.p_value(Alternative::TwoSided).get() < 1.0 - level.get()) {
+            warnings.concern("disturbed_unevenly", &version.name, || {
+                "A candidate's runs were disturbed in another share than the baseline's (Fisher's exact test at the \
+                 report's confidence level), so that the disturbance may be part of the difference: look at the runs \
+                 that the export marks before believing the verdict."
+                    .to_owned()
+            });
+        }
+    }
+}
+
+/// Names with their counts of runs.
+fn told(counts: &BTreeMap<String, u64>) -> String {
+    let each: Vec<String> = counts.iter().map(|(name, runs)| format!("{name} {}", grouped(*runs))).collect();
+    each.join(", ")
+}

@@ -1,0 +1,101 @@
+//! The hosts that were taken out of service while the experiment ran: drained, or quarantined because something was wrong
+//! with them. Their observations stay in their samples, so the report says how many those are.
+
+use crate::count::counted;
+use crate::study::Study;
+use crate::study::report::head::calendar;
+use serde::{Deserialize, Serialize};
+use speedup_core::host::{Exclusion, ExclusionCause};
+use speedup_core::id::HostId;
+use std::collections::BTreeSet;
+
+/// Exclusions that are listed; the others are counted.
+const MOST_LISTED: usize = 50;
+
+/// The hosts that were taken out of service.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExclusionsReport {
+    /// How many, in a sentence.
+    pub sentence: String,
+    /// Hosts that were quarantined, each once.
+    pub quarantined: u64,
+    /// Hosts that were drained, each once.
+    pub drained: u64,
+    /// The measured runs of all of them, which are in their samples.
+    pub observations: u64,
+    /// Each exclusion, oldest first; at most fifty.
+    pub hosts: Vec<ExcludedHost>,
+    /// Further ones.
+    pub more: u64,
+}
+
+/// That a host was taken out of service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExcludedHost {
+    /// Its name.
+    pub host: String,
+    /// `drained` or `quarantined`.
+    pub cause: String,
+    /// Who did it.
+    pub by: String,
+    /// What was wrong; `None` of a drained host.
+    pub reason: Option<String>,
+    /// When, as RFC 3339 in UTC.
+    pub at: String,
+    /// When it was given runs again.
+    pub resumed: Option<String>,
+    /// Its measured runs in this experiment, before and after.
+    pub observations: u64,
+    /// Its attempts that were lost.
+    pub lost: u64,
+}
+
+impl ExclusionsReport {
+    /// Of a study; `None` where no host was taken out.
+    pub(crate) fn new(study: &Study) -> Option<Self> {
+        let all = &study.exclusions;
+        if all.is_empty() {
+            return None;
+        }
+        let distinct = |is: fn(&ExclusionCause) -> bool| {
+            all.iter().filter(|one| is(&one.cause)).map(|one| &one.host).collect::<BTreeSet<&HostId>>()
+        };
+        let quarantined = distinct(|cause| matches!(cause, ExclusionCause::Quarantined { .. })).len() as u64;
+        let drained = distinct(|cause| matches!(cause, ExclusionCause::Drained { .. })).len() as u64;
+        let hosts = distinct(|_| true);
+        let observations = hosts.iter().map(|host| study.evidence.attempts_of(host).0).sum();
+        Some(Self {
+            sentence: format!(
+                "Taken out of service while the experiment ran: {} quarantined, {} drained; their {} stay in the samples.",
+                counted(quarantined, "host"),
+                counted(drained, "host"),
+                counted(observations, "measured run")
+            ),
+            quarantined,
+            drained,
+            observations,
+            hosts: all.iter().take(MOST_LISTED).map(|one| ExcludedHost::new(one, study)).collect(),
+            more: all.len().saturating_sub(MOST_LISTED) as u64,
+        })
+    }
+}
+
+impl ExcludedHost {
+    fn new(Exclusion { host, at, cause, resumed }: &Exclusion, study: &Study) -> Self {
+        let (observations, lost) = study.evidence.attempts_of(host);
+        let (name, by, reason) = match cause {
+            ExclusionCause::Drained { by } => ("drained", by, None),
+            ExclusionCause::Quarantined { by, reason } => ("quarantined", by, Some(reason.clone())),
+        };
+        Self {
+            host: host.to_string(),
+            cause: name.to_owned(),
+            by: by.clone(),
+            reason,
+            at: calendar(*at),
+            resumed: resumed.map(calendar),
+            observations,
+            lost,
+        }
+    }
+}

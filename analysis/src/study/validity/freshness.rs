@@ -1,0 +1,111 @@
+//! Whether each measured run found a fresh host, by the evidence alone: what the leases say of the attempts before, and what
+//! the attempts themselves say in their order.
+//!
+//! A visit that the plan made of several runs is fresh or not as a whole, by what came before it on its host.
+
+use crate::study::gather::evidence::{Evidence, Seat, Served};
+use speedup_core::id::{Attempt, RunIndex};
+use speedup_core::independence::{Independence, Since, Traces, Violation};
+use speedup_core::plan::{Place, Plan};
+use std::collections::BTreeMap;
+
+/// A measured run with what the evidence says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Judged {
+    pub(crate) cell: u32,
+    pub(crate) attempt: Attempt,
+    pub(crate) seat: Seat,
+    pub(crate) allocation: Option<u32>,
+    /// The first run of the visit.
+    pub(crate) visit: RunIndex,
+    /// Whether its host was fresh by the policy; where the policy asks for nothing, whether it had served nothing in the scope.
+    pub(crate) is_fresh: bool,
+    pub(crate) violation: Option<Violation>,
+}
+
+/// All measured runs, in run order.
+pub(crate) fn judge(evidence: &Evidence, plan: &Plan) -> Vec<Judged> {
+    let mut judged = Vec::new();
+    let by_host = evidence.by_host();
+    for of_host in by_host.chunk_by(|one, other| one.seat.host == other.seat.host) {
+        judge_host(of_host, plan, &mut judged);
+    }
+    judged.sort_unstable_by_key(|one| one.seat.run);
+    judged
+}
+
+/// What a host did last within one key of the scope, and whether that was fresh.
+struct Visit<'s> {
+    group: RunIndex,
+    last: &'s Served,
+    boot: u32,
+    is_fresh: bool,
+    violation: Option<Violation>,
+}
+
+fn judge_host(of_host: &[&Served], plan: &Plan, judged: &mut Vec<Judged>) {
+    let asked = plan.experiment.independence;
+    let versions = plan.experiment.versions.len().max(1) as u32;
+    let mut visits: BTreeMap<u32, Visit<'_>> = BTreeMap::new();
+    let mut before: Option<&Served> = None;
+    for served in of_host {
+        let place = plan.place(served.seat.run);
+        let key = asked.scope.number(served.cell, versions);
+        let last = visits.remove(&key);
+        let visit = match last {
+            Some(visit) if visit.group == place.group => visit.goes_on(served, place),
+            last => Visit::begins(served, place, last.as_ref(), before, asked),
+        };
+        if served.is_measured {
+            judged.push(Judged {
+                cell: served.cell,
+                attempt: served.attempt,
+                seat: served.seat,
+                allocation: served.allocation,
+                visit: place.group,
+                is_fresh: visit.is_fresh,
+                violation: visit.violation,
+            });
+        }
+        visits.insert(key, visit);
+        before = Some(served);
+    }
+}
+
+impl<'s> Visit<'s> {
+    fn begins(
+        served: &'s Served,
+        place: Place,
+        last: Option<&Visit<'_>>,
+        before: Option<&Served>,
+        asked: Independence,
+    ) -> Self {
+        let traces = traces(served, last.map(|visit| visit.last), before);
+        let violation = asked.violation(&traces);
+        let is_fresh = violation.is_none() && (asked.policy.asks_for_freshness() || !traces.was_used);
+        let (group, boot) = (place.group, place.boot);
+        Self { group, last: served, boot, is_fresh, violation }
+    }
+
+    /// A further run of the visit is as fresh as its first, in its own boot where the plan says so.
+    fn goes_on(self, served: &'s Served, place: Place) -> Self {
+        let kept = place.boot != self.boot && self.last.seat.boot == served.seat.boot;
+        let violation = if kept { Some(Violation::BootKept) } else { self.violation };
+        Self { last: served, boot: place.boot, is_fresh: self.is_fresh && !kept, violation, ..self }
+    }
+}
+
+/// What is known of a host when an attempt begins a visit, from the attempts of the experiment and from its lease.
+fn traces(served: &Served, last: Option<&Served>, before: Option<&Served>) -> Traces {
+    let since_before = before.map(|before| served.began - before.ended);
+    let since_any = served.idle.map(|idle| idle + (served.began - served.granted));
+    let boots = [last.map(|last| last.seat.boot), served.boot_before];
+    let allocations = [last.and_then(|last| last.allocation), served.allocation_before];
+    Traces {
+        was_used: last.is_some() || served.served_in_scope > 0,
+        boot: Since::of(&boots, Some(served.seat.boot)),
+        allocation: Since::of(&allocations, served.allocation),
+        idle: since_before.into_iter().chain(since_any).min(),
+        readings: served.readings,
+    }
+}
