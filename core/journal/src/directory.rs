@@ -179,3 +179,69 @@ pub(crate) fn read_full_at(file: &dyn SegmentFile, buffer: &mut [u8], offset: u6
     }
     Ok(filled)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+
+    use super::*;
+
+    /// Takes and gives a byte at a time, and is interrupted before each.
+    #[derive(Debug, Default)]
+    struct Interrupted {
+        bytes: RefCell<Vec<u8>>,
+        calls: Cell<u32>,
+    }
+
+    impl Interrupted {
+        fn is_interrupted(&self) -> io::Result<()> {
+            self.calls.set(self.calls.get() + 1);
+            if self.calls.get() % 2 == 1 { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
+        }
+    }
+
+    impl SegmentFile for Interrupted {
+        fn length(&self) -> io::Result<u64> {
+            Ok(self.bytes.borrow().len() as u64)
+        }
+
+        fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+            self.is_interrupted()?;
+            let bytes = self.bytes.borrow();
+            let Some(byte) = bytes.get(offset as usize) else { return Ok(0) };
+            buffer[0] = *byte;
+            Ok(1)
+        }
+
+        fn write_at(&self, bytes: &[u8], _: u64) -> io::Result<usize> {
+            self.is_interrupted()?;
+            self.bytes.borrow_mut().push(bytes[0]);
+            Ok(1)
+        }
+
+        fn truncate(&self, _: u64) -> io::Result<()> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        fn sync(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn who_is_interrupted_goes_on_and_another_error_ends_it() {
+        let file = Interrupted::default();
+        write_all_at(&file, b"whole", 0).unwrap();
+        let mut buffer = [0; 8];
+        assert_eq!(read_full_at(&file, &mut buffer, 0).unwrap(), 5);
+        assert_eq!(&buffer[..5], b"whole");
+        let directory = tempfile::tempdir().unwrap();
+        let disk = DiskDirectory::new(directory.path());
+        drop(disk.create("file").unwrap());
+        let read_only = disk.open_to_read("file").unwrap();
+        assert!(write_all_at(&*read_only, b"x", 0).is_err());
+        let write_only =
+            DiskFile(OpenOptions::new().write(true).open(directory.path().join("file")).unwrap());
+        assert!(read_full_at(&write_only, &mut buffer, 0).is_err());
+    }
+}

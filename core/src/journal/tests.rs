@@ -358,3 +358,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_intact_header_of_something_else_is_no_segment() {
+    let mut bytes = HEADER.encode();
+    bytes[0] ^= 1;
+    let checked = bytes.len() - 4;
+    let checksum = crc32fast::hash(&bytes[..checked]).to_le_bytes();
+    bytes[checked..].copy_from_slice(&checksum);
+    assert_eq!(SegmentHeader::decode(&bytes), Err(HeaderError::NotASegment));
+}
