@@ -64,3 +64,22 @@ fn hosts_that_serve_again_are_those_that_can_be_renewed() {
     let of = Renewable { hosts: 4, by_boot: 9, by_allocation: 2 };
     assert_eq!(Policy::ALL.map(|policy| policy.reusable(of)), [0, 4, 2, 4, 4]);
 }
+
+/// What users read of a host that served again, and what a plan is told that its pool is too small for.
+#[test]
+fn each_policy_says_how_a_host_comes_again_and_what_would_ask_for_less() {
+    let renewed = [None, Some("booted"), Some("been allocated anew"), Some("rested"), None];
+    assert_eq!(Policy::ALL.map(Policy::renewed), renewed);
+    let less = [Some(Policy::Rebooted), None, None, None, None];
+    assert_eq!(Policy::ALL.map(Policy::with_reboots), less);
+    assert_eq!(Policy::ALL.map(Policy::asks_for_freshness), [true, true, true, true, false]);
+    assert_eq!(Policy::ALL.map(Policy::allows_longer_visits), [true, true, false, true, true]);
+    assert_eq!(Policy::ALL.map(Policy::reuses_hosts), [false, true, true, true, true]);
+    let rests = |policy| Independence::unchecked(policy, Scope::Cell).wanted_rest().is_some();
+    assert_eq!(Policy::ALL.map(rests), [false, false, false, true, false]);
+    assert_eq!(
+        Violation::NotRested.words(),
+        "had not rested as long as asked",
+        "in words after \"the host\""
+    );
+}
