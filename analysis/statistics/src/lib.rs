@@ -4,7 +4,7 @@
 //! is an argument.
 //!
 //! In reading order:
-//! * [`sample`]: observations;
+//! * [`sample`]: the observations of a cell, in run order;
 //! * [`inference`]: levels, p-values, intervals and caveats: what is asked of a method, and what it answers with;
 //! * [`test`](mod@test): tests of hypotheses, one file a method;
 //! * [`ratio`]: by how much a version is faster, on a benchmark and on a set of them;
