@@ -110,6 +110,8 @@ fn ended(program: &Path, mutant: u32, deadline: Instant) -> anyhow::Result<Fate>
     let mut tests = Command::new("sh")
         .args(["-c", &format!("ulimit -v {MEMORY_KIB} && exec \"$0\"")])
         .arg(program)
+        // What tests note down of their failures stays beside them.
+        .current_dir(program.parent().context("a test program lies in a folder")?)
         .env("SPEEDUP_MUTANT", mutant.to_string())
         .env("RUST_BACKTRACE", "0")
         .stdin(Stdio::null())
