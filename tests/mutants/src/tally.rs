@@ -57,6 +57,8 @@ impl Tally {
             "{:.1} % of {viable} are caught",
             100.0 * (total[0] + total[1]) as f64 / viable.max(1) as f64
         );
+        // Within a table a bar is escaped.
+        let known = known.replace("\\|", "|");
         let named = |name: &str| known.contains(&lasting_name(name));
         kept.fates.iter().filter(|(name, fate)| **fate == Fate::Missed && !named(name)).count()
     }
