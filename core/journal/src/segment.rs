@@ -89,6 +89,14 @@ pub enum DamagedBy {
     /// It has another segment's name.
     #[error("its name does not fit its first position, {0}")]
     Misnamed(Position),
+    /// It goes on behind the first record of the next one, as after files of two copies were mixed.
+    #[error("it holds records up to position {end}, and the next segment begins at {next}")]
+    Overlaps {
+        /// The position after its last record.
+        end: Position,
+        /// The first record of the next segment.
+        next: Position,
+    },
 }
 
 impl SegmentError {
@@ -147,8 +155,9 @@ pub enum Beginning {
     WhereItWasReset,
 }
 
-/// Checks that no segment is missing: before the first, where the journal begins at its start, and between them. A
-/// segment that ends with its mark costs one read, and one that does not is read as a whole.
+/// Checks that no segment is missing, before the first, where the journal begins at its start, and between them, and that
+/// none goes on behind the begin of the next. A segment that ends with its mark costs one read, and one that does not is
+/// read as a whole.
 pub(crate) fn check_whole(
     directory: &dyn Directory,
     segments: &[Position],
@@ -167,7 +176,11 @@ pub(crate) fn check_whole(
         match reader.marked_end()? {
             Some(end) if end == *next => {}
             Some(end) if end < *next => return Err(missing(end, *next).into()),
-            Some(_) | None => reader.check()?,
+            Some(end) => {
+                let why = DamagedBy::Overlaps { end, next: *next };
+                return Err(Damaged { file: reader.path, at_byte: reader.end, position: *next, why }.into());
+            }
+            None => reader.check()?,
         }
     }
     Ok(())

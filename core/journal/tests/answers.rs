@@ -215,6 +215,7 @@ fn what_stands_in_the_way_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
+    assert!(DiskDirectory::create_all(&file.join("below")).is_err());
     assert!(DiskDirectory::create_all(&file.join("below/deep")).is_err());
     let made = DiskDirectory::create_all(&folder.path().join("made/deep")).unwrap();
     assert!(made.path().is_dir());
@@ -241,4 +242,39 @@ fn what_stands_in_the_way_is_named() {
     fs::create_dir_all(journal.join("lock")).unwrap();
     let refused = Journal::open(&journal, &Options::new(ID)).unwrap_err();
     assert!(matches!(refused, OpenError::Lock(LockError::Failed(_))), "a directory is no link: {refused}");
+}
+
+/// As after files of two copies were mixed: what the first segment has behind the begin of the second was acknowledged.
+#[test]
+fn a_segment_that_goes_on_behind_the_next_is_refused_by_name() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    drop(filled(folder.path()));
+    let options = Options { segment_bytes: 100, ..Options::new(ID) };
+    let mut journal = Journal::open(other.path(), &options).unwrap().0;
+    for _ in 0..20 {
+        journal.append(V1, b"a record").unwrap();
+        journal.sync().unwrap();
+    }
+    drop(journal);
+    let files = |directory: &Path| -> Vec<String> {
+        Reader::open(directory).unwrap().files().unwrap().into_iter().map(|(name, _)| name).collect()
+    };
+    let (kept, shorter) = (files(folder.path()), files(other.path()));
+    assert!(shorter[1] < kept[1], "its second segment begins within the other's first");
+    for name in &kept[1..] {
+        fs::remove_file(folder.path().join(name)).unwrap();
+    }
+    fs::copy(other.path().join(&shorter[1]), folder.path().join(&shorter[1])).unwrap();
+    for check in [OpenCheck::EverySegment, OpenCheck::LastSegment] {
+        let options = Options { check, ..Options::new(ID) };
+        let refused = Journal::open(folder.path(), &options).unwrap_err();
+        let OpenError::Damaged(damaged) = &refused else { panic!("{refused:?}") };
+        assert_eq!(damaged.file, folder.path().join(&kept[0]));
+        assert!(
+            matches!(damaged.why, DamagedBy::Overlaps { next, .. } if next == damaged.position),
+            "{damaged:?}"
+        );
+        assert!(refused.hint().is_some());
+    }
+    assert_eq!(files(folder.path()), [kept[0].as_str(), shorter[1].as_str()], "and left as it is");
 }

@@ -80,11 +80,7 @@ fn main() -> anyhow::Result<()> {
     trials.try_all(&woven, options.jobs, &tally)?;
     if !options.woven_only {
         for mutant in &apart {
-            let fate = match tree.build_apart(mutant)? {
-                Some(programs) => trials.with(programs).fate(None)?,
-                None => Fate::Unviable,
-            };
-            tally.add(mutant, fate)?;
+            tally.add(mutant, fate_apart(&mut tree, mutant, &trials)?)?;
         }
         tree.restore()?;
     }
@@ -94,6 +90,19 @@ fn main() -> anyhow::Result<()> {
     println!("after {:.0?}", begin.elapsed());
     anyhow::ensure!(unknown == 0, "{unknown} survivors are not named in {}", options.known.display());
     Ok(())
+}
+
+/// What comes of a mutant that is built by itself: a package is built only where the tests of those before it passed.
+fn fate_apart(tree: &mut Tree, mutant: &Mutant, trials: &Trials) -> anyhow::Result<Fate> {
+    tree.place(mutant)?;
+    for package in tree.packages() {
+        let Some(programs) = tree.programs_of(package)? else { return Ok(Fate::Unviable) };
+        match trials.with(programs).fate(None)? {
+            Fate::Missed => {}
+            fate @ (Fate::Caught | Fate::Timeout | Fate::Unviable) => return Ok(fate),
+        }
+    }
+    Ok(Fate::Missed)
 }
 
 /// The number by which a mutant is switched on; none is 0.

@@ -177,14 +177,23 @@ impl Tree {
         error.spans.iter().filter(|span| span.is_primary).filter_map(culprit).collect()
     }
 
-    /// The test programs with this mutant alone, if it compiles.
-    pub(crate) fn build_apart(&mut self, mutant: &Mutant) -> anyhow::Result<Option<Vec<PathBuf>>> {
+    /// The packages whose tests are run, in this order.
+    pub(crate) fn packages(&self) -> &[String] {
+        &self.packages
+    }
+
+    /// Puts this mutant alone into the sources.
+    pub(crate) fn place(&mut self, mutant: &Mutant) -> anyhow::Result<()> {
         self.restore()?;
         let source = self.original(&mutant.file)?;
         let changed =
             mutant.apply(&source).with_context(|| format!("{} is not in the source", mutant.name))?;
-        std::fs::write(self.root.join(&mutant.file), changed)?;
-        Ok(match self.build()? {
+        Ok(std::fs::write(self.root.join(&mutant.file), changed)?)
+    }
+
+    /// The test programs of a package as its sources are now, if they compile.
+    pub(crate) fn programs_of(&self, package: &str) -> anyhow::Result<Option<Vec<PathBuf>>> {
+        Ok(match self.build_package(package)? {
             Build::Done(programs) => Some(programs),
             Build::Failed(_) => None,
         })
@@ -202,26 +211,31 @@ impl Tree {
     }
 
     fn build(&self) -> anyhow::Result<Build> {
-        let mut programs = Vec::new();
+        let mut all = Vec::new();
         for package in &self.packages {
-            let output = Command::new("cargo")
-                .args(["test", "--no-run", "--lib", "--tests", "--message-format=json", "--package", package])
-                .args(CONFIGURATION.iter().flat_map(|setting| ["--config", setting]))
-                .current_dir(&self.root)
-                .stderr(Stdio::null())
-                .output()
-                .context("cannot start cargo")?;
-            let text = String::from_utf8_lossy(&output.stdout);
-            let said = text.lines().filter_map(|line| serde_json::from_str::<Said>(line).ok());
-            let mut errors = Vec::new();
-            for said in said {
-                programs.extend(said.executable.filter(|_| said.reason == "compiler-artifact"));
-                errors.extend(said.message.filter(|message| message.level == "error"));
-            }
-            if !output.status.success() {
-                return Ok(Build::Failed(errors));
+            match self.build_package(package)? {
+                Build::Done(programs) => all.extend(programs),
+                failed @ Build::Failed(_) => return Ok(failed),
             }
         }
-        Ok(Build::Done(programs))
+        Ok(Build::Done(all))
+    }
+
+    fn build_package(&self, package: &str) -> anyhow::Result<Build> {
+        let output = Command::new("cargo")
+            .args(["test", "--no-run", "--lib", "--tests", "--message-format=json", "--package", package])
+            .args(CONFIGURATION.iter().flat_map(|setting| ["--config", setting]))
+            .current_dir(&self.root)
+            .stderr(Stdio::null())
+            .output()
+            .context("cannot start cargo")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let said = text.lines().filter_map(|line| serde_json::from_str::<Said>(line).ok());
+        let (mut programs, mut errors) = (Vec::new(), Vec::new());
+        for said in said {
+            programs.extend(said.executable.filter(|_| said.reason == "compiler-artifact"));
+            errors.extend(said.message.filter(|message| message.level == "error"));
+        }
+        Ok(if output.status.success() { Build::Done(programs) } else { Build::Failed(errors) })
     }
 }

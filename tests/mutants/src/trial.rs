@@ -110,10 +110,11 @@ fn ended(program: &Path, mutant: u32, deadline: Instant) -> anyhow::Result<Fate>
     let mut tests = Command::new("sh")
         .args(["-c", &format!("ulimit -v {MEMORY_KIB} && exec \"$0\"")])
         .arg(program)
-        // What tests note down of their failures stays beside them.
+        // What tests write stays beside them, and of what failed with a mutant nothing is noted down.
         .current_dir(program.parent().context("a test program lies in a folder")?)
         .env("SPEEDUP_MUTANT", mutant.to_string())
         .env("RUST_BACKTRACE", "0")
+        .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -129,6 +129,8 @@ pub enum Wish {
     Quarantine(usize),
     /// Give it runs again.
     ResumeHost(usize),
+    /// Let whoever joins next by its id be it.
+    ResetHost(usize),
 }
 
 /// Most agents of a world, beside those that come in the end.
@@ -238,6 +240,8 @@ pub struct World {
     turned_away: BTreeSet<&'static str>,
     /// Whether a report waited while the coordinator stood still.
     heard_late: bool,
+    /// Hosts whose ids were reset.
+    reset: BTreeSet<HostId>,
     /// Boots, facts and allocations that there were, to name further ones.
     named: u32,
 }
@@ -263,6 +267,7 @@ impl World {
             acknowledged: BTreeSet::new(),
             turned_away: BTreeSet::new(),
             heard_late: false,
+            reset: BTreeSet::new(),
             named: 0,
         };
         world.apply(Choice::StartCoordinator);
@@ -302,7 +307,9 @@ impl World {
             let may_refuse = agent.is_to_reboot && agent.executing.is_none();
             choices.extend(may_refuse.then_some(Choice::RefuseReboot(at)));
             let may_grow = self.agents.len() < MAX_AGENTS;
-            choices.extend(may_grow.then_some(Choice::Clone(at)));
+            // A copy would take an id that was reset from the host that had it.
+            let was_reset = self.reset.contains(&agent.facts.host);
+            choices.extend((may_grow && !was_reset).then_some(Choice::Clone(at)));
             // By its boot a machine that went back to an old one is known under its latest name alone.
             let went_back = agent.old_boots.contains(&agent.facts.boot);
             choices.extend((may_grow && !went_back).then_some(Choice::Twin(at)));
@@ -356,6 +363,9 @@ impl World {
                 for at in 0..self.agents.len() {
                     let wishes = [Wish::Drain(at), Wish::Quarantine(at), Wish::ResumeHost(at)];
                     choices.extend(wishes.map(Choice::User));
+                    let same =
+                        self.agents.iter().filter(|other| other.facts.host == self.agents[at].facts.host);
+                    choices.extend((same.count() == 1).then_some(Choice::User(Wish::ResetHost(at))));
                 }
             }
         }
@@ -480,7 +490,9 @@ impl Weights {
             Choice::Reborn(_, Rebirth::Boot) => 1 + self.pool,
             Choice::Reborn(..) | Choice::RefuseReboot(_) => self.pool,
             Choice::Clone(_) | Choice::Twin(_) => u64::from(self.pool > 1),
-            Choice::User(Wish::Drain(_) | Wish::Quarantine(_) | Wish::Approve(..)) => self.pool / 4,
+            Choice::User(Wish::Drain(_) | Wish::Quarantine(_) | Wish::ResetHost(_) | Wish::Approve(..)) => {
+                self.pool / 4
+            }
             Choice::User(Wish::ResumeHost(_)) => 1 + self.pool,
             Choice::User(Wish::Enough(_) | Wish::Further(_)) => 10,
         }

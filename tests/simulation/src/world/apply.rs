@@ -446,6 +446,10 @@ impl World {
             Wish::Approve(id, at) => Command::Approve { request: request(id), host: self.host_id(*at) },
             Wish::Drain(at) => Command::Drain(self.host_request(*at)),
             Wish::ResumeHost(at) => Command::ResumeHost(self.host_request(*at)),
+            Wish::ResetHost(at) => {
+                self.reset.insert(self.host_id(*at));
+                Command::ResetHost(self.host_request(*at))
+            }
             Wish::Quarantine(at) => {
                 Command::Quarantine { request: self.host_request(*at), reason: "it is odd".to_owned() }
             }

@@ -42,7 +42,7 @@ impl World {
     }
 
     /// What the worlds of a whole simulation have to have seen.
-    pub const EVERYTHING: [&str; 53] = [
+    pub const EVERYTHING: [&str; 54] = [
         "a build",
         "a build another time",
         "a build lost",
@@ -59,6 +59,7 @@ impl World {
         "a host drained",
         "a host drifted",
         "a host quarantined by a user",
+        "a host reset",
         "a host that two users gave up",
         "a host with the same boot id",
         "a host that did not come back",
@@ -163,6 +164,7 @@ impl World {
             Change::HostQuarantined { .. } => Some("a host that two users gave up"),
             Change::HostDrained { .. } => Some("a host drained"),
             Change::HostDrifted { .. } => Some("a host drifted"),
+            Change::HostReset { .. } => Some("a host reset"),
             Change::ClassPinned { .. } => Some("a class pinned"),
             Change::ClassApproved { .. } => Some("a class approved"),
             Change::RebootAsked { .. } => Some("a reboot"),

@@ -104,6 +104,14 @@ impl Said {
                 self.rebooting.remove(host);
                 self.excuse(host, None);
             }
+            // By the owner's word the id may be another machine's from now on, and the machine may have another id.
+            Change::HostReset { host, .. } => {
+                self.here.remove(host);
+                self.rebooting.remove(host);
+                self.lost.retain(|(_, other), _| other != host);
+                self.booted.retain(|_, other| other != host);
+                self.marked.retain(|_, other| other != host);
+            }
             Change::HostResumed { host, .. } => {
                 self.out.remove(host);
                 self.lost.retain(|(_, other), _| other != host);
