@@ -257,3 +257,15 @@ fn a_class_is_pinned_anew_unless_a_host_boots_for_the_experiment() {
         assert!(!scene.machine.experiment(SECOND).expect("active").admits(large), "of the second it was");
     }
 }
+
+/// The journal of another release may say what this one would not.
+#[test]
+fn a_decision_that_nobody_waits_for_does_not_end_an_experiment() {
+    let mut scene = Scene::of(1);
+    scene.submit(FIRST, PLAIN);
+    let (by, words) = ("user".to_owned(), "as computed".to_owned());
+    let change = Change::Decided { experiment: FIRST, by, enough: true, words };
+    scene.machine.replay(&Event { at: scene.now, change });
+    assert_eq!(active(&scene).phase(), &Phase::Running);
+    scene.machine.check();
+}

@@ -225,3 +225,23 @@ fn a_host_that_was_given_up_for_a_plans_sake_is_had_back_as_well() {
     trial.resume_host(0);
     assert!(trial.lease(0).is_some());
 }
+
+#[test]
+fn who_is_blamed_and_who_is_held_back_is_counted_by_host() {
+    let mut trial = Trial::of(3, false);
+    let experiment = trial.submit("ada", RUNS);
+    let mut active = trial.active(experiment).expect("active").clone();
+    let lost = |obstacle| LossReason::NotExecuted { reason: "words".to_owned(), obstacle };
+    let [first, second] = [HostNumber(0), HostNumber(1)];
+    assert!(!active.executed_on(first), "nobody was in trouble");
+    let blamed = [(); 3].map(|()| active.lost_on(first, &lost(Obstacle::Host)));
+    assert_eq!(blamed, [false, false, true]);
+    assert_eq!(active.turned_down_by().count(), 0, "the host is to blame, and holds nobody back");
+    assert!(!active.executed_on(second), "that is nothing to a host that was not in trouble");
+    assert!(!active.lost_on(second, &lost(Obstacle::Plan)));
+    assert_eq!(active.turned_down_by().collect::<Vec<_>>(), [second]);
+    assert!(active.executed_on(first), "it was in trouble, and the other was held back");
+    assert_eq!(active.turned_down_by().count(), 0);
+    (active.tally.leased, active.tally.running) = (2, 1);
+    assert_eq!(active.live(), 3);
+}
