@@ -276,5 +276,10 @@ fn a_segment_that_goes_on_behind_the_next_is_refused_by_name() {
         );
         assert!(refused.hint().is_some());
     }
+    let refused = Reader::open(folder.path()).unwrap().require_whole().unwrap_err();
+    assert!(
+        matches!(refused, ReadError::Segment(SegmentError::Damaged(_))),
+        "by who copies it as well: {refused}"
+    );
     assert_eq!(files(folder.path()), [kept[0].as_str(), shorter[1].as_str()], "and left as it is");
 }
