@@ -20,8 +20,8 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use speedup_agent::launch::{Command, End, Launcher, Preparation, Sink};
 use speedup_agent::selftest::{Floor, Program};
-use speedup_core::metric::Metric;
-use speedup_core::seed::{Seed, shuffle};
+use speedup_core::experiment::metric::Metric;
+use speedup_core::value::seed::{Seed, shuffle};
 
 /// Runs of one timer in a row.
 const BLOCK: usize = 25;

@@ -12,8 +12,8 @@ use speedup_access::private_file::{self, PrivateFileError};
 use speedup_access::{
     Credentials, CredentialsError, Identity, IdentityError, Reach, ReachError, Role, Token, unix_seconds,
 };
-use speedup_core::causes::with_causes;
-use speedup_core::id::HostId;
+use speedup_core::value::causes::with_causes;
+use speedup_core::value::id::HostId;
 use thiserror::Error;
 use tonic::Code;
 

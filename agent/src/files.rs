@@ -26,9 +26,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use speedup_access::Reach;
-use speedup_core::build::Product;
-use speedup_core::files::{Content, ContentHash, FileSource, StagedFile, contents};
-use speedup_core::work::WorkOrder;
+use speedup_core::experiment::build::Product;
+use speedup_core::experiment::files::{Content, ContentHash, FileSource, StagedFile, contents};
+use speedup_core::run::work::WorkOrder;
 use thiserror::Error;
 use tokio::time::Instant;
 

@@ -10,9 +10,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use speedup_core::environment::Setting;
-use speedup_core::files::FileSource;
-use speedup_core::work::WorkOrder;
+use speedup_core::experiment::environment::Setting;
+use speedup_core::experiment::files::FileSource;
+use speedup_core::run::work::WorkOrder;
 use thiserror::Error;
 
 use crate::launch::{Command, program_of};

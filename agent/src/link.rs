@@ -1,7 +1,7 @@
 //! The link: one session with the coordinator, as a channel up and a stream down.
 
 use speedup_access::Reach;
-use speedup_core::message::{AgentMessage, CoordinatorMessage};
+use speedup_core::agent::message::{AgentMessage, CoordinatorMessage};
 use speedup_proto::convert::Malformed;
 use speedup_proto::v1::agents_client::AgentsClient;
 use speedup_proto::{limits, v1};

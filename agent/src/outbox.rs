@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use speedup_core::id::{AgentEpoch, AgentId, LeaseEpoch};
-use speedup_core::message::Report;
+use speedup_core::agent::message::Report;
+use speedup_core::value::id::{AgentEpoch, AgentId, LeaseEpoch};
 use speedup_journal::{
     Beginning, Journal, JournalId, OpenError, Options, PayloadVersion, ReadError, WriteError,
 };

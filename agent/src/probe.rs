@@ -24,9 +24,9 @@ mod topology;
 
 use std::path::{Path, PathBuf};
 
-use speedup_core::fingerprint::Fingerprint;
+use speedup_core::host::fingerprint::Fingerprint;
 use speedup_core::host::{HostFacts, Sharing};
-use speedup_core::id::{AllocationId, BootId, HostId, IdError, JobId, NodeName};
+use speedup_core::value::id::{AllocationId, BootId, HostId, IdError, JobId, NodeName};
 use thiserror::Error;
 
 use self::facts::Facts;

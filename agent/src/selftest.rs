@@ -28,8 +28,8 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_getres};
 use serde::{Deserialize, Serialize};
-use speedup_core::seed::Seed;
-use speedup_core::timer::{TimerError, TimerTest};
+use speedup_core::run::timer::{TimerError, TimerTest};
+use speedup_core::value::seed::Seed;
 use thiserror::Error;
 
 use crate::launch::{
@@ -320,7 +320,10 @@ impl Bench {
     fn order(&mut self, rounds: u32) -> Vec<bool> {
         self.block += 1;
         let mut first: Vec<bool> = (0..rounds).map(|round| round % 2 == 0).collect();
-        speedup_core::seed::shuffle(&mut first, &mut self.seed.child(&format!("selftest {}", self.block)));
+        speedup_core::value::seed::shuffle(
+            &mut first,
+            &mut self.seed.child(&format!("selftest {}", self.block)),
+        );
         first
     }
 }

@@ -4,8 +4,8 @@ mod report;
 
 use std::collections::BTreeMap;
 
-use speedup_core::metric::{MAX_SERIES_VALUES, OwnMetric, Stream, ValueError};
-use speedup_core::record::Failure;
+use speedup_core::experiment::metric::{MAX_SERIES_VALUES, OwnMetric, Stream, ValueError};
+use speedup_core::run::record::Failure;
 
 use crate::launch::Execution;
 

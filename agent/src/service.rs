@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
+use speedup_core::agent::message::{AgentMessage, CoordinatorMessage};
 use speedup_core::agent::{Action, Agent, Input};
-use speedup_core::causes::with_causes;
 use speedup_core::host::HostFacts;
-use speedup_core::id::BootId;
-use speedup_core::message::{AgentMessage, CoordinatorMessage};
-use speedup_core::seed::Seed;
-use speedup_core::timer::TimerTest;
+use speedup_core::run::timer::TimerTest;
+use speedup_core::value::causes::with_causes;
+use speedup_core::value::id::BootId;
+use speedup_core::value::seed::Seed;
 use speedup_journal::private::{self, NotPrivate, Others};
 use thiserror::Error;
 use tracing::Instrument as _;

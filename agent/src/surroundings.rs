@@ -17,12 +17,12 @@ mod tree;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use speedup_core::conditions::{Conditions, Reading, Unmet};
-use speedup_core::cpu_set::CpuSet;
-use speedup_core::disturbance::{Disturbance, Window, judge};
-use speedup_core::environment::{Environment, HugePages, Setting};
-use speedup_core::id::BootId;
-use speedup_core::record::RestReading;
+use speedup_core::experiment::environment::{Environment, HugePages, Setting};
+use speedup_core::run::conditions::{Conditions, Reading, Unmet};
+use speedup_core::run::disturbance::{Disturbance, Window, judge};
+use speedup_core::run::record::RestReading;
+use speedup_core::value::cpu_set::CpuSet;
+use speedup_core::value::id::BootId;
 
 use self::file::number;
 use self::host_settings::{HostSettings, Wanted};

@@ -13,10 +13,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use speedup_core::conditions::Unmet;
-use speedup_core::environment::{DIRECTORY_NAME, DirectoryLength, Setting};
-use speedup_core::id::{BootId, ExperimentId};
-use speedup_core::work::Resolved;
+use speedup_core::experiment::environment::{DIRECTORY_NAME, DirectoryLength, Setting};
+use speedup_core::run::conditions::Unmet;
+use speedup_core::run::work::Resolved;
+use speedup_core::value::id::{BootId, ExperimentId};
 
 use crate::launch::User;
 

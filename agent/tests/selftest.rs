@@ -1,7 +1,7 @@
 //! The selftest on the host where the tests run, with real processes.
 
 use speedup_agent::selftest::{self, Depth, Program, Quality, Selftest};
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use std::time::Duration;
 
 /// One test: two selftests at once would be each other's neighbours.

@@ -8,15 +8,14 @@
 )]
 
 use speedup_analysis::study::{MixtureReport, Mixtures, Phase, Report, ReportOptions, Standing, Study};
-use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::experiment::Metric;
-use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
-use speedup_core::lease::{Evidence, Lease};
-use speedup_core::plan::Plan;
-use speedup_core::plan_file;
-use speedup_core::record::{Failure, Outcome, Record};
-use speedup_core::seed::Seed;
-use speedup_core::time::{Span, Timestamp};
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
+use speedup_core::plan::{self, Plan};
+use speedup_core::run::lease::{Evidence, Lease};
+use speedup_core::run::record::{Failure, Outcome, Record};
+use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use speedup_core::value::seed::Seed;
+use speedup_core::value::time::{Span, Timestamp};
 use speedup_statistics::mixture::{Component, Mixture, MixtureError};
 use std::error::Error;
 use std::fmt::Write as _;
@@ -71,7 +70,7 @@ fn study() -> Result<Study, Box<dyn Error>> {
     for benchmark in 0..BENCHMARKS {
         write!(text, "[benchmarks.b{benchmark}]\ncommand = [\"b{benchmark}\", \"{{v}}\"]\n")?;
     }
-    let plan = Plan::draw(plan_file::parse(&text, Seed(1))?);
+    let plan = Plan::draw(plan::file::parse(&text, Seed(1))?);
     let standing = Standing {
         experiment: experiment()?,
         submitted: Timestamp(0),

@@ -5,15 +5,14 @@
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "it measures, and prints its figures")]
 
 use speedup_analysis::study::{Phase, Standing, Study};
-use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::experiment::Metric;
-use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
-use speedup_core::lease::{Evidence, Lease};
-use speedup_core::plan::Plan;
-use speedup_core::plan_file;
-use speedup_core::record::{Outcome, Record};
-use speedup_core::seed::{Seed, below};
-use speedup_core::time::Timestamp;
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
+use speedup_core::plan::{self, Plan};
+use speedup_core::run::lease::{Evidence, Lease};
+use speedup_core::run::record::{Outcome, Record};
+use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use speedup_core::value::seed::{Seed, below};
+use speedup_core::value::time::Timestamp;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -62,7 +61,7 @@ fn plan(benchmarks: u32, runs: u32) -> Result<Plan, Box<dyn Error>> {
     for benchmark in 0..benchmarks {
         write!(text, "[benchmarks.b{benchmark}]\ncommand = [\"b{benchmark}\", \"{{v}}\"]\n")?;
     }
-    Ok(Plan::draw(plan_file::parse(&text, Seed(1))?))
+    Ok(Plan::draw(plan::file::parse(&text, Seed(1))?))
 }
 
 fn attempt(run: u32, cell: u32, wall_ns: u64) -> Result<EndedAttempt, Box<dyn Error>> {

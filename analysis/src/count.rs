@@ -1,6 +1,6 @@
 //! Numbers as sentences show them.
 
-pub use speedup_core::count::{counted, grouped};
+pub use speedup_core::value::count::{counted, grouped};
 use speedup_statistics::inference::percent_beside;
 
 /// The decimals that show the leading digit of `width`, at most `most`.

@@ -62,7 +62,7 @@ pub use suite::{MOST_VALUES, MOST_VERSIONS, NamedSample, Suite};
 
 use pairing::Pairing;
 use serde::{Deserialize, Serialize};
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::ratio::Weights;
 use speedup_statistics::test::Selection;

@@ -69,12 +69,12 @@ pub use self::validity::host_effect::{HostEffectReport, OutlyingHost, OutlyingRe
 pub use self::validity::independence::{EvidenceCounts, IndependenceKind, IndependenceReport, ViolatingRun};
 pub use self::validity::warning::Warning;
 pub use self::verdict::{Direction, Protocol, Reason, Verdict};
-use speedup_core::event::{AttemptEnd, EndedAttempt};
 use speedup_core::host::Exclusion;
-use speedup_core::id::{ExperimentId, RunIndex};
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::plan::Plan;
-use speedup_core::record::Outcome;
 use speedup_core::repetition::Rule;
+use speedup_core::run::record::Outcome;
+use speedup_core::value::id::{ExperimentId, RunIndex};
 use speedup_statistics::inference::{ConfidenceLevel, LevelError};
 use thiserror::Error;
 

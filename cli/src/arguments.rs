@@ -1,5 +1,10 @@
 //! Verbs and flags.
 
+pub(crate) mod fraction;
+pub(crate) mod proportion_interval;
+#[cfg(test)]
+pub(crate) mod reference;
+
 use clap::{Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 

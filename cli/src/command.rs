@@ -42,10 +42,9 @@ use anyhow::{Context as _, Error};
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{Arguments, LogFormat, Verb};
-use crate::console::Console;
+use crate::console::{Console, render};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::render;
+use crate::exit::failure::Failure;
 
 /// Threads of the event loop: a client needs one, an embedded coordinator is content with another.
 const THREADS: usize = 2;

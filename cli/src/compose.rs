@@ -1,18 +1,20 @@
 //! The libraries put together: a coordinator with the analysis beside its own services, and the agent. Only this module
 //! names them, and `web` beside it what a page takes of them.
 
+pub(crate) mod local_agent;
+pub(crate) mod web;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use speedup_access::{Credentials, Identity, Role};
-use speedup_core::id::BootId;
 use speedup_core::machine::Settings;
-use speedup_core::seed::Seed;
+use speedup_core::value::id::BootId;
+use speedup_core::value::seed::Seed;
 use tonic::transport::Channel;
 
-use crate::failure::Failure;
-use crate::web;
+use crate::exit::failure::Failure;
 
 use speedup_agent::AgentError;
 pub(crate) use speedup_agent::launch::name_service;

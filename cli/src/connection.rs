@@ -1,5 +1,9 @@
 //! The connection to a coordinator: one that runs somewhere, or one embedded for the time of this command.
 
+pub(crate) mod access;
+pub(crate) mod directories;
+pub(crate) mod selector;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Error, anyhow};
@@ -16,9 +20,8 @@ use speedup_proto::v1::page_client::PageClient;
 use speedup_proto::v1::provision_client::ProvisionClient;
 use tonic::transport::Channel;
 
-use crate::access;
 use crate::compose::{self, Coordinator};
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 
 /// Which coordinator.
 #[derive(Clone, Debug, Default, Args)]

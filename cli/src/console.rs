@@ -1,6 +1,9 @@
 //! The two ends of a terminal: data on standard output, talk on standard error. Everything that is printed goes through
 //! here; whoever stops reading is not an error.
 
+pub(crate) mod moment;
+pub(crate) mod render;
+
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::sync::Arc;

@@ -1,5 +1,9 @@
 //! Exit codes: what scripts may rely on.
 
+pub(crate) mod failure;
+pub(crate) mod gate;
+pub(crate) mod standing;
+
 /// How a command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {

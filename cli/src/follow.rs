@@ -1,8 +1,12 @@
 //! Follows an experiment: its status after every change, over the coordinator's restarts.
 
+pub(crate) mod interrupt;
+pub(crate) mod live;
+pub(crate) mod progress;
+
 use std::time::Duration;
 
-use speedup_core::id::ExperimentId;
+use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::ExperimentStatus;
 use speedup_proto::v1;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
@@ -10,8 +14,8 @@ use tokio::time::Instant;
 use tonic::transport::Channel;
 use tonic::{Code, Status, Streaming};
 
-use crate::failure::Failure;
-use crate::selector::get;
+use crate::connection::selector::get;
+use crate::exit::failure::Failure;
 
 const TRIED: &str = "cannot follow the experiment";
 /// The first pause before the coordinator is asked again; each further one is twice as long.

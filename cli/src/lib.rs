@@ -6,53 +6,21 @@
 //!
 //! In reading order:
 //!
-//! 1. `arguments`: verbs and flags; `command`: one file a verb; `fraction`: what some flags hold; `exit`, `failure`: how
-//!    a command ends;
-//! 2. `compose`: the libraries put together; `web`: the page beside a coordinator; `local_agent`: the agent of `speedup run`;
-//! 3. `connection`, `access`, `directories`: where the coordinator is; `selector`: which experiment is meant;
-//! 4. `plan_source`: the plan as the user gives it; `files`: those it names; `follow`, `progress`, `live`, `interrupt`: while it
-//!    is carried out;
-//! 5. `attempts`, `export`, `bundle`, `failed_runs`: what was done; `speedup_test`, `compare`, `named_samples`: on
-//!    sample files, without a coordinator;
-//! 6. `gate`: exit codes by verdicts; `draft`: files put in place when whole; `render`, `console`, `moment`, `standing`: how it is
-//!    shown; `reference`: the pages that are made from the code, by tests.
+//! 1. `arguments`: verbs and flags; `command`: one file a verb; `exit`: how a command ends;
+//! 2. `compose`: the libraries put together; `connection`: where the coordinator is, and which experiment is meant;
+//! 3. `plan`: the plan as the user gives it; `follow`: while it is carried out; `results`: what was measured;
+//! 4. `samples`: sample files, without a coordinator; `console`: how it is shown.
 
-mod access;
 mod arguments;
-mod attempts;
-mod bundle;
 mod command;
-mod compare;
 mod compose;
 mod connection;
 mod console;
-mod directories;
-mod draft;
 mod exit;
-mod export;
-mod failed_runs;
-mod failure;
-mod feasibility;
-mod files;
 mod follow;
-mod fraction;
-mod gate;
-mod interrupt;
-mod live;
-mod local_agent;
-mod moment;
-mod named_samples;
-mod plan_source;
-mod progress;
-mod proportion_interval;
-#[cfg(test)]
-mod reference;
-mod relative;
-mod render;
-mod selector;
-mod speedup_test;
-mod standing;
-mod web;
+mod plan;
+mod results;
+mod samples;
 
 use std::process::ExitCode;
 

@@ -15,12 +15,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use speedup_coordinator::{Options, Security, start};
+use speedup_core::agent::message::Report;
 use speedup_core::host::HostFacts;
-use speedup_core::id::{AgentEpoch, AgentId, ExperimentId};
 use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
-use speedup_core::message::Report;
 use speedup_core::plan::Plan;
-use speedup_core::time::Timestamp;
+use speedup_core::value::id::{AgentEpoch, AgentId, ExperimentId};
+use speedup_core::value::time::Timestamp;
 use speedup_journal::{Journal, JournalId, PayloadVersion};
 use speedup_proto::journal_payload;
 use uuid::Uuid;

@@ -15,7 +15,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use speedup_core::files::{ContentHash, MAX_FILE_BYTES};
+use speedup_core::experiment::files::{ContentHash, MAX_FILE_BYTES};
 use speedup_journal::private;
 use speedup_proto::convert::Blob;
 use speedup_proto::limits::MAX_PIECE_BYTES;

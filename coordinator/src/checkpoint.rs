@@ -10,8 +10,8 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use speedup_core::causes::with_causes;
 use speedup_core::machine::{Machine, Misfit, Piece, Settings};
+use speedup_core::value::causes::with_causes;
 use speedup_journal::{
     CheckpointReadError, CheckpointWriteError, Checkpoints, PayloadVersion, Position, ReadError,
 };

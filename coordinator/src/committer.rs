@@ -3,8 +3,8 @@
 
 use std::time::Instant;
 
-use speedup_core::causes::with_causes;
-use speedup_core::event::{Change, Event};
+use speedup_core::machine::event::{Change, Event};
+use speedup_core::value::causes::with_causes;
 use speedup_journal::{Journal, PayloadVersion, Position, WriteError};
 use speedup_proto::journal_payload;
 use tokio::sync::{mpsc, oneshot, watch};

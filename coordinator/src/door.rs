@@ -26,9 +26,9 @@ pub(crate) use guard::Guard;
 pub(crate) use hosts::HostsDoor;
 pub(crate) use provision::ProvisionDoor;
 
-use speedup_core::causes::with_causes;
-use speedup_core::id::ExperimentId;
 use speedup_core::machine::Refusal;
+use speedup_core::value::causes::with_causes;
+use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::Malformed;
 use tonic::Status;
 use uuid::Uuid;

@@ -1,9 +1,9 @@
 //! The handle: how everyone but the owner speaks to the machine. Cheap to clone. Whatever it answers is durable.
 
+use speedup_core::agent::message::AgentMessage;
 use speedup_core::host::HostFacts;
-use speedup_core::id::{AgentEpoch, AgentId};
 use speedup_core::machine::{Command, Machine, Refusal};
-use speedup_core::message::AgentMessage;
+use speedup_core::value::id::{AgentEpoch, AgentId};
 use speedup_journal::Position;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};

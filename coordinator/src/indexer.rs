@@ -4,8 +4,8 @@
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
-use speedup_core::causes::with_causes;
-use speedup_core::event::{EndedAttempt, Event};
+use speedup_core::machine::event::{EndedAttempt, Event};
+use speedup_core::value::causes::with_causes;
 use speedup_journal::Position;
 use tokio::sync::watch;
 

@@ -19,7 +19,7 @@ use prometheus::{
     Counter, Gauge, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
     Registry,
 };
-use speedup_core::event::Event;
+use speedup_core::machine::event::Event;
 
 pub(crate) use self::pages::{Pages, serve};
 pub(crate) use self::refused::{RefusedCall, RefusedConnection, RefusedEnrolment};

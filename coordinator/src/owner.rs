@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use speedup_core::event::{EndedAttempt, Event};
+use speedup_core::agent::message::{AgentMessage, CoordinatorMessage, Grant};
 use speedup_core::host::HostFacts;
-use speedup_core::id::{AgentEpoch, AgentId, HostId};
+use speedup_core::machine::event::{EndedAttempt, Event};
 use speedup_core::machine::{Command, Effect, Machine, Refusal, Speaker};
-use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant};
-use speedup_core::work::WorkOrder;
+use speedup_core::run::work::WorkOrder;
+use speedup_core::value::id::{AgentEpoch, AgentId, HostId};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::hearing::Hearing;

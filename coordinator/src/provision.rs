@@ -1,5 +1,5 @@
 //! Provisioning: an engine that gives out hosts is asked for as many as the running plans need, and gets them back. What to
-//! ask for is decided in `speedup_core::provision`; here it is carried out.
+//! ask for is decided in `speedup_core::machine::provision`; here it is carried out.
 //!
 //! In reading order: `agent` (how an agent is started there), `engine` (what an engine can do), `command` (programs, within
 //! bounds), `slurm` and `local` (the engines), `record` (what is kept over a restart), `look` (one round), `service` (what

@@ -5,8 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use speedup_core::causes::with_causes;
 use speedup_core::machine::{Machine, Settings};
+use speedup_core::value::causes::with_causes;
 use speedup_journal::private::{self, NotPrivate, Others};
 use speedup_journal::{
     Checkpoints, Cut, Journal, JournalId, OpenCheck, OpenError, Options, Position, ReadError,

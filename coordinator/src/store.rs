@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use prost::Message as _;
-use speedup_core::causes::with_causes;
-use speedup_core::id::ExperimentId;
+use speedup_core::value::causes::with_causes;
+use speedup_core::value::id::ExperimentId;
 use speedup_journal::{JournalId, Position};
 use speedup_proto::v1;
 use thiserror::Error;

@@ -3,7 +3,7 @@
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use speedup_core::time::Timestamp;
+use speedup_core::value::time::Timestamp;
 
 /// The coordinator's time line.
 #[derive(Clone, Copy, Debug)]

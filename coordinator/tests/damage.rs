@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use rand_chacha::ChaCha8Rng;
 use recorded::{Acknowledged, export, record, start};
-use speedup_core::causes::with_causes;
-use speedup_core::seed::{Seed, below};
+use speedup_core::value::causes::with_causes;
+use speedup_core::value::seed::{Seed, below};
 
 const USUAL_SEEDS: u64 = 60;
 

@@ -13,19 +13,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use speedup_core::environment::Environment;
+use speedup_core::agent::message::Report;
+use speedup_core::experiment::environment::Environment;
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
     Levels, Limits, Metric, Order, OutputChoice, Policy, Rule, Scope, Version, Weights,
 };
 use speedup_core::host::HostFacts;
-use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId};
 use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
-use speedup_core::message::Report;
 use speedup_core::plan::Plan;
-use speedup_core::record::{Outcome, Output, Record};
-use speedup_core::seed::Seed;
-use speedup_core::time::{Span, Timestamp};
+use speedup_core::run::record::{Outcome, Output, Record};
+use speedup_core::value::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch};
+use speedup_core::value::seed::Seed;
+use speedup_core::value::time::{Span, Timestamp};
 use uuid::Uuid;
 
 const ROUNDS: usize = 3;
@@ -145,7 +145,7 @@ impl Bench {
     }
 }
 
-fn granted_lease(effect: &Effect) -> Option<speedup_core::id::LeaseEpoch> {
+fn granted_lease(effect: &Effect) -> Option<LeaseEpoch> {
     match effect {
         Effect::Grant { lease, .. } => Some(lease.epoch),
         Effect::Acknowledge { .. } | Effect::Reboot { .. } => None,

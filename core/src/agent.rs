@@ -4,15 +4,16 @@
 //! A report is kept in the outbox before it is sent, and sent again in every new session until the coordinator has
 //! acknowledged it. A grant is executed once: its lease must be newer than every lease seen before.
 
+pub mod message;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
+use crate::agent::message::{AgentMessage, CoordinatorMessage, Grant, Report};
 use crate::host::HostFacts;
-use crate::id::{AgentEpoch, AgentId, LeaseEpoch};
-use crate::message::{AgentMessage, CoordinatorMessage, Grant, Report};
-use crate::record::Record;
+use crate::run::record::Record;
+use crate::value::id::{AgentEpoch, AgentId, LeaseEpoch};
 
 /// What happened to the agent.
 #[expect(clippy::large_enum_variant, reason = "one at a time, handed over at once")]

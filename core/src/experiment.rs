@@ -1,8 +1,13 @@
 //! A validated experiment: what is compared, on what, how often and under which independence. It is what a plan file
 //! says, with every default filled in; [`Experiment::check`] is the door every experiment passes, whichever way it came.
 
+pub mod build;
 mod check;
+pub mod environment;
+pub mod files;
+pub mod metric;
 mod problem;
+pub mod template;
 #[cfg(test)]
 mod tests;
 
@@ -11,15 +16,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::build::Build;
-use crate::environment::Environment;
-use crate::files::StagedFile;
-use crate::id::{BenchmarkIndex, VersionIndex};
-use crate::seed::Seed;
-use crate::time::Span;
+use crate::experiment::build::Build;
+use crate::experiment::environment::Environment;
+use crate::experiment::files::StagedFile;
+use crate::value::id::{BenchmarkIndex, VersionIndex};
+use crate::value::seed::Seed;
+use crate::value::time::Span;
 
+pub use crate::experiment::metric::{Metric, OwnMetric};
 pub use crate::independence::{Independence, Policy, Rest, Sameness, Scope};
-pub use crate::metric::{Metric, OwnMetric};
 pub use crate::repetition::{Levels, Order, Repetition, Rule, Spending};
 pub use problem::{ExperimentError, Fault, MAX_PROBLEMS, Place, Problem};
 pub(crate) use problem::{excerpt, quoted};

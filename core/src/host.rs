@@ -1,15 +1,19 @@
 //! Hosts: what a machine says of itself, and what the coordinator knows of it.
 
+pub mod fingerprint;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fingerprint::{ClassId, Fingerprint, HardwareId};
-use crate::id::{AgentEpoch, AgentId, AllocationId, BootId, ExperimentId, HostId, JobId, NodeName, RunIndex};
-use crate::lease::Lease;
-use crate::time::{Span, Timestamp};
-use crate::timer::TimerTest;
+use crate::host::fingerprint::{ClassId, Fingerprint, HardwareId};
+use crate::run::lease::Lease;
+use crate::run::timer::TimerTest;
+use crate::value::id::{
+    AgentEpoch, AgentId, AllocationId, BootId, ExperimentId, HostId, JobId, NodeName, RunIndex,
+};
+use crate::value::time::{Span, Timestamp};
 
 /// How long unfinished visits wait for a host that is silent and holds no attempt: an agent that lives asks at once.
 pub const VISIT_GRACE: Span = Span::from_secs(600);

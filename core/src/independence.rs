@@ -19,9 +19,9 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::fingerprint::ClassId;
+use crate::host::fingerprint::ClassId;
 use crate::repetition::Order;
-use crate::time::{Span, Timestamp};
+use crate::value::time::{Span, Timestamp};
 
 pub use traces::{Readings, Since, Traces};
 pub use violation::Violation;

@@ -5,49 +5,25 @@
 //!
 //! In reading order:
 //!
-//! 1. [`id`], [`time`], [`seed`]: what everything is named, dated and drawn by; [`count`], [`causes`],
-//!    [`bounded`]: numbers and errors in words, reading up to a bound;
-//! 2. [`plan_file`] → [`experiment`] → [`plan`]: from the text a user writes to every run in its order;
-//! 3. [`metric`], [`files`], [`build`], [`work`], [`record`], [`message`]: what an agent is told to do, and what it says was done;
-//!    [`environment`] with [`cpu_set`]: under which circumstances; [`conditions`] with [`disturbance`]: under which it was;
-//! 4. [`host`] with its [`fingerprint`], [`timer`], [`lease`], [`run`], [`event`]: the state of the world and what changes it;
-//! 5. [`machine`]: the coordinator's machine, [`agent`]: the agent's;
-//! 6. [`feasibility`]: whether a pool can carry a plan out; [`provision`]: what to ask of an engine that gives out hosts;
+//! 1. [`value`]: what everything is named, dated, counted and drawn by; errors in words, reading up to a bound;
+//! 2. [`experiment`]: what is measured, on what and under which circumstances, how often ([`repetition`]) and how independent
+//!    of each other ([`independence`]);
+//! 3. [`plan`]: from the text that a user writes to every run in its order;
+//! 4. [`run`]: the state of a run, the lease on it, the work it is, and the record of what was done under which conditions;
+//! 5. [`host`]: what a host says of itself, and what the coordinator knows of it;
+//! 6. [`machine`]: the coordinator's machine with the events that change it, whether a pool can carry a plan out, and what to
+//!    ask of an engine that gives out hosts; [`agent`]: the agent's machine, and what the two say to each other;
 //! 7. [`journal`]: the format in which events are kept.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod agent;
-pub mod bounded;
-pub mod build;
-pub mod causes;
-pub mod conditions;
-pub mod count;
-pub mod cpu_set;
-pub mod disturbance;
-pub mod environment;
-pub mod event;
 pub mod experiment;
-pub mod feasibility;
-pub mod files;
-pub mod fingerprint;
 pub mod host;
-pub mod id;
 pub mod independence;
 pub mod journal;
-pub mod lease;
 pub mod machine;
-pub mod message;
-pub mod metric;
 pub mod plan;
-pub mod plan_file;
-pub mod program;
-pub mod provision;
-pub mod record;
 pub mod repetition;
 pub mod run;
-pub mod seed;
-pub mod template;
-pub mod time;
-pub mod timer;
-pub mod work;
+pub mod value;

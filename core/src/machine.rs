@@ -14,12 +14,15 @@ mod checkpoint;
 mod command;
 mod decide;
 mod demand;
+pub mod event;
 mod evolve;
 mod explain;
+pub mod feasibility;
 mod follow_up;
 mod matching;
 mod nesting;
 mod pool;
+pub mod provision;
 mod queue;
 mod refusal;
 #[cfg(test)]
@@ -40,12 +43,12 @@ pub use queue::{hosts_needed, visits_of_fullest_lane};
 pub use refusal::Refusal;
 pub use trouble::Trouble;
 
-use crate::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded};
-use crate::fingerprint::{ClassId, Difference, Fingerprint};
+use crate::host::fingerprint::{ClassId, Difference, Fingerprint};
 use crate::host::{Host, Mark};
-use crate::id::{ExperimentId, HostId, LeaseEpoch, RunIndex};
+use crate::machine::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded};
 use crate::run::{HostNumber, RunState};
-use crate::time::{Span, Timestamp};
+use crate::value::id::{ExperimentId, HostId, LeaseEpoch, RunIndex};
+use crate::value::time::{Span, Timestamp};
 use active::Turn;
 
 /// Most experiments that may be active at once: each is looked at when a host asks.

@@ -9,11 +9,12 @@
 
 mod builds;
 mod draw;
+pub mod file;
 #[cfg(test)]
 mod tests;
 
 use crate::experiment::Experiment;
-use crate::id::{BenchmarkIndex, RunIndex, VersionIndex};
+use crate::value::id::{BenchmarkIndex, RunIndex, VersionIndex};
 
 /// One benchmark in one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

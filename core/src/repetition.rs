@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::time::Span;
+use crate::value::time::Span;
 
 /// Most units of one level: more is a mistake.
 pub const MAX_OF_A_LEVEL: u32 = 100_000;

@@ -1,8 +1,16 @@
 //! The state of one run. Everything else about an attempt lies with its lease, so that a run waits in a few bytes.
 
+pub mod conditions;
+pub mod disturbance;
+pub mod lease;
+pub mod program;
+pub mod record;
+pub mod timer;
+pub mod work;
+
 use serde::{Deserialize, Serialize};
 
-use crate::id::{Attempt, LeaseEpoch};
+use crate::value::id::{Attempt, LeaseEpoch};
 
 /// The state of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

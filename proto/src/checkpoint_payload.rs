@@ -77,8 +77,8 @@ pub struct Decoder {
 impl Decoder {
     /// Takes the next record; gives a piece when one is complete.
     pub fn decode(&mut self, version: u8, bytes: &[u8]) -> Result<Option<Piece>, CheckpointError> {
-        use speedup_core::id::LeaseEpoch;
-        use speedup_core::time::Timestamp;
+        use speedup_core::value::id::LeaseEpoch;
+        use speedup_core::value::time::Timestamp;
         if version != VERSION {
             return Err(CheckpointError::Version(version));
         }

@@ -1,6 +1,6 @@
 //! The payload of a journal record: one event.
 
-use speedup_core::event::Event;
+use speedup_core::machine::event::Event;
 
 use crate::convert::NotKept;
 use crate::journal::v1 as journal;

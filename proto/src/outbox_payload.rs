@@ -1,6 +1,6 @@
 //! The payload of a record of an agent's outbox: one entry.
 
-use speedup_core::message::Report;
+use speedup_core::agent::message::Report;
 
 use crate::convert::OutboxEntry;
 use crate::journal::v1 as journal;

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use rand_chacha::ChaCha8Rng;
 use rustix::io::Errno;
-use speedup_core::seed::below;
+use speedup_core::value::seed::below;
 use tempfile::TempDir;
 
 /// What is written or not as a whole: a page of the file system, as disks with physical blocks of this size do it.
@@ -422,7 +422,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::seed::Seed;
+    use speedup_core::value::seed::Seed;
 
     use super::*;
 

@@ -6,7 +6,7 @@ use prost::Message as _;
 use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{DescriptorProto, FieldDescriptorProto, FileDescriptorSet};
 use rand_chacha::ChaCha8Rng;
-use speedup_core::seed::below;
+use speedup_core::value::seed::below;
 use speedup_proto::v1;
 
 /// How deep messages lie within each other; plans have fewer.
@@ -204,7 +204,7 @@ fn mutated(mut bytes: Vec<u8>, random: &mut ChaCha8Rng) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::seed::Seed;
+    use speedup_core::value::seed::Seed;
 
     use super::*;
 

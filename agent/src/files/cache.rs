@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
-use speedup_core::files::{Content, ContentHash};
+use speedup_core::experiment::files::{Content, ContentHash};
 
 use super::{Hashing, StagingError, Stamp, hash, hash_into};
 

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
-use speedup_core::build::{Product, is_inside};
-use speedup_core::files::{Content, MAX_FILE_BYTES};
+use speedup_core::experiment::build::{Product, is_inside};
+use speedup_core::experiment::files::{Content, MAX_FILE_BYTES};
 
 use super::cache::{Draft, Rejected};
 use super::{Files, Hashing, READ_BYTES, StagingError, hash};
@@ -237,7 +237,7 @@ mod tests {
                 fs::set_permissions(work.join("out/bin/prog"), Permissions::from_mode(mode)).unwrap();
             };
             let product = collected(fill, "out/bin/prog", 5).unwrap();
-            let blake3 = speedup_core::files::ContentHash(blake3::hash(b"words").into());
+            let blake3 = speedup_core::experiment::files::ContentHash(blake3::hash(b"words").into());
             assert_eq!(product.content, Content { blake3, bytes: 5, executable });
         }
         assert_eq!(

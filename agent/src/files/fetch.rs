@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use speedup_access::Reach;
-use speedup_core::files::Content;
+use speedup_core::experiment::files::Content;
 use speedup_proto::convert::Blob;
 use speedup_proto::v1;
 use tokio::time::Instant;

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use speedup_access::Reach;
-use speedup_core::causes::with_causes;
+use speedup_core::value::causes::with_causes;
 use speedup_proto::limits::MAX_PIECE_MESSAGE_BYTES;
 use speedup_proto::v1::files_client::FilesClient;
 use tokio::time::Instant;

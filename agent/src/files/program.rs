@@ -7,8 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use speedup_core::files::ContentHash;
-use speedup_core::program::{MAX_HASHED_BYTES, MAX_PATH_BYTES, Program, ProgramContent};
+use speedup_core::experiment::files::ContentHash;
+use speedup_core::run::program::{MAX_HASHED_BYTES, MAX_PATH_BYTES, Program, ProgramContent};
 
 use super::{Hashing, Stamp, hash};
 

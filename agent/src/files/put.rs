@@ -8,11 +8,10 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use speedup_access::Reach;
-use speedup_core::build::Product;
-use speedup_core::files::Content;
-use speedup_core::files::{staging_time, time_for};
-use speedup_core::time::Span;
-use speedup_core::work::WorkOrder;
+use speedup_core::experiment::build::Product;
+use speedup_core::experiment::files::{Content, staging_time, time_for};
+use speedup_core::run::work::WorkOrder;
+use speedup_core::value::time::Span;
 use speedup_proto::convert::Blob;
 use speedup_proto::pieces::Pieces;
 use speedup_proto::v1;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use speedup_core::files::Content;
+use speedup_core::experiment::files::Content;
 
 use super::cache::Rejected;
 use super::*;

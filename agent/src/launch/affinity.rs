@@ -4,7 +4,7 @@
 use std::io;
 use std::mem::size_of;
 
-use speedup_core::cpu_set::{CpuSet, MAX_CPUS};
+use speedup_core::value::cpu_set::{CpuSet, MAX_CPUS};
 
 use super::errno;
 

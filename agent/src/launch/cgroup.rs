@@ -15,7 +15,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use speedup_core::metric::{Absence, Metric};
+use speedup_core::experiment::metric::{Absence, Metric};
 
 use group::Group;
 pub(super) use hierarchy::own_unified_group;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use speedup_core::metric::Metric;
+use speedup_core::experiment::metric::Metric;
 
 use super::preparation::Preparation;
 

@@ -13,7 +13,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::ptr;
 
 use rustix::io::Errno;
-use speedup_core::metric::{Absence, Metric};
+use speedup_core::experiment::metric::{Absence, Metric};
 
 use super::errno;
 use super::execution::Readings;
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn every_metric_of_perf_has_an_event_and_no_other() {
         for metric in Metric::ALL {
-            let is_counted = metric.meter() == speedup_core::metric::Meter::Perf;
+            let is_counted = metric.meter() == speedup_core::experiment::metric::Meter::Perf;
             assert_eq!(event(metric).is_some(), is_counted, "{metric:?}");
         }
     }

@@ -8,7 +8,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use speedup_core::metric::{Absence, Metric};
+use speedup_core::experiment::metric::{Absence, Metric};
 
 use super::execution::Readings;
 use super::meters::{absence_of, read_number};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use speedup_core::metric::{Absence, Metric};
+use speedup_core::experiment::metric::{Absence, Metric};
 
 use super::preparation::FailedStep;
 

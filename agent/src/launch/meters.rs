@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use speedup_core::metric::{Absence, MAX_ABSENCE_BYTES, Metric};
+use speedup_core::experiment::metric::{Absence, MAX_ABSENCE_BYTES, Metric};
 
 use super::cgroup::{Cgroups, Groups};
 use super::child::Report;

@@ -11,7 +11,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use rustix::io::Errno;
-use speedup_core::environment::{ResourceLimits, Scheduler};
+use speedup_core::experiment::environment::{ResourceLimits, Scheduler};
 
 use super::affinity::CpuMask;
 use super::errno;

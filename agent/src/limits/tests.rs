@@ -1,12 +1,13 @@
 //! Limits of files on a disk, and what is judged by them.
 
+use speedup_core::experiment::files::{ContentHash, StagedFile};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::symlink;
 use std::time::Duration;
 
-use speedup_core::environment::Environment;
+use speedup_core::experiment::environment::{Environment, ResourceLimits};
 use tempfile::TempDir;
 
 use super::*;
@@ -154,7 +155,7 @@ fn forbidden_settings_are_refused_and_others_are_not() {
     let governor = Environment { governor: Some("performance".to_owned()), ..Environment::default() };
     let nice = Environment { nice: Some(5), ..Environment::default() };
     let limited = Environment {
-        limits: speedup_core::environment::ResourceLimits { open_files: Some(9), ..Default::default() },
+        limits: ResourceLimits { open_files: Some(9), ..Default::default() },
         ..Environment::default()
     };
     let all = host.limits("forbid = [\"host_settings\"]\n").unwrap();
@@ -174,9 +175,9 @@ fn shared_files_lie_below_listed_directories() {
     let limits = host.limits("directories = [\"~bench\"]\n").unwrap();
     let reads = |name: &str| {
         let path = host.path(name).display().to_string();
-        let blake3 = speedup_core::files::ContentHash([0; 32]);
+        let blake3 = ContentHash([0; 32]);
         let source = FileSource::Shared { path, blake3, bytes: None };
-        let files = vec![speedup_core::files::StagedFile { name: "one".to_owned(), source }];
+        let files = vec![StagedFile { name: "one".to_owned(), source }];
         limits.check_order(&WorkOrder { files, ..order() })
     };
     assert_eq!(reads("bench/tool"), Ok(()));
@@ -198,7 +199,7 @@ fn what_is_no_limit_is_refused_with_its_line() {
         ("\nforbid = [\"governer\"]\n", "line 2", "transparent_huge_pages"),
     ] {
         let error = host.limits(text).unwrap_err();
-        let words = speedup_core::causes::with_causes(&error);
+        let words = speedup_core::value::causes::with_causes(&error);
         assert!(words.contains(line) && words.contains(said), "{text:?}: {words}");
         assert!(words.contains("limits.toml"), "{words}");
     }
@@ -213,7 +214,7 @@ fn what_is_no_limit_is_refused_with_its_line() {
 
 fn order() -> WorkOrder {
     use speedup_core::experiment::{AcceptedExits, CommandLine, Expectation, KeepOutput, OutputChoice};
-    use speedup_core::time::Span;
+    use speedup_core::value::time::Span;
     WorkOrder {
         command: CommandLine::Exact(vec!["true".to_owned()]),
         env: BTreeMap::new(),

@@ -4,7 +4,7 @@
 //! In their order: a job of Slurm and a pod of Kubernetes are told by the environment, a pod and a container by the files
 //! that the container's engine mounts and by the names of control groups, where these are seen from inside.
 
-use speedup_core::id::{AllocationId, MAX_ID_BYTES};
+use speedup_core::value::id::{AllocationId, MAX_ID_BYTES};
 
 use super::system::System;
 

@@ -4,8 +4,8 @@ use std::io::Read as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use speedup_core::id::{HostId, JobId, NodeName};
-use speedup_core::time::{Span, Timestamp};
+use speedup_core::value::id::{HostId, JobId, NodeName};
+use speedup_core::value::time::{Span, Timestamp};
 
 /// How long Slurm may take to say when the job ends: its controller may be busy with thousands of such questions.
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use speedup_core::cpu_set::CpuSet;
+use speedup_core::value::cpu_set::CpuSet;
 
 use super::facts::{Facts, tally};
 use super::system::{Reading, System};

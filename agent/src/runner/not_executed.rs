@@ -1,8 +1,8 @@
 //! Why a run was not executed, and who stood in the way.
 
-use speedup_core::causes::with_causes;
-use speedup_core::record::Outcome;
 use speedup_core::run::Obstacle;
+use speedup_core::run::record::Outcome;
+use speedup_core::value::causes::with_causes;
 
 use super::cut;
 use crate::files::StagingError;

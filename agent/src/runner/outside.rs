@@ -3,9 +3,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use speedup_core::environment::DIRECTORY_NAME;
-use speedup_core::time::Span;
-use speedup_core::work::Resolved;
+use speedup_core::experiment::environment::DIRECTORY_NAME;
+use speedup_core::run::work::Resolved;
+use speedup_core::value::time::Span;
 
 use super::judgement::unmeasured;
 use super::variables::variables;

@@ -1,8 +1,8 @@
 //! The owner's permission: a run of which his limits forbid a part is refused before anything of it is executed, and each
 //! command is judged again right before it is.
 
-use speedup_core::template::TemplateError;
-use speedup_core::work::{Resolved, WorkOrder};
+use speedup_core::experiment::template::TemplateError;
+use speedup_core::run::work::{Resolved, WorkOrder};
 
 use super::variables::variables;
 use super::{NotExecuted, Runner, command};

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use speedup_core::conditions::Conditions;
 use speedup_core::experiment::KeepOutput;
-use speedup_core::metric::{Absence, Metric};
-use speedup_core::record::{Outcome, Output, Record};
-use speedup_core::work::WorkOrder;
+use speedup_core::experiment::metric::{Absence, Metric};
+use speedup_core::run::conditions::Conditions;
+use speedup_core::run::record::{Outcome, Output, Record};
+use speedup_core::run::work::WorkOrder;
 
 use crate::launch::{Execution, Readings, Usage};
 use crate::wall_clock::unix_ns;

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use speedup_core::experiment::Rest;
-use speedup_core::record::RestReading;
-use speedup_core::time::Span;
+use speedup_core::run::record::RestReading;
+use speedup_core::value::time::Span;
 
 use super::{NotExecuted, Runner, interrupted, wait};
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use speedup_core::conditions::Unmet;
-use speedup_core::environment::{EnvSize, PADDING, Setting};
-use speedup_core::work::Resolved;
+use speedup_core::experiment::environment::{EnvSize, PADDING, Setting};
+use speedup_core::run::conditions::Unmet;
+use speedup_core::run::work::Resolved;
 
 /// Where programs are looked for, unless the plan says otherwise: the same on every host.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

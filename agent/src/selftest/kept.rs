@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use speedup_core::id::BootId;
+use speedup_core::value::id::BootId;
 
 use super::Selftest;
 

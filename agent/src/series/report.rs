@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use speedup_core::metric::{Tool, ValueError, Wanted};
+use speedup_core::experiment::metric::{Tool, ValueError, Wanted};
 use speedup_formats::{Format, GoUnits, Imported, Options, Series, WALL, Warning, read};
 
 /// What every Go benchmark's name begins with in a report.

@@ -1,8 +1,8 @@
 //! One attempt: its files, the run, and what it made on its way to the coordinator.
 
 use speedup_core::agent::Input;
-use speedup_core::message::Grant;
-use speedup_core::record::Record;
+use speedup_core::agent::message::Grant;
+use speedup_core::run::record::Record;
 use tokio::time::Instant;
 
 use super::{AgentError, Service};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use speedup_core::cpu_set::CpuSet;
+use speedup_core::value::cpu_set::CpuSet;
 
 /// The first line, without the space around it.
 pub(super) fn line(path: &Path) -> Option<String> {

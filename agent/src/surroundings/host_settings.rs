@@ -9,10 +9,10 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use speedup_core::conditions::Unmet;
-use speedup_core::cpu_set::CpuSet;
-use speedup_core::environment::{HugePages, Setting};
-use speedup_core::id::BootId;
+use speedup_core::experiment::environment::{HugePages, Setting};
+use speedup_core::run::conditions::Unmet;
+use speedup_core::value::cpu_set::CpuSet;
+use speedup_core::value::id::BootId;
 use speedup_journal::durable::replace;
 
 use super::file::{line, list};

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use speedup_core::conditions::Unmet;
-use speedup_core::cpu_set::CpuSet;
-use speedup_core::environment::{CpuChoice, Setting};
+use speedup_core::experiment::environment::{CpuChoice, Setting};
+use speedup_core::run::conditions::Unmet;
+use speedup_core::value::cpu_set::CpuSet;
 
 use super::topology::{Core, Topology};
 

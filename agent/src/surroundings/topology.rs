@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use speedup_core::cpu_set::CpuSet;
+use speedup_core::value::cpu_set::CpuSet;
 
 use super::file::{list, number};
 

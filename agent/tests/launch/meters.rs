@@ -9,7 +9,7 @@ use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 
 use speedup_agent::launch::{Command, End, Execution, Launcher, Preparation, Usage, User, forget_peak};
-use speedup_core::metric::{Absence, Meter, Metric};
+use speedup_core::experiment::metric::{Absence, Meter, Metric};
 
 use super::{command, run, shell, skip, text};
 

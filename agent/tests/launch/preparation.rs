@@ -7,8 +7,8 @@ use speedup_agent::launch::{
     Command, CpuMask, End, Execution, FailedStep, LaunchError, Launcher, NoHugePages, Preparation, Step,
     User, UserError, allowed,
 };
-use speedup_core::cpu_set::CpuSet;
-use speedup_core::environment::{ResourceLimits, Scheduler};
+use speedup_core::experiment::environment::{ResourceLimits, Scheduler};
+use speedup_core::value::cpu_set::CpuSet;
 
 use super::end::WRITTEN;
 use super::{command, fail, run, shell, skip, text};

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use speedup_agent::probe::{ProbeError, probe};
-use speedup_core::fingerprint::{Fact, MAX_FACT_BYTES, MAX_FACTS};
+use speedup_core::host::fingerprint::{Fact, MAX_FACT_BYTES, MAX_FACTS};
 
 use crate::probed;
 use crate::tree::Tree;

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use speedup_core::cpu_set::CpuSet;
+use speedup_core::value::cpu_set::CpuSet;
 use tempfile::TempDir;
 
 /// The machines of `tests/trees`.

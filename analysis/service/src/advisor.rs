@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use speedup_core::id::ExperimentId;
 use speedup_core::machine;
+use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::experiment_id;
 use speedup_proto::v1;
 use tokio::task::JoinHandle;

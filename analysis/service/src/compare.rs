@@ -3,7 +3,7 @@
 use speedup_analysis::inquiry::{
     Answer, Better, Inquiry, MOST_VALUES, MOST_VERSIONS, Method, MixtureOptions, NamedSample, Suite,
 };
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_proto::v1::{self, compare_request::Weighting};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::ratio::Weights;

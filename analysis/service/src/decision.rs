@@ -2,7 +2,7 @@
 
 use speedup_analysis::study::{RuleReport, RuleState, Study};
 use speedup_core::plan::Extension;
-use speedup_core::record::MAX_REASON_BYTES;
+use speedup_core::run::record::MAX_REASON_BYTES;
 use tonic::Status;
 
 /// What a rule decides of an experiment that awaits it.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use speedup_analysis::study::{Figures, Mixtures, ReportOptions, Study};
-use speedup_core::causes::with_causes;
-use speedup_core::id::ExperimentId;
+use speedup_core::value::causes::with_causes;
+use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::experiment_id;
 use speedup_proto::v1::analysis_server::Analysis;
 use speedup_proto::v1::experiments_client::ExperimentsClient;

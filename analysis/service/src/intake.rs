@@ -3,8 +3,8 @@
 use speedup_analysis::study::{AttemptError, Phase, Standing, Study};
 use speedup_core::experiment::{Experiment, MAX_RUNS};
 use speedup_core::host::Exclusion;
-use speedup_core::id::{BenchmarkIndex, ExperimentId};
 use speedup_core::plan::{Plan, PlanError, Stage as PlanStage};
+use speedup_core::value::id::{BenchmarkIndex, ExperimentId};
 use speedup_proto::convert::{ExperimentStatus, ExportPart, Malformed, StatusPhase};
 use speedup_proto::v1;
 use thiserror::Error;

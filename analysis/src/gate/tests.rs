@@ -5,7 +5,7 @@ use crate::inquiry::{
     Better, EffectOptions, Inquiry, Method, NamedSample, SpeedupTestMode, SpeedupTestOptions, Suite,
 };
 use crate::study::Report;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 
 const VERDICTS: [Verdict; 4] = Verdict::ALL;
 

@@ -5,7 +5,7 @@ use super::{Better, EffectOptions, Inquiry, InquiryError, IntervalAnswer, Remark
 use crate::study::Reason;
 use rand_chacha::rand_core::Rng as _;
 use serde::Serialize;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::{
     Caveat, ConfidenceLevel, Critical, Decision, Interval, RatioInterval, Side, Threshold,
 };

@@ -6,7 +6,7 @@ use super::{Better, Inquiry, InquiryError, MixtureOptions, Remark};
 use crate::study::Reason;
 use rand_chacha::rand_core::Rng as _;
 use serde::Serialize;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::mixture::goodness_of_fit::{
     Drawing, GoodnessOfFit, GoodnessOfFitError, GoodnessOfFitOptions,

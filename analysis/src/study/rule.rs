@@ -25,8 +25,8 @@ use crate::count::counted;
 use crate::study::report::head::Head;
 use crate::study::validity::warning::Warnings;
 use serde::{Deserialize, Serialize};
-use speedup_core::event::Tally;
 use speedup_core::experiment::{Experiment, Rule};
+use speedup_core::machine::event::Tally;
 use speedup_core::plan::{Extension, Plan, Shape};
 use speedup_statistics::inference::ConfidenceLevel;
 

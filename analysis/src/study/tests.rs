@@ -14,13 +14,16 @@ mod synthetic;
 
 use self::synthetic::{Synthetic, Times};
 use super::*;
-use speedup_core::conditions::{Conditions, Unmet};
-use speedup_core::disturbance::Disturbance;
-use speedup_core::environment::Setting;
-use speedup_core::record::Failure;
+use speedup_core::experiment::environment::Setting;
+use speedup_core::machine::event::EndedAttempt;
+use speedup_core::run::conditions::{Conditions, Unmet};
+use speedup_core::run::disturbance::Disturbance;
+use speedup_core::run::record::Failure;
+use speedup_core::run::timer::TimerError;
 use speedup_core::run::{AfterLoss, LossReason, Obstacle};
-use speedup_core::time::Span;
-use speedup_core::timer::TimerError;
+use speedup_core::value::id::Attempt;
+use speedup_core::value::seed::Seed;
+use speedup_core::value::time::Span;
 
 /// Two versions of benchmarks, all at 100 ms.
 fn two(benchmarks: usize, runs: u32) -> Synthetic {
@@ -115,7 +118,7 @@ fn a_version_that_only_fails_has_no_verdict() {
 #[test]
 fn lost_late_and_abandoned_are_counted_apart() {
     let report = two(1, 10)
-        .lose(0, 0, 0, LossReason::HostLost, AfterLoss::Again(speedup_core::id::Attempt(2)))
+        .lose(0, 0, 0, LossReason::HostLost, AfterLoss::Again(Attempt(2)))
         .lose(0, 1, 1, LossReason::Expired, AfterLoss::Abandoned)
         .late()
         .report();
@@ -346,7 +349,7 @@ fn the_order_of_feeding_does_not_reach_the_report() {
             },
             AfterLoss::Abandoned,
         );
-    let bytes = |attempts: &[speedup_core::event::EndedAttempt]| {
+    let bytes = |attempts: &[EndedAttempt]| {
         let mut study = synthetic.study();
         attempts.iter().for_each(|attempt| study.add(attempt).unwrap());
         serde_json::to_string(&study.report(None).unwrap()).unwrap()
@@ -354,8 +357,8 @@ fn the_order_of_feeding_does_not_reach_the_report() {
     let mut attempts = synthetic.attempts();
     let expected = bytes(&attempts);
     for seed in 0..5 {
-        let mut random = speedup_core::seed::Seed(seed).child("feed");
-        speedup_core::seed::shuffle(&mut attempts, &mut random);
+        let mut random = Seed(seed).child("feed");
+        speedup_core::value::seed::shuffle(&mut attempts, &mut random);
         assert_eq!(bytes(&attempts), expected);
     }
     let report: Report = serde_json::from_str(&expected).unwrap();

@@ -5,7 +5,7 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::{ConfidenceLevel, Critical, RatioInterval};
 use speedup_statistics::levels::{
     EffectSize, HierarchicalBootstrap, Levels, RandomEffects, Resampling, Statistic,

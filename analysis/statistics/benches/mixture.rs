@@ -5,7 +5,7 @@
 #![expect(clippy::print_stdout, reason = "a program that prints figures")]
 
 use rustix::time::{ClockId, clock_gettime};
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::mixture::goodness_of_fit::{GoodnessOfFit, GoodnessOfFitOptions};
 use speedup_statistics::mixture::variability::empirical;
 use speedup_statistics::mixture::{Component, Method, Mixture, MixtureFit, Refits};

@@ -13,7 +13,7 @@
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use rustix::time::{ClockId, clock_gettime};
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, Critical};
 use speedup_statistics::levels::{
     EffectSize, HierarchicalBootstrap, Levels, RandomEffects, Resampling, Statistic,

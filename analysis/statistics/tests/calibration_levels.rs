@@ -5,7 +5,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::distribution::{Tails, normal};
 use speedup_statistics::inference::{ConfidenceLevel, Critical};
 use speedup_statistics::levels::{

@@ -4,7 +4,7 @@
 //! simulates twenty times as many.
 #![expect(clippy::print_stdout, reason = "the rates are the purpose of the larger runs")]
 
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::mixture::goodness_of_fit::{GoodnessOfFit, GoodnessOfFitOptions, ResampleSize};
 use speedup_statistics::mixture::{Component, Method, Mixture, MixtureFit};
 use speedup_statistics::sample::Sample;

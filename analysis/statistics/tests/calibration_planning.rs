@@ -5,7 +5,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::diagnostics::aa::{AaOptions, AaStudy, AaTest};
 use speedup_statistics::diagnostics::host_effect::{
     ByHost, ClusterHosts, OutlyingHosts, Shuffles, VarianceShare,

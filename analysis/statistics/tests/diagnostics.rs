@@ -1,7 +1,7 @@
 //! Diagnostics of run order and hosts against scipy 1.17.1, statsmodels 0.15.0 and pymannkendall 1.4.3, and what they
 //! refuse.
 
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::diagnostics::aa::{AaError, AaOptions, AaStudy, AaTest};
 use speedup_statistics::diagnostics::host_effect::{
     ByHost, ClusterHosts, ClusterHostsError, HostEffectError, OutlyingHosts, Shuffles, VarianceShare,

@@ -1,7 +1,7 @@
 //! Laws of experiments by levels that hold for any data: shift, scale, order, exchange, balance, threads.
 
 use proptest::prelude::*;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::{ConfidenceLevel, Critical, Interval, RatioInterval, Unbounded};
 use speedup_statistics::levels::{
     BootstrapError, EffectSize, EffectSizeError, HierarchicalBootstrap, LevelVariance, Levels,

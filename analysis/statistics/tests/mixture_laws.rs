@@ -1,7 +1,7 @@
 //! Laws of mixtures, their fit, its test, and the metrics of variability: for any data.
 
 use proptest::prelude::*;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::Risk;
 use speedup_statistics::mixture::goodness_of_fit::{
     Drawing, ENOUGH_FARTHER, GoodnessOfFit, GoodnessOfFitCaveat, GoodnessOfFitError, GoodnessOfFitOptions,
@@ -134,7 +134,7 @@ proptest! {
     #[test]
     fn run_order_changes_nothing(values in clustered(), seed in 0..1000_u64) {
         let mut shuffled = values.clone();
-        speedup_core::seed::shuffle(&mut shuffled, &mut Seed(seed).child("order"));
+        speedup_core::value::seed::shuffle(&mut shuffled, &mut Seed(seed).child("order"));
         for method in METHODS {
             let fits = [&values, &shuffled].map(|values| MixtureFit::with_method(&sample(values), method));
             prop_assert_eq!(&fits[0], &fits[1]);

@@ -2,7 +2,7 @@
 //! exchange, shift, scale, seeds; no panic on any finite input.
 
 use proptest::prelude::*;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::diagnostics::Granularity;
 use speedup_statistics::diagnostics::aa::{AaOptions, AaStudy, AaTest, Detectable};
 use speedup_statistics::diagnostics::host_effect::{

@@ -4,7 +4,7 @@ use super::SimulationError;
 use crate::law::draws::Draws;
 use rayon::prelude::*;
 use serde::Serialize;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::ConfidenceLevel;
 
 /// The most replicates: with them a share is known to 0.0005.

@@ -2,7 +2,7 @@
 //! errors, and refusals by name.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::distribution::{normal, student_t};
 use speedup_statistics::inference::{ConfidenceLevel, Threshold};
 use speedup_statistics::mixture::{Component, Method, Mixture};

@@ -3,22 +3,21 @@
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use speedup_access::{Serial, enrolment};
-use speedup_core::time::Timestamp;
+use speedup_core::value::time::Timestamp;
 use speedup_proto::v1;
 use speedup_proto::v1::revoke_request::What;
 use std::path::PathBuf;
 
 use super::token::{TokenArgument, TokenStatus};
 use super::{print, print_json, token};
-use crate::access::{self, Access};
 use crate::arguments::{Form, FormArgument, Output, OutputArgument};
 use crate::connection::CoordinatorArguments;
-use crate::console::Console;
+use crate::connection::access::{self, Access};
+use crate::console::render::csv;
+use crate::console::render::table::{Column, table};
+use crate::console::{Console, moment};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::moment;
-use crate::render::csv;
-use crate::render::table::{Column, table};
+use crate::exit::failure::Failure;
 
 /// Who may do what
 #[derive(Debug, Subcommand)]

@@ -9,18 +9,17 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use speedup_core::host::Sharing;
-use speedup_core::id::{AllocationId, BootId, HostId, JobId, NodeName};
-use speedup_core::plan_file;
-use speedup_core::time::Span;
+use speedup_core::plan;
+use speedup_core::value::id::{AllocationId, BootId, HostId, JobId, NodeName};
+use speedup_core::value::time::Span;
 
 use crate::command::coordinator::span;
 use crate::command::token;
 use crate::compose::{self, AccessFile, Admittance, AgentOptions, Names, Reboot, TimerTesting};
-use crate::connection::{CoordinatorArguments, Found};
+use crate::connection::{CoordinatorArguments, Found, directories};
 use crate::console::Console;
-use crate::directories;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 
 /// Joins this host to the pool, tests its timer, or tells its facts
 #[derive(Debug, Subcommand)]
@@ -72,7 +71,7 @@ pub(crate) struct StartArguments {
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = span, requires = "reboot_command")]
     reboot_patience: Span,
     /// Most bytes of files of plans that are kept for runs to come; what was used longest ago goes first
-    #[arg(long, value_name = "SIZE", default_value = "10GiB", value_parser = plan_file::size)]
+    #[arg(long, value_name = "SIZE", default_value = "10GiB", value_parser = plan::file::size)]
     file_cache: u64,
     /// Join without having tested this host's timer; the result of an earlier test is used
     #[arg(long)]

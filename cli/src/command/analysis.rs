@@ -12,8 +12,8 @@ use crate::compose::{self, AnalysisOptions};
 use crate::connection::CoordinatorArguments;
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::interrupt::Interrupts;
+use crate::exit::failure::Failure;
+use crate::follow::interrupt::Interrupts;
 
 /// Reports, comparisons and advice over gRPC, in a process of their own
 #[derive(Debug, Subcommand)]

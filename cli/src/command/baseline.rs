@@ -11,13 +11,13 @@ use speedup_formats::{
 
 use super::{print, print_json};
 use crate::arguments::{Form, FormArgument};
-use crate::compare::sheet::{Cell, Sheet, number, words};
-use crate::compare::source::{Reading, Source};
 use crate::console::Console;
-use crate::draft;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::named_samples::{NamedSamples, SetName};
+use crate::exit::failure::Failure;
+use crate::results::draft;
+use crate::samples::compare::sheet::{Cell, Sheet, number, words};
+use crate::samples::compare::source::{Reading, Source};
+use crate::samples::named::{NamedSamples, SetName};
 
 /// The version of the JSON that is printed.
 const SCHEMA_VERSION: u32 = 1;

@@ -12,21 +12,20 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use speedup_core::time::Span;
+use speedup_core::value::time::Span;
 use speedup_statistics::inference::ConfidenceLevel;
 
-use crate::arguments::OutputArgument;
+use crate::arguments::{OutputArgument, fraction};
 use crate::command::coordinator::span;
 use crate::command::run::{Session, Telling};
+use crate::connection::directories;
 use crate::console::Console;
-use crate::directories;
+use crate::console::render::report::Extent;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::files::LocalFiles;
-use crate::fraction;
-use crate::gate::GateArguments;
-use crate::named_samples::{NamedSamples, Samples, SetName};
-use crate::render::report::Extent;
+use crate::exit::failure::Failure;
+use crate::exit::gate::GateArguments;
+use crate::plan::files::LocalFiles;
+use crate::samples::named::{NamedSamples, Samples, SetName};
 use variant::{Scan, Variant};
 
 /// Compares commands on this machine: interleaved at random, one process at a time, with tests and intervals

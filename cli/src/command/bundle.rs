@@ -7,23 +7,23 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 use prost::Message as _;
-use speedup_core::id::{ExperimentId, HostId};
+use speedup_core::value::id::{ExperimentId, HostId};
 use speedup_proto::convert::ExportPart;
 use speedup_proto::v1;
 use speedup_statistics::inference::ConfidenceLevel;
 
 use super::hosts;
 use super::report::Wanted;
-use crate::bundle::archive::{self, MAX_UNPACKED_BYTES};
-use crate::bundle::contents::{self, ABOUT, HOSTS, OBSERVATIONS, README, REPORT, TABLE};
-use crate::bundle::manifest::{Asked, Listed, Manifest, RELEASE, SCHEMA_VERSION};
+use crate::arguments::fraction;
+use crate::connection::selector::{Selector, get};
 use crate::connection::{Connection, SourceArguments};
 use crate::console::Console;
-use crate::draft::Draft;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::fraction;
-use crate::selector::{Selector, get};
+use crate::exit::failure::Failure;
+use crate::results::bundle::archive::{self, MAX_UNPACKED_BYTES};
+use crate::results::bundle::contents::{self, ABOUT, HOSTS, OBSERVATIONS, README, REPORT, TABLE};
+use crate::results::bundle::manifest::{Asked, Listed, Manifest, RELEASE, SCHEMA_VERSION};
+use crate::results::draft::Draft;
 
 /// Packs everything that a report is from: plan, observations with their evidence, hosts, seeds, versions, and the report
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use clap::Args;
 use super::change::{ExperimentArguments, change};
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 
 /// Gives out no further runs of an experiment; runs under way end, and what was measured is kept
 #[derive(Debug, Args)]

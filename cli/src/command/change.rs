@@ -1,7 +1,7 @@
 //! What pause, resume, cancel and extend have in common: one experiment, one request, the status after it.
 
 use clap::Args;
-use speedup_core::id::ExperimentId;
+use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::{ExperimentStatus, id_bytes};
 use speedup_proto::v1;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
@@ -11,11 +11,11 @@ use tonic::{Response, Status};
 use super::{by, print_json};
 use crate::arguments::{Output, OutputArgument};
 use crate::connection::CoordinatorArguments;
+use crate::connection::selector::Selector;
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::selector::Selector;
-use crate::standing::{self, Shown};
+use crate::exit::failure::Failure;
+use crate::exit::standing::{self, Shown};
 
 /// One experiment of one coordinator.
 #[derive(Debug, Args)]

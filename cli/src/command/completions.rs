@@ -7,7 +7,7 @@ use crate::arguments;
 use crate::command::print;
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 
 /// Prints the script by which a shell completes verbs and flags
 #[derive(Clone, Copy, Debug, Args)]

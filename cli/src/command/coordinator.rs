@@ -12,19 +12,18 @@ use clap::{Args, Subcommand};
 use jiff::SignedDuration;
 use serde_json::json;
 use speedup_core::machine::Settings;
-use speedup_core::time::Span;
+use speedup_core::value::time::Span;
 
 use super::{json_line, print, user};
-use crate::access::{Access, Written};
 use crate::arguments::{Output, OutputArgument};
+use crate::compose::web::{self, Web};
 use crate::compose::{self, AgentPlace, Coordinator, CoordinatorOptions, Security};
-use crate::connection::journal_failed;
+use crate::connection::access::{self, Access, Written};
+use crate::connection::{directories, journal_failed};
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::interrupt::Interrupts;
-use crate::web::{self, Web};
-use crate::{access, directories};
+use crate::exit::failure::Failure;
+use crate::follow::interrupt::Interrupts;
 
 /// How often it is looked whether the access file is to be renewed: what it holds has weeks.
 const LOOK: Duration = Duration::from_secs(6 * 3_600);

@@ -13,13 +13,11 @@ use clap::Args;
 
 use self::finding::Verdict;
 use super::{coordinator, print, print_json};
-use crate::access;
 use crate::arguments::{Output, OutputArgument};
-use crate::connection::CoordinatorArguments;
+use crate::connection::{CoordinatorArguments, access, directories};
 use crate::console::Console;
-use crate::directories;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 
 /// Says what is wrong with what is set up here, and what to do
 #[derive(Debug, Args)]

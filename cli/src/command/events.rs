@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde::Serialize;
-use speedup_core::time::Timestamp;
+use speedup_core::value::time::Timestamp;
 use speedup_proto::convert::id_bytes;
 use speedup_proto::limits::MAX_EVENTS;
 use speedup_proto::v1;
@@ -10,14 +10,13 @@ use uuid::Uuid;
 
 use super::{print, print_json};
 use crate::arguments::{Form, FormArgument};
+use crate::connection::selector::Selector;
 use crate::connection::{Connection, SourceArguments};
-use crate::console::{Console, Paint};
+use crate::console::render::csv;
+use crate::console::render::table::{Column, table};
+use crate::console::{Console, Paint, moment};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::moment;
-use crate::render::csv;
-use crate::render::table::{Column, table};
-use crate::selector::Selector;
+use crate::exit::failure::Failure;
 
 /// Shows who did what, and when, the newest first
 #[derive(Debug, Args)]

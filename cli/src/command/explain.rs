@@ -1,19 +1,19 @@
 //! `speedup explain`: why a run is not running.
 
 use clap::Args;
-use speedup_core::id::RunIndex;
 use speedup_core::machine::Explanation;
+use speedup_core::value::id::RunIndex;
 use speedup_proto::convert::id_bytes;
 use speedup_proto::v1;
 
 use super::{hosts, print, print_json};
 use crate::arguments::{Output, OutputArgument};
+use crate::connection::selector::Selector;
 use crate::connection::{Connection, SourceArguments};
 use crate::console::Console;
+use crate::console::render::explanation::sentences;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::render::explanation::sentences;
-use crate::selector::Selector;
+use crate::exit::failure::Failure;
 
 /// Says what a run is doing, or what it waits for
 #[derive(Debug, Args)]

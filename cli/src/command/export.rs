@@ -7,15 +7,15 @@ use anyhow::{Context as _, anyhow};
 use clap::Args;
 
 use super::baseline::{self, ExportFormat};
-use crate::attempts::Attempts;
+use crate::connection::selector::Selector;
 use crate::connection::{Connection, SourceArguments};
 use crate::console::{Console, Out, Reader};
-use crate::draft::Draft;
 use crate::exit::Exit;
-use crate::export::{Format, RowWriter, Sheet, write_parquet};
-use crate::failure::Failure;
-use crate::named_samples::SetName;
-use crate::selector::Selector;
+use crate::exit::failure::Failure;
+use crate::results::attempts::Attempts;
+use crate::results::draft::Draft;
+use crate::results::export::{Format, RowWriter, Sheet, write_parquet};
+use crate::samples::named::SetName;
 
 /// Bytes gathered before they are written.
 const BUFFER: usize = 256 << 10;

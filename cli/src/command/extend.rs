@@ -6,7 +6,7 @@ use speedup_proto::v1;
 use super::change::{ExperimentArguments, change};
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 
 /// Appends runs to an experiment that is not finished
 #[derive(Debug, Args)]

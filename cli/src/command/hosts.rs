@@ -10,23 +10,22 @@ use std::collections::BTreeSet;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use speedup_core::fingerprint::ClassId;
+use speedup_core::host::fingerprint::ClassId;
 use speedup_core::host::{HostFacts, Standing};
-use speedup_core::id::HostId;
-use speedup_core::lease::Lease;
-use speedup_core::time::Timestamp;
+use speedup_core::run::lease::Lease;
+use speedup_core::value::id::HostId;
+use speedup_core::value::time::Timestamp;
 use speedup_proto::convert::Malformed;
 use speedup_proto::v1;
 
 use super::{json, print, print_json, printed};
 use crate::arguments::{Form, FormArgument};
-use crate::connection::{Connection, SourceArguments};
-use crate::console::Console;
+use crate::connection::{Connection, SourceArguments, selector};
+use crate::console::render::csv;
+use crate::console::render::table::{Column, Ranked, print_fitted};
+use crate::console::{Console, moment};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::render::csv;
-use crate::render::table::{Column, Ranked, print_fitted};
-use crate::{moment, selector};
+use crate::exit::failure::Failure;
 
 /// The pool of hosts
 #[derive(Debug, Subcommand)]
@@ -239,7 +238,7 @@ fn row(host: &HostStatus) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::table::table;
+    use crate::console::render::table::table;
 
     fn host(connected: bool) -> HostStatus {
         let facts =

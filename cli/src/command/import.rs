@@ -6,13 +6,13 @@ use anyhow::{Error, anyhow};
 use clap::Args;
 use speedup_formats::Series;
 
-use crate::compare::source::{ReadingArguments, Source};
-use crate::compare::versions::{metrics, placed};
 use crate::console::Console;
+use crate::console::render::counted;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::named_samples::{NamedSamples, Samples, SetName};
-use crate::render::counted;
+use crate::exit::failure::Failure;
+use crate::samples::compare::source::{ReadingArguments, Source};
+use crate::samples::compare::versions::{metrics, placed};
+use crate::samples::named::{NamedSamples, Samples, SetName};
 
 /// Keeps samples that other tools measured, by a name under which they are compared and exported
 #[derive(Debug, Args)]

@@ -5,14 +5,13 @@ use speedup_proto::convert::ExperimentStatus;
 
 use super::{hosts, print, print_json, printed};
 use crate::arguments::{Form, FormArgument};
-use crate::connection::SourceArguments;
-use crate::console::Console;
+use crate::connection::{SourceArguments, selector};
+use crate::console::render::csv;
+use crate::console::render::table::{Column, Ranked, print_fitted};
+use crate::console::{Console, moment};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::render::csv;
-use crate::render::table::{Column, Ranked, print_fitted};
-use crate::standing::Shown;
-use crate::{moment, selector, standing};
+use crate::exit::failure::Failure;
+use crate::exit::standing::{self, Shown};
 
 /// Lists the experiments, the newest first
 #[derive(Debug, Args)]
@@ -98,8 +97,8 @@ fn row(status: &ExperimentStatus) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::table::table;
-    use crate::standing::tests::status;
+    use crate::console::render::table::table;
+    use crate::exit::standing::tests::status;
 
     #[test]
     fn every_column_of_csv_is_a_field_of_the_json() {

@@ -7,7 +7,7 @@ use clap::{Args, CommandFactory as _};
 
 use crate::arguments;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 
 /// Writes the man pages, one for the program and one for each verb
 #[derive(Clone, Debug, Args)]

@@ -10,11 +10,10 @@ use speedup_proto::v1;
 
 use super::{access, print, print_json};
 use crate::arguments::{Output, OutputArgument};
-use crate::connection::{Connection, CoordinatorArguments};
-use crate::console::Console;
+use crate::connection::{Connection, CoordinatorArguments, directories};
+use crate::console::{Console, moment};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::{directories, moment};
+use crate::exit::failure::Failure;
 
 /// Prints a link that signs this user in to the coordinator's web page: once, and for a few minutes
 #[derive(Debug, Args)]

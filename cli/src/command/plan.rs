@@ -7,7 +7,7 @@ use clap::Subcommand;
 
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 
 /// What a plan says, before anything runs
 #[derive(Debug, Subcommand)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Error, anyhow};
 use clap::{Args, ValueEnum};
 use speedup_analysis::study::Report;
-use speedup_core::id::ExperimentId;
+use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::id_bytes;
 use speedup_proto::v1;
 use speedup_report::markdown::Drawing;
@@ -15,18 +15,16 @@ use speedup_statistics::inference::ConfidenceLevel;
 
 use super::compare::AnswerForm;
 use super::print;
-use crate::arguments::{Output, OutputArgument, SummaryForm};
+use crate::arguments::{Output, OutputArgument, SummaryForm, fraction};
+use crate::connection::selector::Selector;
 use crate::connection::{Connection, SourceArguments};
-use crate::console::Console;
-use crate::draft::replace;
+use crate::console::render::report::{Answered, Extent};
+use crate::console::{Console, render};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::fraction;
-use crate::gate::GateArguments;
-use crate::named_samples::SetName;
-use crate::render;
-use crate::render::report::{Answered, Extent};
-use crate::selector::Selector;
+use crate::exit::failure::Failure;
+use crate::exit::gate::GateArguments;
+use crate::results::draft::replace;
+use crate::samples::named::SetName;
 
 /// Reports what an experiment says, finished or not: is a version faster, by how much, and how sure is that
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use clap::Args;
 use super::change::{ExperimentArguments, change};
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 
 /// Lets a paused experiment go on
 #[derive(Debug, Args)]

@@ -7,18 +7,18 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::Args;
 use speedup_core::experiment::Experiment;
-use speedup_core::feasibility::{HostClass, shortage};
+use speedup_core::machine::feasibility::{HostClass, shortage};
 use speedup_core::plan::Plan;
 
 use crate::arguments::OutputArgument;
+use crate::connection::directories;
 use crate::console::Console;
-use crate::directories;
+use crate::console::render::report::Extent;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::gate::GateArguments;
-use crate::plan_source::PlanArguments;
-use crate::relative;
-use crate::render::report::Extent;
+use crate::exit::failure::Failure;
+use crate::exit::gate::GateArguments;
+use crate::plan::relative;
+use crate::plan::source::PlanArguments;
 pub(crate) use session::{Session, Telling};
 
 /// Carries out a plan on this machine alone and reports: embedded coordinator, one local agent, nothing to set up
@@ -68,25 +68,25 @@ fn require_one_host(experiment: Experiment) -> Result<Experiment, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::plan_file;
-    use speedup_core::seed::Seed;
+    use speedup_core::plan;
+    use speedup_core::value::seed::Seed;
 
     use super::*;
-    use crate::plan_source::tests::PLAN;
+    use crate::plan::source::tests::PLAN;
 
     #[test]
     fn a_plan_for_many_hosts_is_refused_with_a_hint() {
-        let experiment = plan_file::parse(PLAN, Seed(1)).unwrap();
+        let experiment = plan::file::parse(PLAN, Seed(1)).unwrap();
         let failure = require_one_host(experiment).unwrap_err();
         assert_eq!(failure.exit, Exit::Usage);
         assert!(failure.error.to_string().contains("needs 6 fresh hosts"), "{}", failure.error);
         assert!(failure.hint.unwrap().contains("policy = \"any\""));
         let any = format!("{PLAN}[independence]\npolicy = \"any\"\n");
-        assert!(require_one_host(plan_file::parse(&any, Seed(1)).unwrap()).is_ok());
+        assert!(require_one_host(plan::file::parse(&any, Seed(1)).unwrap()).is_ok());
         // It neither boots anew while its runs go on nor is given out anew.
         for policy in ["rebooted", "reallocated"] {
             let text = format!("{PLAN}[independence]\npolicy = \"{policy}\"\n");
-            let failure = require_one_host(plan_file::parse(&text, Seed(1)).unwrap()).unwrap_err();
+            let failure = require_one_host(plan::file::parse(&text, Seed(1)).unwrap()).unwrap_err();
             assert!(failure.error.to_string().contains("none of them"), "{}", failure.error);
         }
     }

@@ -9,7 +9,7 @@ use clap::Subcommand;
 
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 
 /// How many observations a question takes, before anything runs
 #[derive(Debug, Subcommand)]

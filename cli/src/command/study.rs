@@ -12,7 +12,7 @@ use clap::Subcommand;
 
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 
 /// How the methods do where the truth is known: the papers' simulation studies
 #[derive(Debug, Subcommand)]

@@ -3,8 +3,8 @@
 use clap::Args;
 use serde_json::json;
 use speedup_core::experiment::Experiment;
-use speedup_core::id::ExperimentId;
 use speedup_core::plan::Plan;
+use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::{Submission, experiment_id};
 use speedup_proto::v1;
 
@@ -12,12 +12,12 @@ use super::{by, print, print_json};
 use crate::arguments::{Output, OutputArgument};
 use crate::connection::{Connection, CoordinatorArguments};
 use crate::console::Console;
+use crate::console::render::counted;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::feasibility::{self, EstimateArguments};
-use crate::plan_source::PlanArguments;
-use crate::relative;
-use crate::render::counted;
+use crate::exit::failure::Failure;
+use crate::plan::feasibility::{self, EstimateArguments};
+use crate::plan::relative;
+use crate::plan::source::PlanArguments;
 
 /// Submits a plan to the coordinator, and prints the experiment's id
 #[derive(Debug, Args)]

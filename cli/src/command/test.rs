@@ -11,20 +11,18 @@ use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::test::ProportionMethod;
 
 use super::{print, print_json};
-use crate::arguments::{Form, FormArgument};
-use crate::console::Console;
-use crate::draft;
+use crate::arguments::proportion_interval::ProportionInterval;
+use crate::arguments::{Form, FormArgument, fraction};
+use crate::console::{Console, render};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::fraction;
-use crate::proportion_interval::ProportionInterval;
-use crate::render;
-use crate::speedup_test::answer::{Answer, Mode, Options, State, Weighting};
-use crate::speedup_test::input::configuration::{Configuration, ConfigurationError};
-use crate::speedup_test::input::{self, Loaded};
-use crate::speedup_test::outputs::Outputs;
-use crate::speedup_test::warning::Warning;
-use crate::speedup_test::{report, results, rows, status, warnings};
+use crate::exit::failure::Failure;
+use crate::results::draft;
+use crate::samples::speedup_test::answer::{Answer, Mode, Options, State, Weighting};
+use crate::samples::speedup_test::input::configuration::{Configuration, ConfigurationError};
+use crate::samples::speedup_test::input::{self, Loaded};
+use crate::samples::speedup_test::outputs::Outputs;
+use crate::samples::speedup_test::warning::Warning;
+use crate::samples::speedup_test::{report, results, rows, status, warnings};
 
 /// The name of standard input.
 const STDIN: &str = "-";

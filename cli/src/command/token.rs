@@ -8,8 +8,8 @@ use anyhow::{Context as _, Error, anyhow};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use speedup_access::{Role, Token};
-use speedup_core::bounded::read_text_at_most;
-use speedup_core::time::Span;
+use speedup_core::value::bounded::read_text_at_most;
+use speedup_core::value::time::Span;
 use speedup_proto::v1;
 use speedup_proto::v1::revoke_request::What;
 
@@ -18,12 +18,11 @@ use super::coordinator::span;
 use super::{print, print_json};
 use crate::arguments::{Form, FormArgument, Output, OutputArgument};
 use crate::connection::CoordinatorArguments;
-use crate::console::Console;
+use crate::console::render::csv;
+use crate::console::render::table::{Column, table};
+use crate::console::{Console, moment};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::moment;
-use crate::render::csv;
-use crate::render::table::{Column, table};
+use crate::exit::failure::Failure;
 
 /// Largest file of a token: one line.
 const MAX_BYTES: u64 = 4 << 10;

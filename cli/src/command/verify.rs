@@ -8,17 +8,17 @@ use anyhow::{Context as _, Error, anyhow};
 use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
-use speedup_core::id::ExperimentId;
+use speedup_core::value::id::ExperimentId;
 
 use super::{print, print_json};
 use crate::arguments::{Output, OutputArgument};
-use crate::bundle::archive::{self, Files};
-use crate::bundle::contents::{self, OBSERVATIONS, REPORT, TABLE};
-use crate::bundle::difference::{MOST_NAMED, differences};
-use crate::bundle::manifest::{Manifest, RELEASE};
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
+use crate::results::bundle::archive::{self, Files};
+use crate::results::bundle::contents::{self, OBSERVATIONS, REPORT, TABLE};
+use crate::results::bundle::difference::{MOST_NAMED, differences};
+use crate::results::bundle::manifest::{Manifest, RELEASE};
 
 /// Computes the report of a bundle again, from its observations, and says whether it is the same, byte for byte
 #[derive(Debug, Args)]

@@ -2,18 +2,18 @@
 
 use anyhow::anyhow;
 use clap::Args;
-use speedup_core::id::ExperimentId;
-use speedup_core::time::Span;
+use speedup_core::value::id::ExperimentId;
+use speedup_core::value::time::Span;
 
 use super::coordinator::span;
 use super::watch::{stuck, why_abandoned};
+use crate::connection::selector::Selector;
 use crate::connection::{Connection, CoordinatorArguments};
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
+use crate::exit::standing::{self, Standing};
 use crate::follow::{Follower, PATIENCE, Told};
-use crate::selector::Selector;
-use crate::standing::{self, Standing};
 
 /// Waits in silence until an experiment is finished
 #[derive(Debug, Args)]

@@ -2,20 +2,20 @@
 
 use anyhow::anyhow;
 use clap::Args;
-use speedup_core::id::ExperimentId;
+use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::ExperimentStatus;
 
+use crate::connection::selector::Selector;
 use crate::connection::{Connection, CoordinatorArguments};
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failed_runs;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
+use crate::exit::standing::Standing;
+use crate::follow::interrupt::Interrupts;
+use crate::follow::live::{self, Seen};
+use crate::follow::progress::{Place, Progress, sentence};
 use crate::follow::{Follower, PATIENCE, Told};
-use crate::interrupt::Interrupts;
-use crate::live::{self, Seen};
-use crate::progress::{Place, Progress, sentence};
-use crate::selector::Selector;
-use crate::standing::Standing;
+use crate::results::failed_runs;
 
 /// Shows how an experiment goes on; q or Ctrl-C leaves it to go on alone
 #[derive(Debug, Args)]

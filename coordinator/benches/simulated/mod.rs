@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use speedup_core::agent::message::CoordinatorMessage;
 use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::host::HostFacts;
-use speedup_core::id::{AgentEpoch, AgentId};
-use speedup_core::message::CoordinatorMessage;
+use speedup_core::value::id::{AgentEpoch, AgentId};
 use speedup_proto::v1;
 use speedup_proto::v1::agents_client::AgentsClient;
 use tokio::sync::{Semaphore, mpsc, oneshot};

@@ -3,9 +3,9 @@
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
 use speedup_core::experiment::{Experiment, Metric};
-use speedup_core::plan_file;
-use speedup_core::record::{Outcome, Output, Record};
-use speedup_core::seed::Seed;
+use speedup_core::plan;
+use speedup_core::run::record::{Outcome, Output, Record};
+use speedup_core::value::seed::Seed;
 
 /// The record of a run, with as much in it as usual. What was measured differs from run to run, as it does.
 pub(crate) fn record(number: u64) -> Record {
@@ -31,5 +31,5 @@ pub(crate) fn experiment(runs: u32) -> Experiment {
         "[experiment]\nname = \"bench\"\n[versions.old]\nbaseline = true\n[versions.new]\n{benchmarks}\
          [repetitions]\nruns = {runs}\n[independence]\npolicy = \"any\"\n"
     );
-    plan_file::parse(&text, Seed(1)).expect("a plan")
+    plan::file::parse(&text, Seed(1)).expect("a plan")
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
-use speedup_core::bounded::read_at_most;
+use speedup_core::value::bounded::read_at_most;
 use speedup_journal::Reader;
 use speedup_journal::durable::parent_of;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::io::Errno;
-use speedup_core::time::Timestamp;
+use speedup_core::value::time::Timestamp;
 use speedup_journal::{Directory, DiskDirectory, JournalId, Options, SegmentFile};
 
 use super::*;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use speedup_access::{Identity, Issued, Role, Serial, TokenId, unix_seconds};
-use speedup_core::id::HostId;
 use speedup_core::machine::{self, Command, HostRequest};
+use speedup_core::value::id::HostId;
 use speedup_proto::v1;
 use speedup_proto::v1::access_server::Access;
 use tonic::{Request, Response, Status};

@@ -1,6 +1,6 @@
 //! The door to the event log.
 
-use speedup_core::causes::with_causes;
+use speedup_core::value::causes::with_causes;
 use speedup_journal::Position;
 use speedup_proto::limits::MAX_EVENTS;
 use speedup_proto::v1;

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use speedup_core::experiment::Experiment;
-use speedup_core::id::{ExperimentId, RunIndex};
 use speedup_core::journal::MAX_RECORD_BYTES;
 use speedup_core::machine::{Command, Refusal, Request as Asked, hosts_needed};
 use speedup_core::plan::Plan;
+use speedup_core::value::id::{ExperimentId, RunIndex};
 use speedup_proto::limits::MAX_EXCLUSIONS;
 use speedup_proto::stored::ExportAttempts;
 use speedup_proto::v1;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::Stream;
-use speedup_core::build::Product;
-use speedup_core::causes::with_causes;
-use speedup_core::files::{ContentHash, MAX_FILES, StagedFile, contents};
+use speedup_core::experiment::build::Product;
+use speedup_core::experiment::files::{ContentHash, MAX_FILES, StagedFile, contents};
+use speedup_core::value::causes::with_causes;
 use speedup_proto::convert::{Blob, required};
 use speedup_proto::v1;
 use speedup_proto::v1::files_server::Files;

@@ -1,7 +1,7 @@
 //! The door to the pool of hosts.
 
-use speedup_core::id::HostId;
 use speedup_core::machine::{Command, HostRequest, Machine, Request as Asked};
+use speedup_core::value::id::{ExperimentId, HostId};
 use speedup_proto::v1;
 use speedup_proto::v1::hosts_server::Hosts;
 use tonic::{Request, Response, Status};
@@ -153,7 +153,7 @@ impl HostsDoor {
 }
 
 /// An experiment that does not take a host, with the facts in which it differs.
-fn passed(machine: &Machine, host: &HostId, id: speedup_core::id::ExperimentId) -> Option<v1::Passed> {
+fn passed(machine: &Machine, host: &HostId, id: ExperimentId) -> Option<v1::Passed> {
     let differences = machine.passed(host, id)?;
     let name = machine.experiment(id)?.plan().experiment.name.clone();
     let differences = differences.iter().map(Into::into).collect();

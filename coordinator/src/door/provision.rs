@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use speedup_core::causes::with_causes;
-use speedup_core::id::NodeName;
-use speedup_core::provision::{Job, JobState, Limits};
-use speedup_core::time::Span;
+use speedup_core::machine::provision::{Job, JobState, Limits};
+use speedup_core::value::causes::with_causes;
+use speedup_core::value::id::NodeName;
+use speedup_core::value::time::Span;
 use speedup_proto::v1;
 use speedup_proto::v1::add_provisioner_request::{Engine, LocalProcesses, Slurm};
 use speedup_proto::v1::provision_server::Provision;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use speedup_core::id::ExperimentId;
 use speedup_core::machine::{Machine, Phase};
+use speedup_core::value::id::ExperimentId;
 use speedup_proto::v1;
 use tokio::sync::mpsc;
 use tonic::Status;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use prometheus::{IntGauge, IntGaugeVec};
 use rustix::fs::statvfs;
-use speedup_core::event::Tally;
 use speedup_core::host::Standing;
+use speedup_core::machine::event::Tally;
 use speedup_core::machine::{Machine, Phase};
 
 use super::{Making, shown};

@@ -1,8 +1,8 @@
 //! What the journal recorded since the start, counted when it is durable.
 
 use prometheus::{IntCounter, IntCounterVec};
-use speedup_core::event::Change;
-use speedup_core::record::Outcome;
+use speedup_core::machine::event::Change;
+use speedup_core::run::record::Outcome;
 use speedup_core::run::{LossReason, Obstacle};
 
 use super::Making;

@@ -159,7 +159,7 @@ mod tests {
         let error = execute("sh", &shell("exit 3"), "").await.unwrap_err();
         assert!(error.to_string().contains("exit status: 3"), "{error}");
         let error = execute("no-such-program", &[], "").await.unwrap_err();
-        let told = speedup_core::causes::with_causes(&error);
+        let told = speedup_core::value::causes::with_causes(&error);
         assert_eq!(told, "cannot execute no-such-program: No such file or directory (os error 2)");
     }
 

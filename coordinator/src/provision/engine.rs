@@ -1,7 +1,7 @@
 //! What an engine that gives out hosts can do. One more engine is one more implementation of this.
 
-use speedup_core::id::{JobId, NodeName};
-use speedup_core::provision::{Job, Nodes};
+use speedup_core::machine::provision::{Job, Nodes};
+use speedup_core::value::id::{JobId, NodeName};
 use thiserror::Error;
 
 use super::command::CommandError;

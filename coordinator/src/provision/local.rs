@@ -7,9 +7,9 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use speedup_core::id::{JobId, NodeName};
-use speedup_core::provision::{End, Job, JobState, Nodes};
-use speedup_core::time::Timestamp;
+use speedup_core::machine::provision::{End, Job, JobState, Nodes};
+use speedup_core::value::id::{JobId, NodeName};
+use speedup_core::value::time::Timestamp;
 use speedup_journal::private;
 use tokio::process::{Child, Command};
 use tokio::sync::Mutex;

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use speedup_core::causes::with_causes;
-use speedup_core::id::{HostId, JobId};
-use speedup_core::machine::{Command, HostRequest};
-use speedup_core::provision::{
+use speedup_core::machine::provision::{
     Action, Cancelled, Demand, Engaged, Job, JobState, Ledger, Nodes, PROVISIONER, RefusedAgent, decide,
 };
-use speedup_core::time::Timestamp;
+use speedup_core::machine::{Command, HostRequest};
+use speedup_core::value::causes::with_causes;
+use speedup_core::value::id::{HostId, JobId};
+use speedup_core::value::time::Timestamp;
 
 use super::engine::{Engine, EngineError};
 use super::record::{Record, RecordError};

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use speedup_core::bounded::read_text_at_most;
-use speedup_core::provision::{Ledger, Limits};
+use speedup_core::machine::provision::{Ledger, Limits};
+use speedup_core::value::bounded::read_text_at_most;
 use speedup_journal::durable::{replace, sync_directory};
 use thiserror::Error;
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex as SharedMutex, PoisonError};
 use std::time::Duration;
 
-use speedup_core::causes::with_causes;
-use speedup_core::provision::{Limits, RefusedAgent};
+use speedup_core::machine::provision::{Limits, RefusedAgent};
+use speedup_core::value::causes::with_causes;
 use speedup_journal::private;
 use thiserror::Error;
 use tokio::sync::{Mutex, mpsc, oneshot};

@@ -9,8 +9,8 @@ mod options;
 mod script;
 mod state;
 
-use speedup_core::id::{JobId, NodeName};
-use speedup_core::provision::{Job, Nodes};
+use speedup_core::machine::provision::{Job, Nodes};
+use speedup_core::value::id::{JobId, NodeName};
 
 use super::agent::AgentStart;
 use super::command::execute;

@@ -4,9 +4,9 @@
 //! Every event lies under its moment, and once more under its experiment, so that either is read newest first in pages.
 
 use prost::Message as _;
-use speedup_core::count::counted;
-use speedup_core::event::{Change, Event, Tally};
-use speedup_core::id::{ExperimentId, HostId};
+use speedup_core::machine::event::{Change, Event, Tally};
+use speedup_core::value::count::counted;
+use speedup_core::value::id::{ExperimentId, HostId};
 use speedup_proto::v1;
 use speedup_proto::v1::EventKind as Kind;
 use v1::LoggedEvent;
@@ -165,7 +165,7 @@ fn settled(tally: &Tally, cancelled: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::time::Timestamp;
+    use speedup_core::value::time::Timestamp;
     use speedup_journal::{JournalId, Position};
     use uuid::Uuid;
 

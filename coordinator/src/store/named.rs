@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use speedup_core::id::ExperimentId;
+use speedup_core::value::id::ExperimentId;
 use speedup_proto::v1;
 use uuid::Uuid;
 use v1::ended_attempt::End;

@@ -1,7 +1,7 @@
 //! What is read of a store, and how much of it.
 
-use speedup_core::event::{Change, Event};
-use speedup_core::time::Timestamp;
+use speedup_core::machine::event::{Change, Event};
+use speedup_core::value::time::Timestamp;
 use tempfile::TempDir;
 
 use super::*;

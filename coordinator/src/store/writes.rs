@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use prost::Message as _;
-use speedup_core::event::{Change, EndedAttempt, Event, Tally};
 use speedup_core::host::{Exclusion, ExclusionCause};
-use speedup_core::id::{ExperimentId, HostId};
+use speedup_core::machine::event::{Change, EndedAttempt, Event, Tally};
 use speedup_core::plan::Extension;
-use speedup_core::record::Record;
-use speedup_core::time::Timestamp;
+use speedup_core::run::record::Record;
+use speedup_core::value::id::{ExperimentId, HostId};
+use speedup_core::value::time::Timestamp;
 use speedup_proto::v1;
 
 use crate::status::submitted_status;

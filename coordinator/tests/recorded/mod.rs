@@ -5,15 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use speedup_coordinator::{Coordinator, Options, Security, StartError};
+use speedup_core::agent::message::Report;
 use speedup_core::host::HostFacts;
-use speedup_core::id::{AgentEpoch, AgentId, ExperimentId};
 use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
-use speedup_core::message::Report;
-use speedup_core::plan::Plan;
-use speedup_core::plan_file;
-use speedup_core::record::{Outcome, Output, Record};
-use speedup_core::seed::{Seed, below};
-use speedup_core::time::Timestamp;
+use speedup_core::plan::{self, Plan};
+use speedup_core::run::record::{Outcome, Output, Record};
+use speedup_core::value::id::{AgentEpoch, AgentId, ExperimentId};
+use speedup_core::value::seed::{Seed, below};
+use speedup_core::value::time::Timestamp;
 use speedup_journal::{Journal, JournalId, PayloadVersion};
 use speedup_proto::journal_payload;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
@@ -145,5 +144,5 @@ fn plan() -> speedup_core::experiment::Experiment {
         "[experiment]\nname = \"damage\"\n[versions.old]\nbaseline = true\n[versions.new]\n[benchmarks.b]\n\
          command = [\"true\"]\n[repetitions]\nruns = {RUNS}\n[independence]\npolicy = \"any\"\n"
     );
-    plan_file::parse(&text, Seed(1)).unwrap()
+    plan::file::parse(&text, Seed(1)).unwrap()
 }

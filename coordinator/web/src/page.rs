@@ -15,7 +15,7 @@ pub(crate) mod sign_in;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
-use speedup_core::count::{counted, grouped};
+use speedup_core::value::count::{counted, grouped};
 use uuid::Uuid;
 
 use crate::visitor::Visitor;

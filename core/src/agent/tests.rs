@@ -3,13 +3,13 @@
 use uuid::Uuid;
 
 use super::*;
-use crate::id::{Attempt, BenchmarkIndex, ExperimentId, RunIndex, VersionIndex};
 use crate::plan::Cell;
+use crate::value::id::{Attempt, BenchmarkIndex, ExperimentId, RunIndex, VersionIndex};
 
-use crate::plan_file;
-use crate::record::Outcome;
-use crate::seed::Seed;
-use crate::work::WorkOrder;
+use crate::plan;
+use crate::run::record::Outcome;
+use crate::run::work::WorkOrder;
+use crate::value::seed::Seed;
 
 const START: AgentEpoch = AgentEpoch(5);
 
@@ -37,7 +37,7 @@ fn joined() -> Agent {
 fn grant(lease: u64) -> Box<Grant> {
     let plan = "[experiment]\nname = \"order\"\n[repetitions]\nruns = 1\n[versions.old]\nbaseline = true\n\
                 [versions.new]\n[benchmarks.b]\ncommand = [\"true\"]\n";
-    let experiment = plan_file::parse(plan, Seed(1)).expect("a plan");
+    let experiment = plan::file::parse(plan, Seed(1)).expect("a plan");
     let cell = Cell { benchmark: BenchmarkIndex(0), version: VersionIndex(0) };
     let order = WorkOrder::new(&experiment, cell, RunIndex(0));
     let experiment = ExperimentId(Uuid::from_u128(1));

@@ -15,13 +15,13 @@ use super::{
     MAX_OUTPUT_LIMIT, MAX_TIMEOUT, MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP, MIN_TIMEOUT, Setup, Version,
     Weights,
 };
-use crate::build::{PREFIX, placeholder};
-use crate::environment::{DirectoryLength, OutOfBounds};
-use crate::files::{ASSUMED_FILE_PATH_BYTES, StagedFile};
-use crate::metric::{MAX_OWN_METRICS, MAX_OWN_UNIT_BYTES, MAX_READ_BYTES, Metric, OwnMetric};
-use crate::template::{is_identifier, placeholders};
-use crate::time::Span;
-use crate::work::{BENCHMARK, INPUT, VERSION};
+use crate::experiment::build::{PREFIX, placeholder};
+use crate::experiment::environment::{DirectoryLength, OutOfBounds};
+use crate::experiment::files::{ASSUMED_FILE_PATH_BYTES, StagedFile};
+use crate::experiment::metric::{MAX_OWN_METRICS, MAX_OWN_UNIT_BYTES, MAX_READ_BYTES, Metric, OwnMetric};
+use crate::experiment::template::{is_identifier, placeholders};
+use crate::run::work::{BENCHMARK, INPUT, VERSION};
+use crate::value::time::Span;
 
 impl Experiment {
     /// Whether this experiment can be planned and executed, or all that stands against it.

@@ -5,10 +5,10 @@ use std::fmt;
 use thiserror::Error;
 
 use super::{MAX_NAME_BYTES, MAX_RUNS};
-use crate::build::{self, MAX_PRODUCT_PATH_BYTES};
-use crate::files::MAX_SHARED_PATH_BYTES;
-use crate::metric::OwnMetricError;
-use crate::template::doubling_hint;
+use crate::experiment::build::{self, MAX_PRODUCT_PATH_BYTES};
+use crate::experiment::files::MAX_SHARED_PATH_BYTES;
+use crate::experiment::metric::OwnMetricError;
+use crate::experiment::template::doubling_hint;
 
 /// Most problems that are told at once: nobody reads more, and a plan may have a hundred thousand benchmarks.
 pub const MAX_PROBLEMS: usize = 20;

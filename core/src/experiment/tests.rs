@@ -1,7 +1,7 @@
 //! The door: what the plan file cannot even say, but a message over the wire can. The rest is tried through plan files.
 
 use super::*;
-use crate::plan_file;
+use crate::plan;
 
 fn experiment() -> Experiment {
     let text = "
@@ -16,7 +16,7 @@ fn experiment() -> Experiment {
         command = [\"{v}\"]
         [setup]
         shell = \"true\"";
-    plan_file::parse(text, Seed(1)).unwrap_or_else(|error| panic!("{error}"))
+    plan::file::parse(text, Seed(1)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The faults of an experiment after a change, each with its place.

@@ -1,7 +1,7 @@
 //! What is known of a host as it begins a visit, held against its last use in the scope. The coordinator knows it of its hosts,
 //! a lease keeps it as evidence, and the analysis finds it in the attempts.
 
-use crate::time::Span;
+use crate::value::time::Span;
 
 /// What is known of a host as it begins a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use super::queue::Queue;
 use super::trouble::Trouble;
 use super::{ABANDONED_IN_A_ROW, COORDINATOR};
-use crate::build::Product;
-use crate::event::{Change, Tally};
 use crate::experiment::Rule;
-use crate::fingerprint::ClassId;
-use crate::id::{Attempt, ExperimentId, RunIndex};
+use crate::experiment::build::Product;
+use crate::host::fingerprint::ClassId;
 use crate::independence::Independence;
+use crate::machine::event::{Change, Tally};
 use crate::plan::Plan;
 use crate::run::{HostNumber, RunState, Settlement};
-use crate::time::{Span, Timestamp};
+use crate::value::id::{Attempt, ExperimentId, RunIndex};
+use crate::value::time::{Span, Timestamp};
 
 /// An experiment that is not finished.
 #[derive(Clone, Debug, PartialEq)]

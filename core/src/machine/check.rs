@@ -9,13 +9,13 @@ use super::follow_up::longest_run;
 use super::matching::{Match, boots_before, boots_in_visits};
 use super::queue::{lane_of, nested_lane, use_of};
 use super::{Active, Built, Machine};
-use crate::event::Tally;
-use crate::fingerprint::ClassId;
+use crate::host::fingerprint::ClassId;
 use crate::host::{ALLOCATION_MARGIN, Asking, Host, Presence, Sharing, Standing};
-use crate::id::{ExperimentId, HostId, RunIndex};
 use crate::independence::{Readings, Since, Traces};
-use crate::lease::Lease;
+use crate::machine::event::Tally;
+use crate::run::lease::Lease;
 use crate::run::{HostNumber, RunState, Settlement};
+use crate::value::id::{ExperimentId, HostId, RunIndex};
 
 impl Machine {
     /// Asserts all invariants: at most one live lease per run and host, both ends of a lease agree, no host serves what

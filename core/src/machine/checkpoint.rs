@@ -13,13 +13,13 @@ use thiserror::Error;
 use super::queue::Queue;
 use super::trouble::Trouble;
 use super::{Active, Built, Class, Machine, Phase, Settings};
-use crate::event::{Superseded, Tally};
-use crate::fingerprint::{ClassId, Fingerprint};
+use crate::host::fingerprint::{ClassId, Fingerprint};
 use crate::host::{Asking, Host, Presence};
-use crate::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use crate::machine::event::{Superseded, Tally};
 use crate::plan::Plan;
 use crate::run::{HostNumber, RunState, Settlement};
-use crate::time::{Span, Timestamp};
+use crate::value::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use crate::value::time::{Span, Timestamp};
 
 /// A piece of a machine.
 #[derive(Clone, Debug, PartialEq)]

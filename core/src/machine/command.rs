@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::agent::message::Report;
 use crate::host::HostFacts;
-use crate::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch};
-use crate::lease::Lease;
-use crate::message::Report;
 use crate::plan::{Extension, Plan};
+use crate::run::lease::Lease;
+use crate::value::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch};
 
 /// What is asked of the machine.
 #[derive(Clone, Debug, PartialEq)]

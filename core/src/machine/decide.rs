@@ -6,13 +6,13 @@ mod pool;
 use std::sync::Arc;
 
 use super::{Active, Command, Decision, Effect, MAX_ACTIVE, Machine, Phase, Refusal, Request};
-use crate::event::{Change, Event};
 use crate::experiment::{MAX_RUNS, Rule};
-use crate::feasibility::shortage;
-use crate::fingerprint::ClassId;
-use crate::id::ExperimentId;
+use crate::host::fingerprint::ClassId;
+use crate::machine::event::{Change, Event};
+use crate::machine::feasibility::shortage;
 use crate::plan::{Extension, Plan};
-use crate::time::Timestamp;
+use crate::value::id::ExperimentId;
+use crate::value::time::Timestamp;
 
 type Answer = Result<(Vec<Event>, Vec<Effect>), Refusal>;
 

@@ -4,11 +4,11 @@
 use super::matching::{holds, longest_visit, used, violation};
 use super::{Active, Machine};
 use crate::host::{Host, Standing};
-use crate::id::ExperimentId;
 use crate::independence::{Renewal, Reuse};
-use crate::provision::{Demand, Engaged, PROVISIONER, Provided, Worth};
+use crate::machine::provision::{Demand, Engaged, PROVISIONER, Provided, Worth};
 use crate::run::HostNumber;
-use crate::time::{Span, Timestamp};
+use crate::value::id::ExperimentId;
+use crate::value::time::{Span, Timestamp};
 
 impl Machine {
     /// What the running plans could use now.

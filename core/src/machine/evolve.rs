@@ -7,13 +7,13 @@ mod pool;
 use std::sync::Arc;
 
 use super::{Active, Machine, Phase};
-use crate::event::{Change, Event};
-use crate::fingerprint::ClassId;
+use crate::host::fingerprint::ClassId;
 use crate::host::{Asking, Presence, Standing};
-use crate::id::{Attempt, ExperimentId};
+use crate::machine::event::{Change, Event};
 use crate::plan::{Extension, Plan};
 use crate::run::{HostNumber, RunState};
-use crate::time::Timestamp;
+use crate::value::id::{Attempt, ExperimentId};
+use crate::value::time::Timestamp;
 
 impl Machine {
     /// Applies one event.

@@ -6,10 +6,10 @@ use super::matching::{boots_before, boots_in_visits, holds, rests_until, violati
 use super::queue::{lane_of, use_of};
 use super::{Active, MAX_DRIFTED, Machine, Phase};
 use crate::host::Standing;
-use crate::id::{Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
 use crate::independence::Violation;
 use crate::run::{HostNumber, RunState, Settlement};
-use crate::time::Timestamp;
+use crate::value::id::{Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
+use crate::value::time::Timestamp;
 
 /// What a run is doing, or what it waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

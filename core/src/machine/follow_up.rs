@@ -4,17 +4,17 @@
 use super::matching::Match;
 use super::queue::use_of;
 use super::{Active, Built, Effect, Machine};
-use crate::build::{Product, UsedBuild};
-use crate::event::{Change, Event};
+use crate::experiment::build::{Product, UsedBuild};
+use crate::experiment::files::{staging_time, time_for};
 use crate::experiment::{Experiment, Setup};
-use crate::files::{staging_time, time_for};
-use crate::fingerprint::ClassId;
 use crate::host::Host;
-use crate::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex, VersionIndex};
-use crate::lease::{Evidence, LEASE_MARGIN, Lease};
+use crate::host::fingerprint::ClassId;
+use crate::machine::event::{Change, Event};
 use crate::plan::Task;
 use crate::run::RunState;
-use crate::time::{Span, Timestamp};
+use crate::run::lease::{Evidence, LEASE_MARGIN, Lease};
+use crate::value::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex, VersionIndex};
+use crate::value::time::{Span, Timestamp};
 
 impl Machine {
     /// The next event that follows from the state alone, if any.

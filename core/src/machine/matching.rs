@@ -7,11 +7,11 @@ use super::queue::{tasks_of, use_of, use_of_lane};
 use super::{Active, Machine, Phase};
 use crate::experiment::{Experiment, Order};
 use crate::host::{ALLOCATION_MARGIN, Host, Standing, Use};
-use crate::id::{ExperimentId, RunIndex};
 use crate::independence::{Since, Traces, Violation};
 use crate::plan::Task;
 use crate::run::HostNumber;
-use crate::time::{Span, Timestamp};
+use crate::value::id::{ExperimentId, RunIndex};
+use crate::value::time::{Span, Timestamp};
 
 /// What is next for an asking host.
 #[derive(Clone, Copy, Debug)]

@@ -10,8 +10,8 @@ mod tests;
 
 use super::queue::{lane_of, nested_lane};
 use super::{Active, Machine};
-use crate::id::RunIndex;
 use crate::run::HostNumber;
+use crate::value::id::RunIndex;
 
 /// Whether the rest of a visit may go to a host, as far as the plan nests.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::Machine;
-use crate::feasibility::{HostClass, Pool};
-use crate::fingerprint::ClassId;
 use crate::host::Host;
+use crate::host::fingerprint::ClassId;
+use crate::machine::feasibility::{HostClass, Pool};
 
 impl Machine {
     /// The connected hosts, by their classes.

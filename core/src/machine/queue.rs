@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use crate::experiment::{Order, Scope};
-use crate::id::{RunIndex, VersionIndex};
 use crate::plan::{Plan, Task};
+use crate::value::id::{RunIndex, VersionIndex};
 
 /// The waiting visits of one experiment.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,11 +3,11 @@
 use thiserror::Error;
 
 use super::{MAX_ACTIVE, MAX_EPOCH_LEAD, MAX_HOSTS};
-use crate::feasibility::Shortage;
 use crate::host::{Identifier, MAX_BOOTS};
-use crate::id::{AgentEpoch, AgentId, BootId, ExperimentId, HostId, LeaseEpoch};
+use crate::machine::feasibility::Shortage;
 use crate::plan::PlanError;
-use crate::time::{Span, Timestamp};
+use crate::value::id::{AgentEpoch, AgentId, BootId, ExperimentId, HostId, LeaseEpoch};
+use crate::value::time::{Span, Timestamp};
 
 /// Why a command was refused. Nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -14,16 +14,15 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::*;
-use crate::fingerprint::Fact;
+use crate::agent::message::Report;
 use crate::host::HostFacts;
-use crate::id::{AgentEpoch, AgentId};
-use crate::lease::Lease;
-use crate::message::Report;
-use crate::plan::Plan;
-use crate::plan_file;
-use crate::record::{Outcome as RunOutcome, Record};
+use crate::host::fingerprint::Fact;
+use crate::plan::{self, Plan};
 use crate::run::Obstacle;
-use crate::seed::Seed;
+use crate::run::lease::Lease;
+use crate::run::record::{Outcome as RunOutcome, Record};
+use crate::value::id::{AgentEpoch, AgentId};
+use crate::value::seed::Seed;
 
 const FIRST: ExperimentId = ExperimentId(Uuid::from_u128(1));
 const SECOND: ExperimentId = ExperimentId(Uuid::from_u128(2));
@@ -103,7 +102,7 @@ impl Scene {
     }
 
     fn submit(&mut self, experiment: ExperimentId, plan: &str) {
-        let plan = Arc::new(Plan::draw(plan_file::parse(plan, Seed(1)).expect("a plan")));
+        let plan = Arc::new(Plan::draw(plan::file::parse(plan, Seed(1)).expect("a plan")));
         self.handle(Command::Submit { experiment, plan, by: "user".to_owned(), wait_for_hosts: true });
     }
 

@@ -6,18 +6,17 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::{Active, Command, Effect, HostRequest, Machine, Outcome, Phase, Request, Settings, Speaker};
-use crate::event::Change;
+use crate::agent::message::Report;
 use crate::experiment::MAX_RUNS;
 use crate::host::{HostFacts, Standing};
-use crate::id::{AgentEpoch, AgentId, ExperimentId, HostId, RunIndex};
-use crate::lease::Lease;
-use crate::message::Report;
-use crate::plan::Plan;
-use crate::plan_file;
-use crate::record::{Outcome as Ended, Record};
+use crate::machine::event::Change;
+use crate::plan::{self, Plan};
 use crate::run::Obstacle;
-use crate::seed::Seed;
-use crate::time::{Span, Timestamp};
+use crate::run::lease::Lease;
+use crate::run::record::{Outcome as Ended, Record};
+use crate::value::id::{AgentEpoch, AgentId, ExperimentId, HostId, RunIndex};
+use crate::value::seed::Seed;
+use crate::value::time::{Span, Timestamp};
 
 /// How an attempt ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,7 +188,7 @@ pub(super) fn plan(more: &str) -> Plan {
         "[experiment]\nname = \"trial\"\n[versions.old]\nbaseline = true\n[versions.new]\n\
          [benchmarks.b]\ncommand = [\"true\"]\n{more}"
     );
-    Plan::draw(plan_file::parse(&text, Seed(1)).unwrap_or_else(|error| panic!("{error}\n{text}")))
+    Plan::draw(plan::file::parse(&text, Seed(1)).unwrap_or_else(|error| panic!("{error}\n{text}")))
 }
 
 fn id(host: usize) -> HostId {

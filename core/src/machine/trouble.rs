@@ -13,11 +13,11 @@
 mod tests;
 
 use super::{Active, LOST_IN_A_ROW, Machine};
-use crate::count::counted;
 use crate::host::Host;
-use crate::id::ExperimentId;
-use crate::lease::Lease;
+use crate::run::lease::Lease;
 use crate::run::{HostNumber, LossReason};
+use crate::value::count::counted;
+use crate::value::id::ExperimentId;
 
 /// Attempts of one experiment that were lost on one host, with none of it executed there since.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

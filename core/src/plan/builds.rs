@@ -3,7 +3,7 @@
 
 use super::{Extension, Plan, PlanError};
 use crate::experiment::Experiment;
-use crate::id::{RunIndex, VersionIndex};
+use crate::value::id::{RunIndex, VersionIndex};
 
 /// The builds of a plan, and the uses of them.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -6,8 +6,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{Extension, Plan, Shape};
 use crate::experiment::{Experiment, Order, Repetition};
-use crate::id::BenchmarkIndex;
-use crate::seed::shuffle;
+use crate::value::id::BenchmarkIndex;
+use crate::value::seed::shuffle;
 
 impl Plan {
     /// Draws the plan of an experiment: first the benchmarks, if it draws from a population, then the order of the builds;

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::build::{Build, USUAL_TIMEOUT};
+use crate::experiment::build::{Build, USUAL_TIMEOUT};
 use crate::experiment::{CommandLine, Levels, Order};
-use crate::plan_file;
-use crate::seed::Seed;
+use crate::plan;
+use crate::value::seed::Seed;
 
 /// Three versions, as often built as said, on two benchmarks.
 fn experiment(builds: [u32; 3], runs: u32) -> Experiment {
     let text = "[experiment]\nname = \"e\"\n[versions.a]\nbaseline = true\n[versions.b]\n[versions.c]\n\
                 [benchmarks.x]\ncommand = [\"true\"]\n[benchmarks.y]\ncommand = [\"true\"]\n";
-    let mut experiment = plan_file::parse(text, Seed(7)).unwrap();
+    let mut experiment = plan::file::parse(text, Seed(7)).unwrap();
     experiment.runs = runs;
     for (version, builds) in experiment.versions.iter_mut().zip(builds) {
         version.build = (builds > 0).then(|| Build {

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::fmt::Write as _;
 
-use speedup_core::id::{HostId, MAX_ID_BYTES};
+use speedup_core::value::id::{HostId, MAX_ID_BYTES};
 use thiserror::Error;
 
 use crate::role::{Role, RoleError};

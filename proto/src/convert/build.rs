@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use speedup_core::build::{Build, MAX_PRODUCT_PATH_BYTES, MAX_PRODUCTS, Product, UsedBuild};
 use speedup_core::experiment::MAX_NAME_BYTES;
-use speedup_core::files::{Content, ContentHash};
-use speedup_core::id::RunIndex;
-use speedup_core::time::Span;
+use speedup_core::experiment::build::{Build, MAX_PRODUCT_PATH_BYTES, MAX_PRODUCTS, Product, UsedBuild};
+use speedup_core::experiment::files::{Content, ContentHash};
+use speedup_core::value::id::RunIndex;
+use speedup_core::value::time::Span;
 
 use super::field::{at_most, each, exactly, no_longer, required};
 use super::malformed::{Malformed, Why};

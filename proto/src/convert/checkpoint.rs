@@ -5,13 +5,13 @@ mod host;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use speedup_core::event::Superseded;
 use speedup_core::experiment::MAX_RUNS;
-use speedup_core::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
+use speedup_core::machine::event::Superseded;
 use speedup_core::machine::{ActivePiece, Built, Phase, RunPiece, Trouble};
 use speedup_core::plan::{Plan, Stage};
 use speedup_core::run::{HostNumber, Settlement};
-use speedup_core::time::{Span, Timestamp};
+use speedup_core::value::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
+use speedup_core::value::time::{Span, Timestamp};
 
 use super::build::{products_in, products_out};
 use super::field::{at_most, class, id, required};

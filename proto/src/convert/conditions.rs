@@ -1,10 +1,10 @@
 //! The conditions of a run. Lists are short: each setting and each kind of disturbance is told once.
 
-use speedup_core::conditions::{
+use speedup_core::experiment::environment::Setting;
+use speedup_core::run::conditions::{
     Conditions, CpuTime, Frequency, Load, MAX_NOTES, Pressure, Reading, Throttled, Unmet,
 };
-use speedup_core::disturbance::{Disturbance, Resource};
-use speedup_core::environment::Setting;
+use speedup_core::run::disturbance::{Disturbance, Resource};
 
 use super::field::{at_most, chosen, cpu_set, each, enumerated, enumeration, reason, required, small};
 use super::malformed::{Malformed, Within};

@@ -1,7 +1,7 @@
 //! An attempt that ended: a row of the index and of the export.
 
-use speedup_core::event::{AttemptEnd, EndedAttempt};
-use speedup_core::time::Timestamp;
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::value::time::Timestamp;
 
 use super::field::{chosen, optional, required};
 use super::malformed::{Malformed, Within};

@@ -1,10 +1,10 @@
 //! The environment that a plan wants. One in which nothing is asked for is not written at all.
 
-use speedup_core::environment::{
+use speedup_core::experiment::environment::{
     CpuChoice, DirectoryLength, EnvSize, Environment, HugePages, PageCache, ResourceLimits, Scheduler,
     Setting,
 };
-use speedup_core::time::Span;
+use speedup_core::value::time::Span;
 
 use super::field::{chosen, cpu_set, enumerated, enumeration, optional, small, small_signed};
 use super::malformed::Malformed;

@@ -7,13 +7,13 @@ mod pool;
 
 use std::sync::Arc;
 
-use speedup_core::event::{Change, Event, Superseded, Tally};
 use speedup_core::host::HostFacts;
-use speedup_core::id::{AgentEpoch, AgentId, Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
+use speedup_core::machine::event::{Change, Event, Superseded, Tally};
 use speedup_core::plan::{Extension, Plan, Shape};
-use speedup_core::record::Record;
+use speedup_core::run::record::Record;
 use speedup_core::run::{AfterLoss, LossReason};
-use speedup_core::time::Timestamp;
+use speedup_core::value::id::{AgentEpoch, AgentId, Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
+use speedup_core::value::time::Timestamp;
 use thiserror::Error;
 
 use super::field::{chosen, id, optional, required};

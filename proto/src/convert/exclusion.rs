@@ -1,7 +1,7 @@
 //! Exclusions of hosts.
 
 use speedup_core::host::{Exclusion, ExclusionCause};
-use speedup_core::time::Timestamp;
+use speedup_core::value::time::Timestamp;
 
 use super::field::{chosen, id};
 use super::malformed::Malformed;

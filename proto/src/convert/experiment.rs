@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use speedup_core::experiment::files::MAX_FILES;
+use speedup_core::experiment::metric::{MAX_OWN_METRICS, Metric};
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
     Limits, MAX_BENCHMARKS, MAX_VERSIONS, OutputChoice, Rest, Setup, Version, Weights,
 };
-use speedup_core::files::MAX_FILES;
-use speedup_core::metric::{MAX_OWN_METRICS, Metric};
-use speedup_core::seed::Seed;
-use speedup_core::time::Span;
+use speedup_core::value::seed::Seed;
+use speedup_core::value::time::Span;
 
 use super::environment::wire_environment;
 use super::field::{at_most, chosen, each, enumerated, enumeration, exactly, optional, required, small};

@@ -1,9 +1,9 @@
 //! Why a run is not running.
 
-use speedup_core::id::{Attempt, LeaseEpoch};
 use speedup_core::machine::{Explanation, Hindrances, WaitingFor};
 use speedup_core::run::Settlement;
-use speedup_core::time::Timestamp;
+use speedup_core::value::id::{Attempt, LeaseEpoch};
+use speedup_core::value::time::Timestamp;
 
 use super::field::{chosen, enumerated, enumeration, id, reason};
 use super::host::fact_names;

@@ -1,10 +1,10 @@
 //! The parts of an export: its head, the plan's order in pieces, then every attempt that ended.
 
-use speedup_core::event::EndedAttempt;
 use speedup_core::experiment::Experiment;
 use speedup_core::host::Exclusion;
-use speedup_core::id::BenchmarkIndex;
+use speedup_core::machine::event::EndedAttempt;
 use speedup_core::plan::Stage;
+use speedup_core::value::id::BenchmarkIndex;
 
 use super::field::{chosen, each, required};
 use super::malformed::{Malformed, Within};

@@ -1,10 +1,10 @@
 //! Fields: what is asked of one before it is taken over.
 
 use prost::UnknownEnumValue;
-use speedup_core::cpu_set::{CpuSet, CpuSetError};
-use speedup_core::fingerprint::{ClassId, HashIdError};
-use speedup_core::id::IdError;
-use speedup_core::record::MAX_REASON_BYTES;
+use speedup_core::host::fingerprint::{ClassId, HashIdError};
+use speedup_core::run::record::MAX_REASON_BYTES;
+use speedup_core::value::cpu_set::{CpuSet, CpuSetError};
+use speedup_core::value::id::IdError;
 
 use super::malformed::{Malformed, Why, Within};
 use crate::limits::{MAX_BY_BYTES, MAX_CPU_LIST_BYTES};

@@ -1,6 +1,6 @@
 //! Staged files, and the content that travels.
 
-use speedup_core::files::{Content, ContentHash, FileSource, StagedFile};
+use speedup_core::experiment::files::{Content, ContentHash, FileSource, StagedFile};
 
 use super::field::{chosen, exactly};
 use super::malformed::Malformed;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use speedup_core::fingerprint::{
+use speedup_core::host::fingerprint::{
     Difference, Fact, Fingerprint, FingerprintError, HardwareId, MAX_FACT_BYTES, MAX_FACTS,
 };
 use speedup_core::host::{Host, HostFacts, Presence, Sharing, Standing};
 use speedup_core::machine::MAX_DRIFTED;
-use speedup_core::time::Timestamp;
+use speedup_core::value::time::Timestamp;
 
 use super::field::{at_most, chosen, id, no_longer, optional, optional_id, required};
 use super::id::id_bytes;

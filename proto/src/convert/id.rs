@@ -1,6 +1,6 @@
 //! Ids that are 16 bytes on the wire.
 
-use speedup_core::id::{AgentId, ExperimentId};
+use speedup_core::value::id::{AgentId, ExperimentId};
 use uuid::Uuid;
 
 use super::field::exactly;

@@ -1,8 +1,8 @@
 //! A lease, and the evidence it was given on.
 
-use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
-use speedup_core::lease::{Evidence, Lease};
-use speedup_core::time::{Span, Timestamp};
+use speedup_core::run::lease::{Evidence, Lease};
+use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use speedup_core::value::time::{Span, Timestamp};
 
 use super::build::{products_out, used_build};
 use super::field::{class, id, optional_id, required};

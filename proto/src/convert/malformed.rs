@@ -1,9 +1,9 @@
 //! Why something that came in is nothing the heart knows, and where in it.
 
 use prost::DecodeError;
-use speedup_core::fingerprint::HashIdError;
-use speedup_core::id::IdError;
+use speedup_core::host::fingerprint::HashIdError;
 use speedup_core::plan::PlanError;
+use speedup_core::value::id::IdError;
 use thiserror::Error;
 
 /// Something that came in and has not the shape it should have.

@@ -1,9 +1,9 @@
 //! What agent and coordinator say to each other. A message is made to be sent, so it is moved; a report is also kept
 //! in the outbox, so it can be borrowed.
 
+use speedup_core::agent::message::{AgentMessage, CoordinatorMessage, Grant, Report};
 use speedup_core::host::HostFacts;
-use speedup_core::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
-use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant, Report};
+use speedup_core::value::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
 
 use super::field::{chosen, reason, required};
 use super::id::{agent_id, experiment_id, id_bytes};

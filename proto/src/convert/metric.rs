@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use speedup_core::metric::{
+use speedup_core::experiment::metric::{
     Absence, Better, MAX_ABSENCE_BYTES, MAX_OWN_METRICS, MAX_SERIES_VALUES, Metric, OwnMetric, Pattern,
     Stream,
 };

@@ -1,7 +1,7 @@
 //! An entry of an agent's outbox.
 
-use speedup_core::id::{AgentEpoch, LeaseEpoch};
-use speedup_core::message::Report;
+use speedup_core::agent::message::Report;
+use speedup_core::value::id::{AgentEpoch, LeaseEpoch};
 
 use super::field::chosen;
 use super::malformed::{Malformed, Within};

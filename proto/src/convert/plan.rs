@@ -1,8 +1,8 @@
 //! A plan. It comes in through `Plan::restore`, which asks that every run belongs to a cell.
 
 use speedup_core::experiment::{Experiment, MAX_BENCHMARKS, MAX_RUNS};
-use speedup_core::id::BenchmarkIndex;
 use speedup_core::plan::{Extension, Plan, PlanError, Shape, Stage};
+use speedup_core::value::id::BenchmarkIndex;
 
 use super::field::{at_most, each, required};
 use super::malformed::{Malformed, Why};

@@ -1,7 +1,7 @@
 //! The pool by its classes.
 
-use speedup_core::feasibility::{HostClass, Pool};
 use speedup_core::machine::MAX_HOSTS;
+use speedup_core::machine::feasibility::{HostClass, Pool};
 
 use super::field::{at_most, no_longer};
 use super::malformed::Malformed;

@@ -1,10 +1,10 @@
 //! The record of an attempt, its outcome and its output.
 
+use speedup_core::experiment::files::ContentHash;
 use speedup_core::experiment::{MAX_NAME_BYTES, MAX_OUTPUT_KEPT};
-use speedup_core::files::ContentHash;
-use speedup_core::program::{MAX_PATH_BYTES, Program, ProgramContent};
-use speedup_core::record::{Failure, Outcome, Output, Record, RestReading};
-use speedup_core::time::Span;
+use speedup_core::run::program::{MAX_PATH_BYTES, Program, ProgramContent};
+use speedup_core::run::record::{Failure, Outcome, Output, Record, RestReading};
+use speedup_core::value::time::Span;
 
 use super::build::{products_in, products_out};
 use super::field::{chosen, cut, exactly, no_longer, optional, reason, required, small};

@@ -1,9 +1,9 @@
 //! What users ask for. Who asks is cut to what a log line bears.
 
 use speedup_core::experiment::Experiment;
-use speedup_core::id::ExperimentId;
 use speedup_core::machine::{Command, Decision, Request};
 use speedup_core::plan::Extension;
+use speedup_core::value::id::ExperimentId;
 
 use super::field::{by, chosen, reason, required};
 use super::id::experiment_id;

@@ -1,7 +1,7 @@
 //! How often, in which order, on which hosts. What older plans do not say has its default here.
 
 use speedup_core::experiment::{Levels, Order, Policy, Rest, Rule, Sameness, Scope, Spending};
-use speedup_core::time::Span;
+use speedup_core::value::time::Span;
 
 use super::field::{chosen, enumerated, enumeration};
 use super::malformed::Malformed;

@@ -1,9 +1,9 @@
 //! The status of an experiment, active or finished: what users are told and the store keeps.
 
-use speedup_core::event::Tally;
-use speedup_core::id::ExperimentId;
 use speedup_core::machine::Phase;
-use speedup_core::time::Timestamp;
+use speedup_core::machine::event::Tally;
+use speedup_core::value::id::ExperimentId;
+use speedup_core::value::time::Timestamp;
 
 use super::field::{chosen, reason, required};
 use super::id::{experiment_id, id_bytes};

@@ -1,7 +1,7 @@
 //! A tally. Its runs are no more than an experiment may have, so that its sums stay within their type.
 
-use speedup_core::event::Tally;
 use speedup_core::experiment::MAX_RUNS;
+use speedup_core::machine::event::Tally;
 
 use super::malformed::{Malformed, Why};
 use crate::v1;

@@ -1,6 +1,6 @@
 //! What a host's timer is worth.
 
-use speedup_core::timer::{TimerError, TimerTest};
+use speedup_core::run::timer::{TimerError, TimerTest};
 
 use super::malformed::{Malformed, Why};
 use crate::v1;

@@ -1,9 +1,9 @@
 //! A work order. It is made to be sent, so it is moved.
 
-use speedup_core::files::MAX_FILES;
-use speedup_core::metric::MAX_OWN_METRICS;
-use speedup_core::time::Span;
-use speedup_core::work::WorkOrder;
+use speedup_core::experiment::files::MAX_FILES;
+use speedup_core::experiment::metric::MAX_OWN_METRICS;
+use speedup_core::run::work::WorkOrder;
+use speedup_core::value::time::Span;
 
 use super::build::{collect_in, products_in, products_out};
 use super::environment::wire_environment;

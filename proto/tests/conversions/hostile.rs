@@ -3,13 +3,13 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message;
-use speedup_core::event::Tally;
+use speedup_core::agent::message::{AgentMessage, CoordinatorMessage};
 use speedup_core::experiment::Experiment;
 use speedup_core::host::HostFacts;
-use speedup_core::id::ExperimentId;
+use speedup_core::machine::event::Tally;
 use speedup_core::machine::{Command, Explanation, Request};
-use speedup_core::message::{AgentMessage, CoordinatorMessage};
 use speedup_core::plan::Plan;
+use speedup_core::value::id::{ExperimentId, RunIndex};
 use speedup_proto::convert::{Blob, ExperimentStatus, ExportPart, Malformed, Submission};
 use speedup_proto::{journal_payload, outbox_payload, v1};
 
@@ -44,7 +44,7 @@ fn take_as_everything(bytes: &[u8]) {
     }
     if let Some(plan) = take::<v1::Plan, Plan>(bytes) {
         (0..plan.runs()).for_each(|run| {
-            plan.task(speedup_core::id::RunIndex(run));
+            plan.task(RunIndex(run));
         });
     }
     let _ = journal_payload::decode(journal_payload::VERSION, bytes);

@@ -1,11 +1,12 @@
 //! What goes out comes back: core → message → bytes → message → core is the identity.
 
+use speedup_core::value::id::HostId;
 use std::fmt::Debug;
 
 use proptest::prelude::*;
 use prost::Message;
-use speedup_core::event::{Change, Event};
-use speedup_core::time::Timestamp;
+use speedup_core::machine::event::{Change, Event};
+use speedup_core::value::time::Timestamp;
 use speedup_proto::convert::{Malformed, NotKept};
 use speedup_proto::{journal_payload, outbox_payload, v1};
 
@@ -110,7 +111,7 @@ proptest! {
 
 #[test]
 fn what_the_journal_does_not_keep_is_not_encoded() {
-    let host: speedup_core::id::HostId = "h1".parse().unwrap();
+    let host: HostId = "h1".parse().unwrap();
     for change in
         [Change::HostAsked { host: host.clone() }, Change::HostPassed { host: host.clone(), until: None }]
     {

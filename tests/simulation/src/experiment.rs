@@ -1,14 +1,14 @@
 //! Experiments as worlds draw them.
 
 use rand_chacha::ChaCha8Rng;
-use speedup_core::build::Build;
-use speedup_core::environment::Environment;
+use speedup_core::experiment::build::Build;
+use speedup_core::experiment::environment::Environment;
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
     Levels, Limits, Metric, Order, OutputChoice, Policy, Rule, Sameness, Scope, Spending, Version, Weights,
 };
-use speedup_core::seed::{Seed, below};
-use speedup_core::time::Span;
+use speedup_core::value::seed::{Seed, below};
+use speedup_core::value::time::Span;
 
 /// All policies.
 pub const POLICIES: [Policy; 5] =

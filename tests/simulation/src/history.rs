@@ -1,7 +1,7 @@
 //! Worlds from their beginning to their end.
 
 use speedup_core::plan::Plan;
-use speedup_core::seed::{Seed, below};
+use speedup_core::value::seed::{Seed, below};
 
 use crate::experiment;
 use crate::world::{Choice, Weights, Wish, World};

@@ -16,15 +16,15 @@ use std::sync::Arc;
 
 use rand_chacha::ChaCha8Rng;
 use speedup_core::agent::Agent;
-use speedup_core::event::Event;
-use speedup_core::fingerprint::{Fact, Fingerprint, HardwareId};
+use speedup_core::agent::message::{AgentMessage, CoordinatorMessage, Report};
+use speedup_core::host::fingerprint::{Fact, Fingerprint, HardwareId};
 use speedup_core::host::{HostFacts, Sharing};
-use speedup_core::id::{AgentEpoch, AgentId, BootId, ExperimentId, HostId, LeaseEpoch, RunIndex};
+use speedup_core::machine::event::Event;
 use speedup_core::machine::{Active, Effect, Machine, Phase, Settings};
-use speedup_core::message::{AgentMessage, CoordinatorMessage, Report};
 use speedup_core::plan::Plan;
-use speedup_core::seed::below;
-use speedup_core::time::{Span, Timestamp};
+use speedup_core::value::id::{AgentEpoch, AgentId, BootId, ExperimentId, HostId, LeaseEpoch, RunIndex};
+use speedup_core::value::seed::below;
+use speedup_core::value::time::{Span, Timestamp};
 use uuid::Uuid;
 
 /// One thing that may happen.

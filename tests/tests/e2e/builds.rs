@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-use speedup_core::build::Product;
-use speedup_core::event::{AttemptEnd, EndedAttempt};
-use speedup_core::id::{ExperimentId, RunIndex};
+use speedup_core::experiment::build::Product;
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::plan::Plan;
-use speedup_core::record::{Outcome, Record};
+use speedup_core::run::record::{Outcome, Record};
+use speedup_core::value::id::{ExperimentId, RunIndex};
 use speedup_proto::convert::{ExperimentStatus, ExportPart};
 use speedup_proto::v1;
 use speedup_proto::v1::experiments_client::ExperimentsClient;

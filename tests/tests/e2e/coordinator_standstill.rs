@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use speedup_core::lease::LEASE_MARGIN;
+use speedup_core::run::lease::LEASE_MARGIN;
 use speedup_tests::ledger::Ledger;
 use speedup_tests::pool::{Pool, eventually};
 

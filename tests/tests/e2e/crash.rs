@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rand_chacha::ChaCha8Rng;
-use speedup_core::seed::{Seed, below};
+use speedup_core::value::seed::{Seed, below};
 use speedup_tests::ledger::Ledger;
 use speedup_tests::pool::{Pool, eventually};
 

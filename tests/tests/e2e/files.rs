@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use speedup_access::Role;
-use speedup_core::files::{Content, ContentHash, FileSource, StagedFile};
-use speedup_core::plan_file;
-use speedup_core::seed::Seed;
+use speedup_core::experiment::files::{Content, ContentHash, FileSource, StagedFile};
+use speedup_core::plan;
+use speedup_core::value::seed::Seed;
 use speedup_proto::v1;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_proto::v1::files_client::FilesClient;
@@ -284,7 +284,7 @@ async fn what_was_not_put_is_refused_by_name_and_what_is_put_has_to_be_right() {
     let pool = Pool::without_agents(SPEEDUP);
     let text = "[experiment]\nname = \"f\"\n[versions.a]\nbaseline = true\n[versions.b]\n\
         [benchmarks.x]\ncommand = [\"true\"]\n[independence]\npolicy = \"any\"\n";
-    let mut experiment = plan_file::parse(text, Seed(1)).expect("a plan");
+    let mut experiment = plan::file::parse(text, Seed(1)).expect("a plan");
     let blake3 = ContentHash::from_hex(&blake3_hex(b"words")).expect("a hash");
     let content = Content { blake3, bytes: 5, executable: false };
     experiment.files = vec![StagedFile { name: "words".to_owned(), source: FileSource::Content(content) }];

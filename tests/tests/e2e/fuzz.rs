@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use prost::bytes::{Buf as _, BufMut as _};
 use speedup_access::Role;
-use speedup_core::seed::{Seed, below};
+use speedup_core::value::seed::{Seed, below};
 use speedup_tests::pool::{Pool, eventually};
 use speedup_tests::wire::{Api, Method};
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use speedup_core::build::Build;
+use speedup_core::experiment::build::Build;
+use speedup_core::experiment::files::{ContentHash, FileSource, StagedFile};
 use speedup_core::experiment::{Benchmark, CommandLine, Experiment, MAX_BENCHMARKS};
-use speedup_core::files::{ContentHash, FileSource, StagedFile};
-use speedup_core::plan_file;
-use speedup_core::seed::Seed;
-use speedup_core::time::Span;
+use speedup_core::plan;
+use speedup_core::value::seed::Seed;
+use speedup_core::value::time::Span;
 use speedup_proto::v1;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_tests::pool::{Pool, eventually};
@@ -23,7 +23,7 @@ const PLAN: &str = "[experiment]\nname = \"p\"\nseed = 1\n[versions.a]\nbaseline
 const MILLION: usize = 1_000_000;
 
 fn experiment() -> Experiment {
-    plan_file::parse(PLAN, Seed(1)).expect("a plan")
+    plan::file::parse(PLAN, Seed(1)).expect("a plan")
 }
 
 /// What is answered to an experiment that no plan file was read for.

@@ -10,7 +10,7 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use rand_chacha::ChaCha8Rng;
-use speedup_core::seed::{Seed, below};
+use speedup_core::value::seed::{Seed, below};
 use speedup_tests::checker::{Rule, check_with_log};
 use speedup_tests::pool::{PATIENCE, Pool, eventually, host_id};
 

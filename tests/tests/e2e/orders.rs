@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use prost::Message as _;
 use rand_chacha::ChaCha8Rng;
-use speedup_core::seed::{Seed, below};
+use speedup_core::value::seed::{Seed, below};
 use speedup_proto::v1;
 use speedup_proto::v1::agent_message::Message as Said;
 use speedup_proto::v1::coordinator_message::Message as Order;

@@ -4,7 +4,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use speedup_core::seed::{Seed, below};
+use speedup_core::value::seed::{Seed, below};
 use speedup_proto::v1;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_tests::ledger::Ledger;

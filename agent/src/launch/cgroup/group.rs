@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal};
-use speedup_core::metric::{Absence, Metric};
+use speedup_core::experiment::metric::{Absence, Metric};
 
 use super::hierarchy::Version;
 use crate::launch::meters::{absence_of, read_number, unreadable};

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use speedup_core::metric::Absence;
+use speedup_core::experiment::metric::Absence;
 
 use crate::launch::meters::{absence_of, unreadable};
 

@@ -5,7 +5,7 @@ use speedup_analysis::study::{
     BenchmarkReport, CellReport, ComparisonReport, MetricReport, MetricRow, OwnComparison, Protocol,
     ProtocolReport, Report, RuleReport, Verdict,
 };
-use speedup_core::metric::Better;
+use speedup_core::experiment::metric::Better;
 
 use super::opening::tone;
 use crate::document::{

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use speedup_analysis::study::{MetricReport, MetricRow, Report};
-use speedup_core::metric::Better;
+use speedup_core::experiment::metric::Better;
 
 use super::{Plots, Terminal, text};
 use crate::document::Document;

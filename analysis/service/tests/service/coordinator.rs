@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::experiment::Metric;
-use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
-use speedup_core::lease::{Evidence, Lease};
-use speedup_core::plan::Plan;
-use speedup_core::plan_file;
-use speedup_core::record::{Outcome, Record};
-use speedup_core::seed::Seed;
-use speedup_core::time::Timestamp;
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
+use speedup_core::plan::{self, Plan};
+use speedup_core::run::lease::{Evidence, Lease};
+use speedup_core::run::record::{Outcome, Record};
+use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use speedup_core::value::seed::Seed;
+use speedup_core::value::time::Timestamp;
 use speedup_proto::convert::{ExperimentStatus, ExportPart, StatusPhase, experiment_id};
 use speedup_proto::v1;
 use speedup_proto::v1::analysis_client::AnalysisClient;
@@ -101,7 +100,7 @@ pub(crate) fn plan() -> Plan {
         command = [\"sort\", \"{v}\"]
         [repetitions]
         runs = 20";
-    Plan::draw(plan_file::parse(text, Seed(1)).unwrap())
+    Plan::draw(plan::file::parse(text, Seed(1)).unwrap())
 }
 
 fn attempt(plan: &Plan, run: u32) -> EndedAttempt {

@@ -1,7 +1,7 @@
 //! Reports as observations arrive.
 
 use speedup_analysis::study::{Report, State};
-use speedup_core::time::Timestamp;
+use speedup_core::value::time::Timestamp;
 use speedup_proto::convert::{StatusPhase, id_bytes};
 use speedup_proto::v1;
 use tokio::sync::mpsc;

@@ -18,7 +18,7 @@ use crate::study::validity::diagnostics::DiagnosticsReport;
 use crate::study::validity::warning::Warnings;
 use crate::study::verdict::{Direction, Protocol, Reason, Verdict, headline};
 use serde::{Deserialize, Serialize};
-use speedup_core::timer::TimerError;
+use speedup_core::run::timer::TimerError;
 use speedup_statistics::inference::{Caveat, ConfidenceLevel, Critical};
 use speedup_statistics::levels::{EffectSize, Levels, RandomEffects};
 use speedup_statistics::protocol::speedup_test::SpeedupTest;

@@ -4,7 +4,7 @@ use super::own_metric::{IterationReport, OwnComparison};
 use crate::study::Study;
 use crate::study::gather::cell::CellRecords;
 use serde::{Deserialize, Serialize};
-use speedup_core::metric::{Better, Metric, OwnMetric};
+use speedup_core::experiment::metric::{Better, Metric, OwnMetric};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::sample::Sample;
 

@@ -6,7 +6,7 @@ use crate::study::validity::diagnostics::{DiagnosedCell, DiagnosticReport};
 use crate::study::verdict::Reason;
 use rand_chacha::rand_core::Rng as _;
 use serde::{Deserialize, Serialize};
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::diagnostics::host_effect::{ClusterHosts, Shuffles};
 use speedup_statistics::mixture::goodness_of_fit::{
     Drawing, ENOUGH_FARTHER, FEWEST_RESAMPLES, GoodnessOfFit, GoodnessOfFitOptions, MOST_TESTED, ResampleSize,

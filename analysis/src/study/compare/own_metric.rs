@@ -15,7 +15,7 @@ use crate::study::gather::evidence::Seat;
 use crate::study::verdict::Reason;
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::Rule;
-use speedup_core::metric::Better;
+use speedup_core::experiment::metric::Better;
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::levels::RandomEffects;
 use speedup_statistics::ratio::{

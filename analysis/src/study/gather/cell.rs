@@ -4,10 +4,10 @@ use super::condition::ConditionCounts;
 use super::evidence::Seat;
 use super::mishap::Mishaps;
 use crate::study::validity::program::Programs;
-use speedup_core::id::RunIndex;
-use speedup_core::metric::{Absence, Metric, OwnMetric};
-use speedup_core::record::Record;
-use speedup_core::timer::TimerError;
+use speedup_core::experiment::metric::{Absence, Metric, OwnMetric};
+use speedup_core::run::record::Record;
+use speedup_core::run::timer::TimerError;
+use speedup_core::value::id::RunIndex;
 use speedup_statistics::sample::{Sample, SampleError};
 use std::collections::{BTreeMap, BTreeSet};
 

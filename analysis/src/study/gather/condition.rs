@@ -2,8 +2,8 @@
 //! plan's environment their hosts had not. All of them are in the sample; none is dropped for it.
 
 use serde::{Deserialize, Serialize};
-use speedup_core::conditions::Conditions;
-use speedup_core::disturbance::Disturbance;
+use speedup_core::run::conditions::Conditions;
+use speedup_core::run::disturbance::Disturbance;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The conditions of the measured runs of a cell.

@@ -3,12 +3,12 @@
 //! Lease epochs are given in order, and a host holds one lease at a time; so the attempts of a host, by their epochs, are what
 //! it did in this experiment, whatever the plan claims.
 
-use speedup_core::event::{AttemptEnd, EndedAttempt};
-use speedup_core::fingerprint::{ClassId, HardwareId};
-use speedup_core::id::{AllocationId, Attempt, BootId, HostId, LeaseEpoch, RunIndex};
+use speedup_core::host::fingerprint::{ClassId, HardwareId};
 use speedup_core::independence::{Readings, Rest};
-use speedup_core::record::{Outcome, Record};
-use speedup_core::time::{Span, Timestamp};
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::run::record::{Outcome, Record};
+use speedup_core::value::id::{AllocationId, Attempt, BootId, HostId, LeaseEpoch, RunIndex};
+use speedup_core::value::time::{Span, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Small numbers for names, as they first came: never part of a report, which must not depend on that order.

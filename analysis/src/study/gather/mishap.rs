@@ -2,9 +2,9 @@
 //! all of it is counted.
 
 use serde::{Deserialize, Serialize};
-use speedup_core::id::{Attempt, RunIndex};
-use speedup_core::record::{Failure, Output, Record};
+use speedup_core::run::record::{Failure, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason, Obstacle};
+use speedup_core::value::id::{Attempt, RunIndex};
 use std::collections::BTreeMap;
 
 /// Longest line of output that an example shows.

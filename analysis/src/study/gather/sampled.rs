@@ -7,9 +7,9 @@ use crate::study::design::{Arranged, Design, Run, has_builds, in_order};
 use crate::study::validity::diagnostics::DiagnosedCell;
 use crate::study::verdict::Reason;
 use speedup_core::experiment::Benchmark;
-use speedup_core::id::RunIndex;
-use speedup_core::metric::Metric;
+use speedup_core::experiment::metric::Metric;
 use speedup_core::plan::Plan;
+use speedup_core::value::id::RunIndex;
 use speedup_statistics::sample::Sample;
 
 /// A benchmark with the samples of its versions.

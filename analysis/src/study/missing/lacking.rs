@@ -4,7 +4,7 @@
 use crate::count::{counted, grouped};
 use crate::study::gather::cell::{Absent, CellRecords};
 use crate::study::validity::warning::Warnings;
-use speedup_core::metric::{Absence, Metric, OwnMetric};
+use speedup_core::experiment::metric::{Absence, Metric, OwnMetric};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Raises the caveats of `benchmarks`: each a name and the records of its cells.

@@ -2,8 +2,8 @@
 
 use crate::study::{Phase, Standing, Study};
 use serde::{Deserialize, Serialize};
-use speedup_core::event::Tally;
-use speedup_core::time::Timestamp;
+use speedup_core::machine::event::Tally;
+use speedup_core::value::time::Timestamp;
 use speedup_statistics::inference::ConfidenceLevel;
 
 /// What the experiment is, and how far it has come.

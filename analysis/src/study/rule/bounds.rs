@@ -4,7 +4,7 @@ use super::Finding;
 use crate::count::counted;
 use crate::study::Study;
 use speedup_core::experiment::MAX_RUNS;
-use speedup_core::time::Span;
+use speedup_core::value::time::Span;
 
 /// Holds a finding within the bounds: all benchmarks give up the same share. Says which bound it was, if one was met.
 pub(super) fn hold(study: &Study, finding: &mut Finding) -> Option<String> {

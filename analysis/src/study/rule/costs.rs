@@ -1,10 +1,10 @@
 //! What attempts took of the hosts, by the coordinator's time line: from the grant of the lease to its end.
 
-use speedup_core::event::EndedAttempt;
 use speedup_core::experiment::Rule;
-use speedup_core::id::{HostId, RunIndex};
+use speedup_core::machine::event::EndedAttempt;
 use speedup_core::plan::Plan;
-use speedup_core::time::{Span, Timestamp};
+use speedup_core::value::id::{HostId, RunIndex};
+use speedup_core::value::time::{Span, Timestamp};
 use std::collections::BTreeMap;
 
 /// What attempts took of the hosts.

@@ -3,8 +3,8 @@
 use super::units::{Comparison, Units};
 use crate::study::Study;
 use crate::study::design::{Design, class_weight};
-use speedup_core::id::RunIndex;
-use speedup_core::metric::Metric;
+use speedup_core::experiment::metric::Metric;
+use speedup_core::value::id::RunIndex;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, Interval, PValue, RatioInterval};
 use speedup_statistics::planning::group_sequential::Look;
 use speedup_statistics::ratio::{MeanRatio, PairedRatio, SuiteMember, SuiteRatio, Weights};

@@ -3,7 +3,7 @@
 
 use crate::study::Study;
 use speedup_core::experiment::{Metric, Order};
-use speedup_core::id::RunIndex;
+use speedup_core::value::id::RunIndex;
 use speedup_statistics::sample::Sample;
 use std::collections::BTreeMap;
 

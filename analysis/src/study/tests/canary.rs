@@ -5,10 +5,12 @@ use super::{codes, sentence};
 use crate::study::validity::canary::Canary;
 use crate::study::*;
 use rand::RngExt as _;
-use speedup_core::event::AttemptEnd;
 use speedup_core::host::{Exclusion, ExclusionCause};
-use speedup_core::seed::Seed;
-use speedup_core::time::{Span, Timestamp};
+use speedup_core::machine::event::AttemptEnd;
+use speedup_core::run::record::{Outcome, Record};
+use speedup_core::value::id::LeaseEpoch;
+use speedup_core::value::seed::Seed;
+use speedup_core::value::time::{Span, Timestamp};
 use speedup_statistics::inference::ConfidenceLevel;
 
 const CANARY: &str = "[canary]\nshell = \"sleep 0\"\n";
@@ -92,11 +94,8 @@ fn a_steady_canary_is_said_to_drift_in_at_most_a_twentieth() {
         let mut canary = Canary::default();
         for lease in 1..=96_u64 {
             let time = 1e7 * (1.0 - 0.01 * random.random_range(1e-9..1.0_f64).ln());
-            let record = speedup_core::record::Record {
-                canary: Some(Span(time as u64)),
-                ..speedup_core::record::Record::bare(speedup_core::record::Outcome::Measured)
-            };
-            canary.keep((lease % 12) as u32, speedup_core::id::LeaseEpoch(lease), &record);
+            let record = Record { canary: Some(Span(time as u64)), ..Record::bare(Outcome::Measured) };
+            canary.keep((lease % 12) as u32, LeaseEpoch(lease), &record);
         }
         let names = (0..12).map(|host| (host, format!("host-{host}"))).collect();
         canary.report(&names, ConfidenceLevel::USUAL).outcome == CanaryOutcome::Drift

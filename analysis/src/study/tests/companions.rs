@@ -7,8 +7,10 @@ use crate::study::validity::diagnostics::{DiagnosedCell, conclude};
 use crate::study::validity::warning::Warnings;
 use crate::study::*;
 use rand::RngExt as _;
-use speedup_core::id::RunIndex;
-use speedup_core::seed::Seed;
+use speedup_core::machine::event::EndedAttempt;
+use speedup_core::run::record::Failure;
+use speedup_core::value::id::RunIndex;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::distribution::{Tails, normal};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::sample::Sample;
@@ -58,7 +60,7 @@ fn adjusted_verdicts_are_among_the_plain_ones() {
 fn one_benchmark_is_not_adjusted_and_one_without_runs_is_not_counted() {
     let one = two(1, 20).times(0, 1, Times::normal(80e6, 1e6)).report();
     assert!(only(&one).adjusted.is_empty() && one.suites[0].multiplicity.is_empty());
-    let exit = speedup_core::record::Failure::Exit { code: 1, expected: 0 };
+    let exit = Failure::Exit { code: 1, expected: 0 };
     let three = two(3, 10).fail(2, 1, 10, &exit, "").report();
     assert_eq!(three.suites[0].multiplicity[0].tests, 2);
     assert_eq!(three.suites[0].multiplicity[0].benchmarks.not_enough_data, 1);
@@ -229,7 +231,7 @@ fn mixtures_are_fitted_when_asked_for_whatever_the_threads() {
 #[test]
 fn the_order_of_feeding_does_not_reach_the_hosts() {
     let synthetic = Synthetic::new(3, 2, 12, "").hosts(5).slow_host(2, 1.1);
-    let json = |attempts: &[speedup_core::event::EndedAttempt]| {
+    let json = |attempts: &[EndedAttempt]| {
         let mut study = synthetic.study();
         attempts.iter().for_each(|attempt| study.add(attempt).unwrap());
         serde_json::to_string(&study.report(None).unwrap()).unwrap()

@@ -3,9 +3,9 @@
 use super::synthetic::{Synthetic, Times};
 use super::{codes, only};
 use crate::study::*;
-use speedup_core::id::Attempt;
-use speedup_core::record::Failure;
+use speedup_core::run::record::Failure;
 use speedup_core::run::{AfterLoss, LossReason};
+use speedup_core::value::id::Attempt;
 use speedup_statistics::test::VanElteren;
 
 const DISTINCT: &str = "[independence]\npolicy = \"distinct\"\n";

@@ -8,13 +8,13 @@
 use super::synthetic::{Synthetic, Times};
 use crate::study::{Figures, Mixtures, Report, ReportOptions};
 use serde_json::Value;
-use speedup_core::event::{AttemptEnd, EndedAttempt};
+use speedup_core::experiment::metric::Metric;
 use speedup_core::host::{Exclusion, ExclusionCause};
-use speedup_core::id::Attempt;
-use speedup_core::metric::Metric;
-use speedup_core::record::Failure;
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::run::record::Failure;
 use speedup_core::run::{AfterLoss, LossReason, Obstacle};
-use speedup_core::time::{Span, Timestamp};
+use speedup_core::value::id::Attempt;
+use speedup_core::value::time::{Span, Timestamp};
 use std::path::PathBuf;
 
 /// Two versions, every verdict, failures and losses, one host.

@@ -4,7 +4,7 @@ use super::sentence;
 use super::synthetic::{Synthetic, Times};
 use crate::study::*;
 use rand::RngExt as _;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::diagnostics::host_effect::HostRanks;
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::sample::Sample;

@@ -3,9 +3,9 @@
 use super::codes;
 use super::synthetic::Synthetic;
 use crate::study::*;
-use speedup_core::event::EndedAttempt;
-use speedup_core::fingerprint::HardwareId;
+use speedup_core::host::fingerprint::HardwareId;
 use speedup_core::independence::Violation;
+use speedup_core::machine::event::EndedAttempt;
 
 fn plan(policy: &str, scope: &str, more: &str) -> Synthetic {
     let independence = format!("[independence]\npolicy = \"{policy}\"\nscope = \"{scope}\"\n");

@@ -2,9 +2,9 @@
 
 use super::synthetic::Synthetic;
 use crate::study::{IntervalReport, MetricReport, OwnComparison, Report, Warning};
-use speedup_core::event::{AttemptEnd, EndedAttempt};
-use speedup_core::metric::{Absence, Better, Metric};
-use speedup_core::record::Record;
+use speedup_core::experiment::metric::{Absence, Better, Metric};
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::run::record::Record;
 
 const OWN: &str = "[metrics.output.rate]\nregex = 'x ([0-9]+)'\nunit = \"MB/s\"\nbetter = \"higher\"\n\
     [metrics.output.pause]\npointer = \"/pause\"\n";

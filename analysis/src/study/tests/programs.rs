@@ -3,9 +3,9 @@
 use super::codes;
 use super::synthetic::Synthetic;
 use crate::study::Report;
-use speedup_core::event::{AttemptEnd, EndedAttempt};
-use speedup_core::files::ContentHash;
-use speedup_core::program::{Program, ProgramContent};
+use speedup_core::experiment::files::ContentHash;
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::run::program::{Program, ProgramContent};
 
 const CODE: &str = "program_changed";
 

@@ -8,19 +8,18 @@ use self::builds::BuildSpread;
 use self::hosts::{Hosts, class};
 pub(super) use self::times::Times;
 use crate::study::{Phase, Report, Standing, Study};
-use speedup_core::build::UsedBuild;
-use speedup_core::conditions::Conditions;
-use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::experiment::Metric;
-use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
-use speedup_core::lease::{Evidence, Lease};
-use speedup_core::plan::{Plan, Shape};
-use speedup_core::plan_file;
-use speedup_core::record::{Failure, Outcome, Output, Record};
+use speedup_core::experiment::build::UsedBuild;
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
+use speedup_core::plan::{self, Plan, Shape};
+use speedup_core::run::conditions::Conditions;
+use speedup_core::run::lease::{Evidence, Lease};
+use speedup_core::run::record::{Failure, Outcome, Output, Record};
+use speedup_core::run::timer::TimerError;
 use speedup_core::run::{AfterLoss, LossReason};
-use speedup_core::seed::{Seed, below, shuffle};
-use speedup_core::time::Timestamp;
-use speedup_core::timer::TimerError;
+use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use speedup_core::value::seed::{Seed, below, shuffle};
+use speedup_core::value::time::Timestamp;
 use std::collections::BTreeMap;
 
 enum Mishap {
@@ -97,7 +96,7 @@ impl Synthetic {
         for benchmark in benchmarks.split(' ') {
             text += &format!("[benchmarks.{benchmark}]\ncommand = [\"{benchmark}\", \"{{v}}\"]\n");
         }
-        let experiment = plan_file::parse(&text, Seed(42)).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let experiment = plan::file::parse(&text, Seed(42)).unwrap_or_else(|error| panic!("{error}\n{text}"));
         Self {
             plan: Plan::draw(experiment),
             times: BTreeMap::new(),

@@ -3,7 +3,7 @@
 use super::warning::Warnings;
 use crate::study::Study;
 use crate::study::design::{Design, has_builds};
-use speedup_core::id::VersionIndex;
+use speedup_core::value::id::VersionIndex;
 
 /// Raises what a reader must know of the builds.
 pub(crate) fn warn(study: &Study, warnings: &mut Warnings) {

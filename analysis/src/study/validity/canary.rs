@@ -8,8 +8,8 @@
 use super::warning::Warnings;
 use crate::count::{counted, grouped, p_value, percent};
 use serde::{Deserialize, Serialize};
-use speedup_core::id::LeaseEpoch;
-use speedup_core::record::Record;
+use speedup_core::run::record::Record;
+use speedup_core::value::id::LeaseEpoch;
 use speedup_statistics::diagnostics::run_order::{Drift, RegionalDrift};
 use speedup_statistics::inference::{Adjustment, Alternative, ConfidenceLevel, PValue};
 use speedup_statistics::sample::Sample;

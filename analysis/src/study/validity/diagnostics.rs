@@ -10,7 +10,7 @@ use crate::count::counted;
 use crate::study::gather::evidence::Seat;
 use crate::study::missing::MissingReport;
 use serde::{Deserialize, Serialize};
-use speedup_core::id::RunIndex;
+use speedup_core::value::id::RunIndex;
 use speedup_statistics::diagnostics::run_order::{Autocorrelation, Drift, FirstRunEffect, RunsTest};
 use speedup_statistics::diagnostics::{Granularity, MetricKind};
 use speedup_statistics::inference::{Adjustment, Alternative, ConfidenceLevel, PValue};

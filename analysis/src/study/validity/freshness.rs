@@ -4,9 +4,9 @@
 //! A visit that the plan made of several runs is fresh or not as a whole, by what came before it on its host.
 
 use crate::study::gather::evidence::{Evidence, Seat, Served};
-use speedup_core::id::{Attempt, RunIndex};
 use speedup_core::independence::{Independence, Since, Traces, Violation};
 use speedup_core::plan::{Place, Plan};
+use speedup_core::value::id::{Attempt, RunIndex};
 use std::collections::BTreeMap;
 
 /// A measured run with what the evidence says.

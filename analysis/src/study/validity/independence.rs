@@ -8,10 +8,10 @@ use super::warning::Warnings;
 use crate::study::gather::evidence::Evidence;
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Policy, Scope};
-use speedup_core::id::{HostId, RunIndex};
 use speedup_core::independence::Violation;
 use speedup_core::plan::Plan;
 use speedup_core::repetition::Order;
+use speedup_core::value::id::{HostId, RunIndex};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Violations that are named; the others are counted.

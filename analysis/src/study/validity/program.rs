@@ -4,8 +4,8 @@ use super::warning::Warnings;
 use crate::count::grouped;
 use crate::study::Study;
 use crate::study::gather::sampled::Sampled;
-use speedup_core::files::ContentHash;
-use speedup_core::record::Record;
+use speedup_core::experiment::files::ContentHash;
+use speedup_core::run::record::Record;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The contents that measured runs of a cell executed, as far as they are known.

@@ -8,7 +8,7 @@ use crate::study::compare::suite::SuiteReport;
 use crate::study::gather::cell::CellRecords;
 use crate::study::gather::sampled::Sampled;
 use crate::study::report::assembly::{Circumstances, benchmarks, suite};
-use speedup_core::id::HostId;
+use speedup_core::value::id::HostId;
 use std::collections::BTreeSet;
 
 /// Each candidate without the hosts of these names, beside what is reported of it.

@@ -1,7 +1,7 @@
 //! What a reader must know beside a number: one code and one sentence each.
 
 use serde::Serialize;
-use speedup_core::count::counted;
+use speedup_core::value::count::counted;
 
 /// Which of the two samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -28,7 +28,7 @@ use crate::levels::Levels;
 use crate::levels::unit_means::Units;
 use crate::sample::Sample;
 use serde::{Deserialize, Serialize};
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use thiserror::Error;
 
 /// The most draws: more than an interval at any level in use can show, few enough to keep them all.

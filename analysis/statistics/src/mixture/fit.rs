@@ -6,7 +6,7 @@ use super::state::VarianceModel;
 use super::{MOST_COMPONENTS, Mixture};
 use crate::sample::Sample;
 use serde::{Deserialize, Serialize};
-use speedup_core::count::counted;
+use speedup_core::value::count::counted;
 use thiserror::Error;
 
 /// How far the likelihood is climbed.

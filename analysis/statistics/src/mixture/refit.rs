@@ -125,7 +125,7 @@ pub(crate) fn distance(mixture: &Mixture, sorted: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::mixture::Component;
-    use speedup_core::seed::Seed;
+    use speedup_core::value::seed::Seed;
 
     #[test]
     fn no_refit_depends_on_those_beside_it() {

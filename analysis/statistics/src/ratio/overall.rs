@@ -9,7 +9,7 @@ use crate::ratio::RatioError;
 use crate::ratio::mean::require_positive;
 use crate::sample::Sample;
 use serde::{Deserialize, Serialize};
-use speedup_core::count::counted;
+use speedup_core::value::count::counted;
 use thiserror::Error;
 
 /// What stands for the times of a benchmark.

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use crate::test::{OneSampleTTest, PairedTTest};
     use rand::RngExt as _;
-    use speedup_core::seed::Seed;
+    use speedup_core::value::seed::Seed;
 
     fn sample(values: &[f64]) -> Sample {
         Sample::new(values.to_vec()).unwrap()

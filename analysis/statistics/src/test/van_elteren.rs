@@ -102,7 +102,7 @@ mod tests {
     use crate::inference::Continuity;
     use crate::test::NormalRankSum;
     use rand::RngExt as _;
-    use speedup_core::seed::Seed;
+    use speedup_core::value::seed::Seed;
 
     fn sample(values: &[f64]) -> Sample {
         Sample::new(values.to_vec()).unwrap()

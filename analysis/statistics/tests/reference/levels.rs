@@ -2,7 +2,7 @@
 
 use crate::case::{Case, Ledger, Tolerance, number, relative};
 use serde_json::Value;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::{ConfidenceLevel, Critical, Interval, RatioInterval, Unbounded};
 use speedup_statistics::levels::{
     EffectSize, HierarchicalBootstrap, LevelVariance, Levels, RandomEffects, Resampling, Statistic,

@@ -2,7 +2,7 @@
 
 use crate::case::{Case, Ledger, Tolerance, absolute, number, relative};
 use serde_json::Value;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::Risk;
 use speedup_statistics::mixture::goodness_of_fit::{GoodnessOfFit, GoodnessOfFitOptions, ResampleSize};
 use speedup_statistics::mixture::variability::{empirical, modelled};

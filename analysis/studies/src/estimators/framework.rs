@@ -3,7 +3,7 @@
 use crate::SimulationError;
 use crate::law::draws::Draws;
 use serde::Serialize;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::mixture::{Component, MOST_COMPONENTS, Mixture};
 
 /// Where the laws of the versions come from.

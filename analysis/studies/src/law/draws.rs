@@ -3,7 +3,7 @@
 use crate::Shape;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use speedup_core::seed::{Seed, below};
+use speedup_core::value::seed::{Seed, below};
 use speedup_statistics::mixture::Mixture;
 use speedup_statistics::number::StandardNormals;
 use speedup_statistics::sample::Sample;

@@ -60,7 +60,7 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use speedup_core::seed::Seed;
+    use speedup_core::value::seed::Seed;
 
     #[test]
     fn every_shape_has_mean_0_and_variance_1() {

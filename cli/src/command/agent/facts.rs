@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use speedup_core::fingerprint::{ClassId, Difference, Fact, Fingerprint, HardwareId};
+use speedup_core::host::fingerprint::{ClassId, Difference, Fact, Fingerprint, HardwareId};
 
 use crate::arguments::{Output, OutputArgument};
 use crate::command::{print, print_json};
 use crate::compose::{self, Hardware, Probed};
+use crate::console::render::table::{Column, table};
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::render::table::{Column, table};
+use crate::exit::failure::Failure;
 
 /// The form of the JSON that is printed and read.
 const SCHEMA_VERSION: u32 = 1;

@@ -4,18 +4,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use speedup_core::id::BootId;
-use speedup_core::seed::Seed;
+use speedup_core::value::id::BootId;
+use speedup_core::value::seed::Seed;
 
 use crate::arguments::{Output, OutputArgument};
 use crate::command::{print, print_json};
 use crate::compose;
 use crate::compose::selftest::{AgainstFloor, Depth, Quality, Selftest, Spread, Verdict};
+use crate::connection::directories;
+use crate::console::render::table::{Column, table};
 use crate::console::{Console, Paint};
-use crate::directories;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::render::table::{Column, table};
+use crate::exit::failure::Failure;
 
 /// Tests what this host's timer adds to a run, how it scatters, and that it is silent
 #[derive(Debug, Args)]

@@ -5,11 +5,11 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context as _, anyhow};
 use speedup_core::experiment::Experiment;
-use speedup_core::id::{BenchmarkIndex, RunIndex, VersionIndex};
 use speedup_core::plan::Cell;
-use speedup_core::work::{Resolved, WorkOrder};
+use speedup_core::run::work::{Resolved, WorkOrder};
+use speedup_core::value::id::{BenchmarkIndex, RunIndex, VersionIndex};
 
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 
 /// There is no input directory on the command line.
 const NO_INPUT: &str = "";

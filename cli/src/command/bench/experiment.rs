@@ -5,17 +5,17 @@ use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::anyhow;
-use speedup_core::environment::Environment;
+use speedup_core::experiment::environment::Environment;
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
     Levels, Limits, Metric, Order, OutputChoice, Policy, Rule, Scope, Setup, Version, Weights,
 };
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 
 use super::Arguments;
 use super::variant::Variant;
-use crate::failure::Failure;
-use crate::plan_source::drawn_seed;
+use crate::exit::failure::Failure;
+use crate::plan::source::drawn_seed;
 
 /// What the commands see of this shell's environment.
 const INHERITED: [&str; 6] = ["HOME", "PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH"];

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context as _;
-use speedup_core::event::{AttemptEnd, EndedAttempt};
 use speedup_core::experiment::Metric;
-use speedup_core::id::{RunIndex, VersionIndex};
-use speedup_core::record::Outcome;
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::run::record::Outcome;
+use speedup_core::value::id::{RunIndex, VersionIndex};
 use speedup_formats::{MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, USER, Unit, write_hyperfine_1};
 
 use super::variant::Variant;
-use crate::attempts::Attempts;
 use crate::compose;
 use crate::connection::Connection;
-use crate::failure::Failure;
-use crate::selector::Selector;
+use crate::connection::selector::Selector;
+use crate::exit::failure::Failure;
+use crate::results::attempts::Attempts;
 
 /// The metrics that the format has, with their name and unit there, and how much of ours is one of it.
 const METRICS: [(Metric, &str, Unit, f64); 4] = [

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::anyhow;
+use speedup_core::experiment::template::is_identifier;
 use speedup_core::experiment::{MAX_NAME_BYTES, MAX_VERSIONS};
-use speedup_core::template::is_identifier;
 
 use super::experiment::OWN;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 
 /// Longest name that is made of a command: it stands in tables.
 const NAME_CHARACTERS: usize = 32;

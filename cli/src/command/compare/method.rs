@@ -14,9 +14,9 @@ use speedup_statistics::protocol::NormalityReading;
 use speedup_statistics::protocol::hierarchical_performance_test::{RankSumRule, ScoreReference};
 use speedup_statistics::test::{HalfIntegers, ProportionMethod};
 
-use crate::failure::Failure;
-use crate::fraction;
-use crate::proportion_interval::ProportionInterval;
+use crate::arguments::fraction;
+use crate::arguments::proportion_interval::ProportionInterval;
+use crate::exit::failure::Failure;
 
 /// A method's name on the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

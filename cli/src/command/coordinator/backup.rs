@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use crate::access;
 use crate::arguments::{Output, OutputArgument};
 use crate::command::{coordinator, json_line, print};
 use crate::compose::{self, BackupError};
+use crate::connection::access;
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 
 /// Saves a data directory into a new one, also while its coordinator runs
 #[derive(Debug, Args)]

@@ -8,8 +8,8 @@ use tonic::metadata::MetadataMap;
 
 use super::finding::Finding;
 use crate::connection::{CoordinatorArguments, Found};
-use crate::failure::Failure;
-use crate::moment;
+use crate::console::moment;
+use crate::exit::failure::Failure;
 
 /// Certificates count with five minutes of difference; half of them is near.
 const CLOCKS_S: u64 = 150;

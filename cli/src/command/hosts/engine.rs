@@ -4,7 +4,7 @@ mod shown;
 
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
-use speedup_core::time::Span;
+use speedup_core::value::time::Span;
 use speedup_proto::v1;
 use speedup_proto::v1::add_provisioner_request::{Engine, LocalProcesses, Slurm};
 
@@ -14,7 +14,7 @@ use crate::command::{by, print, print_json};
 use crate::connection::{Connection, CoordinatorArguments};
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 use shown::Shown;
 
 /// Seconds of an hour.

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use serde::Serialize;
-use speedup_core::fingerprint::{Difference, Fact};
-use speedup_core::id::ExperimentId;
+use speedup_core::host::fingerprint::{Difference, Fact};
+use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::{Malformed, experiment_id};
 use speedup_proto::v1;
 
@@ -11,10 +11,9 @@ use super::HostStatus;
 use crate::arguments::{Output, OutputArgument};
 use crate::command::{print, print_json};
 use crate::connection::SourceArguments;
-use crate::console::Console;
+use crate::console::{Console, moment};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::moment;
+use crate::exit::failure::Failure;
 
 const TRIED: &str = "cannot show the host";
 

@@ -11,11 +11,11 @@ use super::HostStatus;
 use super::show::standing;
 use crate::arguments::{Output, OutputArgument};
 use crate::command::{by, print_json};
+use crate::connection::selector::Selector;
 use crate::connection::{Connection, CoordinatorArguments};
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::selector::Selector;
+use crate::exit::failure::Failure;
 
 /// One host of one coordinator.
 #[derive(Debug, Args)]

@@ -4,25 +4,24 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
+use speedup_core::experiment::files::{Content, FileSource, StagedFile};
+use speedup_core::experiment::metric::OwnMetric;
 use speedup_core::experiment::{Benchmark, CommandLine, Independence};
-use speedup_core::feasibility::Feasibility;
-use speedup_core::files::{Content, FileSource, StagedFile};
-use speedup_core::metric::OwnMetric;
+use speedup_core::machine::feasibility::Feasibility;
 use speedup_core::plan::Plan;
-use speedup_core::seed::Seed;
-use speedup_core::time::Span;
+use speedup_core::value::seed::Seed;
+use speedup_core::value::time::Span;
 
 use crate::arguments::{Output, OutputArgument};
 use crate::command::{block_on, print, print_json};
 use crate::connection::CoordinatorArguments;
-use crate::console::{Console, Paint};
+use crate::console::render::table::{Column, table};
+use crate::console::{Console, Paint, moment};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::feasibility::{self, EstimateArguments};
-use crate::moment;
-use crate::plan_source::PlanArguments;
-use crate::relative;
-use crate::render::table::{Column, table};
+use crate::exit::failure::Failure;
+use crate::plan::feasibility::{self, EstimateArguments};
+use crate::plan::relative;
+use crate::plan::source::PlanArguments;
 
 /// Most benchmarks that are shown to people; JSON has all.
 const SHOWN: usize = 50;
@@ -222,13 +221,13 @@ fn word(word: &String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::plan_file;
+    use speedup_core::plan;
 
     use super::*;
-    use crate::plan_source::tests::PLAN;
+    use crate::plan::source::tests::PLAN;
 
     fn text(hosts: Option<u32>) -> String {
-        let plan = Plan::draw(plan_file::parse(PLAN, Seed(42)).unwrap());
+        let plan = Plan::draw(plan::file::parse(PLAN, Seed(42)).unwrap());
         let feasibility = feasibility::alone(&plan, hosts, &EstimateArguments::default());
         shown(&check(&plan, feasibility), Console::plain().out)
     }
@@ -252,7 +251,7 @@ mod tests {
     fn the_metrics_are_told() {
         let own =
             "[metrics]\ncollect = [\"cycles\"]\n[metrics.output.rate]\nregex = '(x)'\nunit = \"MB/s\"\n";
-        let plan = Plan::draw(plan_file::parse(&format!("{PLAN}\n{own}"), Seed(42)).unwrap());
+        let plan = Plan::draw(plan::file::parse(&format!("{PLAN}\n{own}"), Seed(42)).unwrap());
         let checked = check(&plan, feasibility::alone(&plan, None, &EstimateArguments::default()));
         assert_eq!(metrics(&checked), "wall, cycles, rate in MB/s from regex");
         let json = serde_json::to_value(&checked).unwrap();

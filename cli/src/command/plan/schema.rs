@@ -1,12 +1,12 @@
 //! `speedup plan schema`: the JSON Schema of the plan file, for editors.
 
 use clap::Args;
-use speedup_core::plan_file;
+use speedup_core::plan;
 
 use crate::command::print_json;
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 
 /// Prints the JSON Schema of the plan file, from which editors complete and check plans
 #[derive(Clone, Copy, Debug, Args)]
@@ -14,6 +14,6 @@ use crate::failure::Failure;
 pub(crate) struct Arguments {}
 
 pub(super) fn execute(Arguments {}: Arguments, console: &Console) -> Result<Exit, Failure> {
-    print_json(console, &plan_file::schema())?;
+    print_json(console, &plan::file::schema())?;
     Ok(Exit::Done)
 }

@@ -5,30 +5,30 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use speedup_core::experiment::Experiment;
-use speedup_core::id::ExperimentId;
+use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
-use crate::access::{self, Access, Written};
 use crate::arguments::Output;
 use crate::command::change::request;
 use crate::command::report;
 use crate::command::submit::{Submitted, submit};
 use crate::command::user;
-use crate::connection::Connection;
+use crate::compose;
+use crate::compose::local_agent::LocalAgent;
+use crate::connection::access::{self, Access, Written};
+use crate::connection::{Connection, selector};
 use crate::console::Console;
+use crate::console::render::counted;
+use crate::console::render::report::Extent;
 use crate::exit::Exit;
-use crate::failed_runs;
-use crate::failure::Failure;
-use crate::files::LocalFiles;
+use crate::exit::failure::Failure;
+use crate::exit::gate::Gate;
+use crate::exit::standing::Standing;
+use crate::follow::interrupt::Interrupts;
+use crate::follow::progress::{Place, Progress};
 use crate::follow::{Follower, Told};
-use crate::gate::Gate;
-use crate::interrupt::Interrupts;
-use crate::local_agent::LocalAgent;
-use crate::progress::{Place, Progress};
-use crate::render::counted;
-use crate::render::report::Extent;
-use crate::standing::Standing;
-use crate::{compose, selector};
+use crate::plan::files::LocalFiles;
+use crate::results::failed_runs;
 
 /// How long the agent may take to end when it has nothing to do.
 const AGENT_END: Duration = Duration::from_secs(10);

@@ -6,13 +6,12 @@ use speedup_analysis::count::{counted, percent};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::test::{Selection, benchmarks_by_wald, benchmarks_by_wilson};
 
-use crate::arguments::{Form, FormArgument};
+use crate::arguments::{Form, FormArgument, fraction};
 use crate::command::{print, print_json};
-use crate::compare::sheet::{Cell, Sheet, hidden, number, words};
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::fraction;
+use crate::exit::failure::Failure;
+use crate::samples::compare::sheet::{Cell, Sheet, hidden, number, words};
 
 /// The version of the JSON value; it changes when a field changes its name or meaning.
 const SCHEMA_VERSION: u32 = 1;

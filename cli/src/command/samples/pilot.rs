@@ -7,10 +7,10 @@ use clap::Args;
 use speedup_analysis::inquiry::NamedSample;
 use speedup_formats::{Columns, Format};
 
-use crate::compare::source::{Reading, Source};
-use crate::compare::versions::Versions;
 use crate::console::Console;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
+use crate::samples::compare::source::{Reading, Source};
+use crate::samples::compare::versions::Versions;
 
 /// Where the pilot is.
 #[derive(Debug, Args)]

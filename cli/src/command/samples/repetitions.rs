@@ -13,13 +13,12 @@ use speedup_statistics::planning::required_repetitions::{
 use speedup_statistics::sample::Sample;
 
 use super::pilot::PilotArguments;
-use crate::arguments::{Form, FormArgument};
+use crate::arguments::{Form, FormArgument, fraction};
 use crate::command::{print, print_json};
-use crate::compare::sheet::{Cell, Sheet, exact, hidden, number, words};
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::fraction;
+use crate::exit::failure::Failure;
+use crate::samples::compare::sheet::{Cell, Sheet, exact, hidden, number, words};
 
 /// The version of the JSON value; it changes when a field changes its name or meaning.
 const SCHEMA_VERSION: u32 = 1;

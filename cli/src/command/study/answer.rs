@@ -3,15 +3,15 @@
 use anyhow::{Context as _, Error};
 use serde::Serialize;
 use speedup_analysis::count::counted;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_studies::{EstimatorRow, Row, Shape};
 
 use super::options::Form;
 use crate::command::{print, print_json};
 use crate::console::Console;
+use crate::console::render::table::{Column, table};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::render::table::{Column, table};
+use crate::exit::failure::Failure;
 
 /// The version of the JSON value; it changes when a field changes its name or meaning.
 const SCHEMA_VERSION: u32 = 1;

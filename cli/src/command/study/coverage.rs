@@ -7,7 +7,7 @@ use super::answer::{Heading, show};
 use super::options::{ByLevels, Replicating, named, or_all, replicates, shape};
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 
 /// How often the intervals contain the truth (Kalibera 2012 §8.4, and all other intervals that are printed)
 #[derive(Debug, Args)]

@@ -8,7 +8,7 @@ use super::answer::show_estimators;
 use super::options::{Replicating, named, or_all, replicates};
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 
 /// Whether the metrics of variability are better estimated from observations or from fitted mixtures (Worms 2016 §6.5)
 #[derive(Debug, Args)]

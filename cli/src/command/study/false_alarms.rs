@@ -6,10 +6,10 @@ use speedup_studies::{AlarmSection, FalseAlarms, Shape, SuiteModel};
 
 use super::answer::{Heading, show};
 use super::options::{ByLevels, Replicating, named, or_all, replicates, shape};
+use crate::arguments::fraction;
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::fraction;
+use crate::exit::failure::Failure;
 
 /// How often equal versions are called different (Touati 2010 §4 and Kalibera 2012 §8.3)
 #[derive(Debug, Args)]

@@ -2,11 +2,11 @@
 
 use clap::builder::RangedI64ValueParser;
 use clap::{Args, ValueEnum};
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_studies::{LevelModel, Replication, Shape, Variation};
 
-use crate::fraction;
+use crate::arguments::fraction;
 
 /// Whence, at which level, and in which form. How often has a default of each study's own, so it is an argument there.
 #[derive(Clone, Copy, Debug, Args)]

@@ -5,19 +5,18 @@ use anyhow::{Error, anyhow};
 use clap::Args;
 use serde::Serialize;
 use speedup_analysis::count::{counted, percent};
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::diagnostics::aa::{AaError, AaOptions, AaStudy, AaTest, Detectable, FalseAlarms};
 use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel};
 use speedup_statistics::sample::Sample;
 
-use crate::arguments::{Form, FormArgument};
+use crate::arguments::{Form, FormArgument, fraction};
 use crate::command::samples::pilot::PilotArguments;
 use crate::command::{print, print_json};
-use crate::compare::sheet::{Cell, Sheet, number, significant, words};
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::fraction;
+use crate::exit::failure::Failure;
+use crate::samples::compare::sheet::{Cell, Sheet, number, significant, words};
 
 /// The version of the JSON value; it changes when a field changes its name or meaning.
 const SCHEMA_VERSION: u32 = 1;

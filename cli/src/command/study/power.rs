@@ -7,7 +7,7 @@ use super::answer::{Heading, show};
 use super::options::{Replicating, named, or_all, replicates, shape};
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::exit::failure::Failure;
 
 /// How often a true speedup is found, and how many runs make a mean normal (Chen 2012 §5.2 and Touati 2010 App. C)
 #[derive(Debug, Args)]

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use speedup_core::id::{JobId, NodeName};
+use speedup_core::machine::provision::{Job, JobState, Nodes};
 use speedup_core::machine::{Machine, Settings};
-use speedup_core::provision::{Job, JobState, Nodes};
+use speedup_core::value::id::{JobId, NodeName};
 use speedup_journal::{JournalId, Position};
 use tempfile::TempDir;
 use tokio::sync::watch;

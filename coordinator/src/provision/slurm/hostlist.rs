@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use speedup_core::provision::Nodes;
+use speedup_core::machine::provision::Nodes;
 
 /// What is the same in the names of one bracket: before and after the number, and the digits of one with leading zeros.
 type Shape<'a> = (&'a str, &'a str, usize);

@@ -1,7 +1,7 @@
 //! What `squeue` says of our jobs.
 
-use speedup_core::provision::Job;
-use speedup_core::time::{Span, Timestamp};
+use speedup_core::machine::provision::Job;
+use speedup_core::value::time::{Span, Timestamp};
 
 use super::{line, state};
 use crate::provision::engine::EngineError;
@@ -39,7 +39,7 @@ fn moment(text: &str) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::provision::{End, JobState};
+    use speedup_core::machine::provision::{End, JobState};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! The states of a job that Slurm has, from 22.05 to 25.11, and what each is here.
 
-use speedup_core::provision::{End, JobState};
+use speedup_core::machine::provision::{End, JobState};
 
 /// Slurm's words, with what they mean. All are told by `squeue`'s page of the manual.
 const STATES: [(&str, JobState); 32] = [

@@ -3,10 +3,10 @@
 use super::super::problem::{Fault, Place, Problems};
 use super::super::{Experiment, MAX_NAME_BYTES, MAX_VERSIONS, Rule, Version};
 use super::{Names, check_length, check_line, check_range};
-use crate::build::{Build, MAX_ALL_BUILDS, MAX_BUILDS, MAX_PRODUCTS, is_inside};
-use crate::files::StagedFile;
-use crate::template::is_identifier;
-use crate::work::BENCHMARK;
+use crate::experiment::build::{Build, MAX_ALL_BUILDS, MAX_BUILDS, MAX_PRODUCTS, is_inside};
+use crate::experiment::files::StagedFile;
+use crate::experiment::template::is_identifier;
+use crate::run::work::BENCHMARK;
 
 impl Experiment {
     pub(super) fn check_builds(&self, problems: &mut Problems) {
@@ -80,7 +80,9 @@ impl<'e> Names<'e> {
     /// What is known in the builds of a version: no benchmark, and nothing that a build makes.
     fn of_build(version: &'e Version, files: &'e [StagedFile]) -> Self {
         let mut names = Self::of_versions([version], files);
-        names.known.retain(|name, _| name != BENCHMARK && !name.starts_with(crate::build::PREFIX));
+        names
+            .known
+            .retain(|name, _| name != BENCHMARK && !name.starts_with(crate::experiment::build::PREFIX));
         names
     }
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use super::Fault;
 use crate::experiment::Experiment;
-use crate::experiment::problem::{Place, Problems};
-use crate::files::{
+use crate::experiment::files::{
     Content, FileSource, MAX_ALL_FILES_BYTES, MAX_FILE_BYTES, MAX_FILES, MAX_SHARED_PATH_BYTES, StagedFile,
     contents,
 };
-use crate::template::is_identifier;
+use crate::experiment::problem::{Place, Problems};
+use crate::experiment::template::is_identifier;
 
 impl Experiment {
     pub(super) fn check_files(&self, problems: &mut Problems) {

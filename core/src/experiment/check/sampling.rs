@@ -5,7 +5,7 @@ use super::super::{Experiment, MAX_ATTEMPTS, MAX_PRIORITY, MAX_RUNS, Order, Rest
 use super::check_range;
 use crate::independence::MAX_REST;
 use crate::repetition::{MAX_LOOKS, MAX_OF_A_LEVEL};
-use crate::time::Span;
+use crate::value::time::Span;
 
 impl Experiment {
     pub(super) fn check_repetitions(&self, problems: &mut Problems) {

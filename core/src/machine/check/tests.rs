@@ -6,18 +6,17 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::*;
-use crate::build::{Product, UsedBuild};
-use crate::files::{Content, ContentHash};
-use crate::fingerprint::{Fact, Fingerprint};
+use crate::agent::message::Report;
+use crate::experiment::build::{Product, UsedBuild};
+use crate::experiment::files::{Content, ContentHash};
+use crate::host::fingerprint::{Fact, Fingerprint};
 use crate::host::{HostFacts, Mark, Visit};
-use crate::id::{AgentEpoch, AgentId};
 use crate::machine::{Command, HostRequest, Request, Settings, Speaker};
-use crate::message::Report;
-use crate::plan::Plan;
-use crate::plan_file;
-use crate::record::{Outcome, Record};
-use crate::seed::Seed;
-use crate::time::{Span, Timestamp};
+use crate::plan::{self, Plan};
+use crate::run::record::{Outcome, Record};
+use crate::value::id::{AgentEpoch, AgentId};
+use crate::value::seed::Seed;
+use crate::value::time::{Span, Timestamp};
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(1));
 
@@ -29,7 +28,7 @@ fn machine() -> Machine {
     let mut machine = Machine::new(Settings::default());
     let plan = "[experiment]\nname = \"checked\"\n[repetitions]\nruns = 2\n[versions.old]\nbaseline = true\n\
                 [versions.new]\n[benchmarks.b]\ncommand = [\"true\"]\n";
-    let plan = Arc::new(Plan::draw(plan_file::parse(plan, Seed(1)).expect("a plan")));
+    let plan = Arc::new(Plan::draw(plan::file::parse(plan, Seed(1)).expect("a plan")));
     let mut handle = |command| {
         machine.handle(Timestamp(1), command).expect("nothing is wrong with it");
     };
@@ -119,7 +118,7 @@ fn plan(more: &str) -> Arc<Plan> {
         "[experiment]\nname = \"checked\"\n[versions.old]\nbaseline = true\n[versions.new]\n\
          [benchmarks.b]\ncommand = [\"true\"]\ntimeout = \"20s\"\n{more}"
     );
-    Arc::new(Plan::draw(plan_file::parse(&plan, Seed(1)).expect("a plan")))
+    Arc::new(Plan::draw(plan::file::parse(&plan, Seed(1)).expect("a plan")))
 }
 
 fn other_class() -> ClassId {
@@ -275,7 +274,7 @@ fn a_build_that_is_not_what_was_made_is_seen() {
     let text = "[experiment]\nname = \"built\"\n[repetitions]\nruns = 2\n[versions.old]\nbaseline = true\n\
                 [versions.new]\nbuild = [\"make\"]\nproducts = { prog = \"prog\" }\n\
                 [benchmarks.b]\ncommand = [\"true\"]\n";
-    let plan = Arc::new(Plan::draw(plan_file::parse(text, Seed(1)).expect("a plan")));
+    let plan = Arc::new(Plan::draw(plan::file::parse(text, Seed(1)).expect("a plan")));
     let mut machine = Machine::new(Settings::default());
     let facts = HostFacts::bare(host(0), "boot-0".parse().expect("an id"));
     let speaker = || Speaker { host: host(0), epoch: AgentEpoch(1) };

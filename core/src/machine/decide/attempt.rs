@@ -2,17 +2,17 @@
 
 use super::pool::quarantined;
 use super::{Answer, dated};
-use crate::event::Change;
+use crate::agent::message::Report;
 use crate::host::{Asking, Host, Presence, Standing};
-use crate::id::{Attempt, LeaseEpoch};
-use crate::lease::Lease;
+use crate::machine::event::Change;
 use crate::machine::follow_up::reboot;
 use crate::machine::{COORDINATOR, Effect, Machine, Phase, Refusal, Speaker};
-use crate::message::Report;
 use crate::plan::Task;
-use crate::record::{Outcome, Record};
+use crate::run::lease::Lease;
+use crate::run::record::{Outcome, Record};
 use crate::run::{AfterLoss, LossReason};
-use crate::time::Timestamp;
+use crate::value::id::{Attempt, LeaseEpoch};
+use crate::value::time::Timestamp;
 
 impl Machine {
     /// A host that asks while it holds a lease of this same start has missed the grant, and one that is to boot anew has

@@ -3,14 +3,14 @@
 #[cfg(test)]
 mod tests;
 
-use crate::event::Change;
 use crate::host::{Host, HostFacts, Identifier, MAX_BOOTS, Sharing, Standing};
-use crate::id::{AgentEpoch, AgentId, HostId};
+use crate::machine::event::Change;
 use crate::machine::{
     COORDINATOR, HostRequest, MAX_DRIFTED, MAX_EPOCH_LEAD, MAX_HOSTS, Machine, Refusal, Request, Speaker,
 };
 use crate::run::{HostNumber, LossReason};
-use crate::time::Timestamp;
+use crate::value::id::{AgentEpoch, AgentId, HostId};
+use crate::value::time::Timestamp;
 
 impl Machine {
     pub(super) fn join(

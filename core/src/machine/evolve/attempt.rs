@@ -1,14 +1,14 @@
 //! How an attempt goes from its lease to its end.
 
-use crate::event::Superseded;
 use crate::host::{Asking, Host, Use, Visit};
-use crate::id::{Attempt, HostId, LeaseEpoch, RunIndex};
-use crate::lease::Lease;
+use crate::machine::event::Superseded;
 use crate::machine::queue::{lane_of, use_of};
 use crate::machine::{Active, Built, Machine};
-use crate::record::{Outcome, Record};
+use crate::run::lease::Lease;
+use crate::run::record::{Outcome, Record};
 use crate::run::{AfterLoss, HostNumber, LossReason, RunState, Settlement};
-use crate::time::Timestamp;
+use crate::value::id::{Attempt, HostId, LeaseEpoch, RunIndex};
+use crate::value::time::Timestamp;
 
 impl Machine {
     pub(super) fn lease_granted(&mut self, lease: &Lease) {

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::fingerprint::{ClassId, Fingerprint};
+use crate::host::fingerprint::{ClassId, Fingerprint};
 use crate::host::{Asking, Host, HostFacts, MAX_BOOTS, Presence, Reboot, Standing};
-use crate::id::{AgentEpoch, AgentId, ExperimentId, HostId};
 use crate::machine::matching::boots_in_visits;
 use crate::machine::queue::lane_of;
 use crate::machine::{Active, Class, MAX_CLASSES, Machine};
 use crate::run::HostNumber;
-use crate::time::Timestamp;
+use crate::value::id::{AgentEpoch, AgentId, ExperimentId, HostId};
+use crate::value::time::Timestamp;
 
 impl Machine {
     /// A fingerprint is kept once for all hosts that have it: a large pool's would fill the memory.

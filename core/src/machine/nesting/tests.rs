@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::feasibility::{Want, shortage};
-use crate::id::HostId;
+use crate::machine::feasibility::{HostClass, Want, shortage};
 use crate::machine::trial::{End, Trial, plan};
 use crate::machine::{Explanation, WaitingFor};
 use crate::plan::Plan;
 use crate::run::Obstacle;
+use crate::value::id::HostId;
 
 fn nested(policy: &str, scope: &str, order: &str, hosts: u32, runs: u32) -> String {
     format!(
@@ -97,11 +97,7 @@ fn a_pool_with_fewer_hosts_is_refused_and_a_run_that_waits_says_what_is_missing(
 fn hosts_that_cannot_boot_anew_serve_one_cell_of_those_that_count_as_one_use() {
     let text = nested("rebooted", "benchmark", "randomized", 2, 1);
     let plan = plan(&text);
-    let pool = |hosts, can_reboot| crate::feasibility::HostClass {
-        available: hosts,
-        can_reboot,
-        ..Default::default()
-    };
+    let pool = |hosts, can_reboot| HostClass { available: hosts, can_reboot, ..Default::default() };
     let lacks = shortage(&plan, &pool(3, 1)).expect("two others may take both visits of one version");
     assert_eq!((lacks.needed, lacks.here, lacks.want), (2, 1, Want::DifferentRebooting));
     for (hosts, can_reboot) in [(3, 2), (4, 0), (4, 1), (2, 2)] {

@@ -1,10 +1,10 @@
 //! Attempts from their grants to their ends.
 
 use super::*;
-use crate::build::Product;
-use crate::files::{Content, ContentHash};
-use crate::id::Attempt;
+use crate::experiment::build::Product;
+use crate::experiment::files::{Content, ContentHash};
 use crate::run::{AfterLoss, LossReason, Settlement};
+use crate::value::id::Attempt;
 
 fn run(scene: &Scene, lease: &Lease) -> RunState {
     scene.machine.run(FIRST, lease.run).expect("it is active")
@@ -181,11 +181,11 @@ fn a_build_counts_with_exactly_its_products() {
         let uses = plan.build_of(lease.run);
         assert_eq!(lease.evidence.build.as_ref().map(|used| used.run), uses);
         let fetched = if uses.is_some() {
-            crate::files::time_for([Some(5_000_000_000), Some(5_000_000_000)])
+            crate::experiment::files::time_for([Some(5_000_000_000), Some(5_000_000_000)])
         } else {
             Span(0)
         };
-        let expected = lease.granted + Span::from_secs(600) + fetched + crate::lease::LEASE_MARGIN;
+        let expected = lease.granted + Span::from_secs(600) + fetched + crate::run::lease::LEASE_MARGIN;
         assert_eq!(lease.deadline, expected, "{lease:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! What users ask of experiments.
 
 use super::*;
-use crate::feasibility::Shortage;
+use crate::machine::feasibility::Shortage;
 use crate::plan::{Extension, Shape};
 
 fn active(scene: &Scene) -> &Active {
@@ -9,7 +9,7 @@ fn active(scene: &Scene) -> &Active {
 }
 
 fn drawn(plan: &str) -> Arc<Plan> {
-    Arc::new(Plan::draw(plan_file::parse(plan, Seed(1)).expect("a plan")))
+    Arc::new(Plan::draw(plan::file::parse(plan, Seed(1)).expect("a plan")))
 }
 
 fn submission(experiment: ExperimentId, plan: &str, wait_for_hosts: bool) -> Command {

@@ -1,7 +1,7 @@
 //! What an engine could add: hosts that are missing, and what each of its own is worth.
 
 use super::*;
-use crate::provision::{Demand, Engaged, PROVISIONER, Provided, Worth};
+use crate::machine::provision::{Demand, Engaged, PROVISIONER, Provided, Worth};
 
 /// Hosts of an engine that have joined.
 fn engine(hosts: u32) -> Scene {
@@ -167,7 +167,7 @@ fn a_host_is_worth_what_its_best_lane_is() {
 
 #[test]
 fn each_run_wants_a_host_where_hosts_serve_once() {
-    let plan = |text: &str| Plan::draw(plan_file::parse(text, Seed(1)).expect("a plan"));
+    let plan = |text: &str| Plan::draw(plan::file::parse(text, Seed(1)).expect("a plan"));
     let nested = PLAIN.replace("runs = 2", "hosts = 3\nruns = 2");
     for (text, hosts) in [(PLAIN, 4), (nested.as_str(), 6)] {
         let plan = plan(text);

@@ -1,9 +1,9 @@
 //! Why a run is not running: each hindrance where it applies, and nowhere else.
 
 use super::*;
-use crate::id::Attempt;
-use crate::lease::LEASE_MARGIN;
 use crate::run::Settlement;
+use crate::run::lease::LEASE_MARGIN;
+use crate::value::id::Attempt;
 
 fn hindrances(scene: &Scene, experiment: ExperimentId, run: RunIndex) -> Hindrances {
     match scene.machine.explain(experiment, run) {

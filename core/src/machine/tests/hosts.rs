@@ -1,11 +1,11 @@
 //! What the machine tells of its hosts.
 
 use super::*;
-use crate::feasibility::HostClass;
-use crate::fingerprint::HardwareId;
+use crate::host::fingerprint::HardwareId;
 use crate::host::{MAX_BOOTS, Sharing, Standing};
-use crate::id::{Attempt, BootId};
+use crate::machine::feasibility::HostClass;
 use crate::run::RunState;
+use crate::value::id::{Attempt, BootId};
 
 #[test]
 fn hosts_are_listed_by_id_from_any_on() {

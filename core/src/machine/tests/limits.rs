@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::host::VISIT_GRACE;
-use crate::lease::LEASE_MARGIN;
 use crate::run::LossReason;
+use crate::run::lease::LEASE_MARGIN;
 
 #[test]
 fn a_lease_lasts_as_long_as_every_part_of_its_run_may() {
@@ -30,7 +30,7 @@ fn a_build_lasts_as_long_as_its_parts_may() {
     let mut scene = Scene::of(1);
     scene.submit(FIRST, &plan);
     let lease = scene.ask(0).expect("the build");
-    let made = crate::files::time_for([None]);
+    let made = crate::experiment::files::time_for([None]);
     assert_eq!(lease.deadline, scene.now + Span::from_secs(1_100) + made + LEASE_MARGIN);
 }
 

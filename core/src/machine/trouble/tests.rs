@@ -1,11 +1,11 @@
 //! That no plan takes a host from others, and that no host takes a plan's attempts.
 
 use super::*;
-use crate::event::Change;
-use crate::id::RunIndex;
+use crate::machine::event::Change;
 use crate::machine::trial::{End, Trial};
 use crate::machine::{ABANDONED_IN_A_ROW, Explanation, WaitingFor};
 use crate::run::Obstacle;
+use crate::value::id::RunIndex;
 
 const RUNS: &str = "[repetitions]\nruns = 30\n[independence]\npolicy = \"any\"\n";
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use speedup_core::fingerprint::{ClassId, Fingerprint};
+use speedup_core::host::fingerprint::{ClassId, Fingerprint};
 use speedup_core::host::{Asking, Host, Presence, Reboot, Standing, Use, Visit};
-use speedup_core::id::{AgentEpoch, ExperimentId, RunIndex};
 use speedup_core::machine::Piece;
-use speedup_core::time::Timestamp;
+use speedup_core::value::id::{AgentEpoch, ExperimentId, RunIndex};
+use speedup_core::value::time::Timestamp;
 
 use super::same_length;
 use crate::convert::field::{class, each, id, optional, required};

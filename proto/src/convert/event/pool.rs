@@ -1,9 +1,9 @@
 //! Events of the pool, of classes of hosts, and of rules.
 
-use speedup_core::event::Change;
-use speedup_core::fingerprint::ClassId;
-use speedup_core::id::{ExperimentId, HostId};
-use speedup_core::time::Timestamp;
+use speedup_core::host::fingerprint::ClassId;
+use speedup_core::machine::event::Change;
+use speedup_core::value::id::{ExperimentId, HostId};
+use speedup_core::value::time::Timestamp;
 
 use super::{Kept, journal};
 use crate::convert::field::{class, id};

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use speedup_core::build::{Build, Product, UsedBuild};
-use speedup_core::event::{Change, Event};
 use speedup_core::experiment::CommandLine;
-use speedup_core::files::{Content, ContentHash};
-use speedup_core::id::{LeaseEpoch, RunIndex};
-use speedup_core::lease::{Evidence, Lease};
+use speedup_core::experiment::build::{Build, Product, UsedBuild};
+use speedup_core::experiment::files::{Content, ContentHash};
+use speedup_core::machine::event::{Change, Event};
 use speedup_core::plan::Plan;
-use speedup_core::record::{Failure, Outcome, Record};
-use speedup_core::time::{Span, Timestamp};
+use speedup_core::run::lease::{Evidence, Lease};
+use speedup_core::run::record::{Failure, Outcome, Record};
+use speedup_core::value::id::{LeaseEpoch, RunIndex};
+use speedup_core::value::time::{Span, Timestamp};
 
 use super::{EXPERIMENT, leased, plan, record};
 

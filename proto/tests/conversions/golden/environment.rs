@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use speedup_core::conditions::*;
-use speedup_core::disturbance::{Disturbance, Resource};
-use speedup_core::environment::*;
-use speedup_core::event::{Change, Event};
+use speedup_core::experiment::environment::*;
 use speedup_core::experiment::{CommandLine, Setup};
-use speedup_core::id::LeaseEpoch;
+use speedup_core::machine::event::{Change, Event};
 use speedup_core::plan::Plan;
-use speedup_core::record::{Outcome, Record, RestReading};
-use speedup_core::time::{Span, Timestamp};
+use speedup_core::run::conditions::*;
+use speedup_core::run::disturbance::{Disturbance, Resource};
+use speedup_core::run::record::{Outcome, Record, RestReading};
+use speedup_core::value::id::LeaseEpoch;
+use speedup_core::value::time::{Span, Timestamp};
 
 use super::{EXPERIMENT, plan, record};
 

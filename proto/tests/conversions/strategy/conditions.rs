@@ -4,9 +4,9 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
-use speedup_core::conditions::*;
-use speedup_core::disturbance::{Disturbance, Resource};
-use speedup_core::environment::Setting;
+use speedup_core::experiment::environment::Setting;
+use speedup_core::run::conditions::*;
+use speedup_core::run::disturbance::{Disturbance, Resource};
 
 use super::environment::cpu_set;
 use super::text;

@@ -4,9 +4,9 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
-use speedup_core::cpu_set::{CpuSet, MAX_CPUS};
-use speedup_core::environment::*;
-use speedup_core::time::Span;
+use speedup_core::experiment::environment::*;
+use speedup_core::value::cpu_set::{CpuSet, MAX_CPUS};
+use speedup_core::value::time::Span;
 
 use super::text;
 

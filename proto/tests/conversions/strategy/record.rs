@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
-use speedup_core::files::ContentHash;
-use speedup_core::metric::{Absence, Metric};
-use speedup_core::program::{Program, ProgramContent};
-use speedup_core::record::{Failure, Outcome, Output, Record, RestReading};
-use speedup_core::time::Span;
+use speedup_core::experiment::files::ContentHash;
+use speedup_core::experiment::metric::{Absence, Metric};
+use speedup_core::run::program::{Program, ProgramContent};
+use speedup_core::run::record::{Failure, Outcome, Output, Record, RestReading};
+use speedup_core::value::time::Span;
 
 use super::conditions::conditions;
 use super::experiment::metric;

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use speedup_core::agent::message::{AgentMessage, CoordinatorMessage, Grant};
 use speedup_core::agent::{Action, Agent, Input};
-use speedup_core::event::Change;
 use speedup_core::host::HostFacts;
-use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch};
+use speedup_core::machine::event::Change;
 use speedup_core::machine::{Active, Command, Decision, Effect, HostRequest, Refusal, Request, Speaker};
-use speedup_core::message::{AgentMessage, CoordinatorMessage, Grant};
-use speedup_core::record::{Failure, Outcome, Record};
+use speedup_core::run::record::{Failure, Outcome, Record};
+use speedup_core::run::work::WorkOrder;
 use speedup_core::run::{LossReason, Obstacle};
-use speedup_core::time::{Span, Timestamp};
-use speedup_core::work::WorkOrder;
+use speedup_core::value::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch};
+use speedup_core::value::time::{Span, Timestamp};
 use uuid::Uuid;
 
 use super::made::{product, record};

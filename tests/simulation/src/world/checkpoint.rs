@@ -1,6 +1,6 @@
 //! Recovery through a checkpoint: whatever prefix of the journal it stands for, the machine is that of the whole replay.
 
-use speedup_core::event::Event;
+use speedup_core::machine::event::Event;
 use speedup_core::machine::{Machine, Settings};
 
 /// At how many places the journal of a finished world is cut.

@@ -1,9 +1,9 @@
 //! What executions make: records that tell whose they are, and products.
 
-use speedup_core::build::Product;
-use speedup_core::files::{Content, ContentHash};
-use speedup_core::id::LeaseEpoch;
-use speedup_core::record::{Outcome, Record};
+use speedup_core::experiment::build::Product;
+use speedup_core::experiment::files::{Content, ContentHash};
+use speedup_core::run::record::{Outcome, Record};
+use speedup_core::value::id::LeaseEpoch;
 
 pub(super) fn record(outcome: Outcome, marker: u64) -> Record {
     Record { started_unix_ns: marker, ..Record::bare(outcome) }

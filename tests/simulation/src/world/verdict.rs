@@ -4,14 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use speedup_core::event::{AttemptEnd, Change, EndedAttempt};
 use speedup_core::experiment::{Order, Policy};
-use speedup_core::id::{ExperimentId, HostId, LeaseEpoch, RunIndex};
-use speedup_core::lease::Lease;
 use speedup_core::machine::Machine;
-use speedup_core::record::{Failure, Outcome};
+use speedup_core::machine::event::{AttemptEnd, Change, EndedAttempt};
+use speedup_core::run::lease::Lease;
+use speedup_core::run::record::{Failure, Outcome};
 use speedup_core::run::{AfterLoss, LossReason};
-use speedup_core::time::{Span, Timestamp};
+use speedup_core::value::id::{ExperimentId, HostId, LeaseEpoch, RunIndex};
+use speedup_core::value::time::{Span, Timestamp};
 
 mod builds;
 mod freshness;

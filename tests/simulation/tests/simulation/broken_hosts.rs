@@ -3,7 +3,7 @@
 use speedup_core::experiment::{Limits, Policy, Scope};
 use speedup_core::host::Host;
 use speedup_core::plan::Plan;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_simulation::experiment::plain;
 use speedup_simulation::world::{Choice, Ending, Wish, World};
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use speedup_core::experiment::{Limits, Order, Policy, Scope};
 use speedup_core::plan::Plan;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_simulation::experiment::{POLICIES, plain};
 use speedup_simulation::history::settle;
 use speedup_simulation::world::{Choice, Weights, Wish, World};

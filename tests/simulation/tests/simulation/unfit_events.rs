@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use speedup_core::event::{Change, Event};
 use speedup_core::experiment::{Policy, Scope};
 use speedup_core::host::HostFacts;
-use speedup_core::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch, RunIndex};
-use speedup_core::lease::Lease;
+use speedup_core::machine::event::{Change, Event};
 use speedup_core::machine::{Command, Machine, Settings, Speaker};
 use speedup_core::plan::Plan;
+use speedup_core::run::lease::Lease;
 use speedup_core::run::{AfterLoss, LossReason};
-use speedup_core::seed::Seed;
-use speedup_core::time::Timestamp;
+use speedup_core::value::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch, RunIndex};
+use speedup_core::value::seed::Seed;
+use speedup_core::value::time::Timestamp;
 use speedup_simulation::experiment::plain;
 use uuid::Uuid;
 

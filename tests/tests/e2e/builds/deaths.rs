@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use speedup_access::Role;
-use speedup_core::id::RunIndex;
 use speedup_core::run::LossReason;
+use speedup_core::value::id::RunIndex;
 use speedup_proto::v1;
 use speedup_proto::v1::agent_message::Message;
 use speedup_proto::v1::agents_client::AgentsClient;

@@ -4,7 +4,7 @@ use super::laws::to_the_end;
 use super::virtual_experiment::{At, Virtual, normal};
 use crate::study::verdict::Verdict;
 use rand_chacha::ChaCha8Rng;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 
 const LOOKS: &str = "looks = 4\nmaximum = 40\n";
 const PILOT: &str = "pilot = 5\nprecision = \"2%\"\nmaximum = 40\n";

@@ -4,17 +4,16 @@ use crate::study::rule::RuleReport;
 use crate::study::{Phase, Report, Standing, Study};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use speedup_core::build::{Build, UsedBuild};
-use speedup_core::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::experiment::CommandLine;
-use speedup_core::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex, VersionIndex};
-use speedup_core::lease::{Evidence, Lease};
-use speedup_core::metric::Metric;
-use speedup_core::plan::Plan;
-use speedup_core::plan_file;
-use speedup_core::record::{Failure, Outcome, Record};
-use speedup_core::seed::Seed;
-use speedup_core::time::{Span, Timestamp};
+use speedup_core::experiment::build::{Build, UsedBuild};
+use speedup_core::experiment::metric::Metric;
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
+use speedup_core::plan::{self, Plan};
+use speedup_core::run::lease::{Evidence, Lease};
+use speedup_core::run::record::{Failure, Outcome, Record};
+use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex, VersionIndex};
+use speedup_core::value::seed::Seed;
+use speedup_core::value::time::{Span, Timestamp};
 use speedup_statistics::distribution::{Tails, normal as law};
 use std::collections::BTreeMap;
 
@@ -75,7 +74,7 @@ impl Virtual {
         for benchmark in 0..benchmarks {
             text += &format!("[benchmarks.b{benchmark}]\ncommand = [\"b{benchmark}\", \"{{v}}\"]\n");
         }
-        let experiment = plan_file::parse(&text, Seed(1)).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let experiment = plan::file::parse(&text, Seed(1)).unwrap_or_else(|error| panic!("{error}\n{text}"));
         Self {
             plan: Plan::draw(experiment),
             outstanding: 0,

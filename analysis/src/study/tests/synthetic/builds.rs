@@ -1,15 +1,15 @@
 //! Versions that are built, once or several times.
 
 use super::{Synthetic, record};
-use speedup_core::build::Build;
-use speedup_core::event::{AttemptEnd, EndedAttempt};
 use speedup_core::experiment::CommandLine;
-use speedup_core::id::RunIndex;
-use speedup_core::lease::{Evidence, Lease};
+use speedup_core::experiment::build::Build;
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::plan::Plan;
-use speedup_core::record::Outcome;
-use speedup_core::seed::{Seed, below};
-use speedup_core::time::Span;
+use speedup_core::run::lease::{Evidence, Lease};
+use speedup_core::run::record::Outcome;
+use speedup_core::value::id::RunIndex;
+use speedup_core::value::seed::{Seed, below};
+use speedup_core::value::time::Span;
 
 /// By how much builds of a version differ, alike for all benchmarks.
 #[derive(Clone, Copy)]

@@ -153,7 +153,7 @@ pub(super) fn standardised(sample: &Sample, hosts: &[u32]) -> Result<Vec<f64>, H
 mod tests {
     use super::*;
     use rand::RngExt as _;
-    use speedup_core::seed::Seed;
+    use speedup_core::value::seed::Seed;
 
     fn cell(values: &[f64]) -> Sample {
         Sample::new(values.to_vec()).unwrap()

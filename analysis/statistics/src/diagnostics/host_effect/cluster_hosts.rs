@@ -4,7 +4,7 @@ use crate::inference::{Caveat, PValue};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng as _;
 use serde::Serialize;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use std::collections::BTreeMap;
 use thiserror::Error;
 

@@ -6,7 +6,7 @@
 //! Streams are keyed by ChaCha8 from the seed and the stream's name, so no two are related.
 
 use rand_chacha::rand_core::Rng as _;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 
 /// Streams of random words, one a lane: many lanes make vector instructions of the generator's.
 #[derive(Clone, Debug)]

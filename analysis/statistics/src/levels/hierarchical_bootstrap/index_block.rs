@@ -142,7 +142,7 @@ impl Quads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use speedup_core::seed::Seed;
+    use speedup_core::value::seed::Seed;
 
     #[test]
     fn every_index_is_as_likely() {

@@ -86,7 +86,7 @@ fn remainder_of_a_word(product: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use speedup_core::seed::Seed;
+    use speedup_core::value::seed::Seed;
 
     #[test]
     fn every_index_is_as_likely() {

@@ -164,7 +164,7 @@ fn add_from(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use speedup_core::seed::Seed;
+    use speedup_core::value::seed::Seed;
 
     #[test]
     fn only_tables_that_stay_near_are_planned() {

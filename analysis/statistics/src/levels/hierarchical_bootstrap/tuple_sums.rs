@@ -121,7 +121,7 @@ fn add_from(table: &[f64; LARGEST_TABLE], indices: &[u32], drawn: &mut [f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use speedup_core::seed::Seed;
+    use speedup_core::value::seed::Seed;
 
     #[test]
     fn sums_have_the_moments_of_draws_with_replacement() {

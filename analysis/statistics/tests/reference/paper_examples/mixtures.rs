@@ -2,7 +2,7 @@
 
 use super::{Finding, Recomputed};
 use crate::ammp::ammp;
-use speedup_core::seed::Seed;
+use speedup_core::value::seed::Seed;
 use speedup_statistics::mixture::goodness_of_fit::{GoodnessOfFit, GoodnessOfFitOptions};
 use speedup_statistics::mixture::{Component, Method, MixtureFit};
 

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use speedup_core::time::Timestamp;
+use speedup_core::value::time::Timestamp;
 use speedup_proto::v1;
 
-use crate::console::Paint;
-use crate::moment;
-use crate::render::table::{Column, table};
+use crate::console::render::table::{Column, table};
+use crate::console::{Paint, moment};
 
 /// Nanoseconds of an hour.
 const HOUR: f64 = 3.6e12;

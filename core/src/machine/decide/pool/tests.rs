@@ -5,17 +5,16 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::*;
-use crate::event::Event;
-use crate::fingerprint::HardwareId;
-use crate::id::{BootId, ExperimentId, LeaseEpoch};
+use crate::agent::message::Report;
+use crate::host::fingerprint::HardwareId;
+use crate::machine::event::Event;
 use crate::machine::{Command, Effect, Outcome, Settings};
-use crate::message::Report;
-use crate::plan::Plan;
-use crate::plan_file;
-use crate::record::{self, Record};
+use crate::plan::{self, Plan};
 use crate::run::AfterLoss;
-use crate::seed::Seed;
-use crate::time::Span;
+use crate::run::record::{self, Record};
+use crate::value::id::{BootId, ExperimentId, LeaseEpoch};
+use crate::value::seed::Seed;
+use crate::value::time::Span;
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(1));
 const DAY: Span = Span::from_secs(86_400);
@@ -63,7 +62,7 @@ impl Pool {
             "[experiment]\nname = \"one\"\n[repetitions]\nruns = 2\n[versions.old]\nbaseline = true\n\
              [versions.new]\n[benchmarks.b]\ncommand = [\"true\"]\n[independence]\npolicy = \"{policy}\"\n"
         );
-        let plan = Arc::new(Plan::draw(plan_file::parse(&text, Seed(1)).unwrap()));
+        let plan = Arc::new(Plan::draw(plan::file::parse(&text, Seed(1)).unwrap()));
         let by = "ada".to_owned();
         self.handle(Command::Submit { experiment: EXPERIMENT, plan, by, wait_for_hosts: true }).unwrap();
     }

@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use speedup_core::build::Product;
-use speedup_core::event::Change;
 use speedup_core::experiment::Experiment;
-use speedup_core::id::{ExperimentId, LeaseEpoch, RunIndex};
-use speedup_core::lease::Lease;
+use speedup_core::experiment::build::Product;
+use speedup_core::machine::event::Change;
 use speedup_core::plan::{Extension, Plan};
-use speedup_core::record::{Outcome, Record};
 use speedup_core::run::AfterLoss;
+use speedup_core::run::lease::Lease;
+use speedup_core::run::record::{Outcome, Record};
+use speedup_core::value::id::{ExperimentId, LeaseEpoch, RunIndex};
 
 use crate::world::World;
 

@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use speedup_core::event::Change;
 use speedup_core::experiment::{Order, Policy, Sameness, Scope};
-use speedup_core::fingerprint::{ClassId, HardwareId};
+use speedup_core::host::fingerprint::{ClassId, HardwareId};
 use speedup_core::host::{HostFacts, Sharing};
-use speedup_core::id::{AllocationId, BootId, ExperimentId, HostId, RunIndex};
-use speedup_core::lease::Lease;
+use speedup_core::machine::event::Change;
 use speedup_core::plan::Plan;
-use speedup_core::time::Timestamp;
+use speedup_core::run::lease::Lease;
+use speedup_core::value::id::{AllocationId, BootId, ExperimentId, HostId, RunIndex};
+use speedup_core::value::time::Timestamp;
 
 use crate::world::World;
 

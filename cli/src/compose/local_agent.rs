@@ -1,0 +1,146 @@
+//! The agent of `speedup run`: this same binary once more, in a process of its own, so that what is measured shares no
+//! memory and no thread with the coordinator.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context as _, Error, anyhow};
+use rustix::process::{Pid, Signal, kill_process};
+use speedup_proto::v1;
+use tokio::process::{Child, Command};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::connection::Connection;
+use crate::exit::failure::Failure;
+
+/// How long an agent may take to join.
+const JOIN: Duration = Duration::from_secs(30);
+/// How often it is looked whether it has; nothing is measured yet.
+const LOOK: Duration = Duration::from_millis(20);
+/// How much of the end of its log is shown when it dies.
+const SHOWN: u64 = 2_000;
+
+/// A local agent.
+#[derive(Debug)]
+pub(crate) struct LocalAgent {
+    child: Child,
+    log: PathBuf,
+}
+
+impl LocalAgent {
+    /// Starts it. To be called on the main thread: the kernel ends the agent with the *thread* that started it.
+    pub(crate) fn start(coordinator: &str, access: &Path, data: &Path) -> Result<Self, Failure> {
+        let log = data.join("agent.log");
+        let child = spawn(coordinator, access, data, &log)
+            .context("cannot start the local agent")
+            .map_err(Failure::infrastructure)?;
+        Ok(Self { child, log })
+    }
+
+    /// Waits until its host is in the pool.
+    pub(crate) async fn joined(&mut self, connection: &Connection) -> Result<(), Failure> {
+        let deadline = Instant::now() + JOIN;
+        loop {
+            if is_joined(connection).await? {
+                return Ok(());
+            }
+            tokio::select! {
+                ended = self.ended() => return Err(ended),
+                () = sleep(LOOK) => {}
+            }
+            if Instant::now() >= deadline {
+                let text = anyhow!("the local agent has not joined within {} seconds", JOIN.as_secs());
+                return Err(self.with_log(text));
+            }
+        }
+    }
+
+    /// Waits until it has ended without being asked to, which is a failure.
+    pub(crate) async fn ended(&mut self) -> Failure {
+        let error = match self.child.wait().await {
+            Ok(status) => anyhow!("the local agent ended: {status}"),
+            Err(error) => Error::new(error).context("cannot wait for the local agent"),
+        };
+        self.with_log(error)
+    }
+
+    /// Asks it to end, and makes it when it does not within `patience`.
+    pub(crate) async fn stop(mut self, patience: Duration) {
+        if let Some(pid) = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw) {
+            // The child is not waited for yet, so the number is still its own.
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let ended: Result<std::io::Result<ExitStatus>, _> = timeout(patience, self.child.wait()).await;
+        if ended.is_err() {
+            // It ends with us in any case.
+            let _ = self.child.kill().await;
+        }
+    }
+
+    fn with_log(&self, error: Error) -> Failure {
+        let hint = format!("the agent's log is {}", self.log.display());
+        let error = match tail(&self.log) {
+            Ok(text) if !text.trim().is_empty() => Error::msg(text.trim().to_owned()).context(error),
+            Ok(_) | Err(_) => error,
+        };
+        Failure::infrastructure(error).hint(hint)
+    }
+}
+
+fn spawn(coordinator: &str, access: &Path, data: &Path, log: &Path) -> Result<Child, Error> {
+    fs::create_dir_all(data).with_context(|| format!("cannot make {}", data.display()))?;
+    let file = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
+    let program = std::env::current_exe().context("cannot find the program of this process")?;
+    let mut command = Command::new(program);
+    command
+        .args(["agent", "start", "--exit-with-parent", "--color", "never", "--coordinator", coordinator])
+        .arg("--access-file")
+        .arg(access)
+        .arg("--state")
+        .arg(data.join("agent"))
+        .stdin(Stdio::null())
+        .stdout(file.try_clone()?)
+        .stderr(file)
+        // Ctrl-C at the terminal is for this process alone: the run under way is to end in peace.
+        .process_group(0);
+    Ok(command.spawn()?)
+}
+
+async fn is_joined(connection: &Connection) -> Result<bool, Failure> {
+    let request = v1::ListHostsRequest { after: String::new(), limit: 0 };
+    let answer = connection.hosts().list(request).await;
+    let answer = answer.map_err(|status| Failure::status("cannot list the hosts", &status))?;
+    Ok(answer.into_inner().hosts.iter().any(|host| host.connected))
+}
+
+/// The last lines of a log.
+fn tail(path: &Path) -> std::io::Result<String> {
+    let mut file = File::open(path)?;
+    let bytes = file.metadata()?.len();
+    let skipped = bytes.saturating_sub(SHOWN);
+    file.seek(SeekFrom::Start(skipped))?;
+    let mut end = Vec::new();
+    file.take(SHOWN).read_to_end(&mut end)?;
+    let text = String::from_utf8_lossy(&end);
+    let whole = if skipped > 0 { text.split_once('\n').map_or(&*text, |(_, whole)| whole) } else { &*text };
+    Ok(whole.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_log_begins_with_a_whole_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("agent.log");
+        fs::write(&path, "short\n").unwrap();
+        assert_eq!(tail(&path).unwrap(), "short\n");
+        fs::write(&path, "a line of the log\n".repeat(1_000)).unwrap();
+        let end = tail(&path).unwrap();
+        assert!(end.starts_with("a line of the log\n") && end.len() < 2_000, "{end}");
+    }
+}

@@ -1,0 +1,231 @@
+//! The access file: how commands and agents find the coordinator that was started on this machine, or on another with the
+//! same home directory, and what they are let in with. Whoever can read it may do what it was written for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Error, anyhow};
+use serde::{Deserialize, Serialize};
+use speedup_access::{Credentials, private_file};
+
+use crate::connection::directories;
+use crate::exit::failure::Failure;
+
+/// The coordinator that has no other name.
+pub(crate) const DEFAULT: &str = "default";
+/// Longest name of a coordinator: it is part of file names.
+const MAX_NAME_BYTES: usize = 64;
+/// Most access files that are looked through for an address.
+const MAX_FILES: usize = 1_000;
+
+/// What an access file says. Fields of newer releases are passed over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Access {
+    /// Where the coordinator is, as `https://127.0.0.1:7077`.
+    pub(crate) address: String,
+    /// Its process, so that it removes no file of its successor; none in a file that was enrolled for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    process: Option<u32>,
+    /// What one is let in with; nothing where there is no TLS.
+    #[serde(flatten)]
+    credentials: Option<Parts>,
+}
+
+/// Credentials, as PEM.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Parts {
+    authority: String,
+    certificate: String,
+    key: String,
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").finish_non_exhaustive()
+    }
+}
+
+/// Whether a text can be the name of a coordinator: then it is no address.
+pub(crate) fn is_name(text: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    !text.is_empty() && text.len() <= MAX_NAME_BYTES && text.bytes().all(fits)
+}
+
+/// Where the file of a coordinator is, unless `chosen`.
+pub(crate) fn path(chosen: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
+    match name {
+        DEFAULT => directories::or_state(chosen, "access.toml"),
+        name => directories::or_state(chosen, &format!("access/{name}.toml")),
+    }
+}
+
+/// The access file in the state directory that is for this address; else that of the default coordinator, which a tunnel
+/// may lead to.
+pub(crate) fn for_address(address: &str) -> Result<Option<Access>, Failure> {
+    let usual = read(&path(None, DEFAULT)?)?;
+    if usual.as_ref().is_some_and(|access| access.address == address) {
+        return Ok(usual);
+    }
+    let named = fs::read_dir(directories::or_state(None, "access")?).into_iter().flatten().flatten();
+    for entry in named.take(MAX_FILES) {
+        // One that cannot be read is another coordinator's trouble.
+        if let Ok(Some(access)) = read(&entry.path())
+            && access.address == address
+        {
+            return Ok(Some(access));
+        }
+    }
+    Ok(usual)
+}
+
+/// What the file says, if there is one.
+pub(crate) fn read(path: &Path) -> Result<Option<Access>, Failure> {
+    let text = private_file::read(path).map_err(|error| {
+        let hint = error.hint();
+        refused(path, Error::new(error)).hint_if(hint)
+    })?;
+    let Some(text) = text else { return Ok(None) };
+    let access: Access = toml::from_str(&text).map_err(|error| refused(path, Error::new(error)))?;
+    access.credentials().map_err(|error| refused(path, error))?;
+    Ok(Some(access))
+}
+
+fn refused(path: &Path, error: Error) -> Failure {
+    let error = error.context(format!("cannot read the access file {}", path.display()));
+    Failure { hint: None, ..Failure::usage(error) }
+}
+
+impl Access {
+    /// One of a coordinator of this process.
+    pub(crate) fn of_this_process(address: String, credentials: Option<&Credentials>) -> Self {
+        Self { process: Some(std::process::id()), ..Self::enrolled(address, credentials) }
+    }
+
+    /// One for a coordinator elsewhere.
+    pub(crate) fn enrolled(address: String, credentials: Option<&Credentials>) -> Self {
+        let parts = |credentials: &Credentials| Parts {
+            authority: credentials.authority_pem().to_owned(),
+            certificate: credentials.certificate_pem().to_owned(),
+            key: credentials.key_pem().to_owned(),
+        };
+        Self { address, process: None, credentials: credentials.map(parts) }
+    }
+
+    /// What one is let in with.
+    pub(crate) fn credentials(&self) -> Result<Option<Credentials>, Error> {
+        let Some(Parts { authority, certificate, key }) = &self.credentials else { return Ok(None) };
+        Ok(Some(Credentials::new(authority, certificate, key)?))
+    }
+}
+
+/// A written access file; removed when the coordinator ends as it should.
+#[derive(Debug)]
+pub(crate) struct Written {
+    path: PathBuf,
+    access: Access,
+}
+
+/// Writes the file at once or not at all; only its owner can read it.
+pub(crate) fn write(path: &Path, access: Access) -> Result<Written, Failure> {
+    let failed = |error: Error| {
+        let text = format!("cannot write the access file {}", path.display());
+        Failure::infrastructure(error.context(text)).hint("choose another place with --access-file")
+    };
+    let text = toml::to_string(&access).map_err(|error| failed(error.into()))?;
+    private_file::write(path, &text).map_err(|error| failed(error.into()))?;
+    Ok(Written { path: path.to_owned(), access })
+}
+
+impl Written {
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it says.
+    pub(crate) fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// Removes the file, unless another coordinator has written its own since.
+    pub(crate) fn remove(self) -> Result<(), Failure> {
+        if read(&self.path)?.as_ref() != Some(&self.access) {
+            return Ok(());
+        }
+        fs::remove_file(&self.path).map_err(|error| {
+            let text = format!("cannot remove the access file {}", self.path.display());
+            Failure::infrastructure(Error::new(error).context(text))
+        })
+    }
+}
+
+/// The name of a coordinator, checked.
+pub(crate) fn name(text: &str) -> Result<String, Error> {
+    if is_name(text) {
+        return Ok(text.to_owned());
+    }
+    Err(anyhow!("a name has 1 to {MAX_NAME_BYTES} letters, digits, - and _"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn plain(address: &str) -> Access {
+        Access::of_this_process(address.to_owned(), None)
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state/access.toml");
+        assert_eq!(read(&path).unwrap(), None);
+        let written = write(&path, plain("http://127.0.0.1:7077")).unwrap();
+        assert_eq!(read(&path).unwrap().unwrap().address, "http://127.0.0.1:7077");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        written.remove().unwrap();
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_file_of_a_successor_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("access.toml");
+        let written = write(&path, plain("http://127.0.0.1:1")).unwrap();
+        write(&path, plain("http://127.0.0.1:2")).unwrap();
+        written.remove().unwrap();
+        assert_eq!(read(&path).unwrap().unwrap().address, "http://127.0.0.1:2");
+    }
+
+    #[test]
+    fn a_damaged_file_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("access.toml");
+        for damaged in
+            ["address = ", "address = \"https://a:1\"\nauthority = \"\"\ncertificate = \"\"\nkey = \"\""]
+        {
+            private_file::write(&path, damaged).unwrap();
+            assert!(read(&path).unwrap_err().error.to_string().contains("access.toml"));
+        }
+    }
+
+    #[test]
+    fn a_file_that_others_may_read_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("access.toml");
+        write(&path, plain("http://127.0.0.1:1")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        let failure = read(&path).unwrap_err();
+        assert!(failure.hint.unwrap().contains("chmod 600"));
+    }
+
+    #[test]
+    fn names_are_no_addresses() {
+        assert!(is_name("default") && is_name("cluster-2_b"));
+        for address in ["", "127.0.0.1:7077", "login:7077", "https://login", "a/b", "..", &"x".repeat(65)] {
+            assert!(!is_name(address), "{address}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Where state lies when nobody says otherwise: `$XDG_STATE_HOME/speedup`, or `~/.local/state/speedup`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+
+use crate::exit::failure::Failure;
+
+/// A place below the state directory, unless `chosen`.
+pub(crate) fn or_state(chosen: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
+    match chosen {
+        Some(chosen) => Ok(chosen.to_owned()),
+        None => state().map(|state| state.join(name)),
+    }
+}
+
+fn state() -> Result<PathBuf, Failure> {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from);
+    below(variable("XDG_STATE_HOME"), variable("HOME")).ok_or_else(|| {
+        Failure::usage(anyhow!("there is no directory for state: neither XDG_STATE_HOME nor HOME is set"))
+            .hint("set XDG_STATE_HOME, or name the places with --data, --state and --access-file")
+    })
+}
+
+/// The XDG specification ignores paths that are not absolute.
+fn below(state_home: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let home = || home.filter(absolute).map(|home| home.join(".local/state"));
+    state_home.filter(absolute).or_else(home).map(|state| state.join("speedup"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_home_goes_first_and_has_to_be_absolute() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        assert_eq!(below(path("/state"), path("/home/a")), path("/state/speedup"));
+        assert_eq!(below(path("relative"), path("/home/a")), path("/home/a/.local/state/speedup"));
+        assert_eq!(below(None, None), None);
+    }
+}

@@ -1,0 +1,197 @@
+//! Which experiment is meant: a whole id, the beginning of one, a name, or `last`.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use anyhow::anyhow;
+use speedup_core::value::id::ExperimentId;
+use speedup_proto::convert::{ExperimentStatus, id_bytes};
+use speedup_proto::v1;
+use tonic::transport::Channel;
+
+use crate::console::moment;
+use crate::exit::failure::Failure;
+use crate::samples::named::SetName;
+
+/// Fewest digits of an id that select by its beginning: fewer would match by accident.
+const MIN_PREFIX: usize = 4;
+/// Most candidates that are listed.
+const LISTED: usize = 10;
+/// The word for the newest experiment.
+const LAST: &str = "last";
+
+/// What a user writes to mean one experiment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Selector {
+    /// A whole id.
+    Id(ExperimentId),
+    /// The newest.
+    Last,
+    /// A name, or the first digits of an id.
+    Text(String),
+}
+
+impl FromStr for Selector {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text.parse() {
+            Ok(id) => Self::Id(id),
+            Err(_) if text == LAST => Self::Last,
+            Err(_) => Self::Text(text.to_owned()),
+        })
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id) => id.fmt(f),
+            Self::Last => f.write_str(LAST),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl Selector {
+    /// The samples that are kept by a name, if those are meant: `saved:NAME`. No coordinator knows them.
+    pub(crate) fn saved_samples(&self) -> Option<Result<SetName, Failure>> {
+        match self {
+            Self::Text(text) => SetName::of_path(Path::new(text)),
+            Self::Id(_) | Self::Last => None,
+        }
+    }
+
+    /// The experiment that is meant, of those the coordinator has.
+    pub(crate) async fn resolve(
+        &self,
+        client: &mut v1::experiments_client::ExperimentsClient<Channel>,
+    ) -> Result<ExperimentId, Failure> {
+        match self {
+            Self::Id(id) => Ok(*id),
+            Self::Last => self.select(&list(client, 1).await?),
+            Self::Text(_) => self.select(&list(client, 0).await?),
+        }
+    }
+
+    /// The experiment that is meant, of these, the newest first.
+    fn select(&self, experiments: &[ExperimentStatus]) -> Result<ExperimentId, Failure> {
+        let candidates: Vec<&ExperimentStatus> = match self {
+            Self::Last => experiments.first().into_iter().collect(),
+            Self::Id(_) | Self::Text(_) => experiments.iter().filter(|one| self.matches(one)).collect(),
+        };
+        match candidates.as_slice() {
+            [] => Err(Failure::usage(match self {
+                Self::Last => anyhow!("there is no experiment yet"),
+                Self::Id(_) | Self::Text(_) => anyhow!("no experiment has the name or the id {self}"),
+            })
+            .hint("`speedup list` shows the experiments")),
+            [one] => Ok(one.experiment),
+            several => Err(self.ambiguous(several)),
+        }
+    }
+
+    fn matches(&self, one: &ExperimentStatus) -> bool {
+        match self {
+            Self::Last => false,
+            Self::Id(id) => one.experiment == *id,
+            Self::Text(text) => one.name == *text || begins_with(one.experiment, text),
+        }
+    }
+
+    fn ambiguous(&self, candidates: &[&ExperimentStatus]) -> Failure {
+        let mut text = format!("{self} may mean any of {} experiments:", candidates.len());
+        for one in candidates.iter().take(LISTED) {
+            text += &format!("\n  {}  {}  {}", one.experiment, moment::local(one.submitted), one.name);
+        }
+        if candidates.len() > LISTED {
+            text += &format!("\n  and {} more", candidates.len() - LISTED);
+        }
+        Failure::usage(anyhow!(text))
+            .hint("write more of the id, or `last` for the newest of all experiments")
+    }
+}
+
+fn begins_with(id: ExperimentId, text: &str) -> bool {
+    let digits: String = text.chars().filter(|c| *c != '-').map(|c| c.to_ascii_lowercase()).collect();
+    digits.len() >= MIN_PREFIX && id.0.simple().to_string().starts_with(&digits)
+}
+
+/// The newest experiments, the newest first; as many as an answer holds when `limit` is 0.
+pub(crate) async fn list(
+    client: &mut v1::experiments_client::ExperimentsClient<Channel>,
+    limit: u32,
+) -> Result<Vec<ExperimentStatus>, Failure> {
+    const TRIED: &str = "cannot list the experiments";
+    let answer = client.list(v1::ListRequest { limit }).await;
+    let answer = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
+    let statuses = answer.experiments.into_iter().map(ExperimentStatus::try_from);
+    statuses.collect::<Result<_, _>>().map_err(|error| Failure::malformed(TRIED, error))
+}
+
+/// A request about one experiment.
+pub(crate) fn get(experiment: ExperimentId) -> v1::GetRequest {
+    v1::GetRequest { experiment: id_bytes(experiment.0) }
+}
+
+/// The first digits of an id, for tables: they hold the millisecond of submission.
+pub(crate) fn short(id: ExperimentId) -> String {
+    id.0.hyphenated().to_string()[..13].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::standing::tests::status;
+
+    fn experiments() -> Vec<ExperimentStatus> {
+        let named = |name: &str, id: &str| ExperimentStatus {
+            name: name.to_owned(),
+            experiment: id.parse().unwrap(),
+            ..status()
+        };
+        vec![
+            named("sort", "0193a5b2-7c3d-7000-8000-000000000003"),
+            named("locale", "0193a5b2-1111-7000-8000-000000000002"),
+            named("locale", "0193a5b1-1111-7000-8000-000000000001"),
+        ]
+    }
+
+    fn selected(text: &str) -> Result<String, Failure> {
+        let selector: Selector = text.parse().unwrap();
+        selector.select(&experiments()).map(|id| id.to_string()[35..].to_owned())
+    }
+
+    #[test]
+    fn ids_beginnings_names_and_last_select() {
+        assert_eq!(selected("0193a5b2-1111-7000-8000-000000000002").unwrap(), "2");
+        assert_eq!(selected("0193A5B27").unwrap(), "3");
+        assert_eq!(selected("0193a5b2-7").unwrap(), "3");
+        assert_eq!(selected("sort").unwrap(), "3");
+        assert_eq!(selected("last").unwrap(), "3");
+    }
+
+    #[test]
+    fn what_is_ambiguous_lists_its_candidates() {
+        let text = selected("locale").unwrap_err().error.to_string();
+        assert!(
+            text.contains("0193a5b2-1111") && text.contains("0193a5b1-1111") && !text.contains("sort"),
+            "{text}"
+        );
+        assert!(selected("0193a5b2").unwrap_err().error.to_string().contains("any of 2"));
+    }
+
+    #[test]
+    fn too_few_digits_and_unknown_names_select_nothing() {
+        assert!(selected("019").is_err());
+        assert!(selected("absent").unwrap_err().hint.unwrap().contains("speedup list"));
+        assert!(Selector::Last.select(&[]).is_err());
+    }
+
+    #[test]
+    fn a_short_id_selects_its_experiment() {
+        let id = experiments()[0].experiment;
+        assert!(begins_with(id, &short(id)));
+    }
+}

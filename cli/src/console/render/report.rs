@@ -1,0 +1,106 @@
+//! The report on this terminal.
+
+use std::io::IsTerminal as _;
+
+use comfy_table::Table;
+use speedup_analysis::study::{Report, SCHEMA_VERSION};
+use speedup_report::Document;
+use speedup_report::terminal::{self, Plots, Terminal, USUAL_WIDTH};
+
+use crate::console::Paint;
+use crate::console::render::json::indented;
+
+/// How much of a report is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All of it.
+    Whole,
+    /// What was shown, what that is worth, and the times: what fits a screen.
+    Brief,
+}
+
+/// A report as the analysis answered it.
+pub(crate) enum Answered {
+    /// In the shape that is known here.
+    Known(Box<Report>),
+    /// In a newer one.
+    Newer,
+}
+
+/// Reads what `Analysis.Report` answered.
+pub(crate) fn read(json: &str) -> Result<Answered, serde_json::Error> {
+    #[derive(serde::Deserialize)]
+    struct Shape {
+        schema_version: u32,
+    }
+    let Shape { schema_version } = serde_json::from_str(json)?;
+    if schema_version != SCHEMA_VERSION {
+        return Ok(Answered::Newer);
+    }
+    serde_json::from_str(json).map(Answered::Known)
+}
+
+/// The report as people read it, as wide as the terminal. `json` is what `Analysis.Report` answered; a report of a newer
+/// shape is shown as it came, which says the same.
+pub(crate) fn report(json: &str, extent: Extent, paint: Paint) -> Result<String, serde_json::Error> {
+    let Answered::Known(report) = read(json)? else { return indented(json) };
+    let document = match extent {
+        Extent::Whole => Document::of(&report),
+        Extent::Brief => Document::brief(&report),
+    };
+    let width = Table::new().width().map_or(USUAL_WIDTH, usize::from);
+    let plots = plots();
+    Ok(terminal::text(&document, Terminal { width, coloured: paint.is_coloured(), plots }))
+}
+
+/// With which characters plots are drawn on standard output: where nobody looks there are none.
+pub(crate) fn plots() -> Plots {
+    match std::io::stdout().is_terminal() {
+        false => Plots::None,
+        true if speaks_unicode_here() => Plots::Unicode,
+        true => Plots::Ascii,
+    }
+}
+
+/// Whether the terminal of this process takes UTF-8.
+pub(crate) fn speaks_unicode_here() -> bool {
+    speaks_unicode(|name| std::env::var(name).ok())
+}
+
+/// Whether the locale that holds says that the terminal takes UTF-8: the first of these that is set is the one (POSIX
+/// XBD 8.2).
+fn speaks_unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| variable(name).filter(|value| !value.is_empty()));
+    let locale = locale.unwrap_or_default().to_ascii_lowercase();
+    variable("TERM").is_none_or(|term| term != "dumb" && term != "linux")
+        && (locale.contains("utf-8") || locale.contains("utf8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::console::Console;
+
+    #[test]
+    fn a_newer_shape_is_shown_as_it_came() {
+        let newer = r#"{"schema_version":2,"news":true}"#;
+        assert!(report(newer, Extent::Brief, Console::plain().out).unwrap().contains("\"news\": true"));
+        assert!(report("{}", Extent::Whole, Console::plain().out).is_err());
+    }
+
+    #[test]
+    fn the_locale_says_whether_there_is_unicode() {
+        let with = |pairs: &'static [(&str, &str)]| {
+            speaks_unicode(|name| {
+                pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert!(
+            with(&[("LANG", "de_DE.UTF-8"), ("TERM", "xterm-256color")]) && with(&[("LC_ALL", "C.utf8")])
+        );
+        assert!(!with(&[]) && !with(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]));
+        assert!(!with(&[("LANG", "en_US.UTF-8"), ("TERM", "dumb")]));
+    }
+}

@@ -1,0 +1,160 @@
+//! Gates of a script: an exit code that says whether a regression was shown, and whether everything was decided.
+
+use anyhow::{Error, anyhow};
+use clap::Args;
+use speedup_analysis::count;
+use speedup_analysis::gate::{Conclusion, GateError, Judgement};
+use speedup_analysis::inquiry::Answer;
+use speedup_analysis::study::SCHEMA_VERSION;
+use speedup_statistics::inference::{Threshold, ThresholdError};
+
+use crate::arguments::fraction;
+use crate::console::Console;
+use crate::console::render::report::{Answered, read};
+use crate::exit::Exit;
+use crate::exit::failure::Failure;
+
+/// Conclusions that are named of each kind; the report has them all.
+const MOST_NAMED: usize = 20;
+
+/// What is to fail.
+#[derive(Clone, Copy, Debug, Default, Args)]
+#[group(skip)]
+pub(crate) struct GateArguments {
+    /// Exit with 1 if a candidate is shown to be slower, on a benchmark or over all of them
+    #[arg(long)]
+    fail_on_regression: bool,
+    /// Exit with 3 if it is not decided of every benchmark whether a candidate is slower
+    #[arg(long)]
+    require_conclusive: bool,
+    /// Differences of the times up to this share do not matter to gates, as 0.01 or 1%
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::share)]
+    pub(crate) noise_threshold: Option<f64>,
+}
+
+/// What is to fail, checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gate {
+    fails_on_regression: bool,
+    requires_conclusive: bool,
+    noise: Threshold,
+}
+
+impl GateArguments {
+    /// Whether there is a gate.
+    pub(crate) fn is_asked(self) -> bool {
+        self.fail_on_regression || self.require_conclusive
+    }
+
+    /// The gate, if there is one.
+    pub(crate) fn gate(self) -> Result<Option<Gate>, Failure> {
+        let Self { fail_on_regression, require_conclusive, noise_threshold } = self;
+        if !self.is_asked() {
+            return match noise_threshold {
+                None => Ok(None),
+                Some(_) => {
+                    Err(Failure::usage(anyhow!("--noise-threshold belongs to a gate, and there is none"))
+                        .hint("add --fail-on-regression, or --require-conclusive"))
+                }
+            };
+        }
+        let noise = Threshold::new(noise_threshold.unwrap_or(0.0));
+        let noise = noise.map_err(|error: ThresholdError| Failure::usage(error))?;
+        let (fails_on_regression, requires_conclusive) = (fail_on_regression, require_conclusive);
+        Ok(Some(Gate { fails_on_regression, requires_conclusive, noise }))
+    }
+}
+
+impl Gate {
+    /// Another threshold where none was given.
+    pub(crate) fn or_noise(self, threshold: f64) -> Self {
+        match Threshold::new(threshold) {
+            Ok(threshold) if self.noise == Threshold::NONE => Self { noise: threshold, ..self },
+            Ok(_) | Err(_) => self,
+        }
+    }
+
+    /// The exit code by a report, in JSON; what fails is told.
+    pub(crate) fn of_report(self, json: &str, console: &Console) -> Result<Exit, Failure> {
+        let unreadable = |error: Error| {
+            Failure::infrastructure(error.context("the gates cannot read the report"))
+                .hint("the analysis is of another release; use the same release of speedup everywhere")
+        };
+        match read(json).map_err(|error| unreadable(error.into()))? {
+            Answered::Known(report) => Ok(self.judge(Conclusion::of_report(&report), console)),
+            Answered::Newer => Err(unreadable(anyhow!("it is not of version {SCHEMA_VERSION}"))),
+        }
+    }
+
+    /// The exit code by an answer; what fails is told.
+    pub(crate) fn of_answer(self, answer: &Answer, console: &Console) -> Result<Exit, Failure> {
+        let conclusions = Conclusion::of_answer(answer, self.noise).map_err(|error: GateError| {
+            Failure::usage(Error::new(error).context("no gate can go by this method")).hint(error.hint())
+        })?;
+        Ok(self.judge(conclusions, console))
+    }
+
+    fn judge(self, conclusions: Vec<Conclusion>, console: &Console) -> Exit {
+        let Judgement { regressions, undecided } = Judgement::new(conclusions, self.noise);
+        let mut exit = Exit::Done;
+        if self.requires_conclusive && !undecided.is_empty() {
+            exit = Exit::Inconclusive;
+            tell(&format!("--require-conclusive: undecided{}", self.beyond()), &undecided, console);
+        }
+        if self.fails_on_regression && !regressions.is_empty() {
+            exit = Exit::Failed;
+            tell(&format!("--fail-on-regression: slower{}", self.beyond()), &regressions, console);
+        }
+        exit
+    }
+
+    fn beyond(self) -> String {
+        if self.noise == Threshold::NONE {
+            return String::new();
+        }
+        format!(" by more than {}", count::percent(self.noise.get()))
+    }
+}
+
+fn tell(what: &str, conclusions: &[Conclusion], console: &Console) {
+    console.talk(format_args!("{} {what}:", console.err.alarm("gate failed:")));
+    for one in conclusions.iter().take(MOST_NAMED) {
+        console.talk(format_args!("  {}", shown(one)));
+    }
+    if let Some(more) = conclusions.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+        console.talk(format_args!("  and {more} more"));
+    }
+}
+
+/// Names are those of files and plans: they must not move the cursor.
+fn shown(conclusion: &Conclusion) -> String {
+    let text = conclusion.to_string();
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(fail_on_regression: bool, noise_threshold: Option<f64>) -> GateArguments {
+        GateArguments { fail_on_regression, require_conclusive: false, noise_threshold }
+    }
+
+    #[test]
+    fn a_threshold_without_a_gate_is_refused() {
+        assert!(arguments(false, None).gate().is_ok_and(|gate| gate.is_none()));
+        assert!(arguments(true, Some(0.01)).gate().is_ok_and(|gate| gate.is_some()));
+        assert_eq!(arguments(false, Some(0.01)).gate().unwrap_err().exit, Exit::Usage);
+    }
+
+    #[test]
+    fn a_report_of_another_version_is_refused() {
+        let json = include_str!("../../../analysis/tests/golden/report_v1_finished.json");
+        let gate = arguments(true, None).gate().unwrap().unwrap();
+        assert_eq!(gate.of_report(json, &Console::plain()).unwrap(), Exit::Failed);
+        let later = json.replacen("\"schema_version\": 1", "\"schema_version\": 2", 1);
+        assert_ne!(later, json);
+        let failure = gate.of_report(&later, &Console::plain()).unwrap_err();
+        assert_eq!(failure.error.root_cause().to_string(), "it is not of version 1");
+    }
+}

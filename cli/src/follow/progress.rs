@@ -1,0 +1,156 @@
+//! Progress, where it is watched: a bar on a terminal, plain lines elsewhere. Nothing is drawn but on an event: the
+//! client may share its machine with an agent that measures, and a steady tick would be noise.
+
+mod bar;
+mod echo;
+mod eta;
+mod lines;
+
+use std::time::Instant;
+
+use speedup_proto::convert::{ExperimentStatus, StatusPhase};
+
+use crate::console::render::counted;
+use crate::console::{Console, moment};
+use crate::exit::standing;
+use bar::Bar;
+pub(crate) use eta::Eta;
+use lines::Lines;
+
+/// Where the runs are carried out, seen from who watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// On this very machine: the one host needs no count, and only what is settled is worth a line.
+    Here,
+    /// On the hosts of a pool.
+    Pool,
+}
+
+/// Shows how an experiment goes on.
+#[derive(Debug)]
+pub(crate) struct Progress<'a> {
+    console: &'a Console,
+    place: Place,
+    eta: Eta,
+    shown: Option<String>,
+    paused: bool,
+    form: Form,
+}
+
+#[derive(Debug)]
+enum Form {
+    Bar(Bar),
+    Lines(Lines),
+}
+
+impl<'a> Progress<'a> {
+    /// A bar on a terminal, lines elsewhere.
+    pub(crate) fn new(console: &'a Console, place: Place) -> Self {
+        let form = if console.interactive { Form::Bar(Bar::new()) } else { Form::Lines(Lines::default()) };
+        Self { console, place, eta: Eta::default(), shown: None, paused: false, form }
+    }
+
+    /// Shows a status, if it differs in what is shown.
+    pub(crate) fn show(&mut self, status: &ExperimentStatus) {
+        self.paused = matches!(status.phase, StatusPhase::Paused { .. });
+        let key = sentence(self.place, status, None);
+        if self.shown.as_ref() == Some(&key) {
+            return;
+        }
+        self.shown = Some(key);
+        let left = self.eta.left(Instant::now(), status);
+        let sentence = sentence(self.place, status, left);
+        match &mut self.form {
+            Form::Bar(bar) => bar.draw(&status.tally, sentence),
+            Form::Lines(lines) => {
+                if lines.is_due(status) {
+                    self.console.talk(format_args!("{} {sentence}", moment::time_of_day()));
+                }
+            }
+        }
+    }
+
+    /// Whether the experiment was paused when it was shown last.
+    pub(crate) const fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// Says something between.
+    pub(crate) fn say(&self, text: &str) {
+        match &self.form {
+            Form::Bar(bar) => bar.step_aside(|| self.console.talk(text)),
+            Form::Lines(_) => self.console.talk(text),
+        }
+    }
+
+    /// Ends; what was shown last stays.
+    pub(crate) fn end(&self) {
+        match &self.form {
+            Form::Bar(bar) => bar.end(),
+            Form::Lines(_) => {}
+        }
+    }
+}
+
+/// How an experiment goes on, in one sentence.
+pub(crate) fn sentence(place: Place, status: &ExperimentStatus, left: Option<std::time::Duration>) -> String {
+    let mut text = standing::tally(&status.tally);
+    if place == Place::Pool && status.tally.open() > 0 {
+        let at_work = status.tally.leased + status.tally.running;
+        text += &format!(", {at_work} under way, {} connected", counted(status.hosts_here.into(), "host"));
+    }
+    match &status.phase {
+        StatusPhase::Running if place == Place::Pool && waits_for_fresh(status) => {
+            text += "; waits for fresh hosts";
+        }
+        StatusPhase::Running => {}
+        StatusPhase::Paused { reason } => text += &format!("; {reason}"),
+        StatusPhase::Deciding => text += "; looking at the results",
+        StatusPhase::Cancelling => text += "; cancelled, what is under way ends",
+        StatusPhase::Finished { cancelled: true, .. } if !status.words.is_empty() => {
+            text += &format!("; cancelled: {}", status.words);
+        }
+        StatusPhase::Finished { cancelled: true, .. } => text += "; cancelled",
+        StatusPhase::Finished { cancelled: false, .. } => text += "; finished",
+    }
+    if let Some(left) = left {
+        text += &format!(", about {} left", moment::roughly(left));
+    }
+    text
+}
+
+/// Runs are open, hosts are there, and none of them was given one.
+pub(crate) const fn waits_for_fresh(status: &ExperimentStatus) -> bool {
+    let tally = &status.tally;
+    tally.waiting > 0 && tally.leased + tally.running == 0 && status.hosts_here > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use speedup_core::machine::event::Tally;
+
+    use super::*;
+    use crate::exit::standing::tests::status;
+
+    fn told(place: Place, tally: Tally, phase: StatusPhase) -> String {
+        sentence(place, &ExperimentStatus { tally, phase, ..status() }, None)
+    }
+
+    #[test]
+    fn a_pool_tells_who_works_and_one_machine_does_not() {
+        let tally = Tally { waiting: 57, running: 1, leased: 1, measured: 1, ..Tally::default() };
+        assert_eq!(
+            told(Place::Pool, tally, StatusPhase::Running),
+            "1/60 runs done, 2 under way, 3 hosts connected"
+        );
+        assert_eq!(told(Place::Here, tally, StatusPhase::Running), "1/60 runs done");
+    }
+
+    #[test]
+    fn phases_are_told_in_words() {
+        let paused = StatusPhase::Paused { reason: "paused by ada".to_owned() };
+        let tally = Tally { waiting: 60, ..Tally::default() };
+        assert_eq!(told(Place::Here, tally, paused), "0/60 runs done; paused by ada");
+        assert!(told(Place::Here, tally, StatusPhase::Cancelling).ends_with("what is under way ends"));
+    }
+}

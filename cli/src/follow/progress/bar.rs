@@ -1,0 +1,57 @@
+//! The bar: drawn once an event, whole.
+
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use speedup_core::machine::event::Tally;
+
+use super::echo::NoEcho;
+use crate::exit::standing;
+
+/// The bar, and below it the sentence.
+const TEMPLATE: &str = "{wide_bar} {percent:>3} %\n{sentence}";
+
+/// A bar on the terminal. indicatif draws at every change of length, position and message; here they change together,
+/// so the sentence is handed over beside it.
+#[derive(Debug)]
+pub(super) struct Bar {
+    bar: ProgressBar,
+    sentence: Arc<Mutex<String>>,
+    _echo: NoEcho,
+}
+
+impl Bar {
+    /// A bar that is not drawn yet.
+    pub(super) fn new() -> Self {
+        let sentence = Arc::new(Mutex::new(String::new()));
+        let shown = sentence.clone();
+        let write = move |_: &ProgressState, to: &mut dyn Write| {
+            // What cannot be drawn is drawn at the next event.
+            let _ = to.write_str(&shown.lock().unwrap_or_else(PoisonError::into_inner));
+        };
+        let style = ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        bar.set_style(style.with_key("sentence", write));
+        Self { bar, sentence, _echo: NoEcho::begin() }
+    }
+
+    /// Draws the state of the runs.
+    pub(super) fn draw(&self, tally: &Tally, sentence: String) {
+        *self.sentence.lock().unwrap_or_else(PoisonError::into_inner) = sentence;
+        self.bar.update(|state| {
+            state.set_len(tally.runs().into());
+            state.set_pos((standing::done(tally) + tally.abandoned).into());
+        });
+    }
+
+    /// Takes the bar away while something else is printed.
+    pub(super) fn step_aside(&self, print: impl FnOnce()) {
+        self.bar.suspend(print);
+    }
+
+    /// Leaves the bar as it is.
+    pub(super) fn end(&self) {
+        self.bar.abandon();
+    }
+}

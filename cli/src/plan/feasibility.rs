@@ -1,0 +1,237 @@
+//! Whether the pool can carry a plan out, as `plan check` and `submit` say it.
+
+use std::time::Duration;
+
+use clap::Args;
+use speedup_analysis::study::Report;
+use speedup_core::experiment::Policy;
+use speedup_core::machine::feasibility::{
+    Estimate, EstimateSource, Feasibility, Pool, PoolFeasibility, Remedy, assess,
+};
+use speedup_core::plan::Plan;
+use speedup_core::value::time::Span;
+use speedup_proto::v1;
+
+use crate::command::report;
+use crate::connection::{Connection, selector};
+use crate::console::moment::roughly;
+use crate::console::render::counted;
+use crate::exit::failure::Failure;
+
+/// Most runs of an earlier experiment that is read for its times: a report of more takes long for an estimate.
+const MOST_READ: u32 = 100_000;
+
+/// How long runs are taken to last.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct EstimateArguments {
+    /// How long one execution lasts, as 10s; else the last experiment of this name says it, or the timeouts do
+    #[arg(long, value_name = "TIME", value_parser = crate::command::coordinator::span)]
+    estimate: Option<Span>,
+    /// How long one build lasts, as 5m; else it is taken to last as long as its timeout allows
+    #[arg(long, value_name = "TIME", value_parser = crate::command::coordinator::span)]
+    estimate_build: Option<Span>,
+}
+
+impl EstimateArguments {
+    /// With what is said of builds.
+    fn with_builds(&self, plan: &Plan, estimate: Estimate) -> Estimate {
+        match self.estimate_build {
+            Some(build) => estimate.with_builds(plan, build),
+            None => estimate,
+        }
+    }
+}
+
+/// What a plan takes of the pool that a coordinator has.
+pub(crate) async fn ask(
+    connection: &Connection,
+    plan: &Plan,
+    arguments: &EstimateArguments,
+) -> Result<Feasibility, Failure> {
+    let pool = pool(connection).await?;
+    let estimate = match arguments.estimate {
+        Some(execution) => Estimate::given(plan, execution),
+        None => measured(connection, plan).await?.unwrap_or_else(|| Estimate::by_timeouts(plan)),
+    };
+    Ok(assess(plan, Some(&pool), &arguments.with_builds(plan, estimate)))
+}
+
+/// What a plan takes of a pool of so many hosts, or of one that is not known.
+pub(crate) fn alone(plan: &Plan, hosts: Option<u32>, arguments: &EstimateArguments) -> Feasibility {
+    let estimate = match arguments.estimate {
+        Some(execution) => Estimate::given(plan, execution),
+        None => Estimate::by_timeouts(plan),
+    };
+    assess(plan, hosts.map(Pool::of).as_ref(), &arguments.with_builds(plan, estimate))
+}
+
+async fn pool(connection: &Connection) -> Result<Pool, Failure> {
+    const TRIED: &str = "cannot ask what the pool has";
+    let answer = connection.hosts().summary(v1::HostsSummaryRequest {}).await;
+    let answer = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
+    Pool::try_from(answer).map_err(|error| Failure::malformed(TRIED, error))
+}
+
+/// The mean times of the newest experiment of the same name that measured every benchmark of the plan.
+async fn measured(connection: &Connection, plan: &Plan) -> Result<Option<Estimate>, Failure> {
+    let known = selector::list(&mut connection.experiments(), 0).await?;
+    let same = |status: &&speedup_proto::convert::ExperimentStatus| {
+        status.name == plan.experiment.name && status.tally.measured > 0 && status.tally.runs() <= MOST_READ
+    };
+    let Some(earlier) = known.iter().find(same) else { return Ok(None) };
+    let json = report::ask(connection, earlier.experiment, report::Wanted::default()).await?;
+    let report: Option<Report> = serde_json::from_str(&json).ok();
+    Ok(report.and_then(|report| estimate(plan, &report)))
+}
+
+/// Of each benchmark the slowest version's mean; none if a benchmark was not measured.
+fn estimate(plan: &Plan, report: &Report) -> Option<Estimate> {
+    let mean = |name: &str| {
+        let benchmark = report.benchmarks.iter().find(|benchmark| benchmark.name == name)?;
+        let means = benchmark.cells.iter().filter_map(|cell| Some(cell.wall_ns.as_ref()?.mean));
+        means.fold(None, |most: Option<f64>, mean| Some(most.map_or(mean, |most| most.max(mean))))
+    };
+    let names = plan.benchmarks.iter().filter_map(|index| plan.experiment.benchmark(*index));
+    let executions: Option<Vec<Span>> =
+        names.map(|benchmark| mean(&benchmark.name).map(|ns| Span(ns.ceil() as u64))).collect();
+    let source = EstimateSource::Measured { experiment: report.head.experiment.clone() };
+    Some(Estimate { executions: executions?, source, ..Estimate::by_timeouts(plan) })
+}
+
+/// What is needed and there.
+pub(crate) fn hosts(feasibility: &Feasibility, policy: Policy) -> String {
+    let Feasibility { hosts_needed, hosts_needed_at_most, pool, .. } = feasibility;
+    let name = policy.name();
+    let needed = if !policy.asks_for_freshness() {
+        format!("1 is enough, because the policy is {name}: the runs will not be independent")
+    } else if policy.reuses_hosts() {
+        format!("{hosts_needed} needed under the policy {name}, which lets hosts come again")
+    } else {
+        format!("{hosts_needed} fresh ones needed under the policy {name}")
+    };
+    let more = match hosts_needed_at_most {
+        most if most > hosts_needed => format!(", up to {most} where the rule asks for all it may"),
+        _ => String::new(),
+    };
+    let there = match pool {
+        None => "the pool is not known, as no coordinator answers".to_owned(),
+        Some(PoolFeasibility { fits: true, hosts, .. }) => format!("{hosts} are there"),
+        Some(PoolFeasibility { hosts, hosts_of_all_classes, .. }) if hosts < hosts_of_all_classes => {
+            format!("only {hosts} of one class are there, of {hosts_of_all_classes} in all")
+        }
+        Some(PoolFeasibility { hosts, .. }) => format!("only {hosts} are there"),
+    };
+    format!("{needed}{more}; {there}")
+}
+
+/// How long it takes, and where that is known from.
+pub(crate) fn duration(feasibility: &Feasibility) -> String {
+    let Feasibility { pool, host_time_ns, estimate, .. } = feasibility;
+    let host_time = format!("{} of host time", roughly(Duration::from(*host_time_ns)));
+    let known = pool.as_ref().and_then(|pool| Some((pool.waves?, pool.wall_time_ns?)));
+    let lasts = known.map_or(String::new(), |(waves, wall)| {
+        format!("{} in {}, ", roughly(Duration::from(wall)), counted(waves.into(), "wave"))
+    });
+    let source = match estimate {
+        EstimateSource::Given => "about, by the estimate".to_owned(),
+        EstimateSource::Measured { experiment } => format!("about, as in experiment {experiment}"),
+        EstimateSource::Timeouts => {
+            "at most, by the timeouts, as nothing better is known before a run".to_owned()
+        }
+    };
+    let building = building(feasibility).map_or_else(String::new, |building| format!("; {building}"));
+    format!("{lasts}{host_time} ({source}{building}; without setup and retries)")
+}
+
+/// What the builds take of it: of those nothing is known but how long they may last, unless it is said.
+fn building(feasibility: &Feasibility) -> Option<String> {
+    let Feasibility { pool, builds, build_host_time_ns, builds_are_given, .. } = feasibility;
+    (*builds > 0).then(|| {
+        let host_time = roughly(Duration::from(*build_host_time_ns));
+        let first = pool.as_ref().and_then(|pool| pool.build_wall_time_ns);
+        let first =
+            first.map_or_else(String::new, |wall| format!("the first {}, ", roughly(Duration::from(wall))));
+        let source = if *builds_are_given { "the estimate" } else { "their timeouts" };
+        format!(
+            "of it {}: {first}{host_time} of host time, by {source}",
+            counted(u64::from(*builds), "build")
+        )
+    })
+}
+
+/// What would make a plan fit that does not.
+pub(crate) fn remedies(feasibility: &Feasibility) -> Vec<String> {
+    feasibility.pool.iter().flat_map(|pool| &pool.remedies).map(Remedy::words).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use speedup_core::experiment::CommandLine;
+    use speedup_core::experiment::build::Build;
+    use speedup_core::plan;
+    use speedup_core::value::seed::Seed;
+
+    use super::*;
+    use crate::plan::source::tests::PLAN;
+
+    fn plan() -> Plan {
+        Plan::draw(plan::file::parse(PLAN, Seed(42)).unwrap())
+    }
+
+    #[test]
+    fn a_plan_that_fits_has_its_time() {
+        let arguments = EstimateArguments { estimate: Some(Span::from_secs(600)), estimate_build: None };
+        let feasibility = alone(&plan(), Some(8), &arguments);
+        assert_eq!(
+            hosts(&feasibility, Policy::Distinct),
+            "6 fresh ones needed under the policy distinct; 8 are there"
+        );
+        assert_eq!(
+            duration(&feasibility),
+            "10 min 0 s in 1 wave, 1 h 0 min of host time (about, by the estimate; without setup and retries)"
+        );
+        assert!(remedies(&feasibility).is_empty());
+    }
+
+    /// Their time is counted and told apart, by what is said of a build or by their timeouts.
+    #[test]
+    fn builds_have_their_share() {
+        let mut experiment = plan::file::parse(PLAN, Seed(42)).unwrap();
+        experiment.versions[1].build = Some(Build {
+            command: CommandLine::Shell("make".to_owned()),
+            builds: 5,
+            products: [("prog".to_owned(), "prog".to_owned())].into(),
+            timeout: Span::from_secs(3_600),
+        });
+        let plan = Plan::draw(experiment);
+        let of = |estimate_build| {
+            let estimate = Some(Span::from_secs(600));
+            duration(&alone(&plan, Some(8), &EstimateArguments { estimate, estimate_build }))
+        };
+        assert_eq!(
+            of(Some(Span::from_secs(120))),
+            "12 min 0 s in 1 wave, 1 h 10 min of host time (about, by the estimate; of it 5 builds: the first 2 min 0 s, \
+             10 min 0 s of host time, by the estimate; without setup and retries)"
+        );
+        assert!(
+            of(None).contains("5 builds: the first 1 h 0 min, 5 h 0 min of host time, by their timeouts")
+        );
+    }
+
+    #[test]
+    fn a_plan_that_does_not_fit_has_remedies() {
+        let feasibility = alone(&plan(), Some(4), &EstimateArguments::default());
+        assert_eq!(
+            hosts(&feasibility, Policy::Distinct),
+            "6 fresh ones needed under the policy distinct; only 4 are there"
+        );
+        assert_eq!(
+            remedies(&feasibility),
+            [
+                "runs = 2 in [repetitions]",
+                "2 more agents, started before or, with --wait-for-hosts, after the submission"
+            ]
+        );
+        assert!(duration(&feasibility).starts_with("1 h 0 min of host time (at most, by the timeouts"));
+    }
+}

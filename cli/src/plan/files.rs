@@ -1,0 +1,171 @@
+//! The files that a plan names: looked at when the plan is read, sent to the coordinator before it is submitted.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Error, anyhow};
+use speedup_core::experiment::Experiment;
+use speedup_core::experiment::files::{Content, ContentHash, FileSource, contents};
+use speedup_core::plan::file::{Unusable, WantedAt, WantedFile};
+use speedup_proto::convert::Blob;
+use speedup_proto::pieces::Pieces;
+use speedup_proto::v1;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+
+use crate::connection::Connection;
+use crate::console::Console;
+use crate::exit::failure::Failure;
+
+/// Pieces of a file that may wait for the connection.
+const WAITING_PIECES: usize = 4;
+/// Smaller files are sent without a word.
+const WORTH_A_WORD: u64 = 8 << 20;
+
+/// Where the files lie whose content travels.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LocalFiles {
+    directory: PathBuf,
+    found: BTreeMap<Blob, PathBuf>,
+}
+
+impl LocalFiles {
+    /// Files relative to a plan.
+    pub(crate) fn beside(plan: &Path) -> Self {
+        let directory = plan.parent().unwrap_or(Path::new("")).to_owned();
+        Self { directory, found: BTreeMap::new() }
+    }
+
+    /// Looks at a file that the plan names.
+    pub(crate) fn look(&mut self, wanted: &WantedFile) -> Result<FileSource, Unusable> {
+        match &wanted.at {
+            WantedAt::Here { path, executable } => {
+                let path = self.directory.join(path);
+                let (blake3, bytes) = look(&path).map_err(|error| Unusable {
+                    cause: format!("cannot read the file {}: {error:#}", path.display()),
+                    hint: "its path is relative to the plan file".to_owned(),
+                })?;
+                let content = Content { blake3, bytes, executable: *executable };
+                self.found.insert(content.into(), path);
+                Ok(FileSource::Content(content))
+            }
+            WantedAt::Shared { path } => {
+                let (blake3, bytes) = look(Path::new(path)).map_err(|error| Unusable {
+                    cause: format!("cannot read the shared file {path}: {error:#}"),
+                    hint: "where this machine does not have it, say its hash: blake3 = \"…\", as `b3sum` prints it on a \
+                           host"
+                        .to_owned(),
+                })?;
+                Ok(FileSource::Shared { path: path.clone(), blake3, bytes: Some(bytes) })
+            }
+        }
+    }
+
+    /// Sends the coordinator what it does not have of an experiment's files.
+    pub(crate) async fn send(
+        &self,
+        connection: &Connection,
+        experiment: &Experiment,
+        console: &Console,
+    ) -> Result<(), Failure> {
+        const TRIED: &str = "cannot ask the coordinator which files it has";
+        let blobs: Vec<v1::Blob> =
+            contents(&experiment.files).into_iter().map(|content| Blob::from(content).into()).collect();
+        if blobs.is_empty() {
+            return Ok(());
+        }
+        let answer = connection.files().missing(v1::MissingRequest { blobs }).await;
+        let missing = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner().blobs;
+        for blob in missing {
+            let blob = Blob::try_from(blob).map_err(|error| Failure::malformed(TRIED, error))?;
+            let Some(path) = self.found.get(&blob) else {
+                let error = anyhow!("the coordinator asks for a file that the plan does not name");
+                return Err(Failure::infrastructure(error));
+            };
+            if blob.bytes >= WORTH_A_WORD {
+                console.talk(format_args!("sending {} ({} MiB)", path.display(), blob.bytes >> 20));
+            }
+            put(connection, blob, path).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn put(connection: &Connection, blob: Blob, path: &Path) -> Result<(), Failure> {
+    let tried = format!("cannot send the file {}", path.display());
+    let unread = |error: io::Error| Failure::usage(Error::new(error).context(tried.clone()));
+    let file = File::open(path).map_err(unread)?;
+    let (sender, pieces) = mpsc::channel(WAITING_PIECES);
+    let reading = tokio::task::spawn_blocking(move || read_pieces(file, blob, &sender));
+    let sent = connection.files().put(ReceiverStream::new(pieces)).await;
+    let read = reading.await.context("cannot read a file").map_err(Failure::infrastructure)?;
+    match (sent, read) {
+        (Ok(_), _) => Ok(()),
+        // What could not be read is why the rest is missing there.
+        (Err(_), Err(error)) => Err(unread(error)),
+        (Err(status), Ok(())) => {
+            let failure = Failure::status(&tried, &status);
+            Err(match status.code() {
+                tonic::Code::InvalidArgument => failure.hint(
+                    "it changed after it was looked at: submit the plan again when nobody writes to it",
+                ),
+                _ => failure,
+            })
+        }
+    }
+}
+
+/// Reads a file as it was looked at; ends early when nobody takes the pieces any more.
+fn read_pieces(file: File, blob: Blob, to: &mpsc::Sender<v1::PutRequest>) -> io::Result<()> {
+    for message in Pieces::of(blob, file) {
+        if to.blocking_send(message?).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The hash and the length of a regular file.
+fn look(path: &Path) -> Result<(ContentHash, u64), Error> {
+    // Not opened unless it is a file: a pipe would keep us waiting.
+    if !path.metadata()?.is_file() {
+        return Err(anyhow!("it is no regular file"));
+    }
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(File::open(path)?)?;
+    Ok((ContentHash(hasher.finalize().into()), hasher.count()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn here(path: &str) -> WantedFile {
+        WantedFile { name: "f".to_owned(), at: WantedAt::Here { path: path.to_owned(), executable: true } }
+    }
+
+    #[test]
+    fn a_file_is_found_beside_its_plan() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("data")).unwrap();
+        std::fs::write(directory.path().join("data/words"), "words").unwrap();
+        let mut files = LocalFiles::beside(&directory.path().join("plan.toml"));
+        let blake3 = ContentHash(blake3::hash(b"words").into());
+        let content = Content { blake3, bytes: 5, executable: true };
+        assert_eq!(files.look(&here("data/words")), Ok(FileSource::Content(content)));
+        assert_eq!(files.found[&content.into()], directory.path().join("data/words"));
+        for (path, told) in [("words", "No such file"), ("data", "no regular file")] {
+            let unusable = files.look(&here(path)).unwrap_err();
+            assert!(unusable.cause.contains(told) && unusable.hint.contains("relative"), "{unusable:?}");
+        }
+    }
+
+    #[test]
+    fn a_shared_file_that_this_machine_lacks_wants_its_hash() {
+        let at = WantedAt::Shared { path: "/nowhere/words".to_owned() };
+        let unusable = LocalFiles::default().look(&WantedFile { name: "f".to_owned(), at }).unwrap_err();
+        assert!(unusable.hint.contains("blake3 ="), "{unusable:?}");
+    }
+}

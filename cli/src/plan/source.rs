@@ -1,0 +1,145 @@
+//! The plan as the user gives it: a file or standard input, and the flags that change it.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use anyhow::{Error, anyhow};
+use clap::Args;
+use speedup_core::experiment::Experiment;
+use speedup_core::plan::file::{self, MAX_PLAN_BYTES};
+use speedup_core::value::bounded::read_at_most;
+use speedup_core::value::seed::Seed;
+use uuid::Uuid;
+
+use crate::exit::failure::Failure;
+use crate::plan::files::LocalFiles;
+
+/// Bits of a drawn seed: every reader of JSON keeps such a number, and TOML too.
+const SEED_BITS: u32 = 53;
+
+/// Which plan, and what is changed of it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct PlanArguments {
+    /// The plan file; - reads standard input
+    #[arg(value_name = "PLAN")]
+    plan: String,
+    /// Runs of each benchmark in each version, instead of the plan's
+    #[arg(short, long, value_name = "N")]
+    runs: Option<u32>,
+    /// Where all randomness comes from, instead of the plan's; drawn when neither names one
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// What to call the experiment, instead of the plan's name
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+}
+
+impl PlanArguments {
+    /// The experiment that the plan describes, with what the flags change.
+    pub(crate) fn read(&self) -> Result<Experiment, Failure> {
+        self.read_with_files().map(|(experiment, _)| experiment)
+    }
+
+    /// The same, and where the files lie whose content is to travel.
+    pub(crate) fn read_with_files(&self) -> Result<(Experiment, LocalFiles), Failure> {
+        let text = self.text()?;
+        let beside = if self.plan == "-" { Path::new("") } else { Path::new(&self.plan) };
+        let mut files = LocalFiles::beside(beside);
+        let parsed = file::parse_with_files(&text, drawn_seed(), &mut |wanted| files.look(wanted));
+        let mut experiment = parsed.map_err(|error| {
+            let many = error.findings().len() + error.untold() > 1;
+            let shown = if many { "errors in the plan" } else { "error in the plan" };
+            Failure::usage(anyhow!("{shown} {}\n\n{error}", self.shown()))
+        })?;
+        if let Some(runs) = self.runs {
+            experiment.runs = runs;
+        }
+        if let Some(seed) = self.seed {
+            experiment.seed = Seed(seed);
+        }
+        if let Some(name) = &self.name {
+            experiment.name.clone_from(name);
+        }
+        experiment.check().map_err(|error| Failure::usage(error).context("the flags do not fit the plan"))?;
+        Ok((experiment, files))
+    }
+
+    fn text(&self) -> Result<String, Failure> {
+        let tried = || format!("cannot read the plan {}", self.shown());
+        let read = if self.plan == "-" {
+            read(io::stdin().lock())
+        } else {
+            File::open(Path::new(&self.plan)).map_err(Error::new).and_then(read)
+        };
+        read.map_err(|error| Failure::usage(error.context(tried())))
+    }
+
+    fn shown(&self) -> &str {
+        if self.plan == "-" { "on standard input" } else { &self.plan }
+    }
+}
+
+fn read(from: impl Read) -> Result<String, Error> {
+    let bytes = read_at_most(from, MAX_PLAN_BYTES as u64)?;
+    Ok(String::from_utf8(bytes).map_err(|error| error.utf8_error())?)
+}
+
+/// A seed that nobody chose, from the system's source of randomness by way of a random id.
+pub(crate) fn drawn_seed() -> Seed {
+    let (_, random) = Uuid::new_v4().as_u64_pair();
+    Seed(random & ((1 << SEED_BITS) - 1))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A plan as short as can be.
+    pub(crate) const PLAN: &str = "[experiment]\nname = \"locale\"\n[versions.utf8]\nbaseline = true\n[versions.c]\n\
+        env = { LC_ALL = \"C\" }\n[benchmarks.sort]\ncommand = [\"sort\", \"/etc/services\"]\n[repetitions]\nruns = 3\n";
+
+    fn arguments(plan: &Path) -> PlanArguments {
+        PlanArguments { plan: plan.display().to_string(), runs: None, seed: None, name: None }
+    }
+
+    fn written(text: &str) -> (tempfile::TempDir, PlanArguments) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("plan.toml");
+        std::fs::write(&path, text).unwrap();
+        let arguments = arguments(&path);
+        (directory, arguments)
+    }
+
+    #[test]
+    fn flags_change_the_plan() {
+        let (_directory, plan) = written(PLAN);
+        let changed = PlanArguments { runs: Some(7), seed: Some(42), name: Some("other".to_owned()), ..plan };
+        let experiment = changed.read().unwrap();
+        assert_eq!((experiment.runs, experiment.seed, experiment.name.as_str()), (7, Seed(42), "other"));
+    }
+
+    #[test]
+    fn a_seed_that_nobody_names_is_drawn() {
+        let (_directory, plan) = written(PLAN);
+        let (one, other) = (plan.read().unwrap().seed, plan.read().unwrap().seed);
+        assert_ne!(one, other);
+        assert!(one.0 < 1 << SEED_BITS);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let (_directory, plan) = written("[experiment]\nname = 7\n");
+        let failure = plan.read().unwrap_err();
+        assert!(failure.error.to_string().contains("line 2, column 8"), "{}", failure.error);
+        let (_directory, plan) = written(PLAN);
+        let failure = PlanArguments { runs: Some(0), ..plan }.read().unwrap_err();
+        assert_eq!(failure.exit, crate::exit::Exit::Usage);
+    }
+
+    #[test]
+    fn a_plan_that_is_not_there_is_wrong_usage() {
+        let failure = arguments(Path::new("/nowhere/plan.toml")).read().unwrap_err();
+        assert!(failure.error.to_string().contains("/nowhere/plan.toml"));
+    }
+}

@@ -1,0 +1,79 @@
+//! What a bundle says of itself.
+
+use serde::{Deserialize, Serialize};
+use speedup_core::value::id::ExperimentId;
+use speedup_proto::convert::id_bytes;
+use speedup_proto::v1;
+
+use crate::command::report::Wanted;
+
+/// The version of the bundle's shape.
+pub(crate) const SCHEMA_VERSION: u32 = 1;
+/// The release of this command.
+pub(crate) const RELEASE: &str = env!("CARGO_PKG_VERSION");
+
+/// The first file of a bundle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Manifest {
+    /// [`SCHEMA_VERSION`].
+    pub(crate) schema_version: u32,
+    /// The release of speedup that made it.
+    pub(crate) release: String,
+    /// The experiment.
+    pub(crate) experiment: ExperimentId,
+    /// What people call it.
+    pub(crate) name: String,
+    /// All randomness of the plan comes from here.
+    pub(crate) seed: u64,
+    /// What was asked of the report.
+    pub(crate) report: Asked,
+    /// The other files, in their order.
+    pub(crate) files: Vec<Listed>,
+}
+
+/// What was asked of the report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Asked {
+    /// Another confidence level than the plan's.
+    pub(crate) confidence: Option<f64>,
+    /// Whether the clusters of every cell are described.
+    pub(crate) mixtures: bool,
+    /// Whether it has what plots are drawn from.
+    pub(crate) figures: bool,
+}
+
+/// A file of a bundle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Listed {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its size.
+    pub(crate) bytes: u64,
+    /// Its content.
+    pub(crate) blake3: String,
+}
+
+impl Listed {
+    /// Of a file.
+    pub(crate) fn of(name: &str, content: &[u8]) -> Self {
+        let blake3 = blake3::hash(content).to_hex().to_string();
+        Self { name: name.to_owned(), bytes: content.len() as u64, blake3 }
+    }
+}
+
+impl From<Wanted> for Asked {
+    fn from(Wanted { confidence, mixtures, figures }: Wanted) -> Self {
+        Self { confidence, mixtures, figures }
+    }
+}
+
+impl Asked {
+    /// As the analysis is asked.
+    pub(crate) fn request(self, experiment: ExperimentId) -> v1::ReportRequest {
+        let Self { confidence, mixtures, figures } = self;
+        v1::ReportRequest { experiment: id_bytes(experiment.0), confidence, mixtures, figures }
+    }
+}

@@ -1,0 +1,371 @@
+//! The columns of an export, in their order. Names are stable; a unit is the last word of its name.
+
+use std::borrow::Cow;
+
+use speedup_core::experiment::metric::Metric;
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::run::conditions::{Conditions, Reading};
+use speedup_core::run::disturbance::Disturbance;
+use speedup_core::run::lease::Lease;
+use speedup_core::run::program::Program;
+use speedup_core::run::record::{Failure, Outcome, Output, Record, RestReading};
+use speedup_core::run::{AfterLoss, LossReason};
+use speedup_core::value::id::{ExperimentId, RunIndex};
+use speedup_core::value::time::Timestamp;
+
+use super::row::{Row, RunEnd};
+
+/// What stands in a column of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value<'a> {
+    Truth(bool),
+    Count(u64),
+    Signed(i64),
+    Moment(Timestamp),
+    Text(Cow<'a, str>),
+    Series(&'a [f64]),
+}
+
+/// How a column is read off a row: all that stands in it is of one type.
+#[derive(Clone, Copy)]
+pub(super) enum Read {
+    Truth(fn(&Row<'_>) -> Option<bool>),
+    Count(fn(&Row<'_>) -> Option<u64>),
+    Signed(fn(&Row<'_>) -> Option<i64>),
+    Moment(fn(&Row<'_>) -> Option<Timestamp>),
+    Text(for<'a> fn(&Row<'a>) -> Option<Cow<'a, str>>),
+}
+
+impl Read {
+    /// What it is, for the reference.
+    #[cfg(test)]
+    pub(super) const fn kind(self) -> &'static str {
+        match self {
+            Self::Truth(_) => "true or false",
+            Self::Count(_) => "count",
+            Self::Signed(_) => "signed",
+            Self::Moment(_) => "moment",
+            Self::Text(_) => "text",
+        }
+    }
+
+    /// What stands there; nothing where it is not known or does not apply.
+    pub(super) fn of<'a>(self, row: &Row<'a>) -> Option<Value<'a>> {
+        match self {
+            Self::Truth(read) => read(row).map(Value::Truth),
+            Self::Count(read) => read(row).map(Value::Count),
+            Self::Signed(read) => read(row).map(Value::Signed),
+            Self::Moment(read) => read(row).map(Value::Moment),
+            Self::Text(read) => read(row).map(Value::Text),
+        }
+    }
+}
+
+/// A column: its name, and what stands in it.
+pub(super) struct Column {
+    pub(super) name: &'static str,
+    pub(super) read: Read,
+    /// What that means, for the reference.
+    #[cfg(test)]
+    pub(super) meaning: &'static str,
+}
+
+macro_rules! columns {
+    ($($(#[doc = $meaning:literal])* $name:ident: $kind:ident, $row:ident => $value:expr;)*) => {
+        [$(Column {
+            name: stringify!($name),
+            read: Read::$kind(|$row| $value.map(Into::into)),
+            #[cfg(test)]
+            meaning: concat!($($meaning),*),
+        }),*]
+    };
+}
+
+/// The columns before the metrics.
+pub(super) const COLUMNS: [Column; 74] = columns! {
+    /// The experiment's id.
+    experiment: Text, row => Some(row.planned.experiment.to_string());
+    /// The experiment's name in the plan.
+    name: Text, row => Some(row.planned.name);
+    /// The benchmark.
+    benchmark: Text, row => Some(row.planned.benchmark);
+    /// The code version.
+    version: Text, row => Some(row.planned.version);
+    /// The run's number in the plan's order, from 0.
+    run: Count, row => Some(row.run().0);
+    /// The how-manieth run of its benchmark in its version, from 1.
+    repetition: Count, row => Some(row.planned.repetition);
+    /// What became of the run, on exactly one row of each: `measured`, `failed`, `abandoned`, `cancelled` or `open`.
+    run_state: Text, row => row.run_end().map(RunEnd::name);
+    /// Whether the row is an observation of the sample.
+    counts: Truth, row => Some(row.counts());
+    /// Why it is none: `failed`, `lost`, `superseded`, `cancelled` or `not_executed_yet`.
+    why_not: Text, row => row.why_not();
+    /// Which try at the run it is, from 1.
+    attempt: Count, row => lease(row).map(|lease| lease.attempt.0);
+    /// How the attempt ended: `measured`, `failed`, `not_executed` or `lost`.
+    outcome: Text, row => row.outcome();
+    /// Why the benchmark failed, as a code.
+    failure: Text, row => failure(row).map(Failure::code);
+    /// The same in words.
+    failure_words: Text, row => failure(row).map(Failure::words);
+    /// Why the attempt was lost, as a code.
+    loss: Text, row => loss(row).map(|(reason, _)| reason.code());
+    /// What the agent said of an attempt that it could not execute.
+    loss_words: Text, row => loss(row).and_then(|(reason, _)| loss_words(reason));
+    /// What followed the loss: the run `again`, or it was `abandoned` or `cancelled`.
+    after: Text, row => loss(row).map(|(_, after)| after_name(after));
+    /// The host.
+    host: Text, row => lease(row).map(|lease| lease.host.as_str());
+    /// The boot of the host, as its kernel names it.
+    boot: Text, row => lease(row).map(|lease| lease.evidence.boot.as_str());
+    /// The host's allocation (job, pod, container), where it has one.
+    allocation: Text, row => lease(row).and_then(|lease| Some(lease.evidence.allocation.as_ref()?.as_str()));
+    /// Which start of its agent it was.
+    agent_epoch: Count, row => lease(row).map(|lease| lease.agent_epoch.0);
+    /// The number of the lease, never given twice.
+    lease_epoch: Count, row => lease(row).map(|lease| lease.epoch.0);
+    /// When the lease was given, by the coordinator's time.
+    granted: Moment, row => granted(row);
+    /// The same in nanoseconds since the Unix epoch.
+    granted_ns: Count, row => granted(row).map(|at| at.0);
+    /// When the coordinator heard that the run began.
+    started: Moment, row => started(row);
+    /// The same in nanoseconds since the Unix epoch.
+    started_ns: Count, row => started(row).map(|at| at.0);
+    /// When the attempt ended for the coordinator: reported, or given up.
+    ended: Moment, row => ended(row);
+    /// The same in nanoseconds since the Unix epoch.
+    ended_ns: Count, row => ended(row).map(|at| at.0);
+    /// Evidence: visits that the host made in the policy's scope before this one.
+    served_in_scope: Count, row => lease(row).map(|lease| lease.evidence.served_in_scope);
+    /// Evidence: attempts that the host was given before this one, in all.
+    served_in_all: Count, row => lease(row).map(|lease| lease.evidence.served_in_all);
+    /// Evidence: of which experiment the last of them was.
+    previous_experiment: Text, row => previous(row).map(|(experiment, _)| experiment.to_string());
+    /// Evidence: and which run.
+    previous_run: Count, row => previous(row).map(|(_, run)| run.0);
+    /// Processes that outlived the run and were ended.
+    survivors: Count, row => row.record().map(|record| record.survivors);
+    /// Context switches of the agent itself while the run was timed.
+    agent_switches: Count, row => row.record().map(|record| record.agent_switches);
+    /// The bias of the timer that measured it, where that was tested.
+    timer_bias_ns: Signed, row => row.record().and_then(|record| Some(record.timer?.bias_ns));
+    /// The spread of that timer.
+    timer_spread_ns: Count, row => row.record().and_then(|record| Some(record.timer?.spread_ns));
+    /// The length of the whole standard output.
+    stdout_bytes: Count, row => row.record().map(|record| record.stdout.bytes);
+    /// The BLAKE3 hash of the whole standard output.
+    stdout_blake3: Text, row => row.record().map(|record| hash(&record.stdout));
+    /// The length of the whole standard error.
+    stderr_bytes: Count, row => row.record().map(|record| record.stderr.bytes);
+    /// The BLAKE3 hash of the whole standard error.
+    stderr_blake3: Text, row => row.record().map(|record| hash(&record.stderr));
+    /// Whether something else is known to have touched the run. It stays in the sample.
+    disturbed: Truth, row => conditions(row).map(|is| !is.disturbances.is_empty());
+    /// The codes of what disturbed it, with spaces between.
+    disturbances: Text, row => conditions(row).map(disturbances);
+    /// The settings of the plan's environment that the host had not, with spaces between.
+    unmet: Text, row => conditions(row).map(unmet);
+    /// The CPUs that the program was confined to.
+    cpus: Text, row => conditions(row).and_then(|is| Some(is.cpus.as_ref()?.to_string()));
+    /// The size of its environment variables, as `execve` counts them.
+    env_bytes: Count, row => conditions(row).and_then(|is| is.env_bytes);
+    /// The length of the path of the directory that it stood in.
+    directory_bytes: Count, row => conditions(row).and_then(|is| is.directory_bytes);
+    /// Time that the hypervisor took from the run's CPUs while it ran.
+    steal_ns: Count, row => growth(row, |reading| Some(reading.cpu_time?.stolen_ns));
+    /// How often its cores and packages were throttled while it ran.
+    throttled: Count, row => growth(row, throttled);
+    /// Time in which some task of the host stalled for want of a CPU while it ran, microseconds.
+    pressure_cpu_us: Count, row => growth(row, |reading| Some(reading.pressure_cpu?.total_us));
+    /// The one-minute load average before the run; 100 is one task.
+    load_before_percent: Count, row => before(row).and_then(|reading| Some(reading.load?.one_percent));
+    /// The same after it.
+    load_after_percent: Count, row => after(row).and_then(|reading| Some(reading.load?.one_percent));
+    /// The mean frequency of the run's CPUs before it.
+    frequency_before_khz: Count, row => before(row).and_then(|reading| Some(reading.frequency?.mean_khz));
+    /// The same after it.
+    frequency_after_khz: Count, row => after(row).and_then(|reading| Some(reading.frequency?.mean_khz));
+    /// The highest temperature of the processor before the run, thousandths of a degree Celsius.
+    temperature_before_mc: Signed, row => before(row).and_then(|reading| reading.temperature_mc);
+    /// The same after it.
+    temperature_after_mc: Signed, row => after(row).and_then(|reading| reading.temperature_mc);
+    /// Policy `rested`: how long the agent waited until the host was within the plan's bounds.
+    rest_waited_ns: Count, row => rest(row).map(|rest| rest.waited.0);
+    /// Policy `rested`: the one-minute load average when the run began.
+    rest_load_percent: Count, row => rest(row).and_then(|rest| rest.load_percent);
+    /// Policy `rested`: the highest temperature of the processor then.
+    rest_temperature_mc: Signed, row => rest(row).and_then(|rest| rest.temperature_mc);
+    /// Policy `rested`: the mean frequency of its CPUs then, in percent of the highest that they offer.
+    rest_frequency_percent: Count, row => rest(row).and_then(|rest| rest.frequency_percent);
+    /// How long the canary took after the run.
+    canary_ns: Count, row => row.record().and_then(|record| Some(record.canary?.0));
+    /// Why the canary has no time.
+    canary_failed: Text, row => row.record().and_then(|record| record.canary_failed.as_deref());
+    /// Metrics without a value, as pairs `metric:reason`, with spaces between.
+    absent: Text, row => row.record().and_then(absent);
+    /// Metrics whose values lack what happened in the kernel, with spaces between.
+    user_only: Text, row => row.record().and_then(user_only);
+    /// The group of runs that one host serves in one visit.
+    group: Count, row => Some(row.planned.place.group.0);
+    /// Which boot of the visit the run belongs to.
+    group_boot: Count, row => Some(row.planned.place.boot);
+    /// Evidence: how long the host is known to have been idle; not beyond its latest connection.
+    idle_ns: Count, row => lease(row).and_then(|lease| Some(lease.evidence.idle?.0));
+    /// Evidence: the host's boot at its last run in the policy's scope.
+    boot_before: Text, row => lease(row).and_then(|lease| Some(lease.evidence.boot_before.as_ref()?.as_str()));
+    /// Evidence: its allocation at that run.
+    allocation_before: Text, row => {
+        lease(row).and_then(|lease| Some(lease.evidence.allocation_before.as_ref()?.as_str()))
+    };
+    /// The class of the host: those with the same fingerprint share it.
+    class: Text, row => lease(row).and_then(|lease| Some(lease.evidence.class?.to_string()));
+    /// The run that built the version which this run executed.
+    build: Count, row => lease(row).and_then(|lease| Some(lease.evidence.build.as_ref()?.run.0));
+    /// The file that was executed. Of a script it is the script, not its interpreter.
+    program: Text, row => program(row).map(|program| program.path.as_str());
+    /// The BLAKE3 hash of that file. The same name on two hosts is not the same program; the same hash is.
+    program_blake3: Text, row => program(row).and_then(|program| Some(program.blake3()?.to_string()));
+    /// Why that hash is not known.
+    program_unknown: Text, row => program(row).and_then(Program::unknown);
+    /// When the run began by the wall clock of its host, which may step: information, and no evidence.
+    host_clock_ns: Count, row => row.record().map(|record| record.started_unix_ns);
+    /// Evidence: the machine of the host, by what makers give to no other one. Hosts with the same, or in one boot, are one.
+    machine: Text, row => lease(row).and_then(|lease| Some(lease.evidence.machine?.to_string()));
+};
+
+/// The output that was kept, not in CSV: it may be anything, of any length. What is not UTF-8 is replaced; the hash is that
+/// of the bytes.
+pub(super) const KEPT: [Column; 2] = columns! {
+    /// What was kept of standard output; what is not UTF-8 is replaced.
+    stdout_kept: Text, row => row.record().and_then(|record| kept(&record.stdout));
+    /// What was kept of standard error.
+    stderr_kept: Text, row => row.record().and_then(|record| kept(&record.stderr));
+};
+
+/// What a metric's column holds.
+pub(super) fn metric<'a>(row: &Row<'a>, metric: Metric) -> Option<Value<'a>> {
+    row.record().and_then(|record| record.metrics.get(&metric).copied()).map(Value::Count)
+}
+
+/// What an own metric's column holds: the values of the iterations.
+pub(super) fn own<'a>(row: &Row<'a>, metric: &str) -> Option<Value<'a>> {
+    row.record().and_then(|record| record.series.get(metric)).map(|values| Value::Series(values))
+}
+
+fn conditions<'a>(row: &Row<'a>) -> Option<&'a Conditions> {
+    row.record()?.conditions.as_deref()
+}
+
+fn before<'a>(row: &Row<'a>) -> Option<&'a Reading> {
+    conditions(row).map(|is| &is.before)
+}
+
+fn after<'a>(row: &Row<'a>) -> Option<&'a Reading> {
+    conditions(row).map(|is| &is.after)
+}
+
+/// How far a count went up from before the run to after it.
+fn growth(row: &Row<'_>, count: fn(&Reading) -> Option<u64>) -> Option<u64> {
+    Some(count(after(row)?)?.saturating_sub(count(before(row)?)?))
+}
+
+fn throttled(reading: &Reading) -> Option<u64> {
+    reading.throttled.map(|throttled| throttled.core.saturating_add(throttled.package))
+}
+
+fn rest(row: &Row<'_>) -> Option<RestReading> {
+    row.record()?.rest
+}
+
+fn program<'a>(row: &Row<'a>) -> Option<&'a Program> {
+    row.record()?.program.as_deref()
+}
+
+/// The codes of what disturbed the run, separated by spaces; empty when nothing did.
+fn disturbances(conditions: &Conditions) -> String {
+    let codes: Vec<&str> = conditions.disturbances.iter().map(Disturbance::code).collect();
+    codes.join(" ")
+}
+
+/// The settings that the plan wanted and the host had not, separated by spaces; empty when it had all.
+fn unmet(conditions: &Conditions) -> String {
+    let names: Vec<&str> = conditions.unmet.iter().map(|unmet| unmet.setting.name()).collect();
+    names.join(" ")
+}
+
+/// Pairs `metric:code` of the metrics that have no value.
+fn absent(record: &Record) -> Option<String> {
+    let pairs = record.absent.iter().map(|(metric, absence)| format!("{}:{}", metric.name(), absence.code()));
+    joined(pairs)
+}
+
+/// The metrics whose values lack what happened in the kernel.
+fn user_only(record: &Record) -> Option<String> {
+    joined(record.user_only.iter().map(|metric| metric.name().to_owned()))
+}
+
+fn joined(words: impl Iterator<Item = String>) -> Option<String> {
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+fn lease<'a>(row: &Row<'a>) -> Option<&'a Lease> {
+    row.ended().map(|ended| &ended.lease)
+}
+
+fn granted(row: &Row<'_>) -> Option<Timestamp> {
+    lease(row).map(|lease| lease.granted)
+}
+
+fn started(row: &Row<'_>) -> Option<Timestamp> {
+    lease(row).and_then(|lease| lease.started)
+}
+
+fn ended(row: &Row<'_>) -> Option<Timestamp> {
+    row.ended().map(|ended| ended.ended)
+}
+
+fn previous(row: &Row<'_>) -> Option<(ExperimentId, RunIndex)> {
+    lease(row)?.evidence.previous
+}
+
+fn failure<'a>(row: &Row<'a>) -> Option<&'a Failure> {
+    match row.record() {
+        Some(Record { outcome: Outcome::Failed(failure), .. }) => Some(failure),
+        Some(Record { outcome: Outcome::Measured | Outcome::NotExecuted { .. }, .. }) | None => None,
+    }
+}
+
+/// Of a late report too: it says what its attempt was given up for.
+fn loss<'a>(row: &Row<'a>) -> Option<(&'a LossReason, AfterLoss)> {
+    match row.ended() {
+        Some(EndedAttempt { end: AttemptEnd::Lost { reason, after, .. }, .. }) => Some((reason, *after)),
+        Some(EndedAttempt { end: AttemptEnd::Reported(_), .. }) | None => None,
+    }
+}
+
+fn loss_words(reason: &LossReason) -> Option<&str> {
+    match reason {
+        LossReason::NotExecuted { reason, .. } => Some(reason),
+        LossReason::Expired | LossReason::HostLost | LossReason::AgentRestarted => None,
+    }
+}
+
+fn after_name(after: AfterLoss) -> &'static str {
+    match after {
+        AfterLoss::Again(_) => "again",
+        AfterLoss::Abandoned => "abandoned",
+        AfterLoss::Cancelled => "cancelled",
+    }
+}
+
+fn hash(output: &Output) -> String {
+    blake3::Hash::from_bytes(output.blake3).to_hex().to_string()
+}
+
+/// Nothing was kept of most runs, which is another thing than an empty output.
+fn kept(output: &Output) -> Option<Cow<'_, str>> {
+    (!output.kept.is_empty() || output.bytes == 0).then(|| String::from_utf8_lossy(&output.kept))
+}

@@ -1,0 +1,131 @@
+//! A row of an export: an attempt, a report that came too late, or a planned run that nothing became of.
+
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::run::AfterLoss;
+use speedup_core::run::record::{Outcome, Record};
+use speedup_core::value::id::RunIndex;
+
+use super::sheet::Planned;
+
+/// One row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row<'a> {
+    /// The run it is about.
+    pub(super) planned: Planned<'a>,
+    /// What is said of it.
+    pub(super) subject: Subject<'a>,
+}
+
+/// What a row is about.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Subject<'a> {
+    /// An attempt that ended.
+    Attempt(&'a EndedAttempt),
+    /// The report of an attempt that had been given up.
+    Late(&'a EndedAttempt, &'a Record),
+    /// A run that no attempt settled.
+    Unsettled {
+        /// Whether none ever will.
+        cancelled: bool,
+    },
+}
+
+/// What became of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RunEnd {
+    Measured,
+    Failed,
+    Abandoned,
+    Cancelled,
+    Open,
+}
+
+impl RunEnd {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Failed => "failed",
+            Self::Abandoned => "abandoned",
+            Self::Cancelled => "cancelled",
+            Self::Open => "open",
+        }
+    }
+}
+
+/// What an attempt made of its run, if anything.
+pub(super) fn settled_by(ended: &EndedAttempt) -> Option<RunEnd> {
+    match &ended.end {
+        AttemptEnd::Reported(record) => Some(match record.outcome {
+            Outcome::Measured => RunEnd::Measured,
+            // What was not executed is lost, never reported; should it be, it is no measurement.
+            Outcome::Failed(_) | Outcome::NotExecuted { .. } => RunEnd::Failed,
+        }),
+        AttemptEnd::Lost { after: AfterLoss::Again(_), .. } => None,
+        AttemptEnd::Lost { after: AfterLoss::Abandoned, .. } => Some(RunEnd::Abandoned),
+        AttemptEnd::Lost { after: AfterLoss::Cancelled, .. } => Some(RunEnd::Cancelled),
+    }
+}
+
+impl<'a> Row<'a> {
+    /// The run.
+    pub(super) fn run(&self) -> RunIndex {
+        self.planned.run
+    }
+
+    /// What became of the run, on the one row that says so.
+    pub(super) fn run_end(&self) -> Option<RunEnd> {
+        match self.subject {
+            Subject::Attempt(ended) => settled_by(ended),
+            Subject::Late(..) => None,
+            Subject::Unsettled { cancelled: true } => Some(RunEnd::Cancelled),
+            Subject::Unsettled { cancelled: false } => Some(RunEnd::Open),
+        }
+    }
+
+    /// Whether it is an observation for the analysis.
+    pub(super) fn counts(&self) -> bool {
+        self.run_end() == Some(RunEnd::Measured)
+    }
+
+    /// Why it is none.
+    pub(super) fn why_not(&self) -> Option<&'static str> {
+        match self.subject {
+            Subject::Attempt(_) if self.counts() => None,
+            Subject::Attempt(EndedAttempt { end: AttemptEnd::Reported(_), .. }) => Some("failed"),
+            Subject::Attempt(EndedAttempt { end: AttemptEnd::Lost { .. }, .. }) => Some("lost"),
+            Subject::Late(..) => Some("superseded"),
+            Subject::Unsettled { cancelled: true } => Some("cancelled"),
+            Subject::Unsettled { cancelled: false } => Some("not_executed_yet"),
+        }
+    }
+
+    /// The attempt, where there was one.
+    pub(super) fn ended(&self) -> Option<&'a EndedAttempt> {
+        match self.subject {
+            Subject::Attempt(ended) | Subject::Late(ended, _) => Some(ended),
+            Subject::Unsettled { .. } => None,
+        }
+    }
+
+    /// What the agent said was done, where it said anything.
+    pub(super) fn record(&self) -> Option<&'a Record> {
+        match self.subject {
+            Subject::Attempt(EndedAttempt { end: AttemptEnd::Reported(record), .. })
+            | Subject::Late(_, record) => Some(record),
+            Subject::Attempt(EndedAttempt { end: AttemptEnd::Lost { .. }, .. })
+            | Subject::Unsettled { .. } => None,
+        }
+    }
+
+    /// How the attempt ended, in a word.
+    pub(super) fn outcome(&self) -> Option<&'static str> {
+        match self.record() {
+            Some(record) => Some(match record.outcome {
+                Outcome::Measured => "measured",
+                Outcome::Failed(_) => "failed",
+                Outcome::NotExecuted { .. } => "not_executed",
+            }),
+            None => self.ended().map(|_| "lost"),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The sample as another tool's file: the values of the runs that count, by benchmark, version and metric.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use speedup_core::experiment::Experiment;
+use speedup_core::experiment::metric::{Metric, Unit as Measured};
+use speedup_core::value::id::RunIndex;
+use speedup_core::value::time::Timestamp;
+use speedup_formats::{
+    Hyperfine2Header, MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, USER, Unit, WALL, write_go,
+    write_hyperfine_1, write_hyperfine_2,
+};
+
+use super::column::{Value, metric, own};
+use super::row::Row;
+use crate::console::moment;
+
+/// The tool whose format is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tool {
+    Go,
+    Hyperfine1,
+    Hyperfine2,
+}
+
+/// The values so far, by benchmark and version in the order of the plan, and by metric.
+pub(super) struct Samples {
+    metrics: Vec<Gathered>,
+    cells: BTreeMap<(usize, usize), Vec<Cell>>,
+    benchmarks: BTreeMap<String, usize>,
+    versions: BTreeMap<String, usize>,
+    first: Option<Timestamp>,
+}
+
+/// A metric of the experiment, and what formats call it.
+struct Gathered {
+    of: Of,
+    name: String,
+    unit: Unit,
+    /// What one of the base unit is of the instrument's.
+    scale: f64,
+}
+
+enum Of {
+    Metric(Metric),
+    Own(String),
+}
+
+/// The values of one metric in one cell, by run.
+type Cell = BTreeMap<RunIndex, Vec<f64>>;
+
+impl Samples {
+    pub(super) fn new(experiment: &Experiment, tool: Tool) -> io::Result<Self> {
+        let numbered = |names: Vec<&String>| names.into_iter().cloned().zip(0..).collect();
+        let instrument =
+            experiment.metrics.iter().filter(|metric| tool.holds(**metric)).map(|metric| gathered(*metric));
+        let own = experiment.own_metrics.iter().filter(|_| tool == Tool::Go).map(|own| {
+            let unit = if own.unit.is_empty() {
+                Ok(Unit::Bare)
+            } else {
+                Name::new(own.unit.as_str()).map(Unit::Named)
+            };
+            Ok(Gathered { of: Of::Own(own.name.clone()), name: own.name.clone(), unit: unit?, scale: 1.0 })
+        });
+        let own = own.collect::<Result<Vec<_>, speedup_formats::NameTooLong>>().map_err(io::Error::other)?;
+        Ok(Self {
+            metrics: instrument.chain(own).collect(),
+            cells: BTreeMap::new(),
+            benchmarks: numbered(experiment.benchmarks.iter().map(|benchmark| &benchmark.name).collect()),
+            versions: numbered(experiment.versions.iter().map(|version| &version.name).collect()),
+            first: None,
+        })
+    }
+
+    /// Takes the values of a row that counts.
+    pub(super) fn row(&mut self, row: &Row<'_>) {
+        if !row.counts() {
+            return;
+        }
+        let number = |of: &BTreeMap<String, usize>, name: &str| of.get(name).copied().unwrap_or(of.len());
+        let cell =
+            (number(&self.benchmarks, row.planned.benchmark), number(&self.versions, row.planned.version));
+        let cells = self.cells.entry(cell).or_insert_with(|| vec![Cell::new(); self.metrics.len()]);
+        for (metric, values) in self.metrics.iter().zip(cells) {
+            let read = metric.read(row);
+            if !read.is_empty() {
+                values.insert(row.run(), read);
+            }
+        }
+        let started = row.ended().and_then(|ended| ended.lease.started);
+        self.first = self.first.into_iter().chain(started).min();
+    }
+
+    /// The file.
+    pub(super) fn text(&self, tool: Tool) -> io::Result<String> {
+        let series = self.series(tool)?;
+        let told = |error: String, hint: &str| io::Error::other(format!("{error}; {hint}"));
+        match tool {
+            Tool::Go => write_go(&series).map_err(|error| told(error.to_string(), error.hint())),
+            Tool::Hyperfine1 => {
+                write_hyperfine_1(&series).map_err(|error| told(error.to_string(), error.hint()))
+            }
+            Tool::Hyperfine2 => {
+                let start = self.first.map(moment::rfc3339);
+                let header = Hyperfine2Header {
+                    writer: concat!("speedup ", env!("CARGO_PKG_VERSION")),
+                    start_time: start.as_deref(),
+                    operating_system: Some("linux"),
+                    architecture: None,
+                };
+                write_hyperfine_2(&series, &header).map_err(|error| told(error.to_string(), error.hint()))
+            }
+        }
+    }
+
+    /// Of a metric that not every run has, hyperfine's formats have no place for the values that are there.
+    fn series(&self, tool: Tool) -> io::Result<Vec<Series>> {
+        let by_number = |of: &BTreeMap<String, usize>| -> BTreeMap<usize, String> {
+            of.iter().map(|(name, number)| (*number, name.clone())).collect()
+        };
+        let (benchmarks, versions) = (by_number(&self.benchmarks), by_number(&self.versions));
+        let mut series = Vec::new();
+        for ((benchmark, version), cells) in &self.cells {
+            let runs = cells.iter().map(BTreeMap::len).max().unwrap_or(0);
+            for (metric, values) in self.metrics.iter().zip(cells) {
+                if values.is_empty() || (tool != Tool::Go && values.len() < runs) {
+                    continue;
+                }
+                let name = |text: &str| Name::new(text).map_err(io::Error::other);
+                let name = SeriesName {
+                    benchmark: name(&benchmarks[benchmark])?,
+                    version: Some(name(&versions[version])?),
+                    labels: BTreeMap::new(),
+                    metric: name(&metric.name)?,
+                };
+                let runs = Runs::new(values.values()).map_err(io::Error::other)?;
+                series.push(Series { name, unit: metric.unit.clone(), runs });
+            }
+        }
+        Ok(series)
+    }
+}
+
+impl Tool {
+    /// Whether its format has a place for the metric.
+    fn holds(self, metric: Metric) -> bool {
+        match self {
+            Self::Hyperfine1 => {
+                matches!(metric, Metric::Wall | Metric::User | Metric::System | Metric::MaxRss)
+            }
+            Self::Go | Self::Hyperfine2 => true,
+        }
+    }
+}
+
+impl Gathered {
+    /// Its values in one run, in its unit.
+    fn read(&self, row: &Row<'_>) -> Vec<f64> {
+        let value = match &self.of {
+            Of::Metric(of) => metric(row, *of),
+            Of::Own(name) => own(row, name),
+        };
+        match value {
+            Some(Value::Count(count)) => vec![count as f64 / self.scale],
+            Some(Value::Series(values)) => values.to_vec(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn gathered(metric: Metric) -> Gathered {
+    let name = match metric {
+        Metric::Wall => WALL,
+        Metric::User => USER,
+        Metric::System => SYSTEM,
+        Metric::MaxRss => MAX_RSS,
+        other => other.name(),
+    };
+    let (unit, scale) = match metric.unit() {
+        Measured::Nanoseconds => (Unit::Seconds, 1e9),
+        Measured::Bytes => (Unit::Bytes, 1.0),
+        Measured::Count => (Unit::Bare, 1.0),
+        // No tool has a base unit of energy.
+        Measured::Microjoules => (Name::new("uJ").map_or(Unit::Bare, Unit::Named), 1.0),
+    };
+    Gathered { of: Of::Metric(metric), name: name.to_owned(), unit, scale }
+}

@@ -1,0 +1,112 @@
+//! Which rows there are: one for each attempt, one more for its late report, and one for each run that none settled.
+
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::plan::{Place, Plan};
+use speedup_core::value::id::{ExperimentId, RunIndex};
+use speedup_proto::convert::{ExperimentStatus, StatusPhase};
+
+use super::built::Built;
+use super::row::{Row, Subject, settled_by};
+
+/// A run as it was planned.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planned<'a> {
+    pub(super) experiment: ExperimentId,
+    pub(super) name: &'a str,
+    pub(super) benchmark: &'a str,
+    pub(super) version: &'a str,
+    pub(super) run: RunIndex,
+    /// The how-manieth run of its cell, from 1.
+    pub(super) repetition: u32,
+    /// The visit it belongs to.
+    pub(super) place: Place,
+}
+
+/// The planned runs, and which of them were settled by an attempt so far.
+#[derive(Debug)]
+pub(crate) struct Sheet<'a> {
+    experiment: ExperimentId,
+    plan: &'a Plan,
+    /// Whether runs that were not executed never will be.
+    closed: bool,
+    repetitions: Vec<u32>,
+    settled: Vec<bool>,
+}
+
+impl<'a> Sheet<'a> {
+    /// The sheet of a plan whose experiment stands so.
+    pub(crate) fn new(status: &ExperimentStatus, plan: &'a Plan) -> Self {
+        let closed = matches!(status.phase, StatusPhase::Cancelling | StatusPhase::Finished { .. });
+        // Builds are counted as the others are, by their version.
+        let mut of_cell = vec![0; plan.cells() as usize + plan.experiment.versions.len()];
+        let count = |cell: &u32| {
+            let count: &mut u32 = &mut of_cell[*cell as usize];
+            *count += 1;
+            *count
+        };
+        let repetitions = plan.order().iter().map(count).collect();
+        Self {
+            experiment: status.experiment,
+            plan,
+            closed,
+            repetitions,
+            settled: vec![false; plan.runs() as usize],
+        }
+    }
+
+    /// What an export as a whole is of.
+    pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
+        let experiment = &self.plan.experiment;
+        vec![
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("experiment", self.experiment.to_string()),
+            ("name", experiment.name.clone()),
+            ("description", experiment.description.clone()),
+            ("seed", experiment.seed.0.to_string()),
+        ]
+    }
+
+    /// Whether an attempt is one at a build, which has no row.
+    pub(super) fn build(&self, ended: &EndedAttempt) -> Option<Built> {
+        let run = ended.lease.run;
+        (run.0 < self.plan.builds()).then(|| Built::new(self.plan, ended))
+    }
+
+    /// The rows of an attempt. An attempt at a run that was appended after the plan was sent belongs to the next export.
+    pub(super) fn rows<'r>(&mut self, ended: &'r EndedAttempt) -> Vec<Row<'r>>
+    where
+        'a: 'r,
+    {
+        let Some(planned) = self.planned(ended.lease.run) else { return Vec::new() };
+        if settled_by(ended).is_some() {
+            self.settled[ended.lease.run.0 as usize] = true;
+        }
+        let mut rows = vec![Row { planned, subject: Subject::Attempt(ended) }];
+        if let AttemptEnd::Lost { late: Some(late), .. } = &ended.end {
+            rows.push(Row { planned, subject: Subject::Late(ended, late) });
+        }
+        rows
+    }
+
+    /// The rows of the runs that no attempt settled; to be asked for after all attempts.
+    pub(super) fn unsettled(&self) -> impl Iterator<Item = Row<'a>> + '_ {
+        let open = (0..).map(RunIndex).zip(&self.settled).filter(|(_, settled)| !**settled);
+        let subject = Subject::Unsettled { cancelled: self.closed };
+        open.filter_map(move |(run, _)| Some(Row { planned: self.planned(run)?, subject }))
+    }
+
+    fn planned(&self, run: RunIndex) -> Option<Planned<'a>> {
+        let repetition = *self.repetitions.get(run.0 as usize)?;
+        let cell = self.plan.cell(run)?;
+        let experiment = &self.plan.experiment;
+        Some(Planned {
+            experiment: self.experiment,
+            name: &experiment.name,
+            benchmark: &experiment.benchmark(cell.benchmark)?.name,
+            version: &experiment.version(cell.version)?.name,
+            run,
+            repetition,
+            place: self.plan.place(run),
+        })
+    }
+}

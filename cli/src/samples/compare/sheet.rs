@@ -1,0 +1,233 @@
+//! Rows that are printed as a table or as CSV: the same facts, in the table with the digits that they bear.
+
+use anyhow::Context as _;
+use speedup_analysis::count;
+use speedup_report::markdown::escaped;
+use speedup_statistics::inference::LEAST_TOLD;
+
+use crate::console::Paint;
+use crate::console::render::table::{Column, table};
+use crate::exit::failure::Failure;
+
+/// A column: what it is called in CSV, and how it is headed in the table, if it stands there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heading {
+    /// In CSV; empty for what only the table has.
+    pub(crate) name: &'static str,
+    /// In the table.
+    pub(crate) column: Option<Column>,
+}
+
+/// What stands in a cell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Cell {
+    /// Words.
+    Words(String),
+    /// A number: all its digits in CSV, four in the table.
+    Number(f64),
+    /// A whole number.
+    Count(u64),
+    /// A number that the table shows otherwise.
+    Shown(f64, String),
+    /// Numbers, of which some may be absent: all their digits in CSV with [`SEPARATOR`] between them, so many in the table.
+    List(Vec<Option<f64>>, usize),
+    /// Nothing.
+    #[default]
+    Absent,
+}
+
+/// What stands between the members of a list in a cell of CSV; an absent member is empty there.
+const SEPARATOR: &str = ";";
+
+/// A table of facts.
+#[derive(Debug)]
+pub(crate) struct Sheet {
+    pub(crate) headings: Vec<Heading>,
+    pub(crate) rows: Vec<Vec<Cell>>,
+}
+
+/// A column of words in both.
+pub(crate) const fn words(name: &'static str, heading: &'static str) -> Heading {
+    Heading { name, column: Some(Column::Words(heading)) }
+}
+
+/// A column of numbers in both.
+pub(crate) const fn number(name: &'static str, heading: &'static str) -> Heading {
+    Heading { name, column: Some(Column::Number(heading)) }
+}
+
+/// A column of CSV alone.
+pub(crate) const fn hidden(name: &'static str) -> Heading {
+    Heading { name, column: None }
+}
+
+impl Cell {
+    /// A text.
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self::Words(text.into())
+    }
+
+    /// Code names, each once; nothing where there are none.
+    pub(crate) fn codes<'a>(codes: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut once: Vec<&str> = Vec::new();
+        codes.into_iter().for_each(|code| {
+            if !once.contains(&code) {
+                once.push(code);
+            }
+        });
+        if once.is_empty() { Self::Absent } else { Self::Words(once.join(SEPARATOR)) }
+    }
+
+    /// A number that may be absent.
+    pub(crate) fn of(number: Option<f64>) -> Self {
+        number.map_or(Self::Absent, Self::Number)
+    }
+
+    /// A speedup, in the table with its interval.
+    pub(crate) fn speedup(speedup: Option<f64>, ends: Option<(f64, f64)>) -> Self {
+        speedup.map_or(Self::Absent, |speedup| Self::Shown(speedup, count::ratio(speedup, ends)))
+    }
+
+    /// A confidence level, which is never certainty.
+    pub(crate) fn percent(share: Option<f64>) -> Self {
+        share.map_or(Self::Absent, |share| Self::Shown(share, level(share)))
+    }
+
+    /// A share, which may be all.
+    pub(crate) fn share(share: f64) -> Self {
+        Self::Shown(share, count::percent(share))
+    }
+
+    /// A p-value; of those too small to be told, in words that they are.
+    pub(crate) fn p_value(p: Option<f64>) -> Self {
+        let shown = |p: f64| {
+            if p > LEAST_TOLD { significant(p, 2) } else { format!("< {LEAST_TOLD:e}") }
+        };
+        p.map_or(Self::Absent, |p| Self::Shown(p, shown(p)))
+    }
+
+    fn in_table(&self) -> String {
+        match self {
+            Self::Words(text) | Self::Shown(_, text) => text.clone(),
+            Self::Number(number) => significant(*number, 4),
+            Self::Count(count) => count::grouped(*count),
+            Self::List(numbers, digits) => listed(numbers, |number| significant(number, *digits), "—", " "),
+            Self::Absent => "—".to_owned(),
+        }
+    }
+
+    fn in_csv(&self) -> String {
+        match self {
+            Self::Words(text) => text.clone(),
+            // The shortest text that is this double; very large and small ones with an exponent.
+            Self::Number(number) | Self::Shown(number, _) => exact(*number),
+            Self::Count(count) => count.to_string(),
+            Self::List(numbers, _) => listed(numbers, exact, "", SEPARATOR),
+            Self::Absent => String::new(),
+        }
+    }
+}
+
+fn listed(numbers: &[Option<f64>], shown: impl Fn(f64) -> String, absent: &str, between: &str) -> String {
+    let one = |number: &Option<f64>| number.map_or_else(|| absent.to_owned(), &shown);
+    numbers.iter().map(one).collect::<Vec<_>>().join(between)
+}
+
+/// A level in percent, with the digits that tell it from certainty.
+pub(crate) fn level(share: f64) -> String {
+    if share > 0.9999 { "> 99.99\u{a0}%".to_owned() } else { count::percent(share) }
+}
+
+/// A number with so many significant digits, with an exponent where it would be long without one.
+pub(crate) fn significant(number: f64, digits: usize) -> String {
+    if number == 0.0 || !number.is_finite() {
+        return number.to_string();
+    }
+    let magnitude = number.abs().log10().floor();
+    if !(-4.0..=6.0).contains(&magnitude) {
+        return format!("{number:.*e}", digits - 1);
+    }
+    let decimals = (digits as f64 - 1.0 - magnitude).max(0.0) as usize;
+    format!("{number:.decimals$}")
+}
+
+/// All its digits, with an exponent where that is much shorter.
+pub(crate) fn exact(number: f64) -> String {
+    let plain = number.to_string();
+    let exponential = format!("{number:e}");
+    if exponential.len() + 4 < plain.len() { exponential } else { plain }
+}
+
+fn line(cells: impl Iterator<Item = String>) -> String {
+    format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
+}
+
+impl Sheet {
+    /// For people.
+    pub(crate) fn table(&self, paint: Paint) -> String {
+        table(&self.columns(), self.shown_rows(), paint)
+    }
+
+    /// The columns that people see.
+    pub(crate) fn columns(&self) -> Vec<Column> {
+        self.headings.iter().filter_map(|heading| heading.column).collect()
+    }
+
+    /// What they see in them.
+    pub(crate) fn shown_rows(&self) -> impl Iterator<Item = Vec<String>> {
+        self.rows.iter().map(|row| {
+            let cells = row.iter().zip(&self.headings).filter(|(_, heading)| heading.column.is_some());
+            cells.map(|(cell, _)| cell.in_table()).collect()
+        })
+    }
+
+    /// For forges and wikis.
+    pub(crate) fn markdown(&self) -> String {
+        let columns = self.columns();
+        let head = line(columns.iter().map(|column| escaped(column.heading())));
+        let rule = columns.iter().map(|column| if column.is_number() { "---:" } else { "---" }.to_owned());
+        let rows = self.shown_rows().map(|row| line(row.iter().map(|text| escaped(text))));
+        [head, line(rule)].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
+    }
+
+    /// For programs (RFC 4180).
+    pub(crate) fn csv(&self) -> Result<String, Failure> {
+        let written = || -> anyhow::Result<String> {
+            let mut writer = csv::Writer::from_writer(Vec::new());
+            writer.write_record(self.headings.iter().map(|heading| heading.name))?;
+            for row in &self.rows {
+                writer.write_record(row.iter().map(Cell::in_csv))?;
+            }
+            Ok(String::from_utf8(writer.into_inner()?)?)
+        };
+        written().context("cannot write CSV").map_err(Failure::infrastructure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_those_that_are_asked_for() {
+        assert_eq!(significant(1234.56, 4), "1235");
+        assert_eq!(significant(0.001_234_56, 4), "0.001235");
+        assert_eq!(significant(1.2e-9, 4), "1.200e-9");
+        assert_eq!(significant(0.0, 4), "0");
+        assert_eq!(exact(1e-300), "1e-300");
+        assert_eq!(exact(0.1), "0.1");
+    }
+
+    #[test]
+    fn a_table_leaves_out_what_is_for_programs() {
+        let sheet = Sheet {
+            headings: vec![words("verdict", "verdict"), hidden("lower"), number("n", "runs")],
+            rows: vec![vec![Cell::text("faster"), Cell::Number(1.5), Cell::Count(3)]],
+        };
+        let list = Cell::List(vec![Some(0.123_456), None], 2);
+        assert_eq!((list.in_table(), list.in_csv()), ("0.12 —".to_owned(), "0.123456;".to_owned()));
+        assert_eq!(sheet.table(Paint::NONE), "verdict  runs\nfaster      3");
+        assert_eq!(sheet.markdown(), "| verdict | runs |\n| --- | ---: |\n| faster | 3 |");
+        assert_eq!(sheet.csv().unwrap(), "verdict,lower,n\nfaster,1.5,3\n");
+    }
+}

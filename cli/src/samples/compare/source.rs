@@ -1,0 +1,183 @@
+//! Files into series.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Error, anyhow};
+use clap::Args;
+use speedup_formats::bounds::MAX_FILE_BYTES;
+use speedup_formats::{Columns, Format, Imported, Name, Options, detect, read};
+
+use crate::console::Console;
+use crate::exit::failure::Failure;
+use crate::samples::named::{NamedSamples, SetName, holds_commands};
+
+/// The name of standard input on a command line.
+const STDIN: &str = "-";
+/// What the benchmark of files is called that do not name it: one word for all, since that is why they are compared.
+pub(crate) const UNNAMED: &str = "sample";
+
+/// Whether a file is standard input.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path == Path::new(STDIN)
+}
+
+/// What to do about a file that cannot be opened.
+const NOT_THERE: &str = "names of files start from the working directory, and - is standard input";
+
+/// How files are read, on a command line.
+#[derive(Debug, Args)]
+pub(crate) struct ReadingArguments {
+    /// The format of the files, if it cannot be told from their contents
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// The column of the values in tables and JSON lines; value without it
+    #[arg(long, value_name = "NAME")]
+    column: Option<String>,
+    /// The column of the benchmark; benchmark without it
+    #[arg(long, value_name = "NAME")]
+    benchmark_column: Option<String>,
+    /// The column of the version; version without it
+    #[arg(long, value_name = "NAME")]
+    version_column: Option<String>,
+    /// The column of what the values of one run have in common; run without it
+    #[arg(long, value_name = "NAME")]
+    run_column: Option<String>,
+}
+
+impl ReadingArguments {
+    /// The files.
+    pub(crate) fn sources(&self, files: &[PathBuf], console: &Console) -> Result<Vec<Source>, Failure> {
+        let usual = Columns::default();
+        let columns = Columns {
+            benchmark: self.benchmark_column.as_deref().unwrap_or(usual.benchmark),
+            version: self.version_column.as_deref().unwrap_or(usual.version),
+            run: self.run_column.as_deref().unwrap_or(usual.run),
+            values: self.column.as_deref().map_or(usual.values, |column| vec![column]),
+            ..Columns::default()
+        };
+        let reading = Reading { format: self.format, columns };
+        if files.iter().filter(|path| is_stdin(path)).count() > 1 {
+            return Err(Failure::usage(anyhow!("standard input is given twice"))
+                .hint("it is read once: give files, or one file that holds several versions"));
+        }
+        files.iter().map(|path| Source::read(path, &reading, console)).collect()
+    }
+}
+
+/// How to read files.
+#[derive(Debug, Default)]
+pub(crate) struct Reading<'a> {
+    /// The format, if it is not to be found out.
+    pub(crate) format: Option<Format>,
+    /// The columns of tables.
+    pub(crate) columns: Columns<'a>,
+}
+
+/// A file and what it holds.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// Its path, or that it is standard input.
+    pub(crate) name: String,
+    /// What it holds.
+    pub(crate) imported: Imported,
+    /// Whether its benchmarks are hyperfine's commands, of which one file holds versions of one thing.
+    pub(crate) holds_commands: bool,
+}
+
+impl Source {
+    /// The file at `path`, or the samples that it names; what its reader must know is told on standard error.
+    pub(crate) fn read(path: &Path, reading: &Reading<'_>, console: &Console) -> Result<Self, Failure> {
+        if let Some(set) = SetName::of_path(path) {
+            return Self::saved(&set?, console);
+        }
+        let is_stdin = is_stdin(path);
+        let name = if is_stdin { "standard input".to_owned() } else { shown(path) };
+        let tried = || format!("cannot read {name}");
+        let bytes = if is_stdin { bounded(io::stdin().lock()) } else { File::open(path).and_then(bounded) };
+        let bytes = bytes.with_context(tried).map_err(|error| Failure::usage(error).hint(NOT_THERE))?;
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Err(Failure::usage(anyhow!("it is empty").context(tried()))
+                .hint("a file of samples has one number a line, or is one that a benchmark tool wrote"));
+        }
+        let format = match reading.format {
+            Some(format) => format,
+            None => detected(&bytes, reading).map_err(|error| {
+                let hint = format!("{}; force it with --format", error.hint());
+                Failure::usage(Error::new(error).context(tried())).hint(hint)
+            })?,
+        };
+        let path = path.to_string_lossy();
+        let options = Options {
+            path: Some(&path),
+            // criterion's folders say what the benchmark is; other files that do not are compared as one.
+            benchmark: if format == Format::CriterionSample { None } else { Name::new(UNNAMED).ok() },
+            columns: reading.columns.clone(),
+            ..Options::default()
+        };
+        let imported = read(&bytes, format, &options).map_err(|error| {
+            let hint = error.hint();
+            Failure::usage(Error::new(error).context(tried())).hint_if(hint)
+        })?;
+        let holds_commands = matches!(format, Format::Hyperfine1 | Format::Hyperfine2);
+        let source = Self { name, imported, holds_commands };
+        source.tell(console);
+        Ok(source)
+    }
+
+    /// The samples that are kept by a name. They are tables with the usual columns, whatever the files beside them are.
+    pub(crate) fn saved(name: &SetName, console: &Console) -> Result<Self, Failure> {
+        let path = NamedSamples::open()?.require(name)?;
+        let tried = || format!("cannot read the samples {name}, {}", path.display());
+        let bytes = File::open(&path).and_then(bounded).with_context(tried).map_err(Failure::usage)?;
+        let read = read(&bytes, Format::JsonLines, &Options::default());
+        let imported = read.map_err(|error| {
+            let hint = format!(
+                "the file is damaged: `speedup baseline remove {name}`, and measure or import them again"
+            );
+            Failure::usage(Error::new(error).context(tried())).hint(hint)
+        })?;
+        let source = Self { name: name.as_file(), imported, holds_commands: holds_commands(&bytes) };
+        source.tell(console);
+        Ok(source)
+    }
+
+    /// Whether it has values of a metric.
+    pub(crate) fn has_metric(&self, metric: &str) -> bool {
+        self.imported.series.iter().any(|series| series.name.metric.as_str() == metric)
+    }
+
+    fn tell(&self, console: &Console) {
+        for warning in &self.imported.warnings {
+            console.warn(format_args!("{}: {warning}", self.name));
+        }
+        for failure in &self.imported.failures {
+            let message = failure.message.as_ref().map_or_else(String::new, |message| format!(": {message}"));
+            console.warn(format_args!("{}: {} has no result{message}", self.name, failure.benchmark));
+        }
+    }
+}
+
+/// What others called a file must not move the cursor.
+fn shown(path: &Path) -> String {
+    path.display().to_string().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// Columns that are named are those of a table, whatever else the file looks like.
+fn detected(bytes: &[u8], reading: &Reading<'_>) -> Result<Format, speedup_formats::DetectError> {
+    match detect(bytes) {
+        Err(_) | Ok(Format::Plain) if reading.columns != Columns::default() => {
+            let is_object = bytes.trim_ascii_start().starts_with(b"{");
+            Ok(if is_object { Format::JsonLines } else { Format::Csv })
+        }
+        found => found,
+    }
+}
+
+/// At most as many bytes as a file may have, and one that shows that there are more.
+fn bounded(from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,264 @@
+//! Samples that are kept by name: baselines, and what was imported from other tools.
+//!
+//! A set is a file of JSON lines in the user's state directory, one value a line, which `compare` reads as any other file.
+//! It is put in its place when it is whole.
+
+use std::fmt;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Context as _, Error, anyhow};
+use serde::{Deserialize, Serialize};
+use speedup_formats::Series;
+
+use crate::connection::directories;
+use crate::exit::failure::Failure;
+use crate::results::draft;
+use crate::samples::compare::versions::benchmark;
+
+/// What a set is called where a file could be meant.
+const PREFIX: &str = "saved:";
+/// The end of a set's file name.
+const ENDING: &str = ".jsonl";
+/// Characters of a name: it is a file's, and stands in tables.
+const MOST_NAME_CHARS: usize = 64;
+/// Sets that are listed: more than anybody keeps, and a directory of anything else is not read for ever.
+const MOST_LISTED: usize = 10_000;
+/// What the lines of a set are marked with whose benchmarks are commands, of which one file holds versions.
+const HYPERFINE: &str = "hyperfine";
+
+/// What a set is called: a name that is a file's everywhere, and no path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub(crate) struct SetName(String);
+
+impl FromStr for SetName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.strip_prefix(PREFIX).unwrap_or(text);
+        let is_usual = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let begins = text.chars().next().is_some_and(|first| first.is_ascii_alphanumeric());
+        if begins && text.len() <= MOST_NAME_CHARS && text.chars().all(is_usual) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(format!(
+            "a name of samples has 1 to {MOST_NAME_CHARS} letters, digits, dots, hyphens and underscores, and begins with a \
+             letter or digit"
+        ))
+    }
+}
+
+impl fmt::Display for SetName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl SetName {
+    /// The set that a path on a command line means, if it means one: `saved:NAME`.
+    pub(crate) fn of_path(path: &Path) -> Option<Result<Self, Failure>> {
+        let name = path.to_str()?.strip_prefix(PREFIX)?;
+        Some(name.parse().map_err(|error: String| {
+            Failure::usage(anyhow!(error).context(format!("cannot read {PREFIX}{name:?}")))
+        }))
+    }
+
+    /// As a file is named on a command line.
+    pub(crate) fn as_file(&self) -> String {
+        format!("{PREFIX}{self}")
+    }
+}
+
+/// One value of a set. The names are those of the usual columns of a table.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    benchmark: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<&'a str>,
+    run: usize,
+    metric: &'a str,
+    unit: String,
+    value: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<&'static str>,
+}
+
+/// What only we look for in a line.
+#[derive(Debug, Default, Deserialize)]
+struct Mark {
+    #[serde(default)]
+    tool: Option<String>,
+}
+
+/// What is kept under a name.
+#[derive(Debug)]
+pub(crate) struct Samples<'a> {
+    /// The series, each with its version, if it has one.
+    pub(crate) series: Vec<(Option<String>, &'a Series)>,
+    /// Whether the benchmarks are hyperfine's commands, which may be versions of one thing.
+    pub(crate) are_commands: bool,
+}
+
+impl Samples<'_> {
+    fn text(&self) -> Result<String, serde_json::Error> {
+        let tool = self.are_commands.then_some(HYPERFINE);
+        let mut text = String::new();
+        for (version, series) in &self.series {
+            for (run, values) in series.runs.iter().enumerate() {
+                for value in values {
+                    let line = Line {
+                        benchmark: benchmark(series),
+                        version: version.as_deref(),
+                        run,
+                        metric: series.name.metric.as_str(),
+                        unit: series.unit.to_string(),
+                        value: *value,
+                        tool,
+                    };
+                    text += &serde_json::to_string(&line)?;
+                    text.push('\n');
+                }
+            }
+        }
+        Ok(text)
+    }
+}
+
+/// Whether the benchmarks of a set are commands: its first line says it for all.
+pub(crate) fn holds_commands(bytes: &[u8]) -> bool {
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let mark: Mark = serde_json::from_slice(line).unwrap_or_default();
+    mark.tool.as_deref() == Some(HYPERFINE)
+}
+
+/// The directory of all sets.
+#[derive(Debug)]
+pub(crate) struct NamedSamples(PathBuf);
+
+impl NamedSamples {
+    /// That of this user.
+    pub(crate) fn open() -> Result<Self, Failure> {
+        directories::or_state(None, "samples").map(Self)
+    }
+
+    /// Where a set lies, or would lie.
+    pub(crate) fn path(&self, name: &SetName) -> PathBuf {
+        self.0.join(format!("{name}{ENDING}"))
+    }
+
+    /// Whether there is such a set.
+    pub(crate) fn has(&self, name: &SetName) -> bool {
+        self.path(name).is_file()
+    }
+
+    /// Refuses a name that is not there, with those that are.
+    pub(crate) fn require(&self, name: &SetName) -> Result<PathBuf, Failure> {
+        if self.has(name) {
+            return Ok(self.path(name));
+        }
+        let known: Vec<String> = self.list()?.iter().map(ToString::to_string).collect();
+        let known = if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
+        Err(Failure::usage(anyhow!("there are no samples of the name {name}: {known}"))
+            .hint("`speedup import FILE --as NAME` keeps samples, and so does --save-baseline NAME"))
+    }
+
+    /// Keeps samples, in place of those that had the name.
+    pub(crate) fn save(&self, name: &SetName, samples: &Samples<'_>) -> Result<(), Failure> {
+        let tried = || format!("cannot keep the samples {name}");
+        let text = samples.text().with_context(tried).map_err(Failure::infrastructure)?;
+        if text.len() > speedup_formats::bounds::MAX_FILE_BYTES {
+            return Err(Failure::usage(
+                anyhow!("they are larger than a file of samples may be").context(tried()),
+            )
+            .hint("keep fewer of them, as those of one file"));
+        }
+        fs::create_dir_all(&self.0).with_context(tried).map_err(Failure::infrastructure)?;
+        draft::replace(&self.path(name), &text)
+    }
+
+    /// The names, sorted.
+    pub(crate) fn list(&self) -> Result<Vec<SetName>, Failure> {
+        let tried = || format!("cannot list {}", self.0.display());
+        let read = || -> io::Result<Vec<SetName>> {
+            let entries = match fs::read_dir(&self.0) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+                Err(error) => return Err(error),
+            };
+            let mut names = Vec::new();
+            for entry in entries.take(MOST_LISTED) {
+                let file = entry?.file_name();
+                let name = file.to_str().and_then(|file| file.strip_suffix(ENDING));
+                names.extend(name.and_then(|name| name.parse::<SetName>().ok()));
+            }
+            names.sort();
+            Ok(names)
+        };
+        read().with_context(tried).map_err(Failure::infrastructure)
+    }
+
+    /// Removes a set.
+    pub(crate) fn remove(&self, name: &SetName) -> Result<(), Failure> {
+        let path = self.require(name)?;
+        fs::remove_file(&path).map_err(|error| {
+            Failure::usage(Error::new(error).context(format!("cannot remove {}", path.display())))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use speedup_formats::{Format, Name, Options, Runs, SeriesName, Unit, read};
+
+    use super::*;
+
+    fn name(text: &str) -> Name {
+        Name::new(text).unwrap()
+    }
+
+    #[test]
+    fn a_name_is_no_path() {
+        for text in ["main", "v1.2_a-b", "saved:main", "0"] {
+            assert!(text.parse::<SetName>().is_ok(), "{text}");
+        }
+        let long = "a".repeat(MOST_NAME_CHARS + 1);
+        for text in
+            ["", ".", "..", ".hidden", "-o", "a/b", "a\\b", "a b", "ä", "a\0", "saved:", long.as_str()]
+        {
+            assert!(text.parse::<SetName>().is_err(), "{text:?}");
+        }
+        assert!(SetName::of_path(Path::new("before.csv")).is_none());
+        assert!(SetName::of_path(Path::new("./saved:main")).is_none());
+        assert!(SetName::of_path(Path::new("saved:../main")).is_some_and(|name| name.is_err()));
+    }
+
+    #[test]
+    fn what_is_kept_is_read_back_to_the_last_digit() {
+        let of = |metric: &str, unit: Unit, runs: Vec<Vec<f64>>| Series {
+            name: SeriesName {
+                labels: BTreeMap::from([(name("threads"), name("2"))]),
+                ..SeriesName::wall(name("sort \"words\"")).with_metric(name(metric))
+            },
+            unit,
+            runs: Runs::new(runs).unwrap(),
+        };
+        let wall = of("wall", Unit::Seconds, vec![vec![0.1 + 0.2, 1e-9], vec![1.0 / 3.0]]);
+        let memory = of("max_rss", Unit::Bytes, vec![vec![123_456_789.0]]);
+        let samples =
+            Samples { series: vec![(None, &wall), (Some("next".to_owned()), &memory)], are_commands: true };
+        let text = samples.text().unwrap();
+        assert!(holds_commands(text.as_bytes()));
+        assert!(!holds_commands(b"{\"value\": 1}\n{\"value\": 1, \"tool\": \"hyperfine\"}"));
+        let read = read(text.as_bytes(), Format::JsonLines, &Options::default()).unwrap();
+        assert_eq!(read.series[0].runs, wall.runs);
+        assert_eq!(read.series[0].unit, Unit::Seconds);
+        assert_eq!(read.series[0].name.benchmark.as_str(), "sort \"words\", threads 2");
+        assert_eq!(read.series[1].name.version, Some(name("next")));
+        assert_eq!((&read.series[1].runs, &read.series[1].unit), (&memory.runs, &Unit::Bytes));
+    }
+}

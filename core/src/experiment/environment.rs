@@ -1,0 +1,385 @@
+//! The environment of a timed run: where it may execute, with which priority, in which address space, and in which state
+//! the host is meant to be. It is part of the plan, so that an agent chooses nothing; what an agent could not bring
+//! about is recorded with the run ([`crate::run::conditions`]).
+//!
+//! Every part has a value that means "as the host is", and that is its default.
+
+mod check;
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::value::cpu_set::{CpuSet, CpuSetError, MAX_CPUS};
+use crate::value::time::Span;
+
+pub(crate) use check::OutOfBounds;
+
+/// The variable that fills the environment up to its size.
+pub const PADDING: &str = "SPEEDUP_PADDING";
+/// Largest environment, and largest padding, that a plan may ask for: Linux takes no single variable of 128 KiB, name
+/// included. Mytkowicz et al. (ASPLOS 2009) varied 4 KiB.
+pub const MAX_ENV_SIZE: u32 = (128 << 10) - 1 - PADDING.len() as u32;
+/// Longest path of a working directory that a plan may ask for: Linux takes none longer, its final zero included.
+pub const MAX_DIRECTORY_LENGTH: u32 = 4_095;
+/// The name of a working directory where the plan asks for no length; a longer one begins with it.
+pub const DIRECTORY_NAME: &str = "work";
+/// Longest random part of a working directory's name: Linux takes no name of more than 255 bytes.
+pub const MAX_DIRECTORY_PADDING: u32 = 255 - DIRECTORY_NAME.len() as u32;
+/// Longest time that a host may be left alone before a run; it is added to the run's lease.
+pub const MAX_SETTLE: Span = Span::from_secs(600);
+/// Longest name of a governor: the kernel's `CPUFREQ_NAME_LEN` with its final zero.
+pub const MAX_GOVERNOR_BYTES: usize = 15;
+/// The priorities of Linux's real-time scheduling classes.
+pub const PRIORITIES: (u8, u8) = (1, 99);
+/// The nice values of Linux.
+pub const NICES: (i8, i8) = (-20, 19);
+
+/// The environment of the timed runs of an experiment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Environment {
+    /// The CPUs that the program may use.
+    pub cpus: CpuChoice,
+    /// CPUs that are kept free of it, for the agent and the system.
+    pub housekeeping: u32,
+    /// Its nice value.
+    pub nice: Option<i8>,
+    /// Its scheduling class.
+    pub scheduler: Option<Scheduler>,
+    /// Whether its address space is randomised.
+    pub aslr: Option<bool>,
+    /// The size of its environment variables.
+    pub env_size: EnvSize,
+    /// The length of the path of its working directory.
+    pub directory_length: DirectoryLength,
+    /// What becomes of the page cache before it.
+    pub page_cache: PageCache,
+    /// Transparent huge pages.
+    pub huge_pages: Option<HugePages>,
+    /// The CPU frequency governor.
+    pub governor: Option<String>,
+    /// Whether CPUs may exceed their nominal frequency.
+    pub turbo: Option<bool>,
+    /// How long the host is left alone before the clock starts.
+    pub settle: Span,
+    /// Resource limits of the program.
+    pub limits: ResourceLimits,
+    /// Whether a run is not executed where a setting cannot be applied.
+    pub strict: bool,
+}
+
+/// The CPUs that a program may use.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CpuChoice {
+    /// All that the agent may use.
+    #[default]
+    All,
+    /// So many whole cores, with all their hardware threads: nothing else shall share a core's units and caches.
+    Cores(u32),
+    /// The CPUs of a NUMA node.
+    NumaNode(u32),
+    /// These.
+    List(CpuSet),
+}
+
+/// A scheduling class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Scheduler {
+    /// Linux's usual one.
+    Other,
+    /// The same, without preference for what wakes often.
+    Batch,
+    /// Real time, first in first out, by priority.
+    Fifo(u8),
+    /// Real time, in turn with others of the priority.
+    RoundRobin(u8),
+}
+
+/// The size of the environment variables, which shifts the stack and can bias a measurement (Mytkowicz et al., ASPLOS
+/// 2009, §4): bytes of all names and values with their `=` and final zero, as `execve` counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EnvSize {
+    /// Whatever the variables need.
+    #[default]
+    AsIs,
+    /// Filled up to this size: the same on all hosts and in all versions.
+    Total(u32),
+    /// With a padding of 0 to this many bytes, drawn for each run.
+    Random(u32),
+}
+
+/// The length of the path of the working directory, in bytes. It shifts the stack as the size of the environment does,
+/// for it stands in variables and in what programs make of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DirectoryLength {
+    /// Whatever it comes to on the host.
+    #[default]
+    AsIs,
+    /// This length: the same on all hosts and in all versions.
+    Total(u32),
+    /// Longer by 0 to this many bytes, drawn for each run.
+    Random(u32),
+}
+
+/// What becomes of the page cache before a timed run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PageCache {
+    /// It stays as it is; warm-ups make it warm.
+    #[default]
+    Keep,
+    /// It is written back and dropped.
+    Drop,
+}
+
+/// Transparent huge pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HugePages {
+    /// For all memory.
+    Always,
+    /// For memory whose program asks for them.
+    Madvise,
+    /// For none.
+    Never,
+}
+
+impl HugePages {
+    /// The kernel's word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::Madvise => "madvise",
+            Self::Never => "never",
+        }
+    }
+}
+
+/// Resource limits of a program (`setrlimit`), soft and hard; those not given stay as they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResourceLimits {
+    /// Open files (`RLIMIT_NOFILE`).
+    pub open_files: Option<u64>,
+    /// Bytes of address space (`RLIMIT_AS`).
+    pub memory: Option<u64>,
+    /// Bytes of the main thread's stack (`RLIMIT_STACK`).
+    pub stack: Option<u64>,
+    /// Bytes of a core file (`RLIMIT_CORE`).
+    pub core: Option<u64>,
+    /// Processes and threads of the user (`RLIMIT_NPROC`), which does not bind root.
+    pub processes: Option<u64>,
+}
+
+impl ResourceLimits {
+    /// Whether none is given.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Environment {
+    /// The settings that differ from "as the host is", in their order.
+    pub fn asked(&self) -> Vec<Setting> {
+        let is_asked = |setting: &Setting| match setting {
+            Setting::Cpus => self.cpus != CpuChoice::All,
+            Setting::Housekeeping => self.housekeeping > 0,
+            Setting::Nice => self.nice.is_some(),
+            Setting::Scheduler => self.scheduler.is_some(),
+            Setting::Aslr => self.aslr.is_some(),
+            Setting::EnvSize => self.env_size != EnvSize::AsIs,
+            Setting::PageCache => self.page_cache != PageCache::Keep,
+            Setting::HugePages => self.huge_pages.is_some(),
+            Setting::Governor => self.governor.is_some(),
+            Setting::Turbo => self.turbo.is_some(),
+            Setting::Limits => !self.limits.is_empty(),
+            Setting::DirectoryLength => self.directory_length != DirectoryLength::AsIs,
+        };
+        Setting::ALL.into_iter().filter(is_asked).collect()
+    }
+}
+
+/// A part of the environment, as records name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Setting {
+    /// [`Environment::cpus`].
+    Cpus,
+    /// [`Environment::housekeeping`].
+    Housekeeping,
+    /// [`Environment::nice`].
+    Nice,
+    /// [`Environment::scheduler`].
+    Scheduler,
+    /// [`Environment::aslr`].
+    Aslr,
+    /// [`Environment::env_size`].
+    EnvSize,
+    /// [`Environment::page_cache`].
+    PageCache,
+    /// [`Environment::huge_pages`].
+    HugePages,
+    /// [`Environment::governor`].
+    Governor,
+    /// [`Environment::turbo`].
+    Turbo,
+    /// [`Environment::limits`].
+    Limits,
+    /// [`Environment::directory_length`].
+    DirectoryLength,
+}
+
+impl Setting {
+    /// All of them, in their order.
+    pub const ALL: [Self; 12] = [
+        Self::Cpus,
+        Self::Housekeeping,
+        Self::Nice,
+        Self::Scheduler,
+        Self::Aslr,
+        Self::EnvSize,
+        Self::PageCache,
+        Self::HugePages,
+        Self::Governor,
+        Self::Turbo,
+        Self::Limits,
+        Self::DirectoryLength,
+    ];
+
+    /// Its name, which is its key in `[environment]`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cpus => "cpus",
+            Self::Housekeeping => "housekeeping",
+            Self::Nice => "nice",
+            Self::Scheduler => "scheduler",
+            Self::Aslr => "aslr",
+            Self::EnvSize => "env_bytes",
+            Self::PageCache => "page_cache",
+            Self::HugePages => "transparent_huge_pages",
+            Self::Governor => "governor",
+            Self::Turbo => "turbo",
+            Self::Limits => "limits",
+            Self::DirectoryLength => "directory_bytes",
+        }
+    }
+}
+
+/// Why a text names no CPUs.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CpuChoiceError {
+    /// The number after `cores:` or `numa:` is none.
+    #[error("{0:?} is no number of {1}")]
+    Number(String, &'static str),
+    /// It is no list.
+    #[error(transparent)]
+    List(#[from] CpuSetError),
+    /// It is an empty list.
+    #[error("it names no CPU")]
+    Empty,
+}
+
+impl FromStr for CpuChoice {
+    type Err = CpuChoiceError;
+
+    fn from_str(text: &str) -> Result<Self, CpuChoiceError> {
+        let number = |text: &str, of| {
+            let read = text.trim().parse::<u32>().ok().filter(|number| *number <= MAX_CPUS);
+            read.ok_or_else(|| CpuChoiceError::Number(text.to_owned(), of))
+        };
+        match text.trim().split_once(':') {
+            Some(("cores", cores)) => Ok(Self::Cores(number(cores, "cores")?)),
+            Some(("numa", node)) => Ok(Self::NumaNode(number(node, "a NUMA node")?)),
+            None if text.trim() == "all" => Ok(Self::All),
+            Some(_) | None => {
+                let set: CpuSet = text.parse()?;
+                if set.is_empty() { Err(CpuChoiceError::Empty) } else { Ok(Self::List(set)) }
+            }
+        }
+    }
+}
+
+impl fmt::Display for CpuChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all"),
+            Self::Cores(cores) => write!(f, "cores:{cores}"),
+            Self::NumaNode(node) => write!(f, "numa:{node}"),
+            Self::List(cpus) => cpus.fmt(f),
+        }
+    }
+}
+
+/// A text that names no scheduling class.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("there is no such scheduling class")]
+pub struct SchedulerError;
+
+impl FromStr for Scheduler {
+    type Err = SchedulerError;
+
+    fn from_str(text: &str) -> Result<Self, SchedulerError> {
+        let priority = |text: &str| {
+            let read = text.trim().parse().map_err(|_| SchedulerError)?;
+            if (PRIORITIES.0..=PRIORITIES.1).contains(&read) { Ok(read) } else { Err(SchedulerError) }
+        };
+        match text.trim().split_once(':') {
+            None if text.trim() == "other" => Ok(Self::Other),
+            None if text.trim() == "batch" => Ok(Self::Batch),
+            Some(("fifo", text)) => Ok(Self::Fifo(priority(text)?)),
+            Some(("rr", text)) => Ok(Self::RoundRobin(priority(text)?)),
+            Some(_) | None => Err(SchedulerError),
+        }
+    }
+}
+
+impl fmt::Display for Scheduler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Other => f.write_str("other"),
+            Self::Batch => f.write_str("batch"),
+            Self::Fifo(priority) => write!(f, "fifo:{priority}"),
+            Self::RoundRobin(priority) => write!(f, "rr:{priority}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_are_chosen_by_topology_or_by_number() {
+        for text in ["all", "cores:4", "numa:1", "2-5,8"] {
+            let choice: CpuChoice = text.parse().unwrap();
+            assert_eq!(choice.to_string(), text);
+        }
+        for bad in ["", "cores", "cores:", "cores:-1", "cores:9999999", "node:1", "5-2", "ALL"] {
+            assert!(bad.parse::<CpuChoice>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn scheduling_classes_have_their_priorities() {
+        for text in ["other", "batch", "fifo:1", "rr:99"] {
+            let scheduler: Scheduler = text.parse().unwrap();
+            assert_eq!(scheduler.to_string(), text);
+        }
+        for bad in ["", "idle", "fifo", "fifo:0", "fifo:100", "rr:x", "other:1"] {
+            assert!(bad.parse::<Scheduler>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn by_default_everything_stays_as_the_host_is() {
+        let untouched = Environment::default();
+        assert_eq!((untouched.cpus, untouched.page_cache), (CpuChoice::All, PageCache::Keep));
+        assert!(untouched.limits.is_empty() && !untouched.strict);
+    }
+
+    #[test]
+    fn each_setting_is_listed_once_in_order() {
+        assert!(Setting::ALL.is_sorted_by(|earlier, later| earlier < later));
+    }
+}

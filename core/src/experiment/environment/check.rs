@@ -1,0 +1,82 @@
+//! The bounds of an environment.
+
+use super::{
+    CpuChoice, DirectoryLength, EnvSize, Environment, MAX_DIRECTORY_LENGTH, MAX_DIRECTORY_PADDING,
+    MAX_ENV_SIZE, MAX_GOVERNOR_BYTES, MAX_SETTLE, NICES, PRIORITIES, Scheduler,
+};
+use crate::value::cpu_set::MAX_CPUS;
+
+/// A value outside its bounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OutOfBounds {
+    /// The key in `[environment]`.
+    pub(crate) key: &'static str,
+    /// The value, as it can be shown.
+    pub(crate) value: String,
+    /// What is allowed.
+    pub(crate) allowed: String,
+}
+
+impl Environment {
+    /// What in it is outside its bounds, in the order of the keys.
+    pub(crate) fn out_of_bounds(&self) -> Vec<OutOfBounds> {
+        let mut found = Vec::new();
+        let mut refuse =
+            |key, value: String, allowed: String| found.push(OutOfBounds { key, value, allowed });
+        match &self.cpus {
+            CpuChoice::Cores(0) => {
+                refuse("cpus", "cores:0".to_owned(), format!("cores:1 to cores:{MAX_CPUS}"));
+            }
+            CpuChoice::List(cpus) if cpus.is_empty() => {
+                refuse("cpus", "an empty list".to_owned(), "at least one CPU".to_owned());
+            }
+            CpuChoice::List(cpus) if cpus.iter().next_back() >= Some(MAX_CPUS) => {
+                refuse("cpus", cpus.to_string(), format!("0 to {}", MAX_CPUS - 1));
+            }
+            CpuChoice::All | CpuChoice::Cores(_) | CpuChoice::NumaNode(_) | CpuChoice::List(_) => {}
+        }
+        if self.housekeeping >= MAX_CPUS {
+            refuse("housekeeping", self.housekeeping.to_string(), format!("0 to {}", MAX_CPUS - 1));
+        }
+        if let Some(nice) = self.nice.filter(|nice| !(NICES.0..=NICES.1).contains(nice)) {
+            refuse("nice", nice.to_string(), format!("{} to {}", NICES.0, NICES.1));
+        }
+        if let Some(scheduler @ (Scheduler::Fifo(priority) | Scheduler::RoundRobin(priority))) =
+            self.scheduler
+            && !(PRIORITIES.0..=PRIORITIES.1).contains(&priority)
+        {
+            let allowed = format!("a priority of {} to {}", PRIORITIES.0, PRIORITIES.1);
+            refuse("scheduler", scheduler.to_string(), allowed);
+        }
+        let (key, size) = match self.env_size {
+            EnvSize::AsIs => ("env_bytes", 0),
+            EnvSize::Total(size) => ("env_bytes", size),
+            EnvSize::Random(most) => ("env_bytes_random", most),
+        };
+        if size > MAX_ENV_SIZE {
+            refuse(key, size.to_string(), format!("0 to {MAX_ENV_SIZE}"));
+        }
+        let (key, length, allowed) = match self.directory_length {
+            DirectoryLength::AsIs => ("directory_bytes", 1, 1..=1),
+            DirectoryLength::Total(length) => ("directory_bytes", length, 1..=MAX_DIRECTORY_LENGTH),
+            DirectoryLength::Random(most) => ("directory_bytes_random", most, 0..=MAX_DIRECTORY_PADDING),
+        };
+        if !allowed.contains(&length) {
+            refuse(key, length.to_string(), format!("{} to {}", allowed.start(), allowed.end()));
+        }
+        if let Some(governor) = self.governor.as_ref().filter(|name| !is_governor(name)) {
+            let allowed = format!("1 to {MAX_GOVERNOR_BYTES} letters, digits, _ and -, such as performance");
+            refuse("governor", format!("{governor:.40?}"), allowed);
+        }
+        if self.settle > MAX_SETTLE {
+            refuse("settle", self.settle.to_string(), format!("at most {MAX_SETTLE}"));
+        }
+        found
+    }
+}
+
+/// A governor's name is written to a file of the kernel, so it is a word.
+fn is_governor(name: &str) -> bool {
+    (1..=MAX_GOVERNOR_BYTES).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+}

@@ -1,0 +1,349 @@
+//! Events: everything that ever changes the coordinator's machine. They are what the journal keeps, so that replaying
+//! them gives the same machine again.
+
+use std::sync::Arc;
+
+use crate::host::HostFacts;
+use crate::host::fingerprint::ClassId;
+use crate::plan::{Extension, Plan};
+use crate::run::lease::Lease;
+use crate::run::record::Record;
+use crate::run::{AfterLoss, LossReason, Settlement};
+use crate::value::id::{AgentEpoch, AgentId, Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
+use crate::value::time::Timestamp;
+
+/// One change, and when.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// When, on the coordinator's time line.
+    pub at: Timestamp,
+    /// What.
+    pub change: Change,
+}
+
+/// What changed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// The coordinator's process started; no host is connected yet.
+    CoordinatorStarted,
+    /// An experiment was submitted.
+    Submitted {
+        /// Its new id.
+        experiment: ExperimentId,
+        /// Every run of it.
+        plan: Arc<Plan>,
+        /// Who submitted it.
+        by: String,
+    },
+    /// No run of it is given out until it is resumed.
+    Paused {
+        /// Which.
+        experiment: ExperimentId,
+        /// Who.
+        by: String,
+        /// Why.
+        reason: String,
+    },
+    /// Its runs are given out again.
+    Resumed {
+        /// Which.
+        experiment: ExperimentId,
+        /// Who.
+        by: String,
+    },
+    /// No further run of it is given out.
+    Cancelled {
+        /// Which.
+        experiment: ExperimentId,
+        /// Who.
+        by: String,
+        /// Why; may be empty where a person did it.
+        reason: String,
+    },
+    /// Further runs were appended to its plan.
+    Extended {
+        /// Which.
+        experiment: ExperimentId,
+        /// The first of them: as many as there were before.
+        from: u32,
+        /// Every appended run.
+        appended: Extension,
+        /// Who.
+        by: String,
+    },
+    /// All its runs are settled, and its rule has to say whether they are enough.
+    AwaitingDecision {
+        /// Which.
+        experiment: ExperimentId,
+    },
+    /// Its rule has said whether its runs are enough; where they are not, further ones follow.
+    Decided {
+        /// Which.
+        experiment: ExperimentId,
+        /// Who.
+        by: String,
+        /// Whether they are.
+        enough: bool,
+        /// Why, in words.
+        words: String,
+    },
+    /// It takes hosts of this class only, and of those that are approved from now on. A class pinned before is let go of:
+    /// nothing was measured on it.
+    ClassPinned {
+        /// Which.
+        experiment: ExperimentId,
+        /// Which class.
+        class: ClassId,
+    },
+    /// It takes hosts of this class too.
+    ClassApproved {
+        /// Which.
+        experiment: ExperimentId,
+        /// The class of which host.
+        host: HostId,
+        /// Which class.
+        class: ClassId,
+        /// Who.
+        by: String,
+    },
+    /// All its runs are settled; the machine forgets it, the store keeps it.
+    Finished {
+        /// Which.
+        experiment: ExperimentId,
+        /// How its runs were settled.
+        tally: Tally,
+        /// Whether it was cancelled.
+        cancelled: bool,
+    },
+    /// An agent connected for its host.
+    HostJoined {
+        /// What it says of the host.
+        facts: HostFacts,
+        /// Which agent.
+        agent: AgentId,
+        /// Which start of it.
+        epoch: AgentEpoch,
+    },
+    /// Its connection ended.
+    HostLeft {
+        /// Which.
+        host: HostId,
+        /// When a lease it holds is given up.
+        give_up: Timestamp,
+    },
+    /// It joined with another fingerprint than before.
+    HostDrifted {
+        /// Which.
+        host: HostId,
+        /// The names of the facts that are different.
+        facts: Vec<String>,
+    },
+    /// It ends what it has and gets no more.
+    HostDrained {
+        /// Which.
+        host: HostId,
+        /// Who.
+        by: String,
+    },
+    /// Something is wrong with it: it gets no more.
+    HostQuarantined {
+        /// Which.
+        host: HostId,
+        /// Who.
+        by: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// It is given runs again.
+    HostResumed {
+        /// Which.
+        host: HostId,
+        /// Who.
+        by: String,
+    },
+    /// Its id is anybody's again: its attempt and visits have been given up, and the next to join with it is the host.
+    HostReset {
+        /// Which.
+        host: HostId,
+        /// Who.
+        by: String,
+    },
+    /// It was asked to boot anew.
+    RebootAsked {
+        /// Which.
+        host: HostId,
+        /// For which experiment.
+        experiment: ExperimentId,
+        /// When it should be back.
+        give_up: Timestamp,
+    },
+    /// The rest of a visit goes to another host: this one is gone or silent.
+    VisitBroken {
+        /// Which host.
+        host: HostId,
+        /// Of which experiment.
+        experiment: ExperimentId,
+    },
+    /// A connected host waits for work. Not kept: it asks again when it connects again.
+    HostAsked {
+        /// Which.
+        host: HostId,
+    },
+    /// Nothing of what waits suits the asking host. Not kept.
+    HostPassed {
+        /// Which.
+        host: HostId,
+        /// When it will have rested, if that is what it lacks.
+        until: Option<Timestamp>,
+    },
+    /// An attempt was given to a host.
+    LeaseGranted(Lease),
+    /// The agent said that it began.
+    RunStarted {
+        /// Which host.
+        host: HostId,
+        /// Under which lease.
+        lease: LeaseEpoch,
+    },
+    /// The attempt was executed: the run is settled.
+    RunReported {
+        /// Which host.
+        host: HostId,
+        /// Under which lease.
+        lease: LeaseEpoch,
+        /// What was done.
+        record: Record,
+    },
+    /// The attempt was lost through the infrastructure.
+    AttemptLost {
+        /// Which host.
+        host: HostId,
+        /// Under which lease.
+        lease: LeaseEpoch,
+        /// Why.
+        reason: LossReason,
+        /// What becomes of the run.
+        after: AfterLoss,
+    },
+    /// An attempt that had been given up was reported after all: kept, marked, not analysed.
+    LateReport {
+        /// What it was.
+        superseded: Superseded,
+        /// What was done.
+        record: Record,
+    },
+}
+
+impl Change {
+    /// Whether the journal keeps it; what it does not keep is asked for again after a restart.
+    pub const fn is_kept(&self) -> bool {
+        !matches!(self, Self::HostAsked { .. } | Self::HostPassed { .. })
+    }
+}
+
+/// An attempt that was given up before its report came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Superseded {
+    /// Its lease.
+    pub lease: LeaseEpoch,
+    /// Of which experiment.
+    pub experiment: ExperimentId,
+    /// Which run.
+    pub run: RunIndex,
+    /// Which try.
+    pub attempt: Attempt,
+    /// On which host.
+    pub host: HostId,
+    /// By which start of its agent.
+    pub agent_epoch: AgentEpoch,
+}
+
+impl From<&Lease> for Superseded {
+    fn from(lease: &Lease) -> Self {
+        Self {
+            lease: lease.epoch,
+            experiment: lease.experiment,
+            run: lease.run,
+            attempt: lease.attempt,
+            host: lease.host.clone(),
+            agent_epoch: lease.agent_epoch,
+        }
+    }
+}
+
+/// How many runs are in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Tally {
+    /// Waiting for a host.
+    pub waiting: u32,
+    /// Given to a host.
+    pub leased: u32,
+    /// Begun.
+    pub running: u32,
+    /// Settled: measured.
+    pub measured: u32,
+    /// Settled: the benchmark failed.
+    pub failed: u32,
+    /// Settled: the infrastructure failed too often.
+    pub abandoned: u32,
+    /// Settled: cancelled before it was given out.
+    pub cancelled: u32,
+    /// Attempts lost, of whatever run.
+    pub lost_attempts: u32,
+}
+
+impl Tally {
+    /// All runs.
+    pub const fn runs(&self) -> u32 {
+        self.open() + self.settled()
+    }
+
+    /// Runs that can still change.
+    pub const fn open(&self) -> u32 {
+        self.waiting + self.leased + self.running
+    }
+
+    /// Runs that cannot change any more.
+    pub const fn settled(&self) -> u32 {
+        self.measured + self.failed + self.abandoned + self.cancelled
+    }
+
+    /// The count of one settlement.
+    pub const fn of(&mut self, settlement: Settlement) -> &mut u32 {
+        match settlement {
+            Settlement::Measured => &mut self.measured,
+            Settlement::Failed => &mut self.failed,
+            Settlement::Abandoned => &mut self.abandoned,
+            Settlement::Cancelled => &mut self.cancelled,
+        }
+    }
+}
+
+/// An attempt that ended, with all the machine knew of it: one row of the export.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndedAttempt {
+    /// The lease it had.
+    pub lease: Lease,
+    /// The number of its cell in the plan.
+    pub cell: u32,
+    /// When it ended.
+    pub ended: Timestamp,
+    /// How.
+    pub end: AttemptEnd,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AttemptEnd {
+    /// It was executed and settled its run.
+    Reported(Record),
+    /// It was lost; a report may still come and is then kept beside.
+    Lost {
+        /// Why.
+        reason: LossReason,
+        /// What became of the run.
+        after: AfterLoss,
+        /// The report that came too late, if one did.
+        late: Option<Record>,
+    },
+}

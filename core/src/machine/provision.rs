@@ -1,0 +1,160 @@
+//! How many hosts to ask of an engine that gives them out, and which to give back. Pure: the engine's jobs and what the
+//! running plans could use go in, actions come out; the coordinator's shell carries them out.
+//!
+//! In reading order: [`Job`] (what the engine says), [`Demand`] (what the machine says), `ledger` ([`Ledger`]: what is
+//! remembered from one look to the next), `decide` ([`decide`]: what to do).
+
+mod decide;
+mod ledger;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+pub use decide::{Action, decide};
+pub use ledger::{Cancelled, Ledger, Note};
+
+use crate::value::id::{BootId, HostId, JobId, NodeName};
+use crate::value::time::{Span, Timestamp};
+
+/// Who drains hosts that are given back; nobody else's name has a space.
+pub const PROVISIONER: &str = "the provisioner";
+/// Jobs that fail one after another, with no agent joining between, after which no more are asked for: something is wrong
+/// with all of them, and going on would only spend nodes.
+pub const FAILURES_IN_A_ROW: u32 = 3;
+/// How long an agent may take to join from the start of its job, or to come back: a large binary on a slow shared disk.
+pub const JOIN_PATIENCE: Span = Span::from_secs(300);
+/// How long a host that nothing needs is kept: a plan's rule that asks for further runs has said so by then.
+pub const KEEP: Span = Span::from_secs(5);
+/// Most queued jobs whose excluded nodes are changed at one look: each costs the engine a request.
+pub const EXCLUSIONS_AT_ONCE: usize = 16;
+
+/// What the user allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Most jobs at once, queued or running.
+    pub jobs: u32,
+    /// Most jobs in the queue at once.
+    pub queued: u32,
+    /// Most time on nodes, summed over all jobs ever; no bound where there is none.
+    pub node_time: Option<Span>,
+}
+
+/// One job of ours, as the engine tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Which.
+    pub id: JobId,
+    /// What it does.
+    pub state: JobState,
+    /// The engine's own word for that, and its reason, where it gives one.
+    pub words: String,
+    /// Where it runs, or ran.
+    pub node: Option<NodeName>,
+    /// When it started, if it has.
+    pub started: Option<Timestamp>,
+    /// When it ended, or will end at the latest.
+    pub ends: Option<Timestamp>,
+}
+
+/// What a job does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JobState {
+    /// It waits for a node, also again.
+    Queued,
+    /// It has a node.
+    Running,
+    /// It is about to end.
+    Ending,
+    /// It has ended.
+    Ended(End),
+}
+
+/// How a job ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum End {
+    /// By itself, well.
+    Completed,
+    /// Somebody ended it.
+    Cancelled,
+    /// It or its node failed, or it was refused.
+    Failed,
+    /// Its time was over.
+    TimedOut,
+    /// Another job needed the node more.
+    Preempted,
+}
+
+/// An agent that the coordinator turned away for good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedAgent {
+    /// The job in which it says that it lives.
+    pub job: JobId,
+    /// On which node, as it says.
+    pub node: NodeName,
+    /// Why it was turned away, and what can be done.
+    pub reason: String,
+}
+
+/// What the running plans could use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// Hosts that they could give something to beyond those that are there.
+    pub missing: u32,
+    /// How long a visit that waits may rightly take, at most.
+    pub longest: Span,
+    /// The hosts that an engine ever gave out.
+    pub hosts: Vec<Provided>,
+}
+
+/// A host that an engine gave out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provided {
+    /// Which.
+    pub host: HostId,
+    /// What the engine calls it.
+    pub node: NodeName,
+    /// The job in which its agent lives, or last lived.
+    pub job: Option<JobId>,
+    /// Its latest boot.
+    pub boot: BootId,
+    /// Whether its agent is connected.
+    pub is_here: bool,
+    /// Whether it has an attempt, or has begun a visit.
+    pub is_busy: bool,
+    /// Whether it was given an attempt since its agent joined.
+    pub has_served: bool,
+    /// Whether it is given runs.
+    pub engaged: Engaged,
+    /// What it is worth to what waits.
+    pub worth: Worth,
+}
+
+/// Whether a host is given runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engaged {
+    /// It is.
+    Serving,
+    /// No more, because it is given back.
+    GivenBack,
+    /// Not, for another's reason.
+    OutOfService,
+}
+
+/// What a host is worth to what waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Worth {
+    /// It may take none of it, ever.
+    Nothing,
+    /// It may take some in another boot.
+    NewBoot,
+    /// It may take some in another allocation.
+    NewAllocation,
+    /// It may take some.
+    Now,
+}
+
+/// Nodes that a job may not have.
+pub type Nodes = BTreeSet<NodeName>;

@@ -1,0 +1,180 @@
+//! What to do now.
+
+use super::ledger::Cancelled;
+use super::{
+    Demand, EXCLUSIONS_AT_ONCE, Engaged, JOIN_PATIENCE, Job, JobState, KEEP, Ledger, Limits, Nodes, Note,
+    Provided, Worth,
+};
+use crate::value::id::{BootId, HostId, JobId, NodeName};
+use crate::value::time::Timestamp;
+
+/// What to have the engine or the machine do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Ask for jobs.
+    Submit {
+        /// How many.
+        jobs: u32,
+        /// Nodes that they may not have.
+        exclude: Nodes,
+    },
+    /// Change the nodes that a queued job may not have.
+    Exclude {
+        /// Which job.
+        job: JobId,
+        /// The nodes.
+        nodes: Nodes,
+    },
+    /// Give a host no more runs, for its node is given back.
+    GiveBack {
+        /// Which.
+        host: HostId,
+    },
+    /// Give a host runs again.
+    Resume {
+        /// Which.
+        host: HostId,
+    },
+    /// Have a node boot anew once the job on it has ended.
+    Reboot {
+        /// Which.
+        node: NodeName,
+        /// The boot that it is to leave.
+        leaves: BootId,
+    },
+    /// End a job.
+    Cancel {
+        /// Which.
+        job: JobId,
+        /// Why.
+        why: Cancelled,
+    },
+}
+
+/// What to do now, in this order. `ledger` has observed the same jobs and demand.
+pub fn decide(
+    now: Timestamp,
+    limits: &Limits,
+    ledger: &Ledger,
+    jobs: &[Job],
+    demand: &Demand,
+) -> Vec<Action> {
+    let look =
+        Look { now, limits, ledger, jobs, demand, goes_on: ledger.stands_still(now, limits).is_none() };
+    let mut actions = Vec::new();
+    look.resume(&mut actions);
+    look.give_back(&mut actions);
+    look.balance(&mut actions);
+    actions
+}
+
+/// One look at everything.
+struct Look<'a> {
+    now: Timestamp,
+    limits: &'a Limits,
+    ledger: &'a Ledger,
+    jobs: &'a [Job],
+    demand: &'a Demand,
+    goes_on: bool,
+}
+
+impl Look<'_> {
+    /// The jobs that are queued or running and not cancelled.
+    fn alive(&self, state: JobState) -> impl DoubleEndedIterator<Item = (&Job, &Note)> {
+        let alive = self.jobs.iter().filter(move |job| job.state == state);
+        let noted = alive.filter_map(|job| Some((job, self.ledger.jobs.get(&job.id)?)));
+        noted.filter(|(_, note)| note.cancelled.is_none())
+    }
+
+    /// A host whose job is gone serves again when it comes back in another one; so does one that is needed after all.
+    fn resume(&self, actions: &mut Vec<Action>) {
+        for host in self.demand.hosts.iter().filter(|host| host.engaged == Engaged::GivenBack) {
+            let is_of = |job: &&Job| host.job.as_ref() == Some(&job.id);
+            let job = self
+                .jobs
+                .iter()
+                .find(is_of)
+                .filter(|job| matches!(job.state, JobState::Running | JobState::Ending));
+            let is_cancelled = job
+                .is_some_and(|job| self.ledger.jobs.get(&job.id).is_none_or(|note| note.cancelled.is_some()));
+            if job.is_none() || !is_cancelled && self.is_needed(host) {
+                actions.push(Action::Resume { host: host.host.clone() });
+            }
+        }
+    }
+
+    fn is_needed(&self, host: &Provided) -> bool {
+        self.goes_on && host.worth == Worth::Now
+    }
+
+    /// A host gets no more runs first, and its job is ended when it is seen to have none.
+    fn give_back(&self, actions: &mut Vec<Action>) {
+        for (job, note) in self.alive(JobState::Running) {
+            let is_silent = note.silent_since.is_some_and(|since| self.now - since > JOIN_PATIENCE);
+            let Some(host) = self.demand.host_of(job).filter(|host| host.is_here) else {
+                if is_silent {
+                    actions.push(Action::Cancel { job: job.id.clone(), why: Cancelled::Silent });
+                }
+                continue;
+            };
+            let is_idle = note.idle_since.is_some_and(|since| self.now - since >= KEEP) || !self.goes_on;
+            match host.engaged {
+                _ if host.is_busy || host.engaged != Engaged::OutOfService && self.is_needed(host) => {}
+                Engaged::Serving if is_idle => actions.push(Action::GiveBack { host: host.host.clone() }),
+                Engaged::Serving => {}
+                Engaged::GivenBack | Engaged::OutOfService => self.end(job, note, host, actions),
+            }
+        }
+    }
+
+    fn end(&self, job: &Job, note: &Note, host: &Provided, actions: &mut Vec<Action>) {
+        let wants_boot = host.worth == Worth::NewBoot && host.engaged == Engaged::GivenBack;
+        if self.goes_on && wants_boot && self.ledger.cannot_reboot.is_none() {
+            actions.push(Action::Reboot { node: host.node.clone(), leaves: host.boot.clone() });
+        }
+        let is_short = !note.has_served && host.worth == Worth::NewAllocation && self.goes_on;
+        let why = if is_short { Cancelled::TooShort } else { Cancelled::Unneeded };
+        actions.push(Action::Cancel { job: job.id.clone(), why });
+    }
+
+    /// As many jobs as are missing, within the limits; those in the queue beyond that are cancelled, the latest first.
+    fn balance(&self, actions: &mut Vec<Action>) {
+        // One that is about to end has its node still, and may come back into the queue.
+        let has_node = |job: &&Job| matches!(job.state, JobState::Running | JobState::Ending);
+        let with_node = self.jobs.iter().filter(has_node).count() as u32;
+        let starting = self.alive(JobState::Running).filter(|(_, note)| !note.joined).count() as u32;
+        let queued = self.alive(JobState::Queued).count() as u32;
+        let missing = if self.goes_on { self.demand.missing } else { 0 };
+        let wanted = missing
+            .saturating_sub(starting)
+            .min(self.limits.jobs.saturating_sub(with_node))
+            .min(self.limits.queued);
+        let surplus = queued.saturating_sub(wanted) as usize;
+        let cancelled = self.alive(JobState::Queued).rev().take(surplus);
+        actions.extend(
+            cancelled.map(|(job, _)| Action::Cancel { job: job.id.clone(), why: Cancelled::Unneeded }),
+        );
+        let exclude = self.exclude();
+        let kept = self.alive(JobState::Queued).take(queued as usize - surplus);
+        let outdated = kept.filter(|(_, note)| note.excluded != exclude).take(EXCLUSIONS_AT_ONCE);
+        let change =
+            |(job, _): (&Job, &Note)| Action::Exclude { job: job.id.clone(), nodes: exclude.clone() };
+        actions.extend(outdated.map(change));
+        let more = wanted.saturating_sub(queued);
+        if more > 0 {
+            actions.push(Action::Submit { jobs: more, exclude });
+        }
+    }
+
+    /// Nodes that would be of no use if they were given out again.
+    fn exclude(&self) -> Nodes {
+        let is_useless = |host: &&Provided| match host.worth {
+            Worth::Nothing => true,
+            Worth::NewBoot => !self.ledger.rebooting.contains_key(&host.node),
+            Worth::NewAllocation | Worth::Now => host.engaged == Engaged::OutOfService,
+        };
+        let hosts = self.demand.hosts.iter().filter(is_useless);
+        let useless = hosts.map(|host| &host.node);
+        useless.chain(self.ledger.refused.keys()).cloned().collect()
+    }
+}

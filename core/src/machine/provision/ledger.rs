@@ -1,0 +1,286 @@
+//! What is remembered of jobs from one look to the next, and over a restart.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Demand, End, FAILURES_IN_A_ROW, Job, JobState, Limits, Nodes, Provided, RefusedAgent, Worth};
+use crate::value::id::{BootId, JobId, NodeName};
+use crate::value::time::{Span, Timestamp};
+
+/// What is remembered of the jobs asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ledger {
+    /// Time on nodes of the jobs that ended.
+    pub node_time: Span,
+    /// Jobs that failed, with no agent joining between.
+    pub failures_in_a_row: u32,
+    /// Jobs that were too short for any run, with none given out between.
+    pub futile_in_a_row: u32,
+    /// Why no more are asked for.
+    pub stopped: Option<String>,
+    /// Why nodes are not told to boot anew.
+    pub cannot_reboot: Option<String>,
+    /// The jobs that have not ended.
+    pub jobs: BTreeMap<JobId, Note>,
+    /// Nodes that were told to boot anew, with the boot that they are to leave.
+    pub rebooting: BTreeMap<NodeName, BootId>,
+    /// Nodes whose agents were turned away for good, with the reasons; none in files of earlier releases.
+    #[serde(default)]
+    pub refused: BTreeMap<NodeName, String>,
+}
+
+/// What is remembered of one job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// Nodes that it may not have.
+    pub excluded: Nodes,
+    /// When it started; a job that is put back into the queue starts again.
+    pub started: Option<Timestamp>,
+    /// When it ends at the latest.
+    pub ends: Option<Timestamp>,
+    /// Whether its agent ever joined.
+    pub joined: bool,
+    /// Whether its host was given anything.
+    pub has_served: bool,
+    /// Since when nothing is heard of its agent.
+    pub silent_since: Option<Timestamp>,
+    /// Since when nothing that waits suits its host.
+    pub idle_since: Option<Timestamp>,
+    /// Why it was cancelled by us.
+    pub cancelled: Option<Cancelled>,
+    /// Whether its agent was turned away for good.
+    #[serde(default)]
+    pub is_refused: bool,
+}
+
+/// Why a job was cancelled by us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Cancelled {
+    /// Nothing needs it.
+    Unneeded,
+    /// Its agent did not join, or stayed away.
+    Silent,
+    /// Its allocation ends too soon for any run, and it never held one.
+    TooShort,
+}
+
+impl Ledger {
+    /// Takes in what the engine and the machine say now.
+    pub fn observe(&mut self, now: Timestamp, jobs: &[Job], demand: &Demand) {
+        for job in jobs {
+            match job.state {
+                JobState::Queued => self.queued(now, job),
+                JobState::Running => self.running(now, job, demand),
+                JobState::Ending => drop(self.jobs.entry(job.id.clone()).or_default()),
+                JobState::Ended(end) => self.ended(now, job, end, demand.longest),
+            }
+        }
+        let gone = |id: &&JobId| !jobs.iter().any(|job| job.id == **id);
+        for id in self.jobs.keys().filter(gone).cloned().collect::<Vec<_>>() {
+            self.vanished(now, &id, demand.longest);
+        }
+        self.verify_boots(demand);
+    }
+
+    /// Time on nodes until now, with that of the jobs that run.
+    pub fn spent(&self, now: Timestamp) -> Span {
+        let running = self.jobs.values().filter_map(|note| Some(now - note.started?));
+        running.fold(self.node_time, |sum, more| sum + more)
+    }
+
+    /// Why no more jobs are asked for, if that is so.
+    pub fn stands_still(&self, now: Timestamp, limits: &Limits) -> Option<String> {
+        let spent = limits.node_time.filter(|most| self.spent(now) >= *most);
+        let spent = spent.map(|most| format!("the {:.2} node hours that it may use are spent", hours(most)));
+        self.stopped.clone().or(spent)
+    }
+
+    /// That jobs may be asked for again, after somebody has looked into what was wrong.
+    pub fn start_afresh(&mut self) {
+        (self.failures_in_a_row, self.futile_in_a_row) = (0, 0);
+        (self.stopped, self.cannot_reboot) = (None, None);
+        self.refused.clear();
+    }
+
+    /// That agents were turned away for good: what is wrong is wrong with their nodes, not with the jobs. An agent says in
+    /// which job it lives; which node that has the engine says.
+    pub fn turned_away(&mut self, refused: Vec<RefusedAgent>, jobs: &[Job]) {
+        for RefusedAgent { job: id, node, reason } in refused {
+            let Some(note) = self.jobs.get_mut(&id) else { continue };
+            note.is_refused = true;
+            let told = jobs.iter().find(|job| job.id == id).and_then(|job| job.node.clone());
+            self.refused.insert(told.unwrap_or(node), reason);
+        }
+    }
+
+    /// That a job was asked for.
+    pub fn asked(&mut self, job: JobId, excluded: Nodes) {
+        self.jobs.insert(job, Note { excluded, ..Note::default() });
+    }
+
+    /// That the engine refused a job.
+    pub fn refused(&mut self, words: &str) {
+        self.failed(|_| format!("it does not take jobs: {words}"));
+    }
+
+    /// That a queued job may not have these nodes.
+    pub fn excluded(&mut self, job: &JobId, nodes: Nodes) {
+        if let Some(note) = self.jobs.get_mut(job) {
+            note.excluded = nodes;
+        }
+    }
+
+    /// That a job was cancelled.
+    pub fn cancelled(&mut self, job: &JobId, why: Cancelled) {
+        if let Some(note) = self.jobs.get_mut(job) {
+            note.cancelled = Some(why);
+        }
+    }
+
+    /// That a node was told to boot anew, or why it was not.
+    pub fn told_to_reboot(&mut self, node: NodeName, leaves: BootId, told: Result<(), String>) {
+        match told {
+            Ok(()) => drop(self.rebooting.insert(node, leaves)),
+            Err(words) => self.cannot_reboot = Some(format!("{node} was not told to boot anew: {words}")),
+        }
+    }
+
+    /// Only the boot id says whether a node has booted.
+    fn verify_boots(&mut self, demand: &Demand) {
+        for host in demand.hosts.iter().filter(|host| host.is_here) {
+            let is_old_job = host
+                .job
+                .as_ref()
+                .and_then(|job| self.jobs.get(job))
+                .is_none_or(|note| note.cancelled.is_some());
+            if is_old_job {
+                continue;
+            }
+            match self.rebooting.remove(&host.node) {
+                Some(left) if left == host.boot => {
+                    let words = format!(
+                        "{} came back in the boot that it was to leave: the engine says it reboots nodes and does not",
+                        host.node
+                    );
+                    self.cannot_reboot = Some(words);
+                }
+                Some(_) | None => {}
+            }
+        }
+    }
+
+    fn queued(&mut self, now: Timestamp, job: &Job) {
+        let note = self.jobs.entry(job.id.clone()).or_default();
+        if let Some(started) = note.started {
+            // It was put back into the queue.
+            self.node_time = self.node_time + (now - started);
+            *note = Note {
+                excluded: std::mem::take(&mut note.excluded),
+                cancelled: note.cancelled,
+                ..Note::default()
+            };
+        }
+    }
+
+    fn running(&mut self, now: Timestamp, job: &Job, demand: &Demand) {
+        let note = self.jobs.entry(job.id.clone()).or_default();
+        let started = job.started.unwrap_or(now).min(now);
+        if let Some(before) = note.started.filter(|before| *before < started) {
+            // It was put back into the queue, and started again since the last look.
+            self.node_time = self.node_time + (started - before);
+            *note = Note {
+                excluded: std::mem::take(&mut note.excluded),
+                cancelled: note.cancelled,
+                ..Note::default()
+            };
+        }
+        (note.started, note.ends) = (Some(started), job.ends);
+        let Some(host) = demand.host_of(job).filter(|host| host.is_here) else {
+            note.silent_since.get_or_insert(now);
+            note.idle_since = None;
+            return;
+        };
+        note.silent_since = None;
+        note.joined = true;
+        self.refused.remove(&host.node);
+        note.has_served |= host.has_served || host.is_busy;
+        note.idle_since = match note.idle_since {
+            _ if host.is_busy || host.worth == Worth::Now => None,
+            Some(since) => Some(since),
+            None => Some(now),
+        };
+        self.failures_in_a_row = 0;
+        if note.has_served {
+            self.futile_in_a_row = 0;
+        }
+    }
+
+    fn ended(&mut self, now: Timestamp, job: &Job, end: End, longest: Span) {
+        let Some(note) = self.jobs.remove(&job.id) else { return };
+        let until = job.ends.unwrap_or(now).min(now);
+        self.account(&note, until);
+        let excused = match end {
+            End::Preempted => true,
+            End::Completed | End::Cancelled | End::Failed | End::TimedOut => note.joined || note.is_refused,
+        };
+        self.judge(&job.id, &note, excused, &job.words, longest);
+    }
+
+    /// A job that the engine has forgotten lasted until now at most, and no longer than it was allowed to.
+    fn vanished(&mut self, now: Timestamp, id: &JobId, longest: Span) {
+        let Some(note) = self.jobs.remove(id) else { return };
+        self.account(&note, note.ends.map_or(now, |ends| ends.min(now)));
+        self.judge(id, &note, note.joined || note.is_refused, "the engine knows it no more", longest);
+    }
+
+    fn account(&mut self, note: &Note, until: Timestamp) {
+        if let Some(started) = note.started {
+            self.node_time = self.node_time + (until - started);
+        }
+    }
+
+    fn judge(&mut self, id: &JobId, note: &Note, excused: bool, words: &str, longest: Span) {
+        match note.cancelled {
+            Some(Cancelled::Unneeded) => {}
+            Some(Cancelled::TooShort) => self.was_futile(longest),
+            Some(Cancelled::Silent) => self.failed(|many| {
+                format!("{many} ended without an agent that joined; nothing was heard of that of job {id}")
+            }),
+            None if excused => {}
+            None => self.failed(|many| {
+                format!("{many} ended before their agents joined, the last being {id}: {words}")
+            }),
+        }
+    }
+
+    fn was_futile(&mut self, longest: Span) {
+        self.futile_in_a_row += 1;
+        if self.futile_in_a_row >= FAILURES_IN_A_ROW && self.stopped.is_none() {
+            let minutes = longest.as_secs_f64() / 60.0;
+            self.stopped = Some(format!(
+                "{FAILURES_IN_A_ROW} jobs in a row were too short for any run that waits: what one host has to hold may \
+                 take {minutes:.1} minutes, with timeouts, warm-ups and setup, and a job has to last longer"
+            ));
+        }
+    }
+
+    fn failed(&mut self, words: impl FnOnce(&str) -> String) {
+        self.failures_in_a_row += 1;
+        if self.failures_in_a_row >= FAILURES_IN_A_ROW && self.stopped.is_none() {
+            self.stopped = Some(words(&format!("{FAILURES_IN_A_ROW} jobs in a row")));
+        }
+    }
+}
+
+impl Demand {
+    /// The host of a job, if its agent ever joined.
+    pub fn host_of(&self, job: &Job) -> Option<&Provided> {
+        self.hosts.iter().find(|host| host.job.as_ref() == Some(&job.id))
+    }
+}
+
+/// A span in hours.
+pub(super) fn hours(span: Span) -> f64 {
+    span.as_secs_f64() / 3_600.0
+}

@@ -1,0 +1,106 @@
+//! The plan file: the TOML text in which a user writes an experiment. [`parse`] reads it, [`schema`] describes it.
+//!
+//! It is not the experiment: the file's form may change while experiments are kept. Reading goes from the text to a
+//! document with positions, whose shape is compared with the schema; then to the form, which fills in defaults; then
+//! to the [`Experiment`], which passes the same door as any other. Every error names line and column, shows the line,
+//! and ends in a hint; all that can be found in one pass is told at once.
+//!
+//! Defaults: 31 runs, the fewest that the Speedup-Test calls many; metrics wall, user, system, max_rss (wall always); policy distinct, scope benchmark; confidence
+//! 0.95, weights equal, precision 0.05; timeout 10 minutes, no warm-up, exit code 0; 3 attempts; output limited to 64 MiB,
+//! of which 16 KiB are kept of failed runs; the environment as the host is, nothing done before or after an execution.
+
+mod document;
+mod finding;
+mod form;
+mod lower;
+mod quantity;
+mod schema;
+mod shape;
+mod spelling;
+mod wanted_file;
+
+#[cfg(test)]
+mod tests;
+
+use serde::Deserialize as _;
+use toml::de::{DeTable, Deserializer};
+
+pub use finding::{Finding, PlanFileError};
+pub use schema::schema;
+pub use wanted_file::{Look, Unusable, WantedAt, WantedFile};
+
+use self::finding::Flaws;
+use self::form::Form;
+use crate::experiment::Experiment;
+use crate::value::seed::Seed;
+
+/// A size as plans and flags write it, in bytes.
+pub fn size(text: &str) -> Result<u64, String> {
+    quantity::size(text).ok_or_else(|| quantity::SIZE_HINT.to_owned())
+}
+
+/// Largest plan file: a hundred thousand benchmarks of 160 bytes each.
+pub const MAX_PLAN_BYTES: usize = 16 << 20;
+
+/// The experiment that a plan file describes, where no files have to be looked at for it. `fallback_seed` is taken when
+/// the file names none.
+pub fn parse(text: &str, fallback_seed: Seed) -> Result<Experiment, PlanFileError> {
+    let unseen = |_: &WantedFile| {
+        let cause = "a plan whose files nobody looks at cannot name any".to_owned();
+        Err(Unusable { cause, hint: "give the hash of a shared file as `blake3`".to_owned() })
+    };
+    parse_with_files(text, fallback_seed, &mut { unseen })
+}
+
+/// The same; `look` is asked what the files hold that the plan names.
+pub fn parse_with_files(
+    text: &str,
+    fallback_seed: Seed,
+    look: &mut Look<'_>,
+) -> Result<Experiment, PlanFileError> {
+    let mut flaws = Flaws::default();
+    let experiment = read(text, fallback_seed, look, &mut flaws);
+    flaws.into_result(text)?;
+    Ok(experiment.expect("what cannot be read has a flaw"))
+}
+
+/// Reads as far as is possible; whatever stands against it is noted.
+fn read(text: &str, fallback_seed: Seed, look: &mut Look<'_>, flaws: &mut Flaws) -> Option<Experiment> {
+    if text.len() > MAX_PLAN_BYTES {
+        let cause = format!("the plan has {} bytes, but at most {MAX_PLAN_BYTES} are read", text.len());
+        flaws.note(0..0, || (cause, "split the experiment".to_owned()));
+        return None;
+    }
+    let refused = |error: &toml::de::Error, hint: &str, flaws: &mut Flaws| {
+        let span = error.span().unwrap_or(0..0);
+        flaws.note(span, || (error.message().to_owned(), hint.to_owned()));
+    };
+    let document = match DeTable::parse(text) {
+        Ok(document) => document,
+        Err(error) => {
+            refused(&error, "the file is no TOML here; https://toml.io shows how it is written", flaws);
+            return None;
+        }
+    };
+    shape::compare(document.get_ref(), &schema(), flaws);
+    if flaws.any() {
+        return None;
+    }
+    let form = match Form::deserialize(Deserializer::from(document.clone())) {
+        Ok(form) => form,
+        Err(error) => {
+            refused(&error, "the schema of the plan file says what is possible", flaws);
+            return None;
+        }
+    };
+    let document = document.get_ref();
+    let experiment = lower::lower(form, document, fallback_seed, look, flaws);
+    if let Err(error) = experiment.check() {
+        for problem in error.problems() {
+            let span = document::span_of_problem(text, document, problem);
+            flaws.note(span, || (format!("{}: {}", problem.place, problem.fault), problem.fault.hint()));
+        }
+        flaws.note_untold(error.untold());
+    }
+    Some(experiment)
+}

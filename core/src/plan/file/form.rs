@@ -1,0 +1,289 @@
+//! The plan file as serde and schemars see it: the mirror of its text, with the defaults. The comments here are the
+//! descriptions in the published JSON Schema and the hints of error messages, so they speak to the author of a plan.
+
+mod environment;
+mod files;
+mod sampling;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::metric::{Better, Metric, Stream};
+use crate::experiment::{KeepOutput, Weights};
+
+pub(super) use environment::{EnvironmentForm, ResourceLimitsForm};
+pub(super) use files::FileForm;
+pub(super) use sampling::{DesignForm, IndependenceForm, LimitsForm, RepetitionsForm, RestForm};
+
+/// An experiment for Speedup: which code versions are compared, on which benchmarks, how often, and how independent
+/// the runs are.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Speedup plan file")]
+pub(super) struct Form {
+    /// What the experiment is called.
+    pub(super) experiment: ExperimentForm,
+    /// The code versions under comparison, each a table with its name; exactly one is the baseline.
+    pub(super) versions: BTreeMap<String, VersionForm>,
+    /// The benchmarks, each a table with its name: one program with one fixed input.
+    pub(super) benchmarks: BTreeMap<String, BenchmarkForm>,
+    /// Files that runs need, each a table with its name; commands, directories and environment variables say {file.NAME}
+    /// for the path at which it lies on the host. Exactly one of path and shared.
+    #[serde(default)]
+    pub(super) files: BTreeMap<String, FileForm>,
+    /// Draws benchmarks at random instead of taking all; only then is the proportion's interval valid.
+    #[serde(default)]
+    pub(super) population: PopulationForm,
+    /// How often each benchmark is run in each version.
+    #[serde(default)]
+    pub(super) repetitions: RepetitionsForm,
+    /// What is measured.
+    #[serde(default)]
+    pub(super) metrics: MetricsForm,
+    /// The order of the runs.
+    #[serde(default)]
+    pub(super) design: DesignForm,
+    /// When a host may take a run.
+    #[serde(default)]
+    pub(super) independence: IndependenceForm,
+    /// The comparison to be made.
+    #[serde(default)]
+    pub(super) analysis: AnalysisForm,
+    /// Done once on each host before its first run, in the input directory that commands know as {input}; exactly one of
+    /// command and shell.
+    pub(super) setup: Option<SetupForm>,
+    /// Done before each execution, warm-ups included, in its working directory and outside the clock; where it fails the
+    /// run is not executed. Exactly one of command and shell.
+    pub(super) prepare: Option<AroundForm>,
+    /// Done after each execution, warm-ups included, in its working directory and outside the clock; where it fails the
+    /// run is marked. Exactly one of command and shell.
+    pub(super) cleanup: Option<AroundForm>,
+    /// Timed after each run, as it is, to watch each host over time: a short program that does the same everywhere. Exactly
+    /// one of command and shell.
+    pub(super) canary: Option<SetupForm>,
+    /// Where and how the timed program executes; everything left out stays as the host is.
+    #[serde(default)]
+    pub(super) environment: EnvironmentForm,
+    /// Bounds of the experiment.
+    #[serde(default)]
+    pub(super) limits: LimitsForm,
+    /// What becomes of the output of a run.
+    #[serde(default)]
+    pub(super) output: OutputForm,
+}
+
+/// What the experiment is called.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExperimentForm {
+    /// The experiment's name: letters, digits and . _ + -, beginning with a letter, a digit or _.
+    pub(super) name: String,
+    /// What the experiment is about.
+    #[serde(default)]
+    pub(super) description: String,
+    /// All randomness comes from here, a whole number from 0; drawn and recorded when absent.
+    pub(super) seed: Option<u64>,
+    /// Where hosts are scarce, experiments of a higher priority go first; -100 to 100.
+    #[serde(default)]
+    pub(super) priority: i32,
+}
+
+/// One code version.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct VersionForm {
+    /// Whether the others are compared with this version; true for exactly one.
+    pub(super) baseline: bool,
+    /// Environment variables of its runs, stronger than the benchmark's; values may hold {placeholders}.
+    pub(super) env: BTreeMap<String, String>,
+    /// Values for {placeholders} in commands, e.g. { level = "O2" } for {level}.
+    pub(super) vars: BTreeMap<String, String>,
+    /// Executed instead of the benchmark's command: an argument vector.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) command: Option<Vec<String>>,
+    /// The same as a line for /bin/sh -c.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) shell: Option<String>,
+    /// Builds the version on a host before all runs, in a new and empty directory: an argument vector; {input}, {version},
+    /// the version's vars and {file.NAME} are filled in. At most one of build and build_shell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) build: Option<Vec<String>>,
+    /// The same as a line for /bin/sh -c.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) build_shell: Option<String>,
+    /// How often the version is built, each time anew; its runs use the builds in turn. 1 when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) builds: Option<u32>,
+    /// What a build makes: names with paths relative to its directory, e.g. { prog = "out/prog" }; commands, directories
+    /// and environment variables of runs say {build.prog} for the path at which it lies on the host.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) products: BTreeMap<String, String>,
+    /// A build that lasts longer has failed, e.g. "1h"; 10 minutes when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) build_timeout: Option<String>,
+}
+
+/// One program with one fixed input; exactly one of command and shell.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BenchmarkForm {
+    /// The argument vector, executed exactly; {input}, {version}, {benchmark} and the version's vars are filled in.
+    pub(super) command: Option<Vec<String>>,
+    /// A line for /bin/sh -c, with the same placeholders; {{name}} is the literal {name}.
+    pub(super) shell: Option<String>,
+    /// Environment variables of its runs.
+    #[serde(default)]
+    pub(super) env: BTreeMap<String, String>,
+    /// What a correct run looks like.
+    #[serde(default)]
+    pub(super) expect: ExpectForm,
+    /// A run that lasts longer has failed, e.g. "60s", "1h 30m" or "500ms".
+    #[serde(default = "ten_minutes")]
+    pub(super) timeout: String,
+    /// Executions before the clock starts, on the same host.
+    #[serde(default)]
+    pub(super) warmup: u32,
+    /// Where its runs stand, an absolute path that exists on every host, or one below {input}; a new and empty directory
+    /// for each run when absent.
+    pub(super) directory: Option<String>,
+    /// The weight in the suite, for [analysis] weights = "custom".
+    pub(super) weight: Option<f64>,
+}
+
+/// What a correct run looks like.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ExpectForm {
+    /// The exit code, 0 to 255.
+    pub(super) exit: u8,
+    /// Other exit codes that count as well, each 0 to 255.
+    pub(super) accept: Vec<u8>,
+    /// Whether every exit code counts; one by a signal never does.
+    pub(super) accept_all: bool,
+    /// The BLAKE3 hash of the whole standard output, 64 hexadecimal digits as b3sum prints them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stdout_blake3: Option<String>,
+}
+
+/// Which benchmarks take part.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct PopulationForm {
+    /// How many benchmarks are drawn at random; all are taken when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sample: Option<u32>,
+}
+
+/// What is measured.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct MetricsForm {
+    /// The metrics of each run; wall is always among them.
+    pub(super) collect: Vec<Metric>,
+    /// Metrics of your own, read from the output of each run, each a table with its name; exactly one of regex, pointer,
+    /// google_benchmark and go. A run without a value has failed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) output: BTreeMap<String, OwnMetricForm>,
+}
+
+/// A metric of your own: exactly one of regex, pointer, google_benchmark and go. Every match is the value of one
+/// iteration.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OwnMetricForm {
+    /// A regular expression with one capture group around the number; ^ and $ match at every line.
+    pub(super) regex: Option<String>,
+    /// A JSON pointer such as "/results/0/times" to a number or an array of numbers; the output is one JSON document.
+    pub(super) pointer: Option<String>,
+    /// A benchmark of a Google Benchmark report in JSON: "BM_name" for its real time, or "BM_name:counter"; times are read
+    /// as seconds an iteration.
+    pub(super) google_benchmark: Option<String>,
+    /// A benchmark of a report in Go's benchmark text: "BenchmarkName" for its ns/op, or "BenchmarkName:unit"; values are
+    /// read as they are written.
+    pub(super) go: Option<String>,
+    /// Where the values stand: "stdout" or "stderr".
+    #[serde(default)]
+    pub(super) from: Stream,
+    /// The unit of the values, as reports shall show it.
+    #[serde(default)]
+    pub(super) unit: String,
+    /// Which values are good: "lower" or "higher".
+    #[serde(default)]
+    pub(super) better: Better,
+}
+
+/// The comparison to be made.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct AnalysisForm {
+    /// The confidence level, more than 0 and less than 1.
+    pub(super) confidence: f64,
+    /// How benchmarks weigh in the suite: "equal", "custom" (by their weight) or "fraction" (by the baseline's time).
+    pub(super) weights: Weights,
+    /// The precision for the required number of benchmarks, more than 0 and less than 1.
+    pub(super) precision: f64,
+}
+
+/// Done once on each host before its first run; exactly one of command and shell.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetupForm {
+    /// The argument vector, executed exactly; {input} is filled in.
+    pub(super) command: Option<Vec<String>>,
+    /// A line for /bin/sh -c; {input} is filled in, and {{name}} is the literal {name}.
+    pub(super) shell: Option<String>,
+    /// A setup that lasts longer has failed, e.g. "10m".
+    #[serde(default = "ten_minutes")]
+    pub(super) timeout: String,
+}
+
+/// Done before or after each execution; exactly one of command and shell.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AroundForm {
+    /// The argument vector, executed exactly; {input}, {version}, {benchmark} and the version's vars are filled in.
+    pub(super) command: Option<Vec<String>>,
+    /// A line for /bin/sh -c, with the same placeholders; {{name}} is the literal {name}.
+    pub(super) shell: Option<String>,
+    /// If it lasts longer it has failed, e.g. "10m".
+    #[serde(default = "ten_minutes")]
+    pub(super) timeout: String,
+}
+
+/// What becomes of the output of a run.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct OutputForm {
+    /// Bytes that standard output and standard error may each have, e.g. "64MiB"; a program that writes more has failed.
+    pub(super) limit: String,
+    /// Bytes of each that are kept with the observation, e.g. "16KiB".
+    pub(super) keep: String,
+    /// Of which runs output is kept: "failed" or "all".
+    pub(super) keep_of: KeepOutput,
+}
+
+/// Long enough for a benchmark that nobody thought about, short enough that a hanging one does not hold its host all day.
+pub(super) fn ten_minutes() -> String {
+    "10m".to_owned()
+}
+
+impl Default for MetricsForm {
+    fn default() -> Self {
+        let collect = vec![Metric::Wall, Metric::User, Metric::System, Metric::MaxRss];
+        Self { collect, output: BTreeMap::new() }
+    }
+}
+
+impl Default for AnalysisForm {
+    fn default() -> Self {
+        Self { confidence: 0.95, weights: Weights::Equal, precision: 0.05 }
+    }
+}
+
+impl Default for OutputForm {
+    fn default() -> Self {
+        Self { limit: "64MiB".to_owned(), keep: "16KiB".to_owned(), keep_of: KeepOutput::Failed }
+    }
+}

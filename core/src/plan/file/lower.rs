@@ -1,0 +1,244 @@
+//! From the form to the experiment: the author's order, lengths of time, sizes and hashes in our types. What cannot be
+//! read is noted and replaced by its default, so that the rest can still be checked in the same pass.
+
+mod builds;
+mod environment;
+mod files;
+mod sampling;
+
+use std::collections::BTreeMap;
+
+use toml::de::DeTable;
+
+use super::document::{names_in_order, span_of};
+use super::finding::Flaws;
+use super::form::{
+    AroundForm, BenchmarkForm, ExpectForm, Form, OutputForm, OwnMetricForm, SetupForm, VersionForm,
+    ten_minutes,
+};
+use super::quantity::{SIZE_HINT, size, span};
+use super::wanted_file::Look;
+use crate::experiment::metric::{Metric, OwnMetric, Pattern};
+use crate::experiment::{
+    AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Levels, OutputChoice,
+    Place, Setup, Version, quoted,
+};
+use crate::value::seed::Seed;
+use crate::value::time::Span;
+
+/// The experiment of a form; its flaws are noted.
+pub(super) fn lower(
+    form: Form,
+    document: &DeTable<'_>,
+    fallback: Seed,
+    look: &mut Look<'_>,
+    flaws: &mut Flaws,
+) -> Experiment {
+    let mut lowering = Lowering { document, flaws };
+    let mut metrics = form.metrics.collect;
+    metrics.push(Metric::Wall);
+    metrics.sort_unstable();
+    metrics.dedup();
+    let setup = form.setup.map(|setup| lowering.once("setup", setup));
+    let (runs, rule) = lowering.repetitions(&form.repetitions);
+    Experiment {
+        name: form.experiment.name,
+        description: form.experiment.description,
+        seed: form.experiment.seed.map_or(fallback, Seed),
+        priority: form.experiment.priority,
+        versions: lowering.versions(form.versions),
+        benchmarks: lowering.benchmarks(form.benchmarks),
+        files: lowering.files(form.files, look),
+        drawn: form.population.sample,
+        runs,
+        levels: Levels { hosts: form.repetitions.hosts, boots: form.repetitions.boots },
+        order: form.design.order,
+        rule,
+        metrics,
+        own_metrics: lowering.own_metrics(form.metrics.output),
+        independence: lowering.independence(&form.independence),
+        analysis: AnalysisChoice {
+            confidence: form.analysis.confidence,
+            weights: form.analysis.weights,
+            precision: form.analysis.precision,
+        },
+        setup,
+        prepare: form.prepare.map(|around| lowering.around("prepare", around)),
+        cleanup: form.cleanup.map(|around| lowering.around("cleanup", around)),
+        canary: form.canary.map(|canary| lowering.once("canary", canary)),
+        environment: lowering.environment(form.environment),
+        limits: lowering.limits(&form.limits),
+        output: lowering.output(&form.output),
+    }
+}
+
+struct Lowering<'d> {
+    document: &'d DeTable<'d>,
+    flaws: &'d mut Flaws,
+}
+
+impl Lowering<'_> {
+    /// The versions, the baseline first, the others as the author ordered them.
+    fn versions(&mut self, mut forms: BTreeMap<String, VersionForm>) -> Vec<Version> {
+        let (mut versions, mut baselines) = (Vec::new(), Vec::new());
+        for name in names_in_order(self.document, &["versions"]) {
+            let Some(form) = forms.remove(&name) else { continue };
+            if form.baseline {
+                baselines.push(versions.len());
+            }
+            let place = Place::from(["versions", &name]);
+            let build = self.build(&place, &form);
+            let given = form.command.is_some() || form.shell.is_some();
+            let command = given.then(|| self.command(&place, form.command, form.shell));
+            versions.push(Version { name, env: form.env, vars: form.vars, command, build });
+        }
+        let name_of = |version: &Version| format!("[versions.{}]", version.name);
+        match baselines.as_slice() {
+            [] if versions.is_empty() => {}
+            [] => self.note(&["versions"].into(), || {
+                let names: Vec<String> = versions.iter().take(8).map(name_of).collect();
+                let hint = format!("set baseline = true in one of {}", names.join(", "));
+                ("no version is the baseline".to_owned(), hint)
+            }),
+            [only] => versions[..=*only].rotate_right(1),
+            [.., last] => self.note(&["versions", &versions[*last].name, "baseline"].into(), || {
+                let names: Vec<String> = baselines.iter().take(8).map(|&at| name_of(&versions[at])).collect();
+                let cause = format!("{} versions are the baseline", baselines.len());
+                (cause, format!("keep baseline = true in one of {}", names.join(", ")))
+            }),
+        }
+        versions
+    }
+
+    fn benchmarks(&mut self, mut forms: BTreeMap<String, BenchmarkForm>) -> Vec<Benchmark> {
+        let names = names_in_order(self.document, &["benchmarks"]);
+        let in_order = names.into_iter().filter_map(|name| forms.remove_entry(&name));
+        in_order.map(|(name, form)| self.benchmark(name, form)).collect()
+    }
+
+    fn benchmark(&mut self, name: String, form: BenchmarkForm) -> Benchmark {
+        let place = Place::from(["benchmarks", &name]);
+        Benchmark {
+            command: self.command(&place, form.command, form.shell),
+            env: form.env,
+            expect: self.expectation(&place, &form.expect),
+            timeout: self.timeout(&place, &form.timeout),
+            warmup: form.warmup,
+            directory: form.directory,
+            weight: form.weight,
+            name,
+        }
+    }
+
+    fn command(&mut self, place: &Place, command: Option<Vec<String>>, shell: Option<String>) -> CommandLine {
+        match (command, shell) {
+            (Some(argv), None) => CommandLine::Exact(argv),
+            (None, Some(line)) => CommandLine::Shell(line),
+            (Some(argv), Some(_)) => {
+                self.note(&place.at("shell"), || {
+                    (format!("[{place}] has both `command` and `shell`"), "keep one of them".to_owned())
+                });
+                CommandLine::Exact(argv)
+            }
+            (None, None) => {
+                self.note(place, || {
+                    let hint =
+                        "write command = [\"program\", \"argument\"], or shell = \"a line for /bin/sh\"";
+                    (format!("[{place}] has neither `command` nor `shell`"), hint.to_owned())
+                });
+                CommandLine::Exact(vec!["true".to_owned()])
+            }
+        }
+    }
+
+    fn own_metrics(&mut self, mut forms: BTreeMap<String, OwnMetricForm>) -> Vec<OwnMetric> {
+        let names = names_in_order(self.document, &["metrics", "output"]);
+        let in_order = names.into_iter().filter_map(|name| forms.remove_entry(&name));
+        in_order.filter_map(|(name, form)| self.own_metric(name, form)).collect()
+    }
+
+    fn own_metric(&mut self, name: String, form: OwnMetricForm) -> Option<OwnMetric> {
+        let OwnMetricForm { regex, pointer, google_benchmark, go, from, unit, better } = form;
+        let given = [
+            regex.map(Pattern::Regex),
+            pointer.map(Pattern::Pointer),
+            google_benchmark.map(Pattern::GoogleBenchmark),
+            go.map(Pattern::Go),
+        ];
+        let mut given = given.into_iter().flatten();
+        let place = || Place::from(["metrics", "output", &name]);
+        match (given.next(), given.next()) {
+            (Some(pattern), None) => Some(OwnMetric { name, pattern, from, unit, better }),
+            (Some(first), Some(second)) => {
+                self.note(&place().at(second.key()), || {
+                    let (place, first, second) = (place(), first.key(), second.key());
+                    (format!("[{place}] has both `{first}` and `{second}`"), "keep one of them".to_owned())
+                });
+                None
+            }
+            (None, _) => {
+                self.note(&place(), || {
+                    let cause = format!("[{}] does not say how its values are found", place());
+                    let hint = "write regex = 'time: ([0-9.]+)', or one of pointer, google_benchmark and go";
+                    (cause, hint.to_owned())
+                });
+                None
+            }
+        }
+    }
+
+    fn expectation(&mut self, place: &Place, form: &ExpectForm) -> Expectation {
+        let stdout_blake3 = form.stdout_blake3.as_ref().and_then(|text| {
+            let hash = blake3::Hash::from_hex(text).ok();
+            if hash.is_none() {
+                self.note(&place.at("expect").at("stdout_blake3"), || {
+                    let hint = "write the 64 hexadecimal digits that b3sum prints for the right output";
+                    (format!("{} is no BLAKE3 hash", quoted(text)), hint.to_owned())
+                });
+            }
+            hash.map(Into::into)
+        });
+        let accept = match (form.accept_all, form.accept.as_slice()) {
+            (true, _) => AcceptedExits::All,
+            (false, []) => AcceptedExits::None,
+            (false, codes) => AcceptedExits::These(codes.iter().copied().collect()),
+        };
+        Expectation { exit: form.exit, accept, stdout_blake3 }
+    }
+
+    fn once(&mut self, key: &str, form: SetupForm) -> Setup {
+        let place = Place::from([key]);
+        let command = self.command(&place, form.command, form.shell);
+        Setup { command, timeout: self.timeout(&place, &form.timeout) }
+    }
+
+    fn around(&mut self, key: &str, form: AroundForm) -> Setup {
+        let place = Place::from([key]);
+        let command = self.command(&place, form.command, form.shell);
+        Setup { command, timeout: self.timeout(&place, &form.timeout) }
+    }
+
+    fn timeout(&mut self, place: &Place, text: &str) -> Span {
+        let read = self.length(&place.at("timeout"), text);
+        read.or_else(|| span(&ten_minutes())).unwrap_or(Span::from_secs(600))
+    }
+
+    fn output(&mut self, form: &OutputForm) -> OutputChoice {
+        let limit = self.size(&["output", "limit"].into(), &form.limit).unwrap_or(1);
+        let keep = self.size(&["output", "keep"].into(), &form.keep).unwrap_or(0);
+        OutputChoice { limit, keep, keep_of: form.keep_of }
+    }
+
+    fn size(&mut self, place: &Place, text: &str) -> Option<u64> {
+        let read = size(text);
+        if read.is_none() {
+            let cause = || (format!("{} is no size", quoted(text)), SIZE_HINT.to_owned());
+            self.note(place, cause);
+        }
+        read
+    }
+
+    fn note(&mut self, place: &Place, cause: impl FnOnce() -> (String, String)) {
+        self.flaws.note(span_of(self.document, place), cause);
+    }
+}

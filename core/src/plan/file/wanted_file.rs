@@ -1,0 +1,56 @@
+//! A file as a plan names it. Its content is not known here: whoever reads the plan file looks at it.
+
+use crate::experiment::Place;
+use crate::experiment::files::{ContentHash, FileSource};
+
+/// A file that a plan names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedFile {
+    /// What commands call it.
+    pub name: String,
+    /// Where the plan says that it is.
+    pub at: WantedAt,
+}
+
+/// Where a plan says that a file is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WantedAt {
+    /// A file beside the plan, whose content is to travel.
+    Here {
+        /// Its path, relative to the plan file.
+        path: String,
+        /// Whether it may be executed.
+        executable: bool,
+    },
+    /// A file at the same path on every host, whose hash the plan does not say.
+    Shared {
+        /// Its path.
+        path: String,
+    },
+}
+
+impl WantedFile {
+    /// The keys of the plan that name its path.
+    pub(super) fn place(&self) -> Place {
+        let key = match self.at {
+            WantedAt::Here { .. } => "path",
+            WantedAt::Shared { .. } => "shared",
+        };
+        Place::from(["files", &self.name, key])
+    }
+}
+
+/// Why a file cannot be taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unusable {
+    /// What was tried and why it failed.
+    pub cause: String,
+    /// What the author of the plan can do about it.
+    pub hint: String,
+}
+
+/// Looks at a file that a plan names.
+pub type Look<'l> = dyn FnMut(&WantedFile) -> Result<FileSource, Unusable> + 'l;
+
+/// Stands in for the hash of a file that has a flaw, so that the rest of the plan can be checked.
+pub(super) const UNSEEN: ContentHash = ContentHash([0; 32]);

@@ -1,0 +1,223 @@
+//! What an agent says was done: the record of one attempt.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::build::Product;
+use crate::experiment::metric::{Absence, Metric};
+use crate::run::Obstacle;
+use crate::run::conditions::Conditions;
+use crate::run::program::Program;
+use crate::run::timer::TimerError;
+use crate::value::time::Span;
+
+/// Most bytes of an explanation in words; longer ones are cut where they enter.
+pub const MAX_REASON_BYTES: usize = 2_000;
+
+/// The record of one attempt, as the agent that executed it reports it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// When the clock started, by the agent's wall clock (nanoseconds since the Unix epoch): information, not evidence.
+    pub started_unix_ns: u64,
+    /// What was measured, whatever the outcome; empty when nothing was executed.
+    pub metrics: BTreeMap<Metric, u64>,
+    /// Standard output.
+    pub stdout: Output,
+    /// Standard error.
+    pub stderr: Output,
+    /// Processes that outlived the run and were ended.
+    pub survivors: u32,
+    /// Context switches of the agent itself while the run was timed.
+    pub agent_switches: u64,
+    /// The error of the timer that it was measured with, where that was tested.
+    pub timer: Option<TimerError>,
+    /// The conditions of the timed execution; absent when there was none, and in records of earlier releases.
+    #[serde(default)]
+    pub conditions: Option<Box<Conditions>>,
+    /// Metrics whose values lack what happened in the kernel, because the agent may not count there.
+    pub user_only: BTreeSet<Metric>,
+    /// Why metrics that the plan wants have no value. No metric is both here and in `metrics`.
+    pub absent: BTreeMap<Metric, Absence>,
+    /// The values of the plan's own metrics by their names, one an iteration, in the order of the output; finite.
+    pub series: BTreeMap<String, Vec<f64>>,
+    /// How the host was when the run began, where the plan has hosts rest.
+    pub rest: Option<RestReading>,
+    /// How long the plan's canary took after the run, where it has one and that succeeded.
+    pub canary: Option<Span>,
+    /// Why the canary has no time, where the plan has one. The run counts nevertheless.
+    pub canary_failed: Option<String>,
+    /// What it made, where it was a build; ascending by name.
+    #[serde(default)]
+    pub products: Vec<Product>,
+    /// The file that was executed; absent when nothing was timed, and in records of earlier releases.
+    #[serde(default)]
+    pub program: Option<Box<Program>>,
+}
+
+/// How a host was when it had rested. What cannot be read on it is absent, never zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RestReading {
+    /// How long the agent waited until the host was within the plan's bounds.
+    pub waited: Span,
+    /// The one-minute load average in percent: 100 is one task.
+    pub load_percent: Option<u32>,
+    /// The highest temperature of the processor, in thousandths of a degree Celsius.
+    pub temperature_mc: Option<i32>,
+    /// The mean frequency of the CPUs of the run, in percent of the mean of the highest that they offer.
+    pub frequency_percent: Option<u32>,
+}
+
+impl Record {
+    /// A record of an attempt of which nothing is known but how it ended.
+    pub fn bare(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            started_unix_ns: 0,
+            metrics: BTreeMap::new(),
+            stdout: Output::default(),
+            stderr: Output::default(),
+            survivors: 0,
+            agent_switches: 0,
+            timer: None,
+            conditions: None,
+            user_only: BTreeSet::new(),
+            absent: BTreeMap::new(),
+            series: BTreeMap::new(),
+            rest: None,
+            canary: None,
+            canary_failed: None,
+            products: Vec::new(),
+            program: None,
+        }
+    }
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// As expected: the run counts.
+    Measured,
+    /// The benchmark failed: an outcome, not repeated.
+    Failed(Failure),
+    /// The host or the agent failed before the benchmark could: the run is tried again elsewhere.
+    NotExecuted {
+        /// What was tried and why it failed.
+        reason: String,
+        /// Who stood in the way.
+        obstacle: Obstacle,
+    },
+}
+
+impl Outcome {
+    /// In words, why the attempt does not count, if it does not.
+    pub fn why_not(&self) -> Option<String> {
+        match self {
+            Self::Measured => None,
+            Self::Failed(failure) => Some(failure.words()),
+            Self::NotExecuted { reason, .. } => Some(reason.clone()),
+        }
+    }
+}
+
+/// How a benchmark fails.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Failure {
+    /// It ended with another exit code than expected.
+    Exit {
+        /// The code.
+        code: u8,
+        /// The expected one.
+        expected: u8,
+    },
+    /// A signal ended it.
+    Signal {
+        /// The signal's number.
+        signal: u8,
+        /// Whether the kernel dumped the program's memory, which was part of the time.
+        #[serde(default)]
+        core_dumped: bool,
+    },
+    /// It did not end in time.
+    TimedOut {
+        /// The limit it was given.
+        limit: Span,
+    },
+    /// It wrote something else than expected to its standard output.
+    WrongOutput {
+        /// BLAKE3 of what it wrote.
+        blake3: [u8; 32],
+        /// What was expected.
+        expected: [u8; 32],
+    },
+    /// It wrote more than the plan allows.
+    TooMuchOutput {
+        /// The plan's limit in bytes.
+        limit: u64,
+    },
+    /// Its output has no value of one of the plan's own metrics.
+    NoValue {
+        /// The metric's name.
+        metric: String,
+        /// What was found instead.
+        reason: String,
+    },
+    /// It was a build, and what it was to make is not there.
+    NoProduct {
+        /// The product's name.
+        name: String,
+        /// What was found instead.
+        reason: String,
+    },
+    /// A warm-up failed, so the run was not begun.
+    Warmup {
+        /// Which, from 1.
+        number: u32,
+        /// How.
+        failure: String,
+    },
+}
+
+impl Failure {
+    /// The failure in words.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Exit { code, expected } => format!("exit code {code} instead of {expected}"),
+            Self::Signal { signal, core_dumped: false } => format!("ended by signal {signal}"),
+            Self::Signal { signal, core_dumped: true } => format!("ended by signal {signal}, core dumped"),
+            Self::TimedOut { limit } => format!("did not end within {limit}"),
+            Self::WrongOutput { .. } => "standard output differs from what the plan expects".to_owned(),
+            Self::TooMuchOutput { limit } => format!("wrote more than the {limit} bytes the plan allows"),
+            Self::NoValue { metric, reason } => format!("no value of {metric}: {reason}"),
+            Self::NoProduct { name, reason } => format!("the build has no product `{name}`: {reason}"),
+            Self::Warmup { number, failure } => format!("warm-up {number} failed: {failure}"),
+        }
+    }
+
+    /// The failure's code name in exports.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Exit { .. } => "exit",
+            Self::Signal { .. } => "signal",
+            Self::TimedOut { .. } => "timeout",
+            Self::WrongOutput { .. } => "wrong_output",
+            Self::TooMuchOutput { .. } => "too_much_output",
+            Self::NoValue { .. } => "no_value",
+            Self::NoProduct { .. } => "no_product",
+            Self::Warmup { .. } => "warmup",
+        }
+    }
+}
+
+/// One stream of output.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// How many bytes were written.
+    pub bytes: u64,
+    /// BLAKE3 of all of them.
+    pub blake3: [u8; 32],
+    /// The first of them, as many as the plan keeps.
+    pub kept: Vec<u8>,
+}

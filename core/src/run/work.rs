@@ -1,0 +1,321 @@
+//! A work order: all that an agent needs to execute one run. The agent chooses nothing; it only knows where its own
+//! input directory lies, so [`WorkOrder::resolve`] fills the placeholders there, with the rules of [`crate::experiment::template`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::experiment::build::{self, Product, UsedBuild};
+use crate::experiment::environment::{DirectoryLength, EnvSize, Environment};
+use crate::experiment::files::{self, StagedFile};
+use crate::experiment::template::{TemplateError, expand, placeholders};
+use crate::experiment::{
+    AcceptedExits, Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, OwnMetric, Rest,
+    Setup,
+};
+use crate::plan::{Cell, Plan, Task};
+use crate::run::lease::Lease;
+use crate::value::id::{RunIndex, VersionIndex};
+use crate::value::seed::below;
+use crate::value::time::Span;
+
+/// All that an agent needs to execute one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkOrder {
+    /// What is executed; placeholders are still in place.
+    pub command: CommandLine,
+    /// Its environment, beside what the agent gives every run.
+    pub env: BTreeMap<String, String>,
+    /// Values of placeholders.
+    pub vars: BTreeMap<String, String>,
+    /// What a correct run looks like.
+    pub expect: Expectation,
+    /// A run that lasts longer has failed.
+    pub timeout: Span,
+    /// Executions before the clock starts.
+    pub warmup: u32,
+    /// Where the run stands; placeholders are still in place.
+    pub directory: Option<String>,
+    /// Done once on this host before the experiment's first run.
+    pub setup: Option<Setup>,
+    /// Done before each execution, outside the clock.
+    pub prepare: Option<Setup>,
+    /// Done after each execution, outside the clock.
+    pub cleanup: Option<Setup>,
+    /// Timed by itself after the run.
+    pub canary: Option<Setup>,
+    /// The environment of the timed execution.
+    pub environment: Environment,
+    /// The padding of the environment variables in bytes, where the plan has it drawn.
+    pub env_padding: Option<u32>,
+    /// By how much the name of the working directory is lengthened, in bytes, where the plan has it drawn.
+    pub directory_padding: Option<u32>,
+    /// What is measured.
+    pub metrics: Vec<Metric>,
+    /// What is read from the output.
+    pub own_metrics: Vec<OwnMetric>,
+    /// What becomes of the output.
+    pub output: OutputChoice,
+    /// What the host has to be like before anything is done, where the plan has it rest.
+    pub rest: Option<Rest>,
+    /// The files that its commands name: they are on the host, and the right ones, before anything is executed.
+    pub files: Vec<StagedFile>,
+    /// What its build made of what its commands name: staged files as well, under [`Product::placeholder`].
+    pub built: Vec<Product>,
+    /// What it makes, where it is a build: by their names, the paths in its working directory from which its products are
+    /// collected when it has succeeded.
+    pub collect: BTreeMap<String, String>,
+}
+
+/// A command with nothing left to fill in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// The argument vector.
+    pub argv: Vec<String>,
+    /// The environment beside what the agent gives every run.
+    pub env: BTreeMap<String, String>,
+    /// Where it stands, unless in a new directory.
+    pub directory: Option<String>,
+}
+
+/// The placeholder for the host's input directory.
+pub const INPUT: &str = "input";
+/// The placeholder for the version's name.
+pub const VERSION: &str = "version";
+/// The placeholder for the benchmark's name.
+pub const BENCHMARK: &str = "benchmark";
+
+impl WorkOrder {
+    /// The work order of an attempt: all that is in it follows from the plan and the lease.
+    ///
+    /// # Panics
+    /// When the plan has no such run.
+    pub fn of(plan: &Plan, lease: &Lease) -> Self {
+        match plan.task(lease.run) {
+            Task::Build(version) => Self::of_build(&plan.experiment, version),
+            Task::Run(cell) => {
+                let order = Self::new(&plan.experiment, cell, lease.run);
+                match &lease.evidence.build {
+                    Some(build) => order.using(build),
+                    None => order,
+                }
+            }
+        }
+    }
+
+    /// The work order of a run of a cell, before it is known what its build made. What is random in it depends on the
+    /// experiment's seed and the run, not on the attempt.
+    pub fn new(experiment: &Experiment, cell: Cell, run: RunIndex) -> Self {
+        let benchmark = &experiment.benchmarks[cell.benchmark.0 as usize];
+        let version = &experiment.versions[cell.version.0 as usize];
+        let mut env = benchmark.env.clone();
+        env.extend(version.env.clone());
+        let mut vars = version.vars.clone();
+        vars.insert(VERSION.to_owned(), version.name.clone());
+        vars.insert(BENCHMARK.to_owned(), benchmark.name.clone());
+        let Benchmark { command, expect, timeout, warmup, directory, .. } = benchmark.clone();
+        let command = version.command.clone().unwrap_or(command);
+        let texts = [&command].into_iter().chain(outside(experiment)).flat_map(texts_of);
+        let texts = texts.chain(env.values().map(String::as_str)).chain(directory.as_deref());
+        let named: BTreeSet<&str> = texts.flat_map(placeholders).collect();
+        let files = files_named(&named, &experiment.files);
+        Self {
+            files,
+            built: Vec::new(),
+            collect: BTreeMap::new(),
+            command,
+            env,
+            vars,
+            expect,
+            timeout,
+            warmup,
+            directory,
+            setup: experiment.setup.clone(),
+            prepare: experiment.prepare.clone(),
+            cleanup: experiment.cleanup.clone(),
+            canary: experiment.canary.clone(),
+            environment: experiment.environment.clone(),
+            env_padding: env_padding(experiment, run),
+            directory_padding: directory_padding(experiment, run),
+            metrics: experiment.metrics.clone(),
+            own_metrics: experiment.own_metrics.clone(),
+            output: experiment.output,
+            rest: experiment.independence.wanted_rest().copied(),
+        }
+    }
+
+    /// The order with those products of a build that its commands name.
+    fn using(mut self, build: &UsedBuild) -> Self {
+        let around = [&self.prepare, &self.cleanup].into_iter().flatten().map(|setup| &setup.command);
+        let texts =
+            around.chain([&self.command]).flat_map(texts_of).chain(self.env.values().map(String::as_str));
+        let texts = texts.chain(self.directory.as_deref());
+        let named: BTreeSet<&str> = texts.flat_map(placeholders).collect();
+        let is_named = |product: &&Product| named.contains(product.placeholder().as_str());
+        let built = build.products.iter().filter(is_named).cloned().collect();
+        self.built = built;
+        self
+    }
+
+    /// The work order of a build of a version: a plain execution in a new directory, where nothing is asked of the host.
+    ///
+    /// # Panics
+    /// When the version is not built.
+    pub fn of_build(experiment: &Experiment, version: VersionIndex) -> Self {
+        let version = &experiment.versions[version.0 as usize];
+        let build = version.build.as_ref().expect("a version with builds says how");
+        let mut vars = version.vars.clone();
+        vars.insert(VERSION.to_owned(), version.name.clone());
+        let env = env_of_build(&version.env);
+        let setup = experiment.setup.iter().map(|setup| &setup.command);
+        let texts = setup.chain([&build.command]).flat_map(texts_of).chain(env.values().map(String::as_str));
+        let files = files_named(&texts.flat_map(placeholders).collect(), &experiment.files);
+        Self {
+            files,
+            built: Vec::new(),
+            collect: build.products.clone(),
+            command: build.command.clone(),
+            env,
+            vars,
+            expect: Expectation { exit: 0, accept: AcceptedExits::None, stdout_blake3: None },
+            timeout: build.timeout,
+            warmup: 0,
+            directory: None,
+            setup: experiment.setup.clone(),
+            prepare: None,
+            cleanup: None,
+            canary: None,
+            environment: Environment::default(),
+            env_padding: None,
+            directory_padding: None,
+            metrics: experiment.metrics.clone(),
+            own_metrics: Vec::new(),
+            output: experiment.output,
+            rest: None,
+        }
+    }
+
+    /// The command of the run, on a host whose input directory is `input`.
+    pub fn resolve(&self, input: &str) -> Result<Resolved, TemplateError> {
+        let value = |name: &str| match name {
+            INPUT => Some(input),
+            name => self.vars.get(name).map(String::as_str),
+        };
+        let directory = self.directory.as_ref().map(|directory| expand(directory, value)).transpose()?;
+        Ok(Resolved { directory, ..resolve(&self.command, &self.env, &self.vars, input)? })
+    }
+
+    /// The command of the setup, if there is one.
+    pub fn resolve_setup(&self, input: &str) -> Result<Option<Resolved>, TemplateError> {
+        self.resolve_of_host(self.setup.as_ref(), input)
+    }
+
+    /// The command of the preparation, if there is one.
+    pub fn resolve_prepare(&self, input: &str) -> Result<Option<Resolved>, TemplateError> {
+        self.prepare.as_ref().map(|prepare| self.resolve_line(&prepare.command, input)).transpose()
+    }
+
+    /// The command of the cleanup, if there is one.
+    pub fn resolve_cleanup(&self, input: &str) -> Result<Option<Resolved>, TemplateError> {
+        self.cleanup.as_ref().map(|cleanup| self.resolve_line(&cleanup.command, input)).transpose()
+    }
+
+    /// The command of the canary, if there is one. It is the same for all cells.
+    pub fn resolve_canary(&self, input: &str) -> Result<Option<Resolved>, TemplateError> {
+        self.resolve_of_host(self.canary.as_ref(), input)
+    }
+
+    /// A command that is the same for all versions and benchmarks.
+    fn resolve_of_host(&self, setup: Option<&Setup>, input: &str) -> Result<Option<Resolved>, TemplateError> {
+        let vars = self.vars_of_host();
+        setup.map(|setup| resolve(&setup.command, &BTreeMap::new(), &vars, input)).transpose()
+    }
+
+    /// Says where a staged file lies on this host: the value of its placeholder.
+    pub fn place(&mut self, file: &StagedFile, path: String) {
+        self.vars.insert(file.placeholder(), path);
+    }
+
+    /// Says where a product of the run's build lies on this host: the value of its placeholder.
+    pub fn place_product(&mut self, product: &Product, path: String) {
+        self.vars.insert(product.placeholder(), path);
+    }
+
+    /// The values of placeholders that are the same for all versions and benchmarks: where staged files lie.
+    pub fn vars_of_host(&self) -> BTreeMap<String, String> {
+        let files = self.vars.iter().filter(|(name, _)| name.starts_with(files::PREFIX));
+        files.map(|(name, path)| (name.clone(), path.clone())).collect()
+    }
+
+    fn resolve_line(&self, line: &CommandLine, input: &str) -> Result<Resolved, TemplateError> {
+        resolve(line, &self.env, &self.vars, input)
+    }
+}
+
+/// The commands that are executed beside the run itself.
+fn outside(experiment: &Experiment) -> impl Iterator<Item = &CommandLine> {
+    let all = [&experiment.setup, &experiment.prepare, &experiment.cleanup, &experiment.canary];
+    all.into_iter().flatten().map(|setup| &setup.command)
+}
+
+fn texts_of(command: &CommandLine) -> impl Iterator<Item = &str> {
+    let words = match command {
+        CommandLine::Exact(argv) => argv.as_slice(),
+        CommandLine::Shell(line) => std::slice::from_ref(line),
+    };
+    words.iter().map(String::as_str)
+}
+
+/// The files of which a placeholder is among these.
+fn files_named(named: &BTreeSet<&str>, files: &[StagedFile]) -> Vec<StagedFile> {
+    let named: BTreeSet<&str> = named.iter().filter_map(|name| name.strip_prefix(files::PREFIX)).collect();
+    files.iter().filter(|file| named.contains(file.name.as_str())).cloned().collect()
+}
+
+/// The variables of a version that a build has too: a benchmark and a build's products are of runs.
+fn env_of_build(env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let of_runs =
+        |value: &str| placeholders(value).any(|name| name == BENCHMARK || name.starts_with(build::PREFIX));
+    env.iter()
+        .filter(|(_, value)| !of_runs(value))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// The padding of a run's environment, each size from 0 to the plan's most equally likely.
+fn env_padding(experiment: &Experiment, run: RunIndex) -> Option<u32> {
+    match experiment.environment.env_size {
+        EnvSize::AsIs | EnvSize::Total(_) => None,
+        EnvSize::Random(most) => {
+            let random = &mut experiment.seed.child(&format!("environment size of run {run}"));
+            Some(below(u64::from(most) + 1, random) as u32)
+        }
+    }
+}
+
+/// The lengthening of a run's working directory, each from 0 to the plan's most equally likely.
+fn directory_padding(experiment: &Experiment, run: RunIndex) -> Option<u32> {
+    match experiment.environment.directory_length {
+        DirectoryLength::AsIs | DirectoryLength::Total(_) => None,
+        DirectoryLength::Random(most) => {
+            let random = &mut experiment.seed.child(&format!("directory length of run {run}"));
+            Some(below(u64::from(most) + 1, random) as u32)
+        }
+    }
+}
+
+fn resolve(
+    line: &CommandLine,
+    env: &BTreeMap<String, String>,
+    vars: &BTreeMap<String, String>,
+    input: &str,
+) -> Result<Resolved, TemplateError> {
+    let value = |name: &str| if name == INPUT { Some(input) } else { vars.get(name).map(String::as_str) };
+    let argv = match line {
+        CommandLine::Exact(argv) => argv.iter().map(|word| expand(word, value)).collect::<Result<_, _>>()?,
+        CommandLine::Shell(line) => vec!["/bin/sh".to_owned(), "-c".to_owned(), expand(line, value)?],
+    };
+    let env = env
+        .iter()
+        .map(|(name, text)| Ok((name.clone(), expand(text, value)?)))
+        .collect::<Result<_, TemplateError>>()?;
+    Ok(Resolved { argv, env, directory: None })
+}

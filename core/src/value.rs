@@ -1,0 +1,9 @@
+//! Values that everything is named, dated, counted and drawn by.
+
+pub mod bounded;
+pub mod causes;
+pub mod count;
+pub mod cpu_set;
+pub mod id;
+pub mod seed;
+pub mod time;
