@@ -92,6 +92,8 @@ fn an_extension_appends_whole_visits_of_each_cell() {
     scene.submit(FIRST, PLAIN);
     scene.handle(more(asked(FIRST), 3));
     assert_eq!((active(&scene).plan().runs(), active(&scene).tally().waiting), (4 + 2 * 3, 10));
+    scene.handle(more(asked(FIRST), 0));
+    assert_eq!((active(&scene).plan().runs(), active(&scene).tally().waiting), (10, 10), "no visit, no run");
     let most = (crate::experiment::MAX_RUNS - 10) / 2;
     assert_eq!(
         scene.refused(more(asked(FIRST), most as u32 + 1)),

@@ -60,6 +60,9 @@ fn a_visit_lasts_as_long_as_all_its_runs() {
     let nested = PLAIN.replace("runs = 2", "hosts = 2\nruns = 3");
     scene.submit(SECOND, &nested);
     assert_eq!(demand(&scene).longest, Span::from_secs(3 * 20), "three runs on each host");
+    let mut scene = engine(0);
+    scene.submit(FIRST, &format!("{nested}[design]\norder = \"blocked\"\n"));
+    assert_eq!(demand(&scene).longest, Span::from_secs(2 * 3 * 20), "three of both versions");
 }
 
 #[test]

@@ -283,3 +283,43 @@ fn a_host_that_has_visited_the_cell_says_so() {
     );
     assert_eq!(hindrances(&scene, FIRST, other), Hindrances { visited: 1, able: 2, ..none() });
 }
+
+#[test]
+fn what_is_left_of_a_visit_is_for_its_host_where_no_other_can_be_spared() {
+    let nested = PLAIN.replace("runs = 2", "hosts = 2\nruns = 2") + "[independence]\npolicy = \"any\"\n";
+    for lost in [true, false] {
+        let mut scene = Scene::of(2);
+        scene.submit(FIRST, &nested);
+        let lease = scene.ask(0).expect("a run");
+        let left = if lost {
+            scene.lose(&lease);
+            lease.run
+        } else {
+            scene.report(&lease, RunOutcome::Measured);
+            scene.handle(Command::Drain(scene.request(0)));
+            scene.handle(Command::ResumeHost(scene.request(0)));
+            RunIndex(lease.run.0 + 1)
+        };
+        // The other host is wanted for the other visit of the cell.
+        assert_eq!(hindrances(&scene, FIRST, left), Hindrances { visited: 1, able: 1, ..none() }, "{lost}");
+    }
+}
+
+#[test]
+fn who_goes_on_with_a_visit_needs_a_command_for_boots_only_where_it_boots_next() {
+    let nested = PLAIN.replace("runs = 2", "hosts = 2\nruns = 2") + "[independence]\npolicy = \"any\"\n";
+    let mut scene = Scene::of(1);
+    scene.submit(FIRST, &nested);
+    let next = RunIndex(scene.serve(0).run.0 + 1);
+    assert_eq!(hindrances(&scene, FIRST, next), Hindrances { able: 1, ..none() });
+    let blocked = format!("{PLAIN}[independence]\npolicy = \"rebooted\"\n[design]\norder = \"blocked\"\n");
+    let mut scene = Scene::of(0);
+    scene.join(HostFacts { can_reboot: true, ..facts(0) });
+    scene.submit(FIRST, &blocked);
+    let next = RunIndex(scene.ask(0).expect("a visit").run.0 + 1);
+    assert_eq!(hindrances(&scene, FIRST, next), Hindrances { busy: 1, ..none() });
+    // Its agent starts anew without the command, and has not asked yet.
+    scene.leave(0);
+    scene.join(facts(0));
+    assert_eq!(hindrances(&scene, FIRST, next), Hindrances { cannot_reboot: 1, ..none() });
+}

@@ -259,7 +259,7 @@ fn who_is_reset_loses_its_attempt_and_its_visits() {
 }
 
 #[test]
-fn a_host_has_so_many_boots_and_no_more() {
+fn a_host_has_so_many_boots_and_allocations_and_no_more() {
     let mut scene = Scene::of(1);
     let named =
         |number: usize| HostFacts { boot: format!("again-{number}").parse().expect("an id"), ..facts(0) };
@@ -274,7 +274,11 @@ fn a_host_has_so_many_boots_and_no_more() {
     let boots = |machine: &Machine| machine.host(&host(0)).expect("known").boots.len();
     assert_eq!(boots(&scene.machine), MAX_BOOTS);
     let (agent, epoch) = (AgentId(Uuid::from_u128(7)), AgentEpoch(u64::MAX));
-    let joined = Change::HostJoined { facts: named(MAX_BOOTS), agent, epoch };
-    scene.machine.replay(&Event { at: scene.now, change: joined });
+    let job = |number: usize| format!("job-{number}").parse().expect("an id");
+    scene.machine.hosts[0].allocations = (0..MAX_BOOTS).map(job).collect();
+    let facts = HostFacts { allocation: Some(job(MAX_BOOTS)), ..named(MAX_BOOTS) };
+    scene.machine.replay(&Event { at: scene.now, change: Change::HostJoined { facts, agent, epoch } });
     assert_eq!(boots(&scene.machine), MAX_BOOTS, "whatever a journal says");
+    let allocations = scene.machine.host(&host(0)).expect("known").allocations.len();
+    assert_eq!(allocations, MAX_BOOTS, "and of allocations as many");
 }

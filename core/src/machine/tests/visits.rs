@@ -135,6 +135,26 @@ fn a_class_whose_hosts_are_gone_is_let_go_of() {
 }
 
 #[test]
+fn a_class_is_not_let_go_of_while_a_host_boots_for_the_experiment() {
+    let mut scene = Scene::of(0);
+    scene.join(rebooting(0));
+    scene.submit(FIRST, &format!("{PLAIN}[independence]\npolicy = \"rebooted\"\n"));
+    let lease = scene.ask(0).expect("a run");
+    scene.lose(&lease);
+    assert!(is_to_boot(&mut scene, 0), "it is used, and nothing was executed");
+    scene.leave(0);
+    scene.join(HostFacts { fingerprint: fingerprint("large"), ..facts(1) });
+    assert_eq!(scene.ask(1), None, "another class");
+    let class = |scene: &Scene| {
+        scene.machine.experiment(FIRST).expect("active").classes().iter().copied().collect::<Vec<_>>()
+    };
+    scene.tick_after(Settings::default().host_grace);
+    assert_eq!(class(&scene), [fingerprint("small").class()], "the host will be back");
+    scene.tick_after(Settings::default().reboot_limit);
+    assert_eq!(class(&scene), [fingerprint("large").class()], "it is not");
+}
+
+#[test]
 fn a_class_that_was_measured_on_stays() {
     for leased_only in [true, false] {
         let mut scene = Scene::of(1);
@@ -230,4 +250,92 @@ fn a_start_of_the_coordinator_finds_every_host_away() {
     scene.handle(Command::Start);
     assert_eq!(scene.machine.hosts_here(), 0);
     assert_eq!(scene.machine.next_deadline(), Some(lease.deadline), "only the lease's own deadline counts");
+}
+
+/// What is left of a visit goes to a host that has visited nothing of the cell while one can be spared, then to one that has
+/// begun the visit.
+#[test]
+fn the_rest_of_a_visit_is_had_by_who_lost_it_once_no_other_host_can_be_spared() {
+    let plan = PLAIN.replace("runs = 2", "hosts = 2\nruns = 1")
+        + "[independence]\npolicy = \"any\"\n[design]\norder = \"blocked\"\n";
+    for begun in [false, true] {
+        let mut scene = Scene::of(3);
+        scene.submit(FIRST, &plan);
+        let (first, second) = (scene.ask(0).expect("a visit"), scene.ask(1).expect("the other"));
+        let rest = if begun {
+            scene.report(&first, RunOutcome::Measured);
+            scene.handle(Command::Drain(scene.request(0)));
+            RunIndex(first.run.0 + 1)
+        } else {
+            scene.lose(&first);
+            first.run
+        };
+        scene.lose(&second);
+        assert_eq!(scene.ask(1), None, "the third host can be spared");
+        assert_eq!(scene.ask(2).map(|lease| lease.run), Some(rest));
+        let held = scene.machine.host(&host(1)).and_then(|host| host.lease.as_ref());
+        assert_eq!(held.map(|lease| lease.run), Some(second.run), "no host is left that could be spared");
+    }
+}
+
+#[test]
+fn who_goes_on_with_a_visit_of_what_is_cancelled_takes_something_else() {
+    let rested = PLAIN.replace("runs = 2", "hosts = 2\nruns = 2")
+        + "[independence]\npolicy = \"rested\"\nrest = { idle = \"40s\" }\n";
+    let mut scene = Scene::of(2);
+    scene.submit(FIRST, &rested);
+    scene.serve(0);
+    scene.ask(1).expect("a run that is under way when all others are cancelled");
+    assert_eq!(scene.ask(0), None, "it rests");
+    scene.submit(SECOND, PLAIN);
+    let held = |scene: &Scene| scene.machine.host(&host(0)).and_then(|host| host.lease.clone());
+    assert_eq!(held(&scene), None, "its visit goes before all else");
+    scene.handle(Command::Cancel(asked(FIRST)));
+    assert_eq!(held(&scene).map(|lease| lease.experiment), Some(SECOND));
+}
+
+#[test]
+fn a_visit_is_gone_on_with_while_the_allocation_holds_the_next_run() {
+    // Three runs of 20 s at most, and ten seconds for the last report.
+    let plan = PLAIN.replace("runs = 2", "hosts = 1\nruns = 3");
+    for (late, is_given) in [(40, true), (41, false)] {
+        let mut scene = Scene::of(0);
+        let allocation_ends = Some(scene.now + Span::from_secs(3 * 20 + 10));
+        scene.join(HostFacts { allocation_ends, ..facts(0) });
+        scene.submit(FIRST, &plan);
+        scene.serve(0);
+        scene.now = scene.now + Span::from_secs(late);
+        assert_eq!(scene.ask(0).is_some(), is_given, "{late} s after the visit began");
+    }
+}
+
+/// The journal of another release may say what this one would not.
+#[test]
+fn a_visit_on_a_class_that_is_let_go_of_goes_to_another_host() {
+    let mut scene = Scene::of(1);
+    scene.submit(FIRST, &PLAIN.replace("runs = 2", "hosts = 2\nruns = 2"));
+    scene.serve(0);
+    let change = Change::ClassPinned { experiment: FIRST, class: fingerprint("large").class() };
+    scene.machine.replay(&Event { at: scene.now, change });
+    assert_eq!(scene.machine.host(&host(0)).map(|host| host.visits.len()), Some(0));
+    scene.machine.check();
+}
+
+#[test]
+fn who_was_given_up_is_had_back_when_all_others_have_left() {
+    let any = PLAIN.replace("runs = 2", "runs = 9") + "[independence]\npolicy = \"any\"\n";
+    let mut scene = Scene::of(2);
+    scene.submit(FIRST, &any);
+    for _ in 0..LOST_IN_A_ROW {
+        let lease = scene.ask(0).expect("a run");
+        scene.lose(&lease);
+    }
+    assert_eq!(scene.ask(0), None, "given up");
+    for _ in 0..LOST_IN_A_ROW {
+        scene.serve(1);
+    }
+    let holds = |scene: &Scene| scene.machine.host(&host(0)).is_some_and(|host| host.lease.is_some());
+    assert!(!holds(&scene));
+    scene.leave(1);
+    assert!(holds(&scene), "there is no other");
 }

@@ -245,3 +245,38 @@ fn who_is_blamed_and_who_is_held_back_is_counted_by_host() {
     (active.tally.leased, active.tally.running) = (2, 1);
     assert_eq!(active.live(), 3);
 }
+
+#[test]
+fn a_host_that_is_drained_may_still_speak_for_a_plan() {
+    let mut trial = Trial::of(4, false);
+    let experiment = trial.submit("ada", RUNS);
+    let host = trial.lease(3).expect("a run").host;
+    let request = crate::machine::HostRequest { host, by: "admin".to_owned() };
+    trial.handle(crate::machine::Command::Drain(request));
+    for host in 0..3 {
+        trial.end(host, End::Not(Obstacle::Plan));
+        assert_eq!(trial.paused(experiment), None, "the drained host has not turned it down");
+    }
+    trial.end(3, End::Not(Obstacle::Plan));
+    let reason = trial.paused(experiment).expect("it is paused");
+    assert!(reason.contains("4 attempts in a row were lost on 4 hosts,"), "{reason}");
+}
+
+#[test]
+fn a_host_that_lost_an_attempt_of_its_own_may_still_execute_the_plan() {
+    let mut trial = Trial::of(2, false);
+    let experiment = trial.submit("ada", RUNS);
+    let other = trial.submit("bob", RUNS);
+    trial.end(1, End::Not(Obstacle::Host));
+    assert_eq!(trial.lease(1).map(|lease| lease.experiment), Some(other), "it is busy with another plan");
+    for lost in 1..=LOST_IN_A_ROW {
+        assert_eq!(trial.lease(0).map(|lease| lease.experiment), Some(experiment));
+        trial.end(0, End::Not(Obstacle::Plan));
+        assert_eq!(trial.paused(experiment), None, "{lost} are lost, and one host has not turned it down");
+    }
+    trial.end(1, End::Measured);
+    assert_eq!(trial.lease(1).map(|lease| lease.experiment), Some(experiment));
+    trial.end(1, End::Not(Obstacle::Plan));
+    let reason = trial.paused(experiment).expect("it is paused");
+    assert!(reason.contains("4 attempts in a row were lost on 2 hosts,"), "{reason}");
+}
