@@ -155,8 +155,7 @@ impl Machine {
         let goes_on =
             host.visits.get(&experiment).is_some_and(|visit| (visit.next..visit.end).contains(&run));
         let group = active.plan.place(run).group;
-        let began =
-            group != run || active.states[run.0 as usize] != RunState::Waiting { attempt: Attempt(1) };
+        let began = active.states[group.0 as usize] != RunState::Waiting { attempt: Attempt(1) };
         let violation = violation(host, active, used).filter(|_| !goes_on);
         let wants_boot = if goes_on {
             host.visits.get(&experiment).is_some_and(|visit| boots_before(active, visit.next))
@@ -183,7 +182,7 @@ impl Machine {
         } else if let Some(violation) = violation {
             let never = violation == Violation::NoAllocation && host.facts.allocation.is_none();
             if never { &mut counts.no_allocation } else { &mut counts.not_fresh }
-        } else if !goes_on && !self.may_retry(active, number, run.0) {
+        } else if began && !goes_on && !self.may_retry(active, number, run.0) {
             &mut counts.tried
         } else if host.lease.is_some() {
             &mut counts.busy

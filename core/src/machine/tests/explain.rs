@@ -323,3 +323,21 @@ fn who_goes_on_with_a_visit_needs_a_command_for_boots_only_where_it_boots_next()
     scene.join(facts(0));
     assert_eq!(hindrances(&scene, FIRST, next), Hindrances { cannot_reboot: 1, ..none() });
 }
+
+#[test]
+fn a_visit_that_nobody_has_begun_is_for_every_host_that_has_visited_nothing_of_its_cell() {
+    let nested = PLAIN.replace("runs = 2", "hosts = 2\nruns = 2") + "[independence]\npolicy = \"any\"\n";
+    let mut scene = Scene::of(2);
+    scene.submit(FIRST, &nested);
+    let plan = scene.machine.experiment(FIRST).expect("active").plan().clone();
+    let all = || (0..plan.runs()).map(RunIndex);
+    all().for_each(|run| {
+        assert_eq!(hindrances(&scene, FIRST, run), Hindrances { able: 2, ..none() }, "{run}");
+    });
+    let lease = scene.ask(0).expect("a run");
+    for run in all().filter(|run| plan.place(*run).group != lease.run) {
+        let is_of_cell = plan.cell_number(run) == plan.cell_number(lease.run);
+        let (visited, busy) = (u32::from(is_of_cell), u32::from(!is_of_cell));
+        assert_eq!(hindrances(&scene, FIRST, run), Hindrances { visited, busy, able: 1, ..none() }, "{run}");
+    }
+}
