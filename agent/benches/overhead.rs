@@ -18,8 +18,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use speedup_agent::launch::{Command, End, Launcher, Preparation, Sink};
-use speedup_agent::selftest::{Floor, Program};
+use speedup_agent::launch::{End, LaunchCommand, Launcher, Preparation, Sink};
+use speedup_agent::selftest::{Floor, MemoryProgram};
 use speedup_core::experiment::metric::Metric;
 use speedup_core::value::seed::{Seed, shuffle};
 
@@ -40,7 +40,7 @@ struct Timer<'a> {
 
 fn main() {
     let runs = std::env::var("SPEEDUP_BENCH_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(1000);
-    let no_op = Program::no_op().unwrap();
+    let no_op = MemoryProgram::no_op().unwrap();
     let mut programs = vec![("/bin/true", Path::new("/bin/true"))];
     programs.extend(no_op.as_ref().map(|program| ("a program that only exits", program.path())));
     for (name, program) in programs.iter().rev() {
@@ -135,7 +135,7 @@ fn launch(
     switches: &mut u64,
 ) -> u64 {
     let minute = Duration::from_secs(60);
-    let command = Command {
+    let command = LaunchCommand {
         argv: vec![program.into()],
         env: vec![],
         directory: "/".into(),

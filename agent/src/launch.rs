@@ -45,9 +45,9 @@ mod watch;
 pub use affinity::{CpuMask, allowed};
 pub use cgroup::control_groups;
 pub(crate) use clock::{nanoseconds, now_ns};
-pub use command::{Command, Sink};
-pub use execution::{End, Execution, Output, Readings, Standstill, Switches, Unseen, Usage};
-pub use failure::{LaunchError, Step};
+pub use command::{LaunchCommand, Sink};
+pub use execution::{CapturedOutput, End, Execution, MetricReadings, Standstill, Switches, Unseen, Usage};
+pub use failure::{LaunchError, LaunchStep};
 pub use huge_pages::NoHugePages;
 pub(crate) use image::program_of;
 pub use preparation::{FailedStep, Preparation};
@@ -116,7 +116,7 @@ impl Launcher {
     ///
     /// When `stop` becomes true and a signal interrupts the wait, everything is killed and the end is
     /// [`End::Interrupted`]. Signals reach the process only while it waits here, so none is lost in between.
-    pub fn execute(&mut self, command: &Command, stop: &AtomicBool) -> Result<Execution, LaunchError> {
+    pub fn execute(&mut self, command: &LaunchCommand, stop: &AtomicBool) -> Result<Execution, LaunchError> {
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let image = Image::prepare(command)?;
         let host = |tried| move |source| LaunchError::Host { tried, source };

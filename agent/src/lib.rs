@@ -28,5 +28,5 @@ mod workplace;
 
 pub use entry::{AccessFile, Admittance, EntryError};
 pub use limits::LimitsError;
-pub use reboot::Reboot;
+pub use reboot::RebootCommand;
 pub use service::{AgentError, Options, TimerTesting, run};

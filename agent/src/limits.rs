@@ -15,7 +15,7 @@ use speedup_core::experiment::files::FileSource;
 use speedup_core::run::work::WorkOrder;
 use thiserror::Error;
 
-use crate::launch::{Command, program_of};
+use crate::launch::{LaunchCommand, program_of};
 
 /// Most bytes of the file: more than a thousand paths.
 const MAX_FILE_BYTES: u64 = 64 << 10;
@@ -150,7 +150,7 @@ impl Limits {
 
     /// Judges a command as it would be executed now: the file that its program is, through all links, where it stands, and its
     /// variables. It may always stand below `own`.
-    pub(crate) fn check(&self, what: &str, command: &Command, own: &Path) -> Result<(), NotAllowed> {
+    pub(crate) fn check(&self, what: &str, command: &LaunchCommand, own: &Path) -> Result<(), NotAllowed> {
         let directory = &command.directory;
         self.check_below(directory, &format!("the directory {} of {what}", directory.display()), Some(own))?;
         let Some(allowed) = &self.commands else { return Ok(()) };

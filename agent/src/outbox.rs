@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use speedup_core::agent::message::Report;
+use speedup_core::agent::message::AttemptReport;
 use speedup_core::value::id::{AgentEpoch, AgentId, LeaseEpoch};
 use speedup_journal::{
-    Beginning, Journal, JournalId, OpenError, Options, PayloadVersion, ReadError, WriteError,
+    Beginning, Journal, JournalId, OpenError, Options, PayloadVersion, ReplayError, WriteError,
 };
 use speedup_proto::convert::OutboxEntry;
 use speedup_proto::outbox_payload;
@@ -30,7 +30,7 @@ pub enum OutboxError {
     Open(#[source] OpenError),
     /// It cannot be read.
     #[error("cannot read the outbox")]
-    Read(#[source] ReadError),
+    Read(#[source] ReplayError),
     /// It holds what this release does not understand.
     #[error("cannot understand the outbox")]
     Entry(#[source] PayloadError),
@@ -55,7 +55,7 @@ impl OutboxError {
 #[derive(Debug)]
 pub(crate) struct Outbox {
     journal: Journal,
-    unacknowledged: BTreeMap<LeaseEpoch, Report>,
+    unacknowledged: BTreeMap<LeaseEpoch, AttemptReport>,
     epoch: AgentEpoch,
     entries: u64,
     /// Whether something was written that has to be durable before the agent goes on.
@@ -97,7 +97,7 @@ impl Outbox {
     }
 
     /// Reports that the coordinator has not acknowledged.
-    pub(crate) fn reports(&self) -> Vec<Report> {
+    pub(crate) fn reports(&self) -> Vec<AttemptReport> {
         self.unacknowledged.values().cloned().collect()
     }
 
@@ -110,7 +110,7 @@ impl Outbox {
     }
 
     /// Keeps a report; on the disk after [`Outbox::sync`].
-    pub(crate) fn keep(&mut self, report: Report) -> Result<(), OutboxError> {
+    pub(crate) fn keep(&mut self, report: AttemptReport) -> Result<(), OutboxError> {
         let mut bytes = Vec::new();
         outbox_payload::encode_report(&report, &mut bytes);
         self.append(&bytes)?;

@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// How this host is made to boot anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reboot {
+pub struct RebootCommand {
     /// The argument vector; not empty.
     pub command: Vec<String>,
     /// How long the host may take to go down from the command's start, services that end included.
@@ -62,7 +62,7 @@ pub(crate) enum RebootError {
     },
 }
 
-impl Reboot {
+impl RebootCommand {
     /// Executes the command and waits until the host goes down, which ends this process: it returns without an error
     /// only when the agent is asked to stop.
     pub(crate) async fn execute(&self, stop: &mut Stop) -> Result<(), RebootError> {
@@ -120,7 +120,8 @@ mod tests {
     fn executed(command: &[&str], patience: Duration) -> (Result<(), RebootError>, Duration) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let reboot = Reboot { command: command.iter().map(ToString::to_string).collect(), patience };
+            let reboot =
+                RebootCommand { command: command.iter().map(ToString::to_string).collect(), patience };
             let begun = Instant::now();
             let done = reboot.execute(&mut Stop::listen().unwrap()).await;
             (done, begun.elapsed())

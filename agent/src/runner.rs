@@ -45,7 +45,7 @@ use self::record::record;
 use self::variables::{pad, size_of_variables, variables};
 use crate::files::{Files, NotCollected, Programs, Seen};
 use crate::launch::{
-    Command, End, Execution, LaunchError, Launcher, Preparation, Sink, forget_peak, program_of,
+    End, Execution, LaunchCommand, LaunchError, Launcher, Preparation, Sink, forget_peak, program_of,
 };
 use crate::limits::Limits;
 use crate::series;
@@ -442,8 +442,8 @@ fn command(
     timeout: Span,
     sink: Sink,
     preparation: Preparation,
-) -> Command {
-    Command {
+) -> LaunchCommand {
+    LaunchCommand {
         argv: resolved.argv.iter().map(OsString::from).collect(),
         env: variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
         directory: directory.to_owned(),
@@ -461,10 +461,10 @@ fn capture(order: &WorkOrder, keep: u64) -> Sink {
 }
 
 /// With all that is measured, and the streams whole from which metrics are read.
-fn timed(order: &WorkOrder, command: Command) -> Command {
+fn timed(order: &WorkOrder, command: LaunchCommand) -> LaunchCommand {
     let is_read = |stream| order.own_metrics.iter().any(|metric| metric.from == stream);
     let sink = |stream, kept| if is_read(stream) { capture(order, order.output.limit) } else { kept };
-    Command {
+    LaunchCommand {
         stdout: sink(Stream::Stdout, command.stdout),
         stderr: sink(Stream::Stderr, command.stderr),
         metrics: order.metrics.clone(),

@@ -5,7 +5,7 @@
 //! interquartile range of the launcher's times. A busy program that reads the clock itself shows that no time is
 //! reported shorter than the truth, alone and beside busy neighbours.
 //!
-//! In reading order: [`Selftest`] (what was found) and [`Depth`] (how much is tested), [`Verdict`] (what it
+//! In reading order: [`Selftest`] (what was found) and [`Depth`] (how much is tested), [`TimerVerdict`] (what it
 //! means), `program` (what is executed), `floor`, `neighbour`, `kept` (the result on disk).
 
 mod floor;
@@ -17,9 +17,9 @@ mod verdict;
 
 pub use floor::Floor;
 pub use kept::{read, write};
-pub use program::Program;
+pub use program::MemoryProgram;
 pub use spread::Spread;
-pub use verdict::{Quality, Verdict};
+pub use verdict::{Quality, TimerVerdict};
 
 use std::io;
 use std::path::Path;
@@ -33,7 +33,7 @@ use speedup_core::value::seed::Seed;
 use thiserror::Error;
 
 use crate::launch::{
-    Command, End, Execution, LaunchError, Launcher, Preparation, Sink, Switches, nanoseconds, now_ns,
+    End, Execution, LaunchCommand, LaunchError, Launcher, Preparation, Sink, Switches, nanoseconds, now_ns,
 };
 use crate::wall_clock::unix_ns;
 use neighbour::Neighbours;
@@ -180,7 +180,7 @@ impl Selftest {
             Depth::Glance { rounds } | Depth::Full { rounds, .. } => rounds,
         };
         let make = |tried| move |source| SelftestError::Host { tried, source };
-        let no_op = Program::no_op().map_err(make("make a program in memory"))?;
+        let no_op = MemoryProgram::no_op().map_err(make("make a program in memory"))?;
         let of_no_op =
             no_op.as_ref().map(|program| bench.against_floor(program.path(), rounds)).transpose()?;
         let path = Path::new(TRUE);
@@ -201,7 +201,7 @@ impl Selftest {
             asleep: None,
         };
         if let Depth::Full { rounds, busy: runs } = depth {
-            let busy = Program::busy(BUSY).map_err(make("make a program in memory"))?;
+            let busy = MemoryProgram::busy(BUSY).map_err(make("make a program in memory"))?;
             if let Some(program) = &busy {
                 found.busy = Some(bench.busy(program, runs)?);
             }
@@ -280,7 +280,7 @@ impl Bench {
         Ok(AgainstFloor { floor, timer, bias_ns, agent_switches })
     }
 
-    fn busy(&mut self, program: &Program, runs: u32) -> Result<BusyRuns, SelftestError> {
+    fn busy(&mut self, program: &MemoryProgram, runs: u32) -> Result<BusyRuns, SelftestError> {
         let wanted_ns = u64::try_from(BUSY.as_nanos()).unwrap_or(u64::MAX);
         let mut timed = Vec::new();
         for _ in 0..runs {
@@ -305,7 +305,7 @@ impl Bench {
         self.execute(&command(vec![program.into()]))
     }
 
-    fn execute(&mut self, command: &Command) -> Result<Execution, SelftestError> {
+    fn execute(&mut self, command: &LaunchCommand) -> Result<Execution, SelftestError> {
         let execution = self.launcher.execute(command, &AtomicBool::new(false))?;
         match execution.end {
             End::Exited(0) => Ok(execution),
@@ -328,8 +328,8 @@ impl Bench {
     }
 }
 
-fn command(argv: Vec<std::ffi::OsString>) -> Command {
-    Command {
+fn command(argv: Vec<std::ffi::OsString>) -> LaunchCommand {
+    LaunchCommand {
         argv,
         env: Vec::new(),
         directory: "/".into(),

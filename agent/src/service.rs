@@ -24,7 +24,7 @@ use crate::limits::{Limits, LimitsError};
 use crate::link::{Link, LinkError};
 use crate::outbox::{Outbox, OutboxError};
 use crate::probe::{self, Names, ProbeError};
-use crate::reboot::Reboot;
+use crate::reboot::RebootCommand;
 use crate::runner::Runner;
 use crate::selftest::{self, Depth, Selftest};
 use crate::stop::Stop;
@@ -53,7 +53,7 @@ pub struct Options {
     /// The host's names, where they are not what machine and engine say.
     pub names: Names,
     /// How its owner lets it boot anew, if at all.
-    pub reboot: Option<Reboot>,
+    pub reboot: Option<RebootCommand>,
     /// Most bytes of files that are kept for runs to come.
     pub file_cache: u64,
     /// Whether the timer is tested before the host joins.
@@ -181,7 +181,7 @@ struct Service {
     facts: HostFacts,
     /// Where its files lie.
     system: PathBuf,
-    reboot: Option<Reboot>,
+    reboot: Option<RebootCommand>,
     outbox: Outbox,
     outbox_path: PathBuf,
     runner: Runner,

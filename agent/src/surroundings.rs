@@ -30,7 +30,8 @@ use self::instruments::Instruments;
 use self::placement::place;
 use self::topology::Topology;
 use crate::launch::{
-    CpuMask, Execution, FailedStep, NoHugePages, Preparation, Standstill, Step, User, allowed, nanoseconds,
+    CpuMask, Execution, FailedStep, LaunchStep, NoHugePages, Preparation, Standstill, User, allowed,
+    nanoseconds,
 };
 
 /// What sees to the surroundings of runs on this host.
@@ -224,7 +225,7 @@ impl Surroundings {
         unmet.sort_by_key(|unmet| unmet.setting);
         unmet.dedup_by_key(|unmet| unmet.setting);
         let is_met = |setting: &Setting| !unmet.iter().any(|unmet| unmet.setting == *setting);
-        let is_confined = !execution.failed_steps.iter().any(|failed| failed.step == Step::Affinity);
+        let is_confined = !execution.failed_steps.iter().any(|failed| failed.step == LaunchStep::Affinity);
         let mut disturbances = judge(&before.reading, &after, &window);
         disturbances.extend(standstills(&execution.standstill));
         Conditions {
@@ -261,19 +262,19 @@ fn standstills(found: &Standstill) -> impl Iterator<Item = Disturbance> {
 
 fn unmet_step(failed: &FailedStep) -> Unmet {
     let (setting, tried) = match failed.step {
-        Step::Affinity => (Setting::Cpus, "the program cannot be confined to the CPUs"),
-        Step::Scheduler => (Setting::Scheduler, "the scheduling class cannot be set"),
-        Step::Priority => (Setting::Nice, "the nice value cannot be set"),
-        Step::AddressSpace => (Setting::Aslr, "the personality cannot be set"),
-        Step::ResourceLimits
-        | Step::User
-        | Step::Leash
-        | Step::Group
-        | Step::Mark
-        | Step::Privileges
-        | Step::Directory
-        | Step::Streams
-        | Step::Exec => (Setting::Limits, "a limit cannot be set"),
+        LaunchStep::Affinity => (Setting::Cpus, "the program cannot be confined to the CPUs"),
+        LaunchStep::Scheduler => (Setting::Scheduler, "the scheduling class cannot be set"),
+        LaunchStep::Priority => (Setting::Nice, "the nice value cannot be set"),
+        LaunchStep::AddressSpace => (Setting::Aslr, "the personality cannot be set"),
+        LaunchStep::ResourceLimits
+        | LaunchStep::User
+        | LaunchStep::Leash
+        | LaunchStep::Group
+        | LaunchStep::Mark
+        | LaunchStep::Privileges
+        | LaunchStep::Directory
+        | LaunchStep::Streams
+        | LaunchStep::Exec => (Setting::Limits, "a limit cannot be set"),
     };
     let error = std::io::Error::from_raw_os_error(failed.errno);
     Unmet { setting, reason: format!("{tried}: {error}") }

@@ -1,13 +1,14 @@
 //! The selftest on the host where the tests run, with real processes.
 
-use speedup_agent::selftest::{self, Depth, Program, Quality, Selftest};
+use speedup_agent::selftest::{self, Depth, MemoryProgram, Quality, Selftest};
 use speedup_core::value::seed::Seed;
 use std::time::Duration;
 
 /// One test: two selftests at once would be each other's neighbours.
 #[test]
 fn a_full_selftest_finds_what_is_there() {
-    let (no_op, busy) = (Program::no_op().unwrap(), Program::busy(Duration::from_millis(1)).unwrap());
+    let (no_op, busy) =
+        (MemoryProgram::no_op().unwrap(), MemoryProgram::busy(Duration::from_millis(1)).unwrap());
     assert_eq!(no_op.is_some(), cfg!(target_arch = "x86_64"));
     for program in [no_op, busy].into_iter().flatten() {
         let output = std::process::Command::new(program.path()).output().unwrap();

@@ -7,7 +7,9 @@
     reason = "a program that prints figures of the clock"
 )]
 
-use speedup_analysis::study::{MixtureReport, Mixtures, Phase, Report, ReportOptions, Standing, Study};
+use speedup_analysis::study::{
+    MixtureReport, Mixtures, Report, ReportOptions, Study, StudyPhase, StudyStanding,
+};
 use speedup_core::experiment::Metric;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::plan::{self, Plan};
@@ -71,11 +73,11 @@ fn study() -> Result<Study, Box<dyn Error>> {
         write!(text, "[benchmarks.b{benchmark}]\ncommand = [\"b{benchmark}\", \"{{v}}\"]\n")?;
     }
     let plan = Plan::draw(plan::file::parse(&text, Seed(1))?);
-    let standing = Standing {
+    let standing = StudyStanding {
         experiment: experiment()?,
         submitted: Timestamp(0),
         submitted_by: "bench".to_owned(),
-        phase: Phase::Finished { at: Timestamp(1), cancelled: false },
+        phase: StudyPhase::Finished { at: Timestamp(1), cancelled: false },
         tally: Tally::default(),
     };
     let cells = plan.order().to_vec();

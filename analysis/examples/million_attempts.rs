@@ -4,7 +4,7 @@
 
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "it measures, and prints its figures")]
 
-use speedup_analysis::study::{Phase, Standing, Study};
+use speedup_analysis::study::{Study, StudyPhase, StudyStanding};
 use speedup_core::experiment::Metric;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::plan::{self, Plan};
@@ -23,11 +23,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let runs = given.next().transpose()?.unwrap_or(500);
     let plan = plan(benchmarks, runs)?;
     let attempts = plan.runs();
-    let standing = Standing {
+    let standing = StudyStanding {
         experiment: experiment()?,
         submitted: Timestamp(0),
         submitted_by: "example".to_owned(),
-        phase: Phase::Finished { at: Timestamp(1), cancelled: false },
+        phase: StudyPhase::Finished { at: Timestamp(1), cancelled: false },
         tally: Tally::default(),
     };
     let cells = plan.order().to_vec();

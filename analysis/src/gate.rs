@@ -14,7 +14,7 @@ mod tests;
 
 use crate::count;
 use crate::study::Verdict;
-use speedup_statistics::inference::{Decision, Threshold};
+use speedup_statistics::inference::{Threshold, ThresholdDecision};
 use std::fmt;
 use thiserror::Error;
 
@@ -86,13 +86,13 @@ impl Conclusion {
     /// candidate is sound whatever the size.
     pub fn ruling(&self, noise: Threshold) -> Ruling {
         let size = match self.interval {
-            Some(ends) if noise != Threshold::NONE => Decision::of_speedup_between(ends, noise),
-            _ => Decision::NotEnoughData,
+            Some(ends) if noise != Threshold::NONE => ThresholdDecision::of_speedup_between(ends, noise),
+            _ => ThresholdDecision::NotEnoughData,
         };
         match (self.verdict, size) {
             (Verdict::NotEnoughData, _) => Ruling::Undecided,
-            (Verdict::Faster, _) | (_, Decision::WithinThreshold) => Ruling::Sound,
-            (Verdict::Slower, Decision::Slower) => Ruling::Regression,
+            (Verdict::Faster, _) | (_, ThresholdDecision::WithinThreshold) => Ruling::Sound,
+            (Verdict::Slower, ThresholdDecision::Slower) => Ruling::Regression,
             (Verdict::Slower, _) if noise == Threshold::NONE => Ruling::Regression,
             (Verdict::Slower | Verdict::NoDifferenceShown, _) => Ruling::Undecided,
         }

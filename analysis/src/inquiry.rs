@@ -64,7 +64,7 @@ use pairing::Pairing;
 use serde::{Deserialize, Serialize};
 use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::ratio::Weights;
+use speedup_statistics::ratio::BenchmarkWeights;
 use speedup_statistics::test::Selection;
 
 /// What is asked.
@@ -81,10 +81,10 @@ pub struct Inquiry {
     pub confidence: Option<f64>,
     /// Which values are the better.
     #[serde(default)]
-    pub better: Better,
+    pub better: Preference,
     /// What each benchmark of the baseline counts in overall numbers, in their order there.
     #[serde(default = "equal_weights")]
-    pub weights: Weights,
+    pub weights: BenchmarkWeights,
     /// How the benchmarks were selected, which says whether a proportion of them is one of other programs too.
     #[serde(default = "chosen")]
     pub selection: Selection,
@@ -96,7 +96,7 @@ pub struct Inquiry {
 /// Which values are the better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Better {
+pub enum Preference {
     /// The smaller ones: times, bytes. A speedup is baseline over candidate.
     #[default]
     Lower,
@@ -111,7 +111,7 @@ impl Inquiry {
             suites,
             method,
             confidence: None,
-            better: Better::Lower,
+            better: Preference::Lower,
             weights: equal_weights(),
             selection: chosen(),
             seed: seed_of_none(),
@@ -150,8 +150,8 @@ impl Inquiry {
     }
 }
 
-fn equal_weights() -> Weights {
-    Weights::Equal
+fn equal_weights() -> BenchmarkWeights {
+    BenchmarkWeights::Equal
 }
 
 fn chosen() -> Selection {

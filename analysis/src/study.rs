@@ -6,7 +6,7 @@
 //! counted and stands in the report. There is no I/O here.
 //!
 //! In reading order:
-//! * [`Standing`] and [`Study`]: what goes in;
+//! * [`StudyStanding`] and [`Study`]: what goes in;
 //! * [`Report`]: what comes out, with [`Head`], [`SuiteReport`], [`BenchmarkReport`], [`ComparisonReport`],
 //!   [`ProtocolReport`] and [`Verdict`];
 //! * [`IndependenceReport`], [`ProportionReport`], [`Mishaps`], [`Warning`], [`MethodReport`]: what a verdict
@@ -41,7 +41,9 @@ pub(crate) use self::compare::multiplicity::adjusted_by;
 pub use self::compare::multiplicity::{AdjustedReport, MultiplicityReport, OneSidedReport};
 pub use self::compare::own_metric::{IterationReport, OwnComparison};
 pub use self::compare::proportion::{ProportionReport, RequiredReport};
-pub use self::compare::protocol::{Answer, AssumptionReport, IntervalReport, ProtocolReport, TestReport};
+pub use self::compare::protocol::{
+    AssumptionReport, IntervalReport, ProtocolAnswer, ProtocolReport, TestReport,
+};
 pub use self::compare::suite::{OverallReport, SpeedupMeansReport, SuiteReport, VerdictCounts};
 pub use self::design::{DesignKind, DesignReport};
 use self::gather::cell::CellRecords;
@@ -58,7 +60,7 @@ pub use self::report::method::{MethodNote, MethodReport};
 pub use self::report::{MishapTotals, Report, SCHEMA_VERSION};
 use self::rule::Costs;
 pub use self::rule::{Further, LookReport, RuleReport, RuleRow, RuleState};
-pub use self::standing::{Phase, Standing};
+pub use self::standing::{StudyPhase, StudyStanding};
 use self::validity::canary::Canary;
 pub use self::validity::canary::{CanaryOutcome, CanaryReport, HostTrend, PoolTrend};
 pub use self::validity::diagnostics::{
@@ -82,7 +84,7 @@ use thiserror::Error;
 #[derive(Debug)]
 pub struct Study {
     plan: Plan,
-    standing: Standing,
+    standing: StudyStanding,
     /// By the numbers of the cells in the plan.
     cells: Vec<CellRecords>,
     evidence: Evidence,
@@ -164,7 +166,7 @@ pub enum AttemptError {
 
 impl Study {
     /// A study of the experiment that has this plan, as it stands.
-    pub fn new(plan: Plan, standing: Standing) -> Self {
+    pub fn new(plan: Plan, standing: StudyStanding) -> Self {
         let cells = vec![CellRecords::default(); plan.cells() as usize];
         let reported = vec![false; plan.runs() as usize];
         Self {

@@ -10,13 +10,14 @@ use speedup_analysis::inquiry::{
     PerformanceTestOptions, SpeedupTestOptions, Suite,
 };
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, Critical, RatioInterval, Side};
-use speedup_statistics::levels::{EffectSize, EffectSizeError, Levels, RandomEffects};
+use speedup_statistics::levels::{EffectSize, EffectSizeError, LevelTree, RandomEffects};
 use speedup_statistics::planning::{Costs, RepetitionPlan, VarianceComponents};
 use speedup_statistics::protocol::hierarchical_performance_test::{
     HierarchicalPerformanceTest, PerformanceRules, ScoreSuite,
 };
 use speedup_statistics::ratio::{
-    MeanRatio, MedianRatio, PairedRatio, RatioError, SuiteMember, SuiteRatio, SuiteRatioError, Weights,
+    BenchmarkWeights, MeanRatio, MedianRatio, PairedRatio, RatioError, SuiteMember, SuiteRatio,
+    SuiteRatioError,
 };
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{
@@ -63,7 +64,7 @@ fn of_two(x: &Sample, y: &Sample, ratio: f64) -> Vec<f64> {
     let mean = MeanRatio::new(x, y).unwrap();
     let effect = EffectSize::new(RandomEffects::new(&levels(y)), RandomEffects::new(&levels(x))).unwrap();
     let member = SuiteMember { baseline: x, candidate: y };
-    let suite = SuiteRatio::new(&[member, member], &Weights::Equal).unwrap();
+    let suite = SuiteRatio::new(&[member, member], &BenchmarkWeights::Equal).unwrap();
     let mut found = Vec::new();
     for interval in [
         mean.interval(LEVEL),
@@ -80,8 +81,8 @@ fn of_two(x: &Sample, y: &Sample, ratio: f64) -> Vec<f64> {
     found
 }
 
-fn levels(sample: &Sample) -> Levels {
-    Levels::balanced(sample.in_run_order().to_vec(), &[sample.len()]).unwrap()
+fn levels(sample: &Sample) -> LevelTree {
+    LevelTree::balanced(sample.in_run_order().to_vec(), &[sample.len()]).unwrap()
 }
 
 /// Everything about two samples of one unit that has none.
@@ -232,7 +233,7 @@ fn a_spread_of_rounding_is_refused_by_name() {
         let y = sample(&[1.0, 1.0 + step, 1.0, 1.0 + step], factor);
         assert_eq!(MeanRatio::new(&x, &y), Err(RatioError::EssentiallyConstant));
         let member = SuiteMember { baseline: &x, candidate: &y };
-        let suite = SuiteRatio::new(&[member, member], &Weights::Equal);
+        let suite = SuiteRatio::new(&[member, member], &BenchmarkWeights::Equal);
         assert_eq!(suite, Err(SuiteRatioError::Ratio(RatioError::EssentiallyConstant)));
         let [of_x, of_y] = [&x, &y].map(|one| RandomEffects::new(&levels(one)));
         assert_eq!(EffectSize::new(of_x, of_y), Err(EffectSizeError::EssentiallyConstant));

@@ -20,7 +20,7 @@ use speedup_agent::AgentError;
 pub(crate) use speedup_agent::launch::name_service;
 pub(crate) use speedup_agent::probe::{Hardware, Names, Probed};
 pub(crate) use speedup_agent::{
-    AccessFile, Admittance, Options as AgentOptions, Reboot, TimerTesting, selftest,
+    AccessFile, Admittance, Options as AgentOptions, RebootCommand, TimerTesting, selftest,
 };
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis, recompute};
 pub(crate) use speedup_coordinator::{
@@ -116,12 +116,12 @@ pub(crate) async fn coordinator(
 
 /// Starts the analysis on its own.
 pub(crate) async fn analysis(options: AnalysisOptions) -> Result<Analysis, Failure> {
-    use speedup_analysis_service::StartError;
+    use speedup_analysis_service::AnalysisStartError;
     speedup_analysis_service::start(options).await.map_err(|error| {
         let hint = error.hint();
         let failure = match error {
-            StartError::NotLoopback(_) => Failure::usage(error),
-            StartError::Bind { .. } => Failure::infrastructure(error),
+            AnalysisStartError::NotLoopback(_) => Failure::usage(error),
+            AnalysisStartError::Bind { .. } => Failure::infrastructure(error),
         };
         failure.context("cannot start the analysis").hint(hint)
     })

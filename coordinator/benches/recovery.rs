@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use speedup_coordinator::{Options, Security, start};
-use speedup_core::agent::message::Report;
+use speedup_core::agent::message::AttemptReport;
 use speedup_core::host::HostFacts;
 use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
 use speedup_core::plan::Plan;
@@ -118,7 +118,7 @@ fn write(data: &Path, runs: u32, each: u32, hosts: u32) -> Result<(), Failure> {
             };
             let (lease, executed_by) = (lease.epoch, speaker.epoch);
             handle(Command::Started { speaker: speaker.clone(), lease })?;
-            let report = Box::new(Report { lease, executed_by, record: record(run.into()) });
+            let report = Box::new(AttemptReport { lease, executed_by, record: record(run.into()) });
             handle(Command::Report { speaker: speaker.clone(), report })?;
         }
     }

@@ -14,7 +14,7 @@ mod restore;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use speedup_journal::{Position, ReadError};
+use speedup_journal::{Position, ReplayError};
 use thiserror::Error;
 
 pub use self::make::back_up;
@@ -52,7 +52,7 @@ pub enum BackupError {
     },
     /// A journal cannot be read.
     #[error("cannot read a journal")]
-    Journal(#[from] ReadError),
+    Journal(#[from] ReplayError),
     /// The journal's last segments are missing.
     #[error(
         "the journal in {} ends at position {end}, but its checkpoint has seen it up to position {seen}: what was \

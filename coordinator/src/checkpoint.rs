@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use speedup_core::machine::{Machine, Misfit, Piece, Settings};
 use speedup_core::value::causes::with_causes;
 use speedup_journal::{
-    CheckpointReadError, CheckpointWriteError, Checkpoints, PayloadVersion, Position, ReadError,
+    CheckpointReadError, CheckpointWriteError, Checkpoints, PayloadVersion, Position, ReplayError,
 };
 use speedup_proto::payload::PayloadError;
 use speedup_proto::{checkpoint_payload, journal_payload};
@@ -54,7 +54,7 @@ enum NotMade {
     #[error("the checkpoint cannot be written")]
     Write(#[from] CheckpointWriteError),
     #[error("the journal cannot be read")]
-    Journal(#[from] ReadError),
+    Journal(#[from] ReplayError),
     #[error("record {0} of the journal cannot be understood")]
     Record(Position, #[source] PayloadError),
     #[error("the store cannot be flushed")]
@@ -164,7 +164,7 @@ impl Checkpointer {
         true
     }
 
-    fn check(&self, first: Position, next: Position) -> Result<(), ReadError> {
+    fn check(&self, first: Position, next: Position) -> Result<(), ReplayError> {
         let mut records = self.checkpoints.journal()?.replay(first)?;
         while records.next_record()?.is_some_and(|record| record.position.next() < next) {}
         Ok(())

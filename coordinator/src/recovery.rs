@@ -9,7 +9,7 @@ use speedup_core::machine::{Machine, Settings};
 use speedup_core::value::causes::with_causes;
 use speedup_journal::private::{self, NotPrivate, Others};
 use speedup_journal::{
-    Checkpoints, Cut, Journal, JournalId, OpenCheck, OpenError, Options, Position, ReadError,
+    Checkpoints, Cut, Journal, JournalId, OpenCheck, OpenError, Options, Position, ReplayError,
 };
 use speedup_proto::journal_payload;
 use speedup_proto::payload::PayloadError;
@@ -55,7 +55,7 @@ pub enum RecoveryError {
     Open(#[source] OpenError),
     /// The journal cannot be read.
     #[error("cannot read the journal")]
-    Read(#[source] ReadError),
+    Read(#[source] ReplayError),
     /// A record cannot be understood.
     #[error("cannot understand record {position} of the journal in {}", path.display())]
     Record {

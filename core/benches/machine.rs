@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use speedup_core::agent::message::Report;
+use speedup_core::agent::message::AttemptReport;
 use speedup_core::experiment::environment::Environment;
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
@@ -126,7 +126,7 @@ impl Bench {
                 decisions += 1;
                 let Some(lease) = asked.effects.iter().find_map(granted_lease) else { continue };
                 self.handle(Command::Started { speaker: speaker.clone(), lease });
-                let report = Box::new(Report { lease, executed_by: speaker.epoch, record: record() });
+                let report = Box::new(AttemptReport { lease, executed_by: speaker.epoch, record: record() });
                 self.handle(Command::Report { speaker: speaker.clone(), report });
                 decisions += 2;
                 done += 1;
@@ -139,7 +139,7 @@ impl Bench {
         decisions as f64 / begin.elapsed().as_secs_f64()
     }
 
-    fn handle(&mut self, command: Command) -> speedup_core::machine::Outcome {
+    fn handle(&mut self, command: Command) -> speedup_core::machine::Handled {
         let now = self.now();
         self.machine.handle(now, command).expect("an agent that obeys")
     }

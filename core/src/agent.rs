@@ -10,7 +10,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use crate::agent::message::{AgentMessage, CoordinatorMessage, Grant, Report};
+use crate::agent::message::{AgentMessage, AttemptReport, CoordinatorMessage, Grant};
 use crate::host::HostFacts;
 use crate::run::record::Record;
 use crate::value::id::{AgentEpoch, AgentId, LeaseEpoch};
@@ -44,7 +44,7 @@ pub enum Action {
     /// Say something to the coordinator.
     Send(AgentMessage),
     /// Put a report into the outbox, durably.
-    Keep(Box<Report>),
+    Keep(Box<AttemptReport>),
     /// Take an acknowledged report out of the outbox.
     Forget(LeaseEpoch),
     /// Remember the start, durably: it was raised above one that the coordinator knows.
@@ -83,7 +83,7 @@ pub struct Agent {
     epoch: AgentEpoch,
     link: Link,
     executing: Option<LeaseEpoch>,
-    outbox: BTreeMap<LeaseEpoch, Report>,
+    outbox: BTreeMap<LeaseEpoch, AttemptReport>,
     newest_lease: Option<LeaseEpoch>,
     is_retiring: bool,
 }
@@ -97,7 +97,7 @@ enum Link {
 
 impl Agent {
     /// An agent that has just started: `epoch` is later than any start before, `outbox` what they left unacknowledged.
-    pub fn new(facts: HostFacts, agent: AgentId, epoch: AgentEpoch, outbox: Vec<Report>) -> Self {
+    pub fn new(facts: HostFacts, agent: AgentId, epoch: AgentEpoch, outbox: Vec<AttemptReport>) -> Self {
         let outbox = outbox.into_iter().map(|report| (report.lease, report)).collect();
         Self {
             facts,
@@ -181,7 +181,7 @@ impl Agent {
     }
 
     fn say_again(&self) -> Vec<Action> {
-        let say = |report: &Report| Action::Send(AgentMessage::Report(Box::new(report.clone())));
+        let say = |report: &AttemptReport| Action::Send(AgentMessage::Report(Box::new(report.clone())));
         let reports = self.outbox.values().map(say);
         reports.chain(self.ask()).collect()
     }
@@ -210,7 +210,7 @@ impl Agent {
 
     fn executed(&mut self, record: Record) -> Vec<Action> {
         let Some(lease) = self.executing.take() else { return Vec::new() };
-        let report = Report { lease, executed_by: self.epoch, record };
+        let report = AttemptReport { lease, executed_by: self.epoch, record };
         self.outbox.insert(lease, report.clone());
         let mut actions = vec![Action::Keep(Box::new(report.clone()))];
         if self.link == Link::Joined {

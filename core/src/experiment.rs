@@ -26,7 +26,7 @@ use crate::value::time::Span;
 pub use crate::experiment::metric::{Metric, OwnMetric};
 pub use crate::independence::{Independence, Policy, Rest, Sameness, Scope};
 pub use crate::repetition::{Levels, Order, Repetition, Rule, Spending};
-pub use problem::{ExperimentError, Fault, MAX_PROBLEMS, Place, Problem};
+pub use problem::{ExperimentError, Fault, KeyPath, MAX_PROBLEMS, Problem};
 pub(crate) use problem::{excerpt, quoted};
 
 /// Most runs of one experiment: its order has to fit one record of the journal.

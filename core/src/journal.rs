@@ -38,7 +38,7 @@
 //! Only the last segment may have a torn tail: a segment is complete and synced before the next one gets its name. All
 //! records before the next segment's first position must be there; what stands behind them is not read.
 //!
-//! In reading order: [`Position`] and [`Record`]; [`SegmentHeader`]; frames; [`Encoder`]; [`Scanner`] and its search.
+//! In reading order: [`Position`] and [`JournalRecord`]; [`SegmentHeader`]; frames; [`Encoder`]; [`Scanner`] and its search.
 
 mod encoder;
 mod frame;
@@ -50,9 +50,9 @@ mod search;
 pub use encoder::{Encoder, RecordTooLarge};
 pub use frame::{FRAME_HEADER_BYTES, MAX_RECORD_BYTES};
 pub use header::{FORMAT_VERSION, HEADER_BYTES, HeaderError, JournalId, SegmentHeader};
-pub use record::{PayloadVersion, Position, Record};
+pub use record::{JournalRecord, PayloadVersion, Position};
 pub use scanner::{
-    Damage, DamageKind, Extent, MARK_BYTES, Scanner, Step, Tail, TornTail, Verdict, marked_end,
+    Damage, DamageKind, Extent, MARK_BYTES, ScanStep, Scanner, SegmentEnd, Tail, TornTail, marked_end,
 };
 
 #[cfg(test)]

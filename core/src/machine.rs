@@ -91,7 +91,7 @@ impl Default for Settings {
 
 /// What came of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct Handled {
     /// What changed; the machine has evolved already.
     pub events: Vec<Event>,
     /// What to do once the kept events are durable.
@@ -149,11 +149,11 @@ impl Machine {
     }
 
     /// Decides a command, evolves, and follows up. A refusal changes nothing.
-    pub fn handle(&mut self, now: Timestamp, command: Command) -> Result<Outcome, Refusal> {
+    pub fn handle(&mut self, now: Timestamp, command: Command) -> Result<Handled, Refusal> {
         let now = now.max(self.latest);
         let (events, effects) = self.decide(now, command)?;
         let mut outcome =
-            Outcome { events: Vec::with_capacity(events.len() + 2), effects, ended: Vec::new() };
+            Handled { events: Vec::with_capacity(events.len() + 2), effects, ended: Vec::new() };
         for event in events {
             self.take(event, &mut outcome);
         }
@@ -172,7 +172,7 @@ impl Machine {
         self.touched.clear();
     }
 
-    fn take(&mut self, event: Event, outcome: &mut Outcome) {
+    fn take(&mut self, event: Event, outcome: &mut Handled) {
         outcome.ended.extend(self.ended_by(&event));
         self.evolve(&event);
         outcome.events.push(event);

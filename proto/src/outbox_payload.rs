@@ -1,6 +1,6 @@
 //! The payload of a record of an agent's outbox: one entry.
 
-use speedup_core::agent::message::Report;
+use speedup_core::agent::message::AttemptReport;
 
 use crate::convert::OutboxEntry;
 use crate::journal::v1 as journal;
@@ -15,7 +15,7 @@ pub fn encode(entry: &OutboxEntry, into: &mut Vec<u8>) {
 }
 
 /// Appends the entry of a report that somebody else holds.
-pub fn encode_report(report: &Report, into: &mut Vec<u8>) {
+pub fn encode_report(report: &AttemptReport, into: &mut Vec<u8>) {
     let entry = Some(journal::outbox_entry::Entry::Report(report.into()));
     append(&journal::OutboxEntry { entry }, into);
 }

@@ -120,6 +120,34 @@ fn only_the_store_names_sled_and_only_doors_and_links_name_tonic() {
     }
 }
 
+/// Who searches for a name finds one thing.
+#[test]
+fn no_public_type_has_the_name_of_another() {
+    // Each verb, reader or form has its own of these, and is named with its module.
+    let kinds = ["Arguments", "Error", "Options", "Verb"];
+    let defined = |line: &str| {
+        let rest = line.trim_start().strip_prefix("pub ")?;
+        let rest = ["struct ", "enum ", "trait ", "type ", "union "]
+            .iter()
+            .find_map(|kind| rest.strip_prefix(kind))?;
+        let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
+        // A macro's has none yet.
+        (!name.is_empty()).then(|| name.to_owned())
+    };
+    let mut homes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in files(&root(), "rs") {
+        let home = path.strip_prefix(root()).expect("below the root").display().to_string();
+        let is_product = home.contains("/src/") && !home.starts_with("tests/");
+        for name in read(&path).lines().filter(|_| is_product).filter_map(defined) {
+            homes.entry(name).or_default().push(home.clone());
+        }
+    }
+    assert!(homes.len() > 500, "only {} types were found", homes.len());
+    let twice: Vec<_> =
+        homes.iter().filter(|(name, at)| at.len() > 1 && !kinds.contains(&name.as_str())).collect();
+    assert!(twice.is_empty(), "types of the same name: {twice:#?}");
+}
+
 /// The lints refuse it elsewhere, but for those who say that they expect it.
 #[test]
 fn only_the_instrument_what_measures_it_and_the_signal_flag_are_unsafe() {

@@ -22,7 +22,7 @@ pub(super) use hierarchy::own_unified_group;
 use hierarchy::{Hierarchies, Hierarchy};
 
 use super::child::Report;
-use super::execution::Readings;
+use super::execution::MetricReadings;
 use super::meters::absence_of;
 
 /// A run needs no more groups than there are controllers here: memory and CPU time.
@@ -63,7 +63,7 @@ impl Cgroups {
     }
 
     /// New groups for those of the wanted metrics that are told by one; the reasons for those that cannot be are noted.
-    pub(super) fn groups(&mut self, wanted: &[Metric], readings: &mut Readings) -> Groups {
+    pub(super) fn groups(&mut self, wanted: &[Metric], readings: &mut MetricReadings) -> Groups {
         let memory: Vec<Metric> =
             wanted.iter().copied().filter(|metric| *metric == Metric::MemoryPeak).collect();
         let times = [Metric::TreeCpu, Metric::TreeUser, Metric::TreeSystem];
@@ -90,7 +90,7 @@ impl Groups {
         hierarchy: Result<&Hierarchy, Absence>,
         name: &str,
         metrics: &[Metric],
-        readings: &mut Readings,
+        readings: &mut MetricReadings,
     ) {
         let made = hierarchy.and_then(|hierarchy| {
             let directory = hierarchy.directory.join(name);
@@ -123,7 +123,7 @@ impl Groups {
     }
 
     /// Takes the readings, and removes the groups.
-    pub(super) fn finish(self, report: &Report, readings: &mut Readings) {
+    pub(super) fn finish(self, report: &Report, readings: &mut MetricReadings) {
         for (number, (group, metrics)) in self.0.into_iter().enumerate() {
             if let Some(errno) = report.errno_of_joining(number) {
                 let error = std::io::Error::from_raw_os_error(errno);

@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal};
 
 use super::cgroup::{Groups, MOST_GROUPS};
 use super::clock;
-use super::failure::Step;
+use super::failure::LaunchStep;
 use super::image::Image;
 use super::mark::Mark;
 use super::preparation::{Preparation, Trials};
@@ -60,8 +60,8 @@ impl Report {
     }
 
     /// The step that failed, with its errno. To be asked when the child is gone.
-    pub(super) fn failure(&self) -> Option<(Step, i32)> {
-        let step = Step::from_code(self.failed_step.load(Ordering::Acquire))?;
+    pub(super) fn failure(&self) -> Option<(LaunchStep, i32)> {
+        let step = LaunchStep::from_code(self.failed_step.load(Ordering::Acquire))?;
         Some((step, self.errno.load(Ordering::Acquire)))
     }
 
@@ -134,7 +134,7 @@ extern "C" fn become_program(argument: *mut c_void) -> c_int {
             orders.report.started_ns.store(clock::now_ns(), Ordering::Release);
             // SAFETY: a C string and two null-terminated vectors of such; it returns only if it failed.
             unsafe { libc::execve(image.program_c().as_ptr(), image.argv().as_ptr(), image.env().as_ptr()) };
-            (Step::Exec, io::Error::last_os_error().raw_os_error().unwrap_or(0))
+            (LaunchStep::Exec, io::Error::last_os_error().raw_os_error().unwrap_or(0))
         }
         Err((step, errno)) => (step, errno.raw_os_error()),
     };
@@ -144,25 +144,25 @@ extern "C" fn become_program(argument: *mut c_void) -> c_int {
     unsafe { libc::_exit(127) }
 }
 
-fn prepare(orders: &Orders<'_>) -> Result<(), (Step, rustix::io::Errno)> {
+fn prepare(orders: &Orders<'_>) -> Result<(), (LaunchStep, rustix::io::Errno)> {
     let at = |step| move |errno| (step, errno);
     orders.preparation.apply_in_child(&orders.report.trials)?;
     // Kernels before 5.16 ask whether the one who writes may, not whether the one who opened might.
     orders.groups.join_in_child(orders.report);
     orders.preparation.become_user_in_child()?;
     // Not before the change of user, which would undo it.
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(Step::Leash))?;
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(LaunchStep::Leash))?;
     if rustix::process::getppid() != Some(orders.agent) {
-        return Err((Step::Leash, rustix::io::Errno::SRCH));
+        return Err((LaunchStep::Leash, rustix::io::Errno::SRCH));
     }
-    rustix::process::setpgid(None, None).map_err(at(Step::Group))?;
+    rustix::process::setpgid(None, None).map_err(at(LaunchStep::Group))?;
     signals::reset_in_child();
-    orders.mark.set_in_child().map_err(at(Step::Mark))?;
-    rustix::thread::set_no_new_privs(true).map_err(at(Step::Privileges))?;
-    rustix::process::chdir(orders.image.directory_c()).map_err(at(Step::Directory))?;
-    rustix::stdio::dup2_stdin(orders.stdin).map_err(at(Step::Streams))?;
-    rustix::stdio::dup2_stdout(orders.stdout).map_err(at(Step::Streams))?;
-    rustix::stdio::dup2_stderr(orders.stderr).map_err(at(Step::Streams))?;
+    orders.mark.set_in_child().map_err(at(LaunchStep::Mark))?;
+    rustix::thread::set_no_new_privs(true).map_err(at(LaunchStep::Privileges))?;
+    rustix::process::chdir(orders.image.directory_c()).map_err(at(LaunchStep::Directory))?;
+    rustix::stdio::dup2_stdin(orders.stdin).map_err(at(LaunchStep::Streams))?;
+    rustix::stdio::dup2_stdout(orders.stdout).map_err(at(LaunchStep::Streams))?;
+    rustix::stdio::dup2_stderr(orders.stderr).map_err(at(LaunchStep::Streams))?;
     // Closed here rather than by `execve`, where the clock runs. Before Linux 5.9 there is no such call; then
     // `execve` closes them, for the agent opens everything close-on-exec.
     // SAFETY: the child has its own table of descriptors, and uses none of them beyond the standard three.

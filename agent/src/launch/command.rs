@@ -10,7 +10,7 @@ use super::preparation::Preparation;
 
 /// One command with everything that it sees of its surroundings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
+pub struct LaunchCommand {
     /// The argument vector. The first is the program: with a slash it is a path as seen from `directory`,
     /// without one it is looked up in the `PATH` of `env`. There is no shell unless it is named here.
     pub argv: Vec<OsString>,
@@ -37,7 +37,7 @@ pub struct Command {
 pub enum Sink {
     /// To `/dev/null`.
     Null,
-    /// Into memory; see [`super::Output`] for what comes of it.
+    /// Into memory; see [`super::CapturedOutput`] for what comes of it.
     Capture {
         /// The most bytes that the stream may hold. Past it the program's writes fail as on a full disk, or,
         /// on hosts where that cannot be arranged, it is killed.

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use speedup_core::experiment::metric::{Absence, Metric};
 
 use super::errno;
-use super::execution::Readings;
+use super::execution::MetricReadings;
 use super::meters::absence_of;
 
 /// The kernel's `struct perf_event_attr` as it was first published, which every later kernel takes.
@@ -69,7 +69,7 @@ struct Counter {
 
 impl Counters {
     /// Counters for those of the wanted metrics that are counted so; the reasons for those that cannot be are noted.
-    pub(super) fn open(wanted: &[Metric], readings: &mut Readings) -> Self {
+    pub(super) fn open(wanted: &[Metric], readings: &mut MetricReadings) -> Self {
         let mut counters = Vec::new();
         for (metric, event) in wanted.iter().filter_map(|metric| Some((*metric, event(*metric)?))) {
             match open(metric, event) {
@@ -81,7 +81,7 @@ impl Counters {
     }
 
     /// Reads them, when all that was counted has ended.
-    pub(super) fn read(self, readings: &mut Readings) {
+    pub(super) fn read(self, readings: &mut MetricReadings) {
         for counter in self.0 {
             match counter.read() {
                 Ok(value) => {
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_counter_that_was_never_switched_on_has_no_value() {
-        let mut readings = Readings::default();
+        let mut readings = MetricReadings::default();
         Counters::open(&[Metric::TaskClock, Metric::Wall], &mut readings).read(&mut readings);
         assert!(readings.values.is_empty());
         assert_eq!(readings.absent.keys().copied().collect::<Vec<_>>(), [Metric::TaskClock]);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use speedup_core::experiment::metric::{Absence, Metric};
 
-use super::execution::Readings;
+use super::execution::MetricReadings;
 use super::meters::{absence_of, read_number};
 
 /// Where the domains lie.
@@ -38,7 +38,7 @@ struct Domain {
 
 impl Energy {
     /// Reads the counters of the wanted metrics on the host whose files are under `root`.
-    pub(super) fn begin(root: &Path, wanted: &[Metric], readings: &mut Readings) -> Self {
+    pub(super) fn begin(root: &Path, wanted: &[Metric], readings: &mut MetricReadings) -> Self {
         let mut domains = Vec::new();
         for metric in [Metric::EnergyPackage, Metric::EnergyDram] {
             if wanted.contains(&metric) {
@@ -52,7 +52,7 @@ impl Energy {
     }
 
     /// Reads them again after a run of so long; the packages together.
-    pub(super) fn end(self, wall_ns: u64, readings: &mut Readings) {
+    pub(super) fn end(self, wall_ns: u64, readings: &mut MetricReadings) {
         for domain in self.0 {
             match domain.spent(wall_ns) {
                 Ok(spent) => *readings.values.entry(domain.metric).or_default() += spent,
@@ -155,8 +155,8 @@ mod tests {
                 .unwrap();
         }
 
-        fn measure(&self, wall_ns: u64, change: impl FnOnce(&Self)) -> Readings {
-            let mut readings = Readings::default();
+        fn measure(&self, wall_ns: u64, change: impl FnOnce(&Self)) -> MetricReadings {
+            let mut readings = MetricReadings::default();
             let wanted = [Metric::Wall, Metric::EnergyPackage, Metric::EnergyDram];
             let energy = Energy::begin(self.0.path(), &wanted, &mut readings);
             change(self);

@@ -17,9 +17,9 @@ pub struct Execution {
     /// How it ended.
     pub end: End,
     /// What it wrote to standard output, unless that went to `/dev/null`.
-    pub stdout: Option<Output>,
+    pub stdout: Option<CapturedOutput>,
     /// What it wrote to standard error, unless that went to `/dev/null`.
-    pub stderr: Option<Output>,
+    pub stderr: Option<CapturedOutput>,
     /// Processes that it left behind and that were killed after it. (On [`End::TimedOut`] those that ended at
     /// the first request are not counted.)
     pub survivors_killed: u32,
@@ -33,7 +33,7 @@ pub struct Execution {
     /// What is known of agent and program standing still meanwhile.
     pub standstill: Standstill,
     /// What the other meters of the host say.
-    pub readings: Readings,
+    pub readings: MetricReadings,
 }
 
 /// What is known of agent and program standing still while a command was executed.
@@ -67,7 +67,7 @@ pub enum Unseen {
 /// What was read for the metrics that the command asked for beside those of the clock and of `wait4`: each has a value or
 /// is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Readings {
+pub struct MetricReadings {
     /// The values, in their metrics' units.
     pub values: BTreeMap<Metric, u64>,
     /// Those of them that lack what happened in the kernel.
@@ -76,7 +76,7 @@ pub struct Readings {
     pub absent: BTreeMap<Metric, Absence>,
 }
 
-impl Readings {
+impl MetricReadings {
     pub(super) fn is_absent(&mut self, metric: Metric, absence: Absence) {
         self.absent.insert(metric, absence);
     }
@@ -161,7 +161,7 @@ impl Switches {
 /// here is what such a file would hold: a program that opens `/dev/stdout` anew with truncation drops what
 /// was there before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Output {
+pub struct CapturedOutput {
     /// The length of the stream; at most the limit.
     pub bytes: u64,
     /// The hash of these bytes.

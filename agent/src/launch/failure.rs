@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::command::Command;
+use super::command::LaunchCommand;
 use super::image::Image;
 
 /// The command did not start. Nothing of it is left.
@@ -65,7 +65,7 @@ pub enum LaunchError {
         /// The program.
         program: PathBuf,
         /// The step.
-        step: Step,
+        step: LaunchStep,
         /// What the kernel said.
         source: io::Error,
     },
@@ -126,7 +126,7 @@ impl LaunchError {
 /// The steps of the child before it becomes the program, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Step {
+pub enum LaunchStep {
     /// The CPUs that it may use.
     Affinity = 1,
     /// Its scheduling class.
@@ -155,7 +155,7 @@ pub enum Step {
     Exec,
 }
 
-impl Step {
+impl LaunchStep {
     /// Whether the plan's environment asks for it; the others are taken for every command.
     const fn is_the_plans(self) -> bool {
         match self {
@@ -192,12 +192,12 @@ impl Step {
 }
 
 /// The error for a step that failed in the child.
-pub(super) fn classify(step: Step, errno: i32, command: &Command, image: &Image) -> LaunchError {
+pub(super) fn classify(step: LaunchStep, errno: i32, command: &LaunchCommand, image: &Image) -> LaunchError {
     let source = io::Error::from_raw_os_error(errno);
     let program = image.program().to_owned();
     match step {
-        Step::Directory => LaunchError::Directory { directory: command.directory.clone(), source },
-        Step::Exec => match errno {
+        LaunchStep::Directory => LaunchError::Directory { directory: command.directory.clone(), source },
+        LaunchStep::Exec => match errno {
             libc::ENOENT if exists(&command.directory, &program) => {
                 LaunchError::Interpreter { program, source }
             }
@@ -206,17 +206,17 @@ pub(super) fn classify(step: Step, errno: i32, command: &Command, image: &Image)
             libc::ENOEXEC => LaunchError::Format { program, source },
             _ => LaunchError::Step { program, step, source },
         },
-        Step::Affinity
-        | Step::Scheduler
-        | Step::Priority
-        | Step::AddressSpace
-        | Step::ResourceLimits
-        | Step::User
-        | Step::Leash
-        | Step::Group
-        | Step::Mark
-        | Step::Privileges
-        | Step::Streams => LaunchError::Step { program, step, source },
+        LaunchStep::Affinity
+        | LaunchStep::Scheduler
+        | LaunchStep::Priority
+        | LaunchStep::AddressSpace
+        | LaunchStep::ResourceLimits
+        | LaunchStep::User
+        | LaunchStep::Leash
+        | LaunchStep::Group
+        | LaunchStep::Mark
+        | LaunchStep::Privileges
+        | LaunchStep::Streams => LaunchError::Step { program, step, source },
     }
 }
 

@@ -9,7 +9,7 @@ use std::ptr;
 use rustix::fs::{Access, AtFlags, CWD};
 use rustix::io::Errno;
 
-use super::command::Command;
+use super::command::LaunchCommand;
 use super::failure::LaunchError;
 
 /// Where programs are looked up when the environment has no `PATH`, as `execvp` does.
@@ -25,7 +25,7 @@ pub(super) struct Image {
 }
 
 impl Image {
-    pub(super) fn prepare(command: &Command) -> Result<Self, LaunchError> {
+    pub(super) fn prepare(command: &LaunchCommand) -> Result<Self, LaunchError> {
         let name = command.argv.first().filter(|name| !name.is_empty()).ok_or(LaunchError::Empty)?;
         let argv = command.argv.iter().map(|argument| c_string(argument)).collect::<Result<Vec<_>, _>>()?;
         let env = command.env.iter().map(variable).collect::<Result<Vec<_>, _>>()?;
@@ -73,13 +73,13 @@ impl Strings {
 }
 
 /// The file that a command would execute now, as this process sees it.
-pub(crate) fn program_of(command: &Command) -> Result<PathBuf, LaunchError> {
+pub(crate) fn program_of(command: &LaunchCommand) -> Result<PathBuf, LaunchError> {
     let name = command.argv.first().filter(|name| !name.is_empty()).ok_or(LaunchError::Empty)?;
     Ok(command.directory.join(resolve(name, command)?))
 }
 
 /// The program's path as seen from the working directory.
-fn resolve(name: &OsStr, command: &Command) -> Result<PathBuf, LaunchError> {
+fn resolve(name: &OsStr, command: &LaunchCommand) -> Result<PathBuf, LaunchError> {
     if name.as_bytes().contains(&b'/') {
         return Ok(PathBuf::from(name));
     }

@@ -10,7 +10,7 @@ use super::cgroup::{Cgroups, Groups};
 use super::child::Report;
 use super::counters::Counters;
 use super::energy::Energy;
-use super::execution::Readings;
+use super::execution::MetricReadings;
 
 /// What is kept of the meters between runs.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) struct Meters {
 /// The meters of one run.
 #[derive(Debug)]
 pub(super) struct Running {
-    readings: Readings,
+    readings: MetricReadings,
     groups: Groups,
     counters: Counters,
     energy: Energy,
@@ -37,7 +37,7 @@ impl Meters {
 
     /// Prepares the meters of the wanted metrics. To be called when all else is prepared.
     pub(super) fn begin(&mut self, wanted: &[Metric]) -> Running {
-        let mut readings = Readings::default();
+        let mut readings = MetricReadings::default();
         Running {
             groups: self.cgroups.groups(wanted, &mut readings),
             counters: Counters::open(wanted, &mut readings),
@@ -61,7 +61,7 @@ impl Running {
     }
 
     /// Takes the other readings. To be called when nothing of the run is left.
-    pub(super) fn finish(mut self, report: &Report) -> Readings {
+    pub(super) fn finish(mut self, report: &Report) -> MetricReadings {
         self.counters.read(&mut self.readings);
         self.groups.finish(report, &mut self.readings);
         self.readings

@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{MemfdFlags, OFlags};
 
 use super::command::Sink;
-use super::execution::Output;
+use super::execution::CapturedOutput;
 use super::quota::Quota;
 use super::stack::Stack;
 
@@ -94,7 +94,7 @@ impl Spool {
     }
 
     /// Reads it back, when nothing writes to it any more.
-    pub(super) fn collect(mut self) -> io::Result<Output> {
+    pub(super) fn collect(mut self) -> io::Result<CapturedOutput> {
         let length = self.length()?;
         let bytes = length.min(self.limit);
         let mut hasher = blake3::Hasher::new();
@@ -113,7 +113,7 @@ impl Spool {
             hasher.update(&piece[..got]);
             head.extend_from_slice(&piece[..got.min(self.keep - head.len())]);
         }
-        Ok(Output { bytes, blake3: hasher.finalize(), head, over_limit: length > self.limit })
+        Ok(CapturedOutput { bytes, blake3: hasher.finalize(), head, over_limit: length > self.limit })
     }
 
     fn length(&self) -> io::Result<u64> {

@@ -15,7 +15,7 @@ use speedup_core::experiment::environment::{ResourceLimits, Scheduler};
 
 use super::affinity::CpuMask;
 use super::errno;
-use super::failure::Step;
+use super::failure::LaunchStep;
 use super::user::User;
 
 /// How the program is to execute. What is absent stays as the agent has it.
@@ -41,14 +41,19 @@ pub struct Preparation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailedStep {
     /// Which.
-    pub step: Step,
+    pub step: LaunchStep,
     /// The kernel's error.
     pub errno: i32,
 }
 
 /// The steps that may fail, in their order.
-const TRIED: [Step; 5] =
-    [Step::Affinity, Step::Scheduler, Step::Priority, Step::AddressSpace, Step::ResourceLimits];
+const TRIED: [LaunchStep; 5] = [
+    LaunchStep::Affinity,
+    LaunchStep::Scheduler,
+    LaunchStep::Priority,
+    LaunchStep::AddressSpace,
+    LaunchStep::ResourceLimits,
+];
 
 /// Where the child writes what failed, in the memory that it shares with the agent. Zero is no error.
 #[derive(Debug, Default)]
@@ -64,7 +69,7 @@ impl Trials {
 
 impl Preparation {
     /// All but the user. Safe to call between clone and `execve`: it neither allocates nor locks.
-    pub(super) fn apply_in_child(&self, trials: &Trials) -> Result<(), (Step, Errno)> {
+    pub(super) fn apply_in_child(&self, trials: &Trials) -> Result<(), (LaunchStep, Errno)> {
         let results = [
             self.cpus.as_ref().map(CpuMask::confine_this_thread),
             self.scheduler.map(set_scheduler),
@@ -84,8 +89,8 @@ impl Preparation {
 
     /// Becomes the user. To be called when all is done that may need the privilege that goes with it. Safe to call
     /// between clone and `execve`.
-    pub(super) fn become_user_in_child(&self) -> Result<(), (Step, Errno)> {
-        self.user.as_ref().map_or(Ok(()), User::become_in_child).map_err(|errno| (Step::User, errno))
+    pub(super) fn become_user_in_child(&self) -> Result<(), (LaunchStep, Errno)> {
+        self.user.as_ref().map_or(Ok(()), User::become_in_child).map_err(|errno| (LaunchStep::User, errno))
     }
 }
 

@@ -43,10 +43,10 @@ impl Host {
         Limits::read(&file)
     }
 
-    fn command(&self, program: &str, directory: &str, env: &[(&str, &str)]) -> Command {
+    fn command(&self, program: &str, directory: &str, env: &[(&str, &str)]) -> LaunchCommand {
         let program = program.replace('~', &self.path("").display().to_string());
         let of = |text: &&str| OsString::from(text.replace('~', &self.path("").display().to_string()));
-        Command {
+        LaunchCommand {
             argv: vec![program.into()],
             env: env.iter().map(|(name, value)| (of(name), of(value))).collect(),
             directory: self.path(directory),
@@ -59,7 +59,7 @@ impl Host {
         }
     }
 
-    fn check(&self, limits: &Limits, command: &Command) -> Result<(), NotAllowed> {
+    fn check(&self, limits: &Limits, command: &LaunchCommand) -> Result<(), NotAllowed> {
         limits.check("the run", command, &self.path("state"))
     }
 }

@@ -10,7 +10,7 @@ use speedup_core::value::time::Span;
 use super::judgement::unmeasured;
 use super::variables::variables;
 use super::{NotExecuted, Runner, Standing, command, interrupted, no_directory, not_launched};
-use crate::launch::{Command, End, Execution, Preparation, Sink};
+use crate::launch::{End, Execution, LaunchCommand, Preparation, Sink};
 use crate::surroundings::Established;
 use crate::workplace::Workplace;
 
@@ -58,7 +58,7 @@ impl Runner {
     fn by_itself(
         &mut self,
         what: &str,
-        command: &Command,
+        command: &LaunchCommand,
         stop: &AtomicBool,
     ) -> Result<Execution, NotExecuted> {
         self.allow(what, command)?;
@@ -86,7 +86,12 @@ impl Runner {
     }
 }
 
-fn of_plan(resolved: &Resolved, standing: &Standing, timeout: Span, preparation: Preparation) -> Command {
+fn of_plan(
+    resolved: &Resolved,
+    standing: &Standing,
+    timeout: Span,
+    preparation: Preparation,
+) -> LaunchCommand {
     let sink = Sink::Capture { limit: LIMIT, keep: KEEP };
     command(resolved, variables(resolved, &standing.work), &standing.directory, timeout, sink, preparation)
 }

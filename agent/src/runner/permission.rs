@@ -6,7 +6,7 @@ use speedup_core::run::work::{Resolved, WorkOrder};
 
 use super::variables::variables;
 use super::{NotExecuted, Runner, command};
-use crate::launch::{Command, Preparation, Sink};
+use crate::launch::{LaunchCommand, Preparation, Sink};
 use crate::limits::NotAllowed;
 use crate::workplace::{EXPERIMENTS, Workplace};
 
@@ -51,11 +51,11 @@ impl Runner {
     }
 
     /// Judges a command that is executed next.
-    pub(super) fn allow(&self, what: &str, command: &Command) -> Result<(), NotExecuted> {
+    pub(super) fn allow(&self, what: &str, command: &LaunchCommand) -> Result<(), NotExecuted> {
         self.judge(what, command).map_err(NotExecuted::from)
     }
 
-    fn judge(&self, what: &str, command: &Command) -> Result<(), NotAllowed> {
+    fn judge(&self, what: &str, command: &LaunchCommand) -> Result<(), NotAllowed> {
         self.limits.check(what, command, &self.state.join(EXPERIMENTS))
     }
 }

@@ -8,7 +8,7 @@ use speedup_core::run::conditions::Conditions;
 use speedup_core::run::record::{Outcome, Output, Record};
 use speedup_core::run::work::WorkOrder;
 
-use crate::launch::{Execution, Readings, Usage};
+use crate::launch::{Execution, MetricReadings, Usage};
 use crate::wall_clock::unix_ns;
 
 /// The record of an execution.
@@ -48,7 +48,7 @@ pub(super) fn record(
 }
 
 /// Adds what the clock and `wait4` say of the wanted metrics.
-fn read_usage(wanted: &[Metric], wall_ns: u64, usage: &Usage, readings: &mut Readings) {
+fn read_usage(wanted: &[Metric], wall_ns: u64, usage: &Usage, readings: &mut MetricReadings) {
     for &metric in wanted {
         let value = match metric {
             Metric::Wall => wall_ns,
@@ -86,7 +86,7 @@ fn read_usage(wanted: &[Metric], wall_ns: u64, usage: &Usage, readings: &mut Rea
 }
 
 /// The stream as it is reported, with the first `keep` of its bytes: it may have been captured whole.
-fn output(captured: Option<crate::launch::Output>, keep: u64) -> Output {
+fn output(captured: Option<crate::launch::CapturedOutput>, keep: u64) -> Output {
     captured.map_or_else(Output::default, |mut output| {
         output.head.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
         output.head.shrink_to_fit();

@@ -4,7 +4,7 @@ use std::io;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::program::Program;
+use super::program::MemoryProgram;
 
 /// Longer than any selftest: they are killed before.
 const LONG: Duration = Duration::from_secs(24 * 3600);
@@ -19,7 +19,7 @@ impl Neighbours {
     /// Starts them; none where this architecture has no busy program.
     pub(super) fn start() -> io::Result<Self> {
         let mut neighbours = Self { processes: Vec::new() };
-        let Some(program) = Program::busy(LONG)? else { return Ok(neighbours) };
+        let Some(program) = MemoryProgram::busy(LONG)? else { return Ok(neighbours) };
         for _ in 0..std::thread::available_parallelism()?.get() {
             let mut command = Command::new(program.path());
             let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

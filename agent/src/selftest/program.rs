@@ -14,12 +14,12 @@ use rustix::fs::{MemfdFlags, Mode, OFlags};
 
 /// An executable in memory; its path is good while this value lives.
 #[derive(Debug)]
-pub struct Program {
+pub struct MemoryProgram {
     path: PathBuf,
     _file: OwnedFd,
 }
 
-impl Program {
+impl MemoryProgram {
     /// A program that only exits; none for this architecture.
     ///
     /// # Errors

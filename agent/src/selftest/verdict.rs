@@ -11,7 +11,7 @@ pub(super) const GOOD_EXCESS_NS: u64 = 3_000;
 
 /// What this host's timer is worth.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Verdict {
+pub struct TimerVerdict {
     /// In one word.
     pub quality: Quality,
     /// In sentences, the most important first.
@@ -32,7 +32,7 @@ pub enum Quality {
 
 impl Selftest {
     /// What was found, in words.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> TimerVerdict {
         let shorts = [self.busy, self.busy_beside].into_iter().flatten().map(|busy| busy.short).sum::<u32>();
         let programs = [("a program that only exits", self.no_op), ("/bin/true", self.bin_true)];
         let tested: Vec<(&str, AgainstFloor)> =
@@ -75,7 +75,7 @@ impl Selftest {
                 microseconds(test.error.near_ns().cast_signed())
             ));
         }
-        Verdict { quality, sentences }
+        TimerVerdict { quality, sentences }
     }
 }
 

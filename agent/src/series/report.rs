@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use speedup_core::experiment::metric::{Tool, ValueError, Wanted};
-use speedup_formats::{Format, GoUnits, Imported, Options, Series, WALL, Warning, read};
+use speedup_formats::{Format, GoUnits, ImportWarning, Imported, Options, Series, WALL, read};
 
 /// What every Go benchmark's name begins with in a report.
 const GO_PREFIX: &str = "Benchmark";
@@ -47,14 +47,14 @@ fn of_benchmark(
         series.name.metric.as_str() == metric && is_called(tool, series.name.benchmark.as_str(), benchmark)
     };
     let not_finite = report.warnings.iter().any(|warning| match warning {
-        Warning::NotFinite { series, .. } => {
+        ImportWarning::NotFinite { series, .. } => {
             series.metric.as_str() == metric && is_called(tool, series.benchmark.as_str(), benchmark)
         }
-        Warning::FailedRuns { .. }
-        | Warning::SummaryOnly { .. }
-        | Warning::Repeated { .. }
-        | Warning::Unfinished { .. }
-        | Warning::SeveralHosts => false,
+        ImportWarning::FailedRuns { .. }
+        | ImportWarning::SummaryOnly { .. }
+        | ImportWarning::Repeated { .. }
+        | ImportWarning::Unfinished { .. }
+        | ImportWarning::SeveralHosts => false,
     });
     if not_finite {
         return Err(ValueError::NotFinite { text: format!("a value of {benchmark} in the report") });

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use speedup_agent::launch::{Command, End, Launcher};
+use speedup_agent::launch::{End, LaunchCommand, Launcher};
 
 use super::{command, run, sh, shell, stdout, text};
 
@@ -54,7 +54,7 @@ fn an_orphan_that_ended_by_itself_is_no_survivor() {
 #[test]
 fn a_timeout_ends_the_whole_group() {
     let script = "sleep 1000 & echo $!; sleep 1000 & echo $!; wait";
-    let execution = run(&Command { timeout: SHORT, ..shell(script) });
+    let execution = run(&LaunchCommand { timeout: SHORT, ..shell(script) });
     let End::TimedOut { at_ns, killed: false } = execution.end else { panic!("{execution:?}") };
     assert!(at_ns >= 200_000_000 && execution.wall_ns >= at_ns);
     gone(&text(&execution), 2);
@@ -63,7 +63,7 @@ fn a_timeout_ends_the_whole_group() {
 #[test]
 fn who_ignores_the_request_is_killed() {
     let script = "trap '' TERM; echo $$; while :; do sleep 1; done";
-    let execution = run(&Command { timeout: SHORT, kill_grace: SHORT, ..shell(script) });
+    let execution = run(&LaunchCommand { timeout: SHORT, kill_grace: SHORT, ..shell(script) });
     let End::TimedOut { at_ns, killed: true } = execution.end else { panic!("{execution:?}") };
     assert!(at_ns >= 200_000_000 && execution.wall_ns >= 400_000_000);
     gone(&text(&execution), 1);
@@ -71,7 +71,7 @@ fn who_ignores_the_request_is_killed() {
 
 #[test]
 fn the_grace_lets_it_end_its_own_way() {
-    let execution = run(&Command {
+    let execution = run(&LaunchCommand {
         timeout: SHORT,
         ..shell("trap 'echo bye; exit 5' TERM; while :; do sleep 0.01; done")
     });
@@ -81,13 +81,13 @@ fn the_grace_lets_it_end_its_own_way() {
 
 #[test]
 fn who_stops_itself_runs_out_of_time() {
-    let execution = run(&Command { timeout: SHORT, ..shell("kill -STOP $$") });
+    let execution = run(&LaunchCommand { timeout: SHORT, ..shell("kill -STOP $$") });
     assert!(matches!(execution.end, End::TimedOut { killed: false, .. }), "{execution:?}");
 }
 
 #[test]
 fn who_leaves_the_group_runs_out_of_time() {
-    let execution = run(&Command { timeout: SHORT, ..command(&["setsid", "--wait", "sleep", "1000"]) });
+    let execution = run(&LaunchCommand { timeout: SHORT, ..command(&["setsid", "--wait", "sleep", "1000"]) });
     assert!(matches!(execution.end, End::TimedOut { .. }));
 }
 
@@ -120,7 +120,7 @@ mod interrupt {
         let folder = tempfile::tempdir().unwrap();
         let directory = folder.path().to_owned();
         let running = std::thread::spawn(move || {
-            let command = Command { directory, ..shell("trap '' TERM; echo > here; sleep 1000") };
+            let command = LaunchCommand { directory, ..shell("trap '' TERM; echo > here; sleep 1000") };
             Launcher::new().unwrap().execute(&command, &STOP).unwrap()
         });
         while !folder.path().join("here").exists() {

@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use speedup_agent::launch::{Command, Execution, LaunchError, Launcher, Preparation, Sink};
+use speedup_agent::launch::{Execution, LaunchCommand, LaunchError, Launcher, Preparation, Sink};
 
 /// Says on the terminal, past the harness, that a test has not tested what it should.
 fn skip(why: &str) {
@@ -26,8 +26,8 @@ const CAPTURE: Sink = Sink::Capture { limit: 1 << 20, keep: 4096 };
 /// For what must end by itself.
 const LONG: Duration = Duration::from_secs(120);
 
-fn command(argv: &[&str]) -> Command {
-    Command {
+fn command(argv: &[&str]) -> LaunchCommand {
+    LaunchCommand {
         argv: argv.iter().map(OsString::from).collect(),
         env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
         directory: "/".into(),
@@ -40,11 +40,11 @@ fn command(argv: &[&str]) -> Command {
     }
 }
 
-fn shell(script: &str) -> Command {
+fn shell(script: &str) -> LaunchCommand {
     command(&["sh", "-c", script])
 }
 
-fn run(command: &Command) -> Execution {
+fn run(command: &LaunchCommand) -> Execution {
     Launcher::new().unwrap().execute(command, &AtomicBool::new(false)).unwrap()
 }
 
@@ -52,7 +52,7 @@ fn sh(script: &str) -> Execution {
     run(&shell(script))
 }
 
-fn fail(command: &Command) -> LaunchError {
+fn fail(command: &LaunchCommand) -> LaunchError {
     Launcher::new().unwrap().execute(command, &AtomicBool::new(false)).unwrap_err()
 }
 

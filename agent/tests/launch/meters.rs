@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 
-use speedup_agent::launch::{Command, End, Execution, Launcher, Preparation, Usage, User, forget_peak};
+use speedup_agent::launch::{End, Execution, LaunchCommand, Launcher, Preparation, Usage, User, forget_peak};
 use speedup_core::experiment::metric::{Absence, Meter, Metric};
 
 use super::{command, run, shell, skip, text};
@@ -17,7 +17,7 @@ use super::{command, run, shell, skip, text};
 const WORK: &str = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
 
 fn measured(metrics: &[Metric], script: &str) -> Execution {
-    let execution = run(&Command { metrics: metrics.to_vec(), ..shell(script) });
+    let execution = run(&LaunchCommand { metrics: metrics.to_vec(), ..shell(script) });
     assert_eq!(execution.end, End::Exited(0), "{execution:?}");
     execution
 }
@@ -67,7 +67,7 @@ fn work_of_a_process_that_nobody_waits_for_counts() {
     let script =
         format!("mkfifo done; (setsid sh -c '{WORK}; echo > done' < /dev/null > /dev/null 2>&1 &); cat done");
     let metrics = vec![Metric::TaskClock, Metric::TreeCpu, Metric::TreeUser, Metric::TreeSystem];
-    let execution = run(&Command { directory: folder.path().into(), metrics, ..shell(&script) });
+    let execution = run(&LaunchCommand { directory: folder.path().into(), metrics, ..shell(&script) });
     assert_eq!(execution.end, End::Exited(0), "{execution:?}");
     let waited_for = execution.usage.user_ns + execution.usage.system_ns;
     for metric in [Metric::TaskClock, Metric::TreeCpu] {
@@ -106,7 +106,7 @@ fn the_memory_of_all_processes_at_once_is_told() {
         for i in 1 2 3; do echo go >&4; done
         wait";
     let directory = folder.path().into();
-    let execution = run(&Command { directory, metrics: vec![Metric::MemoryPeak], ..shell(script) });
+    let execution = run(&LaunchCommand { directory, metrics: vec![Metric::MemoryPeak], ..shell(script) });
     assert_eq!(execution.end, End::Exited(0), "{execution:?}");
     if let Some(peak) = value(&execution, Metric::MemoryPeak) {
         assert!(peak > 60_000_000, "{peak}");
@@ -227,7 +227,7 @@ fn energy_is_that_of_the_time_of_the_run() {
     }
     let script = format!("echo 1000 > {}", package.join("energy_uj").display());
     let metrics = vec![Metric::EnergyPackage, Metric::EnergyDram];
-    let wanted = Command { metrics, ..shell(&script) };
+    let wanted = LaunchCommand { metrics, ..shell(&script) };
     let readings =
         Launcher::rooted(root.path()).unwrap().execute(&wanted, &AtomicBool::new(false)).unwrap().readings;
     assert_eq!(readings.values[&Metric::EnergyPackage], 143_328_850 + 1_000);
@@ -237,8 +237,10 @@ fn energy_is_that_of_the_time_of_the_run() {
 #[test]
 fn a_launch_that_fails_leaves_no_group() {
     let mut launcher = Launcher::new().unwrap();
-    let wanted =
-        Command { metrics: vec![Metric::MemoryPeak, Metric::TreeCpu], ..command(&["/no/such/program"]) };
+    let wanted = LaunchCommand {
+        metrics: vec![Metric::MemoryPeak, Metric::TreeCpu],
+        ..command(&["/no/such/program"])
+    };
     assert!(launcher.execute(&wanted, &AtomicBool::new(false)).is_err());
     let first = measured(&[Metric::TreeCpu], "cat /proc/self/cgroup");
     let Some(_) = value(&first, Metric::TreeCpu) else { return };
@@ -315,7 +317,7 @@ fn another_users_program_is_metered_like_the_agents_own() {
     let told = |user: Option<User>| {
         let preparation = Preparation { user, ..Preparation::default() };
         let execution =
-            run(&Command { metrics: metrics.clone(), preparation, ..shell(&format!("id -u; {WORK}")) });
+            run(&LaunchCommand { metrics: metrics.clone(), preparation, ..shell(&format!("id -u; {WORK}")) });
         assert_eq!(execution.end, End::Exited(0), "{execution:?}");
         let told: Vec<Metric> = execution.readings.values.keys().copied().collect();
         (text(&execution).trim().to_owned(), told)

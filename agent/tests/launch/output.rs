@@ -1,6 +1,6 @@
 //! What a program writes is what is reported.
 
-use speedup_agent::launch::{Command, End, Sink};
+use speedup_agent::launch::{End, LaunchCommand, Sink};
 
 use super::{command, run, sh, stderr, stdout};
 
@@ -11,7 +11,7 @@ fn binary_output_is_hashed_whole_and_kept_in_part() {
     std::fs::write(folder.path().join("data"), &whole).unwrap();
     let sink = Sink::Capture { limit: 10 << 20, keep: 1000 };
     let directory = folder.path().to_owned();
-    let execution = run(&Command { directory, stdout: sink, ..command(&["cat", "data"]) });
+    let execution = run(&LaunchCommand { directory, stdout: sink, ..command(&["cat", "data"]) });
     let output = execution.stdout.unwrap();
     assert_eq!((output.bytes, output.over_limit), (1_200_000, false));
     assert_eq!(output.blake3, blake3::hash(&whole));
@@ -25,7 +25,7 @@ fn the_streams_are_kept_apart() {
     assert_eq!(stdout(&execution), b"out\n");
     assert_eq!(stderr(&execution), b"err\n");
     let nowhere =
-        run(&Command { stdout: Sink::Null, stderr: Sink::Null, ..command(&["ls", "/", "/nowhere"]) });
+        run(&LaunchCommand { stdout: Sink::Null, stderr: Sink::Null, ..command(&["ls", "/", "/nowhere"]) });
     assert_eq!((nowhere.stdout, nowhere.stderr, nowhere.end), (None, None, End::Exited(2)));
 }
 
@@ -60,7 +60,7 @@ fn a_flood_of_output_is_stopped() {
 fn output_of_just_the_limit_is_not_over_it() {
     let sink = Sink::Capture { limit: 100_000, keep: 0 };
     let of = |bytes| {
-        let execution = run(&Command { stdout: sink, ..command(&["head", "-c", bytes, "/dev/zero"]) });
+        let execution = run(&LaunchCommand { stdout: sink, ..command(&["head", "-c", bytes, "/dev/zero"]) });
         execution.stdout.unwrap()
     };
     let full = of("100000");

@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::AtomicBool;
 
 use speedup_agent::launch::{
-    Command, CpuMask, End, Execution, FailedStep, LaunchError, Launcher, NoHugePages, Preparation, Step,
-    User, UserError, allowed,
+    CpuMask, End, Execution, FailedStep, LaunchCommand, LaunchError, LaunchStep, Launcher, NoHugePages,
+    Preparation, User, UserError, allowed,
 };
 use speedup_core::experiment::environment::{ResourceLimits, Scheduler};
 use speedup_core::value::cpu_set::CpuSet;
@@ -13,8 +13,8 @@ use speedup_core::value::cpu_set::CpuSet;
 use super::end::WRITTEN;
 use super::{command, fail, run, shell, skip, text};
 
-fn prepared(argv: &[&str], preparation: Preparation) -> Command {
-    Command { preparation, ..command(argv) }
+fn prepared(argv: &[&str], preparation: Preparation) -> LaunchCommand {
+    LaunchCommand { preparation, ..command(argv) }
 }
 
 /// A field of `/proc/self/status`, as the program reads it.
@@ -53,9 +53,9 @@ fn cpus_that_are_not_there_are_told_or_refused() {
     let preparation = Preparation { cpus: Some(CpuMask::from(&none)), ..Preparation::default() };
     let execution = run(&prepared(&["true"], preparation.clone()));
     assert_eq!(execution.end, End::Exited(0));
-    assert_eq!(execution.failed_steps, [FailedStep { step: Step::Affinity, errno: libc::EINVAL }]);
+    assert_eq!(execution.failed_steps, [FailedStep { step: LaunchStep::Affinity, errno: libc::EINVAL }]);
     let error = fail(&prepared(&["true"], Preparation { strict: true, ..preparation }));
-    assert!(matches!(error, LaunchError::Step { step: Step::Affinity, .. }), "{error}");
+    assert!(matches!(error, LaunchError::Step { step: LaunchStep::Affinity, .. }), "{error}");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn real_time_is_had_or_told() {
     match execution.failed_steps.as_slice() {
         [] => assert_eq!((fields[40], fields[39]), ("2", "7")),
         told => {
-            assert_eq!(told, [FailedStep { step: Step::Scheduler, errno: libc::EPERM }]);
+            assert_eq!(told, [FailedStep { step: LaunchStep::Scheduler, errno: libc::EPERM }]);
             assert_eq!(fields[40], "0");
         }
     }
@@ -175,13 +175,16 @@ fn it_executes_as_the_user_with_its_groups_and_no_others() {
     assert!(rustix::process::geteuid().is_root(), "the agent is who it was");
     // What it started under its user is ended as well.
     let script = format!("setsid sh -c 'echo $$; exec sleep 1000' & {WRITTEN}; exit 3");
-    let left = Command { preparation: preparation.clone(), ..shell(&script) };
+    let left = LaunchCommand { preparation: preparation.clone(), ..shell(&script) };
     let execution = run(&left);
     assert_eq!((execution.end, execution.survivors_left), (End::Exited(3), 0));
     assert!(execution.survivors_killed >= 1);
     // And it ends with its time, which the agent still rules.
-    let long =
-        Command { timeout: std::time::Duration::from_millis(50), preparation, ..command(&["sleep", "1000"]) };
+    let long = LaunchCommand {
+        timeout: std::time::Duration::from_millis(50),
+        preparation,
+        ..command(&["sleep", "1000"])
+    };
     assert!(matches!(run(&long).end, End::TimedOut { .. }));
 }
 
@@ -194,7 +197,7 @@ fn a_directory_that_the_user_may_not_enter_is_named() {
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o700)).unwrap();
     let user = User::named("65534").unwrap();
     let preparation = Preparation { user: Some(user.clone()), ..Preparation::default() };
-    let closed = Command { directory: folder.path().to_owned(), ..prepared(&["pwd"], preparation) };
+    let closed = LaunchCommand { directory: folder.path().to_owned(), ..prepared(&["pwd"], preparation) };
     assert!(
         matches!(fail(&closed), LaunchError::Directory { .. }),
         "a temporary directory is its owner's alone"

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use speedup_agent::launch::{Command, End, LaunchError, Launcher};
+use speedup_agent::launch::{End, LaunchCommand, LaunchError, Launcher};
 
 use super::{command, fail, run, sh, stdout, text};
 
@@ -63,9 +63,9 @@ fn a_file_without_permission_is_not_executable() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("program");
     std::fs::write(&file, "#!/bin/sh\n").unwrap();
-    let by_path = Command { argv: vec![file.into()], ..command(&[]) };
+    let by_path = LaunchCommand { argv: vec![file.into()], ..command(&[]) };
     assert!(matches!(fail(&by_path), LaunchError::NotExecutable { .. }));
-    let by_name = Command { env: vec![("PATH".into(), folder.path().into())], ..command(&["program"]) };
+    let by_name = LaunchCommand { env: vec![("PATH".into(), folder.path().into())], ..command(&["program"]) };
     assert!(matches!(fail(&by_name), LaunchError::NotExecutable { .. }));
 }
 
@@ -76,7 +76,7 @@ fn a_missing_interpreter_and_a_foreign_format_are_named() {
         let file = folder.path().join("program");
         std::fs::write(&file, text).unwrap();
         std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
-        fail(&Command { argv: vec![file.into()], ..command(&[]) })
+        fail(&LaunchCommand { argv: vec![file.into()], ..command(&[]) })
     };
     assert!(matches!(script("#!/no/such/interpreter\n"), LaunchError::Interpreter { .. }));
     assert!(matches!(script("echo no first line\n"), LaunchError::Format { .. }));
@@ -84,7 +84,7 @@ fn a_missing_interpreter_and_a_foreign_format_are_named() {
 
 #[test]
 fn a_missing_directory_is_named() {
-    let error = fail(&Command { directory: "/no/such/directory".into(), ..command(&["true"]) });
+    let error = fail(&LaunchCommand { directory: "/no/such/directory".into(), ..command(&["true"]) });
     assert!(
         matches!(error, LaunchError::Directory { directory, .. } if directory == Path::new("/no/such/directory"))
     );
@@ -95,7 +95,7 @@ fn what_the_kernel_cannot_take_is_refused() {
     assert!(matches!(fail(&command(&[])), LaunchError::Empty));
     assert!(matches!(fail(&command(&["true", "a\0b"])), LaunchError::Unpassable { .. }));
     let env = vec![("A=B".into(), "C".into())];
-    assert!(matches!(fail(&Command { env, ..command(&["true"]) }), LaunchError::Unpassable { .. }));
+    assert!(matches!(fail(&LaunchCommand { env, ..command(&["true"]) }), LaunchError::Unpassable { .. }));
     let long = "x".repeat(200_000);
     assert!(matches!(fail(&command(&["true", &long])), LaunchError::Step { .. }));
 }
@@ -115,7 +115,7 @@ fn a_failed_launch_leaves_no_zombie() {
 fn arguments_arrive_byte_by_byte() {
     let odd = OsString::from_vec(vec![0xff, b' ', b'"', b'\n', 0x80]);
     let argv = vec!["printf".into(), "[%s]".into(), "two words".into(), "".into(), "$HOME *".into(), odd];
-    let execution = run(&Command { argv, ..command(&[]) });
+    let execution = run(&LaunchCommand { argv, ..command(&[]) });
     assert_eq!(stdout(&execution), b"[two words][][$HOME *][\xff \"\n\x80]");
 }
 
@@ -128,7 +128,7 @@ fn the_environment_is_exactly_as_given() {
         ("A".into(), odd),
         ("EMPTY".into(), "".into()),
     ];
-    let execution = run(&Command { env, ..command(&["env", "-0"]) });
+    let execution = run(&LaunchCommand { env, ..command(&["env", "-0"]) });
     assert_eq!(stdout(&execution), b"PATH=/usr/bin:/bin\0B=with = and space\0A=x\xfe\0EMPTY=\0");
 }
 
@@ -139,18 +139,19 @@ fn the_path_is_that_of_the_command() {
     std::os::unix::fs::symlink("/bin/echo", folder.path().join("bin/speedup-echo")).unwrap();
     let env = vec![("PATH".into(), "/no/such:bin".into())];
     let directory = folder.path().to_owned();
-    let execution = run(&Command { env, directory: directory.clone(), ..command(&["speedup-echo", "hi"]) });
+    let execution =
+        run(&LaunchCommand { env, directory: directory.clone(), ..command(&["speedup-echo", "hi"]) });
     assert_eq!(stdout(&execution), b"hi\n");
-    let execution = run(&Command { env: vec![], directory, ..command(&["bin/speedup-echo", "hi"]) });
+    let execution = run(&LaunchCommand { env: vec![], directory, ..command(&["bin/speedup-echo", "hi"]) });
     assert_eq!(stdout(&execution), b"hi\n");
-    assert_eq!(run(&Command { env: vec![], ..command(&["true"]) }).end, End::Exited(0));
+    assert_eq!(run(&LaunchCommand { env: vec![], ..command(&["true"]) }).end, End::Exited(0));
 }
 
 #[test]
 fn it_runs_in_its_directory() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().canonicalize().unwrap();
-    let execution = run(&Command { directory: place.clone(), ..command(&["/bin/pwd", "-P"]) });
+    let execution = run(&LaunchCommand { directory: place.clone(), ..command(&["/bin/pwd", "-P"]) });
     assert_eq!(text(&execution).trim_end(), place.to_str().unwrap());
 }
 

@@ -2,12 +2,12 @@
 
 use crate::bounds::{MAX_LABEL_BYTES, MAX_LABELS, MAX_REMARKS, MAX_SERIES, MAX_VALUES};
 use crate::format::Format;
-use crate::imported::{Failure, Imported, Machine, Warning};
+use crate::imported::{ImportWarning, Imported, MachineFacts, MissingResult};
 use crate::name::Name;
-use crate::problem::Problem;
+use crate::problem::FileProblem;
 use crate::runs::Runs;
 use crate::series::{Series, SeriesName};
-use crate::unit::Unit;
+use crate::unit::SeriesUnit;
 use std::collections::BTreeMap;
 
 /// Distinguishes series that the tool itself does not.
@@ -23,14 +23,14 @@ pub(crate) struct Collection {
     values: usize,
     not_finite: BTreeMap<SeriesName, usize>,
     pub(crate) tool_version: Option<Name>,
-    pub(crate) machine: Machine,
-    failures: Vec<Failure>,
-    warnings: Vec<Warning>,
+    pub(crate) machine: MachineFacts,
+    failures: Vec<MissingResult>,
+    warnings: Vec<ImportWarning>,
 }
 
 struct Growing {
     name: SeriesName,
-    unit: Unit,
+    unit: SeriesUnit,
     /// Each value with the number of its run.
     values: Vec<(u64, f64)>,
 }
@@ -40,12 +40,12 @@ impl Collection {
     pub(crate) fn push(
         &mut self,
         name: &SeriesName,
-        unit: &Unit,
+        unit: &SeriesUnit,
         run: u64,
         value: f64,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), FileProblem> {
         if self.values == MAX_VALUES {
-            return Err(Problem::TooManyValues);
+            return Err(FileProblem::TooManyValues);
         }
         if !value.is_finite() {
             return self.leave_out(name);
@@ -57,7 +57,7 @@ impl Collection {
         };
         let series = &mut self.growing[place];
         if series.unit != *unit {
-            return Err(Problem::UnitChanged {
+            return Err(FileProblem::UnitChanged {
                 series: Name::beginning(&name.to_string()),
                 before: Name::beginning(&series.unit.to_string()),
                 now: Name::beginning(&unit.to_string()),
@@ -67,9 +67,9 @@ impl Collection {
         Ok(())
     }
 
-    fn begin(&mut self, name: &SeriesName, unit: &Unit) -> Result<usize, Problem> {
+    fn begin(&mut self, name: &SeriesName, unit: &SeriesUnit) -> Result<usize, FileProblem> {
         if self.growing.len() == MAX_SERIES {
-            return Err(Problem::TooManySeries);
+            return Err(FileProblem::TooManySeries);
         }
         check_labels(&name.labels)?;
         let place = self.growing.len();
@@ -79,11 +79,11 @@ impl Collection {
     }
 
     /// Counts a value that is NaN or infinite, which no series holds.
-    pub(crate) fn leave_out(&mut self, name: &SeriesName) -> Result<(), Problem> {
+    pub(crate) fn leave_out(&mut self, name: &SeriesName) -> Result<(), FileProblem> {
         if let Some(count) = self.not_finite.get_mut(name) {
             *count += 1;
         } else if self.not_finite.len() == MAX_SERIES {
-            return Err(Problem::TooManySeries);
+            return Err(FileProblem::TooManySeries);
         } else {
             self.not_finite.insert(name.clone(), 1);
         }
@@ -92,9 +92,9 @@ impl Collection {
 
     /// The name under which a series that stands as a whole in the file is kept: its own, or with a label `occurrence` if
     /// that is taken.
-    pub(crate) fn distinct(&mut self, name: SeriesName) -> Result<SeriesName, Problem> {
+    pub(crate) fn distinct(&mut self, name: SeriesName) -> Result<SeriesName, FileProblem> {
         if self.occurrences.len() == MAX_SERIES && !self.occurrences.contains_key(&name) {
-            return Err(Problem::TooManySeries);
+            return Err(FileProblem::TooManySeries);
         }
         let occurrence = self.occurrences.entry(name.clone()).or_insert(0);
         *occurrence += 1;
@@ -103,21 +103,21 @@ impl Collection {
         }
         let mut distinct = name.clone();
         distinct.labels.insert(Name::of(OCCURRENCE), Name::beginning(&occurrence.to_string()));
-        self.warn(Warning::Repeated { series: name })?;
+        self.warn(ImportWarning::Repeated { series: name })?;
         Ok(distinct)
     }
 
-    pub(crate) fn fail(&mut self, failure: Failure) -> Result<(), Problem> {
+    pub(crate) fn fail(&mut self, failure: MissingResult) -> Result<(), FileProblem> {
         if self.failures.len() == MAX_REMARKS {
-            return Err(Problem::TooManyRemarks);
+            return Err(FileProblem::TooManyRemarks);
         }
         self.failures.push(failure);
         Ok(())
     }
 
-    pub(crate) fn warn(&mut self, warning: Warning) -> Result<(), Problem> {
+    pub(crate) fn warn(&mut self, warning: ImportWarning) -> Result<(), FileProblem> {
         if self.warnings.len() == MAX_REMARKS {
-            return Err(Problem::TooManyRemarks);
+            return Err(FileProblem::TooManyRemarks);
         }
         self.warnings.push(warning);
         Ok(())
@@ -129,16 +129,16 @@ impl Collection {
     }
 
     /// Everything that was read. A file without a value and without a failure is refused: it is not what it was taken for.
-    pub(crate) fn finish(mut self, format: Format) -> Result<Imported, Problem> {
+    pub(crate) fn finish(mut self, format: Format) -> Result<Imported, FileProblem> {
         for (series, values) in std::mem::take(&mut self.not_finite) {
-            self.warn(Warning::NotFinite { series, values })?;
+            self.warn(ImportWarning::NotFinite { series, values })?;
         }
         if self.growing.is_empty() && self.failures.is_empty() {
-            return Err(Problem::NoValues);
+            return Err(FileProblem::NoValues);
         }
         let mut series = Vec::with_capacity(self.growing.len());
         for growing in self.growing {
-            let runs = Runs::new(by_run(growing.values)).map_err(|_| Problem::NoValues)?;
+            let runs = Runs::new(by_run(growing.values)).map_err(|_| FileProblem::NoValues)?;
             series.push(Series { name: growing.name, unit: growing.unit, runs });
         }
         Ok(Imported {
@@ -153,9 +153,13 @@ impl Collection {
 }
 
 /// Labels come with every value, so both their number and their size are bounded.
-pub(crate) fn check_labels(labels: &BTreeMap<Name, Name>) -> Result<(), Problem> {
+pub(crate) fn check_labels(labels: &BTreeMap<Name, Name>) -> Result<(), FileProblem> {
     let bytes: usize = labels.iter().map(|(key, value)| key.as_str().len() + value.as_str().len()).sum();
-    if labels.len() > MAX_LABELS || bytes > MAX_LABEL_BYTES { Err(Problem::TooManyLabels) } else { Ok(()) }
+    if labels.len() > MAX_LABELS || bytes > MAX_LABEL_BYTES {
+        Err(FileProblem::TooManyLabels)
+    } else {
+        Ok(())
+    }
 }
 
 /// The values grouped by run, runs in order of their first value, values of a run in order.

@@ -8,12 +8,12 @@
 use crate::collection::Collection;
 use crate::json::{Json, Misfit, parse};
 use crate::name::Name;
-use crate::problem::{Fault, Problem};
+use crate::problem::{Fault, FileProblem};
 use crate::read::Options;
 use crate::series::{SeriesName, WALL};
 use crate::table::{Header, rows};
 use crate::text::lines;
-use crate::unit::Unit;
+use crate::unit::SeriesUnit;
 use std::collections::BTreeMap;
 
 /// Nanoseconds.
@@ -27,7 +27,7 @@ pub(crate) fn read_sample(text: &str, options: &Options<'_>) -> Result<Collectio
     let outcome = match &document {
         Json::List(halves) => match halves.as_slice() {
             [iterations, times] => Ok((iterations, times)),
-            _ => Err(document.misfit(Problem::Expected { expected: "iterations and times" })),
+            _ => Err(document.misfit(FileProblem::Expected { expected: "iterations and times" })),
         },
         Json::Null
         | Json::Bool(_)
@@ -38,7 +38,7 @@ pub(crate) fn read_sample(text: &str, options: &Options<'_>) -> Result<Collectio
     };
     outcome
         .and_then(|(iterations, totals)| {
-            samples(iterations, totals, (&name, &Unit::Seconds, NANO), &mut collection)
+            samples(iterations, totals, (&name, &SeriesUnit::Seconds, NANO), &mut collection)
         })
         .map_err(|misfit| document.locate(misfit, None))?;
     Ok(collection)
@@ -48,12 +48,12 @@ pub(crate) fn read_sample(text: &str, options: &Options<'_>) -> Result<Collectio
 fn samples<'j, 'a>(
     iterations: &'j Json<'a>,
     totals: &'j Json<'a>,
-    (name, unit, shift): (&SeriesName, &Unit, i32),
+    (name, unit, shift): (&SeriesName, &SeriesUnit, i32),
     collection: &mut Collection,
 ) -> Result<(), Misfit<'j, 'a>> {
     let (counts, values) = (iterations.list()?, totals.list()?);
     if counts.len() != values.len() {
-        return Err(totals.misfit(Problem::LengthsDiffer {
+        return Err(totals.misfit(FileProblem::LengthsDiffer {
             left: "the list of iterations",
             left_length: counts.len(),
             right: "the list of totals",
@@ -61,7 +61,7 @@ fn samples<'j, 'a>(
         }));
     }
     if values.is_empty() {
-        return Err(totals.misfit(Problem::NoValues));
+        return Err(totals.misfit(FileProblem::NoValues));
     }
     for (count, total) in counts.iter().zip(values) {
         let value = per_iteration(total.number(shift)?, count.number(0)?);
@@ -71,11 +71,11 @@ fn samples<'j, 'a>(
     Ok(())
 }
 
-fn per_iteration(total: f64, iterations: f64) -> Result<f64, Problem> {
+fn per_iteration(total: f64, iterations: f64) -> Result<f64, FileProblem> {
     if iterations >= 1.0 {
         Ok(total / iterations)
     } else {
-        Err(Problem::Expected { expected: "at least one iteration" })
+        Err(FileProblem::Expected { expected: "at least one iteration" })
     }
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn read_raw(text: &str) -> Result<Collection, Fault> {
         let parts = [group, function, value].map(|column| row.field(column));
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let benchmark = Name::new(parts.join("/")).map_err(|problem| row.fault(group, problem))?;
-        let (unit_of, shift) = Unit::of_word(&row.name(unit)?);
+        let (unit_of, shift) = SeriesUnit::of_word(&row.name(unit)?);
         let metric = metric_of(&unit_of);
         let name = SeriesName::wall(benchmark).with_metric(metric);
         let pushed = per_iteration(row.number(total, shift)?, row.number(iterations, 0)?)
@@ -142,7 +142,7 @@ fn message_of<'j, 'a>(message: &'j Json<'a>, collection: &mut Collection) -> Res
     if message.field("reason")?.text()? != "benchmark-complete" {
         return Ok(());
     }
-    let (unit, shift) = Unit::of_word(&message.field("unit")?.name()?);
+    let (unit, shift) = SeriesUnit::of_word(&message.field("unit")?.name()?);
     let name = SeriesName {
         benchmark: message.field("id")?.name()?,
         version: None,
@@ -155,11 +155,11 @@ fn message_of<'j, 'a>(message: &'j Json<'a>, collection: &mut Collection) -> Res
 }
 
 /// criterion measures wall time, unless a benchmark brings a measurement of its own, of which only the unit is known.
-fn metric_of(unit: &Unit) -> Name {
+fn metric_of(unit: &SeriesUnit) -> Name {
     match unit {
-        Unit::Seconds => Name::of(WALL),
-        Unit::Bytes | Unit::BytesPerSecond | Unit::Bare => Name::of("value"),
-        Unit::Named(unit) => unit.clone(),
+        SeriesUnit::Seconds => Name::of(WALL),
+        SeriesUnit::Bytes | SeriesUnit::BytesPerSecond | SeriesUnit::Bare => Name::of("value"),
+        SeriesUnit::Named(unit) => unit.clone(),
     }
 }
 

@@ -14,12 +14,12 @@ pub use write::{WriteGoError, write_go};
 
 use crate::collection::{Collection, check_labels};
 use crate::decimal;
-use crate::imported::{Failure, FailureKind};
+use crate::imported::{FailureKind, MissingResult};
 use crate::name::Name;
-use crate::problem::{Fault, Problem};
+use crate::problem::{Fault, FileProblem};
 use crate::series::{SeriesName, WALL};
 use crate::text::{column, fields, lines};
-use crate::unit::Unit;
+use crate::unit::SeriesUnit;
 use std::collections::BTreeMap;
 
 /// What to do with the units of Go benchmark text.
@@ -41,8 +41,8 @@ const MEMORY_UNIT: &str = "B/op";
 const RATE_UNIT: &str = "B/s";
 
 /// The endings by which a unit tells its dimension, and the dimension.
-const DIMENSIONS: [(&str, Unit); 3] =
-    [("-sec", Unit::Seconds), ("-B/s", Unit::BytesPerSecond), ("-B", Unit::Bytes)];
+const DIMENSIONS: [(&str, SeriesUnit); 3] =
+    [("-sec", SeriesUnit::Seconds), ("-B/s", SeriesUnit::BytesPerSecond), ("-B", SeriesUnit::Bytes)];
 
 pub(crate) fn read(text: &str, units: GoUnits) -> Result<Collection, Fault> {
     let mut collection = Collection::default();
@@ -56,7 +56,7 @@ pub(crate) fn read(text: &str, units: GoUnits) -> Result<Collection, Fault> {
         } else if ends_process(content) {
             run += 1;
         } else if let Some((benchmark, kind)) = failure(content) {
-            let failure = Failure { benchmark: Name::beginning(benchmark), kind, message: None };
+            let failure = MissingResult { benchmark: Name::beginning(benchmark), kind, message: None };
             collection.fail(failure).map_err(|problem| Fault::at(line, 1, problem))?;
         }
     }
@@ -76,7 +76,7 @@ struct Configuration {
 
 impl Configuration {
     /// An empty value takes the key away.
-    fn set(&mut self, key: &str, value: &str) -> Result<(), Problem> {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), FileProblem> {
         let value = if value.is_empty() { None } else { Some(Name::new(value)?) };
         if key == VERSION {
             self.version = value;
@@ -148,34 +148,34 @@ fn result(
     let mut measurements = 0;
     while let Some((offset, text)) = fields.next() {
         let at = |problem| Fault::at(line, column(content, offset), problem);
-        let (_, word) = fields.next().ok_or_else(|| at(Problem::Truncated { expected: "a unit" }))?;
+        let (_, word) = fields.next().ok_or_else(|| at(FileProblem::Truncated { expected: "a unit" }))?;
         let (metric, unit, shift) = match units {
             GoUnits::Base => measured_in(word),
-            GoUnits::AsWritten => (word.to_owned(), Unit::Named(Name::beginning(word)), 0),
+            GoUnits::AsWritten => (word.to_owned(), SeriesUnit::Named(Name::beginning(word)), 0),
         };
         series.metric = Name::new(metric).map_err(|problem| at(problem.into()))?;
         let pushed = match decimal::read(text, shift) {
             Ok(value) => collection.push(&series, &unit, run, value),
             Err(decimal::NumberProblem::NotFinite) => collection.leave_out(&series),
-            Err(problem) => Err(Problem::Number { text: Name::beginning(text), problem }),
+            Err(problem) => Err(FileProblem::Number { text: Name::beginning(text), problem }),
         };
         pushed.map_err(at)?;
         measurements += 1;
     }
     if measurements == 0 {
         let end = column(content, content.len());
-        return Err(Fault::at(line, end, Problem::Truncated { expected: "a value and its unit" }));
+        return Err(Fault::at(line, end, FileProblem::Truncated { expected: "a value and its unit" }));
     }
     Ok(())
 }
 
 /// Metric and unit of a Go unit, and the power of ten to the unit.
-fn measured_in(word: &str) -> (String, Unit, i32) {
+fn measured_in(word: &str) -> (String, SeriesUnit, i32) {
     let (tidy, shift) = tidied(word);
     match tidy.as_str() {
-        WALL_UNIT => return (WALL.to_owned(), Unit::Seconds, shift),
-        MEMORY_UNIT => return (tidy, Unit::Bytes, shift),
-        RATE_UNIT => return (tidy, Unit::BytesPerSecond, shift),
+        WALL_UNIT => return (WALL.to_owned(), SeriesUnit::Seconds, shift),
+        MEMORY_UNIT => return (tidy, SeriesUnit::Bytes, shift),
+        RATE_UNIT => return (tidy, SeriesUnit::BytesPerSecond, shift),
         _ => {}
     }
     for (ending, unit) in DIMENSIONS {
@@ -183,7 +183,7 @@ fn measured_in(word: &str) -> (String, Unit, i32) {
             return (metric.to_owned(), unit, shift);
         }
     }
-    (tidy, Unit::Bare, shift)
+    (tidy, SeriesUnit::Bare, shift)
 }
 
 /// A unit in base units, and the power of ten to them: `ns` and `MB` change where they are whole factors of the numerator.

@@ -6,12 +6,12 @@
 //! entry is a metric of its own: user counters, rates, memory.
 
 use crate::collection::Collection;
-use crate::imported::{Failure, FailureKind, Warning};
+use crate::imported::{FailureKind, ImportWarning, MissingResult};
 use crate::json::{Json, Misfit, parse};
 use crate::name::Name;
-use crate::problem::{Fault, Problem};
+use crate::problem::{Fault, FileProblem};
 use crate::series::{SeriesName, WALL};
-use crate::unit::Unit;
+use crate::unit::SeriesUnit;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The numbers of an entry that describe it and are no measurements.
@@ -51,10 +51,12 @@ fn collect<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>>
     }
     summarised.retain(|benchmark| !measured.contains(benchmark));
     if collection.has_no_values() && !summarised.is_empty() {
-        return Err(entries.misfit(Problem::SummaryOnly { what: "aggregates without their repetitions" }));
+        return Err(entries.misfit(FileProblem::SummaryOnly { what: "aggregates without their repetitions" }));
     }
     for benchmark in summarised {
-        collection.warn(Warning::SummaryOnly { benchmark }).map_err(|problem| entries.misfit(problem))?;
+        collection
+            .warn(ImportWarning::SummaryOnly { benchmark })
+            .map_err(|problem| entries.misfit(problem))?;
     }
     Ok(collection)
 }
@@ -79,7 +81,7 @@ fn repetition<'j, 'a>(
         if entry.get(flag).is_some_and(Json::is_true) {
             let message = entry.get(message).map(Json::text).transpose()?.map(Name::beginning);
             return collection
-                .fail(Failure { benchmark: benchmark.clone(), kind, message })
+                .fail(MissingResult { benchmark: benchmark.clone(), kind, message })
                 .map_err(|problem| entry.misfit(problem));
         }
     }
@@ -94,7 +96,7 @@ fn repetition<'j, 'a>(
         Some("ms") => -3,
         Some("s") => 0,
         Some(_) => {
-            return Err(entry.misfit(Problem::Expected { expected: "a time_unit of ns, us, ms or s" }));
+            return Err(entry.misfit(FileProblem::Expected { expected: "a time_unit of ns, us, ms or s" }));
         }
     };
     for time in ["real_time", "cpu_time"] {
@@ -102,13 +104,13 @@ fn repetition<'j, 'a>(
     }
     for (key, value) in entry.members().filter(|(key, _)| !DESCRIPTIONS.contains(key)) {
         let (metric, unit, shift) = match key {
-            "real_time" => (Name::of(WALL), Unit::Seconds, shift),
-            "cpu_time" => (Name::of("cpu_time"), Unit::Seconds, shift),
-            "bytes_per_second" => (Name::of("bytes_per_second"), Unit::BytesPerSecond, 0),
-            "max_bytes_used" => (Name::of("max_bytes_used"), Unit::Bytes, 0),
-            "total_allocated_bytes" => (Name::of("total_allocated_bytes"), Unit::Bytes, 0),
-            "net_heap_growth" => (Name::of("net_heap_growth"), Unit::Bytes, 0),
-            counter => (Name::new(counter).map_err(|problem| entry.misfit(problem))?, Unit::Bare, 0),
+            "real_time" => (Name::of(WALL), SeriesUnit::Seconds, shift),
+            "cpu_time" => (Name::of("cpu_time"), SeriesUnit::Seconds, shift),
+            "bytes_per_second" => (Name::of("bytes_per_second"), SeriesUnit::BytesPerSecond, 0),
+            "max_bytes_used" => (Name::of("max_bytes_used"), SeriesUnit::Bytes, 0),
+            "total_allocated_bytes" => (Name::of("total_allocated_bytes"), SeriesUnit::Bytes, 0),
+            "net_heap_growth" => (Name::of("net_heap_growth"), SeriesUnit::Bytes, 0),
+            counter => (Name::new(counter).map_err(|problem| entry.misfit(problem))?, SeriesUnit::Bare, 0),
         };
         let series = name.with_metric(metric);
         let pushed = match value {

@@ -1,7 +1,7 @@
 //! Packed files, unpacked no further than a file may be large.
 
 use crate::bounds::MAX_FILE_BYTES;
-use crate::problem::{Fault, Problem};
+use crate::problem::{Fault, FileProblem};
 use flate2::read::MultiGzDecoder;
 use std::io::Read;
 
@@ -18,6 +18,10 @@ pub(crate) fn unpack(bytes: &[u8]) -> Result<Vec<u8>, Fault> {
     MultiGzDecoder::new(bytes)
         .take(MAX_FILE_BYTES as u64 + 1)
         .read_to_end(&mut unpacked)
-        .map_err(|_| Fault::of_file(Problem::DamagedGzip))?;
-    if unpacked.len() > MAX_FILE_BYTES { Err(Fault::of_file(Problem::TooManyBytes)) } else { Ok(unpacked) }
+        .map_err(|_| Fault::of_file(FileProblem::DamagedGzip))?;
+    if unpacked.len() > MAX_FILE_BYTES {
+        Err(Fault::of_file(FileProblem::TooManyBytes))
+    } else {
+        Ok(unpacked)
+    }
 }

@@ -9,12 +9,12 @@ mod write;
 pub use write::{Hyperfine2Header, WriteHyperfineError, write_hyperfine_1, write_hyperfine_2};
 
 use crate::collection::Collection;
-use crate::imported::Warning;
+use crate::imported::ImportWarning;
 use crate::json::{Json, Misfit, parse};
 use crate::name::Name;
-use crate::problem::{Fault, Problem};
+use crate::problem::{Fault, FileProblem};
 use crate::series::{MAX_RSS, SYSTEM, SeriesName, USER, WALL};
-use crate::unit::Unit;
+use crate::unit::SeriesUnit;
 
 /// The parameter that is a version.
 const VERSION: &str = "version";
@@ -42,16 +42,17 @@ fn collect_1<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a
     let mut collection = Collection::default();
     for result in document.field("results")?.list()? {
         let times = result.get("times").ok_or_else(|| {
-            result.misfit(Problem::SummaryOnly { what: "mean and spread of a command, without its times" })
+            result
+                .misfit(FileProblem::SummaryOnly { what: "mean and spread of a command, without its times" })
         })?;
         let name = SeriesName::wall(result.field("command")?.name()?);
         let name = with_parameters(name, result.get("parameters"), Json::word)?;
         let name = collection.distinct(name).map_err(|problem| result.misfit(problem))?;
         let runs = times.list()?.len();
         if runs == 0 {
-            return Err(times.misfit(Problem::NoValues));
+            return Err(times.misfit(FileProblem::NoValues));
         }
-        let lists = [("times", WALL, Unit::Seconds), ("memory_usage_byte", MAX_RSS, Unit::Bytes)];
+        let lists = [("times", WALL, SeriesUnit::Seconds), ("memory_usage_byte", MAX_RSS, SeriesUnit::Bytes)];
         for (field, metric, unit) in lists {
             let Some(list) = result.get(field) else { continue };
             let values = list.list()?;
@@ -81,7 +82,7 @@ fn same_length<'j, 'a>(
         return Ok(());
     }
     let (left, left_length) = ("times", runs);
-    Err(list.misfit(Problem::LengthsDiffer { left, left_length, right: field, right_length: length }))
+    Err(list.misfit(FileProblem::LengthsDiffer { left, left_length, right: field, right_length: length }))
 }
 
 /// The name with the parameters of its result.
@@ -119,7 +120,7 @@ where
     if failed == 0 {
         return Ok(());
     }
-    let warning = Warning::FailedRuns { benchmark: benchmark.clone(), failed, runs };
+    let warning = ImportWarning::FailedRuns { benchmark: benchmark.clone(), failed, runs };
     collection.warn(warning).map_err(|problem| place.misfit(problem))
 }
 
@@ -132,7 +133,7 @@ fn collect_2<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a
     let schema = document.field("schema_version")?;
     let version = schema.word()?;
     if version.as_str() != "2" {
-        return Err(schema.misfit(Problem::UnknownVersion { version, known: "2" }));
+        return Err(schema.misfit(FileProblem::UnknownVersion { version, known: "2" }));
     }
     let mut collection = Collection::default();
     if let Some(metadata) = document.get("metadata") {
@@ -150,7 +151,7 @@ fn collect_2<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a
 
 fn collect_result_2<'j, 'a>(result: &'j Json<'a>, collection: &mut Collection) -> Result<(), Misfit<'j, 'a>> {
     let measurements = result.get("measurements").ok_or_else(|| {
-        result.misfit(Problem::SummaryOnly { what: "a summary of a command, without its measurements" })
+        result.misfit(FileProblem::SummaryOnly { what: "a summary of a command, without its measurements" })
     })?;
     let command = result.field("command")?.name()?;
     let mut name = SeriesName::wall(command.clone());
@@ -163,7 +164,7 @@ fn collect_result_2<'j, 'a>(result: &'j Json<'a>, collection: &mut Collection) -
     let name = with_parameters(name, result.get("parameters"), |value| value.field("value")?.word())?;
     let name = collection.distinct(name).map_err(|problem| result.misfit(problem))?;
     if measurements.list()?.is_empty() {
-        return Err(measurements.misfit(Problem::NoValues));
+        return Err(measurements.misfit(FileProblem::NoValues));
     }
     for (run, measurement) in measurements.list()?.iter().enumerate() {
         for (metric, measured) in measurement.members().filter(|(metric, _)| *metric != EXIT_CODE) {
@@ -173,7 +174,7 @@ fn collect_result_2<'j, 'a>(result: &'j Json<'a>, collection: &mut Collection) -
             let ours = METRICS.iter().find(|(theirs, _)| *theirs == metric).map_or(metric, |(_, ours)| ours);
             let metric = Name::new(ours).map_err(|problem| measured.misfit(problem))?;
             let word = measured.fact("unit")?;
-            let (unit, shift) = word.as_ref().map_or((Unit::Bare, 0), Unit::of_word);
+            let (unit, shift) = word.as_ref().map_or((SeriesUnit::Bare, 0), SeriesUnit::of_word);
             let value = measured.field("value")?.number(shift)?;
             let pushed = collection.push(&name.with_metric(metric), &unit, run as u64, value);
             pushed.map_err(|problem| measured.misfit(problem))?;

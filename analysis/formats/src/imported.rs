@@ -13,18 +13,18 @@ pub struct Imported {
     /// The tool's version, where the file tells.
     pub tool_version: Option<Name>,
     /// What the file tells about the machine.
-    pub machine: Machine,
+    pub machine: MachineFacts,
     /// The series, in order of their first value.
     pub series: Vec<Series>,
     /// The benchmarks that the tool reports as failed or skipped.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<MissingResult>,
     /// What a reader of results from this file has to know.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<ImportWarning>,
 }
 
 /// What a file tells about the machine it comes from. Nothing of it is verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Machine {
+pub struct MachineFacts {
     /// Its name.
     pub host_name: Option<Name>,
     /// Its operating system.
@@ -39,7 +39,7 @@ pub struct Machine {
 
 /// A benchmark without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct MissingResult {
     /// The benchmark.
     pub benchmark: Name,
     /// How it ended.
@@ -59,7 +59,7 @@ pub enum FailureKind {
 
 /// What a reader of results from a file has to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Warning {
+pub enum ImportWarning {
     /// Some runs ended with another exit code than 0, and the tool was told to go on: their values are in the series.
     FailedRuns {
         /// The benchmark.
@@ -97,7 +97,7 @@ pub enum Warning {
     SeveralHosts,
 }
 
-impl fmt::Display for Warning {
+impl fmt::Display for ImportWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::FailedRuns { benchmark, failed, runs } => {

@@ -9,7 +9,7 @@
 //! ([`Name`]). A file that holds only means and spreads is refused, since no test can be made of them.
 //!
 //! ```
-//! use speedup_formats::{Format, Options, Unit, detect, read};
+//! use speedup_formats::{Format, Options, SeriesUnit, detect, read};
 //!
 //! let bytes = br#"{"results": [{"command": "sort words", "times": [0.102, 0.101, 0.104]}]}"#;
 //! let format = detect(bytes)?;
@@ -22,7 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! In reading order: the domain ([`Series`], [`Runs`], [`Unit`], [`Name`], [`Imported`]); [`Format`] and its detection; the
+//! In reading order: the domain ([`Series`], [`Runs`], [`SeriesUnit`], [`Name`], [`Imported`]); [`Format`] and its detection; the
 //! errors; the readers, one a tool; the writers. Not here: files, and what is concluded from the values.
 
 pub mod bounds;
@@ -55,11 +55,11 @@ pub use detect::{DetectError, detect};
 pub use format::{Format, UnknownFormat};
 pub use go::{GoUnits, WriteGoError, write_go};
 pub use hyperfine::{Hyperfine2Header, WriteHyperfineError, write_hyperfine_1, write_hyperfine_2};
-pub use imported::{Failure, FailureKind, Imported, Machine, Warning};
+pub use imported::{FailureKind, ImportWarning, Imported, MachineFacts, MissingResult};
 pub use name::{Name, NameTooLong};
-pub use problem::{Place, Problem, ReadError};
+pub use problem::{FilePlace, FileProblem, ReadError};
 pub use read::{Options, read};
 pub use runs::{Runs, RunsError};
 pub use series::{MAX_RSS, SYSTEM, Series, SeriesName, USER, WALL};
 pub use table::Columns;
-pub use unit::Unit;
+pub use unit::SeriesUnit;

@@ -7,11 +7,11 @@
 use crate::collection::Collection;
 use crate::decimal;
 use crate::name::Name;
-use crate::problem::{Fault, Problem};
+use crate::problem::{Fault, FileProblem};
 use crate::read::Options;
 use crate::series::SeriesName;
 use crate::text::{column, fields, lines};
-use crate::unit::Unit;
+use crate::unit::SeriesUnit;
 
 /// Every number is a run of its own, of a unit that the file does not tell.
 pub(crate) fn read(text: &str, options: &Options<'_>) -> Result<Collection, Fault> {
@@ -24,13 +24,13 @@ pub(crate) fn read(text: &str, options: &Options<'_>) -> Result<Collection, Faul
             Fault::at(
                 line,
                 column(content, offset),
-                Problem::Number { text: Name::beginning(field), problem },
+                FileProblem::Number { text: Name::beginning(field), problem },
             )
         })?;
         if let Some((offset, _)) = fields.next() {
-            return Err(Fault::at(line, column(content, offset), Problem::SecondNumber));
+            return Err(Fault::at(line, column(content, offset), FileProblem::SecondNumber));
         }
-        let pushed = collection.push(&name, &Unit::Bare, line as u64, value);
+        let pushed = collection.push(&name, &SeriesUnit::Bare, line as u64, value);
         pushed.map_err(|problem| Fault::at(line, column(content, offset), problem))?;
     }
     Ok(collection)

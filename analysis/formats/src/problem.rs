@@ -16,9 +16,9 @@ pub struct ReadError {
     /// As what it was read.
     pub format: Format,
     /// Where.
-    pub place: Place,
+    pub place: FilePlace,
     /// Why.
-    pub problem: Problem,
+    pub problem: FileProblem,
 }
 
 impl ReadError {
@@ -30,7 +30,7 @@ impl ReadError {
 
 /// Where in a file. Displayed with what separates it from the problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FilePlace {
     /// The file as a whole.
     File,
     /// A line and a character of it, both from 1.
@@ -49,7 +49,7 @@ pub enum Place {
     },
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File => Ok(()),
@@ -68,7 +68,7 @@ impl fmt::Display for Place {
 
 /// Why a file, or a part of it, is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
+pub enum FileProblem {
     /// More bytes than a file may have, packed or unpacked.
     #[error("more than {MAX_FILE_BYTES} bytes")]
     TooManyBytes,
@@ -210,7 +210,7 @@ pub enum Problem {
     NoValues,
 }
 
-impl Problem {
+impl FileProblem {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -267,16 +267,16 @@ impl Problem {
 /// A problem at its place, before it is known as what the file was read.
 #[derive(Debug)]
 pub(crate) struct Fault {
-    pub(crate) place: Place,
-    pub(crate) problem: Problem,
+    pub(crate) place: FilePlace,
+    pub(crate) problem: FileProblem,
 }
 
 impl Fault {
-    pub(crate) fn of_file(problem: impl Into<Problem>) -> Self {
-        Self { place: Place::File, problem: problem.into() }
+    pub(crate) fn of_file(problem: impl Into<FileProblem>) -> Self {
+        Self { place: FilePlace::File, problem: problem.into() }
     }
 
-    pub(crate) fn at(line: usize, column: usize, problem: impl Into<Problem>) -> Self {
-        Self { place: Place::Line { line, column }, problem: problem.into() }
+    pub(crate) fn at(line: usize, column: usize, problem: impl Into<FileProblem>) -> Self {
+        Self { place: FilePlace::Line { line, column }, problem: problem.into() }
     }
 }

@@ -5,13 +5,13 @@
 //! unless it has its own, and those for a run.
 
 use crate::collection::Collection;
-use crate::imported::{Failure, FailureKind, Warning};
+use crate::imported::{FailureKind, ImportWarning, MissingResult};
 use crate::json::{Json, Misfit, parse};
 use crate::name::Name;
-use crate::problem::{Fault, Problem};
+use crate::problem::{Fault, FileProblem};
 use crate::read::Options;
 use crate::series::{SeriesName, WALL};
-use crate::unit::Unit;
+use crate::unit::SeriesUnit;
 use std::collections::BTreeMap;
 
 /// The one version of the format since pyperf 0.8 (2016).
@@ -26,7 +26,7 @@ fn collect<'j, 'a>(document: &'j Json<'a>, options: &Options<'_>) -> Result<Coll
     let version = document.field("version")?;
     let found = version.word()?;
     if found.as_str() != KNOWN_VERSION {
-        return Err(version.misfit(Problem::UnknownVersion { version: found, known: KNOWN_VERSION }));
+        return Err(version.misfit(FileProblem::UnknownVersion { version: found, known: KNOWN_VERSION }));
     }
     let mut collection = Collection::default();
     let benchmarks = document.field("benchmarks")?.list()?;
@@ -71,11 +71,13 @@ fn collect_benchmark<'j, 'a>(
         }
     }
     let (metric, unit, shift) = match unit.as_ref().map_or("second", Name::as_str) {
-        "second" => (WALL, Unit::Seconds, 0),
-        "byte" => ("memory", Unit::Bytes, 0),
-        "integer" => ("value", Unit::Bare, 0),
+        "second" => (WALL, SeriesUnit::Seconds, 0),
+        "byte" => ("memory", SeriesUnit::Bytes, 0),
+        "integer" => ("value", SeriesUnit::Bare, 0),
         _ => {
-            return Err(benchmark.misfit(Problem::Expected { expected: "a unit of second, byte or integer" }));
+            return Err(
+                benchmark.misfit(FileProblem::Expected { expected: "a unit of second, byte or integer" })
+            );
         }
     };
     let series = SeriesName {
@@ -90,7 +92,7 @@ fn collect_benchmark<'j, 'a>(
     };
     if !runs.iter().any(is_measured) {
         let message = Some(Name::of("no run has values"));
-        let failure = Failure { benchmark: series.benchmark, kind: FailureKind::Failed, message };
+        let failure = MissingResult { benchmark: series.benchmark, kind: FailureKind::Failed, message };
         return collection.fail(failure).map_err(|problem| benchmark.misfit(problem));
     }
     for (number, run) in runs.iter().enumerate() {
@@ -100,7 +102,7 @@ fn collect_benchmark<'j, 'a>(
         }
     }
     if hosts.len() > 1 {
-        collection.warn(Warning::SeveralHosts).map_err(|problem| benchmark.misfit(problem))?;
+        collection.warn(ImportWarning::SeveralHosts).map_err(|problem| benchmark.misfit(problem))?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::format::Format;
 use crate::go::GoUnits;
 use crate::imported::Imported;
 use crate::name::Name;
-use crate::problem::{Fault, Place, Problem, ReadError};
+use crate::problem::{Fault, FilePlace, FileProblem, ReadError};
 use crate::table::Columns;
 use crate::{criterion, go, google_benchmark, gzip, hyperfine, plain, pyperf, rebench, table, text};
 
@@ -49,7 +49,7 @@ pub fn read(bytes: &[u8], format: Format, options: &Options<'_>) -> Result<Impor
 
 fn collect(bytes: &[u8], format: Format, options: &Options<'_>) -> Result<Collection, Fault> {
     if bytes.len() > MAX_FILE_BYTES {
-        return Err(Fault { place: Place::File, problem: Problem::TooManyBytes });
+        return Err(Fault { place: FilePlace::File, problem: FileProblem::TooManyBytes });
     }
     let unpacked;
     let is_packed = format == Format::Pyperf && gzip::is_packed(bytes);
@@ -59,7 +59,7 @@ fn collect(bytes: &[u8], format: Format, options: &Options<'_>) -> Result<Collec
     } else {
         text::decode(bytes)?
     };
-    let summary = |what| Err(Fault::of_file(Problem::SummaryOnly { what }));
+    let summary = |what| Err(Fault::of_file(FileProblem::SummaryOnly { what }));
     match format {
         Format::Hyperfine1 => hyperfine::read_1(text),
         Format::Hyperfine2 => hyperfine::read_2(text),

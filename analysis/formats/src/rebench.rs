@@ -6,14 +6,14 @@
 
 use crate::bounds::MAX_COLUMNS;
 use crate::collection::Collection;
-use crate::imported::Warning;
+use crate::imported::ImportWarning;
 use crate::json::parse;
 use crate::name::Name;
-use crate::problem::{Fault, Problem};
+use crate::problem::{Fault, FileProblem};
 use crate::series::{SeriesName, WALL};
 use crate::text::lines;
-use crate::unit::Unit;
-use crate::{decimal, imported::Machine};
+use crate::unit::SeriesUnit;
+use crate::{decimal, imported::MachineFacts};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The criterion that closes a data point.
@@ -37,12 +37,16 @@ pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
         } else if content.starts_with("invocation\t") {
             let columns: Vec<&str> = content.split('\t').take(MAX_COLUMNS + 1).collect();
             if columns.len() > MAX_COLUMNS {
-                return Err(Fault::at(line, 1, Problem::TooManyColumns));
+                return Err(Fault::at(line, 1, FileProblem::TooManyColumns));
             }
             header = Some(columns);
         } else if !content.trim().is_empty() {
             let header = header.as_deref().ok_or_else(|| {
-                Fault::at(line, 1, Problem::Expected { expected: "the line that names the columns first" })
+                Fault::at(
+                    line,
+                    1,
+                    FileProblem::Expected { expected: "the line that names the columns first" },
+                )
             })?;
             reader.row(content, header, line)?;
         }
@@ -63,7 +67,7 @@ struct Reader {
 struct Point {
     run: u64,
     iteration: u64,
-    values: Vec<(SeriesName, Unit, f64)>,
+    values: Vec<(SeriesName, SeriesUnit, f64)>,
 }
 
 impl Reader {
@@ -72,17 +76,19 @@ impl Reader {
         let Some(text) = comment.strip_prefix("Environment:") else { return Ok(()) };
         let environment = parse(text.trim(), line)?;
         let facts = || {
-            Ok(Machine {
+            Ok(MachineFacts {
                 host_name: environment.fact("hostName")?,
                 operating_system: environment.fact("osType")?,
                 processor: environment.fact("cpu")?,
-                ..Machine::default()
+                ..MachineFacts::default()
             })
         };
         let machine = facts().map_err(|misfit| environment.locate(misfit, Some(line)))?;
         let before = std::mem::replace(&mut self.collection.machine, machine);
         if before.host_name.is_some() && before.host_name != self.collection.machine.host_name {
-            self.collection.warn(Warning::SeveralHosts).map_err(|problem| Fault::at(line, 1, problem))?;
+            self.collection
+                .warn(ImportWarning::SeveralHosts)
+                .map_err(|problem| Fault::at(line, 1, problem))?;
         }
         Ok(())
     }
@@ -90,13 +96,13 @@ impl Reader {
     fn row(&mut self, content: &str, header: &[&str], line: usize) -> Result<(), Fault> {
         let fields: Vec<&str> = content.split('\t').take(MAX_COLUMNS + 1).collect();
         if fields.len() != header.len() {
-            let problem = Problem::RowLength { fields: fields.len(), header: header.len() };
+            let problem = FileProblem::RowLength { fields: fields.len(), header: header.len() };
             return Err(Fault::at(line, fields.len(), problem));
         }
         let row = Row { fields, header, line };
         let [invocation, iteration, value, unit, criterion, _] = LEADING;
         let (run, iteration) = (row.count(invocation)?, row.count(iteration)?);
-        let (unit, shift) = Unit::of_word(&row.name(unit)?);
+        let (unit, shift) = SeriesUnit::of_word(&row.name(unit)?);
         let value = row.number(value, shift)?;
         let criterion = row.name(criterion)?;
         let closes = criterion.as_str() == TOTAL;
@@ -108,7 +114,7 @@ impl Reader {
     }
 
     /// Adds a value to its data point, and the data point to the series if it is closed.
-    fn place(&mut self, described: SeriesName, mut point: Point, closes: bool) -> Result<(), Problem> {
+    fn place(&mut self, described: SeriesName, mut point: Point, closes: bool) -> Result<(), FileProblem> {
         let at = (point.run, point.iteration);
         if let Some(open) = self.open.remove(&described) {
             if (open.run, open.iteration) == at {
@@ -123,7 +129,7 @@ impl Reader {
             return Ok(());
         }
         if !self.closed.entry(described.clone()).or_default().insert(at) {
-            return Err(Problem::RepeatedDataPoint {
+            return Err(FileProblem::RepeatedDataPoint {
                 run: point.run,
                 iteration: point.iteration,
                 series: Name::beginning(&described.to_string()),
@@ -135,8 +141,8 @@ impl Reader {
         Ok(())
     }
 
-    fn leave_out(&mut self, benchmark: Name, point: &Point) -> Result<(), Problem> {
-        self.collection.warn(Warning::Unfinished { benchmark, values: point.values.len() })
+    fn leave_out(&mut self, benchmark: Name, point: &Point) -> Result<(), FileProblem> {
+        self.collection.warn(ImportWarning::Unfinished { benchmark, values: point.values.len() })
     }
 
     fn finish(mut self) -> Result<Collection, Fault> {
@@ -158,7 +164,7 @@ impl Row<'_> {
     /// The field of a column that every file has, and its number from 1.
     fn field(&self, column: &'static str) -> Result<(usize, &str), Fault> {
         let at = self.header.iter().position(|name| *name == column);
-        let at = at.ok_or_else(|| Fault::at(self.line, 1, Problem::Missing { field: column }))?;
+        let at = at.ok_or_else(|| Fault::at(self.line, 1, FileProblem::Missing { field: column }))?;
         Ok((at + 1, self.fields[at]))
     }
 
@@ -170,14 +176,15 @@ impl Row<'_> {
     fn number(&self, column: &'static str, shift: i32) -> Result<f64, Fault> {
         let (at, text) = self.field(column)?;
         decimal::read(text, shift).map_err(|problem| {
-            Fault::at(self.line, at, Problem::Number { text: Name::beginning(text), problem })
+            Fault::at(self.line, at, FileProblem::Number { text: Name::beginning(text), problem })
         })
     }
 
     fn count(&self, column: &'static str) -> Result<u64, Fault> {
         let (at, text) = self.field(column)?;
-        text.parse()
-            .map_err(|_| Fault::at(self.line, at, Problem::Expected { expected: "a number counted from 1" }))
+        text.parse().map_err(|_| {
+            Fault::at(self.line, at, FileProblem::Expected { expected: "a number counted from 1" })
+        })
     }
 
     /// What was run: the benchmark, the executor as its version, and every other column that says something.

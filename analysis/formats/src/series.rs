@@ -2,7 +2,7 @@
 
 use crate::name::Name;
 use crate::runs::Runs;
-use crate::unit::Unit;
+use crate::unit::SeriesUnit;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub struct Series {
     /// What was measured.
     pub name: SeriesName,
     /// In what.
-    pub unit: Unit,
+    pub unit: SeriesUnit,
     /// The values, by run. Times are for one execution of what is measured: a tool's total over n iterations is divided
     /// by n.
     pub runs: Runs,

@@ -8,11 +8,11 @@ use crate::collection::Collection;
 use crate::decimal;
 use crate::json::{Json, Misfit, parse};
 use crate::name::Name;
-use crate::problem::{Fault, Problem};
+use crate::problem::{Fault, FileProblem};
 use crate::read::Options;
 use crate::series::{SeriesName, WALL};
 use crate::text::lines;
-use crate::unit::Unit;
+use crate::unit::SeriesUnit;
 use std::collections::BTreeMap;
 
 /// Which columns of a table, or fields of JSON lines, hold what.
@@ -76,8 +76,12 @@ impl RunNumbers {
 }
 
 impl Parts {
-    fn series(self, options: &Options<'_>, column: &str) -> Result<(SeriesName, Unit, i32), Problem> {
-        let (unit, shift) = self.unit.as_ref().map_or((Unit::Bare, 0), Unit::of_word);
+    fn series(
+        self,
+        options: &Options<'_>,
+        column: &str,
+    ) -> Result<(SeriesName, SeriesUnit, i32), FileProblem> {
+        let (unit, shift) = self.unit.as_ref().map_or((SeriesUnit::Bare, 0), SeriesUnit::of_word);
         let of_column = if column == VALUE { Name::of(WALL) } else { Name::new(column)? };
         let name = SeriesName {
             benchmark: self.benchmark.unwrap_or_else(|| options.unnamed_benchmark()),
@@ -144,7 +148,7 @@ fn read_line<'j, 'a>(
     for column in &columns.values {
         let value = object
             .get(column)
-            .ok_or_else(|| object.misfit(Problem::NoColumn { column: Name::beginning(column) }))?;
+            .ok_or_else(|| object.misfit(FileProblem::NoColumn { column: Name::beginning(column) }))?;
         let parts = Parts {
             benchmark: object.fact(columns.benchmark)?,
             version: object.fact(columns.version)?,
@@ -176,10 +180,10 @@ pub(crate) struct Header(Vec<String>);
 impl Header {
     /// The first row of a table.
     pub(crate) fn of(table: &mut Rows<'_>) -> Result<Self, Fault> {
-        let first = table.next().ok_or_else(|| Fault::of_file(Problem::NoValues))?;
-        let first = first.map_err(|_| Fault::of_file(Problem::NotUtf8))?;
+        let first = table.next().ok_or_else(|| Fault::of_file(FileProblem::NoValues))?;
+        let first = first.map_err(|_| Fault::of_file(FileProblem::NotUtf8))?;
         if first.len() > MAX_COLUMNS {
-            return Err(Fault::at(1, 1, Problem::TooManyColumns));
+            return Err(Fault::at(1, 1, FileProblem::TooManyColumns));
         }
         Ok(Self(first.iter().map(str::to_owned).collect()))
     }
@@ -200,18 +204,18 @@ impl Header {
 
     /// A row as long as the header.
     pub(crate) fn row(&self, record: csv::Result<csv::StringRecord>) -> Result<Row, Fault> {
-        let record = record.map_err(|_| Fault::of_file(Problem::NotUtf8))?;
+        let record = record.map_err(|_| Fault::of_file(FileProblem::NotUtf8))?;
         let row = Row { record };
         if row.record.len() == self.0.len() {
             return Ok(row);
         }
-        let problem = Problem::RowLength { fields: row.record.len(), header: self.0.len() };
+        let problem = FileProblem::RowLength { fields: row.record.len(), header: self.0.len() };
         Err(row.fault(row.record.len().saturating_sub(1), problem))
     }
 }
 
 fn no_column(name: &str) -> Fault {
-    Fault::at(1, 1, Problem::NoColumn { column: Name::beginning(name) })
+    Fault::at(1, 1, FileProblem::NoColumn { column: Name::beginning(name) })
 }
 
 /// One row; the column of its faults is the number of the field.
@@ -230,11 +234,12 @@ impl Row {
 
     pub(crate) fn number(&self, column: usize, shift: i32) -> Result<f64, Fault> {
         let text = self.field(column);
-        decimal::read(text, shift)
-            .map_err(|problem| self.fault(column, Problem::Number { text: Name::beginning(text), problem }))
+        decimal::read(text, shift).map_err(|problem| {
+            self.fault(column, FileProblem::Number { text: Name::beginning(text), problem })
+        })
     }
 
-    pub(crate) fn fault(&self, column: usize, problem: impl Into<Problem>) -> Fault {
+    pub(crate) fn fault(&self, column: usize, problem: impl Into<FileProblem>) -> Fault {
         let line = self.record.position().map_or(1, csv::Position::line);
         Fault::at(usize::try_from(line).unwrap_or(usize::MAX), column + 1, problem)
     }

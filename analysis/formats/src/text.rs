@@ -1,6 +1,6 @@
 //! Bytes as text, and text as lines with their numbers.
 
-use crate::problem::{Fault, Problem};
+use crate::problem::{Fault, FileProblem};
 
 /// The text without a byte order mark; the first byte that is no UTF-8 is refused with its place.
 pub(crate) fn decode(bytes: &[u8]) -> Result<&str, Fault> {
@@ -11,7 +11,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<&str, Fault> {
             let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
             let begin = good.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             let column = String::from_utf8_lossy(&good[begin..]).chars().count() + 1;
-            Err(Fault::at(line, column, Problem::NotUtf8))
+            Err(Fault::at(line, column, FileProblem::NotUtf8))
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// The unit of every value of a series. Readers bring what they can to these base units, exactly.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Unit {
+pub enum SeriesUnit {
     /// Seconds.
     Seconds,
     /// Bytes.
@@ -18,7 +18,7 @@ pub enum Unit {
     Named(Name),
 }
 
-impl Unit {
+impl SeriesUnit {
     /// The unit that a tool's word means, and the power of ten from the tool's values to it.
     ///
     /// Words that mean different factors to different tools (`kB`, `MB`) stay as they are.
@@ -36,7 +36,7 @@ impl Unit {
     }
 }
 
-impl fmt::Display for Unit {
+impl fmt::Display for SeriesUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Seconds => f.write_str("s"),

@@ -49,7 +49,7 @@ fn hyperfine_1_15_has_times() {
     let times = [0.014786461, 0.001111268, 0.018809469000000002, 0.007923617];
     assert_eq!(runs(&it, "echo 1, n 1 (wall)"), one_each(&times));
     assert!(it.warnings.is_empty() && it.failures.is_empty());
-    assert!(it.series.iter().all(|series| series.unit == Unit::Seconds));
+    assert!(it.series.iter().all(|series| series.unit == SeriesUnit::Seconds));
 }
 
 #[test]
@@ -60,13 +60,14 @@ fn hyperfine_1_20_has_memory_too() {
         ["print 1, n 1 (wall)", "print 1, n 1 (max_rss)", "print 2, n 2 (wall)", "print 2, n 2 (max_rss)"]
     );
     assert_eq!(runs(&it, "print 2, n 2 (max_rss)"), one_each(&[3284992.0; 3]));
-    assert_eq!(it.series[1].unit, Unit::Bytes);
+    assert_eq!(it.series[1].unit, SeriesUnit::Bytes);
 }
 
 #[test]
 fn failures_that_hyperfine_ignored_are_warnings() {
     let failed = |file, format, benchmark: &str, runs| {
-        let warning = Warning::FailedRuns { benchmark: Name::new(benchmark).unwrap(), failed: runs, runs };
+        let warning =
+            ImportWarning::FailedRuns { benchmark: Name::new(benchmark).unwrap(), failed: runs, runs };
         assert_eq!(imported(file, format).warnings, [warning]);
     };
     failed("hyperfine-1.15-failures.json", Format::Hyperfine1, "fails", 3);
@@ -95,7 +96,7 @@ fn summaries_are_refused_with_the_reason() {
         ("google-benchmark-1.7-aggregates.json", Format::GoogleBenchmark),
     ] {
         let error = refused(file, format);
-        assert!(matches!(error.problem, Problem::SummaryOnly { .. }), "{file}: {error}");
+        assert!(matches!(error.problem, FileProblem::SummaryOnly { .. }), "{file}: {error}");
         assert!(error.hint().is_some());
     }
 }
@@ -109,7 +110,7 @@ fn google_benchmark_has_repetitions_of_one_process() {
     assert_eq!(wall[0][..2], [3.963_250_580_796_535e-8, 3.5719806633518966e-08], "microseconds");
     assert_eq!(runs(&it, "sum/64, label a \"label\" <b> (ratio)"), [[0.5; 3]]);
     let rate = it.series.iter().find(|one| one.name.metric.as_str() == "bytes_per_second").unwrap();
-    assert_eq!(rate.unit, Unit::BytesPerSecond);
+    assert_eq!(rate.unit, SeriesUnit::BytesPerSecond);
     assert_eq!(it.machine.host_name.as_ref().unwrap().as_str(), "host");
     assert!(names(&it).contains(&"slow/real_time (wall)".to_owned()));
     assert!(it.series.iter().all(|one| one.name.benchmark.as_str() != "broken"));
@@ -215,6 +216,6 @@ fn a_data_point_that_rebench_never_closed_is_left_out() {
     let text = String::from_utf8(bytes("rebench-1.4.data")).unwrap();
     let (cut, _) = text.trim_end().rsplit_once('\n').unwrap();
     let it = read(cut.as_bytes(), Format::ReBench, &Options::default()).unwrap();
-    assert!(matches!(it.warnings[..], [Warning::Unfinished { values: 1, .. }]), "{:?}", it.warnings);
+    assert!(matches!(it.warnings[..], [ImportWarning::Unfinished { values: 1, .. }]), "{:?}", it.warnings);
     assert_eq!(it.series.iter().map(|one| one.runs.values().len()).sum::<usize>(), 14);
 }

@@ -129,16 +129,16 @@ fn files_and_what_they_unpack_to_are_bounded() {
     let too_much = vec![b' '; bounds::MAX_FILE_BYTES + 1];
     for format in Format::ALL {
         let error = read(&too_much, format, &Options::default()).unwrap_err();
-        assert_eq!(error.problem, Problem::TooManyBytes);
+        assert_eq!(error.problem, FileProblem::TooManyBytes);
     }
     let mut bomb = GzEncoder::new(Vec::new(), Compression::best());
     bomb.write_all(&too_much).unwrap();
     let bomb = bomb.finish().unwrap();
     assert!(bomb.len() < 1 << 20, "the bomb is small: {} bytes", bomb.len());
     let error = read(&bomb, Format::Pyperf, &Options::default()).unwrap_err();
-    assert_eq!(error.problem, Problem::TooManyBytes);
+    assert_eq!(error.problem, FileProblem::TooManyBytes);
     let error = read(&bomb[..bomb.len() / 8], Format::Pyperf, &Options::default()).unwrap_err();
-    assert_eq!(error.problem, Problem::DamagedGzip);
+    assert_eq!(error.problem, FileProblem::DamagedGzip);
 }
 
 #[test]

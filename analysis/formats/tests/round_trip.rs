@@ -41,20 +41,20 @@ fn series_name((benchmark, version, labels): &Described, metric: &str) -> Series
     }
 }
 
-fn by_name(series: Vec<Series>) -> BTreeMap<SeriesName, (Unit, Runs)> {
+fn by_name(series: Vec<Series>) -> BTreeMap<SeriesName, (SeriesUnit, Runs)> {
     series.into_iter().map(|one| (one.name, (one.unit, one.runs))).collect()
 }
 
 /// Metrics that Go benchmark text holds, with their units.
-fn go_metrics() -> [(&'static str, Unit); 7] {
+fn go_metrics() -> [(&'static str, SeriesUnit); 7] {
     [
-        (WALL, Unit::Seconds),
-        (USER, Unit::Seconds),
-        (MAX_RSS, Unit::Bytes),
-        ("B/op", Unit::Bytes),
-        ("B/s", Unit::BytesPerSecond),
-        ("disk", Unit::BytesPerSecond),
-        ("allocs/op", Unit::Bare),
+        (WALL, SeriesUnit::Seconds),
+        (USER, SeriesUnit::Seconds),
+        (MAX_RSS, SeriesUnit::Bytes),
+        ("B/op", SeriesUnit::Bytes),
+        ("B/s", SeriesUnit::BytesPerSecond),
+        ("disk", SeriesUnit::BytesPerSecond),
+        ("allocs/op", SeriesUnit::Bare),
     ]
 }
 
@@ -73,7 +73,7 @@ fn go_series() -> impl Strategy<Value = Vec<Series>> {
 }
 
 /// Runs of one value, all metrics of a benchmark with equally many.
-fn hyperfine_series(metrics: &'static [(&'static str, Unit)]) -> impl Strategy<Value = Vec<Series>> {
+fn hyperfine_series(metrics: &'static [(&'static str, SeriesUnit)]) -> impl Strategy<Value = Vec<Series>> {
     let values = vec(vec(value(), metrics.len()), 1..6);
     vec((described("\\PC{1,12}"), 1..=metrics.len(), values), 1..5).prop_map(move |blocks| {
         let mut series = BTreeMap::new();
@@ -94,14 +94,14 @@ fn hyperfine_series(metrics: &'static [(&'static str, Unit)]) -> impl Strategy<V
     })
 }
 
-static FIRST: [(&str, Unit); 2] = [(WALL, Unit::Seconds), (MAX_RSS, Unit::Bytes)];
-static SECOND: [(&str, Unit); 6] = [
-    (WALL, Unit::Seconds),
-    (MAX_RSS, Unit::Bytes),
-    (USER, Unit::Seconds),
-    (SYSTEM, Unit::Seconds),
-    ("instructions", Unit::Bare),
-    ("throughput", Unit::BytesPerSecond),
+static FIRST: [(&str, SeriesUnit); 2] = [(WALL, SeriesUnit::Seconds), (MAX_RSS, SeriesUnit::Bytes)];
+static SECOND: [(&str, SeriesUnit); 6] = [
+    (WALL, SeriesUnit::Seconds),
+    (MAX_RSS, SeriesUnit::Bytes),
+    (USER, SeriesUnit::Seconds),
+    (SYSTEM, SeriesUnit::Seconds),
+    ("instructions", SeriesUnit::Bare),
+    ("throughput", SeriesUnit::BytesPerSecond),
 ];
 
 const HEADER: Hyperfine2Header<'_> = Hyperfine2Header {
@@ -150,7 +150,7 @@ proptest! {
         version in proptest::option::of(".{0,6}"),
         key in ".{0,6}",
         metric in ".{0,6}",
-        unit in prop_oneof![Just(Unit::Seconds), Just(Unit::Bytes), Just(Unit::Bare)],
+        unit in prop_oneof![Just(SeriesUnit::Seconds), Just(SeriesUnit::Bytes), Just(SeriesUnit::Bare)],
         runs in runs(),
     ) {
         let described = (benchmark, version, BTreeMap::from([(key, "v".to_owned())]));
@@ -167,18 +167,20 @@ proptest! {
     }
 }
 
-fn one(benchmark: &str, metric: &str, unit: Unit, groups: &[&[f64]]) -> Series {
+fn one(benchmark: &str, metric: &str, unit: SeriesUnit, groups: &[&[f64]]) -> Series {
     let name = series_name(&(benchmark.to_owned(), None, BTreeMap::new()), metric);
     Series { name, unit, runs: Runs::new(groups).unwrap() }
 }
 
 #[test]
 fn go_text_looks_as_go_writes_it() {
-    let mut series = one("Sort", WALL, Unit::Seconds, &[&[1.5, 2.5], &[3.5]]);
+    let mut series = one("Sort", WALL, SeriesUnit::Seconds, &[&[1.5, 2.5], &[3.5]]);
     series.name.version = Some(name("old"));
-    let memory =
-        Series { name: series.name.with_metric(name(MAX_RSS)), ..one("", "", Unit::Bytes, &[&[1024.0]]) };
-    let text = write_go(&[series, memory, one("a b", WALL, Unit::Seconds, &[&[1.0]])]).unwrap();
+    let memory = Series {
+        name: series.name.with_metric(name(MAX_RSS)),
+        ..one("", "", SeriesUnit::Bytes, &[&[1024.0]])
+    };
+    let text = write_go(&[series, memory, one("a b", WALL, SeriesUnit::Seconds, &[&[1.0]])]).unwrap();
     let expected = "version: old\n\
                     BenchmarkSort\t1\t1.5 sec/op\t1024.0 max_rss-B\n\
                     BenchmarkSort\t1\t2.5 sec/op\n\
@@ -193,31 +195,32 @@ fn go_text_looks_as_go_writes_it() {
 
 #[test]
 fn what_a_format_cannot_hold_is_refused() {
-    let twice = [one("a b", WALL, Unit::Seconds, &[&[1.0]]), one("a_b", WALL, Unit::Seconds, &[&[1.0]])];
+    let twice =
+        [one("a b", WALL, SeriesUnit::Seconds, &[&[1.0]]), one("a_b", WALL, SeriesUnit::Seconds, &[&[1.0]])];
     assert!(matches!(write_go(&twice), Err(WriteGoError::Repeated { .. })));
     for metric in ["a b", "", "x-sec", "ns", "sec/op", "a\u{7}"] {
-        let series = [one("a", metric, Unit::Bare, &[&[1.0]])];
+        let series = [one("a", metric, SeriesUnit::Bare, &[&[1.0]])];
         assert!(matches!(write_go(&series), Err(WriteGoError::Metric { .. })), "{metric}");
     }
     for key in ["N", "two words", "version", "a:b", ""] {
-        let mut series = one("a", WALL, Unit::Seconds, &[&[1.0]]);
+        let mut series = one("a", WALL, SeriesUnit::Seconds, &[&[1.0]]);
         series.name.labels.insert(name(key), name("x"));
         assert!(matches!(write_go(&[series]), Err(WriteGoError::Label { .. })), "{key}");
     }
-    let hierarchy = [one("a", WALL, Unit::Seconds, &[&[1.0, 2.0]])];
+    let hierarchy = [one("a", WALL, SeriesUnit::Seconds, &[&[1.0, 2.0]])];
     let several = WriteHyperfineError::SeveralValuesInARun { series: Box::new(hierarchy[0].name.clone()) };
     assert_eq!(write_hyperfine_1(&hierarchy), Err(several.clone()));
     assert_eq!(write_hyperfine_2(&hierarchy, &HEADER), Err(several));
-    let memory = one("a", MAX_RSS, Unit::Bytes, &[&[0.5]]);
-    let wall = one("a", WALL, Unit::Seconds, &[&[1.0]]);
+    let memory = one("a", MAX_RSS, SeriesUnit::Bytes, &[&[0.5]]);
+    let wall = one("a", WALL, SeriesUnit::Seconds, &[&[1.0]]);
     assert!(matches!(
         write_hyperfine_1(&[wall.clone(), memory.clone()]),
         Err(WriteHyperfineError::NotWholeBytes { .. })
     ));
     assert!(write_hyperfine_2(&[wall.clone(), memory], &HEADER).is_ok());
-    let faults = one("a", "faults", Unit::Bare, &[&[1.0]]);
+    let faults = one("a", "faults", SeriesUnit::Bare, &[&[1.0]]);
     assert!(matches!(write_hyperfine_1(&[wall.clone(), faults]), Err(WriteHyperfineError::NoPlace { .. })));
-    let uneven = one("a", USER, Unit::Seconds, &[&[1.0], &[2.0]]);
+    let uneven = one("a", USER, SeriesUnit::Seconds, &[&[1.0], &[2.0]]);
     assert!(matches!(
         write_hyperfine_2(&[wall.clone(), uneven], &HEADER),
         Err(WriteHyperfineError::UnevenRuns { .. })
@@ -226,7 +229,7 @@ fn what_a_format_cannot_hold_is_refused() {
         write_hyperfine_2(&[wall.clone(), wall], &HEADER),
         Err(WriteHyperfineError::Repeated { .. })
     ));
-    let theirs = one("a", "time_wall_clock", Unit::Seconds, &[&[1.0]]);
+    let theirs = one("a", "time_wall_clock", SeriesUnit::Seconds, &[&[1.0]]);
     assert!(matches!(write_hyperfine_2(&[theirs], &HEADER), Err(WriteHyperfineError::NoPlace { .. })));
 }
 

@@ -22,7 +22,7 @@ pub struct Section {
     /// Its heading; that of [`Kind::Head`] is the title.
     pub heading: String,
     /// What stands in it.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<Element>,
 }
 
 /// What a section tells.
@@ -66,7 +66,7 @@ pub enum Kind {
 
 /// A piece of a section.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Block {
+pub enum Element {
     /// Sentences.
     Paragraph {
         /// The sentences.
@@ -101,16 +101,16 @@ pub struct Table {
     /// The columns; the first is what the rows are about.
     pub columns: Vec<Column>,
     /// The rows, each with a field a column.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TableRow>,
     /// One paragraph under the table, in parts that explain what is shown.
-    pub legend: Vec<Explanation>,
+    pub legend: Vec<LegendEntry>,
     /// Whether it is told that columns are left out for want of room.
     pub tells_left_out: bool,
 }
 
 /// A row.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
+pub struct TableRow {
     /// A field a column.
     pub fields: Vec<Field>,
     /// What stands under it, whole.
@@ -163,7 +163,7 @@ pub enum Align {
 
 /// A part of a legend.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Explanation {
+pub struct LegendEntry {
     /// Sentences.
     pub text: String,
     /// The column without which there is nothing to explain.
@@ -183,20 +183,20 @@ impl Document {
 
     /// Adds sentences to the last section.
     pub fn paragraph(&mut self, text: impl Into<String>, tone: Tone) {
-        self.push(Block::Paragraph { text: text.into(), tone });
+        self.push(Element::Paragraph { text: text.into(), tone });
     }
 
     /// Adds one of a list.
     pub fn item(&mut self, text: impl Into<String>) {
-        self.push(Block::Item(text.into()));
+        self.push(Element::Item(text.into()));
     }
 
     /// Adds rows and columns.
     pub fn table(&mut self, table: Table) {
-        self.push(Block::Table(table));
+        self.push(Element::Table(table));
     }
 
-    pub(crate) fn push(&mut self, mut block: Block) {
+    pub(crate) fn push(&mut self, mut block: Element) {
         block.clean();
         if self.sections.is_empty() {
             self.section(Kind::Head, self.title.clone());
@@ -212,7 +212,7 @@ impl Document {
     }
 }
 
-impl Block {
+impl Element {
     /// Takes what others wrote for what it is, text: see [`clean`]. Figures are clean when they are made.
     fn clean(&mut self) {
         match self {
@@ -276,13 +276,13 @@ impl From<&str> for Field {
     }
 }
 
-impl From<Vec<Field>> for Row {
+impl From<Vec<Field>> for TableRow {
     fn from(fields: Vec<Field>) -> Self {
         Self { fields, note: None }
     }
 }
 
-impl Explanation {
+impl LegendEntry {
     /// What is explained whatever columns there are.
     pub(crate) fn always(text: impl Into<String>) -> Self {
         Self { text: text.into(), column: None }

@@ -3,7 +3,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::document::{Align, Block, Document, Field, Kind, Section, Table, Tone};
+use crate::document::{Align, Document, Element, Field, Kind, Section, Table, Tone};
 use crate::figure::{Figure, Panels, svg};
 
 /// The style of a report; all its rules are within the class `speedup-report`.
@@ -79,18 +79,18 @@ fn contents(sections: &[Section], ids: &[String]) -> Markup {
 
 fn blocks(section: &Section) -> Markup {
     // Items beside each other are one list.
-    let runs = section.blocks.chunk_by(|a, b| matches!((a, b), (Block::Item(_), Block::Item(_))));
+    let runs = section.blocks.chunk_by(|a, b| matches!((a, b), (Element::Item(_), Element::Item(_))));
     let mut drawn = 0;
     html! {
         @for run in runs {
             @match &run[0] {
-                Block::Item(_) => ul {
-                    @for block in run { @if let Block::Item(text) = block { li { (text) } } }
+                Element::Item(_) => ul {
+                    @for block in run { @if let Element::Item(text) = block { li { (text) } } }
                 },
-                Block::Paragraph { text, tone } => p class=[class(*tone)] { (text) },
-                Block::Command(line) => pre { code { (line) } },
-                Block::Table(of) => (table(of, &section.heading)),
-                Block::Figure(of) => (figure(of, &mut drawn)),
+                Element::Paragraph { text, tone } => p class=[class(*tone)] { (text) },
+                Element::Command(line) => pre { code { (line) } },
+                Element::Table(of) => (table(of, &section.heading)),
+                Element::Figure(of) => (figure(of, &mut drawn)),
             }
         }
     }

@@ -3,7 +3,7 @@
 
 mod picture;
 
-use crate::document::{Align, Block, Document, Kind, Section, Table};
+use crate::document::{Align, Document, Element, Kind, Section, Table};
 
 /// Before the text. Tables are wide, so the page lies on its side.
 const PREAMBLE: &str = r"\documentclass[10pt,a4paper]{article}
@@ -37,21 +37,21 @@ fn write(text: &mut String, section: &Section) {
     if section.kind != Kind::Head {
         *text += &format!("\n\\subsection*{{{}}}\n", escaped(&section.heading));
     }
-    for run in section.blocks.chunk_by(|a, b| matches!((a, b), (Block::Item(_), Block::Item(_)))) {
+    for run in section.blocks.chunk_by(|a, b| matches!((a, b), (Element::Item(_), Element::Item(_)))) {
         match &run[0] {
-            Block::Paragraph { text: words, .. } => *text += &format!("{}\\par\n", escaped(words)),
-            Block::Item(_) => list(text, run),
-            Block::Command(line) => *text += &format!("\\texttt{{{}}}\\par\n", escaped(line)),
-            Block::Table(of) => table(text, of),
-            Block::Figure(figure) => *text += &picture::drawn(figure),
+            Element::Paragraph { text: words, .. } => *text += &format!("{}\\par\n", escaped(words)),
+            Element::Item(_) => list(text, run),
+            Element::Command(line) => *text += &format!("\\texttt{{{}}}\\par\n", escaped(line)),
+            Element::Table(of) => table(text, of),
+            Element::Figure(figure) => *text += &picture::drawn(figure),
         }
     }
 }
 
-fn list(text: &mut String, items: &[Block]) {
+fn list(text: &mut String, items: &[Element]) {
     *text += "\\begin{itemize}\\setlength{\\itemsep}{0pt}\n";
     for item in items {
-        if let Block::Item(words) = item {
+        if let Element::Item(words) = item {
             // Braces: an item that begins with a bracket is no label.
             *text += &format!("\\item {{}}{}\n", escaped(words));
         }

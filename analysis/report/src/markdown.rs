@@ -1,7 +1,7 @@
 //! The report as Markdown, of the kind that forges show: headings, paragraphs, lists and tables, and drawings as files beside it
 //! where there is a place for them: a forge shows no drawing that stands in the text.
 
-use crate::document::{Align, Block, Document, Kind, Section, Table};
+use crate::document::{Align, Document, Element, Kind, Section, Table};
 use crate::figure::svg::{File, files};
 use crate::figure::{Figure, Panels};
 
@@ -11,7 +11,7 @@ const STROKES: [&str; 4] = ["solid", "dashed", "dashed and dotted", "shortly das
 
 /// A file that stands beside the Markdown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Drawing {
+pub struct DrawingFile {
     /// Its name.
     pub name: String,
     /// An SVG document.
@@ -21,7 +21,7 @@ pub struct Drawing {
 /// The drawings met so far; without a stem there are none.
 struct Drawings<'a> {
     stem: Option<&'a str>,
-    files: Vec<Drawing>,
+    files: Vec<DrawingFile>,
 }
 
 /// The report as Markdown, without drawings: what they show stands in the tables as numbers.
@@ -30,7 +30,7 @@ pub fn text(document: &Document) -> String {
 }
 
 /// The report as Markdown with links to drawings, whose names begin with `stem`.
-pub fn with_drawings(document: &Document, stem: &str) -> (String, Vec<Drawing>) {
+pub fn with_drawings(document: &Document, stem: &str) -> (String, Vec<DrawingFile>) {
     let mut drawings = Drawings { stem: Some(stem), files: Vec::new() };
     (whole(document, &mut drawings), drawings.files)
 }
@@ -51,20 +51,20 @@ fn write(text: &mut String, section: &Section, drawings: &mut Drawings<'_>) {
     }
     let mut is_list = false;
     for block in &section.blocks {
-        let is_item = matches!(block, Block::Item(_));
+        let is_item = matches!(block, Element::Item(_));
         if !(is_item && is_list) {
             text.push('\n');
         }
         is_list = is_item;
         match block {
-            Block::Paragraph { text: words, .. } => *text += &format!("{}\n", opened(&escaped(words))),
-            Block::Item(words) => *text += &format!("- {}\n", escaped(words)),
-            Block::Command(line) => *text += &code(line),
-            Block::Table(of) => table(text, of),
-            Block::Figure(_) if drawings.stem.is_none() => {
+            Element::Paragraph { text: words, .. } => *text += &format!("{}\n", opened(&escaped(words))),
+            Element::Item(words) => *text += &format!("- {}\n", escaped(words)),
+            Element::Command(line) => *text += &code(line),
+            Element::Table(of) => table(text, of),
+            Element::Figure(_) if drawings.stem.is_none() => {
                 text.pop();
             }
-            Block::Figure(figure) => draw(text, figure, drawings),
+            Element::Figure(figure) => draw(text, figure, drawings),
         }
     }
 }
@@ -80,7 +80,7 @@ fn draw(text: &mut String, figure: &Figure, drawings: &mut Drawings<'_>) {
         .map(|File { description, svg }| {
             let name = format!("{stem}-{}.svg", drawings.files.len() + 1);
             let link = format!("![{}]({})", escaped(&description), address(&name));
-            drawings.files.push(Drawing { name, svg });
+            drawings.files.push(DrawingFile { name, svg });
             link
         })
         .collect();

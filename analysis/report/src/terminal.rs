@@ -7,7 +7,7 @@ mod tests;
 
 use self::page::Page;
 pub use self::plot::Plots;
-use crate::document::{Block, Document, Kind, Section, Tone};
+use crate::document::{Document, Element, Kind, Section, Tone};
 
 /// Columns where there is no terminal to ask.
 pub const USUAL_WIDTH: usize = 100;
@@ -49,11 +49,11 @@ fn write(page: &mut Page, section: &Section, heading: &str) {
     let mut drawn = 0;
     for block in &section.blocks {
         match block {
-            Block::Paragraph { text, tone } => page.paragraph(text, *tone),
-            Block::Item(text) => page.hanging("- ", text, Tone::Plain),
-            Block::Command(line) => page.verbatim(line),
-            Block::Table(table) => page.table(table),
-            Block::Figure(figure) => {
+            Element::Paragraph { text, tone } => page.paragraph(text, *tone),
+            Element::Item(text) => page.hanging("- ", text, Tone::Plain),
+            Element::Command(line) => page.verbatim(line),
+            Element::Table(table) => page.table(table),
+            Element::Figure(figure) => {
                 drawn += 1;
                 if drawn <= MOST_DRAWN {
                     plot::write(page, figure);

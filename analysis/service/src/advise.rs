@@ -3,7 +3,7 @@
 use serde::Serialize;
 use speedup_proto::v1::{self, advise_request as asked};
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
-use speedup_statistics::levels::{LevelVariance, Levels, RandomEffects, Reshaped};
+use speedup_statistics::levels::{LevelTree, LevelVariance, RandomEffects, Reshaped};
 use speedup_statistics::planning::required_repetitions::{
     MeanPrecision, MedianPrecision, RankSumDetection, RatioPrecision, RequiredError, RequiredRuns,
     SpeedupGoal, WelchDetection,
@@ -142,7 +142,7 @@ fn levels(question: asked::Levels, confidence: ConfidenceLevel) -> Result<Advice
     let asked::Levels { values, counts, costs, budget } = question;
     at_most_values(values.len(), "levels.values")?;
     let counts: Vec<usize> = counts.into_iter().map(|count| count as usize).collect();
-    let pilot = Levels::balanced(values, &counts).map_err(|error| invalid(&error))?;
+    let pilot = LevelTree::balanced(values, &counts).map_err(|error| invalid(&error))?;
     let effects = RandomEffects::new(&pilot);
     let components = VarianceComponents::of_pilot(&effects, &Reshaped::new(&pilot));
     let refused = |error| invalid(&error);

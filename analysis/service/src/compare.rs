@@ -1,12 +1,12 @@
 //! Samples that a request brings become an inquiry.
 
 use speedup_analysis::inquiry::{
-    Answer, Better, Inquiry, MOST_VALUES, MOST_VERSIONS, Method, MixtureOptions, NamedSample, Suite,
+    Answer, Inquiry, MOST_VALUES, MOST_VERSIONS, Method, MixtureOptions, NamedSample, Preference, Suite,
 };
 use speedup_core::value::seed::Seed;
 use speedup_proto::v1::{self, compare_request::Weighting};
 use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::ratio::Weights;
+use speedup_statistics::ratio::BenchmarkWeights;
 use speedup_statistics::test::Selection;
 use tonic::Status;
 
@@ -54,7 +54,7 @@ fn inquiry(request: v1::CompareRequest) -> Result<Inquiry, Status> {
         suites: suites?,
         method,
         confidence: level(confidence)?.map(ConfidenceLevel::get),
-        better: if higher_is_better { Better::Higher } else { Better::Lower },
+        better: if higher_is_better { Preference::Higher } else { Preference::Lower },
         weights: of_weights(weighting, weights)?,
         selection: selection(drawn, population)?,
         seed: Seed(seed),
@@ -101,17 +101,17 @@ fn named_sample(benchmark: v1::SampledBenchmark, field: &str) -> Result<NamedSam
     Ok(NamedSample { benchmark: name, runs: runs.collect() })
 }
 
-fn of_weights(weighting: i32, weights: Vec<f64>) -> Result<Weights, Status> {
+fn of_weights(weighting: i32, weights: Vec<f64>) -> Result<BenchmarkWeights, Status> {
     let weighting = Weighting::try_from(weighting).map_err(|_| {
         Status::invalid_argument(format!("weighting: {weighting} is a value that only a newer release knows"))
     })?;
     match weighting {
-        Weighting::Custom => Ok(Weights::Custom(weights)),
+        Weighting::Custom => Ok(BenchmarkWeights::Custom(weights)),
         Weighting::Unspecified | Weighting::Equal | Weighting::Fraction if !weights.is_empty() => {
             Err(Status::invalid_argument("weights: they are given with WEIGHTING_CUSTOM alone"))
         }
-        Weighting::Unspecified | Weighting::Equal => Ok(Weights::Equal),
-        Weighting::Fraction => Ok(Weights::Fraction),
+        Weighting::Unspecified | Weighting::Equal => Ok(BenchmarkWeights::Equal),
+        Weighting::Fraction => Ok(BenchmarkWeights::Fraction),
     }
 }
 

@@ -1,6 +1,6 @@
 //! An export, piece by piece, becomes a study.
 
-use speedup_analysis::study::{AttemptError, Phase, Standing, Study};
+use speedup_analysis::study::{AttemptError, Study, StudyPhase, StudyStanding};
 use speedup_core::experiment::{Experiment, MAX_RUNS};
 use speedup_core::host::Exclusion;
 use speedup_core::plan::{Plan, PlanError, Stage as PlanStage};
@@ -26,7 +26,7 @@ enum Stage {
 }
 
 struct Head {
-    standing: Standing,
+    standing: StudyStanding,
     experiment: Experiment,
     benchmarks: Vec<BenchmarkIndex>,
     stages: Vec<PlanStage>,
@@ -130,16 +130,16 @@ fn study(stage: Stage) -> Result<Box<Study>, IntakeError> {
     }
 }
 
-fn standing(status: ExperimentStatus) -> Standing {
+fn standing(status: ExperimentStatus) -> StudyStanding {
     let phase = match status.phase {
         // Further runs may follow.
-        StatusPhase::Running => Phase::Running,
-        StatusPhase::Paused { reason } => Phase::Paused { reason },
-        StatusPhase::Deciding => Phase::Deciding,
-        StatusPhase::Cancelling => Phase::Cancelling,
-        StatusPhase::Finished { at, cancelled } => Phase::Finished { at, cancelled },
+        StatusPhase::Running => StudyPhase::Running,
+        StatusPhase::Paused { reason } => StudyPhase::Paused { reason },
+        StatusPhase::Deciding => StudyPhase::Deciding,
+        StatusPhase::Cancelling => StudyPhase::Cancelling,
+        StatusPhase::Finished { at, cancelled } => StudyPhase::Finished { at, cancelled },
     };
-    Standing {
+    StudyStanding {
         experiment: status.experiment,
         submitted: status.submitted,
         submitted_by: status.submitted_by,

@@ -21,7 +21,7 @@ mod watch;
 
 pub use advisor::Advisor;
 pub use recompute::recompute;
-pub use service::{Options, Service, StartError, start};
+pub use service::{AnalysisStartError, Options, Service, start};
 
 use speedup_proto::limits;
 use speedup_proto::v1::analysis_server::AnalysisServer;

@@ -25,7 +25,7 @@ pub struct Options {
 
 /// Why the analysis does not start.
 #[derive(Debug, Error)]
-pub enum StartError {
+pub enum AnalysisStartError {
     /// Without TLS only this machine may connect.
     #[error("{0} can be reached from other machines, and this door is without TLS")]
     NotLoopback(SocketAddr),
@@ -39,7 +39,7 @@ pub enum StartError {
     },
 }
 
-impl StartError {
+impl AnalysisStartError {
     /// What the user can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
@@ -63,13 +63,13 @@ pub struct Service {
 /// Starts the analysis. The coordinator is not asked before the first request: it may start later.
 ///
 /// # Errors
-/// [`StartError`] when its address cannot be listened on, or can be reached from other machines.
-pub async fn start(options: Options) -> Result<Service, StartError> {
+/// [`AnalysisStartError`] when its address cannot be listened on, or can be reached from other machines.
+pub async fn start(options: Options) -> Result<Service, AnalysisStartError> {
     let Options { coordinator, bind } = options;
     if !bind.ip().is_loopback() {
-        return Err(StartError::NotLoopback(bind));
+        return Err(AnalysisStartError::NotLoopback(bind));
     }
-    let bound = |source| StartError::Bind { address: bind, source };
+    let bound = |source| AnalysisStartError::Bind { address: bind, source };
     let listener = tokio::net::TcpListener::bind(bind).await.map_err(bound)?;
     let address = listener.local_addr().map_err(bound)?;
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true)).with_keepalive(Some(KEEPALIVE));

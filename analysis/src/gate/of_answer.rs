@@ -6,7 +6,7 @@ use crate::inquiry::{
     SpeedupTestMode, SpeedupTestSuite,
 };
 use crate::study::{Verdict, adjusted_by};
-use speedup_statistics::inference::{Adjustment, ConfidenceLevel, Decision, PValue, Threshold};
+use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue, Threshold, ThresholdDecision};
 
 impl Conclusion {
     /// Those of an answer: each candidate over all benchmarks, where the method has such a verdict, then on each. Verdicts
@@ -90,11 +90,13 @@ fn of_performance(finding: &PerformanceFinding) -> Conclusion {
 
 fn of_effect(finding: &EffectFinding) -> Conclusion {
     let interval = finding.interval.ends();
-    let verdict = match interval.map(|ends| Decision::of_speedup_between(ends, Threshold::NONE)) {
+    let verdict = match interval.map(|ends| ThresholdDecision::of_speedup_between(ends, Threshold::NONE)) {
         None => Verdict::NotEnoughData,
-        Some(Decision::Faster) => Verdict::Faster,
-        Some(Decision::Slower) => Verdict::Slower,
-        Some(Decision::WithinThreshold | Decision::NotEnoughData) => Verdict::NoDifferenceShown,
+        Some(ThresholdDecision::Faster) => Verdict::Faster,
+        Some(ThresholdDecision::Slower) => Verdict::Slower,
+        Some(ThresholdDecision::WithinThreshold | ThresholdDecision::NotEnoughData) => {
+            Verdict::NoDifferenceShown
+        }
     };
     Conclusion {
         candidate: finding.candidate.clone(),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::inquiry::{
-    Better, EffectOptions, Inquiry, Method, NamedSample, SpeedupTestMode, SpeedupTestOptions, Suite,
+    EffectOptions, Inquiry, Method, NamedSample, Preference, SpeedupTestMode, SpeedupTestOptions, Suite,
 };
 use crate::study::Report;
 use speedup_core::value::seed::Seed;
@@ -34,7 +34,7 @@ fn suite(version: &str, benchmarks: &[(&str, Vec<f64>)]) -> Suite {
     Suite { version: version.to_owned(), benchmarks: benchmarks.collect() }
 }
 
-fn conclusions(method: Method, better: Better, suites: Vec<Suite>) -> Result<Vec<Conclusion>, GateError> {
+fn conclusions(method: Method, better: Preference, suites: Vec<Suite>) -> Result<Vec<Conclusion>, GateError> {
     let answer = Inquiry { better, ..Inquiry::new(suites, method) }.answer().unwrap();
     Conclusion::of_answer(&answer, Threshold::NONE)
 }
@@ -98,7 +98,7 @@ fn a_regression_in_one_of_many_benchmarks_is_named_with_its_size() {
     let before = suite("before", &[("sort", times(1.0, 30, 1)), ("grep", times(2.0, 30, 2))]);
     let after = suite("after", &[("sort", times(1.1, 30, 3)), ("grep", times(2.0, 30, 4))]);
     for method in [Method::speedup_test(), Method::SignedRank] {
-        let all = conclusions(method, Better::Lower, vec![before.clone(), after.clone()]).unwrap();
+        let all = conclusions(method, Preference::Lower, vec![before.clone(), after.clone()]).unwrap();
         let judgement = Judgement::new(all, percent(2.0));
         let on_sort: Vec<String> = judgement
             .regressions
@@ -123,7 +123,7 @@ fn where_larger_is_better_a_lower_rate_is_the_regression() {
     let effect = Method::Effect(EffectOptions::default());
     for method in [Method::speedup_test(), Method::SignedRank, effect] {
         for (candidate, ruling) in [(90.0, Ruling::Regression), (110.0, Ruling::Sound)] {
-            let all = conclusions(method.clone(), Better::Higher, suites(candidate)).unwrap();
+            let all = conclusions(method.clone(), Preference::Higher, suites(candidate)).unwrap();
             assert_eq!(all.len(), 1, "one benchmark is judged once");
             assert_eq!(all[0].ruling(percent(2.0)), ruling, "{method:?} {candidate}");
         }
@@ -135,9 +135,9 @@ fn methods_that_cannot_show_a_regression_are_refused_by_name() {
     let suites =
         vec![suite("before", &[("sort", times(1.0, 30, 1))]), suite("after", &[("sort", times(1.1, 30, 2))])];
     let published = SpeedupTestOptions { mode: SpeedupTestMode::Published, ..SpeedupTestOptions::default() };
-    let error = conclusions(Method::SpeedupTest(published), Better::Lower, suites.clone()).unwrap_err();
+    let error = conclusions(Method::SpeedupTest(published), Preference::Lower, suites.clone()).unwrap_err();
     assert!(matches!(error, GateError::OneSided(_)), "{error}");
-    let error = conclusions(Method::Diagnostics, Better::Lower, suites.clone()).unwrap_err();
+    let error = conclusions(Method::Diagnostics, Preference::Lower, suites.clone()).unwrap_err();
     assert!(matches!(error, GateError::NoVerdict(_)), "{error}");
     let answer = Inquiry::new(suites, Method::PerformanceTest(Default::default())).answer().unwrap();
     assert!(Conclusion::of_answer(&answer, Threshold::NONE).is_ok());

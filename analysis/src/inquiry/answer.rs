@@ -2,8 +2,8 @@
 
 use super::pairing::Pairing;
 use super::{
-    Better, DiagnosticsFinding, DistributionFinding, EarlierSuite, EffectFinding, Inquiry, Method,
-    MixtureFindings, PerformanceFinding, Remark, SignedRankFinding, SpeedupTestSuite,
+    DiagnosticsFinding, DistributionFinding, EarlierSuite, EffectFinding, Inquiry, Method, MixtureFindings,
+    PerformanceFinding, Preference, Remark, SignedRankFinding, SpeedupTestSuite,
 };
 use serde::Serialize;
 use speedup_statistics::inference::ConfidenceLevel;
@@ -21,7 +21,7 @@ pub struct Answer {
     /// The confidence level of tests and intervals.
     pub confidence: ConfidenceLevel,
     /// Which values are the better.
-    pub better: Better,
+    pub better: Preference,
     /// Where all randomness came from; absent where there was none.
     pub seed: Option<u64>,
     /// The versions, the baseline first.

@@ -4,7 +4,7 @@
 use super::mixture::refusal;
 use super::pairing::Pairing;
 use super::suite::Observed;
-use super::{Better, DistributionOptions, InquiryError, IntervalAnswer, Remark};
+use super::{DistributionOptions, InquiryError, IntervalAnswer, Preference, Remark};
 use crate::study::Reason;
 use serde::Serialize;
 use speedup_statistics::inference::{ConfidenceLevel, Interval};
@@ -122,7 +122,7 @@ fn quantile(
             let sentence = "The runs are too few for either end of the interval; measure more.";
             IntervalAnswer::missing("too_few_runs", sentence)
         } else {
-            IntervalAnswer::new(&interval, Better::Lower)
+            IntervalAnswer::new(&interval, Preference::Lower)
         },
         modelled: mixture.and_then(|mixture| mixture.quantile(probability).ok()),
     })
@@ -143,7 +143,7 @@ fn at_most(
     Ok(AtMostFinding {
         bound,
         observed,
-        interval: IntervalAnswer::new(&interval, Better::Lower),
+        interval: IntervalAnswer::new(&interval, Preference::Lower),
         modelled: mixture.map(|mixture| mixture.cdf(bound)),
     })
 }

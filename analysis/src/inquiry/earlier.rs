@@ -1,7 +1,7 @@
 //! The authors' earlier protocol (Touati 2009).
 
 use super::pairing::{Pair, Pairing};
-use super::{Better, EarlierOptions, Inquiry, IntervalAnswer, Remark};
+use super::{EarlierOptions, Inquiry, IntervalAnswer, Preference, Remark};
 use crate::study::{Reason, Verdict};
 use serde::Serialize;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, Side};
@@ -68,7 +68,12 @@ pub(super) fn find(
     pairing.candidates().map(of).collect()
 }
 
-fn one(pair: &Pair<'_>, better: Better, options: &EarlierOptions, level: ConfidenceLevel) -> EarlierFinding {
+fn one(
+    pair: &Pair<'_>,
+    better: Preference,
+    options: &EarlierOptions,
+    level: ConfidenceLevel,
+) -> EarlierFinding {
     let (first, second) = pair.samples();
     let finding = |verdict, reason, difference, best_confidence| EarlierFinding {
         benchmark: pair.benchmark.to_owned(),
@@ -100,10 +105,10 @@ fn one(pair: &Pair<'_>, better: Better, options: &EarlierOptions, level: Confide
     }
 }
 
-fn refusal(error: &EarlierError, better: Better) -> Reason {
+fn refusal(error: &EarlierError, better: Preference) -> Reason {
     let seen = |side: Side| match better {
-        Better::Lower => side,
-        Better::Higher => side.other(),
+        Preference::Lower => side,
+        Preference::Higher => side.other(),
     };
     match error {
         EarlierError::Means(source) => Reason::new("means", source),

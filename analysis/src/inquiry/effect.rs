@@ -1,17 +1,17 @@
 //! Effect sizes with runs as a level (Kalibera 2012): the ratio of mean times, its interval, and the decision against a threshold.
 
 use super::pairing::{Pair, Pairing};
-use super::{Better, EffectOptions, Inquiry, InquiryError, IntervalAnswer, Remark};
+use super::{EffectOptions, Inquiry, InquiryError, IntervalAnswer, Preference, Remark};
 use crate::study::Reason;
 use rand_chacha::rand_core::Rng as _;
 use serde::Serialize;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::{
-    Caveat, ConfidenceLevel, Critical, Decision, Interval, RatioInterval, Side, Threshold,
+    Caveat, ConfidenceLevel, Critical, Interval, RatioInterval, Side, Threshold, ThresholdDecision,
 };
 use speedup_statistics::levels::{
-    BootstrapError, EffectSize, EffectSizeError, HierarchicalBootstrap, LevelVariance, Levels, RandomEffects,
-    Resampling, Reshaped, Statistic,
+    BootstrapError, EffectSize, EffectSizeError, HierarchicalBootstrap, LevelTree, LevelVariance,
+    RandomEffects, Resampling, Reshaped, Statistic,
 };
 
 /// Below so many units of the highest level the percentile interval of a bootstrap misses the mean half as often again as
@@ -26,7 +26,7 @@ pub struct EffectFinding {
     /// The benchmark.
     pub benchmark: String,
     /// What the interval says against the threshold.
-    pub decision: Decision,
+    pub decision: ThresholdDecision,
     /// Why there is no interval by levels.
     pub reason: Option<Reason>,
     /// The speedup: the ratio of the means, above 1 where the candidate is the better.
@@ -57,7 +57,7 @@ pub struct BootstrapFinding {
     /// Its percentile interval.
     pub interval: IntervalAnswer,
     /// What that interval says against the threshold; nothing where its ends are the extremes of the draws.
-    pub decision: Decision,
+    pub decision: ThresholdDecision,
 }
 
 /// How one version varies.
@@ -108,12 +108,12 @@ impl Asked<'_> {
         let (decision, reason, interval, time_ratio_interval) = match both {
             Ok((size, speedup)) => {
                 let ratio = size.interval(self.level, Critical::Student);
-                let decision = Decision::of_time_ratio(&ratio, self.threshold);
+                let decision = ThresholdDecision::of_time_ratio(&ratio, self.threshold);
                 let speedup = speedup.interval(self.level, Critical::Student);
                 // A speedup is the effect size of the versions exchanged, and its caveats name them so.
                 let exchanged = match better {
-                    Better::Lower => Better::Higher,
-                    Better::Higher => Better::Lower,
+                    Preference::Lower => Preference::Higher,
+                    Preference::Higher => Preference::Lower,
                 };
                 let speedup = IntervalAnswer::of_ratio(&speedup, exchanged);
                 let ratio = IntervalAnswer::of_ratio(&ratio, better);
@@ -122,7 +122,7 @@ impl Asked<'_> {
             Err(error) => {
                 let reason = refusal(error, better);
                 let missing = IntervalAnswer::Missing { reason: reason.clone() };
-                (Decision::NotEnoughData, Some(reason), missing.clone(), missing)
+                (ThresholdDecision::NotEnoughData, Some(reason), missing.clone(), missing)
             }
         };
         let bootstrap =
@@ -130,8 +130,8 @@ impl Asked<'_> {
         let [of_first, of_second] =
             [(&first, of_first), (&second, of_second)].map(|(levels, effects)| self.levels(levels, &effects));
         let (baseline_levels, candidate_levels) = match better {
-            Better::Lower => (of_first, of_second),
-            Better::Higher => (of_second, of_first),
+            Preference::Lower => (of_first, of_second),
+            Preference::Higher => (of_second, of_first),
         };
         Ok(EffectFinding {
             candidate: candidate.to_owned(),
@@ -148,9 +148,9 @@ impl Asked<'_> {
         })
     }
 
-    fn levels(&self, levels: &Levels, effects: &RandomEffects) -> LevelsFinding {
+    fn levels(&self, levels: &LevelTree, effects: &RandomEffects) -> LevelsFinding {
         let interval = match effects.interval(self.level, Critical::Student) {
-            Ok(interval) => IntervalAnswer::new(&interval, Better::Lower),
+            Ok(interval) => IntervalAnswer::new(&interval, Preference::Lower),
             Err(error) => IntervalAnswer::missing("no_error", error),
         };
         LevelsFinding {
@@ -167,8 +167,8 @@ impl Asked<'_> {
         candidate: &str,
         pair: &Pair<'_>,
         draws: u32,
-        first: &Levels,
-        second: &Levels,
+        first: &LevelTree,
+        second: &LevelTree,
     ) -> BootstrapFinding {
         let statistic = self.options.statistic;
         let missing = |interval| BootstrapFinding {
@@ -176,7 +176,7 @@ impl Asked<'_> {
             draws,
             speedup: None,
             interval,
-            decision: Decision::NotEnoughData,
+            decision: ThresholdDecision::NotEnoughData,
         };
         if let Some(reason) = self.nothing_to_draw(first, second) {
             return missing(IntervalAnswer::Missing { reason });
@@ -198,9 +198,9 @@ impl Asked<'_> {
                     interval.caveats.iter().any(|caveat| matches!(caveat, Caveat::FewDraws { .. }))
                 };
                 let decision = if interval.bounded().is_some_and(few_draws) {
-                    Decision::NotEnoughData
+                    ThresholdDecision::NotEnoughData
                 } else {
-                    Decision::of_speedup(&interval, self.threshold)
+                    ThresholdDecision::of_speedup(&interval, self.threshold)
                 };
                 BootstrapFinding {
                     statistic,
@@ -223,12 +223,12 @@ impl Asked<'_> {
 
     /// Why all replicates of a version would be one number, which no interval can be read off: a single unit of the highest
     /// level, or values without variation.
-    fn nothing_to_draw(&self, first: &Levels, second: &Levels) -> Option<Reason> {
+    fn nothing_to_draw(&self, first: &LevelTree, second: &LevelTree) -> Option<Reason> {
         let sides = match self.inquiry.better {
-            Better::Lower => [(Side::Baseline, first), (Side::Candidate, second)],
-            Better::Higher => [(Side::Candidate, first), (Side::Baseline, second)],
+            Preference::Lower => [(Side::Baseline, first), (Side::Candidate, second)],
+            Preference::Higher => [(Side::Candidate, first), (Side::Baseline, second)],
         };
-        let of_one_unit = |levels: &Levels| levels.members(levels.depth()) < 2;
+        let of_one_unit = |levels: &LevelTree| levels.members(levels.depth()) < 2;
         if let Some((side, _)) = sides.iter().find(|(_, levels)| of_one_unit(levels)) {
             return Some(Reason::new(
                 "no_error",
@@ -239,18 +239,18 @@ impl Asked<'_> {
                 ),
             ));
         }
-        let constant = |levels: &Levels| levels.values().windows(2).all(|pair| pair[0] == pair[1]);
+        let constant = |levels: &LevelTree| levels.values().windows(2).all(|pair| pair[0] == pair[1]);
         let both = sides.iter().all(|(_, levels)| constant(levels));
         both.then(|| Reason::new("constant", EffectSizeError::Constant))
     }
 }
 
-fn refusal(error: EffectSizeError, better: Better) -> Reason {
+fn refusal(error: EffectSizeError, better: Preference) -> Reason {
     match error {
         EffectSizeError::NoError { side, source } => {
             let side: Side = match better {
-                Better::Lower => side,
-                Better::Higher => side.other(),
+                Preference::Lower => side,
+                Preference::Higher => side.other(),
             };
             Reason::new("no_error", format!("the mean of the {} has no error, since {source}", side.name()))
         }

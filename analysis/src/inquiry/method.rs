@@ -92,7 +92,7 @@ pub struct EffectOptions {
 #[serde(default, deny_unknown_fields)]
 pub struct MixtureOptions {
     /// How far the likelihood is climbed.
-    pub fit: speedup_statistics::mixture::Method,
+    pub fit: speedup_statistics::mixture::FitMethod,
     /// Resamples of the test of fit; 0 leaves it out.
     pub resamples: u32,
     /// Their size.
@@ -112,7 +112,7 @@ pub struct DistributionOptions {
     /// Whether the cluster of each observation is told.
     pub clusters: bool,
     /// How far the likelihood of the mixture is climbed.
-    pub fit: speedup_statistics::mixture::Method,
+    pub fit: speedup_statistics::mixture::FitMethod,
 }
 
 /// Options of the earlier protocol.
@@ -149,7 +149,7 @@ impl Default for EffectOptions {
 impl Default for MixtureOptions {
     fn default() -> Self {
         Self {
-            fit: speedup_statistics::mixture::Method::default(),
+            fit: speedup_statistics::mixture::FitMethod::default(),
             resamples: USUAL_RESAMPLES,
             resample_size: ResampleSize::default(),
             delta: 0.0,
@@ -163,7 +163,7 @@ impl Default for DistributionOptions {
             probabilities: vec![0.5, 0.9, 0.99],
             bounds: Vec::new(),
             clusters: false,
-            fit: speedup_statistics::mixture::Method::default(),
+            fit: speedup_statistics::mixture::FitMethod::default(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::pairing::Pairing;
 use super::suite::Observed;
-use super::{Better, Inquiry, InquiryError, MixtureOptions, Remark};
+use super::{Inquiry, InquiryError, MixtureOptions, Preference, Remark};
 use crate::study::Reason;
 use rand_chacha::rand_core::Rng as _;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use speedup_statistics::mixture::goodness_of_fit::{
     Drawing, GoodnessOfFit, GoodnessOfFitError, GoodnessOfFitOptions,
 };
 use speedup_statistics::mixture::variability::{ProbabilityBelow, ProbabilityShortest, empirical, modelled};
-use speedup_statistics::mixture::{Component, Method, Mixture, MixtureFit, MixtureFitError, Refits};
+use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit, MixtureFitError, Refits};
 use speedup_statistics::sample::Sample;
 use std::collections::BTreeMap;
 
@@ -163,7 +163,7 @@ fn sample(
             resamples: options.resamples,
             drawing: Drawing::All,
             size: options.resample_size,
-            method: Method::Mclust,
+            method: FitMethod::Mclust,
             refits: Refits::Drafted,
             seed: Seed(seed.child(&purpose).next_u64()),
         };
@@ -187,12 +187,12 @@ fn metric(
     baseline: &Fitted<'_>,
     of_candidate: &Fitted<'_>,
     delta: f64,
-    better: Better,
+    better: Preference,
 ) -> MetricFinding {
     // The smaller is the better: where larger is, the roles are exchanged.
     let (good, other) = match better {
-        Better::Lower => (of_candidate, baseline),
-        Better::Higher => (baseline, of_candidate),
+        Preference::Lower => (of_candidate, baseline),
+        Preference::Higher => (baseline, of_candidate),
     };
     let mixtures = good.mixture.as_ref().zip(other.mixture.as_ref());
     MetricFinding {
@@ -212,18 +212,18 @@ fn metric(
 fn shortest_of(
     benchmark: &str,
     all: &[&Fitted<'_>],
-    better: Better,
+    better: Preference,
 ) -> Result<ShortestFinding, InquiryError> {
     // The greatest value is the least of the negatives.
     let seen = |sample: &Sample| match better {
-        Better::Lower => Ok(sample.clone()),
-        Better::Higher => Sample::new(sample.in_run_order().iter().map(|x| -x).collect()),
+        Preference::Lower => Ok(sample.clone()),
+        Preference::Higher => Sample::new(sample.in_run_order().iter().map(|x| -x).collect()),
     };
     let samples: Result<Vec<Sample>, _> = all.iter().map(|one| seen(&one.observed.sample)).collect();
     let samples = samples.map_err(InquiryError::Sample)?;
     let mirrored = |mixture: &Mixture| match better {
-        Better::Lower => Some(mixture.clone()),
-        Better::Higher => {
+        Preference::Lower => Some(mixture.clone()),
+        Preference::Higher => {
             let negative = mixture.components().iter().map(|c| Component { mean: -c.mean, ..*c });
             Mixture::new(negative.collect()).ok()
         }

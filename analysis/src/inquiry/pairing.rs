@@ -1,8 +1,8 @@
 //! The benchmarks that all versions have, by name.
 
 use super::suite::{Grouping, MOST_VALUES, MOST_VERSIONS, NamedSample, Observed};
-use super::{Better, Inquiry, InquiryError, Method, Remark, Unmatched};
-use speedup_statistics::ratio::{SuiteMember, Weights};
+use super::{Inquiry, InquiryError, Method, Preference, Remark, Unmatched};
+use speedup_statistics::ratio::{BenchmarkWeights, SuiteMember};
 use speedup_statistics::sample::Sample;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ pub(super) struct Pairing<'a> {
     /// The benchmarks that a version lacks.
     pub(super) unmatched: Vec<Unmatched>,
     /// What each of the benchmarks counts.
-    pub(super) weights: Weights,
+    pub(super) weights: BenchmarkWeights,
 }
 
 /// A baseline and a candidate of one benchmark, the one to be divided by first: so that a speedup is first over second
@@ -84,14 +84,14 @@ impl<'a> Pairing<'a> {
     }
 
     /// The baseline beside the version numbered `candidate`, benchmark by benchmark.
-    pub(super) fn pairs(&self, candidate: usize, better: Better) -> Vec<Pair<'_>> {
+    pub(super) fn pairs(&self, candidate: usize, better: Preference) -> Vec<Pair<'_>> {
         let both = self.samples[0].iter().zip(&self.samples[candidate]);
         self.benchmarks
             .iter()
             .zip(both)
             .map(|(benchmark, (baseline, candidate))| match better {
-                Better::Lower => Pair { benchmark, first: baseline, second: candidate },
-                Better::Higher => Pair { benchmark, first: candidate, second: baseline },
+                Preference::Lower => Pair { benchmark, first: baseline, second: candidate },
+                Preference::Higher => Pair { benchmark, first: candidate, second: baseline },
             })
             .collect()
     }
@@ -198,12 +198,14 @@ fn nothing_in_common(suites: &[super::Suite]) -> InquiryError {
 }
 
 /// The weights of the baseline's benchmarks as those of the matched ones.
-fn weights(inquiry: &Inquiry, benchmarks: &[&str]) -> Result<Weights, InquiryError> {
+fn weights(inquiry: &Inquiry, benchmarks: &[&str]) -> Result<BenchmarkWeights, InquiryError> {
     match &inquiry.weights {
-        Weights::Equal => Ok(Weights::Equal),
-        Weights::Fraction if inquiry.better == Better::Higher => Err(InquiryError::FractionOfScores),
-        Weights::Fraction => Ok(Weights::Fraction),
-        Weights::Custom(given) => {
+        BenchmarkWeights::Equal => Ok(BenchmarkWeights::Equal),
+        BenchmarkWeights::Fraction if inquiry.better == Preference::Higher => {
+            Err(InquiryError::FractionOfScores)
+        }
+        BenchmarkWeights::Fraction => Ok(BenchmarkWeights::Fraction),
+        BenchmarkWeights::Custom(given) => {
             let own = &inquiry.suites[0].benchmarks;
             if given.len() != own.len() {
                 return Err(InquiryError::WeightCount { weights: given.len(), benchmarks: own.len() });
@@ -215,7 +217,7 @@ fn weights(inquiry: &Inquiry, benchmarks: &[&str]) -> Result<Weights, InquiryErr
             }
             let matched: BTreeSet<&str> = benchmarks.iter().copied().collect();
             let kept = own.iter().zip(given).filter(|(one, _)| matched.contains(one.benchmark.as_str()));
-            Ok(Weights::Custom(kept.map(|(_, weight)| *weight).collect()))
+            Ok(BenchmarkWeights::Custom(kept.map(|(_, weight)| *weight).collect()))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::pairing::{Pair, Pairing};
 use super::suite::Observed;
-use super::{Better, Inquiry, InquiryError, PerformanceTestOptions, Remark};
+use super::{Inquiry, InquiryError, PerformanceTestOptions, Preference, Remark};
 use crate::count::counted;
 use crate::study::{Reason, Verdict};
 use serde::Serialize;
@@ -75,13 +75,17 @@ pub(super) fn find(
     Ok(pairing.candidates().map(of).collect())
 }
 
-fn scores(pairs: &[Pair<'_>], better: Better, reference: ScoreReference) -> Result<ScoreSuite, ScoreError> {
+fn scores(
+    pairs: &[Pair<'_>],
+    better: Preference,
+    reference: ScoreReference,
+) -> Result<ScoreSuite, ScoreError> {
     match better {
-        Better::Lower => {
+        Preference::Lower => {
             let members: Vec<SuiteMember<'_>> = pairs.iter().map(Pair::member).collect();
             ScoreSuite::of_times(&members, reference)
         }
-        Better::Higher => {
+        Preference::Higher => {
             let mut candidates = Vec::with_capacity(pairs.len());
             let mut baselines = Vec::with_capacity(pairs.len());
             for (benchmark, pair) in pairs.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! What must be known beside a number, and intervals that carry it.
 
-use super::Better;
+use super::Preference;
 use crate::study::{Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{Caveat, Interval, RatioInterval};
@@ -52,12 +52,12 @@ impl Remark {
     }
 
     /// The caveats of a method whose samples were given as `better` has it.
-    pub(super) fn all(caveats: &[Caveat], better: Better) -> Vec<Self> {
+    pub(super) fn all(caveats: &[Caveat], better: Preference) -> Vec<Self> {
         caveats
             .iter()
             .map(|caveat| match better {
-                Better::Lower => Self::from(caveat),
-                Better::Higher => Self::from(&caveat.exchanged()),
+                Preference::Lower => Self::from(caveat),
+                Preference::Higher => Self::from(&caveat.exchanged()),
             })
             .collect()
     }
@@ -101,7 +101,7 @@ impl IntervalAnswer {
         Self::Missing { reason: Reason::new(code, sentence) }
     }
 
-    pub(super) fn new(interval: &Interval, better: Better) -> Self {
+    pub(super) fn new(interval: &Interval, better: Preference) -> Self {
         let end = |end: f64| Some(end).filter(|end| end.is_finite());
         Self::Bounded {
             method: interval.method.to_owned(),
@@ -112,7 +112,7 @@ impl IntervalAnswer {
         }
     }
 
-    pub(super) fn of_ratio(interval: &RatioInterval, better: Better) -> Self {
+    pub(super) fn of_ratio(interval: &RatioInterval, better: Preference) -> Self {
         match interval {
             RatioInterval::Bounded(interval) => Self::new(interval, better),
             RatioInterval::Unbounded { reason, .. } => Self::missing(reason.code(), reason.sentence()),

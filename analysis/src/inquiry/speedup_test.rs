@@ -1,7 +1,7 @@
 //! The Speedup-Test (Touati 2010): each benchmark by mean and median, and what all of them say together.
 
 use super::pairing::{Pair, Pairing};
-use super::{Better, Inquiry, InquiryError, IntervalAnswer, Remark, SpeedupTestMode, SpeedupTestOptions};
+use super::{Inquiry, InquiryError, IntervalAnswer, Preference, Remark, SpeedupTestMode, SpeedupTestOptions};
 use crate::study::compare::protocol::{AssumptionReport, Judged, mean_seen, median_seen};
 use crate::study::verdict::headline;
 use crate::study::{Direction, Protocol, ProtocolReport, Reason, Verdict};
@@ -9,7 +9,7 @@ use serde::Serialize;
 use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel, PValue, Risk};
 use speedup_statistics::protocol::speedup_test::published::{self, PublishedVerdict};
 use speedup_statistics::protocol::speedup_test::{
-    Conclusion, ObservedSpeedups, Outcome, Question, Rules, SpeedupTest,
+    ObservedSpeedups, ProtocolConclusion, ProtocolOutcome, Question, Rules, SpeedupTest,
 };
 use speedup_statistics::ratio::{
     MedianRatio, Overall, SpeedupMeans, SuiteError, SuiteMember, SuiteRatio, SuiteRatioError, Summary,
@@ -190,15 +190,15 @@ fn benchmark(
     // All values are positive, so the only refusal of the ratios cannot be.
     let test = SpeedupTest::with_rules(first, second, rules)
         .map_err(|source| InquiryError::Suite(SuiteError::Ratio { index: 0, source }))?;
-    let seen = |conclusion: Conclusion| match inquiry.better {
-        Better::Lower => conclusion,
-        Better::Higher => conclusion.exchanged(),
+    let seen = |conclusion: ProtocolConclusion| match inquiry.better {
+        Preference::Lower => conclusion,
+        Preference::Higher => conclusion.exchanged(),
     };
     let judged = [
         mean_seen(&test.mean, first, second, level, seen),
         median_seen(&test.median, first, second, level, seen),
     ];
-    let at_risk: [&dyn Fn(Question, Risk) -> Conclusion; 2] =
+    let at_risk: [&dyn Fn(Question, Risk) -> ProtocolConclusion; 2] =
         [&|question, risk| seen(test.mean.at_risk(question, risk)), &|question, risk| {
             seen(test.median.at_risk(question, risk))
         }];
@@ -235,10 +235,10 @@ fn benchmark(
     })
 }
 
-fn concluded(conclusion: &Conclusion) -> Option<PValue> {
+fn concluded(conclusion: &ProtocolConclusion) -> Option<PValue> {
     match conclusion.outcome {
-        Outcome::Significant | Outcome::NotSignificant => conclusion.main_test.p_value(),
-        Outcome::CannotConclude { .. } => None,
+        ProtocolOutcome::Significant | ProtocolOutcome::NotSignificant => conclusion.main_test.p_value(),
+        ProtocolOutcome::CannotConclude { .. } => None,
     }
 }
 
@@ -246,10 +246,10 @@ fn protocol(
     judged: &Judged,
     published: Option<PublishedVerdict>,
     p_values: [Option<PValue>; 2],
-    better: Better,
+    better: Preference,
 ) -> ProtocolFinding {
     let mut report = judged.report.clone();
-    if better == Better::Higher {
+    if better == Preference::Higher {
         report.change_percent = 100.0 * (report.speedup - 1.0);
     }
     // The conclusions, and so their caveats, are exchanged already; what stands at an interval names no side.
@@ -259,7 +259,7 @@ fn protocol(
     let published = published.map(|published| {
         let PublishedVerdict { significant, confidence, no_level_above_half, conclusion } = published;
         // Of a protocol that stopped, the caveat would say that there may be no difference.
-        if no_level_above_half && conclusion.outcome == Outcome::NotSignificant {
+        if no_level_above_half && conclusion.outcome == ProtocolOutcome::NotSignificant {
             caveats.push(Remark::from(&Caveat::NoLevelAboveHalf));
         }
         report.verdict = match significant {
@@ -269,8 +269,8 @@ fn protocol(
         };
         // A protocol that stops is "not significant" to the program; the reason tells it from a test that was made.
         report.reason = match &conclusion.outcome {
-            Outcome::CannotConclude { reason } => Some(Reason::new(reason.code(), reason.sentence())),
-            Outcome::Significant | Outcome::NotSignificant => None,
+            ProtocolOutcome::CannotConclude { reason } => Some(Reason::new(reason.code(), reason.sentence())),
+            ProtocolOutcome::Significant | ProtocolOutcome::NotSignificant => None,
         };
         report.assumptions = conclusion.assumptions.iter().map(AssumptionReport::from).collect();
         report.at_level = (&conclusion).into();
@@ -375,7 +375,7 @@ fn speedup_means(members: &[SuiteMember<'_>], summary: Summary) -> Option<Speedu
     Some(SpeedupMeansFinding { summary, means, caveats: vec![Remark::from(&SpeedupMeans::CAVEAT)] })
 }
 
-fn of_median(members: &[SuiteMember<'_>], level: ConfidenceLevel, better: Better) -> IntervalAnswer {
+fn of_median(members: &[SuiteMember<'_>], level: ConfidenceLevel, better: Preference) -> IntervalAnswer {
     let ratio = members.first().map(|one| MedianRatio::new(one.baseline, one.candidate));
     match ratio {
         Some(Ok(ratio)) => IntervalAnswer::of_ratio(&ratio.interval(level), better),

@@ -2,7 +2,7 @@
 
 use super::InquiryError;
 use serde::{Deserialize, Serialize};
-use speedup_statistics::levels::Levels;
+use speedup_statistics::levels::LevelTree;
 use speedup_statistics::sample::Sample;
 
 /// The most versions of an inquiry: more than anybody compares, few enough to compare each with the baseline.
@@ -81,7 +81,7 @@ impl NamedSample {
     ///
     /// # Errors
     /// [`InquiryError`] for values that are not positive or out of range, or none at all.
-    pub fn levels(&self) -> Result<Levels, InquiryError> {
+    pub fn levels(&self) -> Result<LevelTree, InquiryError> {
         self.observed("the pilot")?.levels()
     }
 
@@ -122,14 +122,14 @@ impl NamedSample {
 
 impl Observed<'_> {
     /// Runs as a level above their values, where there are several of each; else one level.
-    pub(super) fn levels(&self) -> Result<Levels, InquiryError> {
+    pub(super) fn levels(&self) -> Result<LevelTree, InquiryError> {
         let levels = match self.grouping {
             Grouping::OneEach | Grouping::OneRun => {
-                Levels::balanced(self.sample.in_run_order().to_vec(), &[self.sample.len()])
+                LevelTree::balanced(self.sample.in_run_order().to_vec(), &[self.sample.len()])
             }
             Grouping::RunMeans => {
                 let counts = self.named.runs.iter().map(Vec::len).collect();
-                Levels::of_counts(self.named.values().collect(), &[counts, vec![self.named.runs.len()]])
+                LevelTree::of_counts(self.named.values().collect(), &[counts, vec![self.named.runs.len()]])
             }
         };
         levels.map_err(InquiryError::Levels)

@@ -3,8 +3,8 @@
 use super::*;
 use crate::study::{Protocol, Verdict};
 use proptest::prelude::*;
-use speedup_statistics::inference::{Adjustment, Decision};
-use speedup_statistics::ratio::Weights;
+use speedup_statistics::inference::{Adjustment, ThresholdDecision};
+use speedup_statistics::ratio::BenchmarkWeights;
 
 const BEFORE: [f64; 12] = [2.1, 2.3, 2.2, 2.4, 2.15, 2.25, 2.35, 2.05, 2.28, 2.19, 2.31, 2.11];
 const AFTER: [f64; 12] = [1.1, 1.3, 1.2, 1.4, 1.15, 1.25, 1.35, 1.05, 1.28, 1.19, 1.31, 1.12];
@@ -78,7 +78,7 @@ fn larger_is_better_where_it_is_said() {
     for method in methods() {
         let times = Inquiry::new(two(BEFORE.to_vec(), AFTER.to_vec()), method.clone()).answer().unwrap();
         let rates = two(AFTER.to_vec(), BEFORE.to_vec());
-        let rates = Inquiry { better: Better::Higher, ..Inquiry::new(rates, method) }.answer().unwrap();
+        let rates = Inquiry { better: Preference::Higher, ..Inquiry::new(rates, method) }.answer().unwrap();
         if !matches!(rates.method.options, Method::Diagnostics) {
             assert_eq!(verdict(&times), verdict(&rates), "{}", rates.method.name);
         }
@@ -88,7 +88,7 @@ fn larger_is_better_where_it_is_said() {
 #[test]
 fn sides_keep_their_names_where_larger_is_better() {
     let skewed = vec![1.0, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07, 1.08, 9.0];
-    for better in [Better::Lower, Better::Higher] {
+    for better in [Preference::Lower, Preference::Higher] {
         let suites = two(BEFORE.to_vec(), skewed.clone());
         let answer = Inquiry { better, ..Inquiry::new(suites, Method::speedup_test()) }.answer().unwrap();
         let Findings::SpeedupTest(of) = answer.findings else { panic!("another method") };
@@ -104,7 +104,7 @@ fn sides_keep_their_names_where_larger_is_better() {
         );
     }
     let one_run = two(BEFORE.to_vec(), vec![1.0]);
-    for better in [Better::Lower, Better::Higher] {
+    for better in [Preference::Lower, Preference::Higher] {
         let asked = Inquiry::new(one_run.clone(), Method::Effect(EffectOptions::default()));
         let Findings::Effect(of) = (Inquiry { better, ..asked }).answer().unwrap().findings else {
             panic!("another method")
@@ -145,8 +145,8 @@ fn what_cannot_be_meant_is_refused_by_name() {
     let asked = Inquiry::new(two(BEFORE.to_vec(), AFTER.to_vec()), Method::speedup_test());
     let with = |inquiry: Inquiry| inquiry.answer().unwrap_err().code();
     assert_eq!(with(Inquiry { confidence: Some(1.0), ..asked.clone() }), "confidence");
-    assert_eq!(with(Inquiry { weights: Weights::Custom(vec![0.0]), ..asked.clone() }), "weight");
-    assert_eq!(with(Inquiry { weights: Weights::Custom(vec![1.0; 2]), ..asked }), "weight_count");
+    assert_eq!(with(Inquiry { weights: BenchmarkWeights::Custom(vec![0.0]), ..asked.clone() }), "weight");
+    assert_eq!(with(Inquiry { weights: BenchmarkWeights::Custom(vec![1.0; 2]), ..asked }), "weight_count");
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn runs_are_a_level_of_the_effect() {
     let answer = Inquiry::new(suites.clone(), Method::Effect(EffectOptions::default())).answer().unwrap();
     let Findings::Effect(of) = answer.findings else { panic!("another method") };
     assert_eq!(of[0].baseline_levels.levels.len(), 2);
-    assert_eq!(of[0].decision, Decision::Faster);
+    assert_eq!(of[0].decision, ThresholdDecision::Faster);
     let (lower, upper) = of[0].interval.ends().unwrap();
     let (below, above) = of[0].time_ratio_interval.ends().unwrap();
     assert!((lower * above - 1.0).abs() < 1e-12 && (upper * below - 1.0).abs() < 1e-12);
@@ -277,7 +277,7 @@ proptest! {
         confidence in prop::sample::select(vec![None, Some(1e-9), Some(0.5), Some(0.999_999)]),
     ) {
         for method in methods() {
-            let better = if higher { Better::Higher } else { Better::Lower };
+            let better = if higher { Preference::Higher } else { Preference::Lower };
             for suites in [two(before.clone(), after.clone()), two(before.clone(), strange.clone())] {
                 let inquiry = Inquiry { better, confidence, ..Inquiry::new(suites, method.clone()) };
                 match inquiry.answer() {

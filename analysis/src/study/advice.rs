@@ -9,7 +9,7 @@ use crate::study::compare::comparison::ComparisonReport;
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 use speedup_statistics::planning::required_repetitions::{
-    RankSumDetection, RatioPrecision, Reach, RequiredError, RequiredRuns, SpeedupGoal, WelchDetection,
+    Attainability, RankSumDetection, RatioPrecision, RequiredError, RequiredRuns, SpeedupGoal, WelchDetection,
 };
 use speedup_statistics::sample::Sample;
 
@@ -133,12 +133,12 @@ impl RequiredRunsReport {
     }
 }
 
-impl From<Reach> for ReachReport {
-    fn from(reach: Reach) -> Self {
+impl From<Attainability> for ReachReport {
+    fn from(reach: Attainability) -> Self {
         match reach {
-            Reach::PilotSuffices { needed, .. } => Self::Reached { needed },
-            Reach::MoreRuns { needed, .. } => Self::MoreRuns { needed },
-            Reach::Unreachable { maximum } => Self::Unreachable { within: maximum },
+            Attainability::PilotSuffices { needed, .. } => Self::Reached { needed },
+            Attainability::MoreRuns { needed, .. } => Self::MoreRuns { needed },
+            Attainability::Unreachable { maximum } => Self::Unreachable { within: maximum },
         }
     }
 }

@@ -15,7 +15,7 @@ use speedup_core::independence::Sameness;
 use speedup_core::plan::{Place, Plan};
 use speedup_core::repetition::Order;
 use speedup_core::value::id::VersionIndex;
-use speedup_statistics::levels::{Levels, LevelsError};
+use speedup_statistics::levels::{LevelTree, LevelsError};
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::block_pairs::{Block, BlockPairs};
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ pub(crate) struct Arranged {
     pub(super) candidate: Sample,
     pub(super) design: DesignReport,
     /// All runs by their levels, where they are nested.
-    pub(super) levels: Option<[Levels; 2]>,
+    pub(super) levels: Option<[LevelTree; 2]>,
     /// The samples of each class, where the classes are blocks.
     pub(super) blocks: Vec<(Sample, Sample)>,
     /// The builds that the observations of each version are of, ascending, where they are of builds: all benchmarks share them.
@@ -305,12 +305,12 @@ fn alone<K>(units: Vec<(K, Unit)>) -> Vec<Unit> {
 }
 
 /// Runs in boots in units.
-fn tree(units: &[Unit]) -> Result<Levels, LevelsError> {
+fn tree(units: &[Unit]) -> Result<LevelTree, LevelsError> {
     let boots = || units.iter().flat_map(|unit| &unit.boots);
     let counts = [
         boots().map(Vec::len).collect(),
         units.iter().map(|unit| unit.boots.len()).collect(),
         vec![units.len()],
     ];
-    Levels::of_counts(boots().flatten().copied().collect(), &counts)
+    LevelTree::of_counts(boots().flatten().copied().collect(), &counts)
 }

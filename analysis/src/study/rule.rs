@@ -20,7 +20,7 @@ mod units;
 
 pub(super) use self::costs::Costs;
 use super::verdict::Verdict;
-use super::{BenchmarkReport, Phase, Study};
+use super::{BenchmarkReport, Study, StudyPhase};
 use crate::count::counted;
 use crate::study::report::head::Head;
 use crate::study::validity::warning::Warnings;
@@ -226,7 +226,7 @@ fn named(rule: Rule) -> Option<(&'static str, &'static str)> {
 fn unsettled(study: &Study) -> Option<(RuleState, String)> {
     let Tally { waiting, leased, running, measured, failed, cancelled, .. } = study.standing.tally;
     let was_cancelled =
-        matches!(study.standing.phase, Phase::Cancelling | Phase::Finished { cancelled: true, .. });
+        matches!(study.standing.phase, StudyPhase::Cancelling | StudyPhase::Finished { cancelled: true, .. });
     if was_cancelled || cancelled > 0 {
         let words = "The experiment was cancelled, so its rule concludes nothing.".to_owned();
         return Some((RuleState::BrokenOff, words));

@@ -6,7 +6,7 @@ use speedup_core::value::time::Timestamp;
 
 /// How an experiment stands, as its coordinator says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct StudyStanding {
     /// Which experiment.
     pub experiment: ExperimentId,
     /// When it was submitted.
@@ -14,14 +14,14 @@ pub struct Standing {
     /// Who submitted it.
     pub submitted_by: String,
     /// Whether its runs are still given out.
-    pub phase: Phase,
+    pub phase: StudyPhase,
     /// How its runs stand.
     pub tally: Tally,
 }
 
 /// Whether runs are still given out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum StudyPhase {
     /// They are.
     Running,
     /// Not until someone resumes it.

@@ -8,12 +8,12 @@ use rand_chacha::ChaCha8Rng;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::{ConfidenceLevel, Critical, RatioInterval};
 use speedup_statistics::levels::{
-    EffectSize, HierarchicalBootstrap, Levels, RandomEffects, Resampling, Statistic,
+    EffectSize, HierarchicalBootstrap, LevelTree, RandomEffects, Resampling, Statistic,
 };
 use std::hint::black_box;
 
 /// Times around 10 s that vary at all three levels.
-fn experiment(seed: u64) -> Levels {
+fn experiment(seed: u64) -> LevelTree {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut values = Vec::with_capacity(20 * 20 * 30);
     for _ in 0..30 {
@@ -23,10 +23,10 @@ fn experiment(seed: u64) -> Levels {
             values.extend((0..20).map(|_| execution + random.random_range(-0.5..0.5)));
         }
     }
-    Levels::balanced(values, &[20, 20, 30]).expect("an experiment")
+    LevelTree::balanced(values, &[20, 20, 30]).expect("an experiment")
 }
 
-fn effect_size(baseline: &Levels, candidate: &Levels) -> RatioInterval {
+fn effect_size(baseline: &LevelTree, candidate: &LevelTree) -> RatioInterval {
     let (baseline, candidate) = (RandomEffects::new(baseline), RandomEffects::new(candidate));
     let effect = EffectSize::new(baseline, candidate).expect("an effect");
     effect.interval(ConfidenceLevel::USUAL, Critical::Student)

@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 use speedup_core::value::seed::Seed;
 use speedup_statistics::mixture::goodness_of_fit::{GoodnessOfFit, GoodnessOfFitOptions};
 use speedup_statistics::mixture::variability::empirical;
-use speedup_statistics::mixture::{Component, Method, Mixture, MixtureFit, Refits};
+use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit, Refits};
 use speedup_statistics::sample::Sample;
 use std::hint::black_box;
 
@@ -82,7 +82,7 @@ fn main() {
     let mut tests = Vec::new();
     for (n, of_fit, of_test) in R {
         let samples = samples(n);
-        for method in [Method::Drafted, Method::Mclust, Method::Converged] {
+        for method in [FitMethod::Drafted, FitMethod::Mclust, FitMethod::Converged] {
             let fit = |sample: &Sample| drop(black_box(MixtureFit::with_method(sample, method)));
             line(&format!("fit, {method:?}"), n, medians(&samples, 40, fit), of_fit);
         }

@@ -16,10 +16,10 @@ use rustix::time::{ClockId, clock_gettime};
 use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, Critical};
 use speedup_statistics::levels::{
-    EffectSize, HierarchicalBootstrap, Levels, RandomEffects, Resampling, Statistic,
+    EffectSize, HierarchicalBootstrap, LevelTree, RandomEffects, Resampling, Statistic,
 };
 use speedup_statistics::mixture::goodness_of_fit::{GoodnessOfFit, GoodnessOfFitOptions};
-use speedup_statistics::mixture::{Component, Method, Mixture, MixtureFit};
+use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit};
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{ExactRule, KolmogorovSmirnovStatistic, RankSum, ShapiroWilk};
 use std::error::Error;
@@ -75,7 +75,7 @@ fn fits() -> Done {
         for _ in 0..rounds() {
             let peers = r("fit", repeats, &samples)?;
             for (sample, peer) in samples.iter().zip(peers) {
-                let fit = || MixtureFit::with_method(sample, Method::Drafted);
+                let fit = || MixtureFit::with_method(sample, FitMethod::Drafted);
                 row.add(time(200, || drop(black_box(fit()))), peer.times);
                 let difference = fit()?.bic - peer.value;
                 least = least.min(difference);
@@ -117,7 +117,7 @@ fn tests_of_fit() -> Done {
 fn bootstrap() -> Done {
     const DRAWS: u32 = 10_000;
     let values = drawn(20 * 20 * 30, 1)?;
-    let levels = Levels::balanced(values.in_run_order().to_vec(), &[20, 20, 30])?;
+    let levels = LevelTree::balanced(values.in_run_order().to_vec(), &[20, 20, 30])?;
     let mut rows = OnThreads::new(&format!("hierarchical bootstrap, {DRAWS} draws"), "numpy")?;
     for _ in 0..rounds() {
         let peer = python("bootstrap", DRAWS, std::slice::from_ref(&values))?;
@@ -134,7 +134,7 @@ fn bootstrap() -> Done {
 /// S² and T² of two experiments of 30 binaries, 20 executions, 20 runs, and Fieller's interval of the ratio of their means.
 fn levels() -> Done {
     let values = [drawn(20 * 20 * 30, 1)?, drawn(20 * 20 * 30, 2)?];
-    let levels = |sample: &Sample| Levels::balanced(sample.in_run_order().to_vec(), &[20, 20, 30]);
+    let levels = |sample: &Sample| LevelTree::balanced(sample.in_run_order().to_vec(), &[20, 20, 30]);
     let experiments = [levels(&values[0])?, levels(&values[1])?];
     let interval = || {
         let [baseline, candidate] = experiments.each_ref().map(RandomEffects::new);

@@ -4,7 +4,7 @@
 //! * [`ConfidenceLevel`], [`Risk`], [`PValue`], [`Alternative`]: what is asked;
 //! * [`Interval`], [`RatioInterval`], [`Caveat`]: what comes out; [`EqualTailed`]: intervals against any alternative;
 //! * [`Critical`], [`Continuity`]: which law, and how it is corrected;
-//! * [`Threshold`], [`Decision`]: whether a difference is of a size that matters;
+//! * [`Threshold`], [`ThresholdDecision`]: whether a difference is of a size that matters;
 //! * [`Adjustment`]: p-values of many tests at once.
 
 mod alternative;
@@ -25,4 +25,4 @@ pub use critical::Critical;
 pub use equal_tailed::{EqualTailed, OneSided};
 pub use interval::{Interval, RatioInterval, Unbounded};
 pub use multiplicity::{Adjustment, ErrorRate};
-pub use threshold::{Decision, Threshold, ThresholdError};
+pub use threshold::{Threshold, ThresholdDecision, ThresholdError};

@@ -32,7 +32,7 @@ pub const SMALLEST_OBSERVATION: f64 = 1e-130;
 
 /// A tree of observations, of any number of levels, all its leaves equally deep.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Levels {
+pub struct LevelTree {
     /// The observations, those of one unit side by side.
     values: Vec<f64>,
     /// Of each level, the lowest first: where the members of each unit above begin, and after the last one
@@ -86,7 +86,7 @@ pub enum LevelsError {
     },
 }
 
-impl Levels {
+impl LevelTree {
     /// An experiment as planned: `repetitions` holds the counts of each level, the lowest first; `values` has
     /// the observations with the lowest level running fastest.
     ///
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn nested_counts_give_the_tree() {
         let levels =
-            Levels::of_counts(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[vec![2, 1, 3], vec![1, 2], vec![2]])
+            LevelTree::of_counts(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[vec![2, 1, 3], vec![1, 2], vec![2]])
                 .unwrap();
         assert_eq!((levels.depth(), levels.members(1), levels.members(2), levels.members(3)), (3, 6, 3, 2));
         assert_eq!((levels.members_of(1, 2), levels.members_of(2, 1)), (3..6, 1..3));
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_experiment() {
-        let balanced = |values: &[f64], dims: &[usize]| Levels::balanced(values.to_vec(), dims);
+        let balanced = |values: &[f64], dims: &[usize]| LevelTree::balanced(values.to_vec(), dims);
         assert_eq!(balanced(&[1.0], &[]), Err(LevelsError::NumberOfLevels(0)));
         assert_eq!(balanced(&[1.0], &[1; 17]), Err(LevelsError::NumberOfLevels(17)));
         assert!(matches!(balanced(&[1.0; 5], &[2, 3]), Err(LevelsError::Count { counted: 6, .. })));

@@ -2,7 +2,7 @@
 //!
 //! F(x) = Σ πₖ Φ((x − μₖ)/σₖ) with at most [`MOST_COMPONENTS`] components when it is fitted. In reading order:
 //! * [`Mixture`], [`Component`]: the law, its tails, quantiles, modes and clusters;
-//! * [`MixtureFit`], [`Method`], [`Criterion`]: from a sample to a mixture and the criterion that chose it;
+//! * [`MixtureFit`], [`FitMethod`], [`Criterion`]: from a sample to a mixture and the criterion that chose it;
 //! * inside: `points` and `state` (observations and parameters in standard units), `exponential` and `kernel` (one
 //!   pass of expectation and maximisation), `start`, `schedule` (mclust's order of steps), `converge` (the steps after it),
 //!   `draft` and `abreast` (the schedule in single precision, of one sample and of many), `race` (which drafts need not go on),
@@ -31,7 +31,7 @@ pub mod variability;
 
 pub use criterion::{Criterion, Entry};
 pub(crate) use fit::tied_share;
-pub use fit::{Method, MixtureCaveat, MixtureFit, MixtureFitError};
+pub use fit::{FitMethod, MixtureCaveat, MixtureFit, MixtureFitError};
 pub use refit::Refits;
 pub(crate) use refit::{Refit, TOGETHER, distance};
 pub use schedule::NoFit;

@@ -11,5 +11,6 @@ pub mod required_repetitions;
 pub mod two_stage;
 
 pub use repetition_plan::{
-    BudgetedPlan, Costs, MOST_REPETITIONS, OneLevelDesign, PlanError, RepetitionPlan, VarianceComponents,
+    BudgetedPlan, Costs, MOST_REPETITIONS, OneLevelDesign, RepetitionPlan, RepetitionPlanError,
+    VarianceComponents,
 };

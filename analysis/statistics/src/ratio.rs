@@ -13,7 +13,7 @@ mod suite;
 
 pub use mean::{MeanRatio, RatioError};
 pub use median::MedianRatio;
-pub use overall::{Overall, SuiteError, SuiteMember, Summary, Weights};
+pub use overall::{BenchmarkWeights, Overall, SuiteError, SuiteMember, Summary};
 pub use paired::PairedRatio;
 pub use speedup_means::{SpeedupMeans, SpeedupMeansError};
 pub use suite::{Clusters, SuiteRatio, SuiteRatioError};

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use speedup_statistics::distribution::{Tails, normal};
 use speedup_statistics::inference::{ConfidenceLevel, RatioInterval};
 use speedup_statistics::protocol::speedup_test::{Question, SpeedupTest};
-use speedup_statistics::ratio::{MeanRatio, MedianRatio, SuiteMember, SuiteRatio, Weights};
+use speedup_statistics::ratio::{BenchmarkWeights, MeanRatio, MedianRatio, SuiteMember, SuiteRatio};
 use speedup_statistics::sample::Sample;
 
 const SIMULATIONS: u32 = 2000;
@@ -78,8 +78,8 @@ fn intervals_of_the_speedup_cover_it() {
 fn the_interval_of_a_suite_covers_its_speedup() {
     let level = ConfidenceLevel::new(0.9).unwrap();
     for (seed, weights, truth) in [
-        (5, Weights::Equal, (1.25 + 6.0 + 40.0) / (1.0 + 7.0 + 40.0)),
-        (6, Weights::Custom(vec![8.0, 2.0, 1.0]), (10.0 + 12.0 + 40.0) / (8.0 + 14.0 + 40.0)),
+        (5, BenchmarkWeights::Equal, (1.25 + 6.0 + 40.0) / (1.0 + 7.0 + 40.0)),
+        (6, BenchmarkWeights::Custom(vec![8.0, 2.0, 1.0]), (10.0 + 12.0 + 40.0) / (8.0 + 14.0 + 40.0)),
     ] {
         let of_suite = deviation(seed, 0.9, |random| {
             let small = (times(random, 10, 1.25), times(random, 15, 1.0));

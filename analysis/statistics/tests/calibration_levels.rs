@@ -9,7 +9,7 @@ use speedup_core::value::seed::Seed;
 use speedup_statistics::distribution::{Tails, normal};
 use speedup_statistics::inference::{ConfidenceLevel, Critical};
 use speedup_statistics::levels::{
-    EffectSize, HierarchicalBootstrap, Levels, RandomEffects, Resampling, Statistic,
+    EffectSize, HierarchicalBootstrap, LevelTree, RandomEffects, Resampling, Statistic,
 };
 
 const MEAN: f64 = 100.0;
@@ -25,7 +25,7 @@ fn gaussian(random: &mut ChaCha8Rng, deviation: f64) -> f64 {
 
 /// Binaries, executions, measurements with standard deviations 3, 2, 4, the means `factor` times [`MEAN`];
 /// executions and measurements are lost with probability `lost`, but never the last of a unit.
-fn experiment(random: &mut ChaCha8Rng, dims: [usize; 3], factor: f64, lost: f64) -> Levels {
+fn experiment(random: &mut ChaCha8Rng, dims: [usize; 3], factor: f64, lost: f64) -> LevelTree {
     let mut values = Vec::new();
     let (mut measurements, mut executions) = (Vec::new(), Vec::new());
     let kept = |random: &mut ChaCha8Rng, planned: usize| -> usize {
@@ -42,7 +42,7 @@ fn experiment(random: &mut ChaCha8Rng, dims: [usize; 3], factor: f64, lost: f64)
             }
         }
     }
-    Levels::of_counts(values, &[measurements, executions, vec![dims[2]]]).expect("an experiment")
+    LevelTree::of_counts(values, &[measurements, executions, vec![dims[2]]]).expect("an experiment")
 }
 
 /// How often `event` happens in `simulations`, in standard errors from `probability`.
@@ -106,7 +106,7 @@ fn fieller_is_exact_where_one_version_is_known() {
     // One version without variation leaves one error, with exactly its degrees of freedom.
     let off = deviation(6, 3000, 0.9, |random| {
         let baseline = RandomEffects::new(&experiment(random, [2, 3, 6], 1.0, 0.0));
-        let candidate = RandomEffects::new(&Levels::balanced(vec![80.0; 36], &[2, 3, 6]).unwrap());
+        let candidate = RandomEffects::new(&LevelTree::balanced(vec![80.0; 36], &[2, 3, 6]).unwrap());
         let effect = EffectSize::new(baseline, candidate).unwrap();
         let interval = effect.interval(level(), Critical::Student);
         interval.bounded().is_some_and(|interval| interval.lower <= 0.8 && 0.8 <= interval.upper)

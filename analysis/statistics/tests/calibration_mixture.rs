@@ -6,7 +6,7 @@
 
 use speedup_core::value::seed::Seed;
 use speedup_statistics::mixture::goodness_of_fit::{GoodnessOfFit, GoodnessOfFitOptions, ResampleSize};
-use speedup_statistics::mixture::{Component, Method, Mixture, MixtureFit};
+use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit};
 use speedup_statistics::sample::Sample;
 
 /// Simulated samples at scale 1.
@@ -127,7 +127,7 @@ fn a_draft_seldom_chooses_a_smaller_criterion_than_mclust() {
         if sample.is_constant() {
             continue;
         }
-        let [drafted, as_mclust] = [Method::Drafted, Method::Mclust]
+        let [drafted, as_mclust] = [FitMethod::Drafted, FitMethod::Mclust]
             .map(|method| MixtureFit::with_method(&sample, method).expect("a fit").bic);
         total += 1;
         if drafted < as_mclust - 1e-9 * (1.0 + as_mclust.abs()) {

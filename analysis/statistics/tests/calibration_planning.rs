@@ -14,7 +14,7 @@ use speedup_statistics::diagnostics::run_order::{Autocorrelation, Drift, FirstRu
 use speedup_statistics::distribution::{Tails, normal};
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, Risk};
 use speedup_statistics::planning::group_sequential::{
-    Decision, GroupSequential, Sides, Spending, equal_fractions,
+    GroupSequential, LookDecision, Sides, SpendingFunction, equal_fractions,
 };
 use speedup_statistics::planning::power::{Group, Rejections, WelchPower};
 use speedup_statistics::planning::required_repetitions::{RankSumDetection, SpeedupGoal};
@@ -187,7 +187,7 @@ fn steins_interval_covers_whatever_the_pilot_said() {
 #[test]
 fn all_looks_together_keep_the_risk() {
     let level = ConfidenceLevel::new(0.9).unwrap();
-    for (seed, spending) in [(41, Spending::OBrienFlemingLike), (42, Spending::PocockLike)] {
+    for (seed, spending) in [(41, SpendingFunction::OBrienFlemingLike), (42, SpendingFunction::PocockLike)] {
         let plan = GroupSequential::spending(&equal_fractions(4), Sides::Both, level, spending).unwrap();
         let of = deviation(seed, 700, 0.1, |random| {
             let (mut x, mut y) = (Vec::new(), Vec::new());
@@ -195,7 +195,7 @@ fn all_looks_together_keep_the_risk() {
                 x.extend(normals(random, 25));
                 y.extend(normals(random, 25));
                 let test = WelchTTest::new(&sample(x.clone()), &sample(y.clone())).unwrap();
-                plan.decide(look, test.p_value(Alternative::TwoSided)) == Ok(Decision::Stop)
+                plan.decide(look, test.p_value(Alternative::TwoSided)) == Ok(LookDecision::Stop)
             })
         });
         assert!(of.abs() < BOUND, "{spending:?}: {of}");

@@ -4,7 +4,7 @@
 #[path = "kalibera_2012/tables.rs"]
 mod tables;
 
-use speedup_statistics::inference::{ConfidenceLevel, Critical, Decision, Threshold};
+use speedup_statistics::inference::{ConfidenceLevel, Critical, Threshold, ThresholdDecision};
 use speedup_statistics::levels::{DroppedWhy, EffectSize, RandomEffects, Reshaped};
 use speedup_statistics::planning::{Costs, RepetitionPlan, VarianceComponents};
 use tables::{dimension, table_iii, table_v};
@@ -34,7 +34,10 @@ fn section_6_2_the_ratio_decides_nothing() {
     let (old, new) = table_v();
     let effect = EffectSize::new(RandomEffects::new(&old), RandomEffects::new(&new)).unwrap();
     let interval = effect.interval(ConfidenceLevel::USUAL, Critical::Student);
-    assert_eq!(Decision::of_time_ratio(&interval, Threshold::NONE), Decision::NotEnoughData);
+    assert_eq!(
+        ThresholdDecision::of_time_ratio(&interval, Threshold::NONE),
+        ThresholdDecision::NotEnoughData
+    );
 }
 
 #[test]

@@ -3,9 +3,9 @@
 
 use proptest::prelude::*;
 use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel, Continuity, PValue, Risk};
-use speedup_statistics::protocol::speedup_test::{Outcome, Question, SpeedupTest, published};
+use speedup_statistics::protocol::speedup_test::{ProtocolOutcome, Question, SpeedupTest, published};
 use speedup_statistics::ratio::{
-    MeanRatio, MedianRatio, Overall, SpeedupMeans, SuiteMember, Summary, Weights,
+    BenchmarkWeights, MeanRatio, MedianRatio, Overall, SpeedupMeans, SuiteMember, Summary,
 };
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{
@@ -269,7 +269,7 @@ proptest! {
         let member = |baseline, candidate| SuiteMember { baseline, candidate };
         let members = [member(&x, &y), member(&y, &z)];
         for summary in Summary::ALL {
-            for weights in [Weights::Equal, Weights::Fraction, Weights::Custom(vec![0.3, 2.0])] {
+            for weights in [BenchmarkWeights::Equal, BenchmarkWeights::Fraction, BenchmarkWeights::Custom(vec![0.3, 2.0])] {
                 let overall = Overall::new(&members, summary, &weights).unwrap();
                 prop_assert!(close(overall.speedup, 1.0 / (1.0 - overall.gain), 1e-12));
                 prop_assert!(close(overall.weights.iter().sum(), 1.0, 1e-12));
@@ -333,7 +333,7 @@ proptest! {
             let best = [test.mean.best(question), test.median.best(question)];
             for conclusion in best.into_iter().chain([test.mean.at(question, level)]) {
                 prop_assert!(serde_json::to_string(&conclusion).is_ok());
-                if let Outcome::CannotConclude { reason } = &conclusion.outcome {
+                if let ProtocolOutcome::CannotConclude { reason } = &conclusion.outcome {
                     prop_assert!(!reason.sentence().is_empty());
                 }
             }

@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::{ConfidenceLevel, Critical, Interval, RatioInterval, Unbounded};
 use speedup_statistics::levels::{
-    BootstrapError, EffectSize, EffectSizeError, HierarchicalBootstrap, LevelVariance, Levels,
+    BootstrapError, EffectSize, EffectSizeError, HierarchicalBootstrap, LevelTree, LevelVariance,
     MeanErrorUnknown, RandomEffects, Resampling, Reshaped, Statistic,
 };
-use speedup_statistics::planning::{Costs, PlanError, RepetitionPlan, VarianceComponents};
+use speedup_statistics::planning::{Costs, RepetitionPlan, RepetitionPlanError, VarianceComponents};
 use speedup_statistics::sample::Sample;
 
 const SCHEMES: [Resampling; 4] =
@@ -41,7 +41,7 @@ fn close(a: f64, b: f64, relative: f64, absolute: f64) -> bool {
 }
 
 fn effects(values: &[f64], dims: &[usize]) -> RandomEffects {
-    RandomEffects::new(&Levels::balanced(values.to_vec(), dims).expect("an experiment"))
+    RandomEffects::new(&LevelTree::balanced(values.to_vec(), dims).expect("an experiment"))
 }
 
 /// S² and T² of `a` are `factor` times those of `b`, to rounding.
@@ -110,7 +110,7 @@ proptest! {
 
     #[test]
     fn what_is_dropped_leaves_positive_variances((values, counts) in unbalanced()) {
-        let levels = Levels::of_counts(values, &counts).unwrap();
+        let levels = LevelTree::of_counts(values, &counts).unwrap();
         let reshaped = Reshaped::new(&levels);
         prop_assert_eq!(reshaped.kept.len() + reshaped.dropped.len(), 3);
         if reshaped.kept.len() > 1 {
@@ -122,7 +122,7 @@ proptest! {
         );
         if let Ok(plan) = plan {
             let needed = match plan.within(0.0, ConfidenceLevel::USUAL) {
-                Err(PlanError::BudgetTooSmall { needed, .. }) => needed,
+                Err(RepetitionPlanError::BudgetTooSmall { needed, .. }) => needed,
                 other => panic!("nothing was bought: {other:?}"),
             };
             let budgeted = plan.within(10.0 * needed, ConfidenceLevel::USUAL).unwrap();
@@ -170,14 +170,14 @@ proptest! {
                 (Some(_), None) => {}
             }
         }
-        let levels = Levels::balanced(x, &dims).unwrap();
+        let levels = LevelTree::balanced(x, &dims).unwrap();
         let replicates = HierarchicalBootstrap::usual(Seed(1)).of(&levels).unwrap();
         prop_assert!(within(&replicates.interval(less), &replicates.interval(more)));
     }
 
     #[test]
     fn draws_do_not_depend_on_threads((values, counts) in unbalanced(), seed in 0..1000_u64) {
-        let levels = Levels::of_counts(values, &counts).unwrap();
+        let levels = LevelTree::of_counts(values, &counts).unwrap();
         let pools: Vec<rayon::ThreadPool> =
             [1, 3].iter().map(|&n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap()).collect();
         for statistic in [Statistic::Mean, Statistic::Median] {
@@ -191,7 +191,7 @@ proptest! {
 
     #[test]
     fn replicates_of_the_mean_have_the_exact_variance((values, counts) in unbalanced()) {
-        let levels = Levels::of_counts(values, &counts).unwrap();
+        let levels = LevelTree::of_counts(values, &counts).unwrap();
         for resampling in SCHEMES {
             let draws = 4000;
             let bootstrap =
@@ -210,7 +210,7 @@ proptest! {
 
     #[test]
     fn replicates_are_within_the_observations((values, counts) in unbalanced()) {
-        let levels = Levels::of_counts(values.clone(), &counts).unwrap();
+        let levels = LevelTree::of_counts(values.clone(), &counts).unwrap();
         let sample = Sample::new(values).unwrap();
         for statistic in [Statistic::Mean, Statistic::Median] {
             for resampling in SCHEMES {
@@ -234,7 +234,7 @@ proptest! {
     ) {
         let unit = sign * 10.0_f64.powi(power);
         let value = |x: &f64| if alike { unit } else { unit * (x - 1.5) };
-        let Ok(levels) = Levels::balanced(values.iter().map(value).collect(), &dims) else {
+        let Ok(levels) = LevelTree::balanced(values.iter().map(value).collect(), &dims) else {
             prop_assert!(!(-120..=149).contains(&power), "refused at 1e{power}");
             return Ok(());
         };
@@ -284,10 +284,10 @@ fn what_has_no_error_is_refused_by_name() {
         VarianceComponents::new(1.0, vec![0.0, -1.0]).unwrap(),
         Costs::new(vec![1.0]).unwrap(),
     );
-    assert_eq!(none, Err(PlanError::NothingVaries));
-    assert!(matches!(Costs::new(vec![-1.0]), Err(PlanError::Cost { level: 1, .. })));
-    assert!(matches!(Costs::new(vec![f64::NAN]), Err(PlanError::Cost { .. })));
-    assert!(matches!(VarianceComponents::new(f64::NAN, vec![1.0]), Err(PlanError::NotFinite(_))));
+    assert_eq!(none, Err(RepetitionPlanError::NothingVaries));
+    assert!(matches!(Costs::new(vec![-1.0]), Err(RepetitionPlanError::Cost { level: 1, .. })));
+    assert!(matches!(Costs::new(vec![f64::NAN]), Err(RepetitionPlanError::Cost { .. })));
+    assert!(matches!(VarianceComponents::new(f64::NAN, vec![1.0]), Err(RepetitionPlanError::NotFinite(_))));
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn ratios_without_bounds_are_named() {
     assert_eq!(reason(near_zero(), near_zero()), Some(Unbounded::NoRatioExcluded));
     assert_eq!(reason(far(), near_zero()), None);
     assert_eq!(reason(far(), effects(&[-1.0, 1.0], &[2])), None);
-    let levels = |values: &[f64]| Levels::balanced(values.to_vec(), &[values.len()]).unwrap();
+    let levels = |values: &[f64]| LevelTree::balanced(values.to_vec(), &[values.len()]).unwrap();
     let ratio = HierarchicalBootstrap::usual(Seed(1))
         .ratio(&levels(&[-5.0, 6.0, 1.0]), &levels(&[10.0, 11.0, 12.0]))
         .unwrap();
@@ -315,7 +315,7 @@ fn ratios_without_bounds_are_named() {
 
 #[test]
 fn draws_are_limited() {
-    let levels = Levels::balanced(vec![1.0, 2.0], &[2]).unwrap();
+    let levels = LevelTree::balanced(vec![1.0, 2.0], &[2]).unwrap();
     for draws in [0, speedup_statistics::levels::MOST_DRAWS + 1] {
         let bootstrap = HierarchicalBootstrap { draws, ..HierarchicalBootstrap::usual(Seed(1)) };
         assert_eq!(bootstrap.of(&levels).unwrap_err(), BootstrapError::Draws(draws));

@@ -9,11 +9,11 @@ use speedup_statistics::mixture::goodness_of_fit::{
 };
 use speedup_statistics::mixture::variability::{empirical, modelled};
 use speedup_statistics::mixture::{
-    Component, Method, Mixture, MixtureCaveat, MixtureFit, MixtureFitError, Refits, VarianceModel,
+    Component, FitMethod, Mixture, MixtureCaveat, MixtureFit, MixtureFitError, Refits, VarianceModel,
 };
 use speedup_statistics::sample::Sample;
 
-const METHODS: [Method; 3] = [Method::Mclust, Method::Drafted, Method::Converged];
+const METHODS: [FitMethod; 3] = [FitMethod::Mclust, FitMethod::Drafted, FitMethod::Converged];
 
 fn sample(values: &[f64]) -> Sample {
     Sample::new(values.to_vec()).expect("finite numbers")
@@ -119,8 +119,8 @@ proptest! {
         if sample.is_constant() {
             return Ok(());
         }
-        let schedule = MixtureFit::with_method(&sample, Method::Mclust).unwrap();
-        let converged = MixtureFit::with_method(&sample, Method::Converged).unwrap();
+        let schedule = MixtureFit::with_method(&sample, FitMethod::Mclust).unwrap();
+        let converged = MixtureFit::with_method(&sample, FitMethod::Converged).unwrap();
         prop_assert!(converged.bic >= schedule.bic);
         for model in VarianceModel::ALL {
             for components in 1..=9 {

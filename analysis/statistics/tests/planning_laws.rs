@@ -12,13 +12,13 @@ use speedup_statistics::diagnostics::run_order::{Autocorrelation, Drift, FirstRu
 use speedup_statistics::distribution::noncentral_t;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, Risk};
 use speedup_statistics::planning::group_sequential::{
-    GroupSequential, Shape, Sides, Spending, equal_fractions, naive_risk,
+    BoundaryShape, GroupSequential, Sides, SpendingFunction, equal_fractions, naive_risk,
 };
 use speedup_statistics::planning::power::{
     Group, MeanDesign, ProportionTestPower, Rejections, TTestPower, WelchPower,
 };
 use speedup_statistics::planning::required_repetitions::{
-    Effort, MeanPrecision, MedianPrecision, RankSumDetection, RatioPrecision, Reach, SpeedupGoal,
+    Attainability, Effort, MeanPrecision, MedianPrecision, RankSumDetection, RatioPrecision, SpeedupGoal,
     WelchDetection,
 };
 use speedup_statistics::planning::two_stage::TwoStage;
@@ -355,10 +355,16 @@ fn the_precision_of_a_ratio_is_that_of_its_interval() {
 fn pilots_that_suffice_and_goals_out_of_reach_are_told() {
     let pilot = sample(&[1.0, 1.001, 0.999, 1.0005, 0.9995, 1.0001]);
     let precision = MeanPrecision::new(&pilot).unwrap();
-    assert!(matches!(precision.required(0.1, level(0.95), 100).unwrap().reach, Reach::PilotSuffices { .. }));
-    assert!(matches!(precision.required(0.0002, level(0.95), 1000).unwrap().reach, Reach::MoreRuns { .. }));
+    assert!(matches!(
+        precision.required(0.1, level(0.95), 100).unwrap().reach,
+        Attainability::PilotSuffices { .. }
+    ));
+    assert!(matches!(
+        precision.required(0.0002, level(0.95), 1000).unwrap().reach,
+        Attainability::MoreRuns { .. }
+    ));
     let never = precision.required(1e-9, level(0.95), 100).unwrap().reach;
-    assert_eq!(never, Reach::Unreachable { maximum: 100 });
+    assert_eq!(never, Attainability::Unreachable { maximum: 100 });
     assert_eq!(never.needed(), None);
     let effort = Effort::new(100, 2, 36.0, 20).unwrap();
     assert_eq!((effort.runs, effort.hosts, effort.hours), (200, 20, 0.1));
@@ -371,10 +377,11 @@ fn looks_spend_no_more_than_their_level_and_power_grows_with_the_drift() {
         for sides in [Sides::One, Sides::Both] {
             for l in [0.6, 0.9, 0.999].map(level) {
                 let plans = [
-                    GroupSequential::spending(&fractions, sides, l, Spending::OBrienFlemingLike).unwrap(),
-                    GroupSequential::spending(&fractions, sides, l, Spending::PocockLike).unwrap(),
-                    GroupSequential::spending(&fractions, sides, l, Spending::Linear).unwrap(),
-                    GroupSequential::shaped(&fractions, sides, l, Shape::WangTsiatis { delta: 0.75 })
+                    GroupSequential::spending(&fractions, sides, l, SpendingFunction::OBrienFlemingLike)
+                        .unwrap(),
+                    GroupSequential::spending(&fractions, sides, l, SpendingFunction::PocockLike).unwrap(),
+                    GroupSequential::spending(&fractions, sides, l, SpendingFunction::Linear).unwrap(),
+                    GroupSequential::shaped(&fractions, sides, l, BoundaryShape::WangTsiatis { delta: 0.75 })
                         .unwrap(),
                 ];
                 for plan in plans {
@@ -388,7 +395,7 @@ fn looks_spend_no_more_than_their_level_and_power_grows_with_the_drift() {
                 }
             }
         }
-        let half = GroupSequential::shaped(&fractions, Sides::One, level(0.5), Shape::Pocock);
+        let half = GroupSequential::shaped(&fractions, Sides::One, level(0.5), BoundaryShape::Pocock);
         assert!(half.is_err(), "{half:?}");
         let naive = naive_risk(&fractions, Sides::Both, level(0.95)).unwrap();
         assert!(naive >= 0.05 - 1e-12 && (fractions.len() == 1 || naive > 0.06), "{naive}");

@@ -3,12 +3,12 @@
 #[path = "worms_2016/ammp.rs"]
 mod ammp;
 
-use speedup_statistics::mixture::{Method, MixtureFit};
+use speedup_statistics::mixture::{FitMethod, MixtureFit};
 
 #[test]
 fn appendix_a_example_1_the_clusters_of_ammp() {
     let sample = ammp::ammp();
-    let fit = MixtureFit::with_method(&sample, Method::Mclust).unwrap();
+    let fit = MixtureFit::with_method(&sample, FitMethod::Mclust).unwrap();
     assert_eq!(fit.model.letter(), 'V');
     let mut sizes = [0; 5];
     for cluster in fit.clusters(&sample) {

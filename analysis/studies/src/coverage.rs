@@ -4,8 +4,8 @@ mod by_levels;
 mod proportions;
 mod samples;
 
-use super::row::Row;
-use super::{LevelModel, Replication, Shape, SimulationError};
+use super::row::StudyRow;
+use super::{LawShape, LevelModel, Replication, SimulationError};
 use serde::Serialize;
 use speedup_statistics::levels::{BootstrapError, MOST_DRAWS};
 
@@ -17,7 +17,7 @@ pub struct Coverage {
     /// Which parts are simulated, in this order.
     pub sections: Vec<CoverageSection>,
     /// The shapes of the laws.
-    pub distributions: Vec<Shape>,
+    pub distributions: Vec<LawShape>,
     /// The law of experiments by levels.
     pub levels: LevelModel,
     /// The true effect size of experiments by levels, new mean over old; 0.95 in the paper.
@@ -72,7 +72,7 @@ impl Coverage {
     ///
     /// # Errors
     /// [`SimulationError`] for options out of range.
-    pub fn run(&self) -> Result<Vec<Row>, SimulationError> {
+    pub fn run(&self) -> Result<Vec<StudyRow>, SimulationError> {
         self.check()?;
         let mut rows = Vec::new();
         for section in &self.sections {

@@ -12,7 +12,7 @@ use super::{Replication, SimulationError};
 use crate::law::draws::Draws;
 use serde::Serialize;
 use speedup_statistics::mixture::variability::{empirical, modelled};
-use speedup_statistics::mixture::{Method, Mixture, MixtureFit};
+use speedup_statistics::mixture::{FitMethod, Mixture, MixtureFit};
 use speedup_statistics::sample::Sample;
 
 /// The study of estimators.
@@ -21,7 +21,7 @@ pub struct Estimators {
     /// How often each framework is sampled, and whence.
     pub replication: Replication,
     /// The metrics.
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<VariabilityMetric>,
     /// The runs of each version.
     pub runs: Vec<u64>,
     /// The versions, for I₃ in random frameworks; given mixtures are all compared.
@@ -29,13 +29,13 @@ pub struct Estimators {
     /// How the frameworks come about.
     pub framework: Framework,
     /// How the mixtures are fitted.
-    pub method: Method,
+    pub method: FitMethod,
 }
 
 /// A metric of Worms 2016 §6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Metric {
+pub enum VariabilityMetric {
     /// I₁, `E|X − Y|`.
     MeanDifference,
     /// I₂, `P[X < Y]`.
@@ -64,7 +64,7 @@ pub enum Quantity {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EstimatorRow {
     /// The metric.
-    pub metric: Metric,
+    pub metric: VariabilityMetric,
     /// How many versions are compared.
     pub versions: u64,
     /// The runs of each.
@@ -97,7 +97,7 @@ pub struct EstimatorRow {
 /// The errors of both estimates in one replicate, as shares of the metric.
 type Errors = [f64; 2];
 
-impl Metric {
+impl VariabilityMetric {
     /// All metrics.
     pub const ALL: [Self; 3] = [Self::MeanDifference, Self::ProbabilityBelow, Self::ProbabilityShortest];
 
@@ -183,8 +183,8 @@ impl Estimators {
         let mut rows = Vec::new();
         for metric in &self.metrics {
             let versions = match metric {
-                Metric::MeanDifference | Metric::ProbabilityBelow => &[2],
-                Metric::ProbabilityShortest => of_shortest.as_slice(),
+                VariabilityMetric::MeanDifference | VariabilityMetric::ProbabilityBelow => &[2],
+                VariabilityMetric::ProbabilityShortest => of_shortest.as_slice(),
             };
             for versions in versions {
                 for runs in &self.runs {
@@ -195,7 +195,7 @@ impl Estimators {
         Ok(rows)
     }
 
-    fn cell(&self, metric: Metric, versions: u64, runs: u64) -> Vec<EstimatorRow> {
+    fn cell(&self, metric: VariabilityMetric, versions: u64, runs: u64) -> Vec<EstimatorRow> {
         let mut unanswered = 0;
         let mut of_frameworks: Vec<Vec<Errors>> = Vec::new();
         for framework in 0..self.framework.count() {
@@ -235,7 +235,13 @@ impl Estimators {
     }
 
     /// From observations and from mixtures; none where a sample has no mixture.
-    fn estimates(&self, metric: Metric, laws: &[Mixture], runs: u64, draws: &mut Draws) -> Option<[f64; 2]> {
+    fn estimates(
+        &self,
+        metric: VariabilityMetric,
+        laws: &[Mixture],
+        runs: u64,
+        draws: &mut Draws,
+    ) -> Option<[f64; 2]> {
         let mut samples = Vec::with_capacity(laws.len());
         let mut fitted = Vec::with_capacity(laws.len());
         for law in laws {

@@ -7,21 +7,21 @@ mod suites;
 pub(super) use samples::concludes;
 pub(super) use suites::{SUITE_METHODS, confidences};
 
-use super::row::Row;
-use super::{LevelModel, Replication, Shape, SimulationError, SuiteModel};
+use super::row::StudyRow;
+use super::{LawShape, LevelModel, Replication, SimulationError, SuiteModel};
 use serde::Serialize;
 use speedup_statistics::inference::Threshold;
 use speedup_statistics::levels::{BootstrapError, MOST_DRAWS};
 
 /// The study of false alarms. A comparison without an answer is no alarm, and counted besides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FalseAlarms {
+pub struct FalseAlarmStudy {
     /// How often, whence, at which level.
     pub replication: Replication,
     /// Which parts are simulated, in this order.
     pub sections: Vec<AlarmSection>,
     /// The shapes of the laws.
-    pub distributions: Vec<Shape>,
+    pub distributions: Vec<LawShape>,
     /// The runs of each version, for experiments of one level.
     pub runs: Vec<u64>,
     /// The standard deviation of a run there, as a share of the mean.
@@ -69,12 +69,12 @@ impl AlarmSection {
     }
 }
 
-impl FalseAlarms {
+impl FalseAlarmStudy {
     /// The shares of comparisons of equal versions that are called different.
     ///
     /// # Errors
     /// [`SimulationError`] for options out of range.
-    pub fn run(&self) -> Result<Vec<Row>, SimulationError> {
+    pub fn run(&self) -> Result<Vec<StudyRow>, SimulationError> {
         self.check()?;
         let mut rows = Vec::new();
         for section in &self.sections {

@@ -6,5 +6,5 @@ mod shape;
 pub(crate) mod suite_model;
 
 pub use level_model::{LevelModel, Variation};
-pub use shape::Shape;
+pub use shape::LawShape;
 pub use suite_model::SuiteModel;

@@ -2,10 +2,10 @@
 //!
 //! Each study is a struct of options whose `run` draws many experiments from a known law and counts what the methods say of
 //! them. In reading order:
-//! * [`Replication`], [`Row`], [`SimulationError`]: how often and from which seed; what comes out; what is refused;
-//! * [`Shape`], [`Variation`], [`SuiteModel`]: the laws that are drawn from;
+//! * [`Replication`], [`StudyRow`], [`SimulationError`]: how often and from which seed; what comes out; what is refused;
+//! * [`LawShape`], [`Variation`], [`SuiteModel`]: the laws that are drawn from;
 //! * [`Coverage`]: how often the intervals contain the truth (Kalibera 2012 §8.4);
-//! * [`FalseAlarms`]: how often equal versions are called different (Touati 2010 §4, Kalibera 2012 §8.3);
+//! * [`FalseAlarmStudy`]: how often equal versions are called different (Touati 2010 §4, Kalibera 2012 §8.3);
 //! * [`Power`]: how often a true speedup is found (Chen 2012 §5.2), and how many runs make a mean normal (Touati 2010 App. C);
 //! * [`Estimators`]: the metrics of variability from observations and from fitted mixtures (Worms 2016 §6.5);
 //! * [`table_1`]: the scores that Chen 2012 prints.
@@ -26,9 +26,9 @@ pub mod table_1;
 
 pub use coverage::{Coverage, CoverageSection};
 pub use error::SimulationError;
-pub use estimators::{EstimatorRow, Estimators, Framework, Metric, Quantity};
-pub use false_alarms::{AlarmSection, FalseAlarms};
-pub use law::{LevelModel, Shape, SuiteModel, Variation};
+pub use estimators::{EstimatorRow, Estimators, Framework, Quantity, VariabilityMetric};
+pub use false_alarms::{AlarmSection, FalseAlarmStudy};
+pub use law::{LawShape, LevelModel, SuiteModel, Variation};
 pub use power::{Power, PowerSection};
 pub use replication::{MOST_REPLICATES, Replication};
-pub use row::Row;
+pub use row::StudyRow;

@@ -4,8 +4,8 @@ mod normal_means;
 mod speedup_test;
 mod suites;
 
-use super::row::Row;
-use super::{Replication, Shape, SimulationError, SuiteModel};
+use super::row::StudyRow;
+use super::{LawShape, Replication, SimulationError, SuiteModel};
 use serde::Serialize;
 
 /// The study of power. A comparison without an answer has found nothing, and is counted besides.
@@ -16,7 +16,7 @@ pub struct Power {
     /// Which parts are simulated, in this order.
     pub sections: Vec<PowerSection>,
     /// The shapes of the laws.
-    pub distributions: Vec<Shape>,
+    pub distributions: Vec<LawShape>,
     /// The runs of each benchmark on each machine, for suites.
     pub suite_runs: Vec<u64>,
     /// The law of suites.
@@ -68,7 +68,7 @@ impl Power {
     ///
     /// # Errors
     /// [`SimulationError`] for options out of range.
-    pub fn run(&self) -> Result<Vec<Row>, SimulationError> {
+    pub fn run(&self) -> Result<Vec<StudyRow>, SimulationError> {
         self.check()?;
         let mut rows = Vec::new();
         for section in &self.sections {

@@ -1,17 +1,17 @@
 //! One share that a study found.
 
 use super::replication::Tally;
-use super::{Replication, Shape};
+use super::{LawShape, Replication};
 use serde::Serialize;
 use speedup_statistics::test::error_of_share;
 
 /// A share, for a method in a cell of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct StudyRow {
     /// The section of the study.
     pub section: &'static str,
     /// The shape of the law drawn from; none where there is no choice.
-    pub distribution: Option<Shape>,
+    pub distribution: Option<LawShape>,
     /// What the section varies first: runs, units of the highest level, or benchmarks.
     pub size: u64,
     /// What the section varies besides: a threshold, a proportion, a true speedup.
@@ -34,7 +34,7 @@ pub struct Row {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell {
     pub(super) section: &'static str,
-    pub(super) distribution: Option<Shape>,
+    pub(super) distribution: Option<LawShape>,
     pub(super) size: u64,
 }
 
@@ -50,7 +50,7 @@ pub(super) enum Unanswered {
 impl Cell {
     /// The name of the cell's random streams.
     pub(super) fn stream(&self) -> String {
-        let shape = self.distribution.map_or("", Shape::code);
+        let shape = self.distribution.map_or("", LawShape::code);
         format!("simulation {} {shape} {}", self.section, self.size)
     }
 
@@ -61,12 +61,12 @@ impl Cell {
         tally: Tally,
         unanswered: Unanswered,
         [parameter, expected]: [Option<f64>; 2],
-    ) -> Row {
+    ) -> StudyRow {
         let of = match unanswered {
             Unanswered::LeftOut => tally.yes + tally.no,
             Unanswered::No => tally.yes + tally.no + tally.unanswered,
         };
-        Row {
+        StudyRow {
             parameter,
             expected,
             replicates: Some(tally.yes + tally.no + tally.unanswered),
@@ -76,10 +76,10 @@ impl Cell {
     }
 
     /// The row of a share that was computed, not drawn.
-    pub(super) fn exact(&self, method: &'static str, share: f64, parameter: Option<f64>) -> Row {
+    pub(super) fn exact(&self, method: &'static str, share: f64, parameter: Option<f64>) -> StudyRow {
         let &Self { section, distribution, size } = self;
         let (standard_error, expected, replicates, unanswered) = (0.0, None, None, 0);
-        Row {
+        StudyRow {
             section,
             distribution,
             size,
@@ -94,17 +94,17 @@ impl Cell {
     }
 
     /// The row of an average of numbers, one a replicate.
-    pub(super) fn average(&self, method: &'static str, values: &[f64], parameter: Option<f64>) -> Row {
+    pub(super) fn average(&self, method: &'static str, values: &[f64], parameter: Option<f64>) -> StudyRow {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
         let standard_error = if n > 1.0 { (squares / (n - 1.0) / n).sqrt() } else { f64::NAN };
         let replicates = Some(values.len() as u64);
-        Row { standard_error, replicates, ..self.exact(method, mean, parameter) }
+        StudyRow { standard_error, replicates, ..self.exact(method, mean, parameter) }
     }
 }
 
-impl Row {
+impl StudyRow {
     fn with_error(self, of: u64) -> Self {
         let of = of as f64;
         Self { standard_error: error_of_share(self.share * of, of), ..self }

@@ -5,10 +5,11 @@
 use speedup_core::value::seed::Seed;
 use speedup_statistics::distribution::{normal, student_t};
 use speedup_statistics::inference::{ConfidenceLevel, Threshold};
-use speedup_statistics::mixture::{Component, Method, Mixture};
+use speedup_statistics::mixture::{Component, FitMethod, Mixture};
 use speedup_studies::{
-    AlarmSection, Coverage, CoverageSection, Estimators, FalseAlarms, Framework, LevelModel, Metric, Power,
-    PowerSection, Quantity, Replication, Row, Shape, SimulationError, SuiteModel, Variation,
+    AlarmSection, Coverage, CoverageSection, Estimators, FalseAlarmStudy, Framework, LawShape, LevelModel,
+    Power, PowerSection, Quantity, Replication, SimulationError, StudyRow, SuiteModel, VariabilityMetric,
+    Variation,
 };
 
 fn replication(replicates: u32) -> Replication {
@@ -24,7 +25,7 @@ fn coverage(replicates: u32, sections: &[CoverageSection]) -> Coverage {
     Coverage {
         replication: replication(replicates),
         sections: sections.to_vec(),
-        distributions: vec![Shape::Normal],
+        distributions: vec![LawShape::Normal],
         levels: levels("fft-na-opt"),
         effect: 0.95,
         binaries: vec![3, 8],
@@ -37,11 +38,11 @@ fn coverage(replicates: u32, sections: &[CoverageSection]) -> Coverage {
     }
 }
 
-fn false_alarms(replicates: u32, sections: &[AlarmSection]) -> FalseAlarms {
-    FalseAlarms {
+fn false_alarms(replicates: u32, sections: &[AlarmSection]) -> FalseAlarmStudy {
+    FalseAlarmStudy {
         replication: replication(replicates),
         sections: sections.to_vec(),
-        distributions: vec![Shape::Normal, Shape::Bimodal],
+        distributions: vec![LawShape::Normal, LawShape::Bimodal],
         runs: vec![6, 12],
         variation: 0.1,
         thresholds: vec![Threshold::NONE, Threshold::new(0.02).unwrap()],
@@ -57,7 +58,7 @@ fn power(replicates: u32, sections: &[PowerSection]) -> Power {
     Power {
         replication: replication(replicates),
         sections: sections.to_vec(),
-        distributions: vec![Shape::Normal],
+        distributions: vec![LawShape::Normal],
         suite_runs: vec![5],
         suite: SuiteModel { benchmarks: 8, variation: 0.1, spread: 0.05 },
         runs: vec![10],
@@ -71,22 +72,22 @@ fn power(replicates: u32, sections: &[PowerSection]) -> Power {
 fn estimators(replicates: u32) -> Estimators {
     Estimators {
         replication: replication(replicates),
-        metrics: Metric::ALL.to_vec(),
+        metrics: VariabilityMetric::ALL.to_vec(),
         runs: vec![20],
         versions: vec![3],
         framework: Framework::Random { frameworks: 3 },
-        method: Method::Mclust,
+        method: FitMethod::Mclust,
     }
 }
 
-fn row<'a>(rows: &'a [Row], method: &str, size: u64, parameter: Option<f64>) -> &'a Row {
+fn row<'a>(rows: &'a [StudyRow], method: &str, size: u64, parameter: Option<f64>) -> &'a StudyRow {
     let mut found =
         rows.iter().filter(|row| row.method == method && row.size == size && row.parameter == parameter);
     found.next().unwrap_or_else(|| panic!("no row {method} {size} {parameter:?}"))
 }
 
 /// How many standard errors a share is from `probability`.
-fn off(row: &Row, probability: f64) -> f64 {
+fn off(row: &StudyRow, probability: f64) -> f64 {
     let n = row.replicates.expect("drawn") as f64;
     (row.share - probability) / (probability * (1.0 - probability) / n).sqrt()
 }
@@ -192,8 +193,8 @@ fn coverage_of_a_proportion_is_exact() {
 fn false_alarms_are_near_the_risk_and_the_foils_are_not() {
     let rows = false_alarms(1500, &[AlarmSection::Samples, AlarmSection::OneBinary]).run().unwrap();
     let normal = |method: &str, runs: u64, parameter: Option<f64>| {
-        let rows: Vec<Row> =
-            rows.iter().filter(|row| row.distribution == Some(Shape::Normal)).cloned().collect();
+        let rows: Vec<StudyRow> =
+            rows.iter().filter(|row| row.distribution == Some(LawShape::Normal)).cloned().collect();
         row(&rows, method, runs, parameter).clone()
     };
     assert!(off(&normal("welch_two_sided", 12, None), 0.05).abs() < 4.0);
@@ -241,7 +242,7 @@ fn observations_estimate_a_probability_without_bias() {
     let one = |mean: f64| Mixture::new(vec![Component { weight: 1.0, mean, sd: 1.0 }]).expect("a mixture");
     let study = Estimators {
         framework: Framework::Given { mixtures: vec![one(10.0), one(10.5)] },
-        metrics: vec![Metric::ProbabilityBelow],
+        metrics: vec![VariabilityMetric::ProbabilityBelow],
         ..estimators(400)
     };
     let rows = study.run().unwrap();

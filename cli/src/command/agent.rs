@@ -15,7 +15,7 @@ use speedup_core::value::time::Span;
 
 use crate::command::coordinator::span;
 use crate::command::token;
-use crate::compose::{self, AccessFile, Admittance, AgentOptions, Names, Reboot, TimerTesting};
+use crate::compose::{self, AccessFile, Admittance, AgentOptions, Names, RebootCommand, TimerTesting};
 use crate::connection::{CoordinatorArguments, Found, directories};
 use crate::console::Console;
 use crate::exit::Exit;
@@ -121,7 +121,7 @@ fn start(arguments: StartArguments) -> Result<Exit, Failure> {
     let coordinator = Admittance { coordinator: url, credentials, token, access_file };
     let state = directories::or_state(arguments.state.as_deref(), "agent")?;
     let patience = arguments.reboot_patience.into();
-    let reboot = arguments.reboot_command.map(|Words(command)| Reboot { command, patience });
+    let reboot = arguments.reboot_command.map(|Words(command)| RebootCommand { command, patience });
     compose::agent(AgentOptions {
         coordinator,
         state,

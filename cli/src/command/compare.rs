@@ -23,13 +23,13 @@ use anyhow::{Error, anyhow};
 use clap::{Args, Parser};
 use serde::Serialize;
 use speedup_analysis::count::counted;
-use speedup_analysis::inquiry::{Answer, Better, Inquiry, InquiryError, Method};
+use speedup_analysis::inquiry::{Answer, Inquiry, InquiryError, Method, Preference};
 use speedup_core::value::seed::Seed;
 use speedup_formats::{Name, Runs, Series, SeriesName};
 use speedup_report::{html, latex};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::mixture::goodness_of_fit::MOST_TESTED;
-use speedup_statistics::ratio::Weights;
+use speedup_statistics::ratio::BenchmarkWeights;
 use speedup_statistics::test::Selection;
 
 /// Compares samples in files by any method: numbers one a line, tables, and what other benchmark tools write
@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     /// What each benchmark counts in overall numbers: equal, fraction (its share of the baseline's time), or one weight for
     /// each benchmark of the baseline, as 2,1,0.5
     #[arg(long, value_name = "WEIGHTS", allow_hyphen_values = true, default_value = "equal", value_parser = weights)]
-    weights: Weights,
+    weights: BenchmarkWeights,
     /// The benchmarks were drawn at random, so that a proportion of them speaks of other programs too
     #[arg(long)]
     drawn: bool,
@@ -97,14 +97,14 @@ struct Printed<'a> {
 }
 
 /// `equal`, `fraction`, or numbers.
-fn weights(text: &str) -> Result<Weights, String> {
+fn weights(text: &str) -> Result<BenchmarkWeights, String> {
     match text {
-        "equal" => Ok(Weights::Equal),
-        "fraction" => Ok(Weights::Fraction),
+        "equal" => Ok(BenchmarkWeights::Equal),
+        "fraction" => Ok(BenchmarkWeights::Fraction),
         list => {
             let weights: Result<Vec<f64>, _> = list.split(',').map(|weight| weight.trim().parse()).collect();
             weights
-                .map(Weights::Custom)
+                .map(BenchmarkWeights::Custom)
                 .map_err(|_| "weights are equal, fraction, or numbers separated by commas".to_owned())
         }
     }
@@ -131,7 +131,7 @@ fn write(arguments: &Arguments, form: AnswerForm, out: &Path, console: &Console)
     if let Some(name) = &arguments.save_baseline {
         keep(name, &versions, &sources)?;
     }
-    let better = if arguments.higher_is_better { Better::Higher } else { Better::Lower };
+    let better = if arguments.higher_is_better { Preference::Higher } else { Preference::Lower };
     let inquiry = Inquiry {
         suites: std::mem::take(&mut versions.suites),
         method,

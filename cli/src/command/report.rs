@@ -8,7 +8,7 @@ use speedup_analysis::study::Report;
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::id_bytes;
 use speedup_proto::v1;
-use speedup_report::markdown::Drawing;
+use speedup_report::markdown::DrawingFile;
 use speedup_report::terminal::Plots;
 use speedup_report::{Document, html, latex, markdown, sheet};
 use speedup_statistics::inference::ConfidenceLevel;
@@ -119,7 +119,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 fn write_with_drawings(json: &str, out: &Path) -> Result<(), Failure> {
     let stem = out.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let (text, drawings) = markdown::with_drawings(&Document::of(&*known(json)?), &stem);
-    for Drawing { name, svg } in drawings {
+    for DrawingFile { name, svg } in drawings {
         replace(&out.with_file_name(name), &svg)?;
     }
     replace(out, &text)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Error, anyhow};
 use speedup_access::{Certificate, Serial, ServerNames};
 use speedup_coordinator::{Admission, Coordinator, Ways};
-use speedup_web::{Entrance, Holders, Options, Running, Site, StartError};
+use speedup_web::{Entrance, Holders, Options, Running, Site, SiteError};
 use tonic::transport::Channel;
 
 use crate::exit::failure::Failure;
@@ -74,7 +74,7 @@ impl Web {
         let site = Site::bind(Options { bind, advertised, names: names.clone(), is_secure }).await;
         let site = site.map_err(|error| {
             let hint = match error {
-                StartError::Bind { .. } | StartError::NoAddress => {
+                SiteError::Bind { .. } | SiteError::NoAddress => {
                     "another program may listen there; choose another address with --web, or --web off"
                 }
             };

@@ -213,7 +213,7 @@ impl NamedSamples {
 mod tests {
     use std::collections::BTreeMap;
 
-    use speedup_formats::{Format, Name, Options, Runs, SeriesName, Unit, read};
+    use speedup_formats::{Format, Name, Options, Runs, SeriesName, SeriesUnit, read};
 
     use super::*;
 
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_read_back_to_the_last_digit() {
-        let of = |metric: &str, unit: Unit, runs: Vec<Vec<f64>>| Series {
+        let of = |metric: &str, unit: SeriesUnit, runs: Vec<Vec<f64>>| Series {
             name: SeriesName {
                 labels: BTreeMap::from([(name("threads"), name("2"))]),
                 ..SeriesName::wall(name("sort \"words\"")).with_metric(name(metric))
@@ -247,8 +247,8 @@ mod tests {
             unit,
             runs: Runs::new(runs).unwrap(),
         };
-        let wall = of("wall", Unit::Seconds, vec![vec![0.1 + 0.2, 1e-9], vec![1.0 / 3.0]]);
-        let memory = of("max_rss", Unit::Bytes, vec![vec![123_456_789.0]]);
+        let wall = of("wall", SeriesUnit::Seconds, vec![vec![0.1 + 0.2, 1e-9], vec![1.0 / 3.0]]);
+        let memory = of("max_rss", SeriesUnit::Bytes, vec![vec![123_456_789.0]]);
         let samples =
             Samples { series: vec![(None, &wall), (Some("next".to_owned()), &memory)], are_commands: true };
         let text = samples.text().unwrap();
@@ -256,9 +256,9 @@ mod tests {
         assert!(!holds_commands(b"{\"value\": 1}\n{\"value\": 1, \"tool\": \"hyperfine\"}"));
         let read = read(text.as_bytes(), Format::JsonLines, &Options::default()).unwrap();
         assert_eq!(read.series[0].runs, wall.runs);
-        assert_eq!(read.series[0].unit, Unit::Seconds);
+        assert_eq!(read.series[0].unit, SeriesUnit::Seconds);
         assert_eq!(read.series[0].name.benchmark.as_str(), "sort \"words\", threads 2");
         assert_eq!(read.series[1].name.version, Some(name("next")));
-        assert_eq!((&read.series[1].runs, &read.series[1].unit), (&memory.runs, &Unit::Bytes));
+        assert_eq!((&read.series[1].runs, &read.series[1].unit), (&memory.runs, &SeriesUnit::Bytes));
     }
 }

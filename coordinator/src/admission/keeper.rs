@@ -13,7 +13,7 @@ use speedup_access::{
 };
 use speedup_core::value::causes::with_causes;
 use speedup_journal::private::{self, NotPrivate, Others};
-use speedup_journal::{Journal, JournalId, OpenError, Options, PayloadVersion, ReadError, WriteError};
+use speedup_journal::{Journal, JournalId, OpenError, Options, PayloadVersion, ReplayError, WriteError};
 use speedup_proto::journal::v1 as wire;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
@@ -49,7 +49,7 @@ pub enum AdmissionError {
     Open(#[source] OpenError),
     /// It cannot be read.
     #[error("cannot read the journal of admissions")]
-    Read(#[source] ReadError),
+    Read(#[source] ReplayError),
     /// It holds what this release does not understand.
     #[error("cannot understand the journal of admissions in {}", path.display())]
     Event {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use prost::Message as _;
-use speedup_journal::{Position, ReadError, Reader};
+use speedup_journal::{Position, Reader, ReplayError};
 use speedup_proto::journal::v1 as wire;
 use speedup_proto::v1::{EventKind, LoggedEvent};
 use thiserror::Error;
@@ -14,7 +14,7 @@ use super::event::{AccessEvent, Change, MalformedEvent};
 #[derive(Debug, Error)]
 pub(crate) enum LogError {
     #[error("the journal of admissions cannot be read")]
-    Read(#[from] ReadError),
+    Read(#[from] ReplayError),
     #[error("record {0} of the journal of admissions cannot be decoded")]
     Decode(Position, #[source] prost::DecodeError),
     #[error("record {0} of the journal of admissions cannot be understood")]

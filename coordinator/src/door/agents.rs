@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt as _};
-use speedup_core::agent::message::{AgentMessage, CoordinatorMessage, Report};
+use speedup_core::agent::message::{AgentMessage, AttemptReport, CoordinatorMessage};
 use speedup_core::experiment::build::Product;
 use speedup_core::host::HostFacts;
 use speedup_core::machine::Refusal;
@@ -175,8 +175,8 @@ impl AgentsDoor {
     }
 
     /// A build whose products are not all here is none: no run could use it. Its attempt is lost, with the reason.
-    async fn insist_on_products(&self, host: &HostId, report: &mut Report) {
-        let Report { lease, record, .. } = report;
+    async fn insist_on_products(&self, host: &HostId, report: &mut AttemptReport) {
+        let AttemptReport { lease, record, .. } = report;
         if record.products.is_empty() {
             return;
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use speedup_core::machine::provision::{Job, JobState, Limits};
+use speedup_core::machine::provision::{Job, JobState, ProvisionLimits};
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::id::NodeName;
 use speedup_core::value::time::Span;
@@ -88,7 +88,7 @@ fn refused(error: &AddError) -> Status {
     }
 }
 
-fn checked(limits: Option<v1::ProvisionLimits>) -> Result<Limits, Status> {
+fn checked(limits: Option<v1::ProvisionLimits>) -> Result<ProvisionLimits, Status> {
     let Some(v1::ProvisionLimits { jobs, queued, node_time_ns }) = limits else {
         return Err(Status::invalid_argument("no limits are given"));
     };
@@ -97,7 +97,7 @@ fn checked(limits: Option<v1::ProvisionLimits>) -> Result<Limits, Status> {
             "jobs, also those in the queue, may be 1 to {MAX_JOBS}"
         )));
     }
-    Ok(Limits { jobs, queued, node_time: node_time_ns.map(Span) })
+    Ok(ProvisionLimits { jobs, queued, node_time: node_time_ns.map(Span) })
 }
 
 fn told(Shown { record, seen }: Shown) -> v1::Provisioner {
@@ -105,7 +105,7 @@ fn told(Shown { record, seen }: Shown) -> v1::Provisioner {
         Spec::Slurm { options } => ("slurm", options),
         Spec::Local => ("local", Vec::new()),
     };
-    let Limits { jobs, queued, node_time } = record.limits;
+    let ProvisionLimits { jobs, queued, node_time } = record.limits;
     let now = wall_clock();
     v1::Provisioner {
         engine: engine.to_owned(),

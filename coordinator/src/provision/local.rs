@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use speedup_core::machine::provision::{End, Job, JobState, Nodes};
+use speedup_core::machine::provision::{Job, JobEnd, JobState, Nodes};
 use speedup_core::value::id::{JobId, NodeName};
 use speedup_core::value::time::Timestamp;
 use speedup_journal::private;
@@ -37,7 +37,7 @@ struct Process {
     place: NodeName,
     started: Timestamp,
     /// Told once: then it is forgotten.
-    ended: Option<(Timestamp, End)>,
+    ended: Option<(Timestamp, JobEnd)>,
 }
 
 impl Local {
@@ -128,7 +128,7 @@ fn told(id: &JobId, process: &mut Process) -> Job {
     let (state, words) = match process.child.try_wait() {
         Ok(None) => (JobState::Running, "running".to_owned()),
         Ok(Some(status)) => {
-            let end = if status.success() { End::Completed } else { End::Failed };
+            let end = if status.success() { JobEnd::Completed } else { JobEnd::Failed };
             process.ended = Some((wall_clock(), end));
             (JobState::Ended(end), status.to_string())
         }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use speedup_core::machine::provision::{
-    Action, Cancelled, Demand, Engaged, Job, JobState, Ledger, Nodes, PROVISIONER, RefusedAgent, decide,
+    Cancelled, Demand, Engaged, Job, JobState, Ledger, Nodes, PROVISIONER, ProvisionAction, RefusedAgent,
+    decide,
 };
 use speedup_core::machine::{Command, HostRequest};
 use speedup_core::value::causes::with_causes;
@@ -157,32 +158,32 @@ impl<E: Engine> Looker<E> {
     }
 
     /// The inner error is the engine's, which is asked again in the next round.
-    async fn perform(&mut self, action: Action) -> Result<Result<(), EngineError>, LookError> {
+    async fn perform(&mut self, action: ProvisionAction) -> Result<Result<(), EngineError>, LookError> {
         Ok(match action {
-            Action::Submit { jobs, exclude } => return self.submit(jobs, &exclude).await,
-            Action::Exclude { job, nodes } => {
+            ProvisionAction::Submit { jobs, exclude } => return self.submit(jobs, &exclude).await,
+            ProvisionAction::Exclude { job, nodes } => {
                 let done = self.engine.exclude(&job, &nodes).await;
                 if done.is_ok() {
                     self.record.ledger.excluded(&job, nodes);
                 }
                 done
             }
-            Action::GiveBack { host } => {
+            ProvisionAction::GiveBack { host } => {
                 tracing::info!(%host, "no plan needs this host any more: it is given back");
                 self.tell(host, Command::Drain).await?;
                 Ok(())
             }
-            Action::Resume { host } => {
+            ProvisionAction::Resume { host } => {
                 self.tell(host, Command::ResumeHost).await?;
                 Ok(())
             }
-            Action::Reboot { node, leaves } => {
+            ProvisionAction::Reboot { node, leaves } => {
                 let told = self.engine.reboot(&node).await.map_err(|error| with_causes(&error));
                 tracing::info!(%node, ?told, "a node is to boot anew");
                 self.record.ledger.told_to_reboot(node, leaves, told);
                 Ok(())
             }
-            Action::Cancel { job, why } => {
+            ProvisionAction::Cancel { job, why } => {
                 let done = self.engine.cancel(std::slice::from_ref(&job)).await;
                 if done.is_ok() {
                     tracing::info!(%job, ?why, "a job was ended");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use speedup_core::machine::provision::{Ledger, Limits};
+use speedup_core::machine::provision::{Ledger, ProvisionLimits};
 use speedup_core::value::bounded::read_text_at_most;
 use speedup_journal::durable::{replace, sync_directory};
 use thiserror::Error;
@@ -41,7 +41,7 @@ pub(crate) struct Record {
     /// Which engine is asked.
     pub(crate) spec: Spec,
     /// What the user allows.
-    pub(crate) limits: Limits,
+    pub(crate) limits: ProvisionLimits,
     /// How often the engine is asked what its jobs do.
     pub(crate) look_every: Duration,
     /// Who asked for it.
@@ -83,7 +83,13 @@ pub enum RecordError {
 
 impl Record {
     /// A new one.
-    pub(crate) fn new(name: String, spec: Spec, limits: Limits, look_every: Duration, by: String) -> Self {
+    pub(crate) fn new(
+        name: String,
+        spec: Spec,
+        limits: ProvisionLimits,
+        look_every: Duration,
+        by: String,
+    ) -> Self {
         Self { version: VERSION, name, spec, limits, look_every, by, ledger: Ledger::default() }
     }
 
@@ -136,7 +142,7 @@ mod tests {
     use super::*;
 
     fn record() -> Record {
-        let limits = Limits { jobs: 3, queued: 2, node_time: None };
+        let limits = ProvisionLimits { jobs: 3, queued: 2, node_time: None };
         let spec = Spec::Slurm { options: vec!["-p".to_owned(), "main".to_owned()] };
         let mut record =
             Record::new("speedup-1".to_owned(), spec, limits, Duration::from_secs(5), "a".to_owned());

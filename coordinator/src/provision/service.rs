@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex as SharedMutex, PoisonError};
 use std::time::Duration;
 
-use speedup_core::machine::provision::{Limits, RefusedAgent};
+use speedup_core::machine::provision::{ProvisionLimits, RefusedAgent};
 use speedup_core::value::causes::with_causes;
 use speedup_journal::private;
 use thiserror::Error;
@@ -66,7 +66,7 @@ pub(crate) struct Wanted {
     /// Which.
     pub(crate) spec: Spec,
     /// What is allowed.
-    pub(crate) limits: Limits,
+    pub(crate) limits: ProvisionLimits,
     /// How often the engine is asked what its jobs do.
     pub(crate) look_every: Duration,
     /// Who wants it.

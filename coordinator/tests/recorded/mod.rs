@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use speedup_coordinator::{Coordinator, Options, Security, StartError};
-use speedup_core::agent::message::Report;
+use speedup_core::agent::message::AttemptReport;
 use speedup_core::host::HostFacts;
 use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
 use speedup_core::plan::{self, Plan};
@@ -132,7 +132,7 @@ fn write(data: &Path, ids: &[ExperimentId]) {
             let kept = (0..below(2_000, &mut random)).map(|_| below(256, &mut random) as u8).collect();
             let stdout = Output { bytes: 2_000, blake3: [7; 32], kept };
             let record = Record { stdout, ..Record::bare(Outcome::Measured) };
-            let report = Box::new(Report { lease, executed_by, record });
+            let report = Box::new(AttemptReport { lease, executed_by, record });
             handle(Command::Report { speaker: speaker.clone(), report });
         }
     }

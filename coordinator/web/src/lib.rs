@@ -23,4 +23,4 @@ mod trouble;
 mod visitor;
 
 pub use entry::{Entrance, Holders};
-pub use site::{Options, Running, Site, StartError};
+pub use site::{Options, Running, Site, SiteError};

@@ -32,7 +32,7 @@ pub struct Options {
 
 /// Why there is no page.
 #[derive(Debug, Error)]
-pub enum StartError {
+pub enum SiteError {
     /// The address cannot be bound.
     #[error("cannot listen on {address} for the web page")]
     Bind {
@@ -91,16 +91,16 @@ impl Drop for Running {
 
 impl Site {
     /// Takes the first address that is free.
-    pub async fn bind(options: Options) -> Result<Self, StartError> {
+    pub async fn bind(options: Options) -> Result<Self, SiteError> {
         let Options { bind, advertised, names, is_secure } = options;
-        let mut refused = StartError::NoAddress;
+        let mut refused = SiteError::NoAddress;
         for address in bind {
             match server::listen(address).and_then(|listener| Ok((listener.local_addr()?, listener))) {
                 Ok((address, listener)) => {
                     let shared = Arc::new(shared(address, advertised, names, is_secure));
                     return Ok(Self { listener, shared });
                 }
-                Err(source) => refused = StartError::Bind { address, source },
+                Err(source) => refused = SiteError::Bind { address, source },
             }
         }
         Err(refused)

@@ -11,11 +11,11 @@
 //! taken for a segment. The mark at its end says that it is whole.
 
 use crate::directory::{Directory, SegmentFile, write_all_at};
-use crate::failure::Failure;
-use crate::replay::{ReadError, Reader};
+use crate::failure::JournalFailure;
+use crate::replay::{Reader, ReplayError};
 use crate::segment::{DamagedBy, SegmentError, SegmentReader};
 use speedup_core::journal::{
-    Encoder, JournalId, PayloadVersion, Position, Record, RecordTooLarge, SegmentHeader, Tail,
+    Encoder, JournalId, JournalRecord, PayloadVersion, Position, RecordTooLarge, SegmentHeader, Tail,
 };
 use std::io;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ pub enum CheckpointWriteError {
     TooLarge(#[from] RecordTooLarge),
     /// A file operation failed.
     #[error(transparent)]
-    Failed(#[from] Failure),
+    Failed(#[from] JournalFailure),
 }
 
 /// Why a checkpoint is not believed.
@@ -91,23 +91,23 @@ impl Checkpoints {
     ) -> Result<(), CheckpointWriteError> {
         let path = self.directory.path().join(UNFINISHED_NAME);
         let header = SegmentHeader { journal: disguised(self.journal), first: position };
-        let file = self.directory.create(UNFINISHED_NAME).map_err(Failure::of("create", &path))?;
-        write_all_at(&*file, &header.encode(), 0).map_err(Failure::of("write", &path))?;
+        let file = self.directory.create(UNFINISHED_NAME).map_err(JournalFailure::of("create", &path))?;
+        write_all_at(&*file, &header.encode(), 0).map_err(JournalFailure::of("write", &path))?;
         let mut writer =
             CheckpointWriter { file, encoder: Encoder::new(&header), version, gathered: Vec::new() };
         fill(&mut writer)?;
         writer.encoder.mark(&mut writer.gathered);
-        writer.flush().map_err(Failure::of("write", &path))?;
-        writer.file.sync().map_err(Failure::of("sync", &path))?;
-        self.directory.rename(UNFINISHED_NAME, NAME).map_err(Failure::of("name", &path))?;
-        Ok(self.directory.sync().map_err(Failure::of("sync", self.directory.path()))?)
+        writer.flush().map_err(JournalFailure::of("write", &path))?;
+        writer.file.sync().map_err(JournalFailure::of("sync", &path))?;
+        self.directory.rename(UNFINISHED_NAME, NAME).map_err(JournalFailure::of("name", &path))?;
+        Ok(self.directory.sync().map_err(JournalFailure::of("sync", self.directory.path()))?)
     }
 
     /// Opens the checkpoint, if there is one.
     pub fn read(&self) -> Result<Option<CheckpointReader>, CheckpointReadError> {
         let names = self.directory.list();
         let names =
-            names.map_err(Failure::of("list", self.directory.path())).map_err(SegmentError::Failed)?;
+            names.map_err(JournalFailure::of("list", self.directory.path())).map_err(SegmentError::Failed)?;
         if !names.iter().any(|name| name == NAME) {
             return Ok(None);
         }
@@ -117,20 +117,20 @@ impl Checkpoints {
     }
 
     /// Gives the checkpoint a name under which nobody reads it, and says which; one that was set aside before goes.
-    pub fn set_aside(&self) -> Result<PathBuf, Failure> {
+    pub fn set_aside(&self) -> Result<PathBuf, JournalFailure> {
         let aside = self.directory.path().join(ASIDE_NAME);
         match self.directory.rename(NAME, ASIDE_NAME) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Failure::of("name", aside)(error));
+                return Err(JournalFailure::of("name", aside)(error));
             }
             Ok(()) | Err(_) => {}
         }
-        self.directory.sync().map_err(Failure::of("sync", self.directory.path()))?;
+        self.directory.sync().map_err(JournalFailure::of("sync", self.directory.path()))?;
         Ok(aside)
     }
 
     /// The journal itself as it is now, for whoever makes the next checkpoint.
-    pub fn journal(&self) -> Result<Reader, ReadError> {
+    pub fn journal(&self) -> Result<Reader, ReplayError> {
         Reader::open_on(self.directory.clone())
     }
 }
@@ -149,7 +149,7 @@ impl CheckpointWriter {
     pub fn append(&mut self, payload: &[u8]) -> Result<(), CheckpointWriteError> {
         self.encoder.record(self.version, payload, &mut self.gathered)?;
         if self.gathered.len() >= WRITTEN_AT_ONCE {
-            self.flush().map_err(Failure::of("write", UNFINISHED_NAME))?;
+            self.flush().map_err(JournalFailure::of("write", UNFINISHED_NAME))?;
         }
         Ok(())
     }
@@ -175,7 +175,7 @@ impl CheckpointReader {
     }
 
     /// The next record; `None` at the end of a checkpoint that is whole.
-    pub fn next_record(&mut self) -> Result<Option<Record<'_>>, CheckpointReadError> {
+    pub fn next_record(&mut self) -> Result<Option<JournalRecord<'_>>, CheckpointReadError> {
         if self.reader.advance()? {
             return Ok(self.reader.record());
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// gives the same failure to every later caller.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("cannot {doing} {}", path.display())]
-pub struct Failure {
+pub struct JournalFailure {
     /// What was tried, as in "cannot sync the file".
     pub doing: &'static str,
     /// On which file or directory.
@@ -18,10 +18,13 @@ pub struct Failure {
     pub cause: Arc<io::Error>,
 }
 
-impl Failure {
+impl JournalFailure {
     /// For `map_err`: what we tried and where.
-    pub(crate) fn of(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Failure {
-        move |cause| Failure { doing, path: path.into(), cause: Arc::new(cause) }
+    pub(crate) fn of(
+        doing: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> JournalFailure {
+        move |cause| JournalFailure { doing, path: path.into(), cause: Arc::new(cause) }
     }
 
     /// What the user can do about it.

@@ -2,11 +2,11 @@
 
 use crate::checkpoint::Checkpoints;
 use crate::directory::{Directory, DiskDirectory, write_all_at};
-use crate::failure::Failure;
+use crate::failure::JournalFailure;
 use crate::lock::DirectoryLock;
 use crate::private::{self, Others};
 use crate::recovery::{self, Checked, OpenCheck, OpenError, Recovered, Recovery};
-use crate::replay::{ReadError, Replay};
+use crate::replay::{Replay, ReplayError};
 use crate::segment::{self, Beginning, OpenSegment};
 use speedup_core::journal::{
     FRAME_HEADER_BYTES, JournalId, PayloadVersion, Position, RecordTooLarge, SegmentHeader,
@@ -50,7 +50,7 @@ pub struct Journal {
     group: Vec<u8>,
     durable_end: Position,
     mark: Mark,
-    failure: Option<Failure>,
+    failure: Option<JournalFailure>,
     _lock: Option<DirectoryLock>,
 }
 
@@ -90,7 +90,7 @@ pub enum WriteError {
     GroupFull,
     /// Final: nothing more is recorded or acknowledged before the journal is opened anew.
     #[error("the journal has stopped")]
-    Failed(#[from] Failure),
+    Failed(#[from] JournalFailure),
 }
 
 impl WriteError {
@@ -228,7 +228,7 @@ impl Journal {
     }
 
     /// The durable records from `from` on, as of now. It reads the files itself and may outlive later appends.
-    pub fn replay(&self, from: Position) -> Result<Replay, ReadError> {
+    pub fn replay(&self, from: Position) -> Result<Replay, ReplayError> {
         Replay::new(self.directory.clone(), self.id, &self.segments, from, self.durable_end)
     }
 
@@ -290,24 +290,26 @@ impl Journal {
         Ok(())
     }
 
-    fn remove_segment(&self, first: Position) -> Result<(), Failure> {
+    fn remove_segment(&self, first: Position) -> Result<(), JournalFailure> {
         let name = segment::file_name(first);
-        self.directory.remove(&name).map_err(Failure::of("remove", self.directory.path().join(&name)))?;
-        self.directory.sync().map_err(Failure::of("sync", self.directory.path()))
+        self.directory
+            .remove(&name)
+            .map_err(JournalFailure::of("remove", self.directory.path().join(&name)))?;
+        self.directory.sync().map_err(JournalFailure::of("sync", self.directory.path()))
     }
 
     /// The group stands in the file where the encoder made it, which ends where the encoder is.
-    fn write_group(&mut self) -> Result<(), Failure> {
+    fn write_group(&mut self) -> Result<(), JournalFailure> {
         let at = self.current.encoder.offset() - self.group.len() as u64;
         self.mark = Mark::Written;
         write_all_at(&*self.current.file, &self.group, at)
-            .map_err(Failure::of("write", &self.current.path))?;
+            .map_err(JournalFailure::of("write", &self.current.path))?;
         self.group.clear();
         Ok(())
     }
 
-    fn sync_file(&self) -> Result<(), Failure> {
-        self.current.file.sync().map_err(Failure::of("sync", &self.current.path))
+    fn sync_file(&self) -> Result<(), JournalFailure> {
+        self.current.file.sync().map_err(JournalFailure::of("sync", &self.current.path))
     }
 
     fn check_alive(&self) -> Result<(), WriteError> {
@@ -315,7 +317,7 @@ impl Journal {
     }
 
     /// Remembers a failure: it is final.
-    fn or_stop<T>(&mut self, result: Result<T, Failure>) -> Result<T, WriteError> {
+    fn or_stop<T>(&mut self, result: Result<T, JournalFailure>) -> Result<T, WriteError> {
         result.map_err(|failure| {
             self.failure = Some(failure.clone());
             failure.into()

@@ -32,10 +32,12 @@ pub use checkpoint::{
     CheckpointReadError, CheckpointReader, CheckpointWriteError, CheckpointWriter, Checkpoints,
 };
 pub use directory::{Directory, DiskDirectory, SegmentFile};
-pub use failure::Failure;
+pub use failure::JournalFailure;
 pub use journal::{Journal, MAX_GROUP_BYTES, Opening, Options, WriteError};
 pub use lock::{Holder, LockError};
 pub use recovery::{Cut, OpenCheck, OpenError, Recovery};
-pub use replay::{OwnedRecord, ReadError, Reader, Replay};
+pub use replay::{OwnedRecord, Reader, Replay, ReplayError};
 pub use segment::{Beginning, Damaged, DamagedBy, Missing, SegmentError};
-pub use speedup_core::journal::{DamageKind, JournalId, MAX_RECORD_BYTES, PayloadVersion, Position, Record};
+pub use speedup_core::journal::{
+    DamageKind, JournalId, JournalRecord, MAX_RECORD_BYTES, PayloadVersion, Position,
+};

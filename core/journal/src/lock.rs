@@ -3,7 +3,7 @@
 //! It says who has the journal. What is written is locked besides, the last segment itself (see recovery), so that a lock
 //! file that was removed lets nobody in.
 
-use crate::failure::Failure;
+use crate::failure::JournalFailure;
 use crate::private::FILE_MODE;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
@@ -41,7 +41,7 @@ pub enum LockError {
     Link(PathBuf),
     /// The lock file itself failed.
     #[error(transparent)]
-    Failed(#[from] Failure),
+    Failed(#[from] JournalFailure),
 }
 
 impl LockError {
@@ -68,7 +68,7 @@ impl DirectoryLock {
             .open(&path)
             .map_err(|error| match error.raw_os_error() {
                 Some(number) if number == Errno::LOOP.raw_os_error() => LockError::Link(path.clone()),
-                _ => Failure::of("open the lock file", &path)(error).into(),
+                _ => JournalFailure::of("open the lock file", &path)(error).into(),
             })?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
@@ -78,7 +78,7 @@ impl DirectoryLock {
                     holder: Holder(holder(&mut file)),
                 });
             }
-            Err(error) => return Err(Failure::of("lock", &path)(error.into()).into()),
+            Err(error) => return Err(JournalFailure::of("lock", &path)(error.into()).into()),
         }
         // It serves a message only; a full disk must not keep the journal closed for it.
         let _ = write_holder(&mut file);

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::directory::DiskDirectory;
 use crate::durable::{parent_of, sync_directory};
-use crate::failure::Failure;
+use crate::failure::JournalFailure;
 
 /// Mode of a file that only its owner reads and writes.
 pub const FILE_MODE: u32 = 0o600;
@@ -75,7 +75,7 @@ pub enum NotPrivate {
     },
     /// A file operation failed.
     #[error(transparent)]
-    Failed(#[from] Failure),
+    Failed(#[from] JournalFailure),
 }
 
 impl fmt::Display for Closed {
@@ -114,7 +114,7 @@ impl Others {
 /// Takes a directory for this user alone. It is made, durably, if it is not there; one of this user that others may read
 /// is closed, and so is all below it that is named in `below`, files too. Says what was open to others before.
 pub fn claim(path: &Path, others: Others, below: &[&str]) -> Result<Option<Closed>, NotPrivate> {
-    let failed = |doing| Failure::of(doing, path);
+    let failed = |doing| JournalFailure::of(doing, path);
     make_directory(path, DIRECTORY_MODE | others.allowed()).map_err(failed("make"))?;
     let seen = fs::metadata(path).map_err(failed("look at"))?;
     if !seen.is_dir() {
@@ -205,7 +205,7 @@ fn close_below(path: &Path) -> Result<(), NotPrivate> {
         let mode = seen.mode() & MODE_BITS;
         if mode & OTHERS != 0 {
             let closed = fs::set_permissions(path, Permissions::from_mode(mode & !OTHERS));
-            closed.map_err(Failure::of("close to other users", path))?;
+            closed.map_err(JournalFailure::of("close to other users", path))?;
         }
         Ok(())
     })
@@ -218,12 +218,12 @@ fn visit(
 ) -> Result<(), NotPrivate> {
     let seen = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        seen => seen.map_err(Failure::of("look at", path))?,
+        seen => seen.map_err(JournalFailure::of("look at", path))?,
     };
     if seen.is_dir() {
         look(path, &seen)?;
-        for entry in fs::read_dir(path).map_err(Failure::of("list", path))? {
-            let entry = entry.map_err(Failure::of("list", path))?;
+        for entry in fs::read_dir(path).map_err(JournalFailure::of("list", path))? {
+            let entry = entry.map_err(JournalFailure::of("list", path))?;
             visit(&entry.path(), look)?;
         }
     } else if seen.is_file() {

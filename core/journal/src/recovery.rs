@@ -1,7 +1,7 @@
 //! Opening a journal: what is there is locked and checked, the rest of a power cut is cut, damage is left alone.
 
 use crate::directory::{Directory, SegmentFile, read_full_at, write_all_at};
-use crate::failure::Failure;
+use crate::failure::JournalFailure;
 use crate::journal::Options;
 use crate::lock::{Holder, LockError};
 use crate::private::NotPrivate;
@@ -77,7 +77,7 @@ pub enum OpenError {
     },
     /// A file operation failed.
     #[error(transparent)]
-    Failed(#[from] Failure),
+    Failed(#[from] JournalFailure),
 }
 
 impl OpenError {
@@ -185,8 +185,8 @@ fn lock_last(directory: &dyn Directory) -> Result<Option<Found>, OpenError> {
         let Some(last) = segments.last() else { return Ok(None) };
         let name = segment::file_name(*last);
         let path = directory.path().join(&name);
-        let file = directory.open_to_write(&name).map_err(Failure::of("open for writing", &path))?;
-        if !file.lock().map_err(Failure::of("lock", &path))? {
+        let file = directory.open_to_write(&name).map_err(JournalFailure::of("open for writing", &path))?;
+        if !file.lock().map_err(JournalFailure::of("lock", &path))? {
             return Err(held());
         }
         let again = segment::list(directory)?;
@@ -215,22 +215,22 @@ fn settle(
     directory: &dyn Directory,
     reader: &SegmentReader,
     file: Box<dyn SegmentFile>,
-) -> Result<OpenSegment, Failure> {
+) -> Result<OpenSegment, JournalFailure> {
     let header = reader.header();
     let extent = reader.extent();
     let path = reader.path().clone();
     if reader.torn().is_some() {
-        file.truncate(extent.end).map_err(Failure::of("cut", &path))?;
+        file.truncate(extent.end).map_err(JournalFailure::of("cut", &path))?;
     }
-    rewrite_unproven(&*file, &extent).map_err(Failure::of("write", &path))?;
-    file.sync().map_err(Failure::of("sync", &path))?;
-    directory.sync().map_err(Failure::of("sync", directory.path()))?;
+    rewrite_unproven(&*file, &extent).map_err(JournalFailure::of("write", &path))?;
+    file.sync().map_err(JournalFailure::of("sync", &path))?;
+    directory.sync().map_err(JournalFailure::of("sync", directory.path()))?;
     let mut encoder = Encoder::resume(&header, &extent);
     if !extent.marked && extent.end > HEADER_BYTES {
         let mut mark = Vec::new();
         let at = encoder.offset();
         encoder.mark(&mut mark);
-        write_all_at(&*file, &mark, at).map_err(Failure::of("write", &path))?;
+        write_all_at(&*file, &mark, at).map_err(JournalFailure::of("write", &path))?;
     }
     Ok(OpenSegment { path, file, encoder })
 }

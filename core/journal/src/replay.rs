@@ -2,9 +2,9 @@
 
 use crate::checkpoint::Checkpoints;
 use crate::directory::{Directory, DiskDirectory};
-use crate::failure::Failure;
+use crate::failure::JournalFailure;
 use crate::segment::{self, Beginning, SegmentError, SegmentReader};
-use speedup_core::journal::{JournalId, PayloadVersion, Position, Record, Tail};
+use speedup_core::journal::{JournalId, JournalRecord, PayloadVersion, Position, Tail};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub struct OwnedRecord {
 
 /// Why a journal cannot be read on.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
+pub enum ReplayError {
     /// There is no segment here.
     #[error("there is no journal in {}", directory.display())]
     Absent {
@@ -73,32 +73,32 @@ pub enum ReadError {
     Segment(#[from] SegmentError),
 }
 
-impl ReadError {
+impl ReplayError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            ReadError::Absent { .. } => {
+            ReplayError::Absent { .. } => {
                 Some("check the directory; a coordinator makes its journal at its first start")
             }
-            ReadError::OutOfRange { .. } => {
+            ReplayError::OutOfRange { .. } => {
                 Some("begin at the first position there is; older ones were compacted")
             }
-            ReadError::Segment(error) => error.hint(),
+            ReplayError::Segment(error) => error.hint(),
         }
     }
 }
 
 impl Reader {
     /// Looks at the journal in `directory` as it is now.
-    pub fn open(directory: impl AsRef<Path>) -> Result<Reader, ReadError> {
+    pub fn open(directory: impl AsRef<Path>) -> Result<Reader, ReplayError> {
         Reader::open_on(Arc::new(DiskDirectory::new(directory.as_ref())))
     }
 
     /// The same behind the seam.
-    pub fn open_on(directory: Arc<dyn Directory>) -> Result<Reader, ReadError> {
+    pub fn open_on(directory: Arc<dyn Directory>) -> Result<Reader, ReplayError> {
         let segments = segment::list(&*directory).map_err(SegmentError::Failed)?;
         let Some(last) = segments.last() else {
-            return Err(ReadError::Absent { directory: directory.path().to_owned() });
+            return Err(ReplayError::Absent { directory: directory.path().to_owned() });
         };
         let mut reader = SegmentReader::open(&*directory, *last, None, Tail::MayBeTorn)?;
         reader.check()?;
@@ -123,7 +123,7 @@ impl Reader {
 
     /// Checks that it begins at its start and that no segment is missing behind that. What stands in the segments is not
     /// read; a replay reads it.
-    pub fn require_whole(&self) -> Result<(), ReadError> {
+    pub fn require_whole(&self) -> Result<(), ReplayError> {
         let begins = Beginning::AtStart;
         Ok(segment::check_whole(&*self.directory, &self.segments, self.journal, begins)?)
     }
@@ -145,7 +145,7 @@ impl Reader {
 
     /// The names of its segment files, and how much of each is to be copied so that the copies are this journal: all of
     /// those that are closed, and of the last one no more than was intact when this reader was opened.
-    pub fn files(&self) -> Result<Vec<(String, u64)>, ReadError> {
+    pub fn files(&self) -> Result<Vec<(String, u64)>, ReplayError> {
         let length = |first: &Position| {
             let name = segment::file_name(*first);
             let bytes = if self.segments.last() == Some(first) {
@@ -154,7 +154,7 @@ impl Reader {
                 let path = self.directory.path().join(&name);
                 let file = self.directory.open_to_read(&name);
                 let length = file.and_then(|file| file.length());
-                length.map_err(Failure::of("get the length of", path)).map_err(SegmentError::Failed)?
+                length.map_err(JournalFailure::of("get the length of", path)).map_err(SegmentError::Failed)?
             };
             Ok((name, bytes))
         };
@@ -162,7 +162,7 @@ impl Reader {
     }
 
     /// The records from `from` up to the durable end.
-    pub fn replay(&self, from: Position) -> Result<Replay, ReadError> {
+    pub fn replay(&self, from: Position) -> Result<Replay, ReplayError> {
         Replay::new(self.directory.clone(), self.journal, &self.segments, from, self.durable_end)
     }
 }
@@ -175,11 +175,11 @@ impl Replay {
         segments: &[Position],
         from: Position,
         durable_end: Position,
-    ) -> Result<Replay, ReadError> {
+    ) -> Result<Replay, ReplayError> {
         let first = segments.first().copied().unwrap_or(durable_end);
         if !(first..=durable_end).contains(&from) {
             let directory = directory.path().to_owned();
-            return Err(ReadError::OutOfRange { directory, from, first, end: durable_end });
+            return Err(ReplayError::OutOfRange { directory, from, first, end: durable_end });
         }
         let skipped = segments.partition_point(|segment| *segment <= from).saturating_sub(1);
         let segments = segments.iter().skip(skipped).copied().collect();
@@ -187,7 +187,7 @@ impl Replay {
     }
 
     /// The next record, borrowed from the read buffer; `None` at the durable end.
-    pub fn next_record(&mut self) -> Result<Option<Record<'_>>, ReadError> {
+    pub fn next_record(&mut self) -> Result<Option<JournalRecord<'_>>, ReplayError> {
         match self.advance() {
             Ok(()) => Ok(self.current.as_ref().and_then(SegmentReader::record)),
             Err(error) => {
@@ -224,10 +224,10 @@ impl Replay {
 }
 
 impl Iterator for Replay {
-    type Item = Result<OwnedRecord, ReadError>;
+    type Item = Result<OwnedRecord, ReplayError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let owned = |record: Record<'_>| OwnedRecord {
+        let owned = |record: JournalRecord<'_>| OwnedRecord {
             position: record.position,
             version: record.version,
             payload: record.payload.to_vec(),

@@ -1,10 +1,10 @@
 //! Segment files: their names, how one is made, and how one is read with a bounded buffer.
 
 use crate::directory::{Directory, SegmentFile, read_full_at, write_all_at};
-use crate::failure::Failure;
+use crate::failure::JournalFailure;
 use speedup_core::journal::{
-    Damage, DamageKind, Encoder, Extent, HEADER_BYTES, HeaderError, JournalId, MARK_BYTES, PayloadVersion,
-    Position, Record, Scanner, SegmentHeader, Step, Tail, TornTail, Verdict, marked_end,
+    Damage, DamageKind, Encoder, Extent, HEADER_BYTES, HeaderError, JournalId, JournalRecord, MARK_BYTES,
+    PayloadVersion, Position, ScanStep, Scanner, SegmentEnd, SegmentHeader, Tail, TornTail, marked_end,
 };
 use std::io::ErrorKind;
 use std::ops::Range;
@@ -41,7 +41,7 @@ pub enum SegmentError {
     Missing(#[from] Missing),
     /// The file could not be read.
     #[error(transparent)]
-    Failed(#[from] Failure),
+    Failed(#[from] JournalFailure),
 }
 
 /// Records that were in segments of which none is there; all other files were left as they are.
@@ -117,8 +117,8 @@ pub(crate) fn file_name(first: Position) -> String {
 }
 
 /// First positions of all segments, ascending.
-pub(crate) fn list(directory: &dyn Directory) -> Result<Vec<Position>, Failure> {
-    let names = directory.list().map_err(Failure::of("list", directory.path()))?;
+pub(crate) fn list(directory: &dyn Directory) -> Result<Vec<Position>, JournalFailure> {
+    let names = directory.list().map_err(JournalFailure::of("list", directory.path()))?;
     let mut segments: Vec<Position> = names.iter().filter_map(|name| position_in(name)).collect();
     segments.sort_unstable();
     Ok(segments)
@@ -130,10 +130,10 @@ fn position_in(name: &str) -> Option<Position> {
 }
 
 /// Removes segments that a crash left before they got their names.
-pub(crate) fn remove_unfinished(directory: &dyn Directory) -> Result<(), Failure> {
-    let names = directory.list().map_err(Failure::of("list", directory.path()))?;
+pub(crate) fn remove_unfinished(directory: &dyn Directory) -> Result<(), JournalFailure> {
+    let names = directory.list().map_err(JournalFailure::of("list", directory.path()))?;
     for name in names.iter().filter(|name| name.ends_with(UNFINISHED_SUFFIX)) {
-        directory.remove(name).map_err(Failure::of("remove", directory.path().join(name)))?;
+        directory.remove(name).map_err(JournalFailure::of("remove", directory.path().join(name)))?;
     }
     Ok(())
 }
@@ -188,18 +188,21 @@ pub(crate) fn check_whole(
 
 /// Makes a segment durably: its header is synced before it has its name, and the name before it has records. It is locked
 /// before it has its name, so that whoever finds it finds it locked.
-pub(crate) fn create(directory: &dyn Directory, header: &SegmentHeader) -> Result<OpenSegment, Failure> {
+pub(crate) fn create(
+    directory: &dyn Directory,
+    header: &SegmentHeader,
+) -> Result<OpenSegment, JournalFailure> {
     let name = file_name(header.first);
     let unfinished = name.replace(SUFFIX, UNFINISHED_SUFFIX);
     let path = directory.path().join(&name);
-    let file = directory.create(&unfinished).map_err(Failure::of("create", &path))?;
-    if !file.lock().map_err(Failure::of("lock", &path))? {
-        return Err(Failure::of("lock", &path)(ErrorKind::ResourceBusy.into()));
+    let file = directory.create(&unfinished).map_err(JournalFailure::of("create", &path))?;
+    if !file.lock().map_err(JournalFailure::of("lock", &path))? {
+        return Err(JournalFailure::of("lock", &path)(ErrorKind::ResourceBusy.into()));
     }
-    write_all_at(&*file, &header.encode(), 0).map_err(Failure::of("write", &path))?;
-    file.sync().map_err(Failure::of("sync", &path))?;
-    directory.rename(&unfinished, &name).map_err(Failure::of("name", &path))?;
-    directory.sync().map_err(Failure::of("sync", directory.path()))?;
+    write_all_at(&*file, &header.encode(), 0).map_err(JournalFailure::of("write", &path))?;
+    file.sync().map_err(JournalFailure::of("sync", &path))?;
+    directory.rename(&unfinished, &name).map_err(JournalFailure::of("name", &path))?;
+    directory.sync().map_err(JournalFailure::of("sync", directory.path()))?;
     Ok(OpenSegment { path, file, encoder: Encoder::new(header) })
 }
 
@@ -249,10 +252,10 @@ impl SegmentReader {
         tail: Tail,
     ) -> Result<SegmentReader, SegmentError> {
         let path = directory.path().join(name);
-        let file = directory.open_to_read(name).map_err(Failure::of("open", &path))?;
-        let end = file.length().map_err(Failure::of("get the length of", &path))?;
+        let file = directory.open_to_read(name).map_err(JournalFailure::of("open", &path))?;
+        let end = file.length().map_err(JournalFailure::of("get the length of", &path))?;
         let mut start = [0; HEADER_BYTES as usize];
-        let read = read_full_at(&*file, &mut start, 0).map_err(Failure::of("read", &path))?;
+        let read = read_full_at(&*file, &mut start, 0).map_err(JournalFailure::of("read", &path))?;
         let position = position_in(name).unwrap_or_default();
         let damaged = |why| Damaged { file: path.clone(), at_byte: 0, position, why };
         let header = match SegmentHeader::decode(&start[..read]) {
@@ -282,14 +285,14 @@ impl SegmentReader {
             let consumed = (self.scanner.offset() - self.buffer_start) as usize;
             let window = self.buffer.get(consumed..).unwrap_or_default();
             match self.scanner.step(window) {
-                Step::Record(record) => {
+                ScanStep::Record(record) => {
                     let (position, version, length) = (record.position, record.version, record.payload.len());
                     let end = (self.scanner.offset() - self.buffer_start) as usize;
                     self.record = Some(RecordInBuffer { position, version, payload: end - length..end });
                     return Ok(true);
                 }
-                Step::Lacks(bytes) => self.fill(bytes)?,
-                Step::End(verdict) => {
+                ScanStep::Lacks(bytes) => self.fill(bytes)?,
+                ScanStep::End(verdict) => {
                     self.record = None;
                     return self.end_with(verdict);
                 }
@@ -298,9 +301,9 @@ impl SegmentReader {
     }
 
     /// The record that [`SegmentReader::advance`] went to.
-    pub(crate) fn record(&self) -> Option<Record<'_>> {
+    pub(crate) fn record(&self) -> Option<JournalRecord<'_>> {
         let RecordInBuffer { position, version, payload } = self.record.clone()?;
-        Some(Record { position, version, payload: self.buffer.get(payload)? })
+        Some(JournalRecord { position, version, payload: self.buffer.get(payload)? })
     }
 
     /// Reads on to the end, for the sake of the checks.
@@ -310,11 +313,11 @@ impl SegmentReader {
     }
 
     /// The position after its last record, if it ends with a mark.
-    fn marked_end(&self) -> Result<Option<Position>, Failure> {
+    fn marked_end(&self) -> Result<Option<Position>, JournalFailure> {
         let mut last = [0; MARK_BYTES];
         let Some(offset) = self.end.checked_sub(MARK_BYTES as u64) else { return Ok(None) };
         let read = read_full_at(&*self.file, &mut last, offset);
-        let read = read.map_err(Failure::of("read", &self.path))?;
+        let read = read.map_err(JournalFailure::of("read", &self.path))?;
         Ok(marked_end(&self.header, &last[..read], self.end))
     }
 
@@ -341,11 +344,11 @@ impl SegmentReader {
         self.torn
     }
 
-    fn end_with(&mut self, verdict: Verdict) -> Result<bool, SegmentError> {
+    fn end_with(&mut self, verdict: SegmentEnd) -> Result<bool, SegmentError> {
         match verdict {
-            Verdict::Clean => {}
-            Verdict::TornTail(torn) => self.torn = Some(torn),
-            Verdict::Damaged(Damage { at, position, kind }) => {
+            SegmentEnd::Clean => {}
+            SegmentEnd::TornTail(torn) => self.torn = Some(torn),
+            SegmentEnd::Damaged(Damage { at, position, kind }) => {
                 let (file, why) = (self.path.clone(), DamagedBy::Frame(kind));
                 return Err(Damaged { file, at_byte: at, position, why }.into());
             }
@@ -354,7 +357,7 @@ impl SegmentReader {
     }
 
     /// Drops what was consumed and reads on until the buffer has at least `bytes`.
-    fn fill(&mut self, bytes: usize) -> Result<(), Failure> {
+    fn fill(&mut self, bytes: usize) -> Result<(), JournalFailure> {
         let offset = self.scanner.offset();
         let consumed = (offset - self.buffer_start) as usize;
         self.buffer.drain(..consumed.min(self.buffer.len()));
@@ -363,11 +366,11 @@ impl SegmentReader {
         let left = usize::try_from(self.end - offset).unwrap_or(usize::MAX);
         self.buffer.resize(bytes.max(READ_BYTES).min(left), 0);
         let read = read_full_at(&*self.file, &mut self.buffer[kept..], offset + kept as u64);
-        let read = read.map_err(Failure::of("read", &self.path))?;
+        let read = read.map_err(JournalFailure::of("read", &self.path))?;
         if kept + read < self.buffer.len() {
             // It was shortened while we read: another process opened the journal and cut a torn tail.
             let shortened = std::io::ErrorKind::UnexpectedEof.into();
-            return Err(Failure::of("read to the end of", &self.path)(shortened));
+            return Err(JournalFailure::of("read to the end of", &self.path)(shortened));
         }
         Ok(())
     }

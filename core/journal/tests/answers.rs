@@ -32,8 +32,8 @@ fn filled(directory: &Path) -> Journal {
     journal
 }
 
-fn failure(cause: Error) -> Failure {
-    Failure { doing: "sync", path: PathBuf::from("file"), cause: Arc::new(cause) }
+fn failure(cause: Error) -> JournalFailure {
+    JournalFailure { doing: "sync", path: PathBuf::from("file"), cause: Arc::new(cause) }
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn each_refusal_says_what_to_do() {
     };
     let missing = Missing { directory: PathBuf::from("journal"), from: Position(0), next: Position(4) };
     let held = LockError::Held { directory: PathBuf::from("journal"), holder: Holder(Some(7)) };
-    let range = ReadError::OutOfRange {
+    let range = ReplayError::OutOfRange {
         directory: PathBuf::from("journal"),
         from: Position(1),
         first: Position(2),
@@ -69,9 +69,9 @@ fn each_refusal_says_what_to_do() {
             "the user who owns it",
         ),
         (NotPrivate::Failed(full()).hint(), "free space"),
-        (ReadError::Absent { directory: PathBuf::from("journal") }.hint(), "at its first start"),
+        (ReplayError::Absent { directory: PathBuf::from("journal") }.hint(), "at its first start"),
         (range.hint(), "begin at the first position"),
-        (ReadError::Segment(SegmentError::Failed(full())).hint(), "free space"),
+        (ReplayError::Segment(SegmentError::Failed(full())).hint(), "free space"),
         (SegmentError::Damaged(damaged).hint(), "restore"),
         (SegmentError::Missing(missing).hint(), "restore"),
     ];
@@ -278,7 +278,7 @@ fn a_segment_that_goes_on_behind_the_next_is_refused_by_name() {
     }
     let refused = Reader::open(folder.path()).unwrap().require_whole().unwrap_err();
     assert!(
-        matches!(refused, ReadError::Segment(SegmentError::Damaged(_))),
+        matches!(refused, ReplayError::Segment(SegmentError::Damaged(_))),
         "by who copies it as well: {refused}"
     );
     assert_eq!(files(folder.path()), [kept[0].as_str(), shorter[1].as_str()], "and left as it is");

@@ -113,7 +113,7 @@ fn replay_begins_at_any_position_of_many_segments() {
         assert_holds(journal.replay(Position(from)).unwrap(), from, 20);
     }
     let refused = journal.replay(Position(21)).unwrap_err();
-    assert!(matches!(refused, ReadError::OutOfRange { end: Position(20), .. }), "{refused}");
+    assert!(matches!(refused, ReplayError::OutOfRange { end: Position(20), .. }), "{refused}");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn limits_are_refused_and_the_journal_goes_on() {
 fn a_reader_beside_the_service_sees_what_is_durable() {
     let directory = tempfile::tempdir().unwrap();
     let absent = Reader::open(directory.path()).unwrap_err();
-    assert!(matches!(absent, ReadError::Absent { .. }));
+    assert!(matches!(absent, ReplayError::Absent { .. }));
     let (mut journal, _) = open(&directory, &small_segments());
     for end in [0, 1, 5, 6, 14] {
         append_up_to(&mut journal, end);
@@ -305,7 +305,7 @@ fn a_journal_that_lacks_a_segment_is_refused_with_what_is_missing_and_left_as_it
                 assert!(error.to_string().contains(&name) && error.hint().is_some(), "{error}");
                 assert_eq!(segment_files(directory.path()).len(), files.len() - 1);
                 let refused = Reader::open(directory.path()).unwrap().require_whole().unwrap_err();
-                assert!(matches!(refused, ReadError::Segment(SegmentError::Missing(_))), "{refused}");
+                assert!(matches!(refused, ReplayError::Segment(SegmentError::Missing(_))), "{refused}");
             }
         }
     }
@@ -428,7 +428,7 @@ fn damage_in_an_earlier_segment_ends_a_replay_that_meets_it_first() {
     let read = replay.by_ref().take_while(Result::is_ok).count() as u64;
     assert!(replay.next().is_none(), "it has ended");
     let error = journal.replay(Position(0)).unwrap().find_map(Result::err).unwrap();
-    let ReadError::Segment(SegmentError::Damaged(damaged)) = error else { panic!("{error:?}") };
+    let ReplayError::Segment(SegmentError::Damaged(damaged)) = error else { panic!("{error:?}") };
     assert_eq!((damaged.position, damaged.file), (Position(read), file));
 }
 

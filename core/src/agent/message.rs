@@ -27,12 +27,12 @@ pub enum AgentMessage {
         lease: LeaseEpoch,
     },
     /// An attempt is over.
-    Report(Box<Report>),
+    Report(Box<AttemptReport>),
 }
 
 /// An attempt is over.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct AttemptReport {
     /// Under which lease.
     pub lease: LeaseEpoch,
     /// Which start of the agent executed it; an earlier one than the speaker's after a restart.

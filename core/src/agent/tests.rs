@@ -62,11 +62,11 @@ fn record() -> Record {
     Record::bare(Outcome::Measured)
 }
 
-fn report(lease: u64) -> Report {
-    Report { lease: LeaseEpoch(lease), executed_by: START, record: record() }
+fn report(lease: u64) -> AttemptReport {
+    AttemptReport { lease: LeaseEpoch(lease), executed_by: START, record: record() }
 }
 
-fn send(report: Report) -> Action {
+fn send(report: AttemptReport) -> Action {
     Action::Send(AgentMessage::Report(Box::new(report)))
 }
 

@@ -8,7 +8,7 @@ mod sampling;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::problem::{ExperimentError, Fault, Place, Problems};
+use super::problem::{ExperimentError, Fault, KeyPath, Problems};
 use super::{
     ASSUMED_INPUT_BYTES, Benchmark, CommandLine, Experiment, MAX_ARGV_BYTES, MAX_BENCHMARKS,
     MAX_DESCRIPTION_BYTES, MAX_DIRECTORY_BYTES, MAX_ENV_BYTES, MAX_NAME_BYTES, MAX_OUTPUT_KEPT,
@@ -55,7 +55,7 @@ impl Experiment {
 
     fn check_head(&self, problems: &mut Problems) {
         check_name(&self.name, || ["experiment", "name"].into(), problems);
-        let place = || Place::from(["experiment", "description"]);
+        let place = || KeyPath::from(["experiment", "description"]);
         let (what, bytes, most) = ("the description", self.description.len(), MAX_DESCRIPTION_BYTES);
         if bytes > most {
             problems.refuse(place(), Fault::TooLong { what, bytes, most });
@@ -83,7 +83,7 @@ impl Experiment {
             }
         }
         if let Some(drawn) = self.drawn {
-            let place = || Place::from(["population", "sample"]);
+            let place = || KeyPath::from(["population", "sample"]);
             check_range(u64::from(drawn), 1, u64::from(u32::MAX), place, problems);
             if drawn as usize > benchmarks {
                 problems.refuse(place(), Fault::DrawnTooMany { drawn, benchmarks });
@@ -102,7 +102,7 @@ impl Experiment {
                 problems.refuse(["analysis", key].into(), fault);
             }
         }
-        let place = || Place::from(["metrics", "collect"]);
+        let place = || KeyPath::from(["metrics", "collect"]);
         if !self.metrics.contains(&Metric::Wall) {
             problems.refuse(place(), Fault::WallMissing);
         }
@@ -121,7 +121,7 @@ impl Experiment {
         }
         let own = self.benchmarks.iter().take(MAX_BENCHMARKS);
         for benchmark in own.filter(|benchmark| benchmark.directory.is_some()) {
-            let place = Place::from(["benchmarks", &benchmark.name, "directory"]);
+            let place = KeyPath::from(["benchmarks", &benchmark.name, "directory"]);
             problems.refuse(place, Fault::LengthOfOwnDirectory);
         }
     }
@@ -157,13 +157,13 @@ impl Experiment {
 /// A command outside the clock.
 fn check_outside(setup: Option<&Setup>, key: &str, names: &Names<'_>, problems: &mut Problems) {
     let Some(Setup { command, timeout }) = setup else { return };
-    let place = Place::from([key]);
+    let place = KeyPath::from([key]);
     check_command(command, names, &place, problems);
     check_timeout(*timeout, &place, problems);
 }
 
 fn check_version(version: &Version, files: &[StagedFile], problems: &mut Problems) {
-    let place = || Place::from(["versions", &version.name]);
+    let place = || KeyPath::from(["versions", &version.name]);
     check_name(&version.name, place, problems);
     for (name, value) in &version.vars {
         let place = || place().at("vars").at(name);
@@ -192,7 +192,7 @@ fn check_benchmark(
     weights: Weights,
     problems: &mut Problems,
 ) {
-    let place = Place::from(["benchmarks", &benchmark.name]);
+    let place = KeyPath::from(["benchmarks", &benchmark.name]);
     check_name(&benchmark.name, || place.clone(), problems);
     check_command(&benchmark.command, of_command, &place, problems);
     check_env(&benchmark.env, names, || place.clone(), problems);
@@ -222,7 +222,7 @@ fn check_benchmark(
 }
 
 fn check_own_metric(metric: &OwnMetric, problems: &mut Problems) {
-    let place = || Place::from(["metrics", "output", &metric.name]);
+    let place = || KeyPath::from(["metrics", "output", &metric.name]);
     check_name(&metric.name, place, problems);
     if Metric::ALL.iter().any(|known| known.name() == metric.name) {
         problems.refuse(place(), Fault::MetricTaken(metric.name.clone()));
@@ -241,18 +241,18 @@ fn check_own_metric(metric: &OwnMetric, problems: &mut Problems) {
     }
 }
 
-fn check_no_control(text: &str, place: impl Fn() -> Place, problems: &mut Problems) {
+fn check_no_control(text: &str, place: impl Fn() -> KeyPath, problems: &mut Problems) {
     if let Some(control) = text.chars().find(|c| c.is_control()) {
         problems.refuse(place(), Fault::ControlCharacter(control));
     }
 }
 
-fn check_command(command: &CommandLine, names: &Names<'_>, place: &Place, problems: &mut Problems) {
+fn check_command(command: &CommandLine, names: &Names<'_>, place: &KeyPath, problems: &mut Problems) {
     check_line(command, names, [place.at("command"), place.at("shell")], problems);
 }
 
 /// A command, which stands in one of two places: as an argument vector, or as a line for a shell.
-fn check_line(command: &CommandLine, names: &Names<'_>, places: [Place; 2], problems: &mut Problems) {
+fn check_line(command: &CommandLine, names: &Names<'_>, places: [KeyPath; 2], problems: &mut Problems) {
     let [exact, shell] = places;
     let (place, bytes) = match command {
         CommandLine::Exact(argv) => {
@@ -283,7 +283,7 @@ fn check_line(command: &CommandLine, names: &Names<'_>, places: [Place; 2], prob
 fn check_env(
     env: &BTreeMap<String, String>,
     names: &Names<'_>,
-    place: impl Fn() -> Place,
+    place: impl Fn() -> KeyPath,
     problems: &mut Problems,
 ) {
     let mut bytes = 0_usize;
@@ -302,7 +302,7 @@ fn check_env(
 }
 
 /// Checks one argument or value, and says how many bytes it may have, with its end, when its placeholders are filled in.
-fn check_text(text: &str, names: &Names<'_>, place: impl Fn() -> Place, problems: &mut Problems) -> usize {
+fn check_text(text: &str, names: &Names<'_>, place: impl Fn() -> KeyPath, problems: &mut Problems) -> usize {
     check_no_nul(text, &place, problems);
     let mut bytes = text.len() + 1;
     let mut refused = BTreeSet::new();
@@ -316,17 +316,17 @@ fn check_text(text: &str, names: &Names<'_>, place: impl Fn() -> Place, problems
     bytes
 }
 
-fn check_no_nul(text: &str, place: impl Fn() -> Place, problems: &mut Problems) {
+fn check_no_nul(text: &str, place: impl Fn() -> KeyPath, problems: &mut Problems) {
     if text.contains('\0') {
         problems.refuse(place(), Fault::ControlCharacter('\0'));
     }
 }
 
-fn check_timeout(timeout: Span, place: &Place, problems: &mut Problems) {
+fn check_timeout(timeout: Span, place: &KeyPath, problems: &mut Problems) {
     check_length(timeout, place.at("timeout"), problems);
 }
 
-fn check_length(timeout: Span, place: Place, problems: &mut Problems) {
+fn check_length(timeout: Span, place: KeyPath, problems: &mut Problems) {
     if timeout < MIN_TIMEOUT || timeout > MAX_TIMEOUT {
         let days = MAX_TIMEOUT.0 / Span::from_secs(24 * 3600).0;
         let allowed = format!("{MIN_TIMEOUT} to {days} days");
@@ -334,7 +334,7 @@ fn check_length(timeout: Span, place: Place, problems: &mut Problems) {
     }
 }
 
-fn check_range(value: u64, least: u64, most: u64, place: impl Fn() -> Place, problems: &mut Problems) {
+fn check_range(value: u64, least: u64, most: u64, place: impl Fn() -> KeyPath, problems: &mut Problems) {
     if value < least || value > most {
         let fault = Fault::OutOfRange { value: value.to_string(), allowed: format!("{least} to {most}") };
         problems.refuse(place(), fault);
@@ -343,7 +343,7 @@ fn check_range(value: u64, least: u64, most: u64, place: impl Fn() -> Place, pro
 
 /// A name ends up in file names, commands, tables and logs, so it has no separators, no spaces, no control characters,
 /// and cannot be taken for an option or a hidden file. Letters are those of any script.
-fn check_name(name: &str, place: impl Fn() -> Place, problems: &mut Problems) {
+fn check_name(name: &str, place: impl Fn() -> KeyPath, problems: &mut Problems) {
     let first = |c: char| c.is_alphanumeric() || c == '_';
     let well_formed = name.starts_with(first) && name.chars().all(|c| first(c) || "._+-".contains(c));
     if !well_formed || name.len() > MAX_NAME_BYTES {

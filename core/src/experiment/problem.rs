@@ -55,7 +55,7 @@ pub(super) struct Problems {
 }
 
 impl Problems {
-    pub(super) fn refuse(&mut self, place: Place, fault: Fault) {
+    pub(super) fn refuse(&mut self, place: KeyPath, fault: Fault) {
         if self.told.len() < MAX_PROBLEMS {
             self.told.push(Problem { place, fault });
         } else {
@@ -75,7 +75,7 @@ impl Problems {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Where.
-    pub place: Place,
+    pub place: KeyPath,
     /// What.
     pub fault: Fault,
 }
@@ -88,15 +88,15 @@ impl fmt::Display for Problem {
 
 /// A place in an experiment, by the keys of the plan file that lead there; a word of a command by its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place(pub Vec<String>);
+pub struct KeyPath(pub Vec<String>);
 
-impl<const N: usize> From<[&str; N]> for Place {
+impl<const N: usize> From<[&str; N]> for KeyPath {
     fn from(keys: [&str; N]) -> Self {
         Self(keys.map(str::to_owned).into())
     }
 }
 
-impl Place {
+impl KeyPath {
     /// The place one key further down.
     #[must_use]
     pub fn at(&self, key: &(impl ToString + ?Sized)) -> Self {
@@ -106,7 +106,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for KeyPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, key) in self.0.iter().enumerate() {
             let dot = if number == 0 { "" } else { "." };

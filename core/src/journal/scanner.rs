@@ -2,7 +2,7 @@
 
 use super::frame::{FRAME_HEADER_BYTES, FrameHeader, FrameKind, Parsed, parse};
 use super::header::{HEADER_BYTES, SegmentHeader};
-use super::record::{PayloadVersion, Position, Record};
+use super::record::{JournalRecord, PayloadVersion, Position};
 use super::search::{Found, Search};
 
 /// Reads the frames of one segment, a window of its bytes at a time.
@@ -30,18 +30,18 @@ pub enum Tail {
 
 /// What one step found.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Step<'a> {
+pub enum ScanStep<'a> {
     /// The next record.
-    Record(Record<'a>),
+    Record(JournalRecord<'a>),
     /// Call again with a window of at least this many bytes, from [`Scanner::offset`] on. The segment has them.
     Lacks(usize),
     /// There are no more records.
-    End(Verdict),
+    End(SegmentEnd),
 }
 
 /// How a segment ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SegmentEnd {
     /// With its last frame.
     Clean,
     /// With the remains of a group that was never acknowledged; they are to be cut.
@@ -122,7 +122,7 @@ pub struct Extent {
 enum State {
     Reading,
     Searching(Search),
-    Ended(Verdict),
+    Ended(SegmentEnd),
 }
 
 impl Scanner {
@@ -152,20 +152,20 @@ impl Scanner {
     }
 
     /// Reads on. `window` holds the segment's bytes from [`Scanner::offset`] on, as many as the caller has.
-    pub fn step<'a>(&mut self, window: &'a [u8]) -> Step<'a> {
+    pub fn step<'a>(&mut self, window: &'a [u8]) -> ScanStep<'a> {
         let start = self.offset();
         let rest = |offset: u64| window.get((offset - start) as usize..).unwrap_or_default();
         loop {
             let step = match &mut self.state {
                 State::Reading => self.read(rest(self.extent.end)),
                 State::Searching(search) => match search.step(rest(search.offset()), self.seed, self.end) {
-                    Found::Lacks(bytes) => Some(Step::Lacks(bytes)),
+                    Found::Lacks(bytes) => Some(ScanStep::Lacks(bytes)),
                     Found::Verdict(verdict) => {
                         self.state = State::Ended(verdict);
                         None
                     }
                 },
-                State::Ended(verdict) => Some(Step::End(*verdict)),
+                State::Ended(verdict) => Some(ScanStep::End(*verdict)),
             };
             if let Some(step) = step {
                 return step;
@@ -174,26 +174,26 @@ impl Scanner {
     }
 
     /// Reads one frame; `None` for a mark and when the state has changed.
-    fn read<'a>(&mut self, rest: &'a [u8]) -> Option<Step<'a>> {
+    fn read<'a>(&mut self, rest: &'a [u8]) -> Option<ScanStep<'a>> {
         let offset = self.extent.end;
         let is_done = match self.tail {
             Tail::Complete { next } => self.extent.next >= next,
             Tail::MayBeTorn => offset == self.end,
         };
         if is_done {
-            self.state = State::Ended(Verdict::Clean);
+            self.state = State::Ended(SegmentEnd::Clean);
             return None;
         }
         let kind = match parse(rest, self.seed, offset, self.end) {
             Parsed::Frame(header, payload) if self.belongs(&header) => return self.accept(&header, payload),
             Parsed::Frame(..) => DamageKind::OutOfOrder,
-            Parsed::Lacks(bytes) => return Some(Step::Lacks(bytes)),
+            Parsed::Lacks(bytes) => return Some(ScanStep::Lacks(bytes)),
             Parsed::EndsEarly => DamageKind::EndsEarly,
             Parsed::Invalid => DamageKind::Checksum,
         };
         let damage = Damage { at: offset, position: self.extent.next, kind };
         self.state = match self.tail {
-            Tail::Complete { .. } => State::Ended(Verdict::Damaged(damage)),
+            Tail::Complete { .. } => State::Ended(SegmentEnd::Damaged(damage)),
             Tail::MayBeTorn => State::Searching(Search::new(damage)),
         };
         None
@@ -206,7 +206,7 @@ impl Scanner {
         header.position == self.extent.next && (first_after_a_sync || like_the_one_before)
     }
 
-    fn accept<'a>(&mut self, header: &FrameHeader, payload: &'a [u8]) -> Option<Step<'a>> {
+    fn accept<'a>(&mut self, header: &FrameHeader, payload: &'a [u8]) -> Option<ScanStep<'a>> {
         if header.durable == self.extent.end {
             self.extent.durable_end = self.extent.end;
             self.extent.durable_next = self.extent.next;
@@ -221,7 +221,7 @@ impl Scanner {
                 self.extent.marked = false;
                 self.extent.next = header.position.next();
                 let version = PayloadVersion(header.version);
-                Some(Step::Record(Record { position: header.position, version, payload }))
+                Some(ScanStep::Record(JournalRecord { position: header.position, version, payload }))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The search behind damage: was it synced?
 
 use super::frame::{FRAME_HEADER_BYTES, FrameHeader, Parsed, parse};
-use super::scanner::{Damage, DamageKind, TornTail, Verdict};
+use super::scanner::{Damage, DamageKind, SegmentEnd, TornTail};
 
 /// How many bytes of payload a search may check. Only bytes that look like a frame header cost a check, which by chance
 /// they never do; hostile ones could ask for 16 MiB at every byte. A gibibyte takes about a second.
@@ -21,7 +21,7 @@ pub(super) enum Found {
     /// It needs this many bytes from its offset on.
     Lacks(usize),
     /// It has ended.
-    Verdict(Verdict),
+    Verdict(SegmentEnd),
 }
 
 impl Search {
@@ -49,7 +49,7 @@ impl Search {
             match parse(rest, seed, self.offset, end) {
                 Parsed::Lacks(bytes) => return Found::Lacks(bytes),
                 Parsed::Frame(header, _) if header.durable > self.damage.at => {
-                    return Found::Verdict(Verdict::Damaged(self.damage));
+                    return Found::Verdict(SegmentEnd::Damaged(self.damage));
                 }
                 Parsed::Frame(header, _) => {
                     self.intact_beyond += 1;
@@ -77,12 +77,12 @@ impl Search {
         (lowest..=highest).contains(&header.position.0).then_some(header)
     }
 
-    fn unclear(&self) -> Verdict {
-        Verdict::Damaged(Damage { kind: DamageKind::Unclear, ..self.damage })
+    fn unclear(&self) -> SegmentEnd {
+        SegmentEnd::Damaged(Damage { kind: DamageKind::Unclear, ..self.damage })
     }
 
-    fn torn(&self) -> Verdict {
+    fn torn(&self) -> SegmentEnd {
         let Damage { at, position, .. } = self.damage;
-        Verdict::TornTail(TornTail { at, position, intact_beyond: self.intact_beyond })
+        SegmentEnd::TornTail(TornTail { at, position, intact_beyond: self.intact_beyond })
     }
 }

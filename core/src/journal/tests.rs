@@ -48,7 +48,7 @@ fn write(groups: &[Vec<Vec<u8>>], last_mark: LastMark) -> Written {
 }
 
 /// Reads with windows no larger than the scanner asks for.
-fn scan(bytes: &[u8], tail: Tail) -> Result<(Vec<Owned>, Verdict, Extent), HeaderError> {
+fn scan(bytes: &[u8], tail: Tail) -> Result<(Vec<Owned>, SegmentEnd, Extent), HeaderError> {
     let header = SegmentHeader::decode(bytes)?;
     let mut scanner = Scanner::new(&header, bytes.len() as u64, tail);
     let mut records = Vec::new();
@@ -56,17 +56,17 @@ fn scan(bytes: &[u8], tail: Tail) -> Result<(Vec<Owned>, Verdict, Extent), Heade
     loop {
         let start = scanner.offset() as usize;
         match scanner.step(&bytes[start..(start + window).min(bytes.len())]) {
-            Step::Record(record) => {
+            ScanStep::Record(record) => {
                 records.push((record.position, record.version, record.payload.to_vec()));
                 window = 0;
             }
-            Step::Lacks(bytes_needed) => {
+            ScanStep::Lacks(bytes_needed) => {
                 let moved = scanner.offset() as usize > start;
                 assert!(moved || bytes_needed > window, "asks for more, or has used what it got");
                 assert!(scanner.offset() as usize + bytes_needed <= bytes.len(), "asks for what is there");
                 window = bytes_needed;
             }
-            Step::End(verdict) => return Ok((records, verdict, scanner.extent())),
+            ScanStep::End(verdict) => return Ok((records, verdict, scanner.extent())),
         }
     }
 }
@@ -84,11 +84,11 @@ fn small() -> Vec<Vec<Vec<u8>>> {
 fn a_segment_reads_back_as_it_was_written() {
     let written = write(&small(), LastMark::Written);
     let (records, verdict, extent) = scan(&written.bytes, Tail::MayBeTorn).unwrap();
-    assert_eq!((&records, verdict), (&written.records, Verdict::Clean));
+    assert_eq!((&records, verdict), (&written.records, SegmentEnd::Clean));
     assert_eq!((extent.next, extent.durable_next, extent.marked), (Position(46), Position(46), true));
     for end in 40..=46 {
         let (records, verdict, _) = scan(&written.bytes, Tail::Complete { next: Position(end) }).unwrap();
-        assert_eq!((&records[..], verdict), (&written.records[..end as usize - 40], Verdict::Clean));
+        assert_eq!((&records[..], verdict), (&written.records[..end as usize - 40], SegmentEnd::Clean));
     }
 }
 
@@ -97,14 +97,14 @@ fn a_complete_segment_that_lacks_a_record_is_damaged() {
     let written = write(&small(), LastMark::Written);
     let (_, verdict, extent) = scan(&written.bytes, Tail::Complete { next: Position(47) }).unwrap();
     let damage = Damage { at: extent.end, position: Position(46), kind: DamageKind::EndsEarly };
-    assert_eq!(verdict, Verdict::Damaged(damage));
+    assert_eq!(verdict, SegmentEnd::Damaged(damage));
 }
 
 #[test]
 fn without_its_mark_the_last_group_is_there_but_not_proven() {
     let written = write(&small(), LastMark::Lost);
     let (records, verdict, extent) = scan(&written.bytes, Tail::MayBeTorn).unwrap();
-    assert_eq!((records, verdict), (written.records, Verdict::Clean));
+    assert_eq!((records, verdict), (written.records, SegmentEnd::Clean));
     assert_eq!(extent.durable_next, Position(44), "the mark of the group before the last");
     assert!(!extent.marked);
 }
@@ -117,7 +117,7 @@ fn an_encoder_goes_on_where_a_scan_ended() {
     encoder.mark(&mut written.bytes);
     assert_eq!(encoder.record(V1, b"more", &mut written.bytes), Ok(Position(46)));
     let (records, verdict, _) = scan(&written.bytes, Tail::MayBeTorn).unwrap();
-    assert_eq!((records.len(), verdict), (7, Verdict::Clean));
+    assert_eq!((records.len(), verdict), (7, SegmentEnd::Clean));
 }
 
 #[test]
@@ -129,9 +129,9 @@ fn truncation_at_any_byte_keeps_every_whole_record() {
             written.records.iter().zip(record_ends(&written)).filter(|(_, end)| *end <= cut as u64);
         assert!(records.iter().eq(expected.map(|(record, _)| record)), "cut at {cut}");
         match verdict {
-            Verdict::Clean => assert_eq!(extent.end, cut as u64),
-            Verdict::TornTail(torn) => assert_eq!(torn.at, extent.end),
-            Verdict::Damaged(damage) => panic!("cut at {cut}: {damage}"),
+            SegmentEnd::Clean => assert_eq!(extent.end, cut as u64),
+            SegmentEnd::TornTail(torn) => assert_eq!(torn.at, extent.end),
+            SegmentEnd::Damaged(damage) => panic!("cut at {cut}: {damage}"),
         }
     }
     for cut in 0..HEADER_BYTES as usize {
@@ -168,7 +168,7 @@ fn any_flipped_byte_before_the_last_mark_is_damage_at_its_frame() {
             bytes[at as usize] ^= flip;
             let (records, verdict, _) = scan(&bytes, Tail::MayBeTorn).unwrap();
             let frame = *written.frames.iter().rfind(|frame| **frame <= at).unwrap();
-            let Verdict::Damaged(damage) = verdict else { panic!("flip {flip} at {at}: {verdict:?}") };
+            let SegmentEnd::Damaged(damage) = verdict else { panic!("flip {flip} at {at}: {verdict:?}") };
             assert_eq!(damage.at, frame);
             assert_eq!(damage.position, Position(HEADER.first.0 + records.len() as u64));
             assert_eq!(records, written.records[..records.len()]);
@@ -186,9 +186,9 @@ fn a_flipped_byte_in_the_last_mark_loses_no_record() {
         let (records, verdict, _) = scan(&bytes, Tail::MayBeTorn).unwrap();
         assert_eq!(records, written.records);
         let torn = TornTail { at: last_mark, position: Position(46), intact_beyond: 0 };
-        assert_eq!(verdict, Verdict::TornTail(torn));
+        assert_eq!(verdict, SegmentEnd::TornTail(torn));
         let (records, verdict, _) = scan(&bytes, Tail::Complete { next: Position(46) }).unwrap();
-        assert_eq!((records, verdict), (written.records.clone(), Verdict::Clean));
+        assert_eq!((records, verdict), (written.records.clone(), SegmentEnd::Clean));
     }
 }
 
@@ -200,7 +200,10 @@ fn a_hole_in_a_group_that_was_never_synced_is_cut_although_records_follow() {
     bytes[hole as usize..hole as usize + 30].fill(0);
     let (records, verdict, _) = scan(&bytes, Tail::MayBeTorn).unwrap();
     assert_eq!(records, written.records[..4]);
-    assert_eq!(verdict, Verdict::TornTail(TornTail { at: hole, position: Position(44), intact_beyond: 1 }));
+    assert_eq!(
+        verdict,
+        SegmentEnd::TornTail(TornTail { at: hole, position: Position(44), intact_beyond: 1 })
+    );
 }
 
 #[test]
@@ -238,7 +241,7 @@ fn a_frame_is_valid_at_its_own_place_only() {
     repeated.extend_from_slice(&frame);
     let (records, verdict, _) = scan(&repeated, Tail::MayBeTorn).unwrap();
     assert_eq!(records, written.records);
-    assert!(matches!(verdict, Verdict::TornTail(torn) if torn.intact_beyond == 0));
+    assert!(matches!(verdict, SegmentEnd::TornTail(torn) if torn.intact_beyond == 0));
     let others = [
         SegmentHeader { first: Position(41), ..HEADER },
         SegmentHeader { journal: JournalId([8; 16]), ..HEADER },
@@ -247,7 +250,7 @@ fn a_frame_is_valid_at_its_own_place_only() {
         let mut bytes = other.encode().to_vec();
         bytes.extend_from_slice(&frame);
         let (records, verdict, _) = scan(&bytes, Tail::MayBeTorn).unwrap();
-        assert!(records.is_empty() && matches!(verdict, Verdict::TornTail(_)));
+        assert!(records.is_empty() && matches!(verdict, SegmentEnd::TornTail(_)));
     }
 }
 
@@ -266,7 +269,7 @@ fn a_frame_left_over_from_a_group_that_was_cut_is_no_part_of_a_later_one() {
     let (records, verdict, _) = scan(&bytes, Tail::MayBeTorn).unwrap();
     assert_eq!(records.len(), 2);
     let torn = TornTail { at: left_over as u64, position: Position(42), intact_beyond: 0 };
-    assert_eq!(verdict, Verdict::TornTail(torn));
+    assert_eq!(verdict, SegmentEnd::TornTail(torn));
 }
 
 #[test]
@@ -277,7 +280,7 @@ fn a_payload_that_holds_a_segment_does_not_confuse_the_search() {
     let (records, verdict, _) = scan(&written.bytes, Tail::MayBeTorn).unwrap();
     assert!(records.is_empty());
     let torn = TornTail { at: HEADER_BYTES, position: HEADER.first, intact_beyond: 1 };
-    assert_eq!(verdict, Verdict::TornTail(torn));
+    assert_eq!(verdict, SegmentEnd::TornTail(torn));
 }
 
 #[test]
@@ -294,7 +297,7 @@ fn a_search_among_hostile_bytes_ends_and_cuts_nothing() {
         bytes.extend_from_slice(&hostile);
     }
     let (_, verdict, _) = scan(&bytes, Tail::MayBeTorn).unwrap();
-    assert!(matches!(verdict, Verdict::Damaged(Damage { kind: DamageKind::Unclear, .. })), "{verdict:?}");
+    assert!(matches!(verdict, SegmentEnd::Damaged(Damage { kind: DamageKind::Unclear, .. })), "{verdict:?}");
 }
 
 #[test]
@@ -306,7 +309,7 @@ fn a_record_over_the_limit_is_refused_and_one_at_it_is_taken() {
     assert_eq!(refused, Err(RecordTooLarge { bytes: MAX_RECORD_BYTES + 1 }));
     assert_eq!(encoder.record(V1, &payload[1..], &mut bytes), Ok(HEADER.first));
     let (records, verdict, _) = scan(&bytes, Tail::MayBeTorn).unwrap();
-    assert_eq!((records[0].2.len(), verdict), (MAX_RECORD_BYTES, Verdict::Clean));
+    assert_eq!((records[0].2.len(), verdict), (MAX_RECORD_BYTES, SegmentEnd::Clean));
 }
 
 fn groups() -> impl Strategy<Value = Vec<Vec<Vec<u8>>>> {
@@ -321,7 +324,7 @@ proptest! {
         let next = Position(HEADER.first.0 + written.records.len() as u64);
         let (records, verdict, _) = scan(&written.bytes, Tail::Complete { next }).unwrap();
         prop_assert_eq!(records, written.records);
-        prop_assert_eq!(verdict, Verdict::Clean);
+        prop_assert_eq!(verdict, SegmentEnd::Clean);
     }
 
     #[test]
@@ -355,7 +358,7 @@ proptest! {
         let changed = bytes.iter().zip(&written.bytes).position(|(after, before)| after != before);
         if let Some(changed) = changed.filter(|_| proof_survives) {
             let on_last_mark = groups.len() > 1 && changed >= proven as usize - FRAME_HEADER_BYTES;
-            let reported = matches!(verdict, Verdict::Damaged(_));
+            let reported = matches!(verdict, SegmentEnd::Damaged(_));
             prop_assert!(reported || on_last_mark, "{:?}", verdict);
         }
     }

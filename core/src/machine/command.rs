@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::agent::message::Report;
+use crate::agent::message::AttemptReport;
 use crate::host::HostFacts;
 use crate::plan::{Extension, Plan};
 use crate::run::lease::Lease;
@@ -93,7 +93,7 @@ pub enum Command {
         /// Who.
         speaker: Speaker,
         /// What.
-        report: Box<Report>,
+        report: Box<AttemptReport>,
     },
     /// Time passed.
     Tick,

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-pub use decide::{Action, decide};
+pub use decide::{ProvisionAction, decide};
 pub use ledger::{Cancelled, Ledger, Note};
 
 use crate::value::id::{BootId, HostId, JobId, NodeName};
@@ -33,7 +33,7 @@ pub const EXCLUSIONS_AT_ONCE: usize = 16;
 
 /// What the user allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct ProvisionLimits {
     /// Most jobs at once, queued or running.
     pub jobs: u32,
     /// Most jobs in the queue at once.
@@ -69,12 +69,12 @@ pub enum JobState {
     /// It is about to end.
     Ending,
     /// It has ended.
-    Ended(End),
+    Ended(JobEnd),
 }
 
 /// How a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum End {
+pub enum JobEnd {
     /// By itself, well.
     Completed,
     /// Somebody ended it.

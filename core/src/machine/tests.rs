@@ -14,7 +14,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::*;
-use crate::agent::message::Report;
+use crate::agent::message::AttemptReport;
 use crate::host::HostFacts;
 use crate::host::fingerprint::Fact;
 use crate::plan::{self, Plan};
@@ -60,7 +60,7 @@ impl Scene {
         scene
     }
 
-    fn handle(&mut self, command: Command) -> Outcome {
+    fn handle(&mut self, command: Command) -> Handled {
         let outcome = self.machine.handle(self.now, command).expect("nothing is wrong with it");
         self.machine.check();
         outcome
@@ -122,10 +122,13 @@ impl Scene {
         lease
     }
 
-    fn report(&mut self, lease: &Lease, outcome: RunOutcome) -> Outcome {
+    fn report(&mut self, lease: &Lease, outcome: RunOutcome) -> Handled {
         let speaker = Speaker { host: lease.host.clone(), epoch: lease.agent_epoch };
-        let report =
-            Report { lease: lease.epoch, executed_by: lease.agent_epoch, record: Record::bare(outcome) };
+        let report = AttemptReport {
+            lease: lease.epoch,
+            executed_by: lease.agent_epoch,
+            record: Record::bare(outcome),
+        };
         self.handle(Command::Report { speaker, report: Box::new(report) })
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::{Active, Command, Effect, HostRequest, Machine, Outcome, Phase, Request, Settings, Speaker};
-use crate::agent::message::Report;
+use super::{Active, Command, Effect, Handled, HostRequest, Machine, Phase, Request, Settings, Speaker};
+use crate::agent::message::AttemptReport;
 use crate::experiment::MAX_RUNS;
 use crate::host::{HostFacts, Standing};
 use crate::machine::event::Change;
@@ -86,7 +86,7 @@ impl Trial {
     }
 
     /// Lets a command happen, and all that hosts do at once: they boot anew when they are told to.
-    pub(super) fn handle(&mut self, command: Command) -> Outcome {
+    pub(super) fn handle(&mut self, command: Command) -> Handled {
         self.now = self.now + Span::from_millis(1);
         let outcome = self.machine.handle(self.now, command).expect("nothing is wrong with it");
         self.machine.check();
@@ -119,7 +119,7 @@ impl Trial {
             End::Not(obstacle) => Ended::NotExecuted { reason: "words".to_owned(), obstacle },
         };
         let record = Record::bare(outcome);
-        let report = Box::new(Report { lease: lease.epoch, executed_by: lease.agent_epoch, record });
+        let report = Box::new(AttemptReport { lease: lease.epoch, executed_by: lease.agent_epoch, record });
         let changes = self.handle(Command::Report { speaker: self.speaker(host), report }).events;
         self.handle(Command::Ask(self.speaker(host)));
         changes.into_iter().map(|event| event.change).collect()
@@ -147,7 +147,7 @@ impl Trial {
         self.handle(Command::Resume(Request { experiment, by: "ada".to_owned() }));
     }
 
-    pub(super) fn resume_host(&mut self, host: usize) -> Outcome {
+    pub(super) fn resume_host(&mut self, host: usize) -> Handled {
         self.handle(Command::ResumeHost(HostRequest { host: id(host), by: "admin".to_owned() }))
     }
 

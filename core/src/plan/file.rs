@@ -27,7 +27,7 @@ use toml::de::{DeTable, Deserializer};
 
 pub use finding::{Finding, PlanFileError};
 pub use schema::schema;
-pub use wanted_file::{Look, Unusable, WantedAt, WantedFile};
+pub use wanted_file::{LookAtFile, Unusable, WantedAt, WantedFile};
 
 use self::finding::Flaws;
 use self::form::Form;
@@ -56,7 +56,7 @@ pub fn parse(text: &str, fallback_seed: Seed) -> Result<Experiment, PlanFileErro
 pub fn parse_with_files(
     text: &str,
     fallback_seed: Seed,
-    look: &mut Look<'_>,
+    look: &mut LookAtFile<'_>,
 ) -> Result<Experiment, PlanFileError> {
     let mut flaws = Flaws::default();
     let experiment = read(text, fallback_seed, look, &mut flaws);
@@ -65,7 +65,7 @@ pub fn parse_with_files(
 }
 
 /// Reads as far as is possible; whatever stands against it is noted.
-fn read(text: &str, fallback_seed: Seed, look: &mut Look<'_>, flaws: &mut Flaws) -> Option<Experiment> {
+fn read(text: &str, fallback_seed: Seed, look: &mut LookAtFile<'_>, flaws: &mut Flaws) -> Option<Experiment> {
     if text.len() > MAX_PLAN_BYTES {
         let cause = format!("the plan has {} bytes, but at most {MAX_PLAN_BYTES} are read", text.len());
         flaws.note(0..0, || (cause, "split the experiment".to_owned()));

@@ -18,7 +18,7 @@ use crate::certificate::Serial;
 use crate::identity::Identity;
 use crate::names::ServerNames;
 use crate::private_file::{self, PrivateFileError};
-use crate::token::Fingerprint;
+use crate::token::AuthorityFingerprint;
 
 /// How long the authority lives: it has to outlive all that it makes, and a new one means to enrol everybody anew.
 const AUTHORITY_LIFETIME: Duration = Duration::from_secs(20 * 365 * 86_400);
@@ -175,8 +175,8 @@ impl Authority {
     }
 
     /// By which it is known before it is trusted.
-    pub fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of(&self.certificate)
+    pub fn fingerprint(&self) -> AuthorityFingerprint {
+        AuthorityFingerprint::of(&self.certificate)
     }
 
     /// A certificate for who holds the key that signed the request; nothing else of the request is taken over.

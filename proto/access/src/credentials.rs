@@ -8,7 +8,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use thiserror::Error;
 
 use crate::certificate::{Certificate, CertificateError};
-use crate::token::Fingerprint;
+use crate::token::AuthorityFingerprint;
 
 /// Certificate, key and authority.
 #[derive(Clone, PartialEq, Eq)]
@@ -70,8 +70,8 @@ impl Credentials {
     }
 
     /// By which the authority is known.
-    pub fn fingerprint(&self) -> Option<Fingerprint> {
-        authority_of(&self.authority).ok().map(|authority| Fingerprint::of(&authority))
+    pub fn fingerprint(&self) -> Option<AuthorityFingerprint> {
+        authority_of(&self.authority).ok().map(|authority| AuthorityFingerprint::of(&authority))
     }
 }
 

@@ -33,7 +33,7 @@ pub use names::ServerNames;
 pub use reach::{Reach, ReachError, is_untrusted};
 pub use role::{Role, RoleError};
 pub use secret::{Secret, SecretHash};
-pub use token::{Fingerprint, Token, TokenError, TokenId};
+pub use token::{AuthorityFingerprint, Token, TokenError, TokenId};
 pub use trust::{Trust, TrustError};
 
 use std::time::{Duration, SystemTime};

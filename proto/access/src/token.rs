@@ -11,22 +11,22 @@ const PREFIX: &str = "speedup-";
 
 /// By which an authority is known before it is trusted: the BLAKE3 hash of its certificate's DER.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Fingerprint([u8; 32]);
+pub struct AuthorityFingerprint([u8; 32]);
 
-impl Fingerprint {
+impl AuthorityFingerprint {
     /// That of a certificate.
     pub(crate) fn of(der: &[u8]) -> Self {
         Self(*blake3::hash(der).as_bytes())
     }
 }
 
-impl fmt::Display for Fingerprint {
+impl fmt::Display for AuthorityFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         hex(&self.0, f)
     }
 }
 
-impl fmt::Debug for Fingerprint {
+impl fmt::Debug for AuthorityFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         hex(&self.0, f)
     }
@@ -71,7 +71,7 @@ impl fmt::Debug for TokenId {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
     secret: [u8; SECRET_BYTES],
-    authority: Fingerprint,
+    authority: AuthorityFingerprint,
 }
 
 /// Why a text is no token.
@@ -83,7 +83,7 @@ pub struct TokenError;
 
 impl Token {
     /// A new one for an authority.
-    pub fn random(authority: Fingerprint) -> Self {
+    pub fn random(authority: AuthorityFingerprint) -> Self {
         Self { secret: crate::random::random(), authority }
     }
 
@@ -98,7 +98,7 @@ impl Token {
     }
 
     /// Whom to tell it.
-    pub fn authority(&self) -> Fingerprint {
+    pub fn authority(&self) -> AuthorityFingerprint {
         self.authority
     }
 
@@ -123,7 +123,7 @@ impl FromStr for Token {
     fn from_str(text: &str) -> Result<Self, TokenError> {
         let (secret, authority) =
             text.trim().strip_prefix(PREFIX).and_then(|text| text.split_once('.')).ok_or(TokenError)?;
-        Ok(Self { secret: bytes(secret)?, authority: Fingerprint(bytes(authority)?) })
+        Ok(Self { secret: bytes(secret)?, authority: AuthorityFingerprint(bytes(authority)?) })
     }
 }
 
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_token_is_read_back_and_never_shown() {
-        let token = Token::random(Fingerprint::of(b"authority"));
+        let token = Token::random(AuthorityFingerprint::of(b"authority"));
         let text = token.text();
         assert_eq!(text.parse::<Token>(), Ok(token.clone()));
         assert_eq!(format!("{text}\n").parse::<Token>(), Ok(token.clone()));

@@ -14,7 +14,7 @@ use rustls::{
 use thiserror::Error as ThisError;
 
 use crate::credentials::{Credentials, CredentialsError, authority_of, certificate_of};
-use crate::token::Fingerprint;
+use crate::token::AuthorityFingerprint;
 
 /// What both sides speak above TLS.
 pub(crate) const PROTOCOL: &[u8] = b"h2";
@@ -25,7 +25,7 @@ pub enum Trust {
     /// Servers with a certificate of this authority, given as PEM.
     Authority(String),
     /// The same, where only its fingerprint is known yet; the server shows the authority itself.
-    Fingerprint(Fingerprint),
+    Fingerprint(AuthorityFingerprint),
 }
 
 /// Why there can be no secured connection.
@@ -83,7 +83,7 @@ pub(crate) fn roots(authority: CertificateDer<'static>) -> Result<Arc<RootCertSt
 /// at the server's as usual.
 #[derive(Debug)]
 struct KnownByFingerprint {
-    expected: Fingerprint,
+    expected: AuthorityFingerprint,
     provider: Arc<CryptoProvider>,
     algorithms: WebPkiSupportedAlgorithms,
 }
@@ -97,7 +97,7 @@ impl ServerCertVerifier for KnownByFingerprint {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let shown = intermediates.iter().find(|shown| Fingerprint::of(shown) == self.expected);
+        let shown = intermediates.iter().find(|shown| AuthorityFingerprint::of(shown) == self.expected);
         let authority = shown.ok_or(Error::InvalidCertificate(CertificateError::UnknownIssuer))?;
         let roots = roots(authority.clone().into_owned())?;
         let verifier = WebPkiServerVerifier::builder_with_provider(roots, self.provider.clone()).build();

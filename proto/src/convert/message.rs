@@ -1,7 +1,7 @@
 //! What agent and coordinator say to each other. A message is made to be sent, so it is moved; a report is also kept
 //! in the outbox, so it can be borrowed.
 
-use speedup_core::agent::message::{AgentMessage, CoordinatorMessage, Grant, Report};
+use speedup_core::agent::message::{AgentMessage, AttemptReport, CoordinatorMessage, Grant};
 use speedup_core::host::HostFacts;
 use speedup_core::value::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
 
@@ -53,21 +53,21 @@ impl TryFrom<v1::Join> for AgentMessage {
     }
 }
 
-impl From<Report> for v1::Report {
-    fn from(report: Report) -> Self {
-        let Report { lease, executed_by, record } = report;
+impl From<AttemptReport> for v1::Report {
+    fn from(report: AttemptReport) -> Self {
+        let AttemptReport { lease, executed_by, record } = report;
         Self { lease: lease.0, executed_by: executed_by.0, record: Some(record.into()) }
     }
 }
 
-impl From<&Report> for v1::Report {
-    fn from(report: &Report) -> Self {
-        let Report { lease, executed_by, record } = report;
+impl From<&AttemptReport> for v1::Report {
+    fn from(report: &AttemptReport) -> Self {
+        let AttemptReport { lease, executed_by, record } = report;
         Self { lease: lease.0, executed_by: executed_by.0, record: Some(record.into()) }
     }
 }
 
-impl TryFrom<v1::Report> for Report {
+impl TryFrom<v1::Report> for AttemptReport {
     type Error = Malformed;
 
     fn try_from(wire: v1::Report) -> Result<Self, Malformed> {

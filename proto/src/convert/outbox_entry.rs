@@ -1,6 +1,6 @@
 //! An entry of an agent's outbox.
 
-use speedup_core::agent::message::Report;
+use speedup_core::agent::message::AttemptReport;
 use speedup_core::value::id::{AgentEpoch, LeaseEpoch};
 
 use super::field::chosen;
@@ -12,7 +12,7 @@ use journal::outbox_entry::Entry;
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutboxEntry {
     /// Kept until the coordinator has it.
-    Report(Box<Report>),
+    Report(Box<AttemptReport>),
     /// The coordinator has the report of this lease.
     Acknowledged(LeaseEpoch),
     /// The agent's latest start: the last of these counts.

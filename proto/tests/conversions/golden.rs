@@ -9,7 +9,7 @@ mod environment;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use speedup_core::agent::message::Report;
+use speedup_core::agent::message::AttemptReport;
 use speedup_core::experiment::environment::Environment;
 use speedup_core::experiment::metric::{Absence, Better, OwnMetric, Pattern, Stream};
 use speedup_core::experiment::*;
@@ -341,7 +341,7 @@ fn events_of_metrics() -> Vec<Event> {
 
 fn entries() -> Vec<(&'static str, OutboxEntry)> {
     let (lease, executed_by) = (LeaseEpoch(7), AgentEpoch(3));
-    let report = Report { lease, executed_by, record: record(Outcome::Measured) };
+    let report = AttemptReport { lease, executed_by, record: record(Outcome::Measured) };
     vec![
         ("report", OutboxEntry::Report(Box::new(report))),
         ("acknowledged", OutboxEntry::Acknowledged(lease)),

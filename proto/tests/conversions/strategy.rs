@@ -13,7 +13,7 @@ use std::sync::Arc;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
-use speedup_core::agent::message::{AgentMessage, CoordinatorMessage, Grant, Report};
+use speedup_core::agent::message::{AgentMessage, AttemptReport, CoordinatorMessage, Grant};
 use speedup_core::experiment::build::{Product, UsedBuild};
 use speedup_core::experiment::files::{Content, ContentHash};
 use speedup_core::host::fingerprint::{ClassId, Fact, Fingerprint, HardwareId};
@@ -230,9 +230,9 @@ fn work_order() -> BoxedStrategy<WorkOrder> {
         .boxed()
 }
 
-pub(crate) fn report() -> BoxedStrategy<Report> {
+pub(crate) fn report() -> BoxedStrategy<AttemptReport> {
     let parts = (lease_epoch(), agent_epoch(), record());
-    parts.prop_map(|(lease, executed_by, record)| Report { lease, executed_by, record }).boxed()
+    parts.prop_map(|(lease, executed_by, record)| AttemptReport { lease, executed_by, record }).boxed()
 }
 
 pub(crate) fn agent_message() -> BoxedStrategy<AgentMessage> {

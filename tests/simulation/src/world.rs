@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use rand_chacha::ChaCha8Rng;
 use speedup_core::agent::Agent;
-use speedup_core::agent::message::{AgentMessage, CoordinatorMessage, Report};
+use speedup_core::agent::message::{AgentMessage, AttemptReport, CoordinatorMessage};
 use speedup_core::host::fingerprint::{Fact, Fingerprint, HardwareId};
 use speedup_core::host::{HostFacts, Sharing};
 use speedup_core::machine::event::Event;
@@ -180,7 +180,7 @@ struct SimAgent {
     facts: HostFacts,
     id: AgentId,
     epoch_on_disk: u64,
-    outbox_on_disk: BTreeMap<LeaseEpoch, Report>,
+    outbox_on_disk: BTreeMap<LeaseEpoch, AttemptReport>,
     process: Option<Agent>,
     session: Option<u64>,
     executing: Option<Execution>,

@@ -3,7 +3,7 @@
 use super::{DIMENSIONS, MEMORY_UNIT, PREFIX, RATE_UNIT, VERSION, WALL_UNIT, key_and_value, measured_in};
 use crate::name::Name;
 use crate::series::{Series, SeriesName, WALL};
-use crate::unit::Unit;
+use crate::unit::SeriesUnit;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -60,7 +60,7 @@ struct Block<'s> {
 /// Wall time is written in `sec/op`. Each value is a line with its iteration count 1, metrics of one benchmark share their
 /// lines, and each run ends with `PASS`, as the output of each process does. White space in benchmark names is written as
 /// `_` and control characters are escaped, as Go's own testing package does; apart from that, and from units with a
-/// [`Unit::Named`], what is written is read back as it was.
+/// [`SeriesUnit::Named`], what is written is read back as it was.
 ///
 /// # Errors
 /// A metric, label or version that the text would not hold as it is; two series that would become one.
@@ -151,13 +151,13 @@ fn written_name(name: &str) -> String {
 fn unit_of(series: &Series) -> Result<String, WriteGoError> {
     let metric = series.name.metric.as_str();
     let word = match (metric, &series.unit) {
-        (WALL, Unit::Seconds) => WALL_UNIT.to_owned(),
-        (MEMORY_UNIT, Unit::Bytes) => MEMORY_UNIT.to_owned(),
-        (RATE_UNIT, Unit::BytesPerSecond) => RATE_UNIT.to_owned(),
-        (metric, Unit::Bare) => metric.to_owned(),
-        (metric, Unit::Named(unit)) if metric == unit.as_str() => metric.to_owned(),
-        (metric, Unit::Named(unit)) => format!("{metric}-{}", unit.as_str()),
-        (metric, unit @ (Unit::Seconds | Unit::Bytes | Unit::BytesPerSecond)) => {
+        (WALL, SeriesUnit::Seconds) => WALL_UNIT.to_owned(),
+        (MEMORY_UNIT, SeriesUnit::Bytes) => MEMORY_UNIT.to_owned(),
+        (RATE_UNIT, SeriesUnit::BytesPerSecond) => RATE_UNIT.to_owned(),
+        (metric, SeriesUnit::Bare) => metric.to_owned(),
+        (metric, SeriesUnit::Named(unit)) if metric == unit.as_str() => metric.to_owned(),
+        (metric, SeriesUnit::Named(unit)) => format!("{metric}-{}", unit.as_str()),
+        (metric, unit @ (SeriesUnit::Seconds | SeriesUnit::Bytes | SeriesUnit::BytesPerSecond)) => {
             let ending = DIMENSIONS.iter().find(|(_, dimension)| dimension == unit);
             format!("{metric}{}", ending.map_or("", |(ending, _)| ending))
         }
@@ -165,8 +165,8 @@ fn unit_of(series: &Series) -> Result<String, WriteGoError> {
     let is_one_word = !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || c.is_control());
     let read = measured_in(&word);
     let is_read_back = match &series.unit {
-        Unit::Named(_) => read.2 == 0,
-        unit @ (Unit::Seconds | Unit::Bytes | Unit::BytesPerSecond | Unit::Bare) => {
+        SeriesUnit::Named(_) => read.2 == 0,
+        unit @ (SeriesUnit::Seconds | SeriesUnit::Bytes | SeriesUnit::BytesPerSecond | SeriesUnit::Bare) => {
             read == (metric.to_owned(), unit.clone(), 0)
         }
     };

@@ -3,7 +3,7 @@
 use super::{COMMAND, EXIT_CODE, METRICS, VERSION};
 use crate::name::Name;
 use crate::series::{MAX_RSS, SYSTEM, Series, SeriesName, USER, WALL};
-use crate::unit::Unit;
+use crate::unit::SeriesUnit;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -166,16 +166,16 @@ fn result_1(outcome: &Outcome<'_>) -> Written<Value> {
     for (metric, (series, values)) in &outcome.metrics {
         let boxed = || Box::new(series.name.clone());
         match (*metric, &series.unit) {
-            (WALL, Unit::Seconds) => {
+            (WALL, SeriesUnit::Seconds) => {
                 if let Value::Object(summary) = json!(Summary::of(values)) {
                     fields.extend(summary);
                 }
                 fields.insert("times".to_owned(), json!(values));
             }
-            (USER | SYSTEM, Unit::Seconds) => {
+            (USER | SYSTEM, SeriesUnit::Seconds) => {
                 fields.insert((*metric).to_owned(), json!(Summary::of(values).mean));
             }
-            (MAX_RSS, Unit::Bytes) => {
+            (MAX_RSS, SeriesUnit::Bytes) => {
                 let whole: Option<Vec<u64>> = values.iter().map(|value| whole(*value)).collect();
                 let whole = whole.ok_or_else(|| WriteHyperfineError::NotWholeBytes { series: boxed() })?;
                 fields.insert("memory_usage_byte".to_owned(), json!(whole));
@@ -291,11 +291,13 @@ fn is_theirs(series: &Series) -> bool {
 /// The unit's word, unless it would be read as another unit.
 fn unit_word(series: &Series) -> Written<Option<&str>> {
     match &series.unit {
-        Unit::Seconds => Ok(Some("second")),
-        Unit::Bytes => Ok(Some("byte")),
-        Unit::BytesPerSecond => Ok(Some("byte/second")),
-        Unit::Bare => Ok(None),
-        Unit::Named(word) if Unit::of_word(word) == (series.unit.clone(), 0) => Ok(Some(word.as_str())),
-        Unit::Named(_) => Err(WriteHyperfineError::NoPlace { series: Box::new(series.name.clone()) }),
+        SeriesUnit::Seconds => Ok(Some("second")),
+        SeriesUnit::Bytes => Ok(Some("byte")),
+        SeriesUnit::BytesPerSecond => Ok(Some("byte/second")),
+        SeriesUnit::Bare => Ok(None),
+        SeriesUnit::Named(word) if SeriesUnit::of_word(word) == (series.unit.clone(), 0) => {
+            Ok(Some(word.as_str()))
+        }
+        SeriesUnit::Named(_) => Err(WriteHyperfineError::NoPlace { series: Box::new(series.name.clone()) }),
     }
 }

@@ -3,25 +3,25 @@
 use super::Json;
 use crate::decimal;
 use crate::name::Name;
-use crate::problem::{Fault, Place, Problem};
+use crate::problem::{Fault, FilePlace, FileProblem};
 use std::fmt::Write;
 
 /// A value that does not fit its place in a format. Its JSON pointer is found when it is reported: on the way down nothing
 /// is kept.
 pub(crate) struct Misfit<'j, 'a> {
     node: &'j Json<'a>,
-    problem: Problem,
+    problem: FileProblem,
 }
 
 type Fitting<'j, 'a, T> = Result<T, Misfit<'j, 'a>>;
 
 impl<'a> Json<'a> {
-    pub(crate) fn misfit(&self, problem: impl Into<Problem>) -> Misfit<'_, 'a> {
+    pub(crate) fn misfit(&self, problem: impl Into<FileProblem>) -> Misfit<'_, 'a> {
         Misfit { node: self, problem: problem.into() }
     }
 
     fn expected(&self, expected: &'static str) -> Misfit<'_, 'a> {
-        self.misfit(Problem::Expected { expected })
+        self.misfit(FileProblem::Expected { expected })
     }
 
     /// The field, unless it is missing or null.
@@ -32,7 +32,7 @@ impl<'a> Json<'a> {
     }
 
     pub(crate) fn field(&self, field: &'static str) -> Fitting<'_, 'a, &Self> {
-        self.get(field).ok_or_else(|| self.misfit(Problem::Missing { field }))
+        self.get(field).ok_or_else(|| self.misfit(FileProblem::Missing { field }))
     }
 
     /// The members of an object; nothing of any other value.
@@ -82,7 +82,7 @@ impl<'a> Json<'a> {
             }
         };
         decimal::read(text, shift)
-            .map_err(|problem| self.misfit(Problem::Number { text: Name::beginning(text), problem }))
+            .map_err(|problem| self.misfit(FileProblem::Number { text: Name::beginning(text), problem }))
     }
 
     pub(crate) fn is_true(&self) -> bool {
@@ -96,7 +96,7 @@ impl<'a> Json<'a> {
         if !self.point_at(sought, &mut pointer) {
             pointer.clear();
         }
-        Fault { place: Place::Pointer { line, pointer }, problem: misfit.problem }
+        Fault { place: FilePlace::Pointer { line, pointer }, problem: misfit.problem }
     }
 
     /// Extends the pointer to the sought value; leaves it as it was if the value is not inside.

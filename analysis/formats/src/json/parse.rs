@@ -3,7 +3,7 @@
 use super::Json;
 use crate::bounds::{MAX_JSON_NODES, MAX_NESTING};
 use crate::name::Name;
-use crate::problem::{Fault, Problem};
+use crate::problem::{Fault, FileProblem};
 use std::borrow::Cow;
 
 /// The one value of a text; `first_line` is where the text begins in its file.
@@ -13,7 +13,7 @@ pub(crate) fn parse(text: &str, first_line: usize) -> Result<Json<'_>, Fault> {
         parser.skip_blanks();
         match parser.peek() {
             None => Ok(value),
-            Some(found) => Err(Problem::Unexpected { expected: "the end of the text", found }),
+            Some(found) => Err(FileProblem::Unexpected { expected: "the end of the text", found }),
         }
     });
     outcome.map_err(|problem| {
@@ -45,10 +45,10 @@ impl<'a> Parser<'a> {
         self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
     }
 
-    fn unexpected(&self, expected: &'static str) -> Problem {
+    fn unexpected(&self, expected: &'static str) -> FileProblem {
         match self.peek() {
-            None => Problem::Truncated { expected },
-            Some(found) => Problem::Unexpected { expected, found },
+            None => FileProblem::Truncated { expected },
+            Some(found) => FileProblem::Unexpected { expected, found },
         }
     }
 
@@ -61,14 +61,14 @@ impl<'a> Parser<'a> {
         is_next
     }
 
-    fn value(&mut self, depth: usize) -> Result<Json<'a>, Problem> {
+    fn value(&mut self, depth: usize) -> Result<Json<'a>, FileProblem> {
         self.skip_blanks();
         self.nodes += 1;
         if self.nodes > MAX_JSON_NODES {
-            return Err(Problem::TooManyNodes);
+            return Err(FileProblem::TooManyNodes);
         }
         if depth > MAX_NESTING {
-            return Err(Problem::TooDeep);
+            return Err(FileProblem::TooDeep);
         }
         match self.peek() {
             Some('{') => self.object(depth),
@@ -80,7 +80,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<Json<'a>, Problem> {
+    fn object(&mut self, depth: usize) -> Result<Json<'a>, FileProblem> {
         self.at += 1;
         let mut members = Vec::new();
         self.skip_blanks();
@@ -111,7 +111,7 @@ impl<'a> Parser<'a> {
         Ok(Json::Object(members))
     }
 
-    fn list(&mut self, depth: usize) -> Result<Json<'a>, Problem> {
+    fn list(&mut self, depth: usize) -> Result<Json<'a>, FileProblem> {
         self.at += 1;
         let mut values = Vec::new();
         self.skip_blanks();
@@ -132,7 +132,7 @@ impl<'a> Parser<'a> {
         Ok(Json::List(values))
     }
 
-    fn word(&mut self) -> Result<Json<'a>, Problem> {
+    fn word(&mut self) -> Result<Json<'a>, FileProblem> {
         let length = self.rest().find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(self.rest().len());
         let word = &self.rest()[..length];
         let value = match word {
@@ -146,7 +146,7 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    fn number(&mut self) -> Result<Json<'a>, Problem> {
+    fn number(&mut self) -> Result<Json<'a>, FileProblem> {
         let start = self.at;
         self.took('-');
         if self.peek().is_some_and(|c| c.is_ascii_alphabetic()) {
@@ -158,14 +158,14 @@ impl<'a> Parser<'a> {
                 | Json::Number(_)
                 | Json::Text(_)
                 | Json::List(_)
-                | Json::Object(_) => Err(Problem::Unexpected { expected: "a digit", found: '-' }),
+                | Json::Object(_) => Err(FileProblem::Unexpected { expected: "a digit", found: '-' }),
             };
         }
         let leading_zero = self.rest().starts_with('0');
         let whole = self.digits()?;
         if leading_zero && whole > 1 {
             self.at = start;
-            return Err(Problem::Expected { expected: "a number without leading zeros" });
+            return Err(FileProblem::Expected { expected: "a number without leading zeros" });
         }
         if self.took('.') {
             self.digits()?;
@@ -178,7 +178,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes at least one digit.
-    fn digits(&mut self) -> Result<usize, Problem> {
+    fn digits(&mut self) -> Result<usize, FileProblem> {
         let rest = self.rest();
         let count = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         if count == 0 {
@@ -188,14 +188,14 @@ impl<'a> Parser<'a> {
         Ok(count)
     }
 
-    fn string(&mut self) -> Result<Cow<'a, str>, Problem> {
+    fn string(&mut self) -> Result<Cow<'a, str>, FileProblem> {
         self.at += 1;
         let mut owned: Option<String> = None;
         loop {
             let rest = self.rest();
             let Some(plain) = rest.find(['"', '\\', '\n']) else {
                 self.at = self.text.len();
-                return Err(Problem::Truncated { expected: "a closing quote" });
+                return Err(FileProblem::Truncated { expected: "a closing quote" });
             };
             let piece = &rest[..plain];
             self.at += plain;
@@ -215,9 +215,9 @@ impl<'a> Parser<'a> {
     }
 
     /// The character behind a backslash.
-    fn escaped(&mut self) -> Result<char, Problem> {
+    fn escaped(&mut self) -> Result<char, FileProblem> {
         const EXPECTED: &str = "an escaped character";
-        let c = self.peek().ok_or(Problem::Truncated { expected: EXPECTED })?;
+        let c = self.peek().ok_or(FileProblem::Truncated { expected: EXPECTED })?;
         let plain = match c {
             '"' | '\\' | '/' => c,
             'b' => '\u{8}',
@@ -229,29 +229,29 @@ impl<'a> Parser<'a> {
                 self.at += 1;
                 return self.code_point();
             }
-            found => return Err(Problem::Unexpected { expected: EXPECTED, found }),
+            found => return Err(FileProblem::Unexpected { expected: EXPECTED, found }),
         };
         self.at += 1;
         Ok(plain)
     }
 
     /// The character of `\u` and four digits, or of two such halves.
-    fn code_point(&mut self) -> Result<char, Problem> {
+    fn code_point(&mut self) -> Result<char, FileProblem> {
         const EXPECTED: &str = "the code of a character";
         let first = self.four_digits()?;
         if (0xd800..0xdc00).contains(&first) && self.rest().starts_with("\\u") {
             self.at += 2;
             let second = self.four_digits()?;
             if !(0xdc00..0xe000).contains(&second) {
-                return Err(Problem::Expected { expected: EXPECTED });
+                return Err(FileProblem::Expected { expected: EXPECTED });
             }
             let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
-            return char::from_u32(code).ok_or(Problem::Expected { expected: EXPECTED });
+            return char::from_u32(code).ok_or(FileProblem::Expected { expected: EXPECTED });
         }
-        char::from_u32(first).ok_or(Problem::Expected { expected: EXPECTED })
+        char::from_u32(first).ok_or(FileProblem::Expected { expected: EXPECTED })
     }
 
-    fn four_digits(&mut self) -> Result<u32, Problem> {
+    fn four_digits(&mut self) -> Result<u32, FileProblem> {
         let digits = self.rest().get(..4).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
         let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
         let code = code.ok_or_else(|| self.unexpected("four hexadecimal digits"))?;
@@ -260,11 +260,11 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn unique_keys(members: &[(Cow<'_, str>, Json<'_>)]) -> Result<(), Problem> {
+fn unique_keys(members: &[(Cow<'_, str>, Json<'_>)]) -> Result<(), FileProblem> {
     let mut keys: Vec<&str> = members.iter().map(|(key, _)| key.as_ref()).collect();
     keys.sort_unstable();
     match keys.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(Problem::DuplicateKey { key: Name::beginning(pair[0]) }),
+        Some(pair) => Err(FileProblem::DuplicateKey { key: Name::beginning(pair[0]) }),
         None => Ok(()),
     }
 }

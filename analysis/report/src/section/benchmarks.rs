@@ -9,7 +9,7 @@ use speedup_core::experiment::metric::Better;
 
 use super::opening::tone;
 use crate::document::{
-    Align, Block, Column, Document, Explanation, Field, Kind, Row, Table, Tone, shortened,
+    Align, Column, Document, Element, Field, Kind, LegendEntry, Table, TableRow, Tone, shortened,
 };
 use crate::duration::{Unit, bytes, four_digits};
 use crate::figure::{Figure, Forest};
@@ -33,7 +33,7 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
         format!("Benchmarks: {candidate} against {baseline}, wall time in {}", unit.name),
     );
     if let Some(forest) = Forest::of(report, at) {
-        document.push(Block::Figure(Box::new(Figure::Forest(forest))));
+        document.push(Element::Figure(Box::new(Figure::Forest(forest))));
     }
     let is_by_looks = is_by_looks(report);
     let columns = [
@@ -54,7 +54,7 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
     let shown_of = |benchmark: &BenchmarkReport| {
         let mut fields = row(benchmark, at, unit);
         fields.truncate(shown);
-        Row::from(fields)
+        TableRow::from(fields)
     };
     let rows = report.benchmarks.iter().map(shown_of).collect();
     let level = percent(report.head.confidence);
@@ -70,11 +70,11 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
         )
     };
     let mut legend = vec![
-        Explanation::of(TIMES, "Times: median ± half the interquartile range."),
-        Explanation::always(of_speedup),
+        LegendEntry::of(TIMES, "Times: median ± half the interquartile range."),
+        LegendEntry::always(of_speedup),
     ];
     if !is_by_looks {
-        legend.push(Explanation::of(LEVEL, "Level: the best that these data allow."));
+        legend.push(LegendEntry::of(LEVEL, "Level: the best that these data allow."));
     }
     document.table(Table { columns: columns[..shown].into(), rows, legend, tells_left_out: false });
     if !is_by_looks {
@@ -240,7 +240,7 @@ pub(super) fn write_metrics(document: &mut Document, report: &Report) {
                     Some(_) | None => optional(of_medians, &|value| ratio(value, None)),
                 }
             });
-            Row::from(std::iter::once(name).chain(medians).chain(ratios).collect::<Vec<_>>())
+            TableRow::from(std::iter::once(name).chain(medians).chain(ratios).collect::<Vec<_>>())
         };
         let is_known = |row: &&MetricRow| row.medians.iter().any(Option::is_some);
         let rows: Vec<_> = metric.rows.iter().filter(is_known).map(row).collect();

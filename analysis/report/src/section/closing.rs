@@ -3,7 +3,7 @@
 use speedup_analysis::count::percent;
 use speedup_analysis::study::Report;
 
-use crate::document::{Block, Document, Kind, Tone};
+use crate::document::{Document, Element, Kind, Tone};
 
 pub(super) fn write(document: &mut Document, report: &Report) {
     let (method, independence) = (&report.method, &report.independence);
@@ -47,6 +47,6 @@ fn write_again(document: &mut Document, report: &Report) {
          seed gives the same order of runs:",
         Tone::Plain,
     );
-    document.push(Block::Command(format!("speedup report {experiment}{level}{mixtures}")));
-    document.push(Block::Command(format!("speedup export {experiment} -o observations.csv")));
+    document.push(Element::Command(format!("speedup report {experiment}{level}{mixtures}")));
+    document.push(Element::Command(format!("speedup export {experiment} -o observations.csv")));
 }

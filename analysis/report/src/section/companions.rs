@@ -8,7 +8,7 @@ use speedup_analysis::study::{
 };
 
 use super::benchmarks::NOTHING;
-use crate::document::{Align, Column, Document, Explanation, Field, Kind, Row, Table, Tone};
+use crate::document::{Align, Column, Document, Field, Kind, LegendEntry, Table, TableRow, Tone};
 use crate::duration::{Unit, span};
 
 /// Rows of a table that could have one for every benchmark.
@@ -64,7 +64,7 @@ pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) 
     };
     let rows = undecided.iter().take(MOST_ROWS).map(|one| row(one).into()).collect();
     let of_cost = "Takes: the wall time of that many runs of both versions; warm-ups and setup come on top.";
-    let legend = vec![Explanation::of(columns.len() - 1, of_cost)];
+    let legend = vec![LegendEntry::of(columns.len() - 1, of_cost)];
     document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
     let more = match undecided.len().saturating_sub(MOST_ROWS) {
         0 => String::new(),
@@ -214,7 +214,7 @@ pub(super) fn write_mixtures(document: &mut Document, report: &Report) {
                             )
                         })
                         .collect();
-                    rows.push(Row::from(vec![
+                    rows.push(TableRow::from(vec![
                         Field::name(&benchmark.name),
                         Field::name(&cell.version),
                         components.len().to_string().into(),

@@ -3,7 +3,7 @@
 use speedup_analysis::count::{counted, grouped, p_value};
 use speedup_analysis::study::{BenchmarkReport, CellReport, MishapTotals, Report};
 
-use crate::document::{Align, Column, Document, Field, Kind, Most, Row, Table, Tone};
+use crate::document::{Align, Column, Document, Field, Kind, Most, Table, TableRow, Tone};
 
 pub(super) fn write(document: &mut Document, report: &Report) {
     let MishapTotals { failed_runs, timeouts, lost_attempts, abandoned_runs, late_reports, beyond_plan: _ } =
@@ -54,7 +54,7 @@ pub(super) fn write(document: &mut Document, report: &Report) {
 }
 
 /// Each kind of mishap with its example.
-fn rows(benchmark: &BenchmarkReport, cell: &CellReport) -> Vec<Row> {
+fn rows(benchmark: &BenchmarkReport, cell: &CellReport) -> Vec<TableRow> {
     let row = |what: &str, count: u64, example: String| {
         let fields = vec![
             Field::name(&benchmark.name),
@@ -62,7 +62,7 @@ fn rows(benchmark: &BenchmarkReport, cell: &CellReport) -> Vec<Row> {
             what.replace('_', " ").into(),
             grouped(count).into(),
         ];
-        Row { fields, note: Some(example) }
+        TableRow { fields, note: Some(example) }
     };
     let failures = cell.mishaps.failures.iter().map(|(code, count)| {
         let example = &count.example;

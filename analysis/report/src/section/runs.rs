@@ -2,7 +2,7 @@
 
 use speedup_analysis::study::Report;
 
-use crate::document::{Block, Document, Kind, Tone};
+use crate::document::{Document, Element, Kind, Tone};
 use crate::figure::{Figure, Panels};
 
 pub(super) fn write(document: &mut Document, report: &Report) {
@@ -14,6 +14,6 @@ pub(super) fn write(document: &mut Document, report: &Report) {
     document.section(Kind::Runs, "The runs, drawn");
     document.paragraph(figures.sentence.as_str(), Tone::Plain);
     for of in panels {
-        document.push(Block::Figure(Box::new(Figure::Panels(of))));
+        document.push(Element::Figure(Box::new(Figure::Panels(of))));
     }
 }

@@ -7,7 +7,7 @@ use speedup_analysis::study::{
 
 use super::benchmarks::NOTHING;
 use super::opening::{ends, percent_rounded};
-use crate::document::{Align, Block, Column, Document, Explanation, Field, Kind, Row, Table, Tone};
+use crate::document::{Align, Column, Document, Element, Field, Kind, LegendEntry, Table, TableRow, Tone};
 use crate::figure::{Figure, ProportionFigure};
 
 /// The columns of the proportions that are explained.
@@ -32,7 +32,7 @@ pub(super) fn write(document: &mut Document, report: &Report, suite: &SuiteRepor
     }
     document.section(Kind::Proportion, format!("Proportion of benchmarks: {candidate} against {baseline}"));
     if let Some(figure) = ProportionFigure::of(report, suite) {
-        document.push(Block::Figure(Box::new(Figure::Proportion(figure))));
+        document.push(Element::Figure(Box::new(Figure::Proportion(figure))));
     }
     write_proportions(document, suite);
     if let Some(required) = &suite.required {
@@ -52,7 +52,7 @@ fn write_overall(document: &mut Document, suite: &SuiteReport) {
         .map(|overall| {
             let of_verdict = overall.summary == "mean";
             let ends = suite.interval.as_ref().and_then(IntervalReport::ends).filter(|_| of_verdict);
-            Row::from(vec![
+            TableRow::from(vec![
                 overall.summary.as_str().into(),
                 percent_rounded(overall.gain).replace('-', "−").into(),
                 ratio(overall.speedup, ends).into(),
@@ -99,19 +99,19 @@ fn write_proportions(document: &mut Document, suite: &SuiteReport) {
         document.paragraph("No benchmark has enough data, so no share is known.", Tone::Plain);
         return;
     }
-    let mut legend = vec![Explanation::always(first.selection.as_str())];
+    let mut legend = vec![LegendEntry::always(first.selection.as_str())];
     for (column, word, interval) in
         [(PUBLISHED, "Published", &first.interval), (RECOMMENDED, "Recommended", &first.recommended)]
     {
-        legend.push(Explanation::of(column, format!("{word}: {}.", method(interval))));
+        legend.push(LegendEntry::of(column, format!("{word}: {}.", method(interval))));
     }
     if !first.condition_holds {
         let text = "Where a(1 − a/b) > 5 does not hold, the published interval may be inaccurate.";
-        legend.push(Explanation::of(CONDITION, text));
+        legend.push(LegendEntry::of(CONDITION, text));
     }
     if first.undecided > 0 {
         let undecided = counted(first.undecided, "benchmark");
-        legend.push(Explanation::always(format!("Without enough data: {undecided}, counted as neither.")));
+        legend.push(LegendEntry::always(format!("Without enough data: {undecided}, counted as neither.")));
     }
     document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
 }

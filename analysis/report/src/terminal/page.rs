@@ -4,7 +4,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement};
 use speedup_analysis::count::counted;
 
 use super::{Plots, Terminal};
-use crate::document::{Align, Column, Explanation, Field, Most, Row, Table, Tone, shortened};
+use crate::document::{Align, Column, Field, LegendEntry, Most, Table, TableRow, Tone, shortened};
 
 /// How far everything under a heading stands in.
 const INDENT: usize = 2;
@@ -104,13 +104,13 @@ impl Page {
             let text = format!("For want of room without {}.", counted(left_out as u64, "column"));
             self.paragraph(&text, Tone::Plain);
         }
-        let is_shown = |part: &&Explanation| part.column.is_none_or(|column| kept.contains(&column));
+        let is_shown = |part: &&LegendEntry| part.column.is_none_or(|column| kept.contains(&column));
         let legend: Vec<&str> = table.legend.iter().filter(is_shown).map(|part| part.text.as_str()).collect();
         self.paragraph(&legend.join(" "), Tone::Plain);
     }
 
     /// A row with its names as long as the page bears.
-    fn fitted(&self, row: &Row) -> Vec<Field> {
+    fn fitted(&self, row: &TableRow) -> Vec<Field> {
         let fitted = |field: &Field| {
             let most = match field.most {
                 Most::Whole => return field.clone(),

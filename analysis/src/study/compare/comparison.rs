@@ -20,7 +20,7 @@ use crate::study::verdict::{Direction, Protocol, Reason, Verdict, headline};
 use serde::{Deserialize, Serialize};
 use speedup_core::run::timer::TimerError;
 use speedup_statistics::inference::{Caveat, ConfidenceLevel, Critical};
-use speedup_statistics::levels::{EffectSize, Levels, RandomEffects};
+use speedup_statistics::levels::{EffectSize, LevelTree, RandomEffects};
 use speedup_statistics::protocol::speedup_test::SpeedupTest;
 use speedup_statistics::ratio::{RatioError, Summary};
 use speedup_statistics::sample::Sample;
@@ -405,7 +405,7 @@ impl From<&SpeedupTest> for ObservedReport {
 
 /// The interval of the speedup of the mean by levels (Kalibera 2012 §7.3): the effect size with the versions exchanged.
 pub(crate) fn by_levels(
-    [baseline, candidate]: &[Levels; 2],
+    [baseline, candidate]: &[LevelTree; 2],
     level: ConfidenceLevel,
 ) -> (IntervalReport, Vec<Caveat>) {
     let [baseline, candidate] = [baseline, candidate].map(RandomEffects::new);

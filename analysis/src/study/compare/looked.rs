@@ -6,7 +6,7 @@
 //! median has no such test.
 
 use super::multiplicity::OneSidedReport;
-use super::protocol::{Answer, IntervalReport, Judged, ProtocolReport, TestReport};
+use super::protocol::{IntervalReport, Judged, ProtocolAnswer, ProtocolReport, TestReport};
 use crate::study::rule::{LookReport, RuleReport, RuleRow, RuleState};
 use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use speedup_statistics::inference::ConfidenceLevel;
@@ -51,7 +51,7 @@ pub(crate) fn mean(row: &RuleRow, look: LookReport, level: ConfidenceLevel) -> J
         },
     };
     let direction = Direction::of(speedup);
-    let answer = |outcome: &str, risk: Option<f64>| Answer {
+    let answer = |outcome: &str, risk: Option<f64>| ProtocolAnswer {
         question: match direction {
             Direction::CandidateSlower => "candidate_slower",
             Direction::CandidateFaster | Direction::Neither => "candidate_faster",

@@ -6,7 +6,7 @@
 //! share of the benchmark's weight, and all methods for suites stay as they are.
 
 use crate::study::design::class_weight;
-use speedup_statistics::ratio::{Overall, SpeedupMeans, SuiteError, SuiteMember, Summary, Weights};
+use speedup_statistics::ratio::{BenchmarkWeights, Overall, SpeedupMeans, SuiteError, SuiteMember, Summary};
 use speedup_statistics::sample::Sample;
 
 /// The samples behind the overall numbers.
@@ -71,7 +71,7 @@ impl<'a> Members<'a> {
 
     /// The weights of the members: those of their benchmarks, shared among the classes. `Fraction` goes by the mean, as in
     /// the verdict.
-    pub(crate) fn weights(&self, of_benchmarks: &Weights, summary: Summary) -> Weights {
+    pub(crate) fn weights(&self, of_benchmarks: &BenchmarkWeights, summary: Summary) -> BenchmarkWeights {
         if !self.are_by_classes() {
             return of_benchmarks.clone();
         }
@@ -79,16 +79,20 @@ impl<'a> Members<'a> {
         let shared = |(number, share): &(usize, f64)| {
             share
                 * match of_benchmarks {
-                    Weights::Equal => 1.0,
-                    Weights::Fraction => baselines[*number],
-                    Weights::Custom(weights) => weights.get(*number).copied().unwrap_or(f64::NAN),
+                    BenchmarkWeights::Equal => 1.0,
+                    BenchmarkWeights::Fraction => baselines[*number],
+                    BenchmarkWeights::Custom(weights) => weights.get(*number).copied().unwrap_or(f64::NAN),
                 }
         };
-        Weights::Custom(self.shares.iter().map(shared).collect())
+        BenchmarkWeights::Custom(self.shares.iter().map(shared).collect())
     }
 
     /// The overall gain and speedup by a summary.
-    pub(crate) fn overall(&self, weights: &Weights, summary: Summary) -> Result<Overall, SuiteError> {
+    pub(crate) fn overall(
+        &self,
+        weights: &BenchmarkWeights,
+        summary: Summary,
+    ) -> Result<Overall, SuiteError> {
         Overall::new(&self.members, summary, &self.weights(weights, summary))
     }
 

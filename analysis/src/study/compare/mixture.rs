@@ -11,7 +11,7 @@ use speedup_statistics::diagnostics::host_effect::{ClusterHosts, Shuffles};
 use speedup_statistics::mixture::goodness_of_fit::{
     Drawing, ENOUGH_FARTHER, FEWEST_RESAMPLES, GoodnessOfFit, GoodnessOfFitOptions, MOST_TESTED, ResampleSize,
 };
-use speedup_statistics::mixture::{Component, Method, Mixture, MixtureFit, Refits};
+use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit, Refits};
 use speedup_statistics::sample::Sample;
 use std::collections::BTreeSet;
 
@@ -74,7 +74,7 @@ impl MixtureReport {
             resamples: RESAMPLES,
             drawing: Drawing::UntilFarther(ENOUGH_FARTHER),
             size: ResampleSize::Same,
-            method: Method::Mclust,
+            method: FitMethod::Mclust,
             refits: Refits::Drafted,
             seed: Seed(seed.child(&child).next_u64()),
         };
@@ -87,7 +87,7 @@ impl MixtureReport {
     fn of(sample: &Sample, test: &GoodnessOfFit) -> Self {
         // A test of a part of many runs says how well such a mixture fits; what is told is that of all.
         let of_all =
-            test.is_of_subset().then(|| MixtureFit::with_method(sample, Method::Mclust).ok()).flatten();
+            test.is_of_subset().then(|| MixtureFit::with_method(sample, FitMethod::Mclust).ok()).flatten();
         let mixture = of_all.map_or_else(|| test.mixture.clone(), |fit| fit.mixture);
         let tested = if test.is_of_subset() {
             format!(", on {MOST_TESTED} of {} runs drawn at random", sample.len())
@@ -106,7 +106,7 @@ impl MixtureReport {
             resamples: test.resampled_distances().len() as u32,
             method: format!(
                 "{}; {}, at most {RESAMPLES} resamples, fewer once {ENOUGH_FARTHER} are farther{tested}",
-                Method::Mclust.name(),
+                FitMethod::Mclust.name(),
                 GoodnessOfFit::NAME
             ),
         }

@@ -19,7 +19,7 @@ use speedup_core::experiment::metric::Better;
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::levels::RandomEffects;
 use speedup_statistics::ratio::{
-    MeanRatio, PairedRatio, RatioError, SuiteMember, SuiteRatio, SuiteRatioError, Weights,
+    BenchmarkWeights, MeanRatio, PairedRatio, RatioError, SuiteMember, SuiteRatio, SuiteRatioError,
 };
 use speedup_statistics::sample::Sample;
 
@@ -126,7 +126,7 @@ impl OwnComparison {
         let several: Vec<_> = blocks.iter().filter(|(x, y)| x.len() > 1 && y.len() > 1).collect();
         let members: Vec<SuiteMember<'_>> =
             several.iter().map(|(x, y)| SuiteMember { baseline: x, candidate: y }).collect();
-        let weights = Weights::Custom(several.iter().map(|(x, y)| class_weight(x, y)).collect());
+        let weights = BenchmarkWeights::Custom(several.iter().map(|(x, y)| class_weight(x, y)).collect());
         let ratio = SuiteRatio::new(&members, &weights);
         told(ratio.map(|ratio| (ratio.estimate(), (&ratio.interval(level)).into())))
     }

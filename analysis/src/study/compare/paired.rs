@@ -5,7 +5,7 @@
 //! symmetric, and needs no more: what hosts are like is common to both runs of a pair.
 
 use super::multiplicity::OneSidedReport;
-use super::protocol::{Answer, AssumptionReport, IntervalReport, Judged, ProtocolReport, TestReport};
+use super::protocol::{AssumptionReport, IntervalReport, Judged, ProtocolAnswer, ProtocolReport, TestReport};
 use crate::count::counted;
 use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel, PValue};
@@ -172,7 +172,7 @@ pub(crate) fn judge(
         Ok(_) => allowed.refusal.clone(),
         Err((_, reason)) => reason.clone(),
     };
-    let answer = |outcome: &str, risk: Option<f64>| Answer {
+    let answer = |outcome: &str, risk: Option<f64>| ProtocolAnswer {
         question: if is_slower { "candidate_slower" } else { "candidate_faster" }.to_owned(),
         outcome: outcome.to_owned(),
         confidence: risk.map(|risk| 1.0 - risk),

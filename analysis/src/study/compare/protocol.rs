@@ -5,7 +5,8 @@ use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Risk};
 use speedup_statistics::protocol::speedup_test::{
-    Assumption, AssumptionCheck, Conclusion, Finding, MeanTest, MedianTest, Outcome, Question, SubTest,
+    Assumption, AssumptionCheck, AssumptionOutcome, MeanTest, MedianTest, ProtocolConclusion,
+    ProtocolOutcome, Question, SubTest,
 };
 use speedup_statistics::ratio::{MeanRatio, MedianRatio, RatioError};
 use speedup_statistics::sample::Sample;
@@ -29,11 +30,11 @@ pub struct ProtocolReport {
     /// The interval of the speedup at the report's confidence level.
     pub interval: IntervalReport,
     /// The answer in the verdict's direction, or the observed one, at the report's confidence level.
-    pub at_level: Answer,
+    pub at_level: ProtocolAnswer,
     /// The tests of its assumptions, at the same level.
     pub assumptions: Vec<AssumptionReport>,
     /// The answer in that direction at the best level that the data allow.
-    pub best: Answer,
+    pub best: ProtocolAnswer,
 }
 
 /// An interval, or why there is none.
@@ -62,7 +63,7 @@ pub enum IntervalReport {
 
 /// The answer of a protocol to one question at one level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct ProtocolAnswer {
     /// `candidate_faster` or `candidate_slower`.
     pub question: String,
     /// `significant`, `not_significant` or `cannot_conclude`.
@@ -131,7 +132,7 @@ pub(crate) fn mean_seen(
     baseline: &Sample,
     candidate: &Sample,
     level: ConfidenceLevel,
-    seen: impl Fn(Conclusion) -> Conclusion,
+    seen: impl Fn(ProtocolConclusion) -> ProtocolConclusion,
 ) -> Judged {
     let speedup = baseline.mean() / candidate.mean();
     let interval = MeanRatio::new(baseline, candidate).map(|ratio| ratio.interval(level));
@@ -146,7 +147,7 @@ pub(crate) fn median_seen(
     baseline: &Sample,
     candidate: &Sample,
     level: ConfidenceLevel,
-    seen: impl Fn(Conclusion) -> Conclusion,
+    seen: impl Fn(ProtocolConclusion) -> ProtocolConclusion,
 ) -> Judged {
     let ratio = MedianRatio::new(baseline, candidate);
     let speedup = ratio.map_or(baseline.median() / candidate.median(), |ratio| ratio.estimate());
@@ -190,19 +191,19 @@ fn judge(
     protocol: Protocol,
     speedup: f64,
     interval: &Result<RatioInterval, RatioError>,
-    [faster, slower]: [Conclusion; 2],
-    best: impl FnOnce(Question) -> Conclusion,
+    [faster, slower]: [ProtocolConclusion; 2],
+    best: impl FnOnce(Question) -> ProtocolConclusion,
 ) -> Judged {
-    let made = |conclusion: &Conclusion| conclusion.main_test.p_value().map(PValue::told);
+    let made = |conclusion: &ProtocolConclusion| conclusion.main_test.p_value().map(PValue::told);
     let one_sided =
         made(&faster).zip(made(&slower)).map(|(faster, slower)| OneSidedReport { faster, slower });
-    let p_value = |conclusion: &Conclusion| made(conclusion).unwrap_or(1.0);
+    let p_value = |conclusion: &ProtocolConclusion| made(conclusion).unwrap_or(1.0);
     let at_level = if p_value(&slower) < p_value(&faster) { slower } else { faster };
     let (verdict, reason) = match (&at_level.outcome, at_level.question) {
-        (Outcome::Significant, Question::CandidateFaster) => (Verdict::Faster, None),
-        (Outcome::Significant, Question::CandidateSlower) => (Verdict::Slower, None),
-        (Outcome::NotSignificant, _) => (Verdict::NoDifferenceShown, None),
-        (Outcome::CannotConclude { reason }, _) => {
+        (ProtocolOutcome::Significant, Question::CandidateFaster) => (Verdict::Faster, None),
+        (ProtocolOutcome::Significant, Question::CandidateSlower) => (Verdict::Slower, None),
+        (ProtocolOutcome::NotSignificant, _) => (Verdict::NoDifferenceShown, None),
+        (ProtocolOutcome::CannotConclude { reason }, _) => {
             (Verdict::NotEnoughData, Some(Reason::new(reason.code(), reason.sentence())))
         }
     };
@@ -214,8 +215,8 @@ fn judge(
         speedup,
         change_percent: 100.0 * (1.0 / speedup - 1.0),
         assumptions: at_level.assumptions.iter().map(AssumptionReport::from).collect(),
-        best: Answer::from(&best(at_level.question)),
-        at_level: Answer::from(&at_level),
+        best: ProtocolAnswer::from(&best(at_level.question)),
+        at_level: ProtocolAnswer::from(&at_level),
         interval: IntervalReport::from(interval),
     };
     let bounded = interval.as_ref().ok().and_then(RatioInterval::bounded);
@@ -277,16 +278,16 @@ impl From<&RatioError> for Reason {
     }
 }
 
-impl From<&Conclusion> for Answer {
-    fn from(conclusion: &Conclusion) -> Self {
+impl From<&ProtocolConclusion> for ProtocolAnswer {
+    fn from(conclusion: &ProtocolConclusion) -> Self {
         let question = match conclusion.question {
             Question::CandidateFaster => "candidate_faster",
             Question::CandidateSlower => "candidate_slower",
         };
         let outcome = match conclusion.outcome {
-            Outcome::Significant => "significant",
-            Outcome::NotSignificant => "not_significant",
-            Outcome::CannotConclude { .. } => "cannot_conclude",
+            ProtocolOutcome::Significant => "significant",
+            ProtocolOutcome::NotSignificant => "not_significant",
+            ProtocolOutcome::CannotConclude { .. } => "cannot_conclude",
         };
         Self {
             question: question.to_owned(),
@@ -338,11 +339,11 @@ fn assumption_name(assumption: Assumption) -> &'static str {
     }
 }
 
-fn finding_name(finding: Finding) -> &'static str {
+fn finding_name(finding: AssumptionOutcome) -> &'static str {
     match finding {
-        Finding::NotRejected => "not_rejected",
-        Finding::Rejected => "rejected",
-        Finding::Untested => "untested",
+        AssumptionOutcome::NotRejected => "not_rejected",
+        AssumptionOutcome::Rejected => "rejected",
+        AssumptionOutcome::Untested => "untested",
     }
 }
 

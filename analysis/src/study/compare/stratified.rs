@@ -11,7 +11,7 @@ use crate::study::design::class_weight;
 use crate::study::verdict::{Protocol, Reason};
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 use speedup_statistics::protocol::speedup_test::LARGE_ABOVE;
-use speedup_statistics::ratio::{SuiteMember, SuiteRatio, Weights};
+use speedup_statistics::ratio::{BenchmarkWeights, SuiteMember, SuiteRatio};
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{ShapiroWilk, VanElteren};
 
@@ -19,7 +19,7 @@ use speedup_statistics::test::{ShapiroWilk, VanElteren};
 pub(crate) fn mean(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> Judged {
     let several = |(x, y): &&(Sample, Sample)| x.len() > 1 && y.len() > 1;
     let blocks: Vec<&(Sample, Sample)> = blocks.iter().filter(several).collect();
-    let weights = Weights::Custom(blocks.iter().map(|(x, y)| class_weight(x, y)).collect());
+    let weights = BenchmarkWeights::Custom(blocks.iter().map(|(x, y)| class_weight(x, y)).collect());
     let members: Vec<SuiteMember<'_>> =
         blocks.iter().map(|(x, y)| SuiteMember { baseline: x, candidate: y }).collect();
     let ratio = SuiteRatio::new(&members, &weights);

@@ -14,7 +14,7 @@ use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue, RatioInterval};
 use speedup_statistics::ratio::{
-    PairedRatio, RatioError, SpeedupMeans, SuiteRatio, SuiteRatioError, Summary, Weights,
+    BenchmarkWeights, PairedRatio, RatioError, SpeedupMeans, SuiteRatio, SuiteRatioError, Summary,
 };
 
 /// A candidate over all benchmarks.
@@ -126,7 +126,7 @@ pub(crate) struct Suite<'a> {
     pub(crate) are_pairs: bool,
     /// Whether the plan's looks decided how many runs each benchmark has.
     pub(crate) is_by_looks: bool,
-    pub(crate) weights: Weights,
+    pub(crate) weights: BenchmarkWeights,
     pub(crate) level: ConfidenceLevel,
 }
 

@@ -12,7 +12,7 @@
 
 use super::{Arranged, Design, DesignKind, DesignReport, Run, Unit, alone, sample, units};
 use crate::study::verdict::Reason;
-use speedup_statistics::levels::{Levels, LevelsError};
+use speedup_statistics::levels::{LevelTree, LevelsError};
 use std::collections::BTreeMap;
 
 /// Of which build of its version a run is, where there are several.
@@ -29,7 +29,7 @@ struct Side {
     means: Vec<f64>,
     /// The builds that they are of, where they are.
     builds: Option<Vec<u32>>,
-    levels: Levels,
+    levels: LevelTree,
 }
 
 /// Whether a version of the comparison is built several times.
@@ -98,7 +98,7 @@ impl Side {
         }
         let [of_boots, of_hosts, of_builds] = counts;
         let counts = [of_boots, of_hosts, of_builds, vec![means.len()]];
-        let levels = Levels::of_counts(values, &counts).map_err(no_levels)?;
+        let levels = LevelTree::of_counts(values, &counts).map_err(no_levels)?;
         Ok(Self { means, builds: Some(builds), levels })
     }
 }

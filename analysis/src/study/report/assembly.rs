@@ -25,7 +25,7 @@ use rayon::prelude::*;
 use speedup_core::experiment::metric::Metric;
 use speedup_core::experiment::{self, Rule};
 use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::ratio::Weights;
+use speedup_statistics::ratio::BenchmarkWeights;
 use speedup_statistics::test::Selection;
 
 /// What all comparisons of a report share.
@@ -259,9 +259,9 @@ pub(crate) fn suite(
         }
     }
     let weights = match experiment.analysis.weights {
-        experiment::Weights::Equal => Weights::Equal,
-        experiment::Weights::Fraction => Weights::Fraction,
-        experiment::Weights::Custom => Weights::Custom(given),
+        experiment::Weights::Equal => BenchmarkWeights::Equal,
+        experiment::Weights::Fraction => BenchmarkWeights::Fraction,
+        experiment::Weights::Custom => BenchmarkWeights::Custom(given),
     };
     let names = [0, version].map(|version| experiment.versions[version].name.as_str());
     let comparisons: Vec<_> = compared.iter().map(|(_, comparison)| *comparison).collect();

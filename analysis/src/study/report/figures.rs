@@ -14,7 +14,7 @@ use crate::study::gather::sampled::Sampled;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::mixture::{Component, Method, Mixture, MixtureFit};
+use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit};
 use speedup_statistics::planning::required_repetitions::RatioPrecision;
 use speedup_statistics::sample::Sample;
 use std::collections::BTreeMap;
@@ -285,8 +285,8 @@ impl FitFigure {
             Some(MixtureReport::NotFitted { .. }) => return None,
             None => {
                 let is_fit = (FEWEST_RUNS_OF_A_MIXTURE..=MOST_VALUES_FITTED).contains(&sample.len());
-                let fit = is_fit.then(|| MixtureFit::with_method(sample, Method::Mclust).ok())??;
-                (fit.mixture, Method::Mclust.name().to_owned())
+                let fit = is_fit.then(|| MixtureFit::with_method(sample, FitMethod::Mclust).ok())??;
+                (fit.mixture, FitMethod::Mclust.name().to_owned())
             }
         };
         let components = mixture.components().iter();

@@ -1,6 +1,6 @@
 //! The head of a report: what the experiment is, and how far it has come.
 
-use crate::study::{Phase, Standing, Study};
+use crate::study::{Study, StudyPhase, StudyStanding};
 use serde::{Deserialize, Serialize};
 use speedup_core::machine::event::Tally;
 use speedup_core::value::time::Timestamp;
@@ -66,17 +66,17 @@ impl Head {
     /// The head of the report of `study` at `level`.
     pub(crate) fn new(study: &Study, level: ConfidenceLevel) -> Self {
         let experiment = &study.plan.experiment;
-        let Standing { experiment: id, submitted, submitted_by, phase, tally } = &study.standing;
+        let StudyStanding { experiment: id, submitted, submitted_by, phase, tally } = &study.standing;
         let versions: Vec<String> = experiment.versions.iter().map(|version| version.name.clone()).collect();
         let measured_runs: u64 = study.cells.iter().map(|cell| cell.runs() as u64).sum();
         let planned_runs = u64::from(study.plan.runs() - study.plan.builds());
         let (finished, phase) = match phase {
-            Phase::Running => (None, "running"),
-            Phase::Paused { .. } => (None, "paused"),
-            Phase::Deciding => (None, "deciding"),
-            Phase::Cancelling => (None, "cancelling"),
-            Phase::Finished { at, cancelled: true } => (Some(*at), "cancelled"),
-            Phase::Finished { at, cancelled: false } => (Some(*at), "finished"),
+            StudyPhase::Running => (None, "running"),
+            StudyPhase::Paused { .. } => (None, "paused"),
+            StudyPhase::Deciding => (None, "deciding"),
+            StudyPhase::Cancelling => (None, "cancelling"),
+            StudyPhase::Finished { at, cancelled: true } => (Some(*at), "cancelled"),
+            StudyPhase::Finished { at, cancelled: false } => (Some(*at), "finished"),
         };
         let state = match (measured_runs, phase) {
             (0, _) => State::Empty,

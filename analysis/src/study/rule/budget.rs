@@ -12,7 +12,7 @@ use speedup_core::experiment::Metric;
 use speedup_core::plan::Shape;
 use speedup_core::value::id::RunIndex;
 use speedup_core::value::time::Span;
-use speedup_statistics::levels::{Levels, RandomEffects, Reshaped};
+use speedup_statistics::levels::{LevelTree, RandomEffects, Reshaped};
 use speedup_statistics::planning::{Costs, RepetitionPlan, VarianceComponents};
 use std::collections::BTreeMap;
 
@@ -96,7 +96,7 @@ fn components(study: &Study) -> Option<VarianceComponents> {
 }
 
 /// A cell's pilot as visits of boots of runs.
-fn levels(study: &Study, cell: u32) -> Option<Levels> {
+fn levels(study: &Study, cell: u32) -> Option<LevelTree> {
     let end = RunIndex(units::end_of_pilot(study));
     let mut visits: BTreeMap<u32, BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
     for (run, value) in study.cells[cell as usize].values_by_run(Metric::Wall) {
@@ -108,7 +108,7 @@ fn levels(study: &Study, cell: u32) -> Option<Levels> {
     let boots = || visits.values().flat_map(BTreeMap::values);
     let counts =
         [boots().map(Vec::len).collect(), visits.values().map(BTreeMap::len).collect(), vec![visits.len()]];
-    Levels::of_counts(boots().flatten().copied().collect(), &counts).ok()
+    LevelTree::of_counts(boots().flatten().copied().collect(), &counts).ok()
 }
 
 /// The mean time of a measured run, in nanoseconds.

@@ -7,7 +7,7 @@ use speedup_core::experiment::metric::Metric;
 use speedup_core::value::id::RunIndex;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, Interval, PValue, RatioInterval};
 use speedup_statistics::planning::group_sequential::Look;
-use speedup_statistics::ratio::{MeanRatio, PairedRatio, SuiteMember, SuiteRatio, Weights};
+use speedup_statistics::ratio::{BenchmarkWeights, MeanRatio, PairedRatio, SuiteMember, SuiteRatio};
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{OneSampleTTest, PairedTTest, WelchTTest};
 use std::collections::BTreeMap;
@@ -101,7 +101,8 @@ impl Looked {
             Self::Within(blocks) => {
                 let members: Vec<SuiteMember<'_>> =
                     blocks.iter().map(|[x, y]| SuiteMember { baseline: x, candidate: y }).collect();
-                let weights = Weights::Custom(blocks.iter().map(|[x, y]| class_weight(x, y)).collect());
+                let weights =
+                    BenchmarkWeights::Custom(blocks.iter().map(|[x, y]| class_weight(x, y)).collect());
                 let ratio = SuiteRatio::new(&members, &weights).ok()?;
                 Some(Seen {
                     method: "t test of the ratio of means within classes (weights nm/(n + m))",

@@ -10,7 +10,7 @@ use crate::study::verdict::Verdict;
 use speedup_core::experiment::Spending;
 use speedup_statistics::inference::{ConfidenceLevel, PValue};
 use speedup_statistics::planning::group_sequential::{
-    self, Decision, GroupSequential, LooksError, Sides, equal_fractions,
+    self, GroupSequential, LookDecision, LooksError, Sides, equal_fractions,
 };
 
 /// What the looks say.
@@ -18,8 +18,8 @@ pub(super) fn find(study: &Study, level: ConfidenceLevel, looks: u32, spending: 
     let plan = &study.plan;
     let (planned, step) = (units::planned(study), plan.experiment.runs);
     let law = match spending {
-        Spending::ObrienFleming => group_sequential::Spending::OBrienFlemingLike,
-        Spending::Pocock => group_sequential::Spending::PocockLike,
+        Spending::ObrienFleming => group_sequential::SpendingFunction::OBrienFlemingLike,
+        Spending::Pocock => group_sequential::SpendingFunction::PocockLike,
     };
     let design = GroupSequential::spending(&equal_fractions(looks as usize), Sides::Both, level, law);
     let mut visits = vec![0; plan.benchmarks.len()];
@@ -59,8 +59,9 @@ fn look(
     let at = design.ok().and_then(|design| Some((design, design.looks().get(number as usize - 1)?)));
     let seen = at.and_then(|(_, look)| looked.as_ref()?.see(look));
     let p = seen.as_ref().map(|seen| seen.p);
-    let stops =
-        at.zip(p).is_some_and(|((design, _), p)| design.decide(number as usize - 1, p) == Ok(Decision::Stop));
+    let stops = at
+        .zip(p)
+        .is_some_and(|((design, _), p)| design.decide(number as usize - 1, p) == Ok(LookDecision::Stop));
     let look = LookReport {
         number,
         of: looks,

@@ -7,7 +7,7 @@ mod times;
 use self::builds::BuildSpread;
 use self::hosts::{Hosts, class};
 pub(super) use self::times::Times;
-use crate::study::{Phase, Report, Standing, Study};
+use crate::study::{Report, Study, StudyPhase, StudyStanding};
 use speedup_core::experiment::Metric;
 use speedup_core::experiment::build::UsedBuild;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
@@ -217,10 +217,12 @@ impl Synthetic {
 
     pub(super) fn study(&self) -> Study {
         let phase = match self.finished {
-            true => Phase::Finished { at: Timestamp(1_790_000_060_000_000_000), cancelled: self.cancelled },
-            false => Phase::Running,
+            true => {
+                StudyPhase::Finished { at: Timestamp(1_790_000_060_000_000_000), cancelled: self.cancelled }
+            }
+            false => StudyPhase::Running,
         };
-        let standing = Standing {
+        let standing = StudyStanding {
             experiment: experiment(1),
             submitted: Timestamp(1_790_000_000_000_000_000),
             submitted_by: "tester".to_owned(),

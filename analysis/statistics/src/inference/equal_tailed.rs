@@ -93,7 +93,7 @@ impl EqualTailed for RandomEffects {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::levels::{Levels, RandomEffects};
+    use crate::levels::{LevelTree, RandomEffects};
     use crate::sample::Sample;
     use crate::test::{OneSampleTTest, Proportion, ProportionMethod, Selection};
 
@@ -106,7 +106,7 @@ mod tests {
     }
 
     fn effects(values: &[f64]) -> RandomEffects {
-        RandomEffects::new(&Levels::of_counts(values.to_vec(), &[vec![values.len()]]).unwrap())
+        RandomEffects::new(&LevelTree::of_counts(values.to_vec(), &[vec![values.len()]]).unwrap())
     }
 
     const ALTERNATIVES: [Alternative; 3] = [Alternative::TwoSided, Alternative::Greater, Alternative::Less];

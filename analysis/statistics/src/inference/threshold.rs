@@ -21,7 +21,7 @@ pub struct ThresholdError(f64);
 /// What an interval says of the candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Decision {
+pub enum ThresholdDecision {
     /// Its times are below 1 − δ of the baseline's.
     Faster,
     /// Its times are above 1 + δ of the baseline's.
@@ -50,7 +50,7 @@ impl Threshold {
     }
 }
 
-impl Decision {
+impl ThresholdDecision {
     /// The decision by an interval of the ratio of times, candidate over baseline.
     pub fn of_time_ratio(interval: &RatioInterval, threshold: Threshold) -> Self {
         let (least, most) = (1.0 - threshold.0, 1.0 + threshold.0);
@@ -110,30 +110,30 @@ mod tests {
     fn only_the_whole_interval_decides() {
         let threshold = Threshold::new(0.03).unwrap();
         for (lower, upper, decision) in [
-            (0.90, 0.96, Decision::Faster),
-            (0.90, 0.98, Decision::NotEnoughData),
-            (0.98, 1.02, Decision::WithinThreshold),
-            (0.98, 1.04, Decision::NotEnoughData),
-            (1.01, 1.04, Decision::NotEnoughData),
-            (1.04, 1.20, Decision::Slower),
+            (0.90, 0.96, ThresholdDecision::Faster),
+            (0.90, 0.98, ThresholdDecision::NotEnoughData),
+            (0.98, 1.02, ThresholdDecision::WithinThreshold),
+            (0.98, 1.04, ThresholdDecision::NotEnoughData),
+            (1.01, 1.04, ThresholdDecision::NotEnoughData),
+            (1.04, 1.20, ThresholdDecision::Slower),
         ] {
-            assert_eq!(Decision::of_time_ratio(&interval(lower, upper), threshold), decision);
+            assert_eq!(ThresholdDecision::of_time_ratio(&interval(lower, upper), threshold), decision);
             let speedup = interval(1.0 / upper, 1.0 / lower);
-            assert_eq!(Decision::of_speedup(&speedup, threshold), decision);
+            assert_eq!(ThresholdDecision::of_speedup(&speedup, threshold), decision);
         }
         let unbounded = RatioInterval::Unbounded {
             method: "given",
             level: ConfidenceLevel::USUAL,
             reason: Unbounded::NoRatioExcluded,
         };
-        assert_eq!(Decision::of_time_ratio(&unbounded, threshold), Decision::NotEnoughData);
+        assert_eq!(ThresholdDecision::of_time_ratio(&unbounded, threshold), ThresholdDecision::NotEnoughData);
     }
 
     #[test]
     fn without_a_threshold_sameness_is_never_shown() {
         assert_eq!(
-            Decision::of_time_ratio(&interval(0.999, 1.001), Threshold::NONE),
-            Decision::NotEnoughData
+            ThresholdDecision::of_time_ratio(&interval(0.999, 1.001), Threshold::NONE),
+            ThresholdDecision::NotEnoughData
         );
         for delta in [-0.1, 1.0, f64::NAN] {
             assert!(Threshold::new(delta).is_err());

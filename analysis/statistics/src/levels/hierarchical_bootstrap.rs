@@ -24,7 +24,7 @@ mod tuple_sums;
 pub use replicates::{RatioReplicates, Replicates};
 
 use crate::inference::Caveat;
-use crate::levels::Levels;
+use crate::levels::LevelTree;
 use crate::levels::unit_means::Units;
 use crate::sample::Sample;
 use serde::{Deserialize, Serialize};
@@ -95,7 +95,7 @@ impl HierarchicalBootstrap {
     ///
     /// # Errors
     /// [`BootstrapError::Draws`] for a number of draws out of range.
-    pub fn of(&self, levels: &Levels) -> Result<Replicates, BootstrapError> {
+    pub fn of(&self, levels: &LevelTree) -> Result<Replicates, BootstrapError> {
         let drawn = self.draw(levels, "one")?;
         let replicates = Sample::new(drawn).map_err(|_| BootstrapError::Draws(self.draws))?;
         let caveats = self.caveats(&[levels]);
@@ -107,7 +107,11 @@ impl HierarchicalBootstrap {
     ///
     /// # Errors
     /// [`BootstrapError`] for a number of draws out of range, or a ratio that is none.
-    pub fn ratio(&self, baseline: &Levels, candidate: &Levels) -> Result<RatioReplicates, BootstrapError> {
+    pub fn ratio(
+        &self,
+        baseline: &LevelTree,
+        candidate: &LevelTree,
+    ) -> Result<RatioReplicates, BootstrapError> {
         let below = self.observed(baseline);
         if below == 0.0 {
             return Err(BootstrapError::BaselineZero);
@@ -125,7 +129,7 @@ impl HierarchicalBootstrap {
     /// Drawing k members with replacement from a unit u, each with a mean of its own variance V_c, gives the
     /// unit's mean the variance V_u = (Σ(Ȳ_c − Ȳ_u)²/k + Σ V_c/k)/k; for balanced levels all drawn this is Σᵢ
     /// S²ᵢ(nᵢ − 1)/nᵢ / Πₖ₌ᵢ nₖ (compare Kalibera 2012 eq. 10, and Davison and Hinkley 1997, §3.8).
-    pub fn exact_variance(resampling: Resampling, levels: &Levels) -> f64 {
+    pub fn exact_variance(resampling: Resampling, levels: &LevelTree) -> f64 {
         let levels = &resampling.view(levels);
         let mut units = Units::of_observations(levels);
         let mut variances = vec![0.0; levels.members(1)];
@@ -146,7 +150,7 @@ impl HierarchicalBootstrap {
         variances[0]
     }
 
-    fn draw(&self, levels: &Levels, purpose: &str) -> Result<Vec<f64>, BootstrapError> {
+    fn draw(&self, levels: &LevelTree, purpose: &str) -> Result<Vec<f64>, BootstrapError> {
         if self.draws == 0 || self.draws > MOST_DRAWS {
             return Err(BootstrapError::Draws(self.draws));
         }
@@ -158,7 +162,7 @@ impl HierarchicalBootstrap {
         })
     }
 
-    fn caveats(&self, experiments: &[&Levels]) -> Vec<Caveat> {
+    fn caveats(&self, experiments: &[&LevelTree]) -> Vec<Caveat> {
         // Taken as one sample, the observations have no units to be unlike.
         let unlike =
             self.resampling != Resampling::Flat && !experiments.iter().all(|levels| levels.is_balanced());
@@ -166,7 +170,7 @@ impl HierarchicalBootstrap {
     }
 
     /// The statistic of the experiment as it was.
-    fn observed(&self, levels: &Levels) -> f64 {
+    fn observed(&self, levels: &LevelTree) -> f64 {
         let levels = &self.resampling.view(levels);
         match self.statistic {
             Statistic::Mean => mean::observed(levels),
@@ -177,7 +181,7 @@ impl HierarchicalBootstrap {
 
 impl Resampling {
     /// The levels as the scheme sees them.
-    fn view(self, levels: &Levels) -> std::borrow::Cow<'_, Levels> {
+    fn view(self, levels: &LevelTree) -> std::borrow::Cow<'_, LevelTree> {
         match self {
             Self::Flat => std::borrow::Cow::Owned(levels.flattened()),
             Self::EveryLevel | Self::AboveLowest | Self::HighestOnly => std::borrow::Cow::Borrowed(levels),

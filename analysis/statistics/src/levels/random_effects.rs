@@ -24,7 +24,7 @@ pub use reshape::{DroppedLevel, DroppedWhy, KeptLevel, Reshaped};
 
 use crate::distribution::student_t;
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Critical, Interval, PValue};
-use crate::levels::Levels;
+use crate::levels::LevelTree;
 use crate::levels::unit_means::Units;
 use serde::Serialize;
 use thiserror::Error;
@@ -78,7 +78,7 @@ impl RandomEffects {
     pub const NAME_NORMAL: &'static str = "normal interval of the mean by levels (random effects)";
 
     /// The effects that `levels` show.
-    pub fn new(levels: &Levels) -> Self {
+    pub fn new(levels: &LevelTree) -> Self {
         let mut below = Units::of_observations(levels);
         let mut passed_on = PassedOn::default();
         let mut variances: Vec<LevelVariance> = Vec::with_capacity(levels.depth());
@@ -170,7 +170,7 @@ impl RandomEffects {
 }
 
 /// S²ᵢ: the squares within all units over their degrees of freedom.
-fn pooled(levels: &Levels, level: usize, squares: &[f64]) -> Option<f64> {
+fn pooled(levels: &LevelTree, level: usize, squares: &[f64]) -> Option<f64> {
     let df = levels.members(level) - levels.units(level);
     (df > 0).then(|| squares.iter().sum::<f64>() / df as f64)
 }
@@ -181,7 +181,7 @@ struct PassedOn(Vec<Vec<f64>>);
 
 impl PassedOn {
     /// aᵢₗ for the level above those passed.
-    fn contained(&self, levels: &Levels, level: usize) -> Vec<f64> {
+    fn contained(&self, levels: &LevelTree, level: usize) -> Vec<f64> {
         let df = (levels.members(level) - levels.units(level)) as f64;
         let average = |shares: &Vec<f64>| {
             let of_units = levels.boundaries(level).windows(2).map(|bounds| {
@@ -194,7 +194,7 @@ impl PassedOn {
     }
 
     /// Goes up by one: from the members of `level` to the units above.
-    fn rise(&mut self, levels: &Levels, level: usize) {
+    fn rise(&mut self, levels: &LevelTree, level: usize) {
         let bounds = || levels.boundaries(level).windows(2);
         for shares in &mut self.0 {
             *shares = bounds()

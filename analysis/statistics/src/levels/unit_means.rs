@@ -1,6 +1,6 @@
 //! Means and squares of the members of each unit of a level: the step that every method by levels repeats.
 
-use crate::levels::Levels;
+use crate::levels::LevelTree;
 
 /// Members of one level, each as a double and what rounding took from it.
 ///
@@ -30,7 +30,7 @@ pub(crate) struct Units {
 
 impl Units {
     /// The units above level 1.
-    pub(crate) fn of_observations(levels: &Levels) -> Self {
+    pub(crate) fn of_observations(levels: &LevelTree) -> Self {
         let values = levels.values();
         Self::of(levels, 1, |members| {
             let first = values[members.start];
@@ -39,7 +39,7 @@ impl Units {
     }
 
     /// The units above `level`, whose members are the units of `below`.
-    pub(crate) fn of_means(levels: &Levels, level: usize, below: &Members) -> Self {
+    pub(crate) fn of_means(levels: &LevelTree, level: usize, below: &Members) -> Self {
         Self::of(levels, level, |members| {
             let (first, rest) = (below.value[members.start], below.residue[members.start]);
             let (value, residue) = (&below.value[members.clone()], &below.residue[members]);
@@ -48,7 +48,7 @@ impl Units {
         })
     }
 
-    fn of(levels: &Levels, level: usize, moments: impl Fn(std::ops::Range<usize>) -> Moments) -> Self {
+    fn of(levels: &LevelTree, level: usize, moments: impl Fn(std::ops::Range<usize>) -> Moments) -> Self {
         let units = levels.units(level);
         let mut value = Vec::with_capacity(units);
         let mut residue = Vec::with_capacity(units);

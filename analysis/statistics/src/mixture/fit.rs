@@ -12,16 +12,16 @@ use thiserror::Error;
 /// How far the likelihood is climbed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Method {
+pub enum FitMethod {
     /// The starts, steps and stopping rule of mclust 6 (Worms 2016's program): its numbers to 1e-7. It stops while the
     /// log-likelihood still rises by 1e-5 of itself a step.
     Mclust,
     /// The same starts, steps and rule in single precision, the models that can be chosen ended in double, and those far below
-    /// the best given up: its criterion was below that of [`Method::Mclust`] in 10 of 50,000 simulated samples, in a third to a fifth
+    /// the best given up: its criterion was below that of [`FitMethod::Mclust`] in 10 of 50,000 simulated samples, in a third to a fifth
     /// of the time. The criteria of other models that were not given up are mclust's to 1e-5 of themselves.
     Drafted,
     /// From where mclust stops, and from classes between the largest gaps, to the maximum. Its criterion is never below
-    /// that of [`Method::Mclust`].
+    /// that of [`FitMethod::Mclust`].
     #[default]
     Converged,
 }
@@ -34,8 +34,8 @@ pub struct MixtureFit {
     /// What its variances were allowed to be; one component is given as equal.
     pub model: VarianceModel,
     /// How it was fitted.
-    pub method: Method,
-    /// Σ ln f(xᵢ), in the unit of the observations. By [`Method::Mclust`], and with the caveat
+    pub method: FitMethod,
+    /// Σ ln f(xᵢ), in the unit of the observations. By [`FitMethod::Mclust`], and with the caveat
     /// [`MixtureCaveat::NotConverged`], it is as in mclust that of the parameters one M-step earlier.
     pub log_likelihood: f64,
     /// 2L − p ln n, larger is better.
@@ -122,7 +122,7 @@ const NARROW: f64 = 1e-3;
 /// Differences of BIC below 2 are "not worth more than a bare mention" (Kass and Raftery 1995, §3.2).
 const CLEAR_LEAD: f64 = 2.0;
 
-impl Method {
+impl FitMethod {
     /// The method's full name.
     pub fn name(self) -> &'static str {
         match self {
@@ -141,14 +141,14 @@ impl MixtureFit {
     /// # Errors
     /// [`MixtureFitError`] for a single observation, or when all are equal.
     pub fn new(sample: &Sample) -> Result<Self, MixtureFitError> {
-        Self::with_method(sample, Method::default())
+        Self::with_method(sample, FitMethod::default())
     }
 
     /// The mixture of `sample` by `method`.
     ///
     /// # Errors
     /// [`MixtureFitError`] for a single observation, or when all are equal.
-    pub fn with_method(sample: &Sample, method: Method) -> Result<Self, MixtureFitError> {
+    pub fn with_method(sample: &Sample, method: FitMethod) -> Result<Self, MixtureFitError> {
         let n = sample.len();
         if n < 2 {
             return Err(MixtureFitError::TooFew { n });
@@ -159,9 +159,9 @@ impl MixtureFit {
         let mut search = Search::default();
         search.load(sample.sorted());
         let (criterion, best) = match method {
-            Method::Mclust => search.as_mclust(sample.sorted()),
-            Method::Drafted => search.drafted(sample.sorted()),
-            Method::Converged => search.converged(sample.sorted()),
+            FitMethod::Mclust => search.as_mclust(sample.sorted()),
+            FitMethod::Drafted => search.drafted(sample.sorted()),
+            FitMethod::Converged => search.converged(sample.sorted()),
         };
         let best = best.ok_or(MixtureFitError::NoFit { n })?;
         let mixture = search.mixture(&best.state);
@@ -240,7 +240,7 @@ fn caveats(
     mixture: &Mixture,
     criterion: &Criterion,
     best: &Best,
-    method: Method,
+    method: FitMethod,
 ) -> Vec<MixtureCaveat> {
     let mut caveats = Vec::new();
     if sample.len() < USUAL_SIZE {
@@ -268,8 +268,8 @@ fn caveats(
         caveats.push(MixtureCaveat::MostComponents);
     }
     match method {
-        Method::Converged if !best.converged => caveats.push(MixtureCaveat::NotConverged),
-        Method::Converged | Method::Drafted | Method::Mclust => {}
+        FitMethod::Converged if !best.converged => caveats.push(MixtureCaveat::NotConverged),
+        FitMethod::Converged | FitMethod::Drafted | FitMethod::Mclust => {}
     }
     caveats
 }

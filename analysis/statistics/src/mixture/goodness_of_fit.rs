@@ -5,7 +5,7 @@
 //! the distance of each to its own fit.
 
 use crate::inference::{PValue, Risk};
-use crate::mixture::{Method, Mixture, MixtureFitError, Refit, Refits, TOGETHER, distance, tied_share};
+use crate::mixture::{FitMethod, Mixture, MixtureFitError, Refit, Refits, TOGETHER, distance, tied_share};
 use crate::sample::Sample;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -63,7 +63,7 @@ pub struct GoodnessOfFitOptions {
     pub size: ResampleSize,
     /// How the sample and every resample is fitted. The test is of the family of mixtures, and holds for either; mclust's
     /// schedule is many times faster.
-    pub method: Method,
+    pub method: FitMethod,
     /// The precision of the resamples' refits by mclust's schedule; the fit of the sample has double precision.
     pub refits: Refits,
     /// Resample i draws from stream i of this seed's child `ksfit`, whatever thread it runs on.
@@ -141,7 +141,7 @@ impl GoodnessOfFitOptions {
             resamples: USUAL_RESAMPLES,
             drawing: Drawing::All,
             size: ResampleSize::Same,
-            method: Method::Mclust,
+            method: FitMethod::Mclust,
             refits: Refits::default(),
             seed,
         }

@@ -2,7 +2,7 @@
 
 use super::abreast::{Abreast, MOST_OBSERVATIONS, Samples, StartOf};
 use super::search::{Search, Starts};
-use super::{Method, Mixture};
+use super::{FitMethod, Mixture};
 use crate::distribution::normal;
 use serde::Serialize;
 use std::ops::RangeInclusive;
@@ -26,14 +26,14 @@ pub enum Refits {
 #[derive(Clone, Debug)]
 pub(crate) struct Refit {
     search: Search,
-    method: Method,
+    method: FitMethod,
     refits: Refits,
     samples: Samples,
     abreast: Abreast,
 }
 
 impl Refit {
-    pub(crate) fn new(method: Method, refits: Refits) -> Self {
+    pub(crate) fn new(method: FitMethod, refits: Refits) -> Self {
         let (search, samples, abreast) = <(Search, Samples, Abreast)>::default();
         Self { search, method, refits, samples, abreast }
     }
@@ -42,10 +42,10 @@ impl Refit {
     pub(crate) fn mixture(&mut self, sorted: &[f64]) -> Option<Mixture> {
         self.search.load(sorted);
         let state = match (self.method, self.refits) {
-            (Method::Converged, _) => self.search.converged(sorted).1?.state,
-            (Method::Drafted, _) => self.search.drafted(sorted).1?.state,
-            (Method::Mclust, Refits::Exhaustive) => self.search.as_mclust(sorted).1?.state,
-            (Method::Mclust, Refits::Drafted) => self.search.drafted_choice(sorted)?,
+            (FitMethod::Converged, _) => self.search.converged(sorted).1?.state,
+            (FitMethod::Drafted, _) => self.search.drafted(sorted).1?.state,
+            (FitMethod::Mclust, Refits::Exhaustive) => self.search.as_mclust(sorted).1?.state,
+            (FitMethod::Mclust, Refits::Drafted) => self.search.drafted_choice(sorted)?,
         };
         Some(self.search.mixture(&state))
     }
@@ -53,7 +53,7 @@ impl Refit {
     /// The same for each of many samples of one size; none for one whose values are all equal.
     pub(crate) fn mixtures(&mut self, samples: &[Vec<f64>]) -> Vec<Option<Mixture>> {
         let size = samples.first().map_or(0, Vec::len);
-        if (self.method, self.refits) != (Method::Mclust, Refits::Drafted) || size > MOST_OBSERVATIONS {
+        if (self.method, self.refits) != (FitMethod::Mclust, Refits::Drafted) || size > MOST_OBSERVATIONS {
             let has_spread = |sorted: &&Vec<f64>| sorted[0] < sorted[sorted.len() - 1];
             return samples.iter().map(|sorted| self.mixture(Some(sorted).filter(has_spread)?)).collect();
         }
@@ -140,7 +140,7 @@ mod tests {
             values
         };
         let samples: Vec<Vec<f64>> = (0..40).map(sample).collect();
-        let mut refit = Refit::new(Method::Mclust, Refits::Drafted);
+        let mut refit = Refit::new(FitMethod::Mclust, Refits::Drafted);
         let together = refit.mixtures(&samples);
         let alone: Vec<_> = samples.chunks(1).flat_map(|one| refit.mixtures(one)).collect();
         assert_eq!(together, alone);

@@ -3,7 +3,7 @@
 //! At look k the share tₖ of the planned information is there. Under the null hypothesis the statistics Z₁…Zₖ are
 //! jointly normal with correlations √(tᵢ/tⱼ), whatever the test, if the runs are many (Jennison & Turnbull, Group
 //! Sequential Methods, 2000, ch. 3). The boundaries keep the probability of ever crossing one at the risk; they
-//! come from a spending function ([`Spending`]) or are a constant times a power of tₖ ([`Shape`]). For t and rank
+//! come from a spending function ([`SpendingFunction`]) or are a constant times a power of tₖ ([`BoundaryShape`]). For t and rank
 //! tests the p-value of a look is compared with its nominal risk, which is Jennison and Turnbull's advice (§3.3).
 //!
 //! The probabilities are by the recursion of Armitage, McPherson & Rowe (JRSS A 132, 1969).
@@ -16,7 +16,7 @@ use crate::inference::{ConfidenceLevel, PValue, Risk};
 use crate::number::monotone_root;
 use recursion::Recursion;
 use serde::Serialize;
-pub use spending::Spending;
+pub use spending::SpendingFunction;
 use thiserror::Error;
 
 /// More looks than anyone takes.
@@ -57,7 +57,7 @@ pub enum Sides {
 /// Boundaries that are a constant times a power of the fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Shape {
+pub enum BoundaryShape {
     /// The same at every look (Pocock 1977).
     Pocock,
     /// c/√t (O'Brien & Fleming 1979).
@@ -72,7 +72,7 @@ pub enum Shape {
 /// What a look concludes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Decision {
+pub enum LookDecision {
     /// The null hypothesis is rejected: stop.
     Stop,
     /// Not yet: go on to the next look.
@@ -133,7 +133,7 @@ impl GroupSequential {
         fractions: &[f64],
         sides: Sides,
         level: ConfidenceLevel,
-        spending: Spending,
+        spending: SpendingFunction,
     ) -> Result<Self, LooksError> {
         check_fractions(fractions)?;
         let risk_of_side = sides.share(level.risk().get());
@@ -159,7 +159,7 @@ impl GroupSequential {
         fractions: &[f64],
         sides: Sides,
         level: ConfidenceLevel,
-        shape: Shape,
+        shape: BoundaryShape,
     ) -> Result<Self, LooksError> {
         check_fractions(fractions)?;
         let power = shape.power()?;
@@ -202,15 +202,15 @@ impl GroupSequential {
     ///
     /// # Errors
     /// [`LooksError::NoSuchLook`] beyond the plan.
-    pub fn decide(&self, index: usize, p: PValue) -> Result<Decision, LooksError> {
+    pub fn decide(&self, index: usize, p: PValue) -> Result<LookDecision, LooksError> {
         let looks = self.looks.len();
         let look = self.looks.get(index).ok_or(LooksError::NoSuchLook { index, looks })?;
         Ok(if p.rejects_at(look.nominal_risk) && look.nominal_risk.get() > 0.0 {
-            Decision::Stop
+            LookDecision::Stop
         } else if index + 1 < looks {
-            Decision::GoOn
+            LookDecision::GoOn
         } else {
-            Decision::EndWithout
+            LookDecision::EndWithout
         })
     }
 
@@ -337,7 +337,7 @@ impl Sides {
     }
 }
 
-impl Shape {
+impl BoundaryShape {
     /// The power of the fraction in the boundary.
     fn power(self) -> Result<f64, LooksError> {
         match self {
@@ -353,7 +353,7 @@ impl Shape {
 mod tests {
     use super::*;
 
-    fn plan(looks: usize, shape: Shape) -> GroupSequential {
+    fn plan(looks: usize, shape: BoundaryShape) -> GroupSequential {
         GroupSequential::shaped(&equal_fractions(looks), Sides::Both, ConfidenceLevel::USUAL, shape).unwrap()
     }
 
@@ -363,7 +363,9 @@ mod tests {
         for (looks, pocock, fleming) in
             [(1, 1.960, 1.960), (2, 2.178, 1.977), (3, 2.289, 2.004), (5, 2.413, 2.040), (10, 2.555, 2.087)]
         {
-            for (shape, expected) in [(Shape::Pocock, pocock), (Shape::OBrienFleming, fleming)] {
+            for (shape, expected) in
+                [(BoundaryShape::Pocock, pocock), (BoundaryShape::OBrienFleming, fleming)]
+            {
                 let plan = plan(looks, shape);
                 let constant = plan.looks()[looks - 1].boundary;
                 assert!((constant - expected).abs() < 5.1e-4, "{shape:?} {looks}: {constant}");
@@ -378,8 +380,8 @@ mod tests {
     #[test]
     fn published_spending_boundaries() {
         for (spending, expected) in [
-            (Spending::OBrienFlemingLike, [4.877, 3.357, 2.680, 2.290, 2.031]),
-            (Spending::PocockLike, [2.438, 2.427, 2.410, 2.397, 2.386]),
+            (SpendingFunction::OBrienFlemingLike, [4.877, 3.357, 2.680, 2.290, 2.031]),
+            (SpendingFunction::PocockLike, [2.438, 2.427, 2.410, 2.397, 2.386]),
         ] {
             let level = ConfidenceLevel::USUAL;
             let plan = GroupSequential::spending(&equal_fractions(5), Sides::Both, level, spending).unwrap();
@@ -387,7 +389,7 @@ mod tests {
                 assert!((look.boundary - expected).abs() < 5.1e-4, "{spending:?}: {look:?}");
             }
             assert!((plan.level().get() - 0.95).abs() < 1e-10);
-            if spending == Spending::OBrienFlemingLike {
+            if spending == SpendingFunction::OBrienFlemingLike {
                 assert!((plan.looks()[1].boundary - 3.357_011_921_574_665).abs() < 1e-10);
             }
         }
@@ -406,13 +408,15 @@ mod tests {
     fn impossible_plans_are_refused() {
         let level = ConfidenceLevel::USUAL;
         for fractions in [&[][..], &[0.5, 0.5], &[0.0, 1.0], &[0.5, 1.1], &[f64::NAN], &[0.9, 0.2]] {
-            assert!(GroupSequential::spending(fractions, Sides::One, level, Spending::Linear).is_err());
-            assert!(GroupSequential::shaped(fractions, Sides::One, level, Shape::Pocock).is_err());
+            assert!(
+                GroupSequential::spending(fractions, Sides::One, level, SpendingFunction::Linear).is_err()
+            );
+            assert!(GroupSequential::shaped(fractions, Sides::One, level, BoundaryShape::Pocock).is_err());
         }
-        let plan = plan(3, Shape::Pocock);
+        let plan = plan(3, BoundaryShape::Pocock);
         assert!(plan.power(f64::NAN).is_err());
         assert!(plan.decide(3, PValue::clamped(0.0)).is_err());
-        assert_eq!(plan.decide(2, PValue::clamped(0.5)), Ok(Decision::EndWithout));
-        assert_eq!(plan.decide(0, PValue::clamped(1e-9)), Ok(Decision::Stop));
+        assert_eq!(plan.decide(2, PValue::clamped(0.5)), Ok(LookDecision::EndWithout));
+        assert_eq!(plan.decide(0, PValue::clamped(1e-9)), Ok(LookDecision::Stop));
     }
 }

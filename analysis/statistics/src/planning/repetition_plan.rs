@@ -54,7 +54,7 @@ pub struct RepetitionPlan {
 
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, Error)]
-pub enum PlanError {
+pub enum RepetitionPlanError {
     /// A cost that is negative, no number, or beyond [x.
     #[error(
         "the cost of a unit above level {level} is {value:?}, not between 0 and {LARGEST_TIME:e}\nhint: costs are counted in measurements"
@@ -103,10 +103,10 @@ impl Costs {
     /// The costs `of_units`: first that of one more unit above level 1 (its warm-up), in measurements.
     ///
     /// # Errors
-    /// [`PlanError::Cost`] for a cost that is negative or beyond [x.
-    pub fn new(of_units: Vec<f64>) -> Result<Self, PlanError> {
+    /// [`RepetitionPlanError::Cost`] for a cost that is negative or beyond [x.
+    pub fn new(of_units: Vec<f64>) -> Result<Self, RepetitionPlanError> {
         match of_units.iter().position(|cost| !(0.0..=LARGEST_TIME).contains(cost)) {
-            Some(at) => Err(PlanError::Cost { level: at + 1, value: of_units[at] }),
+            Some(at) => Err(RepetitionPlanError::Cost { level: at + 1, value: of_units[at] }),
             None => Ok(Self(of_units)),
         }
     }
@@ -115,8 +115,8 @@ impl Costs {
     /// (eq. 13).
     ///
     /// # Errors
-    /// [`PlanError::NumberOfCosts`] unless there is one repetition count more than costs.
-    pub fn total(&self, repetitions: &[u64]) -> Result<f64, PlanError> {
+    /// [`RepetitionPlanError::NumberOfCosts`] unless there is one repetition count more than costs.
+    pub fn total(&self, repetitions: &[u64]) -> Result<f64, RepetitionPlanError> {
         self.require_levels(repetitions.len())?;
         let mut unit = 1.0;
         for (at, &count) in repetitions.iter().enumerate() {
@@ -125,9 +125,9 @@ impl Costs {
         Ok(unit)
     }
 
-    fn require_levels(&self, levels: usize) -> Result<(), PlanError> {
+    fn require_levels(&self, levels: usize) -> Result<(), RepetitionPlanError> {
         let costs = self.0.len();
-        if costs + 1 == levels { Ok(()) } else { Err(PlanError::NumberOfCosts { levels, costs }) }
+        if costs + 1 == levels { Ok(()) } else { Err(RepetitionPlanError::NumberOfCosts { levels, costs }) }
     }
 }
 
@@ -135,11 +135,11 @@ impl VarianceComponents {
     /// A `mean` and the variance of each level, the lowest first; those not above 0 count as none.
     ///
     /// # Errors
-    /// [`PlanError::NotFinite`] for what is no number.
-    pub fn new(mean: f64, variances: Vec<f64>) -> Result<Self, PlanError> {
+    /// [`RepetitionPlanError::NotFinite`] for what is no number.
+    pub fn new(mean: f64, variances: Vec<f64>) -> Result<Self, RepetitionPlanError> {
         let strange = variances.iter().copied().chain([mean]).find(|value| !value.is_finite());
         match strange {
-            Some(value) => Err(PlanError::NotFinite(value)),
+            Some(value) => Err(RepetitionPlanError::NotFinite(value)),
             None => Ok(Self { mean, variances: variances.into_iter().map(|v| v.max(0.0)).collect() }),
         }
     }
@@ -182,13 +182,13 @@ impl RepetitionPlan {
     /// The optimal repetitions for `components` and `costs`.
     ///
     /// # Errors
-    /// [`PlanError`] if costs and levels do not fit, or nothing varies.
-    pub fn new(components: VarianceComponents, costs: Costs) -> Result<Self, PlanError> {
+    /// [`RepetitionPlanError`] if costs and levels do not fit, or nothing varies.
+    pub fn new(components: VarianceComponents, costs: Costs) -> Result<Self, RepetitionPlanError> {
         let levels = components.variances.len();
         costs.require_levels(levels)?;
         let repeated = repeated(&components, &costs);
         let Some(highest) = repeated.last().map(|level| level.level) else {
-            return Err(PlanError::NothingVaries);
+            return Err(RepetitionPlanError::NothingVaries);
         };
         let mut unrounded = vec![None; levels];
         let mut repetitions = vec![1; levels];

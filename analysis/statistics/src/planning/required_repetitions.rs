@@ -32,19 +32,19 @@ pub struct RequiredRuns {
     /// The full name of the method.
     pub method: &'static str,
     /// The runs.
-    pub reach: Reach,
+    pub reach: Attainability,
     /// The confidence level of the interval or test that was planned for.
     pub level: ConfidenceLevel,
     /// The power that was planned for, where a verdict is.
     pub power: Option<f64>,
     /// What was taken for granted.
-    pub assumptions: Vec<Assumption>,
+    pub assumptions: Vec<PlanningAssumption>,
 }
 
 /// Whether, and with how many runs, the goal is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Reach {
+pub enum Attainability {
     /// The pilot is enough.
     PilotSuffices {
         /// Runs needed of each version.
@@ -69,7 +69,7 @@ pub enum Reach {
 /// What a planned number of runs takes for granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
-pub enum Assumption {
+pub enum PlanningAssumption {
     /// The true spread is that of the pilot.
     SpreadOfPilot {
         /// Runs of the pilot.
@@ -143,7 +143,7 @@ pub enum RequiredError {
     Power(#[source] PowerError),
 }
 
-impl Reach {
+impl Attainability {
     /// The runs of each version that the goal needs, if it is reached.
     pub fn needed(self) -> Option<u64> {
         match self {
@@ -162,7 +162,7 @@ impl Reach {
     }
 }
 
-impl Assumption {
+impl PlanningAssumption {
     /// Of the spread of a pilot with so many runs; of a spread given without one, if there are none.
     fn spread(pilot: usize) -> Self {
         if pilot == 0 { Self::SpreadGiven } else { Self::SpreadOfPilot { runs: pilot as u64 } }

@@ -6,7 +6,7 @@
 //!
 //! * [`MeanTest`]: Shapiro–Wilk on small samples, F to choose, then Student's or Welch's t.
 //! * [`MedianTest`]: Kolmogorov–Smirnov on median-centred samples, then the rank sum; also `P[X > Y]`.
-//! * [`Conclusion`]: an answer with its risk, assumptions and caveats.
+//! * [`ProtocolConclusion`]: an answer with its risk, assumptions and caveats.
 //! * [`published`]: the verdicts of the original program, bit for bit where that makes sense.
 
 mod conclusion;
@@ -19,7 +19,8 @@ use crate::ratio::mean::require_positive;
 use crate::sample::Sample;
 use crate::test::ExactRule;
 pub use conclusion::{
-    Assumption, AssumptionCheck, Conclusion, Finding, Outcome, Question, Reason, Refusal, SubTest,
+    Assumption, AssumptionCheck, AssumptionOutcome, ProtocolConclusion, ProtocolOutcome, Question,
+    StopReason, SubTest, SubTestRefusal,
 };
 pub use mean::{Beyond5000, MeanTest};
 pub use median::MedianTest;

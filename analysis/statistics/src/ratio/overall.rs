@@ -27,7 +27,7 @@ pub enum Summary {
 /// What each benchmark counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "weights", rename_all = "snake_case")]
-pub enum Weights {
+pub enum BenchmarkWeights {
     /// The same.
     Equal,
     /// Its share of the baseline's time (Touati 2010 eq. 1).
@@ -114,7 +114,7 @@ impl Summary {
     }
 }
 
-impl Weights {
+impl BenchmarkWeights {
     /// The coefficients of `members`, not normalised: what the original program prints as Coef.
     ///
     /// # Errors
@@ -151,7 +151,7 @@ impl Overall {
         members: &[SuiteMember<'_>],
         accelerated: &[bool],
         summary: Summary,
-        weights: &Weights,
+        weights: &BenchmarkWeights,
     ) -> Result<Option<Self>, SuiteError> {
         if accelerated.len() != members.len() {
             return Err(SuiteError::WeightCount { weights: accelerated.len(), benchmarks: members.len() });
@@ -163,7 +163,7 @@ impl Overall {
         if members.is_empty() {
             return Ok(None);
         }
-        let weights = Weights::Custom(kept().map(|(_, (_, coefficient))| *coefficient).collect());
+        let weights = BenchmarkWeights::Custom(kept().map(|(_, (_, coefficient))| *coefficient).collect());
         Self::new(&members, summary, &weights).map(Some)
     }
 
@@ -171,7 +171,11 @@ impl Overall {
     ///
     /// # Errors
     /// [`SuiteError`] for no benchmarks, weights that do not fit, or times that are not positive.
-    pub fn new(members: &[SuiteMember<'_>], summary: Summary, weights: &Weights) -> Result<Self, SuiteError> {
+    pub fn new(
+        members: &[SuiteMember<'_>],
+        summary: Summary,
+        weights: &BenchmarkWeights,
+    ) -> Result<Self, SuiteError> {
         if members.is_empty() {
             return Err(SuiteError::Empty);
         }

@@ -13,7 +13,7 @@ use crate::distribution::student_t;
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue, RatioInterval, Unbounded};
 use crate::number::compensated_sum::CompensatedSum;
 use crate::ratio::suite::sums_of_clusters;
-use crate::ratio::{Clusters, Overall, RatioError, SuiteMember, SuiteRatioError, Summary, Weights};
+use crate::ratio::{BenchmarkWeights, Clusters, Overall, RatioError, SuiteMember, SuiteRatioError, Summary};
 use crate::sample::Sample;
 
 /// The ratio of (weighted sums of) means of pairs, baseline over candidate.
@@ -41,14 +41,17 @@ impl PairedRatio {
     /// [`SuiteRatioError`] for times that are not positive, samples that are no pairs, a single pair, or pairs that all
     /// have one ratio.
     pub fn new(baseline: &Sample, candidate: &Sample) -> Result<Self, SuiteRatioError> {
-        Self::of_suite(&[SuiteMember { baseline, candidate }], &Weights::Equal)
+        Self::of_suite(&[SuiteMember { baseline, candidate }], &BenchmarkWeights::Equal)
     }
 
     /// Of several benchmarks, weighted by `weights`, which are taken as fixed; each one's samples are pairs.
     ///
     /// # Errors
     /// As [`PairedRatio::new`], and for weights that do not fit.
-    pub fn of_suite(members: &[SuiteMember<'_>], weights: &Weights) -> Result<Self, SuiteRatioError> {
+    pub fn of_suite(
+        members: &[SuiteMember<'_>],
+        weights: &BenchmarkWeights,
+    ) -> Result<Self, SuiteRatioError> {
         let weights = Overall::new(members, Summary::Mean, weights)?.weights;
         Self::of_weighted(members, &weights)
     }
@@ -60,7 +63,7 @@ impl PairedRatio {
     pub fn of_clusters(
         members: &[SuiteMember<'_>],
         clusters: &[Clusters<'_>],
-        weights: &Weights,
+        weights: &BenchmarkWeights,
     ) -> Result<Self, SuiteRatioError> {
         let weights = Overall::new(members, Summary::Mean, weights)?.weights;
         let [Some(baseline), Some(candidate)] = sums_of_clusters(members, clusters, &weights) else {
@@ -215,7 +218,7 @@ mod tests {
         let (u, v) = (sample(&[100.0, 130.0, 90.0]), sample(&[101.0, 128.0, 91.5]));
         let members =
             [SuiteMember { baseline: &x, candidate: &y }, SuiteMember { baseline: &u, candidate: &v }];
-        let ratio = PairedRatio::of_suite(&members, &Weights::Custom(vec![2.0, 1.0])).unwrap();
+        let ratio = PairedRatio::of_suite(&members, &BenchmarkWeights::Custom(vec![2.0, 1.0])).unwrap();
         let expected = (2.0 * x.mean() + u.mean()) / (2.0 * y.mean() + v.mean());
         assert!((ratio.estimate() - expected).abs() < 1e-12);
         assert!(2.0 < ratio.degrees_of_freedom() && ratio.degrees_of_freedom() < 7.0);

@@ -10,7 +10,7 @@ use crate::distribution::student_t;
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue, RatioInterval, Unbounded};
 use crate::number::compensated_sum::CompensatedSum;
 use crate::ratio::fieller::{self, Estimate, unit_of};
-use crate::ratio::{Overall, RatioError, SuiteError, SuiteMember, Summary, Weights};
+use crate::ratio::{BenchmarkWeights, Overall, RatioError, SuiteError, SuiteMember, Summary};
 use crate::sample::Sample;
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -79,7 +79,7 @@ impl SuiteRatio {
     /// # Errors
     /// [`SuiteRatioError`] for weights that do not fit, times that are not positive, single runs, or no
     /// variation beyond rounding.
-    pub fn new(members: &[SuiteMember<'_>], weights: &Weights) -> Result<Self, SuiteRatioError> {
+    pub fn new(members: &[SuiteMember<'_>], weights: &BenchmarkWeights) -> Result<Self, SuiteRatioError> {
         Self::of_clusters(members, &vec![[None, None]; members.len()], weights)
     }
 
@@ -92,7 +92,7 @@ impl SuiteRatio {
     pub fn of_clusters(
         members: &[SuiteMember<'_>],
         clusters: &[Clusters<'_>],
-        weights: &Weights,
+        weights: &BenchmarkWeights,
     ) -> Result<Self, SuiteRatioError> {
         let weights = Overall::new(members, Summary::Mean, weights)?.weights;
         let [joint_baseline, joint_candidate] = sums_of_clusters(members, clusters, &weights);
@@ -188,7 +188,7 @@ mod tests {
     fn of_one_benchmark_it_is_the_mean_ratio() {
         let (baseline, candidate) = (sample(&[10.0, 11.0, 12.5, 9.0]), sample(&[8.0, 8.5, 9.5]));
         let member = SuiteMember { baseline: &baseline, candidate: &candidate };
-        let suite = SuiteRatio::new(&[member], &Weights::Fraction).unwrap();
+        let suite = SuiteRatio::new(&[member], &BenchmarkWeights::Fraction).unwrap();
         let mean = MeanRatio::new(&baseline, &candidate).unwrap();
         assert!((suite.estimate() - mean.estimate()).abs() < 1e-14);
         let [a, b] = [suite.interval(ConfidenceLevel::USUAL), mean.interval(ConfidenceLevel::USUAL)];
@@ -202,11 +202,11 @@ mod tests {
         let (c, one) = (sample(&[5.0, 5.0]), sample(&[5.0]));
         let noisy = SuiteMember { baseline: &x, candidate: &y };
         let constant = SuiteMember { baseline: &c, candidate: &c };
-        assert!(SuiteRatio::new(&[noisy, constant], &Weights::Equal).unwrap().df > 2.0);
-        let refused = SuiteRatio::new(&[constant], &Weights::Equal);
+        assert!(SuiteRatio::new(&[noisy, constant], &BenchmarkWeights::Equal).unwrap().df > 2.0);
+        let refused = SuiteRatio::new(&[constant], &BenchmarkWeights::Equal);
         assert_eq!(refused, Err(SuiteRatioError::Ratio(RatioError::Constant)));
         let single = SuiteMember { baseline: &one, candidate: &y };
-        let refused = SuiteRatio::new(&[noisy, single], &Weights::Equal);
+        let refused = SuiteRatio::new(&[noisy, single], &BenchmarkWeights::Equal);
         assert_eq!(refused, Err(SuiteRatioError::Ratio(RatioError::TooFew { n: 1, m: 3 })));
     }
 
@@ -216,10 +216,10 @@ mod tests {
         let (x, y) = (sample(&[10.0, 11.0, 12.0]), sample(&[8.0, 9.0, 10.0]));
         let member = SuiteMember { baseline: &x, candidate: &y };
         let (members, builds) = ([member, member], [0, 1, 2]);
-        let alone = SuiteRatio::new(&[member], &Weights::Equal).unwrap();
-        let apart = SuiteRatio::new(&members, &Weights::Equal).unwrap();
+        let alone = SuiteRatio::new(&[member], &BenchmarkWeights::Equal).unwrap();
+        let apart = SuiteRatio::new(&members, &BenchmarkWeights::Equal).unwrap();
         let clusters = [[Some(&builds[..]), Some(&builds[..])]; 2];
-        let shared = SuiteRatio::of_clusters(&members, &clusters, &Weights::Equal).unwrap();
+        let shared = SuiteRatio::of_clusters(&members, &clusters, &BenchmarkWeights::Equal).unwrap();
         let width = |ratio: &SuiteRatio| {
             let interval = ratio.interval(ConfidenceLevel::USUAL);
             let interval = interval.bounded().unwrap().clone();
@@ -227,7 +227,7 @@ mod tests {
         };
         assert!((width(&shared) - width(&alone)).abs() < 1e-12 && width(&apart) < width(&shared));
         let other = [[Some(&builds[..]), None], [Some(&[2, 3, 4][..]), None]];
-        let refused = SuiteRatio::of_clusters(&members, &other, &Weights::Equal);
+        let refused = SuiteRatio::of_clusters(&members, &other, &BenchmarkWeights::Equal);
         assert_eq!(refused, Err(SuiteRatioError::Ratio(RatioError::TooFew { n: 1, m: 3 })));
     }
 
@@ -237,7 +237,7 @@ mod tests {
         let (u, v) = (sample(&[30.0, 33.0]), sample(&[31.0, 30.0, 30.5]));
         let members =
             [SuiteMember { baseline: &x, candidate: &y }, SuiteMember { baseline: &u, candidate: &v }];
-        let suite = SuiteRatio::new(&members, &Weights::Custom(vec![1.0, 3.0])).unwrap();
+        let suite = SuiteRatio::new(&members, &BenchmarkWeights::Custom(vec![1.0, 3.0])).unwrap();
         let level = ConfidenceLevel::USUAL;
         let interval = suite.interval(level);
         let interval = interval.bounded().unwrap();

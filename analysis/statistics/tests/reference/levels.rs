@@ -5,7 +5,7 @@ use serde_json::Value;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::{ConfidenceLevel, Critical, Interval, RatioInterval, Unbounded};
 use speedup_statistics::levels::{
-    EffectSize, HierarchicalBootstrap, LevelVariance, Levels, RandomEffects, Resampling, Statistic,
+    EffectSize, HierarchicalBootstrap, LevelTree, LevelVariance, RandomEffects, Resampling, Statistic,
 };
 use speedup_statistics::planning::{Costs, RepetitionPlan, VarianceComponents};
 use speedup_statistics::sample::Sample;
@@ -46,12 +46,12 @@ fn dims(case: &mut Case<'_>) -> Vec<usize> {
     case.numbers("/dims").into_iter().map(|count| count as usize).collect()
 }
 
-fn experiment(case: &mut Case<'_>, pointer: &str, dims: &[usize]) -> Levels {
+fn experiment(case: &mut Case<'_>, pointer: &str, dims: &[usize]) -> LevelTree {
     let mut values = Vec::new();
     if let Some(nested) = case.value(pointer) {
         flatten(nested, &mut values);
     }
-    Levels::balanced(values, dims).expect("a reference experiment is one")
+    LevelTree::balanced(values, dims).expect("a reference experiment is one")
 }
 
 /// The observations of lists nested to any depth.

@@ -6,7 +6,9 @@ use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::Risk;
 use speedup_statistics::mixture::goodness_of_fit::{GoodnessOfFit, GoodnessOfFitOptions, ResampleSize};
 use speedup_statistics::mixture::variability::{empirical, modelled};
-use speedup_statistics::mixture::{Component, Method, Mixture, MixtureFit, MixtureFitError, VarianceModel};
+use speedup_statistics::mixture::{
+    Component, FitMethod, Mixture, MixtureFit, MixtureFitError, VarianceModel,
+};
 use speedup_statistics::sample::Sample;
 
 /// Numbers that follow mclust's schedule step by step.
@@ -26,7 +28,7 @@ pub(crate) fn gmm_fit(case: &mut Case<'_>, ledger: &mut Ledger) {
     let refused = case.refusal("/expected").is_some();
     let fits = Sample::new(values).map(|sample| {
         let fit = |method| MixtureFit::with_method(&sample, method);
-        (fit(Method::Mclust), fit(Method::Converged), sample.clone())
+        (fit(FitMethod::Mclust), fit(FitMethod::Converged), sample.clone())
     });
     let (as_mclust, converged, sample) = match fits {
         Ok((Ok(as_mclust), Ok(converged), sample)) => (as_mclust, converged, sample),
@@ -243,7 +245,7 @@ pub(crate) fn ksfit_bootstrap(case: &mut Case<'_>, ledger: &mut Ledger) {
     let expected_mixture = mixture(case.value("/mixture").expect("a mixture"));
     let model = case.peek("/mixture/model").and_then(Value::as_str);
     let components = case.peek("/mixture/K").and_then(Value::as_u64);
-    if let Ok(fit) = MixtureFit::with_method(&sample, Method::Mclust) {
+    if let Ok(fit) = MixtureFit::with_method(&sample, FitMethod::Mclust) {
         let count = fit.mixture.components().len();
         let letter = if count == 1 { 'X' } else { fit.model.letter() };
         ledger.equal(case, "/mixture/model", &Some(letter.to_string().as_str()), &model);

@@ -5,9 +5,9 @@ use serde_json::Value;
 use speedup_statistics::inference::{Caveat, ConfidenceLevel, PValue, Risk, Side};
 use speedup_statistics::protocol::speedup_test::published::{self, PublishedVerdict};
 use speedup_statistics::protocol::speedup_test::{
-    Conclusion, Outcome, Question, Reason, Rules, SpeedupTest, SubTest,
+    ProtocolConclusion, ProtocolOutcome, Question, Rules, SpeedupTest, StopReason, SubTest,
 };
-use speedup_statistics::ratio::{Overall, RatioError, SuiteError, SuiteMember, Summary, Weights};
+use speedup_statistics::ratio::{BenchmarkWeights, Overall, RatioError, SuiteError, SuiteMember, Summary};
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{
     KolmogorovSmirnov, KolmogorovSmirnovStatistic, Proportion, ProportionMethod, Selection,
@@ -30,7 +30,7 @@ struct Benchmark {
 struct Variant {
     name: &'static str,
     rules: Rules,
-    search: fn(&dyn Fn(Risk) -> Conclusion) -> PublishedVerdict,
+    search: fn(&dyn Fn(Risk) -> ProtocolConclusion) -> PublishedVerdict,
     own_level_first: bool,
 }
 
@@ -56,12 +56,12 @@ const VARIANTS: [Variant; 4] = [
     },
 ];
 
-fn bisection(protocol: &dyn Fn(Risk) -> Conclusion) -> PublishedVerdict {
+fn bisection(protocol: &dyn Fn(Risk) -> ProtocolConclusion) -> PublishedVerdict {
     published::search(protocol)
 }
 
 /// The least whole percent, 1 to 49, that does; else what the bisection says of none.
-fn whole_percents(protocol: &dyn Fn(Risk) -> Conclusion) -> PublishedVerdict {
+fn whole_percents(protocol: &dyn Fn(Risk) -> ProtocolConclusion) -> PublishedVerdict {
     let risks = (1..50).map(|percent| f64::from(percent) / 100.0);
     let conclusions = risks.map(|risk| (risk, protocol(Risk::new(risk).expect("a risk"))));
     match conclusions.into_iter().find(|(_, conclusion)| conclusion.is_significant()) {
@@ -73,7 +73,7 @@ fn whole_percents(protocol: &dyn Fn(Risk) -> Conclusion) -> PublishedVerdict {
         },
         None => {
             let conclusion = protocol(Risk::new(0.5).expect("a risk"));
-            let stopped = matches!(conclusion.outcome, Outcome::CannotConclude { .. });
+            let stopped = matches!(conclusion.outcome, ProtocolOutcome::CannotConclude { .. });
             PublishedVerdict {
                 significant: Some(false),
                 confidence: (!stopped).then_some(0.99),
@@ -130,7 +130,7 @@ fn refused(case: &mut Case<'_>, ledger: &mut Ledger, refusal: &RatioError) {
     let members: Vec<_> =
         benchmarks.iter().map(|b| SuiteMember { baseline: &b.baseline, candidate: &b.candidate }).collect();
     for summary in Summary::ALL {
-        let overall = Overall::new(&members, summary, &Weights::Equal);
+        let overall = Overall::new(&members, summary, &BenchmarkWeights::Equal);
         let agrees = matches!(&overall, Err(SuiteError::Ratio { source, .. }) if source == refusal);
         ledger.verdict(case, "refusal", agrees, || format!("{overall:?} beside {refusal}"));
     }
@@ -177,7 +177,7 @@ fn row(
     ledger.number(case, &format!("{at}/speedup_median"), test.speedups.median, relative(1e-12));
     sub_tests(case, ledger, at, &test, variant, benchmark);
     best_risks(case, ledger, at, &test, benchmark);
-    let protocols: [(&str, &dyn Fn(Risk) -> Conclusion); 2] = [
+    let protocols: [(&str, &dyn Fn(Risk) -> ProtocolConclusion); 2] = [
         ("mean", &|risk| test.mean.at_risk(FASTER, risk)),
         ("median", &|risk| test.median.at_risk(FASTER, risk)),
     ];
@@ -220,11 +220,11 @@ fn warnings(protocol: &str, verdict: &PublishedVerdict) -> BTreeSet<String> {
             _ => {}
         }
     }
-    if let Outcome::CannotConclude { reason } = &verdict.conclusion.outcome {
+    if let ProtocolOutcome::CannotConclude { reason } = &verdict.conclusion.outcome {
         let (name, sides) = match reason {
-            Reason::SmallNotNormal { sides } => ("mean_small_not_normal", sides.as_slice()),
-            Reason::SmallNoLocationShift { sides } => ("median_small_no_shift", sides.as_slice()),
-            Reason::SubTestRefused { .. } => ("", [].as_slice()),
+            StopReason::SmallNotNormal { sides } => ("mean_small_not_normal", sides.as_slice()),
+            StopReason::SmallNoLocationShift { sides } => ("median_small_no_shift", sides.as_slice()),
+            StopReason::SubTestRefused { .. } => ("", [].as_slice()),
         };
         names.extend(sides.iter().map(|side| format!("{name}_{}", position(side))));
     }
@@ -298,10 +298,10 @@ fn best_risks(case: &mut Case<'_>, ledger: &mut Ledger, at: &str, test: &Speedup
 fn overall(case: &mut Case<'_>, ledger: &mut Ledger, root: &str, benchmarks: &[Benchmark], option: &str) {
     let coefficients: Vec<Option<f64>> = benchmarks.iter().map(|b| b.coefficient).collect();
     let (weights, name) = match option {
-        "equal" => (Weights::Equal, "equal"),
-        "fraction" => (Weights::Fraction, "fraction"),
+        "equal" => (BenchmarkWeights::Equal, "equal"),
+        "fraction" => (BenchmarkWeights::Fraction, "fraction"),
         _ => match published::weights(&coefficients) {
-            Weights::Equal => (Weights::Equal, "equal"),
+            BenchmarkWeights::Equal => (BenchmarkWeights::Equal, "equal"),
             weights => (weights, "custom"),
         },
     };

@@ -3,11 +3,11 @@
 use super::{Coverage, CoverageSection};
 use crate::law::draws::Draws;
 use crate::law::level_model::MEAN;
-use crate::row::{Cell, Row, Unanswered};
-use crate::{LevelModel, Shape};
+use crate::row::{Cell, StudyRow, Unanswered};
+use crate::{LawShape, LevelModel};
 use speedup_statistics::inference::{Critical, Interval, RatioInterval};
 use speedup_statistics::levels::{
-    EffectSize, HierarchicalBootstrap, Levels, RandomEffects, Resampling, Statistic,
+    EffectSize, HierarchicalBootstrap, LevelTree, RandomEffects, Resampling, Statistic,
 };
 
 /// Without a bootstrap only the first are asked.
@@ -31,7 +31,7 @@ const SCHEMES: [Resampling; 4] =
     [Resampling::EveryLevel, Resampling::AboveLowest, Resampling::HighestOnly, Resampling::Flat];
 
 impl Coverage {
-    pub(super) fn by_levels(&self) -> Vec<Row> {
+    pub(super) fn by_levels(&self) -> Vec<StudyRow> {
         let cells =
             self.distributions.iter().flat_map(|shape| self.binaries.iter().map(|size| (*shape, *size)));
         let rows = cells.flat_map(|(shape, binaries)| {
@@ -42,7 +42,7 @@ impl Coverage {
         rows.collect()
     }
 
-    pub(super) fn of_one_binary(&self) -> Vec<Row> {
+    pub(super) fn of_one_binary(&self) -> Vec<StudyRow> {
         let cells =
             self.distributions.iter().flat_map(|shape| self.executions.iter().map(|size| (*shape, *size)));
         let rows = cells.flat_map(|(shape, executions)| {
@@ -57,10 +57,10 @@ impl Coverage {
     fn cell(
         &self,
         section: CoverageSection,
-        shape: Shape,
+        shape: LawShape,
         size: u64,
-        experiment: impl Fn(&mut Draws, f64) -> Option<Levels> + Sync,
-    ) -> Vec<Row> {
+        experiment: impl Fn(&mut Draws, f64) -> Option<LevelTree> + Sync,
+    ) -> Vec<StudyRow> {
         let cell = Cell { section: section.code(), distribution: Some(shape), size };
         let methods = if self.draws == 0 { &METHODS[..WITHOUT_BOOTSTRAP] } else { &METHODS[..] };
         let tallies = self.replication.tally(&cell.stream(), methods.len(), |draws| {
@@ -72,7 +72,7 @@ impl Coverage {
         rows.map(|(method, tally)| cell.row(method, tally, Unanswered::LeftOut, [None, promised])).collect()
     }
 
-    fn answers(&self, old: &Levels, new: &Levels, draws: &mut Draws) -> Vec<Option<bool>> {
+    fn answers(&self, old: &LevelTree, new: &LevelTree, draws: &mut Draws) -> Vec<Option<bool>> {
         let level = self.replication.confidence;
         let (of_mean, of_ratio) = (|i: &Interval| covers(i, MEAN), |i: &RatioInterval| self.ratio_covers(i));
         let (old_effects, new_effects) = (RandomEffects::new(old), RandomEffects::new(new));

@@ -3,17 +3,17 @@
 
 use super::by_levels::covers;
 use super::{Coverage, CoverageSection};
-use crate::row::{Cell, Row};
+use crate::row::{Cell, StudyRow};
 use rayon::prelude::*;
 use speedup_statistics::distribution::binomial;
 use speedup_statistics::test::{Proportion, ProportionMethod, Selection};
 
 impl Coverage {
-    pub(super) fn of_proportions(&self) -> Vec<Row> {
+    pub(super) fn of_proportions(&self) -> Vec<StudyRow> {
         self.benchmarks.par_iter().flat_map_iter(|benchmarks| self.of_benchmarks(*benchmarks)).collect()
     }
 
-    fn of_benchmarks(&self, benchmarks: u64) -> Vec<Row> {
+    fn of_benchmarks(&self, benchmarks: u64) -> Vec<StudyRow> {
         let cell =
             Cell { section: CoverageSection::Proportions.code(), distribution: None, size: benchmarks };
         let mut rows = Vec::new();
@@ -27,7 +27,7 @@ impl Coverage {
                     (0..=benchmarks).zip(&intervals).filter(|(_, interval)| covers(interval, *truth));
                 let share = counts.map(|(count, _)| probability(count, benchmarks, *truth)).sum();
                 let row = cell.exact(code(method), share, Some(*truth));
-                rows.push(Row { expected: self.replication.promised_coverage(), ..row });
+                rows.push(StudyRow { expected: self.replication.promised_coverage(), ..row });
             }
         }
         rows

@@ -2,13 +2,13 @@
 
 use super::by_levels::covers;
 use super::{Coverage, CoverageSection};
-use crate::Shape;
+use crate::LawShape;
 use crate::law::draws::Draws;
-use crate::row::{Cell, Row, Unanswered};
+use crate::row::{Cell, StudyRow, Unanswered};
 use speedup_statistics::distribution::student_t;
 use speedup_statistics::inference::{Alternative, Interval, RatioInterval};
 use speedup_statistics::planning::two_stage::TwoStage;
-use speedup_statistics::ratio::{MeanRatio, MedianRatio, SuiteMember, SuiteRatio, Weights};
+use speedup_statistics::ratio::{BenchmarkWeights, MeanRatio, MedianRatio, SuiteMember, SuiteRatio};
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{OneSampleTTest, PseudoMedian, WelchTTest, paired_differences};
 
@@ -35,12 +35,12 @@ const SUITE: [(f64, f64); 3] = [(100.0, 1.25), (600.0, 1.1), (900.0, 0.9)];
 const STEIN_FACTOR: f64 = 2.0;
 
 impl Coverage {
-    pub(super) fn of_samples(&self) -> Vec<Row> {
+    pub(super) fn of_samples(&self) -> Vec<StudyRow> {
         let cells = self.distributions.iter().flat_map(|shape| self.runs.iter().map(|runs| (*shape, *runs)));
         cells.flat_map(|(shape, runs)| self.of_runs(shape, runs)).collect()
     }
 
-    fn of_runs(&self, shape: Shape, runs: u64) -> Vec<Row> {
+    fn of_runs(&self, shape: LawShape, runs: u64) -> Vec<StudyRow> {
         let cell = Cell { section: CoverageSection::Samples.code(), distribution: Some(shape), size: runs };
         let tallies = self.replication.tally(&cell.stream(), METHODS.len(), |draws| {
             let mut answers = self.of_two_samples(shape, runs, draws).unwrap_or([None; 4]).to_vec();
@@ -55,11 +55,11 @@ impl Coverage {
         rows.map(|(method, tally)| cell.row(method, tally, Unanswered::LeftOut, [None, promised])).collect()
     }
 
-    fn times(&self, shape: Shape, runs: u64, mean: f64, draws: &mut Draws) -> Option<Sample> {
+    fn times(&self, shape: LawShape, runs: u64, mean: f64, draws: &mut Draws) -> Option<Sample> {
         draws.times(shape, runs, mean, mean * self.variation)
     }
 
-    fn of_two_samples(&self, shape: Shape, runs: u64, draws: &mut Draws) -> Option<[Option<bool>; 4]> {
+    fn of_two_samples(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<[Option<bool>; 4]> {
         let level = self.replication.confidence;
         let baseline = self.times(shape, runs, SPEEDUP * MEAN, draws)?;
         let candidate = self.times(shape, runs, MEAN, draws)?;
@@ -78,7 +78,7 @@ impl Coverage {
     }
 
     /// Pairs whose sides differ by a shift, so that their differences are symmetric about it.
-    fn of_pairs(&self, shape: Shape, runs: u64, draws: &mut Draws) -> Option<bool> {
+    fn of_pairs(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<bool> {
         let sd = MEAN * self.variation;
         let baseline = draws.times(shape, runs, (1.0 + SHIFT) * MEAN, sd)?;
         let candidate = draws.times(shape, runs, MEAN, sd)?;
@@ -87,7 +87,7 @@ impl Coverage {
         Some(covers(&interval, SHIFT * MEAN))
     }
 
-    fn of_suite(&self, shape: Shape, runs: u64, draws: &mut Draws) -> Option<bool> {
+    fn of_suite(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<bool> {
         let mut samples = Vec::with_capacity(SUITE.len());
         for (mean, speedup) in SUITE {
             let baseline = self.times(shape, runs, speedup * mean, draws)?;
@@ -97,7 +97,7 @@ impl Coverage {
             samples.iter().map(|(baseline, candidate)| SuiteMember { baseline, candidate }).collect();
         let truth = SUITE.iter().map(|(mean, speedup)| mean * speedup).sum::<f64>()
             / SUITE.iter().map(|(mean, _)| mean).sum::<f64>();
-        let ratio = SuiteRatio::new(&members, &Weights::Equal).ok()?;
+        let ratio = SuiteRatio::new(&members, &BenchmarkWeights::Equal).ok()?;
         ratio_covers(&ratio.interval(self.replication.confidence), truth)
     }
 
@@ -107,7 +107,7 @@ impl Coverage {
         critical * MEAN * self.variation * (samples / (STEIN_FACTOR * runs as f64)).sqrt()
     }
 
-    fn of_stein_mean(&self, shape: Shape, runs: u64, draws: &mut Draws) -> Option<bool> {
+    fn of_stein_mean(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<bool> {
         let pilot = self.times(shape, runs, MEAN, draws)?;
         let half_width = self.stein_half_width(runs as f64 - 1.0, 1.0, runs);
         let plan = TwoStage::of_mean(&pilot, half_width, self.replication.confidence).ok()?;
@@ -115,7 +115,7 @@ impl Coverage {
         Some(covers(&plan.interval(&all).ok()?, MEAN))
     }
 
-    fn of_stein_difference(&self, shape: Shape, runs: u64, draws: &mut Draws) -> Option<bool> {
+    fn of_stein_difference(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<bool> {
         let means = [(1.0 + SHIFT) * MEAN, MEAN];
         let sd = MEAN * self.variation;
         let baseline = draws.times(shape, runs, means[0], sd)?;
@@ -132,7 +132,7 @@ impl Coverage {
     fn continued(
         &self,
         pilot: &Sample,
-        shape: Shape,
+        shape: LawShape,
         further: u64,
         mean: f64,
         draws: &mut Draws,

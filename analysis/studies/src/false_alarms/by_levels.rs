@@ -1,17 +1,17 @@
 //! False alarms of the effect size by levels, for each threshold.
 
-use super::{AlarmSection, FalseAlarms};
-use crate::Shape;
+use super::{AlarmSection, FalseAlarmStudy};
+use crate::LawShape;
 use crate::law::draws::Draws;
-use crate::row::{Cell, Row, Unanswered};
-use speedup_statistics::inference::{Critical, Decision, RatioInterval};
-use speedup_statistics::levels::{EffectSize, HierarchicalBootstrap, Levels, RandomEffects};
+use crate::row::{Cell, StudyRow, Unanswered};
+use speedup_statistics::inference::{Critical, RatioInterval, ThresholdDecision};
+use speedup_statistics::levels::{EffectSize, HierarchicalBootstrap, LevelTree, RandomEffects};
 
 const METHODS: [&str; 3] = ["ratio_fieller_t", "ratio_fieller_normal", "ratio_bootstrap_rrr"];
 const WITHOUT_BOOTSTRAP: usize = 2;
 
-impl FalseAlarms {
-    pub(super) fn by_levels(&self) -> Vec<Row> {
+impl FalseAlarmStudy {
+    pub(super) fn by_levels(&self) -> Vec<StudyRow> {
         let cells =
             self.distributions.iter().flat_map(|shape| self.binaries.iter().map(|size| (*shape, *size)));
         let rows = cells.flat_map(|(shape, binaries)| {
@@ -22,7 +22,7 @@ impl FalseAlarms {
         rows.collect()
     }
 
-    pub(super) fn of_one_binary(&self) -> Vec<Row> {
+    pub(super) fn of_one_binary(&self) -> Vec<StudyRow> {
         let cells =
             self.distributions.iter().flat_map(|shape| self.executions.iter().map(|size| (*shape, *size)));
         let rows = cells.flat_map(|(shape, executions)| {
@@ -37,10 +37,10 @@ impl FalseAlarms {
     fn cell(
         &self,
         section: AlarmSection,
-        shape: Shape,
+        shape: LawShape,
         size: u64,
-        experiment: impl Fn(&mut Draws) -> Option<Levels> + Sync,
-    ) -> Vec<Row> {
+        experiment: impl Fn(&mut Draws) -> Option<LevelTree> + Sync,
+    ) -> Vec<StudyRow> {
         let cell = Cell { section: section.code(), distribution: Some(shape), size };
         let methods = if self.draws == 0 { &METHODS[..WITHOUT_BOOTSTRAP] } else { &METHODS[..] };
         let count = methods.len() * self.thresholds.len();
@@ -58,7 +58,7 @@ impl FalseAlarms {
         rows.collect()
     }
 
-    fn intervals(&self, old: &Levels, new: &Levels, draws: &mut Draws) -> Vec<Option<RatioInterval>> {
+    fn intervals(&self, old: &LevelTree, new: &LevelTree, draws: &mut Draws) -> Vec<Option<RatioInterval>> {
         let level = self.replication.confidence;
         let effect = EffectSize::new(RandomEffects::new(old), RandomEffects::new(new)).ok();
         let fieller = |critical| effect.as_ref().map(|effect| effect.interval(level, critical));
@@ -76,8 +76,8 @@ impl FalseAlarms {
         let interval = interval.filter(|interval| interval.bounded().is_some());
         let alarm = |threshold| {
             interval.map(|interval| {
-                let decision = Decision::of_time_ratio(interval, threshold);
-                matches!(decision, Decision::Faster | Decision::Slower)
+                let decision = ThresholdDecision::of_time_ratio(interval, threshold);
+                matches!(decision, ThresholdDecision::Faster | ThresholdDecision::Slower)
             })
         };
         self.thresholds.iter().map(|threshold| alarm(*threshold)).collect()

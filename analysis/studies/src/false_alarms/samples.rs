@@ -1,14 +1,16 @@
 //! False alarms from two samples.
 
-use super::{AlarmSection, FalseAlarms};
-use crate::Shape;
+use super::{AlarmSection, FalseAlarmStudy};
+use crate::LawShape;
 use crate::law::draws::Draws;
-use crate::row::{Cell, Row, Unanswered};
+use crate::row::{Cell, StudyRow, Unanswered};
 use speedup_statistics::inference::{
-    Alternative, ConfidenceLevel, Critical, Decision, PValue, RatioInterval, Risk,
+    Alternative, ConfidenceLevel, Critical, PValue, RatioInterval, Risk, ThresholdDecision,
 };
-use speedup_statistics::levels::{EffectSize, Levels, RandomEffects};
-use speedup_statistics::protocol::speedup_test::{Conclusion, Outcome, Question, SpeedupTest, published};
+use speedup_statistics::levels::{EffectSize, LevelTree, RandomEffects};
+use speedup_statistics::protocol::speedup_test::{
+    ProtocolConclusion, ProtocolOutcome, Question, SpeedupTest, published,
+};
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{OneSampleTTest, RankSum, SignedRank, WelchTTest};
 
@@ -30,13 +32,13 @@ const MEAN: f64 = 100.0;
 /// The published search gives whole percents.
 const ROUNDING: f64 = 1e-9;
 
-impl FalseAlarms {
-    pub(super) fn of_samples(&self) -> Vec<Row> {
+impl FalseAlarmStudy {
+    pub(super) fn of_samples(&self) -> Vec<StudyRow> {
         let cells = self.distributions.iter().flat_map(|shape| self.runs.iter().map(|runs| (*shape, *runs)));
         cells.flat_map(|(shape, runs)| self.of_runs(shape, runs)).collect()
     }
 
-    fn of_runs(&self, shape: Shape, runs: u64) -> Vec<Row> {
+    fn of_runs(&self, shape: LawShape, runs: u64) -> Vec<StudyRow> {
         let cell = Cell { section: AlarmSection::Samples.code(), distribution: Some(shape), size: runs };
         let count = METHODS.len() + self.thresholds.len();
         let mut tallies = self.replication.tally(&cell.stream(), count, |draws| {
@@ -55,7 +57,7 @@ impl FalseAlarms {
         methods.chain(thresholds).collect()
     }
 
-    fn answers(&self, shape: Shape, runs: u64, draws: &mut Draws) -> Option<Vec<Option<bool>>> {
+    fn answers(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<Vec<Option<bool>>> {
         let (level, sd) = (self.replication.confidence, MEAN * self.variation);
         let x = draws.times(shape, runs, MEAN, sd)?;
         let y = draws.times(shape, runs, MEAN, sd)?;
@@ -78,15 +80,15 @@ impl FalseAlarms {
         answers.push(do_not_overlap(&x, &y, level));
         let effect = effect_size(&x, &y, level);
         answers.extend(self.thresholds.iter().map(|threshold| {
-            let decision = Decision::of_time_ratio(effect.as_ref()?, *threshold);
-            Some(matches!(decision, Decision::Faster | Decision::Slower))
+            let decision = ThresholdDecision::of_time_ratio(effect.as_ref()?, *threshold);
+            Some(matches!(decision, ThresholdDecision::Faster | ThresholdDecision::Slower))
         }));
         Some(answers)
     }
 }
 
 /// At the level, and by the published search for the best one.
-fn verdicts(level: ConfidenceLevel, protocol: impl Fn(Risk) -> Conclusion) -> [Option<bool>; 2] {
+fn verdicts(level: ConfidenceLevel, protocol: impl Fn(Risk) -> ProtocolConclusion) -> [Option<bool>; 2] {
     let at_level = protocol(level.risk());
     let answered = concludes(&at_level);
     let searched = published::search(&protocol);
@@ -96,15 +98,15 @@ fn verdicts(level: ConfidenceLevel, protocol: impl Fn(Risk) -> Conclusion) -> [O
 }
 
 /// A protocol that stops on its assumptions has no answer.
-pub(crate) fn concludes(conclusion: &Conclusion) -> bool {
+pub(crate) fn concludes(conclusion: &ProtocolConclusion) -> bool {
     match conclusion.outcome {
-        Outcome::Significant | Outcome::NotSignificant => true,
-        Outcome::CannotConclude { .. } => false,
+        ProtocolOutcome::Significant | ProtocolOutcome::NotSignificant => true,
+        ProtocolOutcome::CannotConclude { .. } => false,
     }
 }
 
 /// Whether the exact search reaches the level.
-fn reaches(best: &Conclusion, level: ConfidenceLevel) -> Option<bool> {
+fn reaches(best: &ProtocolConclusion, level: ConfidenceLevel) -> Option<bool> {
     let reached = best.risk.is_some_and(|risk| risk.get() <= level.risk().get());
     concludes(best).then(|| best.is_significant() && reached)
 }
@@ -120,7 +122,7 @@ fn do_not_overlap(x: &Sample, y: &Sample, level: ConfidenceLevel) -> Option<bool
 /// Fieller's interval of one-level experiments.
 fn effect_size(x: &Sample, y: &Sample, level: ConfidenceLevel) -> Option<RatioInterval> {
     let effects = |sample: &Sample| {
-        let levels = Levels::balanced(sample.in_run_order().to_vec(), &[sample.len()]).ok()?;
+        let levels = LevelTree::balanced(sample.in_run_order().to_vec(), &[sample.len()]).ok()?;
         Some(RandomEffects::new(&levels))
     };
     let effect = EffectSize::new(effects(x)?, effects(y)?).ok()?;

@@ -1,8 +1,8 @@
 //! False alarms over a suite: two machines of one speed.
 
-use super::{AlarmSection, FalseAlarms};
+use super::{AlarmSection, FalseAlarmStudy};
 use crate::law::suite_model::Scores;
-use crate::row::{Cell, Row, Unanswered};
+use crate::row::{Cell, StudyRow, Unanswered};
 use speedup_statistics::inference::{Alternative, Side};
 use speedup_statistics::protocol::hierarchical_performance_test::{
     HierarchicalPerformanceTest, PerformanceRules,
@@ -12,8 +12,8 @@ use speedup_statistics::protocol::hierarchical_performance_test::{
 pub(crate) const SUITE_METHODS: [&str; 3] =
     ["hierarchical_performance_test", "paired_t_of_means", "interval_of_means"];
 
-impl FalseAlarms {
-    pub(super) fn of_suites(&self) -> Vec<Row> {
+impl FalseAlarmStudy {
+    pub(super) fn of_suites(&self) -> Vec<StudyRow> {
         let cells = self.distributions.iter().flat_map(|shape| self.runs.iter().map(|runs| (*shape, *runs)));
         let rows = cells.flat_map(|(shape, runs)| {
             let cell = Cell { section: AlarmSection::Suites.code(), distribution: Some(shape), size: runs };

@@ -1,6 +1,6 @@
 //! The random numbers of one replicate.
 
-use crate::Shape;
+use crate::LawShape;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use speedup_core::value::seed::{Seed, below};
@@ -56,7 +56,7 @@ impl Draws {
     }
 
     /// `runs` times of mean `mean` and standard deviation `sd`; none if one is beyond what a sample may hold.
-    pub(crate) fn times(&mut self, shape: Shape, runs: u64, mean: f64, sd: f64) -> Option<Sample> {
+    pub(crate) fn times(&mut self, shape: LawShape, runs: u64, mean: f64, sd: f64) -> Option<Sample> {
         Sample::new((0..runs).map(|_| mean + sd * shape.deviate(self)).collect()).ok()
     }
 }

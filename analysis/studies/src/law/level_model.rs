@@ -2,9 +2,9 @@
 
 use super::draws::Draws;
 use crate::error::LEAST_VARIATION;
-use crate::{Shape, SimulationError};
+use crate::{LawShape, SimulationError};
 use serde::Serialize;
-use speedup_statistics::levels::Levels;
+use speedup_statistics::levels::LevelTree;
 
 /// The standard deviations of the levels as shares of the mean.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -76,7 +76,13 @@ impl LevelModel {
 
     /// An experiment with `binaries`, its mean `factor` times [`MEAN`], its deviations those of the old system. One
     /// binary makes an experiment of two levels, which knows nothing of compilation.
-    pub(crate) fn draw(&self, shape: Shape, binaries: u64, factor: f64, draws: &mut Draws) -> Option<Levels> {
+    pub(crate) fn draw(
+        &self,
+        shape: LawShape,
+        binaries: u64,
+        factor: f64,
+        draws: &mut Draws,
+    ) -> Option<LevelTree> {
         let Variation { compilation, execution, measurement } = self.variation;
         let mut values = Vec::with_capacity((binaries * self.executions * self.measurements) as usize);
         for _ in 0..binaries {
@@ -89,7 +95,7 @@ impl LevelModel {
         }
         let counts = [self.measurements, self.executions, binaries].map(|count| count as usize);
         let repeated = if binaries == 1 { &counts[..2] } else { &counts[..] };
-        Levels::balanced(values, repeated).ok()
+        LevelTree::balanced(values, repeated).ok()
     }
 
     /// The same with `executions` of a binary.

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// The shape of a law of run times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Shape {
+pub enum LawShape {
     /// Normal.
     Normal,
     /// Lognormal, the logarithm's standard deviation ½: a tail to the right, skewness 1.75.
@@ -22,7 +22,7 @@ const LOGARITHM_SD: f64 = 0.5;
 const SLOWER_SHARE: f64 = 0.3;
 const CLUSTER_DISTANCE: f64 = 4.0;
 
-impl Shape {
+impl LawShape {
     /// All shapes.
     pub const ALL: [Self; 4] = [Self::Normal, Self::Lognormal, Self::Gamma, Self::Bimodal];
 
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn every_shape_has_mean_0_and_variance_1() {
-        for (shape, skewness) in Shape::ALL.into_iter().zip([0.0, 1.75, std::f64::consts::SQRT_2, 0.45]) {
+        for (shape, skewness) in LawShape::ALL.into_iter().zip([0.0, 1.75, std::f64::consts::SQRT_2, 0.45]) {
             let mut draws = Draws::new(&Seed(3).child("shapes"), 0);
             let values: Vec<f64> = (0..200_000).map(|_| shape.deviate(&mut draws)).collect();
             let moment = |power: i32| values.iter().map(|x| x.powi(power)).sum::<f64>() / values.len() as f64;

@@ -1,7 +1,7 @@
 //! Suites of benchmarks on two machines, as Chen 2012 compares them.
 
 use super::draws::Draws;
-use crate::{Shape, SimulationError};
+use crate::{LawShape, SimulationError};
 use serde::Serialize;
 use speedup_statistics::protocol::hierarchical_performance_test::ScoreSuite;
 use speedup_statistics::sample::Sample;
@@ -44,7 +44,7 @@ impl SuiteModel {
 
     /// A suite with `runs` of each benchmark on each machine, the candidate `speedup` times as fast in the geometric mean
     /// over all benchmarks that there could be.
-    pub(crate) fn draw(&self, shape: Shape, runs: u64, speedup: f64, draws: &mut Draws) -> Option<Scores> {
+    pub(crate) fn draw(&self, shape: LawShape, runs: u64, speedup: f64, draws: &mut Draws) -> Option<Scores> {
         let mut scores = Scores { candidate: Vec::new(), baseline: Vec::new() };
         for _ in 0..self.benchmarks {
             let own = speedup * libm::exp(self.spread * draws.normal());

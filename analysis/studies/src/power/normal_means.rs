@@ -4,9 +4,9 @@
 //! medians, for normality. The paper draws the samples from runs of real programs; here they come from a law.
 
 use super::{Power, PowerSection};
-use crate::Shape;
+use crate::LawShape;
 use crate::law::draws::Draws;
-use crate::row::{Cell, Row, Unanswered};
+use crate::row::{Cell, StudyRow, Unanswered};
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::ShapiroWilk;
 
@@ -19,7 +19,7 @@ const MOST_SAMPLES: u64 = 500;
 const MEAN: f64 = 100.0;
 
 impl Power {
-    pub(super) fn of_normal_means(&self) -> Vec<Row> {
+    pub(super) fn of_normal_means(&self) -> Vec<StudyRow> {
         let cells =
             self.distributions.iter().flat_map(|shape| self.mean_runs.iter().map(|runs| (*shape, *runs)));
         let rows = cells.flat_map(|(shape, runs)| {
@@ -32,14 +32,14 @@ impl Power {
             let methods = METHODS.iter().zip(tallies);
             methods.map(move |(method, tally)| {
                 // The means of normal samples are normal, and of medians that is said of no finite sample.
-                let exact = shape == Shape::Normal && *method == METHODS[0];
+                let exact = shape == LawShape::Normal && *method == METHODS[0];
                 cell.row(method, tally, Unanswered::No, [None, risk.filter(|_| exact)])
             })
         });
         rows.collect()
     }
 
-    fn rejections(&self, shape: Shape, runs: u64, draws: &mut Draws) -> [Option<bool>; 2] {
+    fn rejections(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> [Option<bool>; 2] {
         let samples = (RUNS_IN_ALL / runs).clamp(FEWEST_SAMPLES, MOST_SAMPLES);
         let mut means = Vec::new();
         let mut medians = Vec::new();

@@ -1,10 +1,10 @@
 //! Power of the Speedup-Test on one benchmark, beside the tests that it rests on.
 
 use super::{Power, PowerSection};
-use crate::Shape;
+use crate::LawShape;
 use crate::false_alarms::concludes;
 use crate::law::draws::Draws;
-use crate::row::{Cell, Row, Unanswered};
+use crate::row::{Cell, StudyRow, Unanswered};
 use speedup_statistics::inference::{Alternative, PValue};
 use speedup_statistics::planning::power::{Group, Rejections, WelchPower};
 use speedup_statistics::protocol::speedup_test::{Question, SpeedupTest};
@@ -16,12 +16,12 @@ const METHODS: [&str; 4] =
 const MEAN: f64 = 100.0;
 
 impl Power {
-    pub(super) fn of_speedup_test(&self) -> Vec<Row> {
+    pub(super) fn of_speedup_test(&self) -> Vec<StudyRow> {
         let cells = self.distributions.iter().flat_map(|shape| self.runs.iter().map(|runs| (*shape, *runs)));
         cells.flat_map(|(shape, runs)| self.of_runs(shape, runs)).collect()
     }
 
-    fn of_runs(&self, shape: Shape, runs: u64) -> Vec<Row> {
+    fn of_runs(&self, shape: LawShape, runs: u64) -> Vec<StudyRow> {
         let section = PowerSection::SpeedupTest.code();
         let cell = Cell { section, distribution: Some(shape), size: runs };
         let count = METHODS.len() * self.speedups.len();
@@ -35,14 +35,14 @@ impl Power {
         });
         let cells = self.speedups.iter().flat_map(|speedup| METHODS.map(|method| (*speedup, method)));
         let rows = cells.zip(tallies).map(|((speedup, method), tally)| {
-            let by_formula = shape == Shape::Normal && method == "welch_one_sided";
+            let by_formula = shape == LawShape::Normal && method == "welch_one_sided";
             let expected = if by_formula { self.welch_power(runs, speedup) } else { None };
             cell.row(method, tally, Unanswered::No, [Some(speedup), expected])
         });
         rows.collect()
     }
 
-    fn two_samples(&self, shape: Shape, runs: u64, draws: &mut Draws) -> Option<(Sample, Sample)> {
+    fn two_samples(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<(Sample, Sample)> {
         let sd = MEAN * self.variation;
         Some((draws.times(shape, runs, MEAN, sd)?, draws.times(shape, runs, MEAN, sd)?))
     }

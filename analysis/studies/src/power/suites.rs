@@ -5,7 +5,7 @@ use super::{Power, PowerSection};
 use crate::false_alarms::{SUITE_METHODS, confidences};
 use crate::law::draws::Draws;
 use crate::law::suite_model::Scores;
-use crate::row::{Cell, Row, Unanswered};
+use crate::row::{Cell, StudyRow, Unanswered};
 use crate::table_1;
 use speedup_statistics::sample::Sample;
 
@@ -16,7 +16,7 @@ const AVERAGES: [&str; 3] = [
 ];
 
 impl Power {
-    pub(super) fn of_suites(&self) -> Vec<Row> {
+    pub(super) fn of_suites(&self) -> Vec<StudyRow> {
         let cells =
             self.distributions.iter().flat_map(|shape| self.suite_runs.iter().map(|runs| (*shape, *runs)));
         let rows = cells.flat_map(|(shape, runs)| {
@@ -45,7 +45,7 @@ impl Power {
             .collect()
     }
 
-    pub(super) fn of_table_1(&self) -> Vec<Row> {
+    pub(super) fn of_table_1(&self) -> Vec<StudyRow> {
         let Ok(suite) = table_1::suite() else { return Vec::new() };
         let (candidate, baseline) =
             suite.benchmarks().iter().map(|b| (b.candidate.clone(), b.baseline.clone())).unzip();

@@ -10,7 +10,7 @@ use speedup_core::value::seed::Seed;
 use crate::arguments::{Output, OutputArgument};
 use crate::command::{print, print_json};
 use crate::compose;
-use crate::compose::selftest::{AgainstFloor, Depth, Quality, Selftest, Spread, Verdict};
+use crate::compose::selftest::{AgainstFloor, Depth, Quality, Selftest, Spread, TimerVerdict};
 use crate::connection::directories;
 use crate::console::render::table::{Column, table};
 use crate::console::{Console, Paint};
@@ -48,7 +48,7 @@ pub(crate) struct SelftestArguments {
 struct Answer {
     #[serde(flatten)]
     found: Selftest,
-    verdict: Verdict,
+    verdict: TimerVerdict,
 }
 
 pub(super) fn execute(arguments: &SelftestArguments, console: &Console) -> Result<Exit, Failure> {

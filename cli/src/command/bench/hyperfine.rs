@@ -8,7 +8,7 @@ use speedup_core::experiment::Metric;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::record::Outcome;
 use speedup_core::value::id::{RunIndex, VersionIndex};
-use speedup_formats::{MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, USER, Unit, write_hyperfine_1};
+use speedup_formats::{MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, SeriesUnit, USER, write_hyperfine_1};
 
 use super::variant::Variant;
 use crate::compose;
@@ -18,11 +18,11 @@ use crate::exit::failure::Failure;
 use crate::results::attempts::Attempts;
 
 /// The metrics that the format has, with their name and unit there, and how much of ours is one of it.
-const METRICS: [(Metric, &str, Unit, f64); 4] = [
-    (Metric::Wall, speedup_formats::WALL, Unit::Seconds, 1e9),
-    (Metric::User, USER, Unit::Seconds, 1e9),
-    (Metric::System, SYSTEM, Unit::Seconds, 1e9),
-    (Metric::MaxRss, MAX_RSS, Unit::Bytes, 1.0),
+const METRICS: [(Metric, &str, SeriesUnit, f64); 4] = [
+    (Metric::Wall, speedup_formats::WALL, SeriesUnit::Seconds, 1e9),
+    (Metric::User, USER, SeriesUnit::Seconds, 1e9),
+    (Metric::System, SYSTEM, SeriesUnit::Seconds, 1e9),
+    (Metric::MaxRss, MAX_RSS, SeriesUnit::Bytes, 1.0),
 ];
 
 /// Sees to it that the file can be written, before anything is measured for it. What it holds stays until then.

@@ -285,8 +285,8 @@ impl Choice {
     fn mixture(&self) -> MixtureOptions {
         MixtureOptions {
             fit: match self.fit {
-                None | Some(Fit::Converged) => mixture::Method::Converged,
-                Some(Fit::Mclust) => mixture::Method::Mclust,
+                None | Some(Fit::Converged) => mixture::FitMethod::Converged,
+                Some(Fit::Mclust) => mixture::FitMethod::Mclust,
             },
             resamples: self.resamples.unwrap_or(USUAL_RESAMPLES),
             resample_size: match self.resample_size {

@@ -6,9 +6,9 @@ use clap::Args;
 use serde::Serialize;
 use speedup_analysis::count::{counted, percent};
 use speedup_statistics::inference::{Caveat, ConfidenceLevel};
-use speedup_statistics::levels::{DroppedLevel, DroppedWhy, Levels, RandomEffects, Reshaped};
+use speedup_statistics::levels::{DroppedLevel, DroppedWhy, LevelTree, RandomEffects, Reshaped};
 use speedup_statistics::planning::{
-    BudgetedPlan, Costs, OneLevelDesign, PlanError, RepetitionPlan, VarianceComponents,
+    BudgetedPlan, Costs, OneLevelDesign, RepetitionPlan, RepetitionPlanError, VarianceComponents,
 };
 
 use super::pilot::PilotArguments;
@@ -29,7 +29,7 @@ const HOUR_S: f64 = 3600.0;
 #[command(
     after_help = "Examples:\n  speedup samples levels --mean 10 --variances 4,1,0.25 --costs 2,30 --budget 500\n  \
     speedup samples levels pilot.json --costs 5 --hours 2 --measurement-time 0.4\n\n\
-    Levels are given the lowest first: values within a run, then runs. Costs are counted in measurements, one fewer than \
+    LevelTree are given the lowest first: values within a run, then runs. Costs are counted in measurements, one fewer than \
     there are levels: what one more unit above a level takes besides its members, as the warm-up of one more run."
 )]
 pub(crate) struct Arguments {
@@ -138,7 +138,8 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
 
 impl Arguments {
     fn answer(&self, console: &Console) -> Result<Answer, Failure> {
-        let refused = |error: PlanError| Failure::usage(Error::new(error).context("cannot plan repetitions"));
+        let refused =
+            |error: RepetitionPlanError| Failure::usage(Error::new(error).context("cannot plan repetitions"));
         let Components { mean, variances, unbiased, dropped, caveats } = self.components(console)?;
         let components = VarianceComponents::new(mean, variances.clone()).map_err(refused)?;
         let costs = Costs::new(self.costs.clone()).map_err(refused)?;
@@ -230,7 +231,7 @@ impl Components {
         Self { mean, variances: variances.to_vec(), unbiased, dropped, caveats }
     }
 
-    fn of_pilot(levels: &Levels) -> Self {
+    fn of_pilot(levels: &LevelTree) -> Self {
         let effects = RandomEffects::new(levels);
         let Reshaped { kept, dropped } = Reshaped::new(levels);
         let mut variances = vec![0.0; effects.levels().len()];

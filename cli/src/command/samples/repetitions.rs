@@ -7,8 +7,8 @@ use speedup_analysis::count::percent;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 use speedup_statistics::planning::power::PowerError;
 use speedup_statistics::planning::required_repetitions::{
-    Assumption, Effort, MeanPrecision, MedianPrecision, RankSumDetection, RatioPrecision, Reach,
-    RequiredError, RequiredRuns, SpeedupGoal, WelchDetection,
+    Attainability, Effort, MeanPrecision, MedianPrecision, PlanningAssumption, RankSumDetection,
+    RatioPrecision, RequiredError, RequiredRuns, SpeedupGoal, WelchDetection,
 };
 use speedup_statistics::sample::Sample;
 
@@ -242,8 +242,10 @@ impl Arguments {
     fn plan(&self, goal: &'static str, versions: u64, required: &RequiredRuns) -> Result<Plan, Failure> {
         let nothing = Plan::nothing(goal, required.method, versions);
         let (needed, pilot) = match required.reach {
-            Reach::PilotSuffices { needed, pilot } | Reach::MoreRuns { needed, pilot } => (needed, pilot),
-            Reach::Unreachable { maximum } => {
+            Attainability::PilotSuffices { needed, pilot } | Attainability::MoreRuns { needed, pilot } => {
+                (needed, pilot)
+            }
+            Attainability::Unreachable { maximum } => {
                 let sentence =
                     format!("Not within {maximum} runs of each version: ask for less, or allow more.");
                 return Ok(Plan { reason: Some(Note { code: "unreachable", sentence }), ..nothing });
@@ -275,7 +277,7 @@ fn refusal(error: &RequiredError) -> Note {
     Note { code, sentence: error.to_string().replace("\nhint: ", ": ") }
 }
 
-fn note(caveats: &mut Vec<Note>, assumptions: &[Assumption]) {
+fn note(caveats: &mut Vec<Note>, assumptions: &[PlanningAssumption]) {
     for assumption in assumptions {
         let note = Note { code: assumption.code(), sentence: assumption.sentence() };
         if !caveats.contains(&note) {

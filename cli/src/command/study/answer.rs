@@ -4,7 +4,7 @@ use anyhow::{Context as _, Error};
 use serde::Serialize;
 use speedup_analysis::count::counted;
 use speedup_core::value::seed::Seed;
-use speedup_studies::{EstimatorRow, Row, Shape};
+use speedup_studies::{EstimatorRow, LawShape, StudyRow};
 
 use super::options::Form;
 use crate::command::{print, print_json};
@@ -42,7 +42,7 @@ pub(super) struct Heading {
 pub(super) fn show<O: Serialize>(
     study: &'static str,
     options: &O,
-    rows: &[Row],
+    rows: &[StudyRow],
     headings: &[Heading],
     (form, seed): (Form, Seed),
     console: &Console,
@@ -63,7 +63,7 @@ pub(super) fn show<O: Serialize>(
 struct Flat<'a> {
     schema_version: u32,
     section: &'a str,
-    distribution: Option<Shape>,
+    distribution: Option<LawShape>,
     size: u64,
     parameter: Option<f64>,
     method: &'a str,
@@ -75,10 +75,10 @@ struct Flat<'a> {
     unanswered: u64,
 }
 
-impl<'a> From<&'a Row> for Flat<'a> {
-    fn from(row: &'a Row) -> Self {
-        let Row { section, distribution, size, parameter, method, .. } = *row;
-        let Row { share, standard_error, expected, replicates, unanswered, .. } = *row;
+impl<'a> From<&'a StudyRow> for Flat<'a> {
+    fn from(row: &'a StudyRow) -> Self {
+        let StudyRow { section, distribution, size, parameter, method, .. } = *row;
+        let StudyRow { share, standard_error, expected, replicates, unanswered, .. } = *row;
         let schema_version = SCHEMA_VERSION;
         Self {
             schema_version,
@@ -101,8 +101,8 @@ fn known(share: f64) -> Option<f64> {
     Some(share).filter(|share| share.is_finite())
 }
 
-fn section(heading: &Heading, rows: &[Row], seed: Seed, console: &Console) -> Option<String> {
-    let rows: Vec<&Row> = rows.iter().filter(|row| row.section == heading.section).collect();
+fn section(heading: &Heading, rows: &[StudyRow], seed: Seed, console: &Console) -> Option<String> {
+    let rows: Vec<&StudyRow> = rows.iter().filter(|row| row.section == heading.section).collect();
     let replicates = rows.first()?.replicates;
     let drawn = replicates.map_or_else(
         || "computed exactly".to_owned(),
@@ -116,7 +116,7 @@ fn section(heading: &Heading, rows: &[Row], seed: Seed, console: &Console) -> Op
     columns.extend(["share", "std error", "expected", "no answer"].map(Column::Number));
     let number = |value: Option<f64>| value.map_or_else(String::new, shown);
     let lines = rows.iter().map(|row| {
-        let mut line = vec![row.distribution.map_or("—", Shape::code).to_owned(), row.size.to_string()];
+        let mut line = vec![row.distribution.map_or("—", LawShape::code).to_owned(), row.size.to_string()];
         if !heading.parameter.is_empty() {
             line.push(row.parameter.map_or_else(String::new, |parameter| parameter.to_string()));
         }

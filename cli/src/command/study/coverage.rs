@@ -1,7 +1,7 @@
 //! `speedup study coverage`: how often the intervals contain the truth.
 
 use clap::Args;
-use speedup_studies::{Coverage, CoverageSection, Shape};
+use speedup_studies::{Coverage, CoverageSection, LawShape};
 
 use super::answer::{Heading, show};
 use super::options::{ByLevels, Replicating, named, or_all, replicates, shape};
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     section: Vec<CoverageSection>,
     /// The shapes of the laws: normal, lognormal, gamma, bimodal
     #[arg(long, value_name = "SHAPE,…", value_delimiter = ',', default_value = "normal", value_parser = shape)]
-    distribution: Vec<Shape>,
+    distribution: Vec<LawShape>,
     #[command(flatten)]
     by_levels: ByLevels,
     /// The true effect size of experiments by levels, new mean over old

@@ -1,8 +1,8 @@
 //! `speedup study estimators`: the metrics of variability from observations and from fitted mixtures.
 
 use clap::{Args, ValueEnum};
-use speedup_statistics::mixture::{Component, Method, Mixture};
-use speedup_studies::{Estimators, Framework, Metric};
+use speedup_statistics::mixture::{Component, FitMethod, Mixture};
+use speedup_studies::{Estimators, Framework, VariabilityMetric};
 
 use super::answer::show_estimators;
 use super::options::{Replicating, named, or_all, replicates};
@@ -20,7 +20,7 @@ use crate::exit::failure::Failure;
 pub(crate) struct Arguments {
     /// The metrics: mean_difference (I1), probability_below (I2), probability_shortest (I3); all without it
     #[arg(long, value_name = "METRIC,…", value_delimiter = ',', value_parser = metric)]
-    metric: Vec<Metric>,
+    metric: Vec<VariabilityMetric>,
     /// The runs of each version
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [30])]
     runs: Vec<u64>,
@@ -53,8 +53,8 @@ enum Fit {
     Converged,
 }
 
-fn metric(text: &str) -> Result<Metric, String> {
-    named(text, &Metric::ALL, Metric::code)
+fn metric(text: &str) -> Result<VariabilityMetric, String> {
+    named(text, &VariabilityMetric::ALL, VariabilityMetric::code)
 }
 
 fn mixture(text: &str) -> Result<Mixture, String> {
@@ -77,12 +77,12 @@ pub(super) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Framework::Given { mixtures: arguments.mixture }
     };
     let method = match arguments.fit {
-        Fit::Mclust => Method::Mclust,
-        Fit::Converged => Method::Converged,
+        Fit::Mclust => FitMethod::Mclust,
+        Fit::Converged => FitMethod::Converged,
     };
     let study = Estimators {
         replication: arguments.replicating.replication(arguments.replicates),
-        metrics: or_all(arguments.metric, &Metric::ALL),
+        metrics: or_all(arguments.metric, &VariabilityMetric::ALL),
         runs: arguments.runs,
         versions: arguments.versions,
         framework,

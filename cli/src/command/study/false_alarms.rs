@@ -2,7 +2,7 @@
 
 use clap::Args;
 use speedup_statistics::inference::Threshold;
-use speedup_studies::{AlarmSection, FalseAlarms, Shape, SuiteModel};
+use speedup_studies::{AlarmSection, FalseAlarmStudy, LawShape, SuiteModel};
 
 use super::answer::{Heading, show};
 use super::options::{ByLevels, Replicating, named, or_all, replicates, shape};
@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     section: Vec<AlarmSection>,
     /// The shapes of the laws: normal, lognormal, gamma, bimodal
     #[arg(long, value_name = "SHAPE,…", value_delimiter = ',', default_value = "normal", value_parser = shape)]
-    distribution: Vec<Shape>,
+    distribution: Vec<LawShape>,
     /// The runs of each version, for two samples and for the benchmarks of a suite
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [5, 10, 20, 31, 50])]
     runs: Vec<u64>,
@@ -88,7 +88,7 @@ fn threshold(text: &str) -> Result<Threshold, String> {
 pub(super) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let form = arguments.replicating.form();
     let Arguments { variation, spread, .. } = arguments;
-    let study = FalseAlarms {
+    let study = FalseAlarmStudy {
         replication: arguments.replicating.replication(arguments.replicates),
         sections: or_all(arguments.section, &AlarmSection::ALL),
         distributions: arguments.distribution,

@@ -4,7 +4,7 @@ use clap::builder::RangedI64ValueParser;
 use clap::{Args, ValueEnum};
 use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::ConfidenceLevel;
-use speedup_studies::{LevelModel, Replication, Shape, Variation};
+use speedup_studies::{LawShape, LevelModel, Replication, Variation};
 
 use crate::arguments::fraction;
 
@@ -100,8 +100,8 @@ fn variation(text: &str) -> Result<Variation, String> {
 }
 
 /// The shape of a law.
-pub(super) fn shape(text: &str) -> Result<Shape, String> {
-    named(text, &Shape::ALL, Shape::code)
+pub(super) fn shape(text: &str) -> Result<LawShape, String> {
+    named(text, &LawShape::ALL, LawShape::code)
 }
 
 /// The one of `all` whose code is `text`; hyphens do for its underscores.

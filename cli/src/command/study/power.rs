@@ -1,7 +1,7 @@
 //! `speedup study power`: how often a true speedup is found.
 
 use clap::Args;
-use speedup_studies::{Power, PowerSection, Shape, SuiteModel};
+use speedup_studies::{LawShape, Power, PowerSection, SuiteModel};
 
 use super::answer::{Heading, show};
 use super::options::{Replicating, named, or_all, replicates, shape};
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     section: Vec<PowerSection>,
     /// The shapes of the laws: normal, lognormal, gamma, bimodal
     #[arg(long, value_name = "SHAPE,…", value_delimiter = ',', default_value = "lognormal", value_parser = shape)]
-    distribution: Vec<Shape>,
+    distribution: Vec<LawShape>,
     /// The true speedups
     #[arg(long, value_name = "S,S,…", value_delimiter = ',', default_values_t = [1.0, 1.02, 1.05, 1.1, 1.2])]
     speedup: Vec<f64>,

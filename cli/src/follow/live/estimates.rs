@@ -6,7 +6,7 @@ use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::id_bytes;
 use speedup_proto::v1;
 use speedup_report::Document;
-use speedup_report::document::{Block, Tone};
+use speedup_report::document::{Element, Tone};
 use tokio::sync::mpsc::Sender;
 use tonic::{Code, Status};
 
@@ -82,14 +82,14 @@ fn shortened(mut document: Document) -> Document {
     for section in &mut document.sections {
         let mut left_out = 0;
         for block in &mut section.blocks {
-            if let Block::Table(table) = block {
+            if let Element::Table(table) = block {
                 left_out += table.rows.len().saturating_sub(ROWS);
                 table.rows.truncate(ROWS);
             }
         }
         if left_out > 0 {
             let text = format!("and {left_out} more; `speedup report` has all");
-            section.blocks.push(Block::Paragraph { text, tone: Tone::Plain });
+            section.blocks.push(Element::Paragraph { text, tone: Tone::Plain });
         }
     }
     document

@@ -99,7 +99,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use ::parquet::file::reader::{FileReader as _, SerializedFileReader};
-    use speedup_formats::{Name, Runs, SeriesName, Unit};
+    use speedup_formats::{Name, Runs, SeriesName, SeriesUnit};
 
     use super::*;
 
@@ -112,7 +112,7 @@ mod tests {
                 labels: BTreeMap::new(),
                 metric: Name::new("wall").unwrap(),
             },
-            unit: Unit::Seconds,
+            unit: SeriesUnit::Seconds,
             runs: Runs::new(runs).unwrap(),
         };
         let all = [series(None, &[vec![1.5], vec![0.1, 0.2]]), series(Some("new"), &[vec![2.5]])];

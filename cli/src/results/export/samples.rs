@@ -8,7 +8,7 @@ use speedup_core::experiment::metric::{Metric, Unit as Measured};
 use speedup_core::value::id::RunIndex;
 use speedup_core::value::time::Timestamp;
 use speedup_formats::{
-    Hyperfine2Header, MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, USER, Unit, WALL, write_go,
+    Hyperfine2Header, MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, SeriesUnit, USER, WALL, write_go,
     write_hyperfine_1, write_hyperfine_2,
 };
 
@@ -37,7 +37,7 @@ pub(super) struct Samples {
 struct Gathered {
     of: Of,
     name: String,
-    unit: Unit,
+    unit: SeriesUnit,
     /// What one of the base unit is of the instrument's.
     scale: f64,
 }
@@ -57,9 +57,9 @@ impl Samples {
             experiment.metrics.iter().filter(|metric| tool.holds(**metric)).map(|metric| gathered(*metric));
         let own = experiment.own_metrics.iter().filter(|_| tool == Tool::Go).map(|own| {
             let unit = if own.unit.is_empty() {
-                Ok(Unit::Bare)
+                Ok(SeriesUnit::Bare)
             } else {
-                Name::new(own.unit.as_str()).map(Unit::Named)
+                Name::new(own.unit.as_str()).map(SeriesUnit::Named)
             };
             Ok(Gathered { of: Of::Own(own.name.clone()), name: own.name.clone(), unit: unit?, scale: 1.0 })
         });
@@ -178,11 +178,11 @@ fn gathered(metric: Metric) -> Gathered {
         other => other.name(),
     };
     let (unit, scale) = match metric.unit() {
-        Measured::Nanoseconds => (Unit::Seconds, 1e9),
-        Measured::Bytes => (Unit::Bytes, 1.0),
-        Measured::Count => (Unit::Bare, 1.0),
+        Measured::Nanoseconds => (SeriesUnit::Seconds, 1e9),
+        Measured::Bytes => (SeriesUnit::Bytes, 1.0),
+        Measured::Count => (SeriesUnit::Bare, 1.0),
         // No tool has a base unit of energy.
-        Measured::Microjoules => (Name::new("uJ").map_or(Unit::Bare, Unit::Named), 1.0),
+        Measured::Microjoules => (Name::new("uJ").map_or(SeriesUnit::Bare, SeriesUnit::Named), 1.0),
     };
     Gathered { of: Of::Metric(metric), name: name.to_owned(), unit, scale }
 }

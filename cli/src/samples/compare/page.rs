@@ -2,7 +2,7 @@
 
 use speedup_analysis::inquiry::{Answer, Findings};
 use speedup_report::Document;
-use speedup_report::document::{Align, Column, Field, Kind, Row, Table, Tone};
+use speedup_report::document::{Align, Column, Field, Kind, Table, TableRow, Tone};
 
 use super::rows;
 use super::sheet::Sheet;
@@ -70,7 +70,7 @@ fn table(sheet: &Sheet) -> Table {
             };
             Field { tone, ..Field::from(text) }
         };
-        Row::from(row.into_iter().map(field).collect::<Vec<_>>())
+        TableRow::from(row.into_iter().map(field).collect::<Vec<_>>())
     };
     Table {
         columns: sheet.columns().iter().map(shown).collect(),

@@ -10,7 +10,7 @@ use speedup_analysis::inquiry::{
 };
 use speedup_analysis::study::{Reason, Verdict};
 use speedup_statistics::diagnostics::MetricKind;
-use speedup_statistics::inference::Decision;
+use speedup_statistics::inference::ThresholdDecision;
 use speedup_statistics::protocol::hierarchical_performance_test::{ReliableSpeedup, Winner};
 
 pub(crate) use self::mixture::metrics;
@@ -74,12 +74,12 @@ fn verdict(verdict: Verdict) -> Cell {
 }
 
 /// A decision in words.
-pub(crate) fn decision(decision: Decision) -> &'static str {
+pub(crate) fn decision(decision: ThresholdDecision) -> &'static str {
     match decision {
-        Decision::Faster => "faster",
-        Decision::Slower => "slower",
-        Decision::WithinThreshold => "within the threshold",
-        Decision::NotEnoughData => "not enough data",
+        ThresholdDecision::Faster => "faster",
+        ThresholdDecision::Slower => "slower",
+        ThresholdDecision::WithinThreshold => "within the threshold",
+        ThresholdDecision::NotEnoughData => "not enough data",
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use speedup_analysis::inquiry::{NamedSample, Suite};
-use speedup_formats::{Series, Unit, WALL};
+use speedup_formats::{Series, SeriesUnit, WALL};
 use thiserror::Error;
 
 use super::source::Source;
@@ -20,7 +20,7 @@ pub(crate) struct Versions {
     /// The metric.
     pub(crate) metric: String,
     /// Its unit, by which the values of all versions are measured.
-    pub(crate) unit: Unit,
+    pub(crate) unit: SeriesUnit,
     /// The versions, the baseline first.
     pub(crate) suites: Vec<Suite>,
 }
@@ -181,10 +181,10 @@ fn of_only_file<'s>(source: &Source, own: &[&'s Series]) -> Vec<Placed<'s>> {
 }
 
 /// The unit of all series that have one.
-fn one_unit(placed: &[Placed<'_>]) -> Result<Unit, VersionsError> {
-    let mut unit = Unit::Bare;
-    let mut of_benchmark: BTreeMap<&str, &Unit> = BTreeMap::new();
-    for one in placed.iter().filter(|one| one.series.unit != Unit::Bare) {
+fn one_unit(placed: &[Placed<'_>]) -> Result<SeriesUnit, VersionsError> {
+    let mut unit = SeriesUnit::Bare;
+    let mut of_benchmark: BTreeMap<&str, &SeriesUnit> = BTreeMap::new();
+    for one in placed.iter().filter(|one| one.series.unit != SeriesUnit::Bare) {
         let known = *of_benchmark.entry(&one.benchmark).or_insert(&one.series.unit);
         if *known != one.series.unit {
             let (first, second) = (known.to_string(), one.series.unit.to_string());
@@ -193,7 +193,7 @@ fn one_unit(placed: &[Placed<'_>]) -> Result<Unit, VersionsError> {
         unit = known.clone();
     }
     let same = of_benchmark.values().all(|of_one| **of_one == unit);
-    Ok(if same { unit } else { Unit::Bare })
+    Ok(if same { unit } else { SeriesUnit::Bare })
 }
 
 fn suites(placed: Vec<Placed<'_>>) -> Result<Vec<Suite>, VersionsError> {

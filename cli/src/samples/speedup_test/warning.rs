@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 use speedup_analysis::count::counted;
 use speedup_analysis::study::Protocol;
 use speedup_statistics::inference::{Caveat, Side};
-use speedup_statistics::protocol::speedup_test::{LARGE_ABOVE, Outcome, Reason, Refusal};
+use speedup_statistics::protocol::speedup_test::{LARGE_ABOVE, ProtocolOutcome, StopReason, SubTestRefusal};
 use speedup_statistics::sample::Sample;
 
 use super::answer::Mode;
@@ -30,7 +30,7 @@ pub(crate) enum Warning {
     /// No level above one half.
     NoLevelAboveHalf { protocol: Protocol },
     /// A test could not be made at all.
-    TestRefused { protocol: Protocol, refusal: Refusal },
+    TestRefused { protocol: Protocol, refusal: SubTestRefusal },
     /// The values of a sample differ by rounding alone.
     SpreadOfRounding { side: Side },
     /// Another caveat of the analysis.
@@ -49,22 +49,24 @@ pub(crate) enum Warning {
 
 impl Warning {
     /// Why a protocol with samples of these `sizes` stopped, if it did.
-    pub(crate) fn of_outcome(protocol: Protocol, outcome: &Outcome, sizes: [usize; 2]) -> Vec<Self> {
+    pub(crate) fn of_outcome(protocol: Protocol, outcome: &ProtocolOutcome, sizes: [usize; 2]) -> Vec<Self> {
         let size = |side: Side| match side {
             Side::Baseline => sizes[0],
             Side::Candidate => sizes[1],
         };
         match outcome {
-            Outcome::Significant | Outcome::NotSignificant => Vec::new(),
-            Outcome::CannotConclude { reason } => match reason {
-                Reason::SmallNotNormal { sides } => {
+            ProtocolOutcome::Significant | ProtocolOutcome::NotSignificant => Vec::new(),
+            ProtocolOutcome::CannotConclude { reason } => match reason {
+                StopReason::SmallNotNormal { sides } => {
                     sides.iter().map(|side| Self::SmallNotNormal { side: *side, n: size(*side) }).collect()
                 }
-                Reason::SmallNoLocationShift { sides } => sides
+                StopReason::SmallNoLocationShift { sides } => sides
                     .iter()
                     .map(|side| Self::SmallNoLocationShift { side: *side, n: size(*side) })
                     .collect(),
-                Reason::SubTestRefused { refusal } => vec![Self::TestRefused { protocol, refusal: *refusal }],
+                StopReason::SubTestRefused { refusal } => {
+                    vec![Self::TestRefused { protocol, refusal: *refusal }]
+                }
             },
         }
     }

@@ -60,8 +60,8 @@ impl Engine for Answering {
     }
 }
 
-fn limits() -> Limits {
-    Limits { jobs: 3, queued: 3, node_time: None }
+fn limits() -> ProvisionLimits {
+    ProvisionLimits { jobs: 3, queued: 3, node_time: None }
 }
 
 /// A machine that answers what it is asked.

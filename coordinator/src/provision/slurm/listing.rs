@@ -39,7 +39,7 @@ fn moment(text: &str) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::machine::provision::{End, JobState};
+    use speedup_core::machine::provision::{JobEnd, JobState};
 
     use super::*;
 
@@ -52,7 +52,7 @@ mod tests {
         assert_eq!((jobs[0].state, jobs[0].started, jobs[0].node.clone()), (JobState::Queued, None, None));
         assert_eq!(jobs[1].ends, Some(Timestamp(1_795_324_543_000_000_000)));
         assert_eq!(jobs[1].node.as_ref().unwrap().as_str(), "n1");
-        assert_eq!(jobs[2].state, JobState::Ended(End::Cancelled));
+        assert_eq!(jobs[2].state, JobState::Ended(JobEnd::Cancelled));
         assert_eq!(jobs[3].words, "PENDING ((a | b))");
     }
 

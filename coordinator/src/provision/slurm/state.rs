@@ -1,33 +1,33 @@
 //! The states of a job that Slurm has, from 22.05 to 25.11, and what each is here.
 
-use speedup_core::machine::provision::{End, JobState};
+use speedup_core::machine::provision::{JobEnd, JobState};
 
 /// Slurm's words, with what they mean. All are told by `squeue`'s page of the manual.
 const STATES: [(&str, JobState); 32] = [
-    ("BOOT_FAIL", JobState::Ended(End::Failed)),
-    ("CANCELLED", JobState::Ended(End::Cancelled)),
-    ("COMPLETED", JobState::Ended(End::Completed)),
+    ("BOOT_FAIL", JobState::Ended(JobEnd::Failed)),
+    ("CANCELLED", JobState::Ended(JobEnd::Cancelled)),
+    ("COMPLETED", JobState::Ended(JobEnd::Completed)),
     ("COMPLETING", JobState::Ending),
     // It has a node that boots or is configured: no agent can be there yet.
     ("CONFIGURING", JobState::Queued),
-    ("DEADLINE", JobState::Ended(End::TimedOut)),
+    ("DEADLINE", JobState::Ended(JobEnd::TimedOut)),
     // It is put back into the queue at once.
     ("EXPEDITING", JobState::Queued),
-    ("FAILED", JobState::Ended(End::Failed)),
-    ("LAUNCH_FAILED", JobState::Ended(End::Failed)),
-    ("NODE_FAIL", JobState::Ended(End::Failed)),
-    ("OUT_OF_MEMORY", JobState::Ended(End::Failed)),
+    ("FAILED", JobState::Ended(JobEnd::Failed)),
+    ("LAUNCH_FAILED", JobState::Ended(JobEnd::Failed)),
+    ("NODE_FAIL", JobState::Ended(JobEnd::Failed)),
+    ("OUT_OF_MEMORY", JobState::Ended(JobEnd::Failed)),
     ("PENDING", JobState::Queued),
     ("POWER_UP_NODE", JobState::Queued),
-    ("PREEMPTED", JobState::Ended(End::Preempted)),
-    ("RECONFIG_FAIL", JobState::Ended(End::Failed)),
+    ("PREEMPTED", JobState::Ended(JobEnd::Preempted)),
+    ("RECONFIG_FAIL", JobState::Ended(JobEnd::Failed)),
     ("REQUEUED", JobState::Queued),
     ("REQUEUE_FED", JobState::Queued),
     ("REQUEUE_HOLD", JobState::Queued),
     ("RESIZING", JobState::Running),
     ("RESV_DEL_HOLD", JobState::Queued),
     // Another cluster of the federation has it.
-    ("REVOKED", JobState::Ended(End::Cancelled)),
+    ("REVOKED", JobState::Ended(JobEnd::Cancelled)),
     ("RUNNING", JobState::Running),
     ("SIGNALING", JobState::Running),
     ("SPECIAL_EXIT", JobState::Queued),
@@ -35,10 +35,10 @@ const STATES: [(&str, JobState); 32] = [
     // Both keep their node: an agent there is silent.
     ("STOPPED", JobState::Running),
     ("SUSPENDED", JobState::Running),
-    ("TIMEOUT", JobState::Ended(End::TimedOut)),
+    ("TIMEOUT", JobState::Ended(JobEnd::TimedOut)),
     ("UPDATE_DB", JobState::Ending),
     // Words of other versions for the same.
-    ("NODE_FAILED", JobState::Ended(End::Failed)),
+    ("NODE_FAILED", JobState::Ended(JobEnd::Failed)),
     ("REQUEUE", JobState::Queued),
     ("STAGEOUT", JobState::Ending),
 ];
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_follows_a_word_is_passed_over() {
-        assert_eq!(state("CANCELLED by 1000"), JobState::Ended(End::Cancelled));
+        assert_eq!(state("CANCELLED by 1000"), JobState::Ended(JobEnd::Cancelled));
         assert_eq!(state("PENDING"), JobState::Queued);
         assert_eq!(state("SOMETHING_NEW"), JobState::Ending);
     }

@@ -1,6 +1,6 @@
 //! Builds of versions: their commands, how many there are, and what they make.
 
-use super::super::problem::{Fault, Place, Problems};
+use super::super::problem::{Fault, KeyPath, Problems};
 use super::super::{Experiment, MAX_NAME_BYTES, MAX_VERSIONS, Rule, Version};
 use super::{Names, check_length, check_line, check_range};
 use crate::experiment::build::{Build, MAX_ALL_BUILDS, MAX_BUILDS, MAX_PRODUCTS, is_inside};
@@ -52,7 +52,7 @@ impl Experiment {
 }
 
 fn check_build(version: &Version, build: &Build, files: &[StagedFile], problems: &mut Problems) {
-    let place = |key: &str| Place::from(["versions", &version.name, key]);
+    let place = |key: &str| KeyPath::from(["versions", &version.name, key]);
     let Build { command, builds, products, timeout } = build;
     let names = Names::of_build(version, files);
     check_line(command, &names, [place("build"), place("build_shell")], problems);

@@ -8,7 +8,7 @@ use crate::experiment::files::{
     Content, FileSource, MAX_ALL_FILES_BYTES, MAX_FILE_BYTES, MAX_FILES, MAX_SHARED_PATH_BYTES, StagedFile,
     contents,
 };
-use crate::experiment::problem::{Place, Problems};
+use crate::experiment::problem::{KeyPath, Problems};
 use crate::experiment::template::is_identifier;
 
 impl Experiment {
@@ -20,7 +20,7 @@ impl Experiment {
         }
         let mut seen = BTreeSet::new();
         for file in &self.files {
-            let place = || Place::from(["files", &file.name]);
+            let place = || KeyPath::from(["files", &file.name]);
             if !is_identifier(&file.name) || file.name.len() > super::MAX_NAME_BYTES {
                 problems.refuse(place(), Fault::FileName(file.name.clone()));
             }
@@ -37,7 +37,7 @@ impl Experiment {
     }
 }
 
-fn check_source(file: &StagedFile, place: impl Fn() -> Place, problems: &mut Problems) {
+fn check_source(file: &StagedFile, place: impl Fn() -> KeyPath, problems: &mut Problems) {
     match &file.source {
         FileSource::Content(Content { bytes, .. }) => {
             if *bytes > MAX_FILE_BYTES {

@@ -1,6 +1,6 @@
 //! How often, in which order, on which hosts, and up to which bounds.
 
-use super::super::problem::{Fault, Place, Problems};
+use super::super::problem::{Fault, KeyPath, Problems};
 use super::super::{Experiment, MAX_ATTEMPTS, MAX_PRIORITY, MAX_RUNS, Order, Rest, Rule};
 use super::check_range;
 use crate::independence::MAX_REST;
@@ -9,7 +9,7 @@ use crate::value::time::Span;
 
 impl Experiment {
     pub(super) fn check_repetitions(&self, problems: &mut Problems) {
-        let of = |key: &'static str| move || Place::from(["repetitions", key]);
+        let of = |key: &'static str| move || KeyPath::from(["repetitions", key]);
         if self.priority.unsigned_abs() > MAX_PRIORITY.unsigned_abs() {
             let allowed = format!("-{MAX_PRIORITY} to {MAX_PRIORITY}");
             let fault = Fault::OutOfRange { value: self.priority.to_string(), allowed };
@@ -39,7 +39,7 @@ impl Experiment {
     }
 
     fn check_looks(&self, looks: u32, maximum: u32, problems: &mut Problems) -> u64 {
-        let of = |key: &'static str| move || Place::from(["repetitions", key]);
+        let of = |key: &'static str| move || KeyPath::from(["repetitions", key]);
         check_range(u64::from(looks), 1, u64::from(MAX_LOOKS), of("looks"), problems);
         check_range(u64::from(maximum), u64::from(looks.max(1)), MAX_RUNS, of("maximum"), problems);
         if u64::from(self.runs) * u64::from(looks) != u64::from(maximum) {
@@ -53,7 +53,7 @@ impl Experiment {
     }
 
     fn check_pilot(&self, maximum: u32, problems: &mut Problems) -> u64 {
-        let place = || Place::from(["repetitions", "pilot"]);
+        let place = || KeyPath::from(["repetitions", "pilot"]);
         check_range(u64::from(self.runs), 1, MAX_RUNS, place, problems);
         // A spread needs two.
         let pilot = self.runs_of_a_cell();
@@ -61,7 +61,7 @@ impl Experiment {
             let (value, allowed) = (pilot.to_string(), "at least 2, because a spread is computed".to_owned());
             problems.refuse(place(), Fault::OutOfRange { value, allowed });
         }
-        let place = || Place::from(["repetitions", "maximum"]);
+        let place = || KeyPath::from(["repetitions", "maximum"]);
         check_range(u64::from(maximum), pilot.min(MAX_RUNS), MAX_RUNS, place, problems);
         u64::from(maximum).max(pilot)
     }
@@ -77,7 +77,7 @@ impl Experiment {
     }
 
     pub(super) fn check_independence(&self, problems: &mut Problems) {
-        let place = Place::from(["independence", "rest"]);
+        let place = KeyPath::from(["independence", "rest"]);
         let Rest { idle, load_percent: _, temperature_mc: _, frequency_percent, patience } =
             self.independence.rest;
         for (key, span) in [("idle", idle), ("wait", patience)] {
@@ -100,7 +100,7 @@ impl Experiment {
     }
 
     pub(super) fn check_limits(&self, problems: &mut Problems) {
-        let of = |key: &'static str| move || Place::from(["limits", key]);
+        let of = |key: &'static str| move || KeyPath::from(["limits", key]);
         let attempts = u64::from(self.limits.attempts);
         check_range(attempts, 1, u64::from(MAX_ATTEMPTS), of("attempts"), problems);
         if let Some(all) = self.limits.all_attempts {
@@ -112,14 +112,14 @@ impl Experiment {
     }
 }
 
-fn check_share(value: f64, place: impl Fn() -> Place, problems: &mut Problems) {
+fn check_share(value: f64, place: impl Fn() -> KeyPath, problems: &mut Problems) {
     if !(value > 0.0 && value < 1.0) {
         let allowed = "more than 0 and less than 100%".to_owned();
         problems.refuse(place(), Fault::OutOfRange { value: format!("{}%", value * 100.0), allowed });
     }
 }
 
-fn check_positive(span: Span, place: impl Fn() -> Place, problems: &mut Problems) {
+fn check_positive(span: Span, place: impl Fn() -> KeyPath, problems: &mut Problems) {
     if span == Span(0) {
         let allowed = "a length of time that is not zero".to_owned();
         problems.refuse(place(), Fault::OutOfRange { value: span.to_string(), allowed });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::*;
-use crate::agent::message::Report;
+use crate::agent::message::AttemptReport;
 use crate::experiment::build::{Product, UsedBuild};
 use crate::experiment::files::{Content, ContentHash};
 use crate::host::fingerprint::{Fact, Fingerprint};
@@ -145,7 +145,7 @@ fn serving_again(plan: Arc<Plan>, change: impl FnOnce(&mut HostFacts)) -> Machin
     handle(NOW, Command::Submit { experiment: EXPERIMENT, plan, by, wait_for_hosts: true });
     let first = handle(NOW, Command::Ask(speaker(1))).expect("a run");
     let record = Record::bare(Outcome::Measured);
-    let report = Box::new(Report { lease: first.epoch, executed_by: first.agent_epoch, record });
+    let report = Box::new(AttemptReport { lease: first.epoch, executed_by: first.agent_epoch, record });
     handle(NOW, Command::Report { speaker: speaker(1), report });
     handle(NOW, Command::Leave(speaker(1)));
     change(&mut facts);
@@ -256,7 +256,7 @@ fn a_visit_that_may_not_go_on_is_seen() {
     under_way.hosts[0].facts.can_reboot = false;
     under_way.check();
     let record = Record::bare(Outcome::Measured);
-    let report = Box::new(Report { lease: held.epoch, executed_by: held.agent_epoch, record });
+    let report = Box::new(AttemptReport { lease: held.epoch, executed_by: held.agent_epoch, record });
     machine.handle(NOW, Command::Report { speaker: speaker(), report }).expect("it is its own");
     assert_eq!(machine.hosts[0].visits.len(), 1, "the other version is left");
     wrong(&machine, "a drained host", |m| {
@@ -294,7 +294,7 @@ fn a_build_that_is_not_what_was_made_is_seen() {
     let content = Content { blake3: ContentHash([1; 32]), bytes: 1, executable: true };
     let products = vec![Product { name: "prog".to_owned(), content }];
     let record = Record { products, ..Record::bare(Outcome::Measured) };
-    let report = Box::new(Report { lease: held.epoch, executed_by: held.agent_epoch, record });
+    let report = Box::new(AttemptReport { lease: held.epoch, executed_by: held.agent_epoch, record });
     machine.handle(NOW, Command::Report { speaker: speaker(), report }).expect("it is its own");
     let done = machine;
     assert_eq!(active(&mut done.clone()).plan.runs(), 5, "the runs are planned");
@@ -347,7 +347,7 @@ fn a_host_that_waits_for_what_suits_it_is_seen() {
     let report = |machine: &Machine| {
         let held = machine.hosts[0].lease.clone().expect("a run");
         let record = Record::bare(Outcome::Measured);
-        Box::new(Report { lease: held.epoch, executed_by: held.agent_epoch, record })
+        Box::new(AttemptReport { lease: held.epoch, executed_by: held.agent_epoch, record })
     };
     let report = report(&resting);
     let mut handle = |command| _ = resting.handle(NOW, command).expect("nothing is wrong with it");

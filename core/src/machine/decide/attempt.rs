@@ -2,7 +2,7 @@
 
 use super::pool::quarantined;
 use super::{Answer, dated};
-use crate::agent::message::Report;
+use crate::agent::message::AttemptReport;
 use crate::host::{Asking, Host, Presence, Standing};
 use crate::machine::event::Change;
 use crate::machine::follow_up::reboot;
@@ -50,8 +50,8 @@ impl Machine {
 
     /// Every lease ever issued is live, superseded, or reported already; only a lease that was not given to this start
     /// of this agent is refused.
-    pub(super) fn report(&self, now: Timestamp, speaker: &Speaker, report: Report) -> Answer {
-        let Report { lease, executed_by, record } = report;
+    pub(super) fn report(&self, now: Timestamp, speaker: &Speaker, report: AttemptReport) -> Answer {
+        let AttemptReport { lease, executed_by, record } = report;
         let host = self.joined(speaker)?;
         let refusal = || Refusal::NotYourLease { host: speaker.host.clone(), lease };
         let acknowledge = Effect::Acknowledge { host: speaker.host.clone(), lease };

@@ -2,15 +2,15 @@
 
 use super::ledger::Cancelled;
 use super::{
-    Demand, EXCLUSIONS_AT_ONCE, Engaged, JOIN_PATIENCE, Job, JobState, KEEP, Ledger, Limits, Nodes, Note,
-    Provided, Worth,
+    Demand, EXCLUSIONS_AT_ONCE, Engaged, JOIN_PATIENCE, Job, JobState, KEEP, Ledger, Nodes, Note, Provided,
+    ProvisionLimits, Worth,
 };
 use crate::value::id::{BootId, HostId, JobId, NodeName};
 use crate::value::time::Timestamp;
 
 /// What to have the engine or the machine do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum ProvisionAction {
     /// Ask for jobs.
     Submit {
         /// How many.
@@ -54,11 +54,11 @@ pub enum Action {
 /// What to do now, in this order. `ledger` has observed the same jobs and demand.
 pub fn decide(
     now: Timestamp,
-    limits: &Limits,
+    limits: &ProvisionLimits,
     ledger: &Ledger,
     jobs: &[Job],
     demand: &Demand,
-) -> Vec<Action> {
+) -> Vec<ProvisionAction> {
     let look =
         Look { now, limits, ledger, jobs, demand, goes_on: ledger.stands_still(now, limits).is_none() };
     let mut actions = Vec::new();
@@ -71,7 +71,7 @@ pub fn decide(
 /// One look at everything.
 struct Look<'a> {
     now: Timestamp,
-    limits: &'a Limits,
+    limits: &'a ProvisionLimits,
     ledger: &'a Ledger,
     jobs: &'a [Job],
     demand: &'a Demand,
@@ -87,7 +87,7 @@ impl Look<'_> {
     }
 
     /// A host whose job is gone serves again when it comes back in another one; so does one that is needed after all.
-    fn resume(&self, actions: &mut Vec<Action>) {
+    fn resume(&self, actions: &mut Vec<ProvisionAction>) {
         for host in self.demand.hosts.iter().filter(|host| host.engaged == Engaged::GivenBack) {
             let is_of = |job: &&Job| host.job.as_ref() == Some(&job.id);
             let job = self
@@ -98,7 +98,7 @@ impl Look<'_> {
             let is_cancelled = job
                 .is_some_and(|job| self.ledger.jobs.get(&job.id).is_none_or(|note| note.cancelled.is_some()));
             if job.is_none() || !is_cancelled && self.is_needed(host) {
-                actions.push(Action::Resume { host: host.host.clone() });
+                actions.push(ProvisionAction::Resume { host: host.host.clone() });
             }
         }
     }
@@ -108,37 +108,39 @@ impl Look<'_> {
     }
 
     /// A host gets no more runs first, and its job is ended when it is seen to have none.
-    fn give_back(&self, actions: &mut Vec<Action>) {
+    fn give_back(&self, actions: &mut Vec<ProvisionAction>) {
         for (job, note) in self.alive(JobState::Running) {
             let is_silent = note.silent_since.is_some_and(|since| self.now - since > JOIN_PATIENCE);
             let Some(host) = self.demand.host_of(job).filter(|host| host.is_here) else {
                 if is_silent {
-                    actions.push(Action::Cancel { job: job.id.clone(), why: Cancelled::Silent });
+                    actions.push(ProvisionAction::Cancel { job: job.id.clone(), why: Cancelled::Silent });
                 }
                 continue;
             };
             let is_idle = note.idle_since.is_some_and(|since| self.now - since >= KEEP) || !self.goes_on;
             match host.engaged {
                 _ if host.is_busy || host.engaged != Engaged::OutOfService && self.is_needed(host) => {}
-                Engaged::Serving if is_idle => actions.push(Action::GiveBack { host: host.host.clone() }),
+                Engaged::Serving if is_idle => {
+                    actions.push(ProvisionAction::GiveBack { host: host.host.clone() });
+                }
                 Engaged::Serving => {}
                 Engaged::GivenBack | Engaged::OutOfService => self.end(job, note, host, actions),
             }
         }
     }
 
-    fn end(&self, job: &Job, note: &Note, host: &Provided, actions: &mut Vec<Action>) {
+    fn end(&self, job: &Job, note: &Note, host: &Provided, actions: &mut Vec<ProvisionAction>) {
         let wants_boot = host.worth == Worth::NewBoot && host.engaged == Engaged::GivenBack;
         if self.goes_on && wants_boot && self.ledger.cannot_reboot.is_none() {
-            actions.push(Action::Reboot { node: host.node.clone(), leaves: host.boot.clone() });
+            actions.push(ProvisionAction::Reboot { node: host.node.clone(), leaves: host.boot.clone() });
         }
         let is_short = !note.has_served && host.worth == Worth::NewAllocation && self.goes_on;
         let why = if is_short { Cancelled::TooShort } else { Cancelled::Unneeded };
-        actions.push(Action::Cancel { job: job.id.clone(), why });
+        actions.push(ProvisionAction::Cancel { job: job.id.clone(), why });
     }
 
     /// As many jobs as are missing, within the limits; those in the queue beyond that are cancelled, the latest first.
-    fn balance(&self, actions: &mut Vec<Action>) {
+    fn balance(&self, actions: &mut Vec<ProvisionAction>) {
         // One that is about to end has its node still, and may come back into the queue.
         let has_node = |job: &&Job| matches!(job.state, JobState::Running | JobState::Ending);
         let with_node = self.jobs.iter().filter(has_node).count() as u32;
@@ -152,17 +154,20 @@ impl Look<'_> {
         let surplus = queued.saturating_sub(wanted) as usize;
         let cancelled = self.alive(JobState::Queued).rev().take(surplus);
         actions.extend(
-            cancelled.map(|(job, _)| Action::Cancel { job: job.id.clone(), why: Cancelled::Unneeded }),
+            cancelled
+                .map(|(job, _)| ProvisionAction::Cancel { job: job.id.clone(), why: Cancelled::Unneeded }),
         );
         let exclude = self.exclude();
         let kept = self.alive(JobState::Queued).take(queued as usize - surplus);
         let outdated = kept.filter(|(_, note)| note.excluded != exclude).take(EXCLUSIONS_AT_ONCE);
-        let change =
-            |(job, _): (&Job, &Note)| Action::Exclude { job: job.id.clone(), nodes: exclude.clone() };
+        let change = |(job, _): (&Job, &Note)| ProvisionAction::Exclude {
+            job: job.id.clone(),
+            nodes: exclude.clone(),
+        };
         actions.extend(outdated.map(change));
         let more = wanted.saturating_sub(queued);
         if more > 0 {
-            actions.push(Action::Submit { jobs: more, exclude });
+            actions.push(ProvisionAction::Submit { jobs: more, exclude });
         }
     }
 

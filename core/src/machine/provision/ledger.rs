@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Demand, End, FAILURES_IN_A_ROW, Job, JobState, Limits, Nodes, Provided, RefusedAgent, Worth};
+use super::{
+    Demand, FAILURES_IN_A_ROW, Job, JobEnd, JobState, Nodes, Provided, ProvisionLimits, RefusedAgent, Worth,
+};
 use crate::value::id::{BootId, JobId, NodeName};
 use crate::value::time::{Span, Timestamp};
 
@@ -90,7 +92,7 @@ impl Ledger {
     }
 
     /// Why no more jobs are asked for, if that is so.
-    pub fn stands_still(&self, now: Timestamp, limits: &Limits) -> Option<String> {
+    pub fn stands_still(&self, now: Timestamp, limits: &ProvisionLimits) -> Option<String> {
         let spent = limits.node_time.filter(|most| self.spent(now) >= *most);
         let spent = spent.map(|most| format!("the {:.2} node hours that it may use are spent", hours(most)));
         self.stopped.clone().or(spent)
@@ -216,13 +218,15 @@ impl Ledger {
         }
     }
 
-    fn ended(&mut self, now: Timestamp, job: &Job, end: End, longest: Span) {
+    fn ended(&mut self, now: Timestamp, job: &Job, end: JobEnd, longest: Span) {
         let Some(note) = self.jobs.remove(&job.id) else { return };
         let until = job.ends.unwrap_or(now).min(now);
         self.account(&note, until);
         let excused = match end {
-            End::Preempted => true,
-            End::Completed | End::Cancelled | End::Failed | End::TimedOut => note.joined || note.is_refused,
+            JobEnd::Preempted => true,
+            JobEnd::Completed | JobEnd::Cancelled | JobEnd::Failed | JobEnd::TimedOut => {
+                note.joined || note.is_refused
+            }
         };
         self.judge(&job.id, &note, excused, &job.words, longest);
     }

@@ -12,7 +12,7 @@ fn run(scene: &Scene, lease: &Lease) -> RunState {
 
 fn reported(lease: &Lease, speaker: Speaker) -> Command {
     let record = Record::bare(RunOutcome::Measured);
-    let report = Report { lease: lease.epoch, executed_by: lease.agent_epoch, record };
+    let report = AttemptReport { lease: lease.epoch, executed_by: lease.agent_epoch, record };
     Command::Report { speaker, report: Box::new(report) }
 }
 
@@ -154,13 +154,13 @@ fn product(name: &str) -> Product {
 }
 
 /// What becomes of a build that made these.
-fn built(products: &[&str]) -> (Scene, Lease, Outcome) {
+fn built(products: &[&str]) -> (Scene, Lease, Handled) {
     let mut scene = Scene::of(2);
     scene.submit(FIRST, BUILT);
     let lease = scene.ask(0).expect("the build");
     let products = products.iter().map(|name| product(name)).collect();
     let record = Record { products, ..Record::bare(RunOutcome::Measured) };
-    let report = Report { lease: lease.epoch, executed_by: lease.agent_epoch, record };
+    let report = AttemptReport { lease: lease.epoch, executed_by: lease.agent_epoch, record };
     let command = Command::Report { speaker: scene.speaker(0), report: Box::new(report) };
     let outcome = scene.handle(command);
     (scene, lease, outcome)
@@ -214,7 +214,7 @@ fn a_run_has_no_products() {
     let mut scene = started();
     let lease = scene.ask(0).expect("a run");
     let record = Record { products: vec![product("prog")], ..Record::bare(RunOutcome::Measured) };
-    let report = Report { lease: lease.epoch, executed_by: lease.agent_epoch, record };
+    let report = AttemptReport { lease: lease.epoch, executed_by: lease.agent_epoch, record };
     let outcome = scene.handle(Command::Report { speaker: scene.speaker(0), report: Box::new(report) });
     let bare = |event: &Event| !matches!(&event.change, Change::RunReported { record, .. } if !record.products.is_empty());
     assert!(outcome.events.iter().all(bare), "{outcome:?}");

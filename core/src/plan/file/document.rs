@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::experiment::template::expand;
-use crate::experiment::{Fault, Place, Problem};
+use crate::experiment::{Fault, KeyPath, Problem};
 
 /// Where a problem stands in the text: at its place or, for a placeholder, at the very braces.
 pub(super) fn span_of_problem(text: &str, document: &DeTable<'_>, problem: &Problem) -> Range<usize> {
@@ -22,7 +22,7 @@ pub(super) fn span_of_problem(text: &str, document: &DeTable<'_>, problem: &Prob
 }
 
 /// Where a place stands in the text: its value, or its key when that is a table; where the way ends earlier, there.
-pub(super) fn span_of(document: &DeTable<'_>, place: &Place) -> Range<usize> {
+pub(super) fn span_of(document: &DeTable<'_>, place: &KeyPath) -> Range<usize> {
     let mut span = 0..0;
     let mut table = document;
     let mut keys = place.0.iter();

@@ -17,11 +17,11 @@ use super::form::{
     ten_minutes,
 };
 use super::quantity::{SIZE_HINT, size, span};
-use super::wanted_file::Look;
+use super::wanted_file::LookAtFile;
 use crate::experiment::metric::{Metric, OwnMetric, Pattern};
 use crate::experiment::{
-    AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Levels, OutputChoice,
-    Place, Setup, Version, quoted,
+    AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, KeyPath, Levels,
+    OutputChoice, Setup, Version, quoted,
 };
 use crate::value::seed::Seed;
 use crate::value::time::Span;
@@ -31,7 +31,7 @@ pub(super) fn lower(
     form: Form,
     document: &DeTable<'_>,
     fallback: Seed,
-    look: &mut Look<'_>,
+    look: &mut LookAtFile<'_>,
     flaws: &mut Flaws,
 ) -> Experiment {
     let mut lowering = Lowering { document, flaws };
@@ -86,7 +86,7 @@ impl Lowering<'_> {
             if form.baseline {
                 baselines.push(versions.len());
             }
-            let place = Place::from(["versions", &name]);
+            let place = KeyPath::from(["versions", &name]);
             let build = self.build(&place, &form);
             let given = form.command.is_some() || form.shell.is_some();
             let command = given.then(|| self.command(&place, form.command, form.shell));
@@ -117,7 +117,7 @@ impl Lowering<'_> {
     }
 
     fn benchmark(&mut self, name: String, form: BenchmarkForm) -> Benchmark {
-        let place = Place::from(["benchmarks", &name]);
+        let place = KeyPath::from(["benchmarks", &name]);
         Benchmark {
             command: self.command(&place, form.command, form.shell),
             env: form.env,
@@ -130,7 +130,12 @@ impl Lowering<'_> {
         }
     }
 
-    fn command(&mut self, place: &Place, command: Option<Vec<String>>, shell: Option<String>) -> CommandLine {
+    fn command(
+        &mut self,
+        place: &KeyPath,
+        command: Option<Vec<String>>,
+        shell: Option<String>,
+    ) -> CommandLine {
         match (command, shell) {
             (Some(argv), None) => CommandLine::Exact(argv),
             (None, Some(line)) => CommandLine::Shell(line),
@@ -166,7 +171,7 @@ impl Lowering<'_> {
             go.map(Pattern::Go),
         ];
         let mut given = given.into_iter().flatten();
-        let place = || Place::from(["metrics", "output", &name]);
+        let place = || KeyPath::from(["metrics", "output", &name]);
         match (given.next(), given.next()) {
             (Some(pattern), None) => Some(OwnMetric { name, pattern, from, unit, better }),
             (Some(first), Some(second)) => {
@@ -187,7 +192,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn expectation(&mut self, place: &Place, form: &ExpectForm) -> Expectation {
+    fn expectation(&mut self, place: &KeyPath, form: &ExpectForm) -> Expectation {
         let stdout_blake3 = form.stdout_blake3.as_ref().and_then(|text| {
             let hash = blake3::Hash::from_hex(text).ok();
             if hash.is_none() {
@@ -207,18 +212,18 @@ impl Lowering<'_> {
     }
 
     fn once(&mut self, key: &str, form: SetupForm) -> Setup {
-        let place = Place::from([key]);
+        let place = KeyPath::from([key]);
         let command = self.command(&place, form.command, form.shell);
         Setup { command, timeout: self.timeout(&place, &form.timeout) }
     }
 
     fn around(&mut self, key: &str, form: AroundForm) -> Setup {
-        let place = Place::from([key]);
+        let place = KeyPath::from([key]);
         let command = self.command(&place, form.command, form.shell);
         Setup { command, timeout: self.timeout(&place, &form.timeout) }
     }
 
-    fn timeout(&mut self, place: &Place, text: &str) -> Span {
+    fn timeout(&mut self, place: &KeyPath, text: &str) -> Span {
         let read = self.length(&place.at("timeout"), text);
         read.or_else(|| span(&ten_minutes())).unwrap_or(Span::from_secs(600))
     }
@@ -229,7 +234,7 @@ impl Lowering<'_> {
         OutputChoice { limit, keep, keep_of: form.keep_of }
     }
 
-    fn size(&mut self, place: &Place, text: &str) -> Option<u64> {
+    fn size(&mut self, place: &KeyPath, text: &str) -> Option<u64> {
         let read = size(text);
         if read.is_none() {
             let cause = || (format!("{} is no size", quoted(text)), SIZE_HINT.to_owned());
@@ -238,7 +243,7 @@ impl Lowering<'_> {
         read
     }
 
-    fn note(&mut self, place: &Place, cause: impl FnOnce() -> (String, String)) {
+    fn note(&mut self, place: &KeyPath, cause: impl FnOnce() -> (String, String)) {
         self.flaws.note(span_of(self.document, place), cause);
     }
 }

@@ -1,6 +1,6 @@
 //! A file as a plan names it. Its content is not known here: whoever reads the plan file looks at it.
 
-use crate::experiment::Place;
+use crate::experiment::KeyPath;
 use crate::experiment::files::{ContentHash, FileSource};
 
 /// A file that a plan names.
@@ -31,12 +31,12 @@ pub enum WantedAt {
 
 impl WantedFile {
     /// The keys of the plan that name its path.
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> KeyPath {
         let key = match self.at {
             WantedAt::Here { .. } => "path",
             WantedAt::Shared { .. } => "shared",
         };
-        Place::from(["files", &self.name, key])
+        KeyPath::from(["files", &self.name, key])
     }
 }
 
@@ -50,7 +50,7 @@ pub struct Unusable {
 }
 
 /// Looks at a file that a plan names.
-pub type Look<'l> = dyn FnMut(&WantedFile) -> Result<FileSource, Unusable> + 'l;
+pub type LookAtFile<'l> = dyn FnMut(&WantedFile) -> Result<FileSource, Unusable> + 'l;
 
 /// Stands in for the hash of a file that has a flaw, so that the rest of the plan can be checked.
 pub(super) const UNSEEN: ContentHash = ContentHash([0; 32]);

@@ -1,7 +1,7 @@
 //! An experiment whose runs are drawn from a law, carried out stage by stage.
 
 use crate::study::rule::RuleReport;
-use crate::study::{Phase, Report, Standing, Study};
+use crate::study::{Report, Study, StudyPhase, StudyStanding};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use speedup_core::experiment::CommandLine;
@@ -121,11 +121,11 @@ impl Virtual {
         let measured = |attempt: &&EndedAttempt| matches!(&attempt.end, AttemptEnd::Reported(record) if record.outcome == Outcome::Measured);
         let measured = ended.iter().filter(measured).count() as u32;
         let failed = ended.len() as u32 - measured;
-        let standing = Standing {
+        let standing = StudyStanding {
             experiment: experiment(),
             submitted: Timestamp(0),
             submitted_by: "tester".to_owned(),
-            phase: if self.cancelled { Phase::Cancelling } else { Phase::Running },
+            phase: if self.cancelled { StudyPhase::Cancelling } else { StudyPhase::Running },
             tally: Tally { measured, failed, waiting: self.outstanding, ..Tally::default() },
         };
         let mut study = Study::new(self.plan.clone(), standing);

@@ -11,7 +11,7 @@ use super::index_block::{Streams, fill};
 use super::joint_sums::{self, JointPlan, JointSums};
 use super::tuple_sums::{self, TuplePlan, TupleSums};
 use crate::levels::unit_means::Units;
-use crate::levels::{HierarchicalBootstrap, Levels};
+use crate::levels::{HierarchicalBootstrap, LevelTree};
 use rayon::prelude::*;
 
 /// Replicates drawn together: enough to be worth a table, few enough for a cache, and for [`Replicate`].
@@ -27,12 +27,12 @@ type Replicate = u16;
 const PARTS: usize = 64;
 
 /// The mean of the units' means.
-pub(super) fn observed(levels: &Levels) -> f64 {
+pub(super) fn observed(levels: &LevelTree) -> f64 {
     unit_means(levels).last().map_or(f64::NAN, |highest| highest[0])
 }
 
 /// As many replicates as `bootstrap` says, in the order of their drawing.
-pub(super) fn replicates(levels: &Levels, bootstrap: &HierarchicalBootstrap, purpose: &str) -> Vec<f64> {
+pub(super) fn replicates(levels: &LevelTree, bootstrap: &HierarchicalBootstrap, purpose: &str) -> Vec<f64> {
     let means = unit_means(levels);
     let origin = means.last().map_or(f64::NAN, |highest| highest[0]);
     let walk = Walk { levels, bootstrap, means, origin };
@@ -43,13 +43,13 @@ pub(super) fn replicates(levels: &Levels, bootstrap: &HierarchicalBootstrap, pur
 }
 
 /// The most members that a unit above level 2 or higher has.
-fn most_members(levels: &Levels) -> usize {
+fn most_members(levels: &LevelTree) -> usize {
     let of_level = |level| levels.boundaries(level).windows(2).map(|bounds| bounds[1] - bounds[0]);
     (2..=levels.depth()).flat_map(of_level).max().unwrap_or(1)
 }
 
 /// Of each level, the means of the units above it.
-fn unit_means(levels: &Levels) -> Vec<Vec<f64>> {
+fn unit_means(levels: &LevelTree) -> Vec<Vec<f64>> {
     let mut units = Units::of_observations(levels);
     let mut means = Vec::with_capacity(levels.depth());
     for level in 1..=levels.depth() {
@@ -62,7 +62,7 @@ fn unit_means(levels: &Levels) -> Vec<Vec<f64>> {
 }
 
 struct Walk<'a> {
-    levels: &'a Levels,
+    levels: &'a LevelTree,
     bootstrap: &'a HierarchicalBootstrap,
     means: Vec<Vec<f64>>,
     /// What sums are of differences from, so that they round as little as the observations differ.

@@ -2,20 +2,20 @@
 
 use super::generator::Generator;
 use super::index_draw::IndexDraw;
-use crate::levels::{HierarchicalBootstrap, Levels};
+use crate::levels::{HierarchicalBootstrap, LevelTree};
 use rayon::prelude::*;
 
 /// Replicates of one stream: enough that setting it up costs nothing.
 const OF_A_STREAM: usize = 256;
 
 /// The median of all observations.
-pub(super) fn observed(levels: &Levels) -> f64 {
+pub(super) fn observed(levels: &LevelTree) -> f64 {
     let (sorted, _) = ranked(levels.values());
     middle(&sorted, &vec![1; sorted.len()])
 }
 
 /// As many replicates as `bootstrap` says, in the order of their drawing.
-pub(super) fn replicates(levels: &Levels, bootstrap: &HierarchicalBootstrap, purpose: &str) -> Vec<f64> {
+pub(super) fn replicates(levels: &LevelTree, bootstrap: &HierarchicalBootstrap, purpose: &str) -> Vec<f64> {
     let (sorted, ranks) = ranked(levels.values());
     let draw_of = |level: usize| {
         let counts = levels.boundaries(level).windows(2).map(|bounds| bounds[1] - bounds[0]);
@@ -68,7 +68,7 @@ fn middle(sorted: &[f64], counts: &[u32]) -> f64 {
 }
 
 struct Counting<'a> {
-    levels: &'a Levels,
+    levels: &'a LevelTree,
     bootstrap: &'a HierarchicalBootstrap,
     /// Of each level and unit, how its members are drawn.
     draws: Vec<Vec<IndexDraw>>,

@@ -5,7 +5,7 @@
 //! that was never repeated goes too: its variance cannot be told from its neighbour's.
 
 use crate::levels::unit_means::Units;
-use crate::levels::{LevelVariance, Levels, RandomEffects};
+use crate::levels::{LevelTree, LevelVariance, RandomEffects};
 use serde::Serialize;
 
 /// The levels that an experiment needs, and those it does not.
@@ -54,7 +54,7 @@ pub enum DroppedWhy {
 
 impl Reshaped {
     /// Drops the levels of `levels` that do not vary, one by one.
-    pub fn new(levels: &Levels) -> Self {
+    pub fn new(levels: &LevelTree) -> Self {
         let mut numbers: Vec<usize> = (1..=levels.depth()).collect();
         let mut dropped = Vec::new();
         let mut left = levels.clone();

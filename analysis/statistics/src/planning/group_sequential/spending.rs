@@ -6,7 +6,7 @@ use serde::Serialize;
 /// A spending function of Lan & DeMets (Biometrika 70, 1983): zero at 0, the whole risk at 1, increasing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Spending {
+pub enum SpendingFunction {
     /// 2(1 − Φ(z_{α/2}/√t)): little at first, as O'Brien and Fleming's boundaries do.
     OBrienFlemingLike,
     /// α ln(1 + (e − 1)t): much at first, as Pocock's boundaries do.
@@ -15,7 +15,7 @@ pub enum Spending {
     Linear,
 }
 
-impl Spending {
+impl SpendingFunction {
     /// The risk that may be spent up to the fraction `t` of the information, of `risk` on one side.
     pub fn spent(self, t: f64, risk: f64) -> f64 {
         let t = t.clamp(0.0, 1.0);

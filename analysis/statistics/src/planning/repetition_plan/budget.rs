@@ -4,7 +4,7 @@
 use super::LARGEST_TIME;
 use crate::distribution::student_t;
 use crate::inference::ConfidenceLevel;
-use crate::planning::{PlanError, RepetitionPlan};
+use crate::planning::{RepetitionPlan, RepetitionPlanError};
 use serde::Serialize;
 
 /// A plan with the repetitions of its highest level, and the interval to expect.
@@ -44,11 +44,11 @@ impl RepetitionPlan {
     /// room for two units, the lower counts with which the interval is narrowest.
     ///
     /// # Errors
-    /// [`PlanError::Budget`] if the budget is none, [`PlanError::BudgetTooSmall`] if two units of the highest level cost
+    /// [`RepetitionPlanError::Budget`] if the budget is none, [`RepetitionPlanError::BudgetTooSmall`] if two units of the highest level cost
     /// more whatever the counts below.
-    pub fn within(&self, budget: f64, level: ConfidenceLevel) -> Result<BudgetedPlan, PlanError> {
+    pub fn within(&self, budget: f64, level: ConfidenceLevel) -> Result<BudgetedPlan, RepetitionPlanError> {
         if !(0.0..=LARGEST_TIME).contains(&budget) {
-            return Err(PlanError::Budget(budget));
+            return Err(RepetitionPlanError::Budget(budget));
         }
         let optimal = self.most_within(self.repetitions.clone(), self.highest - 1, budget)?;
         let lowered = optimal[self.highest - 1] < 2;
@@ -61,7 +61,12 @@ impl RepetitionPlan {
     }
 
     /// These `repetitions` with as many at the position `at` as the budget allows; one if it allows none.
-    fn most_within(&self, mut repetitions: Vec<u64>, at: usize, budget: f64) -> Result<Vec<u64>, PlanError> {
+    fn most_within(
+        &self,
+        mut repetitions: Vec<u64>,
+        at: usize,
+        budget: f64,
+    ) -> Result<Vec<u64>, RepetitionPlanError> {
         let mut cost_with = |count| {
             repetitions[at] = count;
             self.costs.total(&repetitions)
@@ -74,7 +79,7 @@ impl RepetitionPlan {
 
     /// The narrowest interval with counts below the optimal ones: for each number of units of the highest level, the
     /// lowest levels are cut first, whose repetition gains least.
-    fn lowered(&self, budget: f64, level: ConfidenceLevel) -> Result<Vec<u64>, PlanError> {
+    fn lowered(&self, budget: f64, level: ConfidenceLevel) -> Result<Vec<u64>, RepetitionPlanError> {
         let mut least = vec![1; self.repetitions.len()];
         least[self.highest - 1] = 2;
         let needed = self.costs.total(&least)?;
@@ -97,7 +102,7 @@ impl RepetitionPlan {
                 best = Some((half_width, repetitions));
             }
         }
-        best.map(|(_, repetitions)| repetitions).ok_or(PlanError::BudgetTooSmall { budget, needed })
+        best.map(|(_, repetitions)| repetitions).ok_or(RepetitionPlanError::BudgetTooSmall { budget, needed })
     }
 
     fn half_width_of(&self, repetitions: &[u64], level: ConfidenceLevel) -> f64 {
@@ -169,7 +174,7 @@ mod tests {
         assert_eq!(plan.within(least, ConfidenceLevel::USUAL).unwrap().repetitions, [1, 1, 2]);
         assert_eq!(
             plan.within(least - 1.0, ConfidenceLevel::USUAL),
-            Err(PlanError::BudgetTooSmall { budget: least - 1.0, needed: least })
+            Err(RepetitionPlanError::BudgetTooSmall { budget: least - 1.0, needed: least })
         );
     }
 }

@@ -1,6 +1,6 @@
 //! Runs to find a speedup.
 
-use super::{Assumption, Reach, RequiredError, RequiredRuns, given_spread, relative_spread};
+use super::{Attainability, PlanningAssumption, RequiredError, RequiredRuns, given_spread, relative_spread};
 use crate::distribution::{Tails, normal};
 use crate::inference::{Alternative, ConfidenceLevel};
 use crate::number::monotone_root;
@@ -123,17 +123,17 @@ impl WelchDetection {
         let enough = |n| self.power_of(n, goal).is_ok_and(|power| power >= goal.power);
         let needed = monotone_root::least_whole(2, limit, enough);
         let mut assumptions = vec![
-            Assumption::spread(self.pilot),
-            Assumption::IndependentRuns,
-            Assumption::NormalMeans,
-            Assumption::EqualRuns,
+            PlanningAssumption::spread(self.pilot),
+            PlanningAssumption::IndependentRuns,
+            PlanningAssumption::NormalMeans,
+            PlanningAssumption::EqualRuns,
         ];
         if self.candidate_spread.is_none() {
-            assumptions.push(Assumption::SameRelativeSpread);
+            assumptions.push(PlanningAssumption::SameRelativeSpread);
         }
         Ok(RequiredRuns {
             method: Self::NAME,
-            reach: Reach::new(needed, self.pilot, goal.maximum),
+            reach: Attainability::new(needed, self.pilot, goal.maximum),
             level: goal.level,
             power: Some(goal.power),
             assumptions,
@@ -214,15 +214,15 @@ impl RankSumDetection {
         let pilot = self.candidate.as_ref().map_or(self.baseline.len(), |c| c.len().min(self.baseline.len()));
         Ok(RequiredRuns {
             method: Self::NAME,
-            reach: Reach::new(countable, pilot, goal.maximum),
+            reach: Attainability::new(countable, pilot, goal.maximum),
             level: goal.level,
             power: Some(goal.power),
             assumptions: vec![
-                Assumption::SpreadOfPilot { runs: pilot as u64 },
-                Assumption::IndependentRuns,
-                Assumption::EqualRuns,
-                Assumption::ScaleShift,
-                Assumption::ManyRuns,
+                PlanningAssumption::SpreadOfPilot { runs: pilot as u64 },
+                PlanningAssumption::IndependentRuns,
+                PlanningAssumption::EqualRuns,
+                PlanningAssumption::ScaleShift,
+                PlanningAssumption::ManyRuns,
             ],
         })
     }

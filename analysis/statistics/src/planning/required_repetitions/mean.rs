@@ -1,7 +1,8 @@
 //! Runs for an interval of the mean.
 
 use super::{
-    Assumption, Reach, RequiredError, RequiredRuns, checked_half_width, given_spread, relative_spread,
+    Attainability, PlanningAssumption, RequiredError, RequiredRuns, checked_half_width, given_spread,
+    relative_spread,
 };
 use crate::distribution::student_t;
 use crate::inference::ConfidenceLevel;
@@ -58,13 +59,13 @@ impl MeanPrecision {
         let needed = monotone_root::least_whole(2, limit, |n| self.relative_half_width(n, level) <= goal);
         Ok(RequiredRuns {
             method: Self::NAME,
-            reach: Reach::new(needed, self.pilot, maximum),
+            reach: Attainability::new(needed, self.pilot, maximum),
             level,
             power: None,
             assumptions: vec![
-                Assumption::spread(self.pilot),
-                Assumption::IndependentRuns,
-                Assumption::NormalMeans,
+                PlanningAssumption::spread(self.pilot),
+                PlanningAssumption::IndependentRuns,
+                PlanningAssumption::NormalMeans,
             ],
         })
     }

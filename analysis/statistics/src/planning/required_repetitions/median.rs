@@ -1,6 +1,6 @@
 //! Runs for an interval of the median.
 
-use super::{Assumption, Reach, RequiredError, RequiredRuns, checked_half_width};
+use super::{Attainability, PlanningAssumption, RequiredError, RequiredRuns, checked_half_width};
 use crate::distribution::normal;
 use crate::inference::ConfidenceLevel;
 use crate::sample::Sample;
@@ -66,13 +66,13 @@ impl MedianPrecision {
         let countable = (needed <= u64::MAX as f64).then_some(needed as u64);
         Ok(RequiredRuns {
             method: Self::NAME,
-            reach: Reach::new(countable, self.pilot.len(), maximum),
+            reach: Attainability::new(countable, self.pilot.len(), maximum),
             level,
             power: None,
             assumptions: vec![
-                Assumption::SpreadOfPilot { runs: self.pilot.len() as u64 },
-                Assumption::IndependentRuns,
-                Assumption::ManyRuns,
+                PlanningAssumption::SpreadOfPilot { runs: self.pilot.len() as u64 },
+                PlanningAssumption::IndependentRuns,
+                PlanningAssumption::ManyRuns,
             ],
         })
     }

@@ -18,11 +18,11 @@ pub enum Question {
 
 /// A protocol's answer to a question at one risk.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Conclusion {
+pub struct ProtocolConclusion {
     /// The question.
     pub question: Question,
     /// The answer.
-    pub outcome: Outcome,
+    pub outcome: ProtocolOutcome,
     /// The risk at which all tests were made; `None` when the search found no risk below ½.
     pub risk: Option<Risk>,
     /// The main test that the assumptions led to.
@@ -36,7 +36,7 @@ pub struct Conclusion {
 /// Yes, no, or no answer: three different things.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ProtocolOutcome {
     /// The difference asked for is statistically significant.
     Significant,
     /// It is not; which does not show that there is none.
@@ -44,14 +44,14 @@ pub enum Outcome {
     /// The protocol does not allow an answer with these data.
     CannotConclude {
         /// Why.
-        reason: Reason,
+        reason: StopReason,
     },
 }
 
 /// Why a protocol stopped.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
-pub enum Reason {
+pub enum StopReason {
     /// A sample of at most 30 runs is not normal, so a t test is not valid (Touati 2010 Fig. 1).
     SmallNotNormal {
         /// The samples.
@@ -65,14 +65,14 @@ pub enum Reason {
     /// A sub-test cannot be made.
     SubTestRefused {
         /// What it said.
-        refusal: Refusal,
+        refusal: SubTestRefusal,
     },
 }
 
 /// A sub-test's refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Error, Serialize)]
 #[serde(tag = "test", content = "refusal", rename_all = "snake_case")]
-pub enum Refusal {
+pub enum SubTestRefusal {
     /// Of the normality test.
     #[error(transparent)]
     ShapiroWilk(#[from] ShapiroWilkError),
@@ -102,7 +102,7 @@ pub enum SubTest {
         /// The full name of the method.
         method: &'static str,
         /// Why.
-        refusal: Refusal,
+        refusal: SubTestRefusal,
     },
 }
 
@@ -123,7 +123,7 @@ pub enum Assumption {
 /// What the data say of an assumption at the protocol's risk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Finding {
+pub enum AssumptionOutcome {
     /// Not rejected, which is not a proof.
     NotRejected,
     /// Rejected.
@@ -140,7 +140,7 @@ pub struct AssumptionCheck {
     /// The test of it.
     pub test: SubTest,
     /// What came out at the protocol's risk.
-    pub finding: Finding,
+    pub finding: AssumptionOutcome,
 }
 
 impl Question {
@@ -154,7 +154,7 @@ impl Question {
 }
 
 impl SubTest {
-    pub(super) fn of<T, E: Copy + Into<Refusal>>(
+    pub(super) fn of<T, E: Copy + Into<SubTestRefusal>>(
         method: &'static str,
         made: &Result<T, E>,
         answer: impl FnOnce(&T) -> (f64, PValue),
@@ -177,33 +177,33 @@ impl SubTest {
     }
 
     /// The refusal, if it was not.
-    pub fn refusal(&self) -> Option<Refusal> {
+    pub fn refusal(&self) -> Option<SubTestRefusal> {
         match self {
             Self::Made { .. } => None,
             Self::Refused { refusal, .. } => Some(*refusal),
         }
     }
 
-    pub(super) fn finding(&self, risk: Risk) -> Finding {
+    pub(super) fn finding(&self, risk: Risk) -> AssumptionOutcome {
         match self.p_value() {
-            Some(p) if p.rejects_at(risk) => Finding::Rejected,
-            Some(_) => Finding::NotRejected,
-            None => Finding::Untested,
+            Some(p) if p.rejects_at(risk) => AssumptionOutcome::Rejected,
+            Some(_) => AssumptionOutcome::NotRejected,
+            None => AssumptionOutcome::Untested,
         }
     }
 }
 
-impl Outcome {
+impl ProtocolOutcome {
     pub(super) fn of_main_test(p_value: PValue, risk: Risk) -> Self {
         if p_value.rejects_at(risk) { Self::Significant } else { Self::NotSignificant }
     }
 
-    pub(super) fn refused(refusal: Refusal) -> Self {
-        Self::CannotConclude { reason: Reason::SubTestRefused { refusal } }
+    pub(super) fn refused(refusal: SubTestRefusal) -> Self {
+        Self::CannotConclude { reason: StopReason::SubTestRefused { refusal } }
     }
 }
 
-impl Conclusion {
+impl ProtocolConclusion {
     /// The confidence level of the answer, 1 − risk; rounds to 1 for risks below 1e-16.
     pub fn confidence(&self) -> Option<f64> {
         self.risk.map(Risk::confidence)
@@ -211,14 +211,14 @@ impl Conclusion {
 
     /// Whether the difference asked for is significant.
     pub fn is_significant(&self) -> bool {
-        self.outcome == Outcome::Significant
+        self.outcome == ProtocolOutcome::Significant
     }
 
     /// The same of two samples that were given in the other order, as it is done where larger is better; the question
     /// stays, since who is faster was exchanged with them.
     pub fn exchanged(mut self) -> Self {
-        if let Outcome::CannotConclude {
-            reason: Reason::SmallNotNormal { sides } | Reason::SmallNoLocationShift { sides },
+        if let ProtocolOutcome::CannotConclude {
+            reason: StopReason::SmallNotNormal { sides } | StopReason::SmallNoLocationShift { sides },
         } = &mut self.outcome
         {
             sides.iter_mut().for_each(|side| *side = side.other());
@@ -247,14 +247,14 @@ impl Conclusion {
 
     /// The answer of a search that found no risk below ½.
     pub(super) fn at_no_level(mut self) -> Self {
-        self.outcome = Outcome::NotSignificant;
+        self.outcome = ProtocolOutcome::NotSignificant;
         self.risk = None;
         self.caveats.push(Caveat::NoLevelAboveHalf);
         self
     }
 }
 
-impl Reason {
+impl StopReason {
     /// A short name that stays the same between releases.
     pub fn code(&self) -> &'static str {
         match self {

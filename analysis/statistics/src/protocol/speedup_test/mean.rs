@@ -1,7 +1,8 @@
 //! The protocol of the mean (Touati 2010 §4.1, Fig. 1).
 
 use super::conclusion::{
-    Assumption, AssumptionCheck, Conclusion, Outcome, Question, Reason, Refusal, SubTest,
+    Assumption, AssumptionCheck, ProtocolConclusion, ProtocolOutcome, Question, StopReason, SubTest,
+    SubTestRefusal,
 };
 use super::{LARGE_ABOVE, LARGEST_RISK};
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, PValue, Risk, Side};
@@ -53,7 +54,7 @@ impl Normality {
     }
 
     /// What stops the protocol whatever the risk.
-    fn refusal(&self, beyond_5000: Beyond5000) -> Option<Refusal> {
+    fn refusal(&self, beyond_5000: Beyond5000) -> Option<SubTestRefusal> {
         match (self.test, beyond_5000) {
             (Ok(_), _) | (Err(ShapiroWilkError::TooMany { .. }), Beyond5000::Large) => None,
             (Err(refusal), _) => Some(refusal.into()),
@@ -128,12 +129,12 @@ impl MeanTest {
     }
 
     /// The answer at `level`.
-    pub fn at(&self, question: Question, level: ConfidenceLevel) -> Conclusion {
+    pub fn at(&self, question: Question, level: ConfidenceLevel) -> ProtocolConclusion {
         self.at_risk(question, level.risk())
     }
 
     /// The answer at `risk`, which is also the risk of the tests of the assumptions.
-    pub fn at_risk(&self, question: Question, risk: Risk) -> Conclusion {
+    pub fn at_risk(&self, question: Question, risk: Risk) -> ProtocolConclusion {
         let variances = self.variances();
         let unequal = variances.p_value().is_some_and(|p| p.rejects_at(risk));
         let main_test = if unequal { self.welch(question) } else { self.student(question) };
@@ -144,7 +145,7 @@ impl MeanTest {
             test,
             finding: test.finding(risk),
         };
-        Conclusion {
+        ProtocolConclusion {
             question,
             outcome: self.outcome(&main_test, risk),
             risk: Some(risk),
@@ -154,28 +155,28 @@ impl MeanTest {
         }
     }
 
-    fn outcome(&self, main_test: &SubTest, risk: Risk) -> Outcome {
+    fn outcome(&self, main_test: &SubTest, risk: Risk) -> ProtocolOutcome {
         if let Some(refusal) = self.refusal() {
-            return Outcome::refused(refusal);
+            return ProtocolOutcome::refused(refusal);
         }
         let stopping = self.samples.iter().filter(|s| s.is_small() && s.rejected_at(risk));
         let sides: Vec<Side> = stopping.map(|s| s.side).collect();
         if !sides.is_empty() {
-            return Outcome::CannotConclude { reason: Reason::SmallNotNormal { sides } };
+            return ProtocolOutcome::CannotConclude { reason: StopReason::SmallNotNormal { sides } };
         }
         match *main_test {
-            SubTest::Made { p_value, .. } => Outcome::of_main_test(p_value, risk),
-            SubTest::Refused { refusal, .. } => Outcome::refused(refusal),
+            SubTest::Made { p_value, .. } => ProtocolOutcome::of_main_test(p_value, risk),
+            SubTest::Refused { refusal, .. } => ProtocolOutcome::refused(refusal),
         }
     }
 
     /// What stops the protocol whatever the risk.
-    fn refusal(&self) -> Option<Refusal> {
+    fn refusal(&self) -> Option<SubTestRefusal> {
         let of_samples = self.samples.iter().find_map(|sample| sample.refusal(self.beyond_5000));
         of_samples
-            .or_else(|| self.variances.err().map(Refusal::from))
-            .or_else(|| self.student.err().map(Refusal::from))
-            .or_else(|| self.welch.err().map(Refusal::from))
+            .or_else(|| self.variances.err().map(SubTestRefusal::from))
+            .or_else(|| self.student.err().map(SubTestRefusal::from))
+            .or_else(|| self.welch.err().map(SubTestRefusal::from))
     }
 
     /// The answer at the least risk that makes it significant, if one below ½ does.
@@ -185,13 +186,13 @@ impl MeanTest {
     /// their least normality p-value. So the infimum is the smaller of p_student, if below p_F and s, and
     /// max(p_welch, p_F), if below s; it is attained. Where a risk would do but for s, the answer is that
     /// nothing can be concluded.
-    pub fn best(&self, question: Question) -> Conclusion {
+    pub fn best(&self, question: Question) -> ProtocolConclusion {
         let stops_from = self.samples.iter().map(Normality::stops_from).fold(f64::INFINITY, f64::min);
         let feasible =
             self.least_risk(question, stops_from).or_else(|| self.least_risk(question, f64::INFINITY));
         let half = Risk::literal(LARGEST_RISK);
         match (self.refusal(), feasible) {
-            (Some(_), _) => Conclusion { risk: None, ..self.at_risk(question, half) },
+            (Some(_), _) => ProtocolConclusion { risk: None, ..self.at_risk(question, half) },
             (None, Some(risk)) => self.at_risk(question, risk).found(),
             (None, None) => self.at_risk(question, half).at_no_level(),
         }

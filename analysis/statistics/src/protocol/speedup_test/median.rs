@@ -1,6 +1,8 @@
 //! The protocol of the median and of individual runs (Touati 2010 §4.2, Fig. 2).
 
-use super::conclusion::{Assumption, AssumptionCheck, Conclusion, Outcome, Question, Reason, SubTest};
+use super::conclusion::{
+    Assumption, AssumptionCheck, ProtocolConclusion, ProtocolOutcome, Question, StopReason, SubTest,
+};
 use super::{LARGE_ABOVE, LARGEST_RISK, Rules, TieRule};
 use crate::inference::{Caveat, ConfidenceLevel, Risk, Side};
 use crate::sample::Sample;
@@ -62,19 +64,19 @@ impl MedianTest {
     }
 
     /// The answer at `level`.
-    pub fn at(&self, question: Question, level: ConfidenceLevel) -> Conclusion {
+    pub fn at(&self, question: Question, level: ConfidenceLevel) -> ProtocolConclusion {
         self.at_risk(question, level.risk())
     }
 
     /// The answer at `risk`, which is also the risk of the test of the location shift.
-    pub fn at_risk(&self, question: Question, risk: Risk) -> Conclusion {
+    pub fn at_risk(&self, question: Question, risk: Risk) -> ProtocolConclusion {
         let test = self.location_shift();
         let no_shift = self.location_shift.p_value().rejects_at(risk);
         let outcome = if no_shift && !self.small.is_empty() {
             let sides = self.small.clone();
-            Outcome::CannotConclude { reason: Reason::SmallNoLocationShift { sides } }
+            ProtocolOutcome::CannotConclude { reason: StopReason::SmallNoLocationShift { sides } }
         } else {
-            Outcome::of_main_test(self.rank_sum.p_value(question.alternative()), risk)
+            ProtocolOutcome::of_main_test(self.rank_sum.p_value(question.alternative()), risk)
         };
         let mut caveats = Vec::new();
         if no_shift && self.small.is_empty() {
@@ -84,7 +86,7 @@ impl MedianTest {
             caveats.push(Caveat::Ties);
         }
         let assumption = Assumption::LocationShift;
-        Conclusion {
+        ProtocolConclusion {
             question,
             outcome,
             risk: Some(risk),
@@ -99,7 +101,7 @@ impl MedianTest {
     /// That is the rank sum's p-value, where a small sample does not stop the protocol: from the
     /// Kolmogorov–Smirnov p-value on. Where a risk would do but for that, the answer is that nothing can be
     /// concluded.
-    pub fn best(&self, question: Question) -> Conclusion {
+    pub fn best(&self, question: Question) -> ProtocolConclusion {
         let p_value = self.rank_sum.p_value(question.alternative()).get();
         let half = Risk::literal(LARGEST_RISK);
         match Risk::new(p_value) {

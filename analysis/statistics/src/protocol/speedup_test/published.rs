@@ -5,9 +5,9 @@
 //! ends in "not significant" reports a confidence level of 0.99; a protocol that stops counts as not
 //! significant at a given level.
 
-use super::{Conclusion, Outcome, Reason};
+use super::{ProtocolConclusion, ProtocolOutcome, StopReason};
 use crate::inference::{ConfidenceLevel, Risk};
-use crate::ratio::Weights;
+use crate::ratio::BenchmarkWeights;
 use serde::Serialize;
 
 /// A row of the original program's results.
@@ -20,7 +20,7 @@ pub struct PublishedVerdict {
     /// The search found no level above one half.
     pub no_level_above_half: bool,
     /// The protocol's answer at the last risk tried, whose caveats the program prints.
-    pub conclusion: Conclusion,
+    pub conclusion: ProtocolConclusion,
 }
 
 /// The least risk of the search, and the width at which it ends.
@@ -29,7 +29,7 @@ const LEAST_RISK: f64 = 0.01;
 const GREATEST_RISK: f64 = 0.5;
 
 /// The program's verdict at a given level.
-pub fn at(level: ConfidenceLevel, protocol: impl Fn(Risk) -> Conclusion) -> PublishedVerdict {
+pub fn at(level: ConfidenceLevel, protocol: impl Fn(Risk) -> ProtocolConclusion) -> PublishedVerdict {
     let conclusion = protocol(level.risk());
     PublishedVerdict {
         significant: significance(&conclusion.outcome),
@@ -40,19 +40,19 @@ pub fn at(level: ConfidenceLevel, protocol: impl Fn(Risk) -> Conclusion) -> Publ
 }
 
 /// A sub-test's error is NA to the program; a protocol that stops on its assumptions is FALSE.
-fn significance(outcome: &Outcome) -> Option<bool> {
+fn significance(outcome: &ProtocolOutcome) -> Option<bool> {
     match outcome {
-        Outcome::Significant => Some(true),
-        Outcome::NotSignificant => Some(false),
-        Outcome::CannotConclude { reason: Reason::SubTestRefused { .. } } => None,
-        Outcome::CannotConclude {
-            reason: Reason::SmallNotNormal { .. } | Reason::SmallNoLocationShift { .. },
+        ProtocolOutcome::Significant => Some(true),
+        ProtocolOutcome::NotSignificant => Some(false),
+        ProtocolOutcome::CannotConclude { reason: StopReason::SubTestRefused { .. } } => None,
+        ProtocolOutcome::CannotConclude {
+            reason: StopReason::SmallNotNormal { .. } | StopReason::SmallNoLocationShift { .. },
         } => Some(false),
     }
 }
 
 /// The program's search for the highest level above one half.
-pub fn search(protocol: impl Fn(Risk) -> Conclusion) -> PublishedVerdict {
+pub fn search(protocol: impl Fn(Risk) -> ProtocolConclusion) -> PublishedVerdict {
     let at = |risk: f64| protocol(Risk::new(risk).unwrap_or(Risk::literal(GREATEST_RISK)));
     let first = at(LEAST_RISK);
     if first.is_significant() {
@@ -65,7 +65,7 @@ pub fn search(protocol: impl Fn(Risk) -> Conclusion) -> PublishedVerdict {
     }
     let last = at(GREATEST_RISK);
     if !last.is_significant() {
-        let stopped = matches!(last.outcome, Outcome::CannotConclude { .. });
+        let stopped = matches!(last.outcome, ProtocolOutcome::CannotConclude { .. });
         return PublishedVerdict {
             significant: Some(false),
             confidence: (!stopped).then_some(1.0 - LEAST_RISK),
@@ -92,10 +92,10 @@ pub fn search(protocol: impl Fn(Risk) -> Conclusion) -> PublishedVerdict {
 ///
 /// A missing coefficient makes all weights equal, and so does a column of whole numbers, which the program's
 /// reader takes for another type.
-pub fn weights(coefficients: &[Option<f64>]) -> Weights {
+pub fn weights(coefficients: &[Option<f64>]) -> BenchmarkWeights {
     let whole = |c: &f64| c.fract() == 0.0;
     match coefficients.iter().copied().collect::<Option<Vec<f64>>>() {
-        Some(given) if !given.iter().all(whole) => Weights::Custom(given),
-        Some(_) | None => Weights::Equal,
+        Some(given) if !given.iter().all(whole) => BenchmarkWeights::Custom(given),
+        Some(_) | None => BenchmarkWeights::Equal,
     }
 }

@@ -4,7 +4,7 @@ use super::{Finding, Recomputed};
 use crate::ammp::ammp;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::mixture::goodness_of_fit::{GoodnessOfFit, GoodnessOfFitOptions};
-use speedup_statistics::mixture::{Component, Method, MixtureFit};
+use speedup_statistics::mixture::{Component, FitMethod, MixtureFit};
 
 /// The resamples of the printed p-value.
 const PRINTED_RESAMPLES: f64 = 200.0;
@@ -19,7 +19,7 @@ pub(super) fn recompute(section: &str, quantity: &str) -> Recomputed {
     if quantity == "KSfit p (N=200)" {
         return Ok(goodness_of_fit());
     }
-    let fit = MixtureFit::with_method(&ammp(), Method::Mclust).expect("a mixture");
+    let fit = MixtureFit::with_method(&ammp(), FitMethod::Mclust).expect("a mixture");
     let components = fit.mixture.components();
     Ok(Finding::Number(match quantity {
         "number of components" => components.len() as f64,

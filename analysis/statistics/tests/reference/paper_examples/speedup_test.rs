@@ -5,7 +5,7 @@ use speedup_statistics::distribution::kolmogorov;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, Continuity, Interval};
 use speedup_statistics::protocol::speedup_test::published::{self, PublishedVerdict};
 use speedup_statistics::protocol::speedup_test::{Question, Rules, SpeedupTest};
-use speedup_statistics::ratio::{Overall, SpeedupMeans, SuiteMember, Summary, Weights};
+use speedup_statistics::ratio::{BenchmarkWeights, Overall, SpeedupMeans, SuiteMember, Summary};
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{
     FTest, NormalRankSum, Proportion, ProportionMethod, Selection, ShapiroWilk, StudentTTest,
@@ -85,7 +85,7 @@ fn whole_report(quantity: &str) -> Recomputed {
     let overall = |summary| {
         let members: Vec<SuiteMember<'_>> =
             benchmarks.iter().map(|(baseline, candidate)| SuiteMember { baseline, candidate }).collect();
-        Overall::new(&members, summary, &Weights::Equal).expect("a suite")
+        Overall::new(&members, summary, &BenchmarkWeights::Equal).expect("a suite")
     };
     // Three of the four are faster on the mean, all on the median, as `one_benchmark` finds.
     let count = |which: usize| {
@@ -187,9 +187,9 @@ fn two_programs(quantity: &str) -> Recomputed {
     // The paper's means are of the factors as it states them, 300 % and 105 %; 3600/3428 is 105.018 %.
     let means = || SpeedupMeans::of_speedups(&[3.0, 1.05]).expect("means");
     match quantity {
-        "G weighted %" => Ok(Finding::Number(100.0 * overall(Weights::Fraction).gain)),
-        "G equal %" => Ok(Finding::Number(100.0 * overall(Weights::Equal).gain)),
-        "S equal" => Ok(Finding::Number(overall(Weights::Equal).speedup)),
+        "G weighted %" => Ok(Finding::Number(100.0 * overall(BenchmarkWeights::Fraction).gain)),
+        "G equal %" => Ok(Finding::Number(100.0 * overall(BenchmarkWeights::Equal).gain)),
+        "S equal" => Ok(Finding::Number(overall(BenchmarkWeights::Equal).speedup)),
         "geometric mean %" => Ok(Finding::Number(100.0 * means().geometric)),
         "harmonic mean %" => Ok(Finding::Number(100.0 * means().harmonic)),
         _ => Err(UNKNOWN),

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use ::parquet::file::reader::{FileReader as _, SerializedFileReader};
 use ::parquet::record::{Field, Row};
-use speedup_formats::{Imported, Options, Unit, detect, read};
+use speedup_formats::{Imported, Options, SeriesUnit, detect, read};
 
 use super::*;
 
@@ -102,7 +102,7 @@ fn the_sample_goes_to_other_tools_and_back() {
         assert_eq!(of("max_rss"), [4_096.0; 2], "{format:?}: {found:?}");
         assert!(imported.series.iter().all(|series| series.name.benchmark.as_str() == "sort"));
         assert!(imported.series.iter().all(|series| series.name.version.is_some()), "{format:?}: {found:?}");
-        assert!(imported.series.iter().any(|series| series.unit == Unit::Seconds));
+        assert!(imported.series.iter().any(|series| series.unit == SeriesUnit::Seconds));
     }
 }
 

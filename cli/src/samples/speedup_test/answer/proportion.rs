@@ -3,7 +3,7 @@
 use serde::Serialize;
 use speedup_analysis::study::Protocol;
 use speedup_statistics::inference::{ConfidenceLevel, Interval};
-use speedup_statistics::ratio::{Overall, SuiteMember, Summary, Weights};
+use speedup_statistics::ratio::{BenchmarkWeights, Overall, SuiteMember, Summary};
 use speedup_statistics::test::{
     Proportion, ProportionMethod, Selection, benchmarks_by_wald, benchmarks_by_wilson,
 };
@@ -41,7 +41,7 @@ pub(crate) struct ProportionAnswer {
 pub(super) fn proportion(
     by: Protocol,
     benchmarks: &[Benchmark],
-    (members, weights): (&[SuiteMember<'_>], &Weights),
+    (members, weights): (&[SuiteMember<'_>], &BenchmarkWeights),
     options: &Options,
 ) -> Result<ProportionAnswer, AnswerError> {
     let tested = || benchmarks.iter().filter_map(Benchmark::tested);

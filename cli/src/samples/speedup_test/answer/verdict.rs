@@ -3,7 +3,9 @@
 use serde::Serialize;
 use speedup_statistics::inference::{Caveat, ConfidenceLevel};
 use speedup_statistics::protocol::speedup_test::published::{self, PublishedVerdict};
-use speedup_statistics::protocol::speedup_test::{Conclusion, Outcome, Question, Rules, SpeedupTest};
+use speedup_statistics::protocol::speedup_test::{
+    ProtocolConclusion, ProtocolOutcome, Question, Rules, SpeedupTest,
+};
 
 use super::{Mode, Options};
 
@@ -17,7 +19,7 @@ pub(crate) struct Verdict {
     /// The confidence level of that.
     pub(crate) confidence: Option<f64>,
     /// The protocol at the last risk tried, with all its tests.
-    pub(crate) conclusion: Conclusion,
+    pub(crate) conclusion: ProtocolConclusion,
 }
 
 /// The rules of the sub-tests.
@@ -66,11 +68,11 @@ impl From<PublishedVerdict> for Verdict {
 }
 
 impl Verdict {
-    fn new(confidence: Option<f64>, conclusion: Conclusion) -> Self {
+    fn new(confidence: Option<f64>, conclusion: ProtocolConclusion) -> Self {
         let significant = match &conclusion.outcome {
-            Outcome::Significant => Some(true),
-            Outcome::NotSignificant => Some(false),
-            Outcome::CannotConclude { .. } => None,
+            ProtocolOutcome::Significant => Some(true),
+            ProtocolOutcome::NotSignificant => Some(false),
+            ProtocolOutcome::CannotConclude { .. } => None,
         };
         Self { significant, confidence, conclusion }
     }

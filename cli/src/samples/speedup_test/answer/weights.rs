@@ -1,7 +1,7 @@
 //! What the benchmarks count, from the configuration and the command line.
 
 use speedup_statistics::protocol::speedup_test::published;
-use speedup_statistics::ratio::Weights;
+use speedup_statistics::ratio::BenchmarkWeights;
 
 use super::{AnswerError, Mode, Options, Weighting};
 use crate::samples::speedup_test::input::Loaded;
@@ -12,10 +12,10 @@ pub(super) fn weights(
     loaded: &[Loaded],
     options: &Options,
     warnings: &mut Vec<Warning>,
-) -> Result<(Weights, Weighting), AnswerError> {
+) -> Result<(BenchmarkWeights, Weighting), AnswerError> {
     match options.weighting {
-        Weighting::Equal => return Ok((Weights::Equal, Weighting::Equal)),
-        Weighting::Fraction => return Ok((Weights::Fraction, Weighting::Fraction)),
+        Weighting::Equal => return Ok((BenchmarkWeights::Equal, Weighting::Equal)),
+        Weighting::Fraction => return Ok((BenchmarkWeights::Fraction, Weighting::Fraction)),
         Weighting::Custom => {}
     }
     let coefficients: Vec<_> = loaded.iter().map(|one| one.entry.coefficient).collect();
@@ -26,7 +26,7 @@ pub(super) fn weights(
     }
     let missing = coefficients.iter().filter(|coefficient| coefficient.is_none()).count();
     if missing == coefficients.len() {
-        return Ok((Weights::Equal, Weighting::Equal));
+        return Ok((BenchmarkWeights::Equal, Weighting::Equal));
     }
     if missing > 0 {
         if options.mode == Mode::Exact {
@@ -34,15 +34,19 @@ pub(super) fn weights(
             return Err(AnswerError::MissingCoefficient { line: first.map_or(0, |one| one.entry.line) });
         }
         warnings.push(Warning::MissingCoefficients { missing });
-        return Ok((Weights::Equal, Weighting::Equal));
+        return Ok((BenchmarkWeights::Equal, Weighting::Equal));
     }
-    let equally = options.mode == Mode::Published && published::weights(&coefficients) == Weights::Equal;
+    let equally =
+        options.mode == Mode::Published && published::weights(&coefficients) == BenchmarkWeights::Equal;
     if equally {
         if coefficients.windows(2).any(|two| two[0] != two[1]) {
             warnings.push(Warning::WholeCoefficients);
         }
-        return Ok((Weights::Equal, Weighting::Equal));
+        return Ok((BenchmarkWeights::Equal, Weighting::Equal));
     }
     let tested = loaded.iter().filter(|one| one.samples.is_ok());
-    Ok((Weights::Custom(tested.filter_map(|one| one.entry.coefficient).collect()), Weighting::Custom))
+    Ok((
+        BenchmarkWeights::Custom(tested.filter_map(|one| one.entry.coefficient).collect()),
+        Weighting::Custom,
+    ))
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::*;
-use crate::agent::message::Report;
+use crate::agent::message::AttemptReport;
 use crate::host::fingerprint::HardwareId;
 use crate::machine::event::Event;
-use crate::machine::{Command, Effect, Outcome, Settings};
+use crate::machine::{Command, Effect, Handled, Settings};
 use crate::plan::{self, Plan};
 use crate::run::AfterLoss;
 use crate::run::record::{self, Record};
@@ -30,18 +30,18 @@ impl Pool {
         Self { machine: Machine::new(Settings::default()), now: Timestamp(0) + DAY }
     }
 
-    fn handle(&mut self, command: Command) -> Result<Outcome, Refusal> {
+    fn handle(&mut self, command: Command) -> Result<Handled, Refusal> {
         let outcome = self.machine.handle(self.now, command)?;
         self.machine.check();
         Ok(outcome)
     }
 
     /// An agent joins whose start is numbered by this moment and a bit.
-    fn join(&mut self, facts: HostFacts, agent: u128) -> Result<Outcome, Refusal> {
+    fn join(&mut self, facts: HostFacts, agent: u128) -> Result<Handled, Refusal> {
         self.join_as_of(facts, agent, self.now.0)
     }
 
-    fn join_as_of(&mut self, facts: HostFacts, agent: u128, epoch: u64) -> Result<Outcome, Refusal> {
+    fn join_as_of(&mut self, facts: HostFacts, agent: u128, epoch: u64) -> Result<Handled, Refusal> {
         self.handle(Command::Join { facts, agent: AgentId(Uuid::from_u128(agent)), epoch: AgentEpoch(epoch) })
     }
 
@@ -76,13 +76,16 @@ impl Pool {
         })
     }
 
-    fn report(&mut self, host: &str, lease: LeaseEpoch, executed_by: AgentEpoch) -> Result<Outcome, Refusal> {
+    fn report(&mut self, host: &str, lease: LeaseEpoch, executed_by: AgentEpoch) -> Result<Handled, Refusal> {
         let speaker = self.speaker(host);
         let record = Record::bare(record::Outcome::Measured);
-        self.handle(Command::Report { speaker, report: Box::new(Report { lease, executed_by, record }) })
+        self.handle(Command::Report {
+            speaker,
+            report: Box::new(AttemptReport { lease, executed_by, record }),
+        })
     }
 
-    fn reset(&mut self, host: &str) -> Outcome {
+    fn reset(&mut self, host: &str) -> Handled {
         self.handle(Command::ResetHost(request(host))).unwrap()
     }
 }

@@ -4,7 +4,7 @@ use super::super::*;
 use crate::value::id::IdError;
 use crate::value::time::Timestamp;
 
-const LIMITS: Limits = Limits { jobs: 8, queued: 4, node_time: None };
+const LIMITS: ProvisionLimits = ProvisionLimits { jobs: 8, queued: 4, node_time: None };
 
 fn at(seconds: u64) -> Timestamp {
     Timestamp(0) + Span::from_secs(1_000 + seconds)
@@ -45,7 +45,7 @@ fn demand(missing: u32, hosts: Vec<Provided>) -> Demand {
 }
 
 /// A ledger that has seen this at each of these seconds, and what it decides at the last.
-fn looked(ledger: &mut Ledger, seconds: &[u64], jobs: &[Job], demand: &Demand) -> Vec<Action> {
+fn looked(ledger: &mut Ledger, seconds: &[u64], jobs: &[Job], demand: &Demand) -> Vec<ProvisionAction> {
     seconds.iter().for_each(|second| ledger.observe(at(*second), jobs, demand));
     decide(at(*seconds.last().unwrap()), &LIMITS, ledger, jobs, demand)
 }
@@ -53,7 +53,7 @@ fn looked(ledger: &mut Ledger, seconds: &[u64], jobs: &[Job], demand: &Demand) -
 #[test]
 fn as_many_are_asked_for_as_are_missing_within_the_limits() {
     let mut ledger = Ledger::default();
-    let asks = |jobs| vec![Action::Submit { jobs, exclude: Nodes::new() }];
+    let asks = |jobs| vec![ProvisionAction::Submit { jobs, exclude: Nodes::new() }];
     assert_eq!(looked(&mut ledger, &[0], &[], &demand(0, vec![])), []);
     assert_eq!(looked(&mut ledger, &[0], &[], &demand(3, vec![])), asks(3));
     assert_eq!(looked(&mut ledger, &[0], &[], &demand(30, vec![])), asks(4), "no more in the queue");
@@ -65,14 +65,14 @@ fn as_many_are_asked_for_as_are_missing_within_the_limits() {
 fn a_job_that_is_about_to_end_still_counts() {
     let ending: Vec<Job> = (1..=7).map(|id| job(&id.to_string(), JobState::Ending)).collect();
     let found = looked(&mut Ledger::default(), &[0], &ending, &demand(3, vec![]));
-    assert_eq!(found, [Action::Submit { jobs: 1, exclude: Nodes::new() }]);
+    assert_eq!(found, [ProvisionAction::Submit { jobs: 1, exclude: Nodes::new() }]);
 }
 
 #[test]
 fn what_waits_beyond_the_need_is_cancelled_the_latest_first() {
     let queued = [job("1", JobState::Queued), job("2", JobState::Queued)];
     let found = looked(&mut Ledger::default(), &[0], &queued, &demand(1, vec![]));
-    assert_eq!(found, [Action::Cancel { job: name("2"), why: Cancelled::Unneeded }]);
+    assert_eq!(found, [ProvisionAction::Cancel { job: name("2"), why: Cancelled::Unneeded }]);
 }
 
 #[test]
@@ -81,16 +81,16 @@ fn a_host_gets_no_more_runs_before_its_job_is_ended() {
     let mut one = host("1", Worth::Nothing);
     assert_eq!(looked(&mut ledger, &[0], &running, &demand(0, vec![one.clone()])), [], "not at once");
     let found = looked(&mut ledger, &[9], &running, &demand(0, vec![one.clone()]));
-    assert_eq!(found, [Action::GiveBack { host: one.host.clone() }]);
+    assert_eq!(found, [ProvisionAction::GiveBack { host: one.host.clone() }]);
     (one.engaged, one.is_busy) = (Engaged::GivenBack, true);
     assert_eq!(looked(&mut ledger, &[9], &running, &demand(0, vec![one.clone()])), [], "it was quicker");
     one.is_busy = false;
     let found = looked(&mut ledger, &[20], &running, &demand(0, vec![one.clone()]));
-    assert_eq!(found, [Action::Cancel { job: name("1"), why: Cancelled::Unneeded }]);
+    assert_eq!(found, [ProvisionAction::Cancel { job: name("1"), why: Cancelled::Unneeded }]);
     ledger.cancelled(&name("1"), Cancelled::Unneeded);
     assert_eq!(looked(&mut ledger, &[20], &running, &demand(0, vec![one.clone()])), [], "once");
     let found = looked(&mut ledger, &[21], &[], &demand(0, vec![one.clone()]));
-    assert_eq!(found, [Action::Resume { host: one.host }], "another job may have it");
+    assert_eq!(found, [ProvisionAction::Resume { host: one.host }], "another job may have it");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_host_that_is_needed_after_all_stays() {
     let mut one = host("1", Worth::Now);
     one.engaged = Engaged::GivenBack;
     let found = looked(&mut Ledger::default(), &[0], &[job("1", JobState::Running)], &demand(0, vec![one]));
-    assert_eq!(found, [Action::Resume { host: name("h1") }]);
+    assert_eq!(found, [ProvisionAction::Resume { host: name("h1") }]);
 }
 
 #[test]
@@ -110,8 +110,8 @@ fn used_nodes_are_excluded_also_from_jobs_in_the_queue() {
     let again = Provided { node: name("n3"), worth: Worth::NewAllocation, ..used.clone() };
     let nodes: Nodes = [name("n1"), name("n2")].into();
     let found = looked(&mut Ledger::default(), &[0], &queued, &demand(2, vec![used, drained, again]));
-    let change = Action::Exclude { job: name("1"), nodes: nodes.clone() };
-    assert_eq!(found, [change, Action::Submit { jobs: 1, exclude: nodes }]);
+    let change = ProvisionAction::Exclude { job: name("1"), nodes: nodes.clone() };
+    assert_eq!(found, [change, ProvisionAction::Submit { jobs: 1, exclude: nodes }]);
 }
 
 #[test]
@@ -120,9 +120,9 @@ fn jobs_that_fail_stop_the_asking_with_the_engines_words() {
     for id in ["1", "2", "3"] {
         assert_eq!(ledger.stopped, None);
         ledger.asked(name(id), Nodes::new());
-        ledger.observe(at(0), &[job(id, JobState::Ended(End::Failed))], &Demand::default());
+        ledger.observe(at(0), &[job(id, JobState::Ended(JobEnd::Failed))], &Demand::default());
         // The engine tells of it for a while.
-        ledger.observe(at(1), &[job(id, JobState::Ended(End::Failed))], &Demand::default());
+        ledger.observe(at(1), &[job(id, JobState::Ended(JobEnd::Failed))], &Demand::default());
     }
     let words = ledger.stopped.clone().unwrap();
     assert!(words.contains("3 jobs in a row") && words.contains("NODE_FAIL"), "{words}");
@@ -137,9 +137,9 @@ fn a_job_whose_agent_joined_or_that_was_preempted_has_not_failed() {
     for id in ["1", "2", "3", "4"] {
         ledger.asked(name(id), Nodes::new());
         ledger.observe(at(0), &[job(id, JobState::Running)], &demand(0, vec![host(id, Worth::Now)]));
-        ledger.observe(at(1), &[job(id, JobState::Ended(End::Failed))], &Demand::default());
+        ledger.observe(at(1), &[job(id, JobState::Ended(JobEnd::Failed))], &Demand::default());
         ledger.asked(name("9"), Nodes::new());
-        ledger.observe(at(1), &[job("9", JobState::Ended(End::Preempted))], &Demand::default());
+        ledger.observe(at(1), &[job("9", JobState::Ended(JobEnd::Preempted))], &Demand::default());
     }
     assert_eq!((ledger.failures_in_a_row, ledger.stopped), (0, None));
 }
@@ -160,10 +160,10 @@ fn allocations_that_never_hold_a_run_stop_the_asking() {
         looked(&mut ledger, &[0, 9], &running, &demand(1, vec![one.clone()]));
         one.engaged = Engaged::GivenBack;
         let found = looked(&mut ledger, &[10], &running, &demand(1, vec![one]));
-        let cancel = Action::Cancel { job: name(id), why: Cancelled::TooShort };
+        let cancel = ProvisionAction::Cancel { job: name(id), why: Cancelled::TooShort };
         assert!(found.contains(&cancel), "{found:?}");
         ledger.cancelled(&name(id), Cancelled::TooShort);
-        ledger.observe(at(11), &[job(id, JobState::Ended(End::Cancelled))], &Demand::default());
+        ledger.observe(at(11), &[job(id, JobState::Ended(JobEnd::Cancelled))], &Demand::default());
     }
     assert!(ledger.stopped.unwrap().contains("too short for any run"));
 }
@@ -173,7 +173,7 @@ fn an_agent_that_does_not_join_is_given_up() {
     let (running, mut ledger) = ([job("1", JobState::Running)], Ledger::default());
     assert_eq!(looked(&mut ledger, &[0, 299], &running, &demand(1, vec![])), []);
     let found = looked(&mut ledger, &[302], &running, &demand(1, vec![]));
-    assert_eq!(found, [Action::Cancel { job: name("1"), why: Cancelled::Silent }]);
+    assert_eq!(found, [ProvisionAction::Cancel { job: name("1"), why: Cancelled::Silent }]);
     ledger.cancelled(&name("1"), Cancelled::Silent);
     ledger.observe(at(303), &[], &Demand::default());
     assert_eq!(ledger.failures_in_a_row, 1);
@@ -182,7 +182,7 @@ fn an_agent_that_does_not_join_is_given_up() {
 #[test]
 fn node_hours_are_counted_over_requeues_and_end_the_asking() {
     let mut ledger = Ledger::default();
-    let limits = Limits { node_time: Some(Span::from_secs(100)), ..LIMITS };
+    let limits = ProvisionLimits { node_time: Some(Span::from_secs(100)), ..LIMITS };
     let again = |second| Job { started: Some(at(second)), ..job("1", JobState::Running) };
     ledger.observe(at(10), &[again(0)], &Demand::default());
     ledger.observe(at(30), &[job("1", JobState::Queued)], &Demand::default());
@@ -199,7 +199,7 @@ fn node_hours_are_counted_over_requeues_and_end_the_asking() {
     assert!(words.contains("0.03 node hours"), "{words}");
     let one = host("1", Worth::Now);
     let found = decide(at(120), &limits, &ledger, &[again(60)], &demand(5, vec![one.clone()]));
-    assert_eq!(found, [Action::GiveBack { host: one.host }]);
+    assert_eq!(found, [ProvisionAction::GiveBack { host: one.host }]);
 }
 
 #[test]
@@ -208,9 +208,9 @@ fn a_node_boots_anew_when_its_job_ends_and_the_boot_id_tells_whether_it_did() {
     let running = [job("1", JobState::Running)];
     let one = Provided { engaged: Engaged::GivenBack, ..host("1", Worth::NewBoot) };
     let found = looked(&mut ledger, &[0, 9], &running, &demand(1, vec![one.clone()]));
-    let reboot = Action::Reboot { node: one.node.clone(), leaves: one.boot.clone() };
-    let cancel = Action::Cancel { job: name("1"), why: Cancelled::Unneeded };
-    let asks = |exclude| Action::Submit { jobs: 1, exclude };
+    let reboot = ProvisionAction::Reboot { node: one.node.clone(), leaves: one.boot.clone() };
+    let cancel = ProvisionAction::Cancel { job: name("1"), why: Cancelled::Unneeded };
+    let asks = |exclude| ProvisionAction::Submit { jobs: 1, exclude };
     assert_eq!(found, [reboot, cancel, asks([one.node.clone()].into())]);
     ledger.told_to_reboot(one.node.clone(), one.boot.clone(), Ok(()));
     ledger.cancelled(&name("1"), Cancelled::Unneeded);
@@ -237,14 +237,14 @@ fn a_node_whose_agent_is_turned_away_is_no_failure_and_is_kept_out() {
         let running = [Job { node: Some(name(node)), ..job(id, JobState::Running) }];
         ledger.observe(at(0), &running, &Demand::default());
         ledger.turned_away(vec![refused(id)], &running);
-        ledger.observe(at(1), &[job(id, JobState::Ended(End::Failed))], &Demand::default());
+        ledger.observe(at(1), &[job(id, JobState::Ended(JobEnd::Failed))], &Demand::default());
     }
     assert_eq!((ledger.failures_in_a_row, ledger.stopped.clone()), (0, None));
     let excluded: Nodes = ["n1", "n2", "n3", "n4"].map(name).into();
     let found = decide(at(2), &LIMITS, &ledger, &[], &demand(1, vec![]));
     assert_eq!(
         found,
-        [Action::Submit { jobs: 1, exclude: excluded }],
+        [ProvisionAction::Submit { jobs: 1, exclude: excluded }],
         "by the engine's word, not the agent's"
     );
     // One that joins there after all takes it off the list; asking anew tries all of them.

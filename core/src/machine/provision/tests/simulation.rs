@@ -10,7 +10,7 @@ use rand_chacha::rand_core::SeedableRng as _;
 use super::super::*;
 
 const NODES: u64 = 12;
-const LIMITS: Limits = Limits { jobs: 5, queued: 3, node_time: None };
+const LIMITS: ProvisionLimits = ProvisionLimits { jobs: 5, queued: 3, node_time: None };
 /// Looks after which all has to be done: far more than any seed takes.
 const LOOKS: u32 = 20_000;
 
@@ -64,24 +64,24 @@ impl World {
         assert!(is(JobState::Queued) + is(JobState::Running) <= LIMITS.jobs, "no more at once than allowed");
     }
 
-    fn perform(&mut self, action: Action) {
+    fn perform(&mut self, action: ProvisionAction) {
         match action {
-            Action::Submit { jobs, exclude } => (0..jobs).for_each(|_| self.submit(&exclude)),
-            Action::Exclude { job, nodes } => {
+            ProvisionAction::Submit { jobs, exclude } => (0..jobs).for_each(|_| self.submit(&exclude)),
+            ProvisionAction::Exclude { job, nodes } => {
                 self.ledger.excluded(&job, nodes.clone());
                 self.excluded.insert(number(&job), nodes);
             }
-            Action::GiveBack { host } => self.host(&host).engaged = Engaged::GivenBack,
-            Action::Resume { host } => self.host(&host).engaged = Engaged::Serving,
-            Action::Reboot { node, leaves: _ } => panic!("{node}: nothing here wants another boot"),
-            Action::Cancel { job, why } => {
+            ProvisionAction::GiveBack { host } => self.host(&host).engaged = Engaged::GivenBack,
+            ProvisionAction::Resume { host } => self.host(&host).engaged = Engaged::Serving,
+            ProvisionAction::Reboot { node, leaves: _ } => panic!("{node}: nothing here wants another boot"),
+            ProvisionAction::Cancel { job, why } => {
                 let held = self
                     .hosts
                     .values()
                     .any(|host| host.job.as_ref() == Some(&job) && host.is_busy && host.is_here);
                 assert!(!held, "no job is ended while its host has something");
                 self.ledger.cancelled(&job, why);
-                self.end(number(&job), End::Cancelled);
+                self.end(number(&job), JobEnd::Cancelled);
             }
         }
     }
@@ -171,15 +171,15 @@ impl World {
         }
         match self.random.next_u64() % 3 {
             0 => {
-                self.end(id, End::Preempted);
+                self.end(id, JobEnd::Preempted);
                 self.jobs.get_mut(&id).unwrap().state = JobState::Queued;
             }
-            1 => self.end(id, End::Failed),
-            _ => self.end(id, End::TimedOut),
+            1 => self.end(id, JobEnd::Failed),
+            _ => self.end(id, JobEnd::TimedOut),
         }
     }
 
-    fn end(&mut self, id: u32, end: End) {
+    fn end(&mut self, id: u32, end: JobEnd) {
         let job = self.jobs.get_mut(&id).unwrap();
         (job.state, job.ends) = (JobState::Ended(end), Some(self.now));
         for host in self.hosts.values_mut().filter(|host| host.job.as_ref() == Some(&job.id)) {

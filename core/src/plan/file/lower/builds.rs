@@ -2,12 +2,12 @@
 
 use super::Lowering;
 use crate::experiment::build::{Build, USUAL_TIMEOUT};
-use crate::experiment::{CommandLine, Place};
+use crate::experiment::{CommandLine, KeyPath};
 use crate::plan::file::form::VersionForm;
 
 impl Lowering<'_> {
     /// How a version is built, if it is.
-    pub(super) fn build(&mut self, place: &Place, form: &VersionForm) -> Option<Build> {
+    pub(super) fn build(&mut self, place: &KeyPath, form: &VersionForm) -> Option<Build> {
         let command = match (&form.build, &form.build_shell) {
             (Some(argv), None) => CommandLine::Exact(argv.clone()),
             (None, Some(line)) => CommandLine::Shell(line.clone()),
@@ -33,7 +33,7 @@ impl Lowering<'_> {
     }
 
     /// What belongs to a build, where there is none.
-    fn note_without_build(&mut self, place: &Place, form: &VersionForm) {
+    fn note_without_build(&mut self, place: &KeyPath, form: &VersionForm) {
         let given = [
             ("builds", form.builds.is_some()),
             ("products", !form.products.is_empty()),

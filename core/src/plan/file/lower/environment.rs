@@ -3,7 +3,7 @@
 use crate::experiment::environment::{
     CpuChoice, DirectoryLength, EnvSize, Environment, ResourceLimits, Scheduler,
 };
-use crate::experiment::{Place, quoted};
+use crate::experiment::{KeyPath, quoted};
 use crate::plan::file::form::{EnvironmentForm, ResourceLimitsForm};
 use crate::plan::file::quantity::{SPAN_HINT, span};
 use crate::value::time::Span;
@@ -90,8 +90,9 @@ impl Lowering<'_> {
     }
 
     fn resource_limits(&mut self, form: ResourceLimitsForm) -> ResourceLimits {
-        let mut bytes =
-            |key: &str, text: Option<String>| self.size(&Place::from(["environment", "limits", key]), &text?);
+        let mut bytes = |key: &str, text: Option<String>| {
+            self.size(&KeyPath::from(["environment", "limits", key]), &text?)
+        };
         ResourceLimits {
             open_files: form.open_files,
             memory: bytes("memory", form.memory),

@@ -4,25 +4,25 @@ use std::collections::BTreeMap;
 
 use super::Lowering;
 use crate::experiment::files::{Content, ContentHash, FileSource, StagedFile};
-use crate::experiment::{Place, quoted};
+use crate::experiment::{KeyPath, quoted};
 use crate::plan::file::document::names_in_order;
 use crate::plan::file::form::FileForm;
-use crate::plan::file::wanted_file::{Look, UNSEEN, WantedAt, WantedFile};
+use crate::plan::file::wanted_file::{LookAtFile, UNSEEN, WantedAt, WantedFile};
 
 impl Lowering<'_> {
     /// The staged files, as the author ordered them.
     pub(super) fn files(
         &mut self,
         mut forms: BTreeMap<String, FileForm>,
-        look: &mut Look<'_>,
+        look: &mut LookAtFile<'_>,
     ) -> Vec<StagedFile> {
         let names = names_in_order(self.document, &["files"]);
         let in_order = names.into_iter().filter_map(|name| forms.remove_entry(&name));
         in_order.map(|(name, form)| self.file(name, form, look)).collect()
     }
 
-    fn file(&mut self, name: String, form: FileForm, look: &mut Look<'_>) -> StagedFile {
-        let place = Place::from(["files", &name]);
+    fn file(&mut self, name: String, form: FileForm, look: &mut LookAtFile<'_>) -> StagedFile {
+        let place = KeyPath::from(["files", &name]);
         let at = match self.where_it_is(&place, form) {
             Ok(at) => at,
             Err(source) => return StagedFile { name, source },
@@ -36,7 +36,7 @@ impl Lowering<'_> {
     }
 
     /// Where to look for a file; or what it is, where nobody has to look or can.
-    fn where_it_is(&mut self, place: &Place, form: FileForm) -> Result<WantedAt, FileSource> {
+    fn where_it_is(&mut self, place: &KeyPath, form: FileForm) -> Result<WantedAt, FileSource> {
         let FileForm { path, executable, shared, blake3 } = form;
         match (path, shared) {
             (Some(path), None) => {
@@ -76,7 +76,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn stray(&mut self, place: &Place, key: &str, needs: &str) {
+    fn stray(&mut self, place: &KeyPath, key: &str, needs: &str) {
         self.note(&place.at(key), || {
             let cause = format!("`{key}` says nothing without `{needs}`");
             (cause, format!("remove `{key}`, or write `{needs}`"))

@@ -1,7 +1,7 @@
 //! How often, on which hosts, and up to which bounds.
 
 use super::Lowering;
-use crate::experiment::{Independence, Limits, Place, Rest, Rule, quoted};
+use crate::experiment::{Independence, KeyPath, Limits, Rest, Rule, quoted};
 use crate::plan::file::form::{IndependenceForm, LimitsForm, RepetitionsForm, RestForm};
 use crate::plan::file::quantity::{PERCENT_HINT, SPAN_HINT, percent, span};
 use crate::value::time::Span;
@@ -130,7 +130,7 @@ impl Lowering<'_> {
     }
 
     fn rest(&mut self, form: &RestForm) -> Rest {
-        let place = Place::from(["independence", "rest"]);
+        let place = KeyPath::from(["independence", "rest"]);
         let default = Rest::default();
         Rest {
             idle: self.length(&place.at("idle"), &form.idle).unwrap_or(default.idle),
@@ -142,12 +142,12 @@ impl Lowering<'_> {
     }
 
     pub(super) fn limits(&mut self, form: &LimitsForm) -> Limits {
-        let place = Place::from(["limits", "host_time"]);
+        let place = KeyPath::from(["limits", "host_time"]);
         let host_time = form.host_time.as_ref().and_then(|text| self.length(&place, text));
         Limits { attempts: form.attempts, all_attempts: form.all_attempts, host_time }
     }
 
-    pub(super) fn length(&mut self, place: &Place, text: &str) -> Option<Span> {
+    pub(super) fn length(&mut self, place: &KeyPath, text: &str) -> Option<Span> {
         let read = span(text);
         if read.is_none() {
             let cause = || (format!("{} is no length of time", quoted(text)), SPAN_HINT.to_owned());
