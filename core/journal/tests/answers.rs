@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Error, ErrorKind};
 use std::os::unix::fs::{MetadataExt as _, symlink};
@@ -38,13 +39,13 @@ fn failure(cause: Error) -> JournalFailure {
 
 #[test]
 fn each_refusal_says_what_to_do() {
-    let damaged = Damaged {
+    let damaged = || Damaged {
         file: PathBuf::from("file"),
         at_byte: 1,
         position: Position(2),
         why: DamagedBy::Misnamed(Position(3)),
     };
-    let missing = Missing { directory: PathBuf::from("journal"), from: Position(0), next: Position(4) };
+    let missing = || Missing { directory: PathBuf::from("journal"), from: Position(0), next: Position(4) };
     let held = LockError::Held { directory: PathBuf::from("journal"), holder: Holder(Some(7)) };
     let range = ReplayError::OutOfRange {
         directory: PathBuf::from("journal"),
@@ -72,8 +73,12 @@ fn each_refusal_says_what_to_do() {
         (ReplayError::Absent { directory: PathBuf::from("journal") }.hint(), "at its first start"),
         (range.hint(), "begin at the first position"),
         (ReplayError::Segment(SegmentError::Failed(full())).hint(), "free space"),
-        (SegmentError::Damaged(damaged).hint(), "restore"),
-        (SegmentError::Missing(missing).hint(), "restore"),
+        (SegmentError::Damaged(damaged()).hint(), "restore"),
+        (SegmentError::Missing(missing()).hint(), "restore"),
+        (OpenError::Lock(LockError::Failed(full())).hint(), "free space"),
+        (OpenError::from(SegmentError::Damaged(damaged())).hint(), "restore"),
+        (OpenError::from(SegmentError::Missing(missing())).hint(), "restore"),
+        (OpenError::from(SegmentError::Failed(full())).hint(), "free space"),
     ];
     for (hint, words) in hints {
         let hint = hint.unwrap();
@@ -101,6 +106,43 @@ fn a_journal_lies_where_a_segment_does() {
     assert!(lies_in(folder.path()));
     let file = folder.path().join("lock");
     assert!(matches!(Journal::lies_in(&file), Err(OpenError::Failed(_))), "a file is no directory");
+}
+
+#[test]
+fn a_file_that_is_shortened_while_it_is_read_is_no_end_of_the_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut journal, _) = Journal::open(folder.path(), &Options::new(ID)).unwrap();
+    // More than is read at once.
+    for _ in 0..10 {
+        journal.append(V1, &[7; 100_000]).unwrap();
+    }
+    journal.sync().unwrap();
+    let mut replay = journal.replay(Position(0)).unwrap();
+    assert!(replay.next_record().unwrap().is_some());
+    let segment = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let segment = segment.into_iter().find(|path| path.extension().is_some_and(|is| is == "seg")).unwrap();
+    fs::File::options().write(true).open(&segment).unwrap().set_len(500_000).unwrap();
+    let end = loop {
+        match replay.next_record() {
+            Ok(record) => assert!(record.is_some(), "records are gone"),
+            Err(error) => break error,
+        }
+    };
+    let ReplayError::Segment(SegmentError::Failed(failure)) = end else { panic!("{end:?}") };
+    assert_eq!((failure.doing, failure.path), ("read to the end of", segment));
+}
+
+#[test]
+fn a_journal_that_nothing_was_written_to_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let lengths = || {
+        let files = fs::read_dir(folder.path()).unwrap().map(Result::unwrap);
+        files.map(|file| (file.file_name(), file.metadata().unwrap().len())).collect::<BTreeMap<_, _>>()
+    };
+    drop(open(folder.path()));
+    let first = lengths();
+    drop(open(folder.path()));
+    assert_eq!(lengths(), first);
 }
 
 #[test]
