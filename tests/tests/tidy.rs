@@ -60,7 +60,7 @@ fn the_dependency_law_holds() {
         ("speedup-statistics", &["speedup-core"][..]),
         ("speedup-studies", &["speedup-core", "speedup-statistics"][..]),
         ("speedup-analysis", &["speedup-core", "speedup-statistics"][..]),
-        ("speedup-report", &["speedup-core", "speedup-analysis"][..]),
+        ("speedup-report", &["speedup-core", "speedup-analysis", "speedup-statistics"][..]),
         (
             "speedup-analysis-service",
             &["speedup-access", "speedup-core", "speedup-proto", "speedup-analysis", "speedup-statistics"][..],

@@ -5,12 +5,15 @@
 //! * [`document`]: sections of paragraphs, tables and figures;
 //! * `section`: what each section says, from the data of the report;
 //! * [`figure`]: what is drawn;
+//! * [`facts`]: rows of facts, for tables and CSV; [`answer`]: what any method found on plain samples;
 //! * [`terminal`], [`html`], [`markdown`], [`latex`] and [`sheet`]: the forms.
 //!
 //! There is no clock, file or socket here, and nothing is concluded: numbers come from the analysis.
 
+pub mod answer;
 pub mod document;
 mod duration;
+pub mod facts;
 pub mod figure;
 pub mod html;
 pub mod latex;

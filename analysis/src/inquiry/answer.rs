@@ -5,6 +5,7 @@ use super::{
     DiagnosticsFinding, DistributionFinding, EarlierSuite, EffectFinding, Inquiry, Method, MixtureFindings,
     PerformanceFinding, Preference, Remark, SignedRankFinding, SpeedupTestSuite,
 };
+use crate::study::Reason;
 use serde::Serialize;
 use speedup_statistics::inference::ConfidenceLevel;
 
@@ -99,6 +100,40 @@ pub enum Findings {
     Distribution(Vec<DistributionFinding>),
     /// Of each sample.
     Diagnostics(Vec<DiagnosticsFinding>),
+}
+
+/// What a method found, beside its numbers.
+pub(super) trait Found {
+    /// Why there is not enough data, and why intervals are missing, where there is not and they are.
+    fn reasons(&self) -> Vec<Reason>;
+
+    /// What must be known of its parts.
+    fn caveats(&self) -> Vec<Remark>;
+}
+
+impl Findings {
+    fn found(&self) -> &dyn Found {
+        match self {
+            Self::SpeedupTest(of) => of,
+            Self::PerformanceTest(of) => of,
+            Self::Effect(of) => of,
+            Self::Mixture(of) => of,
+            Self::SignedRank(of) => of,
+            Self::Earlier(of) => of,
+            Self::Distribution(of) => of,
+            Self::Diagnostics(of) => of,
+        }
+    }
+
+    /// Why there is not enough data, and why intervals are missing, where there is not and they are.
+    pub fn reasons(&self) -> Vec<Reason> {
+        self.found().reasons()
+    }
+
+    /// What must be known of their parts.
+    pub fn caveats(&self) -> Vec<Remark> {
+        self.found().caveats()
+    }
 }
 
 impl Answer {

@@ -1,6 +1,7 @@
 //! Whether the runs are what the methods take them for: independent, without drift, of a continuous metric.
 
 use super::Remark;
+use super::answer::Found;
 use super::pairing::Pairing;
 use super::suite::Observed;
 use crate::study::Reason;
@@ -49,6 +50,17 @@ pub struct Diagnostic {
     pub p_value: Option<f64>,
     /// Why it was not made.
     pub reason: Option<Reason>,
+}
+
+impl Found for Vec<DiagnosticsFinding> {
+    fn reasons(&self) -> Vec<Reason> {
+        let all = self.iter().flat_map(|one| &one.diagnostics);
+        all.filter_map(|diagnostic| diagnostic.reason.clone()).collect()
+    }
+
+    fn caveats(&self) -> Vec<Remark> {
+        self.iter().flat_map(|one| one.caveats.clone()).collect()
+    }
 }
 
 pub(super) fn find(pairing: &Pairing<'_>, level: ConfidenceLevel) -> Vec<DiagnosticsFinding> {

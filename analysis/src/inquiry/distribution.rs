@@ -1,6 +1,7 @@
 //! What is asked of the law of each sample: quantiles, probabilities of at most a bound, and clusters, each from the
 //! observations and from the mixture (Worms 2016 §6).
 
+use super::answer::Found;
 use super::mixture::refusal;
 use super::pairing::Pairing;
 use super::suite::Observed;
@@ -63,6 +64,20 @@ pub struct AtMostFinding {
     pub interval: IntervalAnswer,
     /// From the mixture; absent where there is none.
     pub modelled: Option<f64>,
+}
+
+impl Found for Vec<DistributionFinding> {
+    fn reasons(&self) -> Vec<Reason> {
+        let of_one = |one: &DistributionFinding| {
+            let ends = one.quantiles.iter().filter_map(|quantile| quantile.interval.reason().cloned());
+            one.reason.clone().into_iter().chain(ends).collect::<Vec<_>>()
+        };
+        self.iter().flat_map(of_one).collect()
+    }
+
+    fn caveats(&self) -> Vec<Remark> {
+        self.iter().flat_map(|one| one.caveats.clone()).collect()
+    }
 }
 
 pub(super) fn find(

@@ -1,5 +1,6 @@
 //! The authors' earlier protocol (Touati 2009).
 
+use super::answer::Found;
 use super::pairing::{Pair, Pairing};
 use super::{EarlierOptions, Inquiry, IntervalAnswer, Preference, Remark};
 use crate::study::{Reason, Verdict};
@@ -40,6 +41,16 @@ pub struct EarlierFinding {
     pub mean_speedup: f64,
     /// The ratio of the medians, which the paper prefers.
     pub median_speedup: f64,
+}
+
+impl Found for Vec<EarlierSuite> {
+    fn reasons(&self) -> Vec<Reason> {
+        self.iter().flat_map(|suite| &suite.benchmarks).filter_map(|one| one.reason.clone()).collect()
+    }
+
+    fn caveats(&self) -> Vec<Remark> {
+        self.iter().flat_map(|one| one.caveats.clone()).collect()
+    }
 }
 
 pub(super) fn find(

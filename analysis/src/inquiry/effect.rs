@@ -1,5 +1,6 @@
 //! Effect sizes with runs as a level (Kalibera 2012): the ratio of mean times, its interval, and the decision against a threshold.
 
+use super::answer::Found;
 use super::pairing::{Pair, Pairing};
 use super::{EffectOptions, Inquiry, InquiryError, IntervalAnswer, Preference, Remark};
 use crate::study::Reason;
@@ -71,6 +72,21 @@ pub struct LevelsFinding {
     pub levels: Vec<LevelVariance>,
     /// The levels that vary and those that do not, after Kalibera 2012 §6.1.
     pub reshaped: Reshaped,
+}
+
+impl Found for Vec<EffectFinding> {
+    fn reasons(&self) -> Vec<Reason> {
+        let of_one = |one: &EffectFinding| {
+            let of_bootstrap = one.bootstrap.as_ref().and_then(|bootstrap| bootstrap.interval.reason());
+            let reasons = one.reason.iter().chain(one.interval.reason()).chain(of_bootstrap);
+            reasons.cloned().collect::<Vec<_>>()
+        };
+        self.iter().flat_map(of_one).collect()
+    }
+
+    fn caveats(&self) -> Vec<Remark> {
+        self.iter().flat_map(EffectFinding::caveats).collect()
+    }
 }
 
 pub(super) fn find(

@@ -1,5 +1,6 @@
 //! Gaussian mixtures of each sample, their test of fit, and the metrics of variability (Worms 2016).
 
+use super::answer::Found;
 use super::pairing::Pairing;
 use super::suite::Observed;
 use super::{Inquiry, InquiryError, MixtureOptions, Preference, Remark};
@@ -96,6 +97,16 @@ struct Fitted<'p> {
     benchmark: &'p str,
     observed: &'p Observed<'p>,
     mixture: Option<Mixture>,
+}
+
+impl Found for MixtureFindings {
+    fn reasons(&self) -> Vec<Reason> {
+        self.samples.iter().flat_map(|one| [one.reason.clone(), one.fit_reason.clone()]).flatten().collect()
+    }
+
+    fn caveats(&self) -> Vec<Remark> {
+        self.samples.iter().flat_map(|one| one.caveats.clone()).collect()
+    }
 }
 
 pub(super) fn find(

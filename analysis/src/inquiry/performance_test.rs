@@ -1,5 +1,6 @@
 //! The hierarchical performance test (Chen 2012): over all benchmarks, is a candidate faster, and how much for sure?
 
+use super::answer::Found;
 use super::pairing::{Pair, Pairing};
 use super::suite::Observed;
 use super::{Inquiry, InquiryError, PerformanceTestOptions, Preference, Remark};
@@ -54,6 +55,19 @@ pub struct PerformanceBenchmark {
     /// Its winner, medians, difference and rank.
     #[serde(flatten)]
     pub verdict: BenchmarkVerdict,
+}
+
+impl Found for Vec<PerformanceFinding> {
+    fn reasons(&self) -> Vec<Reason> {
+        self.iter()
+            .flat_map(|one| [one.reason.clone(), one.reliable_speedup_reason.clone()])
+            .flatten()
+            .collect()
+    }
+
+    fn caveats(&self) -> Vec<Remark> {
+        self.iter().flat_map(|one| one.caveats.clone()).collect()
+    }
 }
 
 pub(super) fn find(

@@ -3,6 +3,7 @@
 //! Tested are the logarithms of the ratios, so that test, estimate and interval speak of one thing: the speedup of a
 //! pair, whose Hodges–Lehmann pseudo-median is the antilogarithm.
 
+use super::answer::Found;
 use super::pairing::{Pair, Pairing};
 use super::{Inquiry, IntervalAnswer, Remark};
 use crate::count::counted;
@@ -39,6 +40,16 @@ pub struct SignedRankFinding {
     pub interval: IntervalAnswer,
     /// What must be known.
     pub caveats: Vec<Remark>,
+}
+
+impl Found for Vec<SignedRankFinding> {
+    fn reasons(&self) -> Vec<Reason> {
+        self.iter().flat_map(|one| one.reason.iter().chain(one.interval.reason()).cloned()).collect()
+    }
+
+    fn caveats(&self) -> Vec<Remark> {
+        self.iter().flat_map(|one| one.caveats.iter().chain(one.interval.caveats()).cloned()).collect()
+    }
 }
 
 pub(super) fn find(

@@ -1,10 +1,11 @@
 //! The Speedup-Test (Touati 2010): each benchmark by mean and median, and what all of them say together.
 
+use super::answer::Found;
 use super::pairing::{Pair, Pairing};
 use super::{Inquiry, InquiryError, IntervalAnswer, Preference, Remark, SpeedupTestMode, SpeedupTestOptions};
 use crate::study::compare::protocol::{AssumptionReport, Judged, mean_seen, median_seen};
 use crate::study::verdict::headline;
-use crate::study::{Direction, Protocol, ProtocolReport, Reason, Verdict};
+use crate::study::{Direction, IntervalReport, Protocol, ProtocolReport, Reason, Verdict};
 use serde::Serialize;
 use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel, PValue, Risk};
 use speedup_statistics::protocol::speedup_test::published::{self, PublishedVerdict};
@@ -150,6 +151,48 @@ pub struct Adjusted {
 }
 
 const QUESTIONS: [Question; 2] = [Question::CandidateFaster, Question::CandidateSlower];
+
+/// Both protocols of a benchmark, in the order in which they are told.
+const PROTOCOLS: [Protocol; 2] = [Protocol::Mean, Protocol::Median];
+
+/// Why a protocol has no verdict, and why it has no interval.
+fn reasons_of(report: &ProtocolReport) -> Vec<Reason> {
+    let of_interval = match &report.interval {
+        IntervalReport::Missing { reason } => Some(reason),
+        IntervalReport::Bounded { .. } => None,
+    };
+    report.reason.iter().chain(of_interval).cloned().collect()
+}
+
+impl Found for Vec<SpeedupTestSuite> {
+    fn reasons(&self) -> Vec<Reason> {
+        let of_suite = |suite: &SpeedupTestSuite| {
+            let of_benchmarks = suite
+                .benchmarks
+                .iter()
+                .flat_map(|one| PROTOCOLS.map(|by| reasons_of(&one.of(by).report)))
+                .flatten();
+            of_benchmarks.chain(suite.interval.reason().cloned()).collect::<Vec<_>>()
+        };
+        self.iter().flat_map(of_suite).collect()
+    }
+
+    fn caveats(&self) -> Vec<Remark> {
+        let of_suite = |suite: &SpeedupTestSuite| {
+            let of_benchmarks =
+                suite.benchmarks.iter().flat_map(|one| PROTOCOLS.map(|by| one.of(by).caveats.clone()));
+            let intervals = suite.proportions.iter().map(|one| &one.interval);
+            let of_all = [&suite.interval].into_iter().chain(intervals);
+            // Of one benchmark nothing is said over all.
+            let of_all = of_all.filter(|_| suite.benchmarks.len() > 1);
+            of_benchmarks
+                .flatten()
+                .chain(of_all.flat_map(IntervalAnswer::caveats).cloned())
+                .collect::<Vec<_>>()
+        };
+        self.iter().flat_map(of_suite).collect()
+    }
+}
 
 pub(super) fn find(
     inquiry: &Inquiry,

@@ -12,12 +12,13 @@ use speedup_formats::{
 use super::{print, print_json};
 use crate::arguments::{Form, FormArgument};
 use crate::console::Console;
+use crate::console::render::table::of_sheet;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::results::draft;
-use crate::samples::compare::sheet::{Cell, Sheet, number, words};
 use crate::samples::compare::source::{Reading, Source};
 use crate::samples::named::{NamedSamples, SetName};
+use speedup_report::facts::{Sheet, SheetCell, number, words};
 
 /// The version of the JSON that is printed.
 const SCHEMA_VERSION: u32 = 1;
@@ -128,11 +129,11 @@ pub(super) fn execute(verb: &Verb, console: &Console) -> Result<Exit, Failure> {
 
 fn list(kept: &NamedSamples, arguments: &ListArguments, console: &Console) -> Result<(), Failure> {
     let names = kept.list()?;
-    let rows = names.iter().map(|name| vec![Cell::text(name.to_string())]).collect();
+    let rows = names.iter().map(|name| vec![SheetCell::text(name.to_string())]).collect();
     let sheet = Sheet { headings: vec![words("name", "name")], rows };
     match arguments.output.output {
-        Form::Table => print(console, &sheet.table(console.out)),
-        Form::Csv => print(console, &sheet.csv()?),
+        Form::Table => print(console, &of_sheet(&sheet, console.out)),
+        Form::Csv => print(console, &sheet.csv()),
         Form::Json => print_json(console, &Listed { schema_version: SCHEMA_VERSION, names }),
     }
 }
@@ -146,8 +147,8 @@ fn show(kept: &NamedSamples, arguments: &ShowArguments, console: &Console) -> Re
     let source = read(kept, &arguments.name, console)?;
     let samples: Vec<ShownSample> = source.imported.series.iter().map(ShownSample::from).collect();
     match arguments.output.output {
-        Form::Table => print(console, &sheet(&samples).table(console.out)),
-        Form::Csv => print(console, &sheet(&samples).csv()?),
+        Form::Table => print(console, &of_sheet(&sheet(&samples), console.out)),
+        Form::Csv => print(console, &sheet(&samples).csv()),
         Form::Json => {
             let name = arguments.name.clone();
             print_json(console, &Shown { schema_version: SCHEMA_VERSION, name, samples })
@@ -167,13 +168,13 @@ fn sheet(samples: &[ShownSample]) -> Sheet {
     ];
     let row = |sample: &ShownSample| {
         vec![
-            Cell::text(&sample.benchmark),
-            sample.version.as_ref().map_or(Cell::Absent, Cell::text),
-            Cell::text(&sample.metric),
-            Cell::Count(sample.runs as u64),
-            Cell::Count(sample.values as u64),
-            Cell::Number(sample.mean),
-            Cell::text(&sample.unit),
+            SheetCell::text(&sample.benchmark),
+            sample.version.as_ref().map_or(SheetCell::Absent, SheetCell::text),
+            SheetCell::text(&sample.metric),
+            SheetCell::Count(sample.runs as u64),
+            SheetCell::Count(sample.values as u64),
+            SheetCell::Number(sample.mean),
+            SheetCell::text(&sample.unit),
         ]
     };
     Sheet { headings, rows: samples.iter().map(row).collect() }
@@ -225,7 +226,7 @@ fn text(name: &SetName, format: ExportFormat, console: &Console) -> Result<Strin
     };
     let series = read(&kept, name, console)?.imported.series;
     match format {
-        ExportFormat::Csv => values(&series).csv(),
+        ExportFormat::Csv => Ok(values(&series).csv()),
         ExportFormat::Jsonl => {
             let path = kept.path(name);
             let read = std::fs::read_to_string(&path);
@@ -259,12 +260,14 @@ fn values(series: &[Series]) -> Sheet {
         for (run, values) in series.runs.iter().enumerate() {
             rows.extend(values.iter().map(|value| {
                 vec![
-                    Cell::text(of.benchmark.to_string()),
-                    of.version.as_ref().map_or(Cell::Absent, |version| Cell::text(version.to_string())),
-                    Cell::Count(run as u64),
-                    Cell::text(of.metric.to_string()),
-                    Cell::text(series.unit.to_string()),
-                    Cell::Number(*value),
+                    SheetCell::text(of.benchmark.to_string()),
+                    of.version
+                        .as_ref()
+                        .map_or(SheetCell::Absent, |version| SheetCell::text(version.to_string())),
+                    SheetCell::Count(run as u64),
+                    SheetCell::text(of.metric.to_string()),
+                    SheetCell::text(series.unit.to_string()),
+                    SheetCell::Number(*value),
                 ]
             }));
         }

@@ -8,16 +8,15 @@ use std::path::{Path, PathBuf};
 
 use super::{json, print};
 use crate::arguments::{SummaryForm, SummaryFormArgument, fraction};
+use crate::console::render::table::of_sheet;
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::exit::gate::{Gate, GateArguments};
 use crate::plan::source::drawn_seed;
 use crate::results::draft::replace;
-use crate::samples::compare::shown::{markdown, shown};
 use crate::samples::compare::source::{ReadingArguments, Source};
 use crate::samples::compare::versions::{Versions, VersionsError};
-use crate::samples::compare::{page, rows};
 use crate::samples::named::{NamedSamples, Samples, SetName};
 use anyhow::{Error, anyhow};
 use clap::{Args, Parser};
@@ -26,6 +25,7 @@ use speedup_analysis::count::counted;
 use speedup_analysis::inquiry::{Answer, Inquiry, InquiryError, Method, Preference};
 use speedup_core::value::seed::Seed;
 use speedup_formats::{Name, Runs, Series, SeriesName};
+use speedup_report::answer::{self, Subject};
 use speedup_report::{html, latex};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::mixture::goodness_of_fit::MOST_TESTED;
@@ -144,21 +144,24 @@ fn write(arguments: &Arguments, form: AnswerForm, out: &Path, console: &Console)
     tell_of_long_fits(&inquiry, console);
     let answer = inquiry.answer().map_err(|error| refused(&error, &inquiry))?;
     let is_printed = out == Path::new("-");
+    let unit = versions.unit.to_string();
+    let subject = Subject { metric: &versions.metric, unit: &unit };
     let text = match form {
         AnswerForm::Usual(SummaryForm::Table) => {
-            shown(&answer, &versions, if is_printed { console.out } else { Paint::NONE })
+            let paint = if is_printed { console.out } else { Paint::NONE };
+            answer::text(&answer, subject, |sheet| of_sheet(sheet, paint))
         }
         AnswerForm::Usual(SummaryForm::Json) => json(&arguments.printed(&answer, &versions, &sources))?,
-        AnswerForm::Usual(SummaryForm::Md) => markdown(&answer, &versions),
+        AnswerForm::Usual(SummaryForm::Md) => answer::markdown(&answer, subject),
         AnswerForm::Usual(SummaryForm::Csv) => {
             // Rows have no place for it, and without it nobody makes them again.
             if let Some(seed) = answer.seed {
                 console.talk(format_args!("seed {seed}"));
             }
-            rows::sheet(&answer).csv()?
+            answer::sheet(&answer).csv()
         }
-        AnswerForm::Html => html::page(&page::document(&answer, &versions)),
-        AnswerForm::Latex => latex::document(&page::document(&answer, &versions)),
+        AnswerForm::Html => html::page(&answer::document(&answer, subject)),
+        AnswerForm::Latex => latex::document(&answer::document(&answer, subject)),
     };
     if is_printed {
         print(console, &text)?;

@@ -92,7 +92,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     match arguments.output.output {
         Form::Json => print_json(console, &answer)?,
         Form::Table => print(console, &text)?,
-        Form::Csv => print(console, &rows::sheet(&answer).csv()?)?,
+        Form::Csv => print(console, &rows::sheet(&answer).csv())?,
     }
     tell_warnings(&answer, &outputs, console);
     Ok(Exit::Done)

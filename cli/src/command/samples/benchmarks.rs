@@ -8,10 +8,11 @@ use speedup_statistics::test::{Selection, benchmarks_by_wald, benchmarks_by_wils
 
 use crate::arguments::{Form, FormArgument, fraction};
 use crate::command::{print, print_json};
+use crate::console::render::table::of_sheet;
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
-use crate::samples::compare::sheet::{Cell, Sheet, hidden, number, words};
+use speedup_report::facts::{Sheet, SheetCell, hidden, number, words};
 
 /// The version of the JSON value; it changes when a field changes its name or meaning.
 const SCHEMA_VERSION: u32 = 1;
@@ -82,7 +83,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     match output.output {
         Form::Json => print_json(console, &answer)?,
         Form::Table => print(console, &shown(&answer, console.out))?,
-        Form::Csv => print(console, &sheet(&answer).csv()?)?,
+        Form::Csv => print(console, &sheet(&answer).csv())?,
     }
     Ok(Exit::Done)
 }
@@ -99,12 +100,12 @@ fn sheet(answer: &Answer) -> Sheet {
     ];
     let row = |method: &str, needed: Option<u64>| {
         vec![
-            Cell::text(method),
-            needed.map_or(Cell::Absent, Cell::Count),
-            Cell::Number(answer.proportion),
-            Cell::Number(answer.precision),
-            Cell::Number(answer.confidence.get()),
-            answer.population.map_or(Cell::Absent, Cell::Count),
+            SheetCell::text(method),
+            needed.map_or(SheetCell::Absent, SheetCell::Count),
+            SheetCell::Number(answer.proportion),
+            SheetCell::Number(answer.precision),
+            SheetCell::Number(answer.confidence.get()),
+            answer.population.map_or(SheetCell::Absent, SheetCell::Count),
         ]
     };
     let rows = vec![
@@ -128,5 +129,5 @@ fn shown(answer: &Answer, paint: Paint) -> String {
             "\n\nWald's interval has no width at the proportions 0 and 1, and so knows no number of benchmarks."
         }
     };
-    format!("{opening}\n\n{}{silent}", sheet(answer).table(paint))
+    format!("{opening}\n\n{}{silent}", of_sheet(&sheet(answer), paint))
 }

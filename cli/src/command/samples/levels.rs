@@ -14,10 +14,11 @@ use speedup_statistics::planning::{
 use super::pilot::PilotArguments;
 use crate::arguments::{Form, FormArgument, fraction};
 use crate::command::{print, print_json};
+use crate::console::render::table::of_sheet;
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
-use crate::samples::compare::sheet::{Cell, Sheet, hidden, number, significant};
+use speedup_report::facts::{Sheet, SheetCell, hidden, number, significant};
 
 /// The version of the JSON value; it changes when a field changes its name or meaning.
 const SCHEMA_VERSION: u32 = 1;
@@ -29,7 +30,7 @@ const HOUR_S: f64 = 3600.0;
 #[command(
     after_help = "Examples:\n  speedup samples levels --mean 10 --variances 4,1,0.25 --costs 2,30 --budget 500\n  \
     speedup samples levels pilot.json --costs 5 --hours 2 --measurement-time 0.4\n\n\
-    LevelTree are given the lowest first: values within a run, then runs. Costs are counted in measurements, one fewer than \
+    Levels are given the lowest first: values within a run, then runs. Costs are counted in measurements, one fewer than \
     there are levels: what one more unit above a level takes besides its members, as the warm-up of one more run."
 )]
 pub(crate) struct Arguments {
@@ -131,7 +132,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     match arguments.output.output {
         Form::Table => print(console, &shown(&answer, console.out))?,
         Form::Json => print_json(console, &answer)?,
-        Form::Csv => print(console, &sheet(&answer).csv()?)?,
+        Form::Csv => print(console, &sheet(&answer).csv())?,
     }
     Ok(Exit::Done)
 }
@@ -289,12 +290,12 @@ fn sheet(answer: &Answer) -> Sheet {
     ];
     let row = |level: &Level| {
         vec![
-            Cell::Count(level.level as u64),
-            Cell::Number(level.variance),
-            Cell::of(level.unbiased),
-            Cell::of(level.cost),
-            Cell::of(level.unrounded),
-            level.repetitions.map_or(Cell::Absent, Cell::Count),
+            SheetCell::Count(level.level as u64),
+            SheetCell::Number(level.variance),
+            SheetCell::of(level.unbiased),
+            SheetCell::of(level.cost),
+            SheetCell::of(level.unrounded),
+            level.repetitions.map_or(SheetCell::Absent, SheetCell::Count),
         ]
     };
     Sheet { headings, rows: answer.levels.iter().map(row).collect() }
@@ -308,7 +309,7 @@ fn shown(answer: &Answer, paint: Paint) -> String {
 }
 
 fn shown_plan(answer: &Answer, paint: Paint) -> String {
-    let table = sheet(answer).table(paint);
+    let table = of_sheet(&sheet(answer), paint);
     let method = answer.method;
     let Some(plan) = &answer.within_budget else {
         return format!(

@@ -15,10 +15,11 @@ use speedup_statistics::sample::Sample;
 use super::pilot::PilotArguments;
 use crate::arguments::{Form, FormArgument, fraction};
 use crate::command::{print, print_json};
+use crate::console::render::table::of_sheet;
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
-use crate::samples::compare::sheet::{Cell, Sheet, exact, hidden, number, words};
+use speedup_report::facts::{Sheet, SheetCell, exact, hidden, number, words};
 
 /// The version of the JSON value; it changes when a field changes its name or meaning.
 const SCHEMA_VERSION: u32 = 1;
@@ -115,7 +116,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     match arguments.output.output {
         Form::Table => print(console, &shown(&answer, console.out))?,
         Form::Json => print_json(console, &answer)?,
-        Form::Csv => print(console, &sheet(&answer).csv()?)?,
+        Form::Csv => print(console, &sheet(&answer).csv())?,
     }
     Ok(Exit::Done)
 }
@@ -298,20 +299,20 @@ fn sheet(answer: &Answer) -> Sheet {
         headings.extend([number("hosts", "hosts"), number("hours", "hours")]);
     }
     headings.extend([words("reason", "reason"), hidden("method")]);
-    let count = |count: Option<u64>| count.map_or(Cell::Absent, Cell::Count);
+    let count = |count: Option<u64>| count.map_or(SheetCell::Absent, SheetCell::Count);
     let row = |plan: &Plan| {
         let mut row = vec![
-            Cell::text(plan.goal),
+            SheetCell::text(plan.goal),
             count(plan.runs_each),
             count(plan.pilot_runs),
             count(plan.runs_each.map(|each| each.saturating_mul(plan.versions))),
         ];
         if timed {
             row.push(count(plan.effort.map(|effort| effort.hosts)));
-            row.push(Cell::of(plan.effort.map(|effort| effort.hours)));
+            row.push(SheetCell::of(plan.effort.map(|effort| effort.hours)));
         }
-        row.push(plan.reason.as_ref().map_or(Cell::Absent, |reason| Cell::text(reason.code)));
-        row.push(Cell::text(plan.method));
+        row.push(plan.reason.as_ref().map_or(SheetCell::Absent, |reason| SheetCell::text(reason.code)));
+        row.push(SheetCell::text(plan.method));
         row
     };
     Sheet { headings, rows: answer.plans.iter().map(row).collect() }
@@ -330,5 +331,5 @@ fn shown(answer: &Answer, paint: Paint) -> String {
     let notes = reasons.chain(&answer.caveats).map(|note| format!("{}: {}", note.code, note.sentence));
     let methods = answer.plans.iter().map(|plan| format!("{}: {}", plan.goal, plan.method));
     let notes: Vec<String> = methods.chain(notes).collect();
-    format!("{opening}\n\n{}\n\n{}", sheet(answer).table(paint), notes.join("\n"))
+    format!("{opening}\n\n{}\n\n{}", of_sheet(&sheet(answer), paint), notes.join("\n"))
 }

@@ -13,10 +13,11 @@ use speedup_statistics::sample::Sample;
 use crate::arguments::{Form, FormArgument, fraction};
 use crate::command::samples::pilot::PilotArguments;
 use crate::command::{print, print_json};
+use crate::console::render::table::of_sheet;
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
-use crate::samples::compare::sheet::{Cell, Sheet, number, significant, words};
+use speedup_report::facts::{Sheet, SheetCell, number, significant, words};
 
 /// The version of the JSON value; it changes when a field changes its name or meaning.
 const SCHEMA_VERSION: u32 = 1;
@@ -90,7 +91,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     match arguments.output.output {
         Form::Table => print(console, &shown(&answer, console.out))?,
         Form::Json => print_json(console, &answer)?,
-        Form::Csv => print(console, &sheet(&answer).csv()?)?,
+        Form::Csv => print(console, &sheet(&answer).csv())?,
     }
     Ok(Exit::Done)
 }
@@ -180,17 +181,17 @@ fn sheet(answer: &Answer) -> Sheet {
     ];
     let row = |tested: &Tested| {
         vec![
-            Cell::text(match tested.test {
+            SheetCell::text(match tested.test {
                 AaTest::Welch => "welch",
                 AaTest::RankSum => "rank_sum",
             }),
-            Cell::Number(tested.rate),
-            Cell::Number(tested.standard_error),
-            Cell::Number(tested.expected),
+            SheetCell::Number(tested.rate),
+            SheetCell::Number(tested.standard_error),
+            SheetCell::Number(tested.expected),
             match tested.detectable {
                 // Factors are tried in steps of a hundredth of a percent.
-                Detectable::Factor { factor } => Cell::Shown(factor, significant(factor, 5)),
-                Detectable::NotWithin { .. } => Cell::Absent,
+                Detectable::Factor { factor } => SheetCell::Shown(factor, significant(factor, 5)),
+                Detectable::NotWithin { .. } => SheetCell::Absent,
             },
         ]
     };
@@ -209,5 +210,5 @@ fn shown(answer: &Answer, paint: Paint) -> String {
     );
     let notes: Vec<String> =
         answer.caveats.iter().map(|note| format!("{}: {}", note.code, note.sentence)).collect();
-    format!("{opening}\n\n{}\n\n{}", sheet(answer).table(paint), notes.join("\n"))
+    format!("{opening}\n\n{}\n\n{}", of_sheet(&sheet(answer), paint), notes.join("\n"))
 }

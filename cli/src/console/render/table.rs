@@ -3,6 +3,8 @@
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 use console::measure_text_width;
 use speedup_report::document::shortened;
+pub(crate) use speedup_report::facts::Label as Column;
+use speedup_report::facts::Sheet;
 
 use crate::console::{Console, Paint};
 
@@ -10,36 +12,6 @@ use crate::console::{Console, Paint};
 const GAP: usize = 2;
 /// No name is shortened to less.
 const LEAST_NAME: usize = 8;
-
-/// A column: its heading, and how it is aligned.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Column {
-    /// Words begin at the left.
-    Words(&'static str),
-    /// Numbers end at the right.
-    Number(&'static str),
-}
-
-impl Column {
-    /// What stands above it.
-    pub(crate) const fn heading(self) -> &'static str {
-        match self {
-            Self::Words(heading) | Self::Number(heading) => heading,
-        }
-    }
-
-    /// Whether it holds numbers.
-    pub(crate) const fn is_number(self) -> bool {
-        matches!(self, Self::Number(_))
-    }
-
-    const fn alignment(self) -> CellAlignment {
-        match self {
-            Self::Words(_) => CellAlignment::Left,
-            Self::Number(_) => CellAlignment::Right,
-        }
-    }
-}
 
 /// Columns with the order in which they give way where there is little room: 0 never does, the highest first.
 pub(crate) type Ranked = (Column, u8);
@@ -100,11 +72,23 @@ fn widest(column: Column, at: usize, rows: &[Vec<String>]) -> usize {
     fields.max().unwrap_or(0).max(measure_text_width(column.heading()))
 }
 
+/// A sheet as a table.
+pub(crate) fn of_sheet(sheet: &Sheet, paint: Paint) -> String {
+    table(&sheet.columns(), sheet.shown_rows(), paint)
+}
+
+const fn alignment(column: Column) -> CellAlignment {
+    match column {
+        Column::Words(_) => CellAlignment::Left,
+        Column::Number(_) => CellAlignment::Right,
+    }
+}
+
 /// A table as text. Nothing is cut: what is wider than the terminal is wrapped by it.
 pub(crate) fn table(columns: &[Column], rows: impl IntoIterator<Item = Vec<String>>, paint: Paint) -> String {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    let cell = |text: &str, column: &Column| Cell::new(printable(text)).set_alignment(column.alignment());
+    let cell = |text: &str, column: &Column| Cell::new(printable(text)).set_alignment(alignment(*column));
     table.set_header(columns.iter().map(|column| cell(column.heading(), column)));
     for row in rows {
         table.add_row(row.iter().zip(columns).map(|(text, column)| cell(text, column)));

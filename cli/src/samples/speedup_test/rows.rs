@@ -9,42 +9,42 @@ use super::answer::{
     Answer, Benchmark, OverallAnswer, ProportionAnswer, SpeedupMeansAnswer, State, Tested, Verdict,
 };
 use super::warning::Warning;
-use crate::samples::compare::sheet::{Cell, Sheet, hidden};
+use speedup_report::facts::{Sheet, SheetCell, hidden};
 
 /// A row, whose columns are named as these.
 #[derive(Default)]
 struct Row {
     /// `benchmark`, `overall`, `speedup_mean` or `proportion`.
-    kind: Cell,
-    benchmark: Cell,
+    kind: SheetCell,
+    benchmark: SheetCell,
     /// Minimum, mean or median.
-    by: Cell,
-    speedup: Cell,
-    gain: Cell,
-    coefficient: Cell,
+    by: SheetCell,
+    speedup: SheetCell,
+    gain: SheetCell,
+    coefficient: SheetCell,
     /// The baseline's minimum, mean or median.
-    baseline: Cell,
-    candidate: Cell,
-    baseline_n: Cell,
-    candidate_n: Cell,
-    significant: Cell,
+    baseline: SheetCell,
+    candidate: SheetCell,
+    baseline_n: SheetCell,
+    candidate_n: SheetCell,
+    significant: SheetCell,
     /// The level of that, or of a proportion's interval.
-    confidence: Cell,
+    confidence: SheetCell,
     /// The full name of the main test, of the interval, or which mean of speedups it is.
-    method: Cell,
-    statistic: Cell,
-    p_value: Cell,
-    probability_faster: Cell,
-    accelerated: Cell,
-    benchmarks: Cell,
-    proportion: Cell,
-    lower: Cell,
-    upper: Cell,
-    precision: Cell,
-    benchmarks_needed: Cell,
-    benchmarks_needed_by_wilson: Cell,
+    method: SheetCell,
+    statistic: SheetCell,
+    p_value: SheetCell,
+    probability_faster: SheetCell,
+    accelerated: SheetCell,
+    benchmarks: SheetCell,
+    proportion: SheetCell,
+    lower: SheetCell,
+    upper: SheetCell,
+    precision: SheetCell,
+    benchmarks_needed: SheetCell,
+    benchmarks_needed_by_wilson: SheetCell,
     /// Codes.
-    warnings: Cell,
+    warnings: SheetCell,
 }
 
 /// The rows.
@@ -61,10 +61,10 @@ pub(crate) fn sheet(answer: &Answer) -> Sheet {
 
 impl Row {
     fn of(kind: &str, by: Summary) -> Self {
-        Self { kind: Cell::text(kind), by: Cell::text(by.name()), ..Self::default() }
+        Self { kind: SheetCell::text(kind), by: SheetCell::text(by.name()), ..Self::default() }
     }
 
-    fn columns(self) -> [(&'static str, Cell); 25] {
+    fn columns(self) -> [(&'static str, SheetCell); 25] {
         [
             ("kind", self.kind),
             ("benchmark", self.benchmark),
@@ -97,19 +97,19 @@ impl Row {
 
 /// By minimum, which no protocol tests, by mean and by median; a benchmark that was passed over has its warnings alone.
 fn of_benchmark(benchmark: &Benchmark) -> Vec<Row> {
-    let warnings = || Cell::codes(benchmark.warnings.iter().map(Warning::code));
+    let warnings = || SheetCell::codes(benchmark.warnings.iter().map(Warning::code));
     let tested = match &benchmark.state {
         State::Tested(tested) => tested,
         State::Ignored { .. } => {
-            let (kind, name) = (Cell::text("benchmark"), Cell::text(&benchmark.name));
+            let (kind, name) = (SheetCell::text("benchmark"), SheetCell::text(&benchmark.name));
             return vec![Row { kind, benchmark: name, warnings: warnings(), ..Row::default() }];
         }
     };
     let row = |(by, coefficient): (Summary, f64)| {
         let row = Row {
-            benchmark: Cell::text(&benchmark.name),
-            coefficient: Cell::Number(coefficient),
-            probability_faster: Cell::Number(tested.probability_faster),
+            benchmark: SheetCell::text(&benchmark.name),
+            coefficient: SheetCell::Number(coefficient),
+            probability_faster: SheetCell::Number(tested.probability_faster),
             warnings: warnings(),
             ..of_times(tested, by)
         };
@@ -129,10 +129,10 @@ fn of_times(tested: &Tested, by: Summary) -> Row {
         Summary::Mean => mean,
         Summary::Median => median,
     };
-    let [baseline_n, candidate_n] = tested.sizes().map(|n| Cell::Count(n as u64));
-    let [baseline, candidate] = tested.summaries(by).map(Cell::Number);
+    let [baseline_n, candidate_n] = tested.sizes().map(|n| SheetCell::Count(n as u64));
+    let [baseline, candidate] = tested.summaries(by).map(SheetCell::Number);
     Row {
-        speedup: Cell::Number(speedup),
+        speedup: SheetCell::Number(speedup),
         baseline,
         candidate,
         baseline_n,
@@ -146,14 +146,14 @@ impl Row {
         let (method, statistic, p_value) = match &verdict.conclusion.main_test {
             SubTest::Made { method, statistic, p_value } => {
                 let statistic = Some(*statistic).filter(|statistic| statistic.is_finite());
-                (*method, Cell::of(statistic), Cell::Number(p_value.get()))
+                (*method, SheetCell::of(statistic), SheetCell::Number(p_value.get()))
             }
-            SubTest::Refused { method, .. } => (*method, Cell::Absent, Cell::Absent),
+            SubTest::Refused { method, .. } => (*method, SheetCell::Absent, SheetCell::Absent),
         };
         Self {
-            significant: verdict.significant.map_or(Cell::Absent, |is| Cell::text(is.to_string())),
-            confidence: Cell::of(verdict.confidence),
-            method: Cell::text(method),
+            significant: verdict.significant.map_or(SheetCell::Absent, |is| SheetCell::text(is.to_string())),
+            confidence: SheetCell::of(verdict.confidence),
+            method: SheetCell::text(method),
             statistic,
             p_value,
             ..self
@@ -163,16 +163,16 @@ impl Row {
 
 fn of_overall(overall: &OverallAnswer) -> Row {
     let OverallAnswer { by, gain, speedup } = *overall;
-    Row { gain: Cell::Number(gain), speedup: Cell::Number(speedup), ..Row::of("overall", by) }
+    Row { gain: SheetCell::Number(gain), speedup: SheetCell::Number(speedup), ..Row::of("overall", by) }
 }
 
 fn of_means(answer: &SpeedupMeansAnswer) -> [Row; 3] {
     let SpeedupMeans { arithmetic, geometric, harmonic } = answer.means;
     [("arithmetic mean", arithmetic), ("geometric mean", geometric), ("harmonic mean", harmonic)].map(
         |(method, speedup)| Row {
-            speedup: Cell::Number(speedup),
-            method: Cell::text(method),
-            warnings: Cell::text(SpeedupMeans::CAVEAT.code()),
+            speedup: SheetCell::Number(speedup),
+            method: SheetCell::text(method),
+            warnings: SheetCell::text(SpeedupMeans::CAVEAT.code()),
             ..Row::of("speedup_mean", answer.by)
         },
     )
@@ -186,17 +186,17 @@ fn of_proportion(proportion: &ProportionAnswer) -> Vec<Row> {
     };
     let intervals = [Some(&proportion.interval), Some(&proportion.recommended), proportion.asked.as_ref()];
     let row = |interval: &Interval| Row {
-        accelerated: Cell::Count(proportion.accelerated),
-        benchmarks: Cell::Count(proportion.benchmarks),
-        proportion: Cell::Number(proportion.estimate),
-        lower: Cell::Number(interval.lower),
-        upper: Cell::Number(interval.upper),
-        confidence: Cell::Number(interval.level.get()),
-        method: Cell::text(interval.method),
-        precision: Cell::Number(proportion.precision),
-        benchmarks_needed: proportion.benchmarks_needed.map_or(Cell::Absent, Cell::Count),
-        benchmarks_needed_by_wilson: Cell::Count(proportion.benchmarks_needed_by_wilson),
-        warnings: Cell::codes(interval.caveats.iter().map(Caveat::code)),
+        accelerated: SheetCell::Count(proportion.accelerated),
+        benchmarks: SheetCell::Count(proportion.benchmarks),
+        proportion: SheetCell::Number(proportion.estimate),
+        lower: SheetCell::Number(interval.lower),
+        upper: SheetCell::Number(interval.upper),
+        confidence: SheetCell::Number(interval.level.get()),
+        method: SheetCell::text(interval.method),
+        precision: SheetCell::Number(proportion.precision),
+        benchmarks_needed: proportion.benchmarks_needed.map_or(SheetCell::Absent, SheetCell::Count),
+        benchmarks_needed_by_wilson: SheetCell::Count(proportion.benchmarks_needed_by_wilson),
+        warnings: SheetCell::codes(interval.caveats.iter().map(Caveat::code)),
         ..Row::of("proportion", by)
     };
     intervals.into_iter().flatten().map(row).collect()

@@ -2,35 +2,48 @@
 
 use speedup_analysis::inquiry::{DistributionFinding, IntervalAnswer};
 
-use super::{achieved, codes, lower, method, reason, upper};
-use crate::samples::compare::sheet::{Cell, Sheet, hidden, number, significant, words};
+use super::{Told, achieved, codes, lower, method, reason, upper};
+use crate::facts::{Sheet, SheetCell, hidden, number, significant, words};
 
-pub(super) fn sheet(of: &[DistributionFinding]) -> Sheet {
-    let headings = vec![
-        words("finding", "finding"),
-        words("version", "version"),
-        words("benchmark", "benchmark"),
-        number("at", "at"),
-        number("observed", "observed"),
-        hidden("lower"),
-        hidden("upper"),
-        hidden("interval_confidence"),
-        hidden("interval_method"),
-        number("modelled", "by the mixture"),
-        words("reason", "reason"),
-        hidden("caveats"),
-    ];
-    Sheet { headings, rows: of.iter().flat_map(rows).collect() }
+impl Told for Vec<DistributionFinding> {
+    fn sheet(&self, _versions: &[String]) -> Sheet {
+        let headings = vec![
+            words("finding", "finding"),
+            words("version", "version"),
+            words("benchmark", "benchmark"),
+            number("at", "at"),
+            number("observed", "observed"),
+            hidden("lower"),
+            hidden("upper"),
+            hidden("interval_confidence"),
+            hidden("interval_method"),
+            number("modelled", "by the mixture"),
+            words("reason", "reason"),
+            hidden("caveats"),
+        ];
+        Sheet { headings, rows: self.iter().flat_map(rows).collect() }
+    }
 }
 
-fn rows(one: &DistributionFinding) -> Vec<Vec<Cell>> {
+fn rows(one: &DistributionFinding) -> Vec<Vec<SheetCell>> {
     let why = || reason(one.reason.as_ref());
-    let row = |finding: &str, at: Cell, observed: Cell, interval: [Cell; 4], modelled: Cell, reason: Cell| {
-        let about = [Cell::text(finding), Cell::text(&one.version), Cell::text(&one.benchmark), at, observed];
+    let row = |finding: &str,
+               at: SheetCell,
+               observed: SheetCell,
+               interval: [SheetCell; 4],
+               modelled: SheetCell,
+               reason: SheetCell| {
+        let about = [
+            SheetCell::text(finding),
+            SheetCell::text(&one.version),
+            SheetCell::text(&one.benchmark),
+            at,
+            observed,
+        ];
         about.into_iter().chain(interval).chain([modelled, reason, codes(&one.caveats)]).collect::<Vec<_>>()
     };
     let of = |interval| [lower(interval), upper(interval), achieved(interval), method(interval)];
-    let exactly = |number: f64| Cell::Shown(number, number.to_string());
+    let exactly = |number: f64| SheetCell::Shown(number, number.to_string());
     let mut rows = Vec::new();
     for quantile in &one.quantiles {
         let interval = &quantile.interval;
@@ -41,7 +54,7 @@ fn rows(one: &DistributionFinding) -> Vec<Vec<Cell>> {
             exactly(quantile.probability),
             observed,
             of(interval),
-            Cell::of(quantile.modelled),
+            SheetCell::of(quantile.modelled),
             reason,
         ));
     }
@@ -53,18 +66,18 @@ fn rows(one: &DistributionFinding) -> Vec<Vec<Cell>> {
             exactly(at_most.bound),
             observed,
             interval,
-            Cell::of(at_most.modelled),
+            SheetCell::of(at_most.modelled),
             why(),
         ));
     }
     for (at, cluster) in one.clusters.iter().flatten().enumerate() {
-        let none = [const { Cell::Absent }; 4];
+        let none = [const { SheetCell::Absent }; 4];
         rows.push(row(
             "cluster",
-            Cell::Count(at as u64 + 1),
-            Cell::Absent,
+            SheetCell::Count(at as u64 + 1),
+            SheetCell::Absent,
             none,
-            Cell::Count(*cluster as u64),
+            SheetCell::Count(*cluster as u64),
             why(),
         ));
     }
@@ -72,7 +85,7 @@ fn rows(one: &DistributionFinding) -> Vec<Vec<Cell>> {
 }
 
 /// A number with its interval, whose ends may be open.
-fn with_ends(number: f64, interval: &IntervalAnswer) -> Cell {
+fn with_ends(number: f64, interval: &IntervalAnswer) -> SheetCell {
     let digits = |number: f64| significant(number, 4);
     let text = match interval {
         IntervalAnswer::Missing { .. } => digits(number),
@@ -82,5 +95,5 @@ fn with_ends(number: f64, interval: &IntervalAnswer) -> Cell {
             format!("{} [{lower}, {upper}]", digits(number))
         }
     };
-    Cell::Shown(number, text)
+    SheetCell::Shown(number, text)
 }

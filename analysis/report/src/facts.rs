@@ -1,26 +1,45 @@
 //! Rows that are printed as a table or as CSV: the same facts, in the table with the digits that they bear.
 
-use anyhow::Context as _;
 use speedup_analysis::count;
-use speedup_report::markdown::escaped;
 use speedup_statistics::inference::LEAST_TOLD;
 
-use crate::console::Paint;
-use crate::console::render::table::{Column, table};
-use crate::exit::failure::Failure;
+use crate::markdown::escaped;
+
+/// What stands above a column of the table, and how it is aligned.
+#[derive(Clone, Copy, Debug)]
+pub enum Label {
+    /// Words begin at the left.
+    Words(&'static str),
+    /// Numbers end at the right.
+    Number(&'static str),
+}
+
+impl Label {
+    /// What stands above the column.
+    pub const fn heading(self) -> &'static str {
+        match self {
+            Self::Words(heading) | Self::Number(heading) => heading,
+        }
+    }
+
+    /// Whether the column holds numbers.
+    pub const fn is_number(self) -> bool {
+        matches!(self, Self::Number(_))
+    }
+}
 
 /// A column: what it is called in CSV, and how it is headed in the table, if it stands there.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Heading {
+pub struct Heading {
     /// In CSV; empty for what only the table has.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// In the table.
-    pub(crate) column: Option<Column>,
+    pub column: Option<Label>,
 }
 
 /// What stands in a cell.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) enum Cell {
+pub enum SheetCell {
     /// Words.
     Words(String),
     /// A number: all its digits in CSV, four in the table.
@@ -41,34 +60,36 @@ const SEPARATOR: &str = ";";
 
 /// A table of facts.
 #[derive(Debug)]
-pub(crate) struct Sheet {
-    pub(crate) headings: Vec<Heading>,
-    pub(crate) rows: Vec<Vec<Cell>>,
+pub struct Sheet {
+    /// The columns.
+    pub headings: Vec<Heading>,
+    /// The rows, each as long as the headings.
+    pub rows: Vec<Vec<SheetCell>>,
 }
 
 /// A column of words in both.
-pub(crate) const fn words(name: &'static str, heading: &'static str) -> Heading {
-    Heading { name, column: Some(Column::Words(heading)) }
+pub const fn words(name: &'static str, heading: &'static str) -> Heading {
+    Heading { name, column: Some(Label::Words(heading)) }
 }
 
 /// A column of numbers in both.
-pub(crate) const fn number(name: &'static str, heading: &'static str) -> Heading {
-    Heading { name, column: Some(Column::Number(heading)) }
+pub const fn number(name: &'static str, heading: &'static str) -> Heading {
+    Heading { name, column: Some(Label::Number(heading)) }
 }
 
 /// A column of CSV alone.
-pub(crate) const fn hidden(name: &'static str) -> Heading {
+pub const fn hidden(name: &'static str) -> Heading {
     Heading { name, column: None }
 }
 
-impl Cell {
+impl SheetCell {
     /// A text.
-    pub(crate) fn text(text: impl Into<String>) -> Self {
+    pub fn text(text: impl Into<String>) -> Self {
         Self::Words(text.into())
     }
 
     /// Code names, each once; nothing where there are none.
-    pub(crate) fn codes<'a>(codes: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn codes<'a>(codes: impl IntoIterator<Item = &'a str>) -> Self {
         let mut once: Vec<&str> = Vec::new();
         codes.into_iter().for_each(|code| {
             if !once.contains(&code) {
@@ -79,27 +100,27 @@ impl Cell {
     }
 
     /// A number that may be absent.
-    pub(crate) fn of(number: Option<f64>) -> Self {
+    pub fn of(number: Option<f64>) -> Self {
         number.map_or(Self::Absent, Self::Number)
     }
 
     /// A speedup, in the table with its interval.
-    pub(crate) fn speedup(speedup: Option<f64>, ends: Option<(f64, f64)>) -> Self {
+    pub fn speedup(speedup: Option<f64>, ends: Option<(f64, f64)>) -> Self {
         speedup.map_or(Self::Absent, |speedup| Self::Shown(speedup, count::ratio(speedup, ends)))
     }
 
     /// A confidence level, which is never certainty.
-    pub(crate) fn percent(share: Option<f64>) -> Self {
+    pub fn percent(share: Option<f64>) -> Self {
         share.map_or(Self::Absent, |share| Self::Shown(share, level(share)))
     }
 
     /// A share, which may be all.
-    pub(crate) fn share(share: f64) -> Self {
+    pub fn share(share: f64) -> Self {
         Self::Shown(share, count::percent(share))
     }
 
     /// A p-value; of those too small to be told, in words that they are.
-    pub(crate) fn p_value(p: Option<f64>) -> Self {
+    pub fn p_value(p: Option<f64>) -> Self {
         let shown = |p: f64| {
             if p > LEAST_TOLD { significant(p, 2) } else { format!("< {LEAST_TOLD:e}") }
         };
@@ -134,12 +155,12 @@ fn listed(numbers: &[Option<f64>], shown: impl Fn(f64) -> String, absent: &str, 
 }
 
 /// A level in percent, with the digits that tell it from certainty.
-pub(crate) fn level(share: f64) -> String {
+pub fn level(share: f64) -> String {
     if share > 0.9999 { "> 99.99\u{a0}%".to_owned() } else { count::percent(share) }
 }
 
 /// A number with so many significant digits, with an exponent where it would be long without one.
-pub(crate) fn significant(number: f64, digits: usize) -> String {
+pub fn significant(number: f64, digits: usize) -> String {
     if number == 0.0 || !number.is_finite() {
         return number.to_string();
     }
@@ -152,7 +173,7 @@ pub(crate) fn significant(number: f64, digits: usize) -> String {
 }
 
 /// All its digits, with an exponent where that is much shorter.
-pub(crate) fn exact(number: f64) -> String {
+pub fn exact(number: f64) -> String {
     let plain = number.to_string();
     let exponential = format!("{number:e}");
     if exponential.len() + 4 < plain.len() { exponential } else { plain }
@@ -163,18 +184,13 @@ fn line(cells: impl Iterator<Item = String>) -> String {
 }
 
 impl Sheet {
-    /// For people.
-    pub(crate) fn table(&self, paint: Paint) -> String {
-        table(&self.columns(), self.shown_rows(), paint)
-    }
-
     /// The columns that people see.
-    pub(crate) fn columns(&self) -> Vec<Column> {
+    pub fn columns(&self) -> Vec<Label> {
         self.headings.iter().filter_map(|heading| heading.column).collect()
     }
 
     /// What they see in them.
-    pub(crate) fn shown_rows(&self) -> impl Iterator<Item = Vec<String>> {
+    pub fn shown_rows(&self) -> impl Iterator<Item = Vec<String>> {
         self.rows.iter().map(|row| {
             let cells = row.iter().zip(&self.headings).filter(|(_, heading)| heading.column.is_some());
             cells.map(|(cell, _)| cell.in_table()).collect()
@@ -182,7 +198,7 @@ impl Sheet {
     }
 
     /// For forges and wikis.
-    pub(crate) fn markdown(&self) -> String {
+    pub fn markdown(&self) -> String {
         let columns = self.columns();
         let head = line(columns.iter().map(|column| escaped(column.heading())));
         let rule = columns.iter().map(|column| if column.is_number() { "---:" } else { "---" }.to_owned());
@@ -191,16 +207,14 @@ impl Sheet {
     }
 
     /// For programs (RFC 4180).
-    pub(crate) fn csv(&self) -> Result<String, Failure> {
-        let written = || -> anyhow::Result<String> {
-            let mut writer = csv::Writer::from_writer(Vec::new());
-            writer.write_record(self.headings.iter().map(|heading| heading.name))?;
-            for row in &self.rows {
-                writer.write_record(row.iter().map(Cell::in_csv))?;
-            }
-            Ok(String::from_utf8(writer.into_inner()?)?)
-        };
-        written().context("cannot write CSV").map_err(Failure::infrastructure)
+    pub fn csv(&self) -> String {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        // Writing into memory does not fail, and rows are as long as their heading.
+        let _ = writer.write_record(self.headings.iter().map(|heading| heading.name));
+        for row in &self.rows {
+            let _ = writer.write_record(row.iter().map(SheetCell::in_csv));
+        }
+        writer.into_inner().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
     }
 }
 
@@ -222,12 +236,11 @@ mod tests {
     fn a_table_leaves_out_what_is_for_programs() {
         let sheet = Sheet {
             headings: vec![words("verdict", "verdict"), hidden("lower"), number("n", "runs")],
-            rows: vec![vec![Cell::text("faster"), Cell::Number(1.5), Cell::Count(3)]],
+            rows: vec![vec![SheetCell::text("faster"), SheetCell::Number(1.5), SheetCell::Count(3)]],
         };
-        let list = Cell::List(vec![Some(0.123_456), None], 2);
+        let list = SheetCell::List(vec![Some(0.123_456), None], 2);
         assert_eq!((list.in_table(), list.in_csv()), ("0.12 —".to_owned(), "0.123456;".to_owned()));
-        assert_eq!(sheet.table(Paint::NONE), "verdict  runs\nfaster      3");
         assert_eq!(sheet.markdown(), "| verdict | runs |\n| --- | ---: |\n| faster | 3 |");
-        assert_eq!(sheet.csv().unwrap(), "verdict,lower,n\nfaster,1.5,3\n");
+        assert_eq!(sheet.csv(), "verdict,lower,n\nfaster,1.5,3\n");
     }
 }

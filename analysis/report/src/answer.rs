@@ -1,0 +1,255 @@
+//! An answer on plain samples for people: what each candidate is in a sentence, the table, and what must be known of it. What
+//! each method found is told in a file of its own.
+
+mod diagnostics;
+mod distribution;
+mod earlier;
+mod effect;
+mod mixture;
+mod performance_test;
+mod signed_rank;
+mod speedup_test;
+
+use std::collections::BTreeSet;
+
+use speedup_analysis::count;
+use speedup_analysis::inquiry::{Answer, Findings, IntervalAnswer, Remark};
+use speedup_analysis::study::{Reason, Verdict};
+
+use crate::Document;
+use crate::document::{Align, Column, Field, Kind, Table, TableRow, Tone};
+use crate::facts::{Label, Sheet, SheetCell};
+use crate::markdown::escaped;
+
+/// What the values are that were compared, which an answer does not know.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// The metric.
+    pub metric: &'a str,
+    /// Its unit; empty for numbers alone.
+    pub unit: &'a str,
+}
+
+/// What a method found, for people; `versions` are those of the answer, the baseline first.
+trait Told {
+    /// The findings as rows: the verdict first, then what it is about.
+    fn sheet(&self, versions: &[String]) -> Sheet;
+
+    /// What each candidate is, where the method concludes on all benchmarks.
+    fn sentences(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What does not go into the rows of [`Told::sheet`]: its heading, and rows of its own.
+    fn beside(&self, _versions: &[String]) -> Option<(&'static str, Sheet)> {
+        None
+    }
+}
+
+fn told(findings: &Findings) -> &dyn Told {
+    match findings {
+        Findings::SpeedupTest(of) => of,
+        Findings::PerformanceTest(of) => of,
+        Findings::Effect(of) => of,
+        Findings::Mixture(of) => of,
+        Findings::Distribution(of) => of,
+        Findings::SignedRank(of) => of,
+        Findings::Earlier(of) => of,
+        Findings::Diagnostics(of) => of,
+    }
+}
+
+/// The rows of an answer.
+pub fn sheet(answer: &Answer) -> Sheet {
+    told(&answer.findings).sheet(&answer.versions)
+}
+
+/// The tables of an answer: its rows, and what stands beside them under a heading of its own.
+fn sheets(answer: &Answer) -> (Sheet, Option<(&'static str, Sheet)>) {
+    let beside = told(&answer.findings).beside(&answer.versions);
+    (sheet(answer), beside.filter(|(_, sheet)| !sheet.rows.is_empty()))
+}
+
+/// The answer as text; `table` draws a table.
+pub fn text(answer: &Answer, subject: Subject<'_>, table: impl Fn(&Sheet) -> String) -> String {
+    let mut parts = vec![opening(answer, subject)];
+    parts.extend(sentences(answer));
+    let (sheet, beside) = sheets(answer);
+    parts.push(table(&sheet));
+    parts.extend(beside.map(|(_, sheet)| table(&sheet)));
+    let notes = notes(answer);
+    if !notes.is_empty() {
+        parts.push(notes.join("\n"));
+    }
+    parts.push(sources(answer));
+    parts.join("\n\n")
+}
+
+/// The answer as Markdown: the same words, and every column of the table.
+pub fn markdown(answer: &Answer, subject: Subject<'_>) -> String {
+    let opening = opening(answer, subject);
+    let (name, of) = opening.split_once('\n').unwrap_or((opening.as_str(), ""));
+    let mut parts = vec![format!("# {}", escaped(name)), escaped(of)];
+    let listed = |lines: &mut dyn Iterator<Item = &str>| -> String {
+        let item = |line: &str| {
+            let inner = if line.starts_with("  ") { "  " } else { "" };
+            format!("{inner}- {}", escaped(line.trim_start()))
+        };
+        lines.map(item).collect::<Vec<_>>().join("\n")
+    };
+    parts.extend(sentences(answer).map(|text| listed(&mut text.lines())));
+    let (sheet, beside) = sheets(answer);
+    parts.push(sheet.markdown());
+    parts.extend(beside.map(|(_, sheet)| sheet.markdown()));
+    parts.push(listed(&mut notes(answer).iter().flat_map(|note| note.lines())));
+    parts.push(escaped(&sources(answer)));
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n\n")
+}
+
+/// The answer as a document, for the forms that a report has: the same words, and every column of the table.
+pub fn document(answer: &Answer, subject: Subject<'_>) -> Document {
+    let opening = opening(answer, subject);
+    let (name, of) = opening.split_once('\n').unwrap_or((opening.as_str(), ""));
+    let mut document = Document::new(format!("Comparison of {}", answer.versions.join(", ")));
+    document.section(Kind::Head, document.title.clone());
+    document.paragraph(format!("{name}; {of}"), Tone::Plain);
+    if let Some(text) = sentences(answer) {
+        document.section(Kind::Verdict, "Verdict");
+        for line in text.lines() {
+            match line.strip_prefix("  ") {
+                Some(inner) => document.item(inner.trim_start()),
+                None => document.paragraph(line, tone(line)),
+            }
+        }
+    }
+    let (sheet, beside) = sheets(answer);
+    document.section(Kind::Benchmarks, "Benchmarks");
+    document.table(table(&sheet));
+    if let Some((heading, sheet)) = beside {
+        document.section(Kind::Metric, heading);
+        document.table(table(&sheet));
+    }
+    let notes = notes(answer);
+    if !notes.is_empty() {
+        document.section(Kind::Caveats, "Caveats");
+        notes.into_iter().for_each(|note| document.item(note));
+    }
+    document.section(Kind::Method, "Method");
+    document.paragraph(sources(answer), Tone::Plain);
+    document
+}
+
+fn sources(answer: &Answer) -> String {
+    format!("Sources: {}.", answer.method.sources.join("; "))
+}
+
+fn opening(answer: &Answer, subject: Subject<'_>) -> String {
+    let baseline = answer.versions.first().map_or("", String::as_str);
+    let unit = if subject.unit.is_empty() { String::new() } else { format!(" in {}", subject.unit) };
+    let seed = answer.seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
+    let level = count::percent(answer.confidence.get());
+    let against = if answer.versions.len() > 1 { format!(", baseline {baseline}") } else { String::new() };
+    format!("{}\nconfidence level {level}, {}{unit}{against}{seed}", answer.method.name, subject.metric)
+}
+
+fn sentences(answer: &Answer) -> Option<String> {
+    let lines = told(&answer.findings).sentences();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// Caveats and reasons, each code once, as sentences.
+fn notes(answer: &Answer) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut notes = Vec::new();
+    let mut note = |code: &str, sentence: &str| {
+        if seen.insert(format!("{code} {sentence}")) {
+            notes.push(format!("{code}: {sentence}"));
+        }
+    };
+    for Reason { code, sentence } in answer.findings.reasons() {
+        note(&code, &sentence);
+    }
+    for Remark { code, sentence } in answer.caveats.iter().cloned().chain(answer.findings.caveats()) {
+        note(&code, &sentence);
+    }
+    notes
+}
+
+/// What the sentence of a candidate, "NAME: VERDICT, …", means.
+fn tone(sentence: &str) -> Tone {
+    let said = sentence.rsplit_once(": ").map_or(sentence, |(_, said)| said);
+    if said.starts_with("faster") {
+        Tone::Better
+    } else if said.starts_with("slower") {
+        Tone::Worse
+    } else {
+        Tone::Plain
+    }
+}
+
+fn table(sheet: &Sheet) -> Table {
+    let shown = |label: &Label| {
+        let align = if label.is_number() { Align::Right } else { Align::Left };
+        Column::new(label.heading(), align, 0)
+    };
+    let fields = |row: Vec<String>| {
+        let field = |text: String| {
+            let tone = match text.as_str() {
+                "faster" => Tone::Better,
+                "slower" => Tone::Worse,
+                _ => Tone::Plain,
+            };
+            Field { tone, ..Field::from(text) }
+        };
+        TableRow::from(row.into_iter().map(field).collect::<Vec<_>>())
+    };
+    Table {
+        columns: sheet.columns().iter().map(shown).collect(),
+        rows: sheet.shown_rows().map(fields).collect(),
+        ..Table::default()
+    }
+}
+
+fn reason(reason: Option<&Reason>) -> SheetCell {
+    reason.map_or(SheetCell::Absent, |reason| SheetCell::text(&reason.code))
+}
+
+fn lower(interval: &IntervalAnswer) -> SheetCell {
+    match interval {
+        IntervalAnswer::Bounded { lower, .. } => SheetCell::of(*lower),
+        IntervalAnswer::Missing { .. } => SheetCell::Absent,
+    }
+}
+
+fn upper(interval: &IntervalAnswer) -> SheetCell {
+    match interval {
+        IntervalAnswer::Bounded { upper, .. } => SheetCell::of(*upper),
+        IntervalAnswer::Missing { .. } => SheetCell::Absent,
+    }
+}
+
+/// The level that an interval achieves.
+fn achieved(interval: &IntervalAnswer) -> SheetCell {
+    match interval {
+        IntervalAnswer::Bounded { confidence, .. } => SheetCell::Number(*confidence),
+        IntervalAnswer::Missing { .. } => SheetCell::Absent,
+    }
+}
+
+/// The full name of what made it.
+fn method(interval: &IntervalAnswer) -> SheetCell {
+    match interval {
+        IntervalAnswer::Bounded { method, .. } => SheetCell::text(method),
+        IntervalAnswer::Missing { .. } => SheetCell::Absent,
+    }
+}
+
+/// The codes of remarks, each once.
+fn codes<'a>(remarks: impl IntoIterator<Item = &'a Remark>) -> SheetCell {
+    SheetCell::codes(remarks.into_iter().map(|remark| remark.code.as_str()))
+}
+
+fn verdict(verdict: Verdict) -> SheetCell {
+    SheetCell::text(verdict.words())
+}
