@@ -24,6 +24,7 @@
 //! ```
 
 mod answer;
+mod brunner_munzel;
 mod diagnostics;
 mod distribution;
 mod earlier;
@@ -41,6 +42,7 @@ mod suite;
 mod tests;
 
 pub use answer::{Answer, Findings, MethodFacts, SCHEMA_VERSION, SampleFacts, Unmatched};
+pub use brunner_munzel::BrunnerMunzelFinding;
 pub use diagnostics::{Diagnostic, DiagnosticsFinding};
 pub use distribution::{AtMostFinding, DistributionFinding, QuantileFinding};
 pub use earlier::{EarlierFinding, EarlierSuite};
@@ -140,6 +142,7 @@ impl Inquiry {
             Method::Effect(options) => Findings::Effect(effect::find(self, &pairing, options, level)?),
             Method::Mixture(options) => Findings::Mixture(mixture::find(self, &pairing, options, level)?),
             Method::SignedRank => Findings::SignedRank(signed_rank::find(self, &pairing, level)),
+            Method::BrunnerMunzel => Findings::BrunnerMunzel(brunner_munzel::find(self, &pairing, level)),
             Method::Earlier(options) => Findings::Earlier(earlier::find(self, &pairing, options, level)),
             Method::Distribution(options) => {
                 Findings::Distribution(distribution::find(&pairing, options, level)?)

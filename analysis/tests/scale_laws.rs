@@ -147,6 +147,7 @@ fn methods() -> Vec<Method> {
         Method::PerformanceTest(PerformanceTestOptions::default()),
         Method::Effect(EffectOptions { threshold: 0.01, bootstrap: Some(50), ..Default::default() }),
         Method::SignedRank,
+        Method::BrunnerMunzel,
         Method::Earlier(EarlierOptions::default()),
         Method::Diagnostics,
     ]

@@ -1,6 +1,7 @@
 //! An answer on plain samples for people: what each candidate is in a sentence, the table, and what must be known of it. What
 //! each method found is told in a file of its own.
 
+mod brunner_munzel;
 mod diagnostics;
 mod distribution;
 mod earlier;
@@ -54,6 +55,7 @@ fn told(findings: &Findings) -> &dyn Told {
         Findings::Mixture(of) => of,
         Findings::Distribution(of) => of,
         Findings::SignedRank(of) => of,
+        Findings::BrunnerMunzel(of) => of,
         Findings::Earlier(of) => of,
         Findings::Diagnostics(of) => of,
     }

@@ -134,6 +134,7 @@ fn check_effort(inquiry: &Inquiry) -> Result<(), Status> {
         Method::SpeedupTest(_)
         | Method::PerformanceTest(_)
         | Method::SignedRank
+        | Method::BrunnerMunzel
         | Method::Earlier(_)
         | Method::Distribution(_)
         | Method::Diagnostics => (0, u64::MAX),

@@ -2,8 +2,8 @@
 
 use super::{Conclusion, GateError};
 use crate::inquiry::{
-    Answer, EffectFinding, Findings, Method, PerformanceFinding, SignedRankFinding, SpeedupTestFinding,
-    SpeedupTestMode, SpeedupTestSuite,
+    Answer, BrunnerMunzelFinding, EffectFinding, Findings, Method, PerformanceFinding, SignedRankFinding,
+    SpeedupTestFinding, SpeedupTestMode, SpeedupTestSuite,
 };
 use crate::study::{Verdict, adjusted_by};
 use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue, Threshold, ThresholdDecision};
@@ -23,7 +23,12 @@ impl Conclusion {
             Findings::SpeedupTest(of) => of.iter().flat_map(|suite| of_suite(suite, level)).collect(),
             Findings::PerformanceTest(of) => of.iter().map(of_performance).collect(),
             Findings::Effect(of) => of.iter().map(of_effect).collect(),
-            Findings::SignedRank(of) => of_signed_rank(of, level),
+            Findings::SignedRank(of) => {
+                of_families(&of.iter().map(of_signed_rank).collect::<Vec<_>>(), level)
+            }
+            Findings::BrunnerMunzel(of) => {
+                of_families(&of.iter().map(of_brunner_munzel).collect::<Vec<_>>(), level)
+            }
             Findings::Mixture(_)
             | Findings::Earlier(_)
             | Findings::Diagnostics(_)
@@ -41,10 +46,14 @@ fn check(method: &Method, noise: Threshold) -> Result<(), GateError> {
         Method::PerformanceTest(options) if options.speedup_under_test != 1.0 => {
             Err(GateError::OneSided(name))
         }
-        Method::PerformanceTest(_) if noise != Threshold::NONE => Err(GateError::NoInterval(name)),
-        Method::SpeedupTest(_) | Method::PerformanceTest(_) | Method::Effect(_) | Method::SignedRank => {
-            Ok(())
+        Method::PerformanceTest(_) | Method::BrunnerMunzel if noise != Threshold::NONE => {
+            Err(GateError::NoInterval(name))
         }
+        Method::SpeedupTest(_)
+        | Method::PerformanceTest(_)
+        | Method::Effect(_)
+        | Method::SignedRank
+        | Method::BrunnerMunzel => Ok(()),
         Method::Earlier(_) => Err(GateError::OneSided(name)),
         Method::Mixture(_) | Method::Diagnostics | Method::Distribution(_) => Err(GateError::NoVerdict(name)),
     }
@@ -107,23 +116,40 @@ fn of_effect(finding: &EffectFinding) -> Conclusion {
     }
 }
 
+/// A conclusion before it is adjusted, with the p-values of faster and of slower.
+type Unadjusted = (Conclusion, [Option<f64>; 2]);
+
+fn of_signed_rank(one: &SignedRankFinding) -> Unadjusted {
+    let conclusion = Conclusion {
+        candidate: one.candidate.clone(),
+        benchmark: Some(one.benchmark.clone()),
+        verdict: one.verdict,
+        speedup: one.speedup,
+        interval: one.interval.ends(),
+    };
+    (conclusion, [one.p_value_faster, one.p_value_slower])
+}
+
+/// Its interval is one of a probability, not of a speedup.
+fn of_brunner_munzel(one: &BrunnerMunzelFinding) -> Unadjusted {
+    let conclusion = Conclusion {
+        candidate: one.candidate.clone(),
+        benchmark: Some(one.benchmark.clone()),
+        verdict: one.verdict,
+        speedup: None,
+        interval: None,
+    };
+    (conclusion, [one.p_value_faster, one.p_value_slower])
+}
+
 /// Each candidate's benchmarks are a family, as in the other methods.
-fn of_signed_rank(of: &[SignedRankFinding], level: ConfidenceLevel) -> Vec<Conclusion> {
-    let families = of.chunk_by(|one, next| one.candidate == next.candidate);
-    let of_family = |family: &[SignedRankFinding]| -> Vec<Conclusion> {
-        let p_value = |value: Option<f64>| value.map(PValue::clamped);
-        let asked: Vec<_> = family
-            .iter()
-            .map(|one| (one.verdict, [p_value(one.p_value_faster), p_value(one.p_value_slower)]))
-            .collect();
-        let of_one = |(one, verdict): (&SignedRankFinding, Verdict)| Conclusion {
-            candidate: one.candidate.clone(),
-            benchmark: Some(one.benchmark.clone()),
-            verdict,
-            speedup: one.speedup,
-            interval: one.interval.ends(),
-        };
-        family.iter().zip(holm(&asked, level)).map(of_one).collect()
+fn of_families(of: &[Unadjusted], level: ConfidenceLevel) -> Vec<Conclusion> {
+    let families = of.chunk_by(|one, next| one.0.candidate == next.0.candidate);
+    let of_family = |family: &[Unadjusted]| -> Vec<Conclusion> {
+        let asked =
+            family.iter().map(|(one, p_values)| (one.verdict, p_values.map(|p| p.map(PValue::clamped))));
+        let verdicts = holm(&asked.collect::<Vec<_>>(), level);
+        family.iter().zip(verdicts).map(|((one, _), verdict)| Conclusion { verdict, ..one.clone() }).collect()
     };
     families.flat_map(of_family).collect()
 }

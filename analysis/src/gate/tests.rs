@@ -139,10 +139,12 @@ fn methods_that_cannot_show_a_regression_are_refused_by_name() {
     assert!(matches!(error, GateError::OneSided(_)), "{error}");
     let error = conclusions(Method::Diagnostics, Preference::Lower, suites.clone()).unwrap_err();
     assert!(matches!(error, GateError::NoVerdict(_)), "{error}");
-    let answer = Inquiry::new(suites, Method::PerformanceTest(Default::default())).answer().unwrap();
-    assert!(Conclusion::of_answer(&answer, Threshold::NONE).is_ok());
-    let error = Conclusion::of_answer(&answer, percent(1.0)).unwrap_err();
-    assert!(error.to_string().contains("no interval"), "{error}");
+    for method in [Method::PerformanceTest(Default::default()), Method::BrunnerMunzel] {
+        let answer = Inquiry::new(suites.clone(), method).answer().unwrap();
+        assert!(Conclusion::of_answer(&answer, Threshold::NONE).is_ok());
+        let error = Conclusion::of_answer(&answer, percent(1.0)).unwrap_err();
+        assert!(error.to_string().contains("no interval"), "{error}");
+    }
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use super::pairing::Pairing;
 use super::{
-    DiagnosticsFinding, DistributionFinding, EarlierSuite, EffectFinding, Inquiry, Method, MixtureFindings,
-    PerformanceFinding, Preference, Remark, SignedRankFinding, SpeedupTestSuite,
+    BrunnerMunzelFinding, DiagnosticsFinding, DistributionFinding, EarlierSuite, EffectFinding, Inquiry,
+    Method, MixtureFindings, PerformanceFinding, Preference, Remark, SignedRankFinding, SpeedupTestSuite,
 };
 use crate::study::Reason;
 use serde::Serialize;
@@ -94,6 +94,8 @@ pub enum Findings {
     Mixture(MixtureFindings),
     /// Of each candidate and benchmark.
     SignedRank(Vec<SignedRankFinding>),
+    /// Of each candidate and benchmark.
+    BrunnerMunzel(Vec<BrunnerMunzelFinding>),
     /// Of each candidate.
     Earlier(Vec<EarlierSuite>),
     /// Of each sample.
@@ -119,6 +121,7 @@ impl Findings {
             Self::Effect(of) => of,
             Self::Mixture(of) => of,
             Self::SignedRank(of) => of,
+            Self::BrunnerMunzel(of) => of,
             Self::Earlier(of) => of,
             Self::Distribution(of) => of,
             Self::Diagnostics(of) => of,

@@ -12,7 +12,7 @@ use speedup_statistics::protocol::hierarchical_performance_test::{
     HierarchicalPerformanceTest, RankSumRule, ScoreReference,
 };
 use speedup_statistics::protocol::{EarlierProtocol, NormalityReading};
-use speedup_statistics::test::{HalfIntegers, PrecisionError, ProportionMethod};
+use speedup_statistics::test::{BrunnerMunzel, HalfIntegers, PrecisionError, ProportionMethod};
 
 /// A method with its options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,8 @@ pub enum Method {
     Mixture(MixtureOptions),
     /// Wilcoxon's signed-rank test of pairs that the design made.
     SignedRank,
+    /// The Brunner–Munzel test of which version tends to be faster.
+    BrunnerMunzel,
     /// The authors' earlier protocol (Touati 2009).
     Earlier(EarlierOptions),
     /// Quantiles, probabilities and clusters of each sample (Worms 2016 §6).
@@ -197,6 +199,7 @@ impl Method {
             Self::Effect(_) => "effect",
             Self::Mixture(_) => "mixture",
             Self::SignedRank => "signed_rank",
+            Self::BrunnerMunzel => "brunner_munzel",
             Self::Earlier(_) => "earlier",
             Self::Distribution(_) => "distribution",
             Self::Diagnostics => "diagnostics",
@@ -214,6 +217,7 @@ impl Method {
             Self::Effect(_) => "ratio of mean times by levels of repetition (Kalibera and Jones 2012)",
             Self::Mixture(options) => options.fit.name(),
             Self::SignedRank => "Wilcoxon signed-rank test of paired log ratios",
+            Self::BrunnerMunzel => BrunnerMunzel::NAME,
             Self::Earlier(_) => EarlierProtocol::NAME,
             Self::Distribution(_) => {
                 "quantiles, probabilities and clusters, observed and of a Gaussian mixture"
@@ -245,6 +249,7 @@ impl Method {
                 "David, Nagaraja: Order Statistics, 2003",
                 "Clopper, Pearson: The Use of Confidence or Fiducial Limits, 1934",
             ],
+            Self::BrunnerMunzel => &["Brunner, Munzel: The Nonparametric Behrens-Fisher Problem, 2000"],
             Self::SignedRank => &["Hollander, Wolfe: Nonparametric Statistical Methods, §3.1–3.3"],
             Self::Earlier(_) => &[
                 "Touati: Towards a Statistical Methodology to Evaluate Program Speedups and their Optimisation Techniques, 2009",
@@ -265,6 +270,7 @@ impl Method {
             | Self::PerformanceTest(_)
             | Self::Effect(_)
             | Self::SignedRank
+            | Self::BrunnerMunzel
             | Self::Earlier(_) => true,
             Self::Mixture(_) | Self::Distribution(_) | Self::Diagnostics => false,
         }
@@ -288,6 +294,7 @@ impl Method {
             Self::SpeedupTest(_)
             | Self::PerformanceTest(_)
             | Self::SignedRank
+            | Self::BrunnerMunzel
             | Self::Earlier(_)
             | Self::Distribution(_)
             | Self::Diagnostics => false,
@@ -336,7 +343,7 @@ impl Method {
                     return Err(InquiryError::Bound(*other));
                 }
             }
-            Self::SignedRank | Self::Earlier(_) | Self::Diagnostics => {}
+            Self::SignedRank | Self::BrunnerMunzel | Self::Earlier(_) | Self::Diagnostics => {}
         }
         Ok(())
     }

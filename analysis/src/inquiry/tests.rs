@@ -20,6 +20,7 @@ fn methods() -> Vec<Method> {
         Method::Effect(effect),
         Method::Mixture(MixtureOptions { resamples: 0, ..Default::default() }),
         Method::SignedRank,
+        Method::BrunnerMunzel,
         Method::Earlier(EarlierOptions::default()),
         Method::Distribution(DistributionOptions { bounds: vec![1.5], clusters: true, ..Default::default() }),
         Method::Diagnostics,
@@ -45,6 +46,7 @@ fn verdict(answer: &Answer) -> String {
             format!("{} clusters", of.iter().map(|one| one.components.len()).sum::<usize>())
         }
         Findings::SignedRank(of) => of[0].verdict.words().to_owned(),
+        Findings::BrunnerMunzel(of) => of[0].verdict.words().to_owned(),
         Findings::Earlier(of) => of[0].benchmarks[0].verdict.words().to_owned(),
         Findings::Diagnostics(of) => format!("{:?}", of[0].signs),
     }
@@ -65,6 +67,7 @@ fn every_method_says_which_is_faster() {
             "not enough data",
             "faster",
             "1.000000",
+            "faster",
             "faster",
             "faster",
             "2 clusters",
@@ -366,6 +369,38 @@ fn a_bootstrap_over_few_units_has_a_caveat() {
     assert!(codes(2).contains(&"few_units".to_owned()), "{:?}", codes(2));
     assert!(codes(9).contains(&"few_units".to_owned()));
     assert!(!codes(10).contains(&"few_units".to_owned()));
+}
+
+#[test]
+fn which_tends_to_be_faster_is_told_with_its_interval_or_why_there_is_none() {
+    let of = |before: &[f64], after: &[f64], better| {
+        let inquiry = Inquiry::new(two(before.to_vec(), after.to_vec()), Method::BrunnerMunzel);
+        let answer = Inquiry { better, ..inquiry }.answer().unwrap();
+        let Findings::BrunnerMunzel(of) = answer.findings else { panic!("another method") };
+        of.into_iter().next().unwrap()
+    };
+    let codes = |of: &BrunnerMunzelFinding| of.caveats.iter().map(|one| one.code.clone()).collect::<Vec<_>>();
+    let slow: Vec<f64> = (0..12).map(|run| 10.0 + f64::from(run)).collect();
+    let fast: Vec<f64> = (0..11).map(|run| 4.5 + f64::from(run)).collect();
+    let found = of(&slow, &fast, Preference::Lower);
+    assert_eq!((found.verdict, found.baseline_runs, found.candidate_runs), (Verdict::Faster, 12, 11));
+    // Of 132 pairs the candidate is the slower in 5 + 4 + 3 + 2 + 1.
+    assert!((found.probability_better.unwrap() - 117.0 / 132.0).abs() < 1e-12, "{found:?}");
+    let (lower, upper) = found.interval.ends().unwrap();
+    assert!(0.5 < lower && lower < 117.0 / 132.0 && upper <= 1.0, "{lower} {upper}");
+    assert_eq!(codes(&found), Vec::<String>::new());
+    let rates = of(&slow, &fast, Preference::Higher);
+    assert_eq!((rates.verdict, rates.baseline_runs), (Verdict::Slower, 12));
+    // One more run is few, and a version that is always faster has the share of its order.
+    let separated = of(&[5.0, 6.0, 7.0], &[1.0, 2.0, 3.0, 4.0], Preference::Lower);
+    assert_eq!((separated.verdict, separated.probability_better), (Verdict::Faster, Some(1.0)));
+    assert_eq!((separated.p_value_faster, separated.p_value_slower), (Some(1.0 / 35.0), Some(1.0)));
+    assert_eq!((codes(&separated), separated.interval.ends()), (vec!["separated".to_owned()], None));
+    let few = of(&[5.0, 6.0], &[1.0, 2.0], Preference::Lower);
+    assert_eq!((few.verdict, few.reason.unwrap().code.as_str()), (Verdict::NotEnoughData, "too_few_runs"));
+    let same = of(&[5.0; 20], &[5.0; 20], Preference::Lower);
+    assert_eq!((same.verdict, same.reason.unwrap().code.as_str()), (Verdict::NotEnoughData, "no_overlap"));
+    assert!(codes(&of(&slow[..9], &fast, Preference::Lower)).contains(&"few_runs".to_owned()));
 }
 
 #[test]

@@ -3,10 +3,11 @@
 //! * [`ShapiroWilk`], [`FTest`]: of one law's shape, of two variances;
 //! * [`StudentTTest`] and its kin: of means; [`BlockPairs`](block_pairs::BlockPairs): of the pairs of a blocked design;
 //! * [`RankSum`], [`SignedRank`], [`VanElteren`]: of ranks; [`PseudoMedian`]: the interval of signed ranks;
-//! * [`KolmogorovSmirnov`]: of distributions;
+//! * [`BrunnerMunzel`]: of whether one tends to smaller values; [`KolmogorovSmirnov`]: of distributions;
 //! * [`Proportion`], [`FisherExact`]: of counts.
 
 pub mod block_pairs;
+mod brunner_munzel;
 mod f_test;
 mod fisher_exact;
 mod kolmogorov_smirnov;
@@ -18,6 +19,7 @@ mod signed_rank;
 pub(crate) mod t_test;
 mod van_elteren;
 
+pub use brunner_munzel::{BrunnerMunzel, BrunnerMunzelError};
 pub use f_test::{FTest, FTestError};
 pub use fisher_exact::FisherExact;
 pub use kolmogorov_smirnov::{

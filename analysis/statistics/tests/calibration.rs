@@ -6,10 +6,11 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use speedup_statistics::distribution::{Tails, normal};
-use speedup_statistics::inference::{ConfidenceLevel, RatioInterval};
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, RatioInterval};
 use speedup_statistics::protocol::speedup_test::{Question, SpeedupTest};
 use speedup_statistics::ratio::{BenchmarkWeights, MeanRatio, MedianRatio, SuiteMember, SuiteRatio};
 use speedup_statistics::sample::Sample;
+use speedup_statistics::test::BrunnerMunzel;
 
 const SIMULATIONS: u32 = 2000;
 
@@ -72,6 +73,31 @@ fn intervals_of_the_speedup_cover_it() {
         covers(&MedianRatio::new(&baseline, &candidate).unwrap().interval(level), 1.25)
     });
     assert!(of_median > -4.0, "Hodges–Lehmann: {of_median} standard errors below");
+}
+
+#[test]
+fn which_tends_to_be_faster_errs_as_said_where_only_the_variances_differ() {
+    // The candidate's times vary more: the rank-sum test takes that for a difference too often, or too seldom.
+    let wide = |random: &mut ChaCha8Rng, runs: usize, mean: f64| {
+        let of = times(random, runs, 1.0);
+        Sample::new(of.in_run_order().iter().map(|time| mean + 3.0 * (time - 10.0)).collect()).unwrap()
+    };
+    let level = ConfidenceLevel::USUAL;
+    for (seed, runs) in [(7, (12, 20)), (8, (20, 12))] {
+        let off = deviation(seed, 0.05, |random| {
+            let test = BrunnerMunzel::new(&wide(random, runs.1, 10.0), &times(random, runs.0, 1.0)).unwrap();
+            test.p_value(Alternative::Less).rejects_at(level.risk())
+        });
+        assert!(off.abs() < 4.0, "{runs:?}: {off} standard errors off");
+    }
+    // P[X < Y] of normal laws whose means are half of the difference's standard deviation apart.
+    let truth = normal::tails(0.5).lower;
+    let off = deviation(9, 0.95, |random| {
+        let (x, y) = (times(random, 15, 1.0), wide(random, 20, 10.0 + 10.0_f64.sqrt() / 2.0));
+        let interval = BrunnerMunzel::new(&x, &y).unwrap().interval(level);
+        interval.lower <= truth && truth <= interval.upper
+    });
+    assert!(off > -4.0, "{off} standard errors below");
 }
 
 #[test]

@@ -133,6 +133,7 @@ fn checker(stem: &str) -> Result<Check, &'static str> {
         "ksfit_bootstrap" => Ok(mixtures::ksfit_bootstrap),
         "finite_population" => Ok(conclusions::finite_population),
         "signed_rank_ties" => Ok(conclusions::signed_rank_ties),
+        "brunner_munzel" => Ok(conclusions::brunner_munzel),
         _ => Err("this program does not know it"),
     }
 }

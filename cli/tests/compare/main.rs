@@ -13,7 +13,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 /// Each method with options that make it quick.
-pub(crate) const METHODS: [&[&str]; 9] = [
+pub(crate) const METHODS: [&[&str]; 10] = [
     &["--method", "speedup-test", "--adjust", "holm"],
     &["--method", "speedup-test", "--mode", "published"],
     &["--method", "hpt"],
@@ -21,6 +21,7 @@ pub(crate) const METHODS: [&[&str]; 9] = [
     &["--method", "mixture", "--resamples", "0"],
     &["--method", "distribution", "--at-most", "2", "--clusters"],
     &["--method", "signed-rank"],
+    &["--method", "brunner-munzel"],
     &["--method", "earlier"],
     &["--method", "diagnostics"],
 ];

@@ -66,8 +66,15 @@ fn version() -> impl Strategy<Value = SampledVersion> {
 }
 
 fn comparison() -> impl Strategy<Value = CompareRequest> {
-    const KINDS: [&str; 6] =
-        ["speedup_test", "performance_test", "effect", "signed_rank", "earlier", "diagnostics"];
+    const KINDS: [&str; 7] = [
+        "speedup_test",
+        "performance_test",
+        "effect",
+        "signed_rank",
+        "brunner_munzel",
+        "earlier",
+        "diagnostics",
+    ];
     let method = prop_oneof![
         4 => prop::sample::select(&KINDS[..]).prop_map(|kind| format!("{{\"kind\":\"{kind}\"}}")),
         1 => Just("{\"kind\":\"mixture\",\"resamples\":0}".to_owned()),

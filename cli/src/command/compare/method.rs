@@ -32,6 +32,8 @@ pub(super) enum Name {
     Mixture,
     /// The signed-rank test of runs that the design made pairs
     SignedRank,
+    /// How probably a run of the candidate is the better one, whatever their laws (Brunner, Munzel 2000)
+    BrunnerMunzel,
     /// The authors' earlier protocol (Touati 2009)
     Earlier,
     /// Quantiles, probabilities and clusters of each sample, observed and by its mixture (Worms, Touati 2016)
@@ -186,6 +188,7 @@ impl Choice {
             }),
             Name::Mixture => Method::Mixture(self.mixture()),
             Name::SignedRank => Method::SignedRank,
+            Name::BrunnerMunzel => Method::BrunnerMunzel,
             Name::Earlier => Method::Earlier(EarlierOptions {
                 normality: match self.normality {
                     None | Some(Normality::NotRejected) => NormalityReading::NotRejected,

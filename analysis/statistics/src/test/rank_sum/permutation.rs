@@ -209,7 +209,7 @@ impl LeastPValues {
     }
 
     /// As a bound of a p-value against `alternative`.
-    pub(crate) fn against(&self, alternative: Alternative) -> f64 {
+    pub fn against(&self, alternative: Alternative) -> f64 {
         match alternative {
             Alternative::TwoSided => self.either(),
             Alternative::Greater => self.greater,
