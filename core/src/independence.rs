@@ -48,6 +48,11 @@ impl Independence {
         Self { policy, scope, hosts: Sameness::Unchecked, rest: Rest::default() }
     }
 
+    /// Nothing is asked: any host may serve any run.
+    pub fn of_any_host() -> Self {
+        Self::unchecked(Policy::Any, Scope::Benchmark)
+    }
+
     /// What is against a host's being fresh for the visit that it begins.
     pub fn violation(&self, traces: &Traces) -> Option<Violation> {
         self.policy.rules().violation(traces, &self.rest)

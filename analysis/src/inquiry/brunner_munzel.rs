@@ -86,38 +86,40 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
         p_value_slower: None,
         caveats: Vec::new(),
     };
+    let sides = [Alternative::Less, Alternative::Greater];
     let least = LeastPValues::new(second, first);
-    let [faster, slower] = match BrunnerMunzel::new(second, first) {
+    let least = sides.map(|side| least.against(side));
+    let is_better = second.max() < first.min();
+    let p_values = match BrunnerMunzel::new(second, first) {
         Ok(test) => {
             if first.len().min(second.len()) < FEW_RUNS {
                 finding.caveats.push(few_runs());
             }
-            let mut interval = test.interval(level);
-            (interval.lower, interval.upper) = (interval.lower.max(0.0), interval.upper.min(1.0));
-            finding.interval = IntervalAnswer::new(&interval, inquiry.better);
-            finding.probability_better = Some(test.probability());
-            finding.statistic = Some(test.statistic());
-            finding.df = Some(test.df());
-            [Alternative::Less, Alternative::Greater].map(|side| test.p_value(side))
+            finding.tested(&test, inquiry.better, level);
+            sides.map(|side| test.p_value(side).get())
+        }
+        Err(BrunnerMunzelError::NoOverlap) if is_better || first.max() < second.min() => {
+            finding.separated(is_better);
+            // No other order of the runs is as extreme: its share among all orders is exact.
+            if is_better { [least[0], 1.0] } else { [1.0, least[1]] }
         }
         Err(error) => {
-            let is_better = second.max() < first.min();
-            if error != BrunnerMunzelError::NoOverlap || !is_better && first.max() >= second.min() {
-                let reason = Reason::new(code(error), error);
-                finding.interval = IntervalAnswer::Missing { reason: reason.clone() };
-                finding.reason = Some(reason);
-                return finding;
-            }
-            // No other order of the runs is as extreme: its share among all orders is exact.
-            let remark = separated();
-            finding.interval = IntervalAnswer::missing(&remark.code, &remark.sentence);
-            finding.caveats.push(remark);
-            finding.probability_better = Some(if is_better { 1.0 } else { 0.0 });
-            let least =
-                [Alternative::Less, Alternative::Greater].map(|side| PValue::clamped(least.against(side)));
-            if is_better { [least[0], PValue::clamped(1.0)] } else { [PValue::clamped(1.0), least[1]] }
+            let reason = Reason::new(code(error), error);
+            finding.interval = IntervalAnswer::Missing { reason: reason.clone() };
+            finding.reason = Some(reason);
+            return finding;
         }
     };
+    // What Student's t says beyond the rarest order of so few runs is its approximation.
+    let [faster, slower] = [0, 1].map(|at| PValue::clamped(p_values[at].max(least[at])));
+    finding.p_value_faster = Some(faster.told());
+    finding.p_value_slower = Some(slower.told());
+    if least[0].min(least[1]) > level.risk().get() {
+        let sentence =
+            format!("With so few runs no order of them is significant at {level}: plan more runs.");
+        finding.reason = Some(Reason::new("too_few_runs", sentence));
+        return finding;
+    }
     finding.verdict = if faster.rejects_at(level.risk()) {
         Verdict::Faster
     } else if slower.rejects_at(level.risk()) {
@@ -125,16 +127,26 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
     } else {
         Verdict::NoDifferenceShown
     };
-    // What Student's t says of so few runs that no order of them is rare enough is its approximation.
-    if least.against(Alternative::Less).min(least.against(Alternative::Greater)) > level.risk().get() {
-        finding.verdict = Verdict::NotEnoughData;
-        let sentence =
-            format!("With so few runs no order of them is significant at {level}: plan more runs.");
-        finding.reason = Some(Reason::new("too_few_runs", sentence));
-    }
-    finding.p_value_faster = Some(faster.told());
-    finding.p_value_slower = Some(slower.told());
     finding
+}
+
+impl BrunnerMunzelFinding {
+    fn tested(&mut self, test: &BrunnerMunzel, better: Preference, level: ConfidenceLevel) {
+        let mut interval = test.interval(level);
+        (interval.lower, interval.upper) = (interval.lower.max(0.0), interval.upper.min(1.0));
+        self.interval = IntervalAnswer::new(&interval, better);
+        self.probability_better = Some(test.probability());
+        self.statistic = Some(test.statistic());
+        self.df = Some(test.df());
+    }
+
+    /// All runs of one version are better than all of the other.
+    fn separated(&mut self, is_better: bool) {
+        let remark = separated();
+        self.interval = IntervalAnswer::missing(&remark.code, &remark.sentence);
+        self.probability_better = Some(if is_better { 1.0 } else { 0.0 });
+        self.caveats.push(remark);
+    }
 }
 
 fn few_runs() -> Remark {

@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use speedup_core::experiment::environment::Environment;
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
-    Levels, Limits, Metric, Order, OutputChoice, Policy, Rule, Scope, Setup, Version, Weights,
+    Levels, Limits, Metric, Order, OutputChoice, Rule, Setup, Version, Weights,
 };
 use speedup_core::value::seed::Seed;
 
@@ -103,7 +103,7 @@ pub(super) fn build(
         metrics: vec![Metric::Wall, Metric::User, Metric::System, Metric::MaxRss],
         own_metrics: Vec::new(),
         files: Vec::new(),
-        independence: Independence::unchecked(Policy::Any, Scope::Benchmark),
+        independence: Independence::of_any_host(),
         analysis: AnalysisChoice {
             confidence: arguments.confidence.get(),
             weights: Weights::Equal,
