@@ -7,7 +7,7 @@ use std::time::Instant;
 use speedup_core::agent::message::{AgentMessage, CoordinatorMessage, Grant};
 use speedup_core::host::HostFacts;
 use speedup_core::machine::event::{EndedAttempt, Event};
-use speedup_core::machine::{Command, Effect, Machine, Refusal, Speaker};
+use speedup_core::machine::{Command, Effect, Handled, Machine, Notice, Refusal, Speaker};
 use speedup_core::run::work::WorkOrder;
 use speedup_core::value::id::{AgentEpoch, AgentId, HostId};
 use tokio::sync::{mpsc, oneshot};
@@ -128,7 +128,7 @@ impl Owner {
     /// Serves requests until it is told to stop or the committer is gone.
     pub(crate) async fn run(mut self, mut requests: mpsc::Receiver<Request>) {
         let mut group = Group::default();
-        let _ = self.handle(Command::Start, &mut group);
+        self.notice(Notice::Start, &mut group);
         let mut batch = Vec::with_capacity(BATCH);
         loop {
             if !group.is_empty() && self.groups.send(std::mem::take(&mut group)).await.is_err() {
@@ -169,7 +169,7 @@ impl Owner {
     fn tick(&mut self, group: &mut Group) {
         let is_loss = self.machine.is_loss_due(self.time.now());
         if self.hearing.may_take(Instant::now(), is_loss) {
-            let _ = self.handle(Command::Tick, group);
+            self.notice(Notice::Tick, group);
         }
     }
 
@@ -215,7 +215,7 @@ impl Owner {
         let Some(Session { speaker, .. }) = self.sessions.remove(&session) else { return };
         if self.current.get(&speaker.host) == Some(&session) {
             self.current.remove(&speaker.host);
-            let _ = self.handle(Command::Leave(speaker), group);
+            self.notice(Notice::Leave(speaker), group);
         }
     }
 
@@ -253,13 +253,23 @@ impl Owner {
 
     /// Lets the machine handle a command and puts what came of it into the group.
     fn handle(&mut self, command: Command, group: &mut Group) -> Result<(), Refusal> {
-        let outcome = self.machine.handle(self.time.now(), command)?;
-        group.events.extend(outcome.events.into_iter().filter(|event| event.change.is_kept()));
-        group.ended.extend(outcome.ended);
-        for effect in outcome.effects {
+        let handled = self.machine.handle(self.time.now(), command)?;
+        self.put(handled, group);
+        Ok(())
+    }
+
+    /// Tells the machine what happened and puts what came of it into the group.
+    fn notice(&mut self, notice: Notice, group: &mut Group) {
+        let handled = self.machine.notice(self.time.now(), notice);
+        self.put(handled, group);
+    }
+
+    fn put(&mut self, handled: Handled, group: &mut Group) {
+        group.events.extend(handled.events.into_iter().filter(|event| event.change.is_kept()));
+        group.ended.extend(handled.ended);
+        for effect in handled.effects {
             self.address(effect, group);
         }
-        Ok(())
     }
 
     /// What cannot be addressed is not sent: a host without a session asks when it has one.

@@ -36,7 +36,7 @@ use std::ops::Bound;
 
 pub use active::{Active, Built, Phase};
 pub use checkpoint::{ActivePiece, Misfit, Piece, RunPiece};
-pub use command::{Command, Decision, Effect, HostRequest, Request, Speaker};
+pub use command::{Command, Decision, Effect, HostRequest, Notice, Request, Speaker};
 pub use explain::{Explanation, Hindrances, WaitingFor};
 pub use matching::needs_reboots;
 pub use queue::{hosts_needed, visits_of_fullest_lane};
@@ -152,6 +152,17 @@ impl Machine {
     pub fn handle(&mut self, now: Timestamp, command: Command) -> Result<Handled, Refusal> {
         let now = now.max(self.latest);
         let (events, effects) = self.decide(now, command)?;
+        Ok(self.carry_out(now, events, effects))
+    }
+
+    /// Evolves by what happened, and follows up.
+    pub fn notice(&mut self, now: Timestamp, notice: Notice) -> Handled {
+        let now = now.max(self.latest);
+        let events = self.consequences(now, notice);
+        self.carry_out(now, events, Vec::new())
+    }
+
+    fn carry_out(&mut self, now: Timestamp, events: Vec<Event>, effects: Vec<Effect>) -> Handled {
         let mut outcome =
             Handled { events: Vec::with_capacity(events.len() + 2), effects, ended: Vec::new() };
         for event in events {
@@ -162,7 +173,7 @@ impl Machine {
             self.take(event, &mut outcome);
         }
         self.touched.clear();
-        Ok(outcome)
+        outcome
     }
 
     /// Replays one event of the journal.
@@ -178,12 +189,12 @@ impl Machine {
         outcome.events.push(event);
     }
 
-    /// When [`Command::Tick`] is due.
+    /// When [`Notice::Tick`] is due.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// Whether [`Command::Tick`] would take something from a host now.
+    /// Whether [`Notice::Tick`] would take something from a host now.
     pub fn is_loss_due(&self, now: Timestamp) -> bool {
         let due = self.deadlines.iter().take_while(|(deadline, _)| *deadline <= now);
         let is_loss = |host: &Host| host.loss_deadline().is_some_and(|deadline| deadline <= now);

@@ -1,4 +1,4 @@
-//! What is asked of the machine, and what it has the shell do.
+//! What is asked of the machine, what it is told, and what it has the shell do.
 
 use std::sync::Arc;
 
@@ -11,8 +11,6 @@ use crate::value::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch};
 /// What is asked of the machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// The process started.
-    Start,
     /// Take an experiment.
     Submit {
         /// Its new id.
@@ -77,8 +75,6 @@ pub enum Command {
         /// Which start of it.
         epoch: AgentEpoch,
     },
-    /// An agent's connection ended.
-    Leave(Speaker),
     /// An agent wants work.
     Ask(Speaker),
     /// An agent begins a run.
@@ -95,6 +91,15 @@ pub enum Command {
         /// What.
         report: Box<AttemptReport>,
     },
+}
+
+/// What happened, whatever the machine says to it: nothing of it is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The process started.
+    Start,
+    /// An agent's connection ended.
+    Leave(Speaker),
     /// Time passed.
     Tick,
 }

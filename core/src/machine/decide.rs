@@ -5,7 +5,7 @@ mod pool;
 
 use std::sync::Arc;
 
-use super::{Active, Command, Decision, Effect, MAX_ACTIVE, Machine, Phase, Refusal, Request};
+use super::{Active, Command, Decision, Effect, MAX_ACTIVE, Machine, Notice, Phase, Refusal, Request};
 use crate::experiment::{MAX_RUNS, Rule};
 use crate::host::fingerprint::ClassId;
 use crate::machine::event::{Change, Event};
@@ -20,7 +20,6 @@ impl Machine {
     /// Decides a command. `now` is not before [`Machine::latest`].
     pub(super) fn decide(&self, now: Timestamp, command: Command) -> Answer {
         let changes = match command {
-            Command::Start => vec![Change::CoordinatorStarted],
             Command::Submit { experiment, plan, by, wait_for_hosts } => {
                 self.submit(experiment, plan, by, wait_for_hosts)?
             }
@@ -37,13 +36,21 @@ impl Machine {
             Command::ResumeHost(request) => self.resume_host(request)?,
             Command::ResetHost(request) => self.reset_host(request)?,
             Command::Join { facts, agent, epoch } => self.join(now, facts, agent, epoch)?,
-            Command::Leave(speaker) => self.leave(now, speaker),
             Command::Ask(speaker) => return self.ask(now, speaker),
             Command::Started { speaker, lease } => self.started(speaker, lease)?,
             Command::Report { speaker, report } => return self.report(now, &speaker, *report),
-            Command::Tick => self.expire(now),
         };
         Ok((dated(now, changes), Vec::new()))
+    }
+
+    /// What follows from what happened. `now` is not before [`Machine::latest`].
+    pub(super) fn consequences(&self, now: Timestamp, notice: Notice) -> Vec<Event> {
+        let changes = match notice {
+            Notice::Start => vec![Change::CoordinatorStarted],
+            Notice::Leave(speaker) => self.leave(now, speaker),
+            Notice::Tick => self.expire(now),
+        };
+        dated(now, changes)
     }
 
     fn submit(

@@ -66,6 +66,12 @@ impl Scene {
         outcome
     }
 
+    fn notice(&mut self, notice: Notice) -> Handled {
+        let handled = self.machine.notice(self.now, notice);
+        self.machine.check();
+        handled
+    }
+
     fn refused(&mut self, command: Command) -> Refusal {
         let before = self.machine.clone();
         let refusal = self.machine.handle(self.now, command).expect_err("it is refused");
@@ -82,9 +88,9 @@ impl Scene {
     fn leave_and_join_unchecked(&mut self, facts: HostFacts) {
         let host = facts.host.clone();
         let epoch = self.machine.host(&host).expect("it has joined").epoch;
-        for command in [Command::Leave(Speaker { host, epoch }), self.joining(facts)] {
-            self.machine.handle(self.now, command).expect("nothing is wrong with it");
-        }
+        self.machine.notice(self.now, Notice::Leave(Speaker { host, epoch }));
+        let command = self.joining(facts);
+        self.machine.handle(self.now, command).expect("nothing is wrong with it");
     }
 
     fn joining(&mut self, facts: HostFacts) -> Command {
@@ -98,7 +104,7 @@ impl Scene {
     }
 
     fn leave(&mut self, number: u32) {
-        self.handle(Command::Leave(self.speaker(number)));
+        self.notice(Notice::Leave(self.speaker(number)));
     }
 
     fn submit(&mut self, experiment: ExperimentId, plan: &str) {
@@ -144,7 +150,7 @@ impl Scene {
 
     fn tick_after(&mut self, span: Span) {
         self.now = self.now + span;
-        self.handle(Command::Tick);
+        self.notice(Notice::Tick);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::experiment::build::{Product, UsedBuild};
 use crate::experiment::files::{Content, ContentHash};
 use crate::host::fingerprint::{Fact, Fingerprint};
 use crate::host::{HostFacts, Mark, Visit};
-use crate::machine::{Command, HostRequest, Request, Settings, Speaker};
+use crate::machine::{Command, HostRequest, Notice, Request, Settings, Speaker};
 use crate::plan::{self, Plan};
 use crate::run::record::{Outcome, Record};
 use crate::value::id::{AgentEpoch, AgentId};
@@ -134,24 +134,25 @@ fn serving_again(plan: Arc<Plan>, change: impl FnOnce(&mut HostFacts)) -> Machin
     let mut machine = Machine::new(Settings::default());
     let mut facts = HostFacts::bare(host(0), "boot-0".parse().expect("a boot id"));
     facts.allocation = Some("job-0".parse().expect("an allocation"));
-    let mut handle = |at, command| {
+    let handle = |machine: &mut Machine, at, command| {
         machine.handle(at, command).expect("nothing is wrong with it");
         machine.check();
         machine.host(&host(0)).and_then(|host| host.lease.clone())
     };
     let agent = AgentId(Uuid::from_u128(7));
     let (by, speaker) = ("user".to_owned(), |epoch| Speaker { host: host(0), epoch: AgentEpoch(epoch) });
-    handle(NOW, Command::Join { facts: facts.clone(), agent, epoch: AgentEpoch(1) });
-    handle(NOW, Command::Submit { experiment: EXPERIMENT, plan, by, wait_for_hosts: true });
-    let first = handle(NOW, Command::Ask(speaker(1))).expect("a run");
+    handle(&mut machine, NOW, Command::Join { facts: facts.clone(), agent, epoch: AgentEpoch(1) });
+    handle(&mut machine, NOW, Command::Submit { experiment: EXPERIMENT, plan, by, wait_for_hosts: true });
+    let first = handle(&mut machine, NOW, Command::Ask(speaker(1))).expect("a run");
     let record = Record::bare(Outcome::Measured);
     let report = Box::new(AttemptReport { lease: first.epoch, executed_by: first.agent_epoch, record });
-    handle(NOW, Command::Report { speaker: speaker(1), report });
-    handle(NOW, Command::Leave(speaker(1)));
+    handle(&mut machine, NOW, Command::Report { speaker: speaker(1), report });
+    machine.notice(NOW, Notice::Leave(speaker(1)));
+    machine.check();
     change(&mut facts);
-    handle(NOW, Command::Join { facts, agent, epoch: AgentEpoch(2) });
+    handle(&mut machine, NOW, Command::Join { facts, agent, epoch: AgentEpoch(2) });
     let later = NOW + Span::from_secs(100);
-    handle(later, Command::Ask(speaker(2))).expect("another run");
+    handle(&mut machine, later, Command::Ask(speaker(2))).expect("another run");
     machine
 }
 

@@ -91,7 +91,7 @@ fn a_late_report_is_kept_beside_its_attempt() {
     let mut scene = started();
     let lease = scene.ask(0).expect("a run");
     scene.now = lease.deadline;
-    scene.handle(Command::Tick);
+    scene.notice(Notice::Tick);
     assert_eq!(run(&scene, &lease), RunState::Waiting { attempt: Attempt(2) });
     let refusal = scene.refused(reported(&lease, scene.speaker(1)));
     assert!(matches!(refusal, Refusal::NotYourLease { .. }), "another host");
@@ -138,9 +138,9 @@ fn only_who_is_connected_leaves_and_once() {
     let mut scene = started();
     let speaker = scene.speaker(0);
     let stranger = Speaker { host: host(0), epoch: AgentEpoch(99) };
-    assert_eq!(scene.handle(Command::Leave(stranger)).events, [], "another start");
-    assert_eq!(scene.handle(Command::Leave(speaker.clone())).events.len(), 1);
-    assert_eq!(scene.handle(Command::Leave(speaker.clone())).events, [], "it has left");
+    assert_eq!(scene.notice(Notice::Leave(stranger)).events, [], "another start");
+    assert_eq!(scene.notice(Notice::Leave(speaker.clone())).events.len(), 1);
+    assert_eq!(scene.notice(Notice::Leave(speaker.clone())).events, [], "it has left");
     assert_eq!(scene.refused(Command::Ask(speaker)), Refusal::NotJoined(host(0)));
 }
 

@@ -113,7 +113,7 @@ fn a_host_rests_until_its_idle_time_has_passed() {
     let due = scene.now + Span::from_secs(40);
     assert_eq!(scene.machine.next_deadline(), Some(due));
     scene.now = Timestamp(due.0 - 1);
-    scene.handle(Command::Tick);
+    scene.notice(Notice::Tick);
     assert_eq!(hindrances(&scene, FIRST, run), Hindrances { resting: 1, ..none() }, "a moment before");
     scene.leave(0);
     scene.now = due;

@@ -41,9 +41,9 @@ fn a_lease_ends_at_its_deadline_and_not_before() {
     let lease = scene.ask(0).expect("a run");
     assert_eq!(scene.machine.next_deadline(), Some(lease.deadline));
     scene.now = Timestamp(lease.deadline.0 - 1);
-    assert_eq!(scene.handle(Command::Tick).ended, [], "a moment before");
+    assert_eq!(scene.notice(Notice::Tick).ended, [], "a moment before");
     scene.now = lease.deadline;
-    let ended = scene.handle(Command::Tick).ended;
+    let ended = scene.notice(Notice::Tick).ended;
     let is_expired =
         |attempt: &EndedAttempt| matches!(attempt.end, AttemptEnd::Lost { reason: LossReason::Expired, .. });
     assert!(ended.len() == 1 && ended.iter().all(is_expired), "{ended:?}");
@@ -58,7 +58,7 @@ fn a_silent_host_keeps_its_visit_for_a_while() {
     let due = scene.now + VISIT_GRACE;
     assert_eq!(scene.machine.next_deadline(), Some(due));
     scene.now = Timestamp(due.0 - 1);
-    assert_eq!(scene.handle(Command::Tick).events, [], "a moment before");
+    assert_eq!(scene.notice(Notice::Tick).events, [], "a moment before");
     scene.tick_after(Span(1));
     let host = scene.machine.host(&host(0)).expect("it joined");
     assert!(host.visits.is_empty(), "another may have it");
@@ -75,7 +75,7 @@ fn a_host_that_does_not_come_back_from_its_reboot_is_quarantined() {
     let due = scene.now + Settings::default().reboot_limit;
     assert_eq!(scene.machine.next_deadline(), Some(due));
     scene.now = due;
-    scene.handle(Command::Tick);
+    scene.notice(Notice::Tick);
     let host = scene.machine.host(&host(0)).expect("it joined");
     assert!(!host.is_available(), "{:?}", host.standing);
 }

@@ -93,9 +93,9 @@ fn a_visit_under_rested_rests_between_its_runs() {
     let first = scene.serve(0);
     assert_eq!(scene.ask(0), None);
     scene.now = Timestamp((scene.now + Span::from_secs(40)).0 - 1);
-    assert_eq!(scene.handle(Command::Tick).effects, [], "a moment before");
+    assert_eq!(scene.notice(Notice::Tick).effects, [], "a moment before");
     scene.now = scene.now + Span(1);
-    let outcome = scene.handle(Command::Tick);
+    let outcome = scene.notice(Notice::Tick);
     let next = outcome.effects.iter().find_map(|effect| match effect {
         Effect::Grant { lease, .. } => Some(lease.run),
         Effect::Acknowledge { .. } | Effect::Reboot { .. } => None,
@@ -127,9 +127,9 @@ fn a_class_whose_hosts_are_gone_is_let_go_of() {
     let due = scene.now + Settings::default().host_grace;
     assert_eq!(scene.machine.host(&host(1)).and_then(Host::rested_at), Some(due));
     scene.now = Timestamp(due.0 - 1);
-    assert_eq!(scene.handle(Command::Tick).effects, [], "a moment before");
+    assert_eq!(scene.notice(Notice::Tick).effects, [], "a moment before");
     scene.now = due;
-    assert_eq!(scene.handle(Command::Tick).effects.len(), 1, "it is given a run");
+    assert_eq!(scene.notice(Notice::Tick).effects.len(), 1, "it is given a run");
     let classes = scene.machine.experiment(FIRST).expect("active").classes();
     assert_eq!(classes.iter().copied().collect::<Vec<_>>(), [fingerprint("large").class()]);
 }
@@ -167,7 +167,7 @@ fn a_class_that_was_measured_on_stays() {
         assert_eq!(scene.ask(1), None);
         scene.leave(0);
         scene.now = scene.now + Span(Settings::default().host_grace.0 - 1);
-        scene.handle(Command::Tick);
+        scene.notice(Notice::Tick);
         assert_eq!(scene.machine.host(&host(1)).and_then(Host::rested_at), None);
     }
 }
@@ -247,7 +247,7 @@ fn a_start_of_the_coordinator_finds_every_host_away() {
     let mut scene = Scene::of(1);
     scene.submit(FIRST, PLAIN);
     let lease = scene.ask(0).expect("a run");
-    scene.handle(Command::Start);
+    scene.notice(Notice::Start);
     assert_eq!(scene.machine.hosts_here(), 0);
     assert_eq!(scene.machine.next_deadline(), Some(lease.deadline), "only the lease's own deadline counts");
 }

@@ -6,7 +6,9 @@ use speedup_core::agent::message::{AgentMessage, CoordinatorMessage, Grant};
 use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::host::HostFacts;
 use speedup_core::machine::event::Change;
-use speedup_core::machine::{Active, Command, Decision, Effect, HostRequest, Refusal, Request, Speaker};
+use speedup_core::machine::{
+    Active, Command, Decision, Effect, Handled, HostRequest, Notice, Refusal, Request, Speaker,
+};
 use speedup_core::run::record::{Failure, Outcome, Record};
 use speedup_core::run::work::WorkOrder;
 use speedup_core::run::{LossReason, Obstacle};
@@ -52,7 +54,7 @@ impl World {
                 self.now = self.now + span;
                 self.passed = self.passed + span;
                 if !self.stands() {
-                    self.ask_coordinator(Command::Tick);
+                    self.tell_coordinator(Notice::Tick);
                 }
             }
             Choice::StepForward(span) if self.coordinator.is_none() => {
@@ -308,7 +310,7 @@ impl World {
         let reported = self.reported_in(&waiting);
         self.heard_late |= reported.values().any(|deadline| *deadline <= self.now);
         waiting.into_iter().for_each(|packet| self.deliver(packet));
-        self.ask_coordinator(Command::Tick);
+        self.tell_coordinator(Notice::Tick);
         let events = self.coordinator.iter().flat_map(|coordinator| &coordinator.unsynced[before..]);
         for event in events {
             if let Change::AttemptLost { lease, reason: LossReason::Expired | LossReason::HostLost, .. } =
@@ -340,7 +342,7 @@ impl World {
         let Some((host, epoch)) = coordinator.speakers.remove(&session) else { return };
         if coordinator.current.get(&host) == Some(&session) {
             coordinator.current.remove(&host);
-            self.ask_coordinator(Command::Leave(Speaker { host, epoch }));
+            self.tell_coordinator(Notice::Leave(Speaker { host, epoch }));
         }
     }
 
@@ -499,19 +501,31 @@ impl World {
         let now = self.now;
         let coordinator = self.coordinator.as_mut()?;
         match coordinator.machine.handle(now, command) {
-            Ok(outcome) => {
-                coordinator.is_unchecked |= !outcome.events.is_empty();
-                for event in &outcome.events {
-                    note_use(&mut self.held, self.passed, &event.change);
-                }
-                coordinator
-                    .unsynced
-                    .extend(outcome.events.into_iter().filter(|event| event.change.is_kept()));
-                coordinator.waiting_effects.extend(outcome.effects);
+            Ok(handled) => {
+                self.note(handled);
                 None
             }
             Err(refusal) => Some(refusal),
         }
+    }
+
+    /// Tells the coordinator what happened.
+    fn tell_coordinator(&mut self, notice: Notice) {
+        let now = self.now;
+        let Some(coordinator) = &mut self.coordinator else { return };
+        let handled = coordinator.machine.notice(now, notice);
+        self.note(handled);
+    }
+
+    /// Keeps what came of it until the next sync.
+    fn note(&mut self, handled: Handled) {
+        let Some(coordinator) = &mut self.coordinator else { return };
+        coordinator.is_unchecked |= !handled.events.is_empty();
+        for event in &handled.events {
+            note_use(&mut self.held, self.passed, &event.change);
+        }
+        coordinator.unsynced.extend(handled.events.into_iter().filter(|event| event.change.is_kept()));
+        coordinator.waiting_effects.extend(handled.effects);
     }
 
     fn sync(&mut self) {
@@ -568,7 +582,7 @@ impl World {
             current: BTreeMap::new(),
             stands: false,
         });
-        self.ask_coordinator(Command::Start);
+        self.tell_coordinator(Notice::Start);
     }
 }
 

@@ -8,7 +8,7 @@ use super::*;
 use crate::agent::message::AttemptReport;
 use crate::host::fingerprint::HardwareId;
 use crate::machine::event::Event;
-use crate::machine::{Command, Effect, Handled, Settings};
+use crate::machine::{Command, Effect, Handled, Notice, Settings};
 use crate::plan::{self, Plan};
 use crate::run::AfterLoss;
 use crate::run::record::{self, Record};
@@ -53,7 +53,7 @@ impl Pool {
 
     fn leave(&mut self, host: &str) {
         let speaker = self.speaker(host);
-        self.handle(Command::Leave(speaker)).unwrap();
+        self.machine.notice(self.now, Notice::Leave(speaker));
     }
 
     /// Submits a plan under a policy; the host asks for a run of it. Gives the lease, if it gets one.
