@@ -17,7 +17,7 @@
 //! let imported = read(bytes, format, &Options::default())?;
 //! let series = &imported.series[0];
 //! assert_eq!(series.name.to_string(), "sort words (wall)");
-//! assert_eq!(series.unit, Unit::Seconds);
+//! assert_eq!(series.unit, SeriesUnit::Seconds);
 //! assert_eq!(series.runs.one_value_each(), Some(&[0.102, 0.101, 0.104][..]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
