@@ -48,7 +48,7 @@ pub enum SheetCell {
     Count(u64),
     /// A number that the table shows otherwise.
     Shown(f64, String),
-    /// Numbers, of which some may be absent: all their digits in CSV with [`SEPARATOR`] between them, so many in the table.
+    /// Numbers, of which some may be absent: all their digits in CSV with a semicolon between them, so many in the table.
     List(Vec<Option<f64>>, usize),
     /// Nothing.
     #[default]
