@@ -1,5 +1,5 @@
 //! The Brunner–Munzel test of whether one sample tends to smaller values than another (The Nonparametric Behrens–Fisher
-//! Problem, Biometrical Journal 42, 2000, 17–25), and the interval of that tendency, p = P[X < Y] + P[X = Y]/2.
+//! Problem, Biometrical Journal 42, 2000, 17–25), and the interval of that tendency, `p = P[X < Y] + P[X = Y]/2`.
 //!
 //! Unlike the rank-sum test it supposes neither equal shapes nor equal variances: under p = 1/2 the laws may differ
 //! otherwise. The placements of each observation among the other sample are independent within a sample, so p has a variance
@@ -85,7 +85,7 @@ impl BrunnerMunzel {
         Ok(Self { probability: mean(&below_y), standard_error: (of_x + of_y).sqrt(), df })
     }
 
-    /// The estimate of P[X < Y] + P[X = Y]/2.
+    /// The estimate of `P[X < Y] + P[X = Y]/2`.
     pub fn probability(&self) -> f64 {
         self.probability
     }
