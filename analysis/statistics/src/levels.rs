@@ -31,6 +31,21 @@ pub const MOST_LEVELS: usize = 16;
 pub const SMALLEST_OBSERVATION: f64 = 1e-130;
 
 /// A tree of observations, of any number of levels, all its leaves equally deep.
+///
+/// ```
+/// use speedup_statistics::levels::LevelTree;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Kalibera 2012, Table III: 3 binaries of 2 executions of 2 measurements.
+/// let times = vec![9.0, 5.0, 8.0, 3.0, 10.0, 6.0, 7.0, 11.0, 1.0, 12.0, 2.0, 4.0];
+/// let levels = LevelTree::balanced(times, &[2, 2, 3])?;
+/// assert_eq!((levels.depth(), levels.members(2), levels.units(2)), (3, 6, 3));
+/// // Lost runs leave any shape: 3 and 1 measurements of two executions.
+/// let levels = LevelTree::of_counts(vec![1.0, 2.0, 3.0, 4.0], &[vec![3, 1], vec![2]])?;
+/// assert!(!levels.is_balanced());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct LevelTree {
     /// The observations, those of one unit side by side.

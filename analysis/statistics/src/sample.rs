@@ -22,6 +22,19 @@ const ROUNDING: f64 = 4096.0 * f64::EPSILON;
 ///
 /// Nothing is ever removed or reordered; [`Sample::sorted`] is a second view of the same values. The mean,
 /// which nearly every method asks for, is computed once.
+///
+/// ```
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let times = Sample::new(vec![2.0, 4.0, 3.0, 7.0])?;
+/// assert_eq!(times.in_run_order(), [2.0, 4.0, 3.0, 7.0]);
+/// assert_eq!((times.mean(), times.median()), (4.0, 3.5));
+/// // Type 7, as R's quantile(): ¾ of the way from 2 to 3.
+/// assert_eq!(times.quantile(0.25)?, 2.75);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Sample {
     in_run_order: Vec<f64>,

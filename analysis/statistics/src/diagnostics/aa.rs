@@ -11,6 +11,24 @@ use std::collections::BTreeSet;
 use thiserror::Error;
 
 /// Runs of one version on a pool, and how they are compared with each other.
+///
+/// ```
+/// use speedup_core::value::seed::Seed;
+/// use speedup_statistics::diagnostics::aa::{AaOptions, AaStudy, AaTest};
+/// use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let pool = Sample::new(vec![2.31, 2.05, 2.47, 2.11, 1.98, 2.64, 2.22, 2.70, 2.41, 2.58, 2.36, 2.81])?;
+/// let (test, alternative) = (AaTest::Welch, Alternative::TwoSided);
+/// let options = AaOptions { test, alternative, level: ConfidenceLevel::USUAL, splits: 1_000, seed: Seed(1) };
+/// let alarms = AaStudy::by_runs(&pool, options)?.false_alarms();
+/// // About as many false alarms as the level allows.
+/// assert_eq!(alarms.splits, 1_000);
+/// assert!((alarms.rate - 0.05).abs() < 4.0 * alarms.standard_error, "{}", alarms.rate);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct AaStudy {
     options: AaOptions,

@@ -5,6 +5,21 @@ use crate::sample::Sample;
 use serde::Serialize;
 
 /// How coarse the values of a sample are.
+///
+/// ```
+/// use speedup_statistics::diagnostics::{Granularity, MetricKind};
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Page faults, say: 4, 3 and 3 runs have one value.
+/// let counts = Sample::new(vec![1.0, 2.0, 1.0, 2.0, 3.0, 1.0, 1.0, 2.0, 3.0, 3.0])?;
+/// let granularity = Granularity::new(&counts);
+/// assert_eq!((granularity.kind(), granularity.grid()), (MetricKind::Discrete, Some(1.0)));
+/// // 6 + 3 + 3 of the 45 pairs are equal.
+/// assert!((granularity.tie_probability() - 12.0 / 45.0).abs() < 1e-12);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Granularity {
     runs: usize,

@@ -5,6 +5,20 @@ use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// The papers' 1 − α, strictly between 0 and 1.
+///
+/// ```
+/// use speedup_statistics::inference::{ConfidenceLevel, PValue};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let level = ConfidenceLevel::new(0.99)?;
+/// assert_eq!(level.to_string(), "99 %");
+/// // A test with p = 0.02 rejects at 95 %, and not at 99 %.
+/// let p_value = PValue::new(0.02)?;
+/// assert!(p_value.rejects_at(ConfidenceLevel::USUAL.risk()));
+/// assert!(!p_value.rejects_at(level.risk()));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct ConfidenceLevel(f64);

@@ -19,6 +19,20 @@ pub struct Threshold(f64);
 pub struct ThresholdError(f64);
 
 /// What an interval says of the candidate.
+///
+/// ```
+/// use speedup_statistics::inference::{Threshold, ThresholdDecision};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Less than 3 % does not matter.
+/// let threshold = Threshold::new(0.03)?;
+/// let decision = |interval| ThresholdDecision::of_speedup_between(interval, threshold);
+/// assert_eq!(decision((1.05, 1.20)), ThresholdDecision::Faster);
+/// assert_eq!(decision((0.99, 1.02)), ThresholdDecision::WithinThreshold);
+/// assert_eq!(decision((1.01, 1.20)), ThresholdDecision::NotEnoughData);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThresholdDecision {

@@ -20,6 +20,24 @@ use serde::Serialize;
 use thiserror::Error;
 
 /// The ratio of two mean times, candidate over baseline.
+///
+/// ```
+/// use speedup_statistics::inference::{ConfidenceLevel, Critical};
+/// use speedup_statistics::levels::{EffectSize, LevelTree, RandomEffects};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Kalibera 2012, Table V and §6.2: the old and the new system.
+/// let old = vec![9.0, 11.0, 5.0, 6.0, 16.0, 13.0, 12.0, 8.0, 15.0, 7.0, 10.0, 14.0];
+/// let new = vec![10.0, 12.0, 6.0, 7.0, 9.0, 1.0, 11.0, 4.0, 8.0, 5.0, 3.0, 2.0];
+/// let old = RandomEffects::new(&LevelTree::balanced(old, &[2, 2, 3])?);
+/// let new = RandomEffects::new(&LevelTree::balanced(new, &[2, 2, 3])?);
+/// let interval = EffectSize::new(old, new)?.interval(ConfidenceLevel::USUAL, Critical::Student);
+/// let interval = interval.bounded().ok_or("the old mean is not near zero")?;
+/// // The paper prints 0.1 and 1.7.
+/// assert!((interval.lower - 0.10983).abs() < 1e-5 && (interval.upper - 1.72530).abs() < 1e-5);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EffectSize {
     baseline: RandomEffects,

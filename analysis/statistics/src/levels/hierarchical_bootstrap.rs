@@ -35,6 +35,26 @@ use thiserror::Error;
 pub const MOST_DRAWS: u32 = 1_000_000;
 
 /// How to draw, and what from each draw.
+///
+/// ```
+/// use speedup_core::value::seed::Seed;
+/// use speedup_statistics::inference::ConfidenceLevel;
+/// use speedup_statistics::levels::{HierarchicalBootstrap, LevelTree};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // 3 binaries of 2 executions of 2 measurements.
+/// let times = vec![9.0, 5.0, 8.0, 3.0, 10.0, 6.0, 7.0, 11.0, 1.0, 12.0, 2.0, 4.0];
+/// let levels = LevelTree::balanced(times, &[2, 2, 3])?;
+/// let bootstrap = HierarchicalBootstrap::usual(Seed(1));
+/// let replicates = bootstrap.of(&levels)?;
+/// assert_eq!((replicates.estimate(), replicates.replicates().len()), (6.5, 1000));
+/// let interval = replicates.interval(ConfidenceLevel::USUAL);
+/// assert!(interval.lower < 6.5 && 6.5 < interval.upper);
+/// // One seed, one result.
+/// assert_eq!(bootstrap.of(&levels)?.interval(ConfidenceLevel::USUAL), interval);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HierarchicalBootstrap {
     /// Which levels are drawn with replacement.

@@ -30,6 +30,21 @@ use serde::Serialize;
 use thiserror::Error;
 
 /// The variances of an experiment's levels, and its mean.
+///
+/// ```
+/// use speedup_statistics::levels::{LevelTree, RandomEffects};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Kalibera 2012, Table III and §6.1: 3 binaries of 2 executions of 2 measurements.
+/// let times = vec![9.0, 5.0, 8.0, 3.0, 10.0, 6.0, 7.0, 11.0, 1.0, 12.0, 2.0, 4.0];
+/// let effects = RandomEffects::new(&LevelTree::balanced(times, &[2, 2, 3])?);
+/// assert_eq!(effects.mean(), 6.5);
+/// assert_eq!(effects.levels()[0].unbiased, Some(16.5));
+/// // Executions add no variance.
+/// assert!(effects.levels()[1].unbiased.is_some_and(|unbiased| (unbiased + 5.7).abs() < 0.05));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RandomEffects {
     mean: f64,

@@ -27,6 +27,23 @@ pub enum FitMethod {
 }
 
 /// A mixture fitted to a sample.
+///
+/// ```
+/// use speedup_statistics::mixture::{FitMethod, MixtureFit};
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Worms 2016, appendix A, example 1: the times of ammp.
+/// let times = Sample::new(vec![
+///     92.41, 92.01, 92.22, 93.22, 93.21, 93.21, 93.02, 93.21, 93.61, 93.62, 94.01, 93.42, 93.82, 93.41, 93.61, 93.42,
+///     93.42, 93.61, 93.62, 93.42, 93.81, 93.41, 94.22, 94.22, 94.22, 94.21, 94.22, 95.61, 95.02, 94.62, 94.81,
+/// ])?;
+/// let fit = MixtureFit::with_method(&times, FitMethod::Mclust)?;
+/// assert_eq!((fit.mixture.components().len(), fit.mixture.modes().len()), (5, 4));
+/// assert!((fit.mixture.components()[2].mean - 93.54552).abs() < 1e-5);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MixtureFit {
     /// The law.

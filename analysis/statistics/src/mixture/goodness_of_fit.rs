@@ -71,6 +71,24 @@ pub struct GoodnessOfFitOptions {
 }
 
 /// The distance of a sample to its mixture, among those of resamples to theirs.
+///
+/// ```
+/// use speedup_core::value::seed::Seed;
+/// use speedup_statistics::mixture::goodness_of_fit::{GoodnessOfFit, GoodnessOfFitOptions};
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Two clusters of run times, near 10 and near 12.
+/// let times = Sample::new(vec![9.79, 9.87, 9.92, 9.97, 10.02, 10.08, 10.14, 10.21, 11.83, 11.93, 12.01, 12.08, 12.17])?;
+/// let options = GoodnessOfFitOptions { resamples: 200, ..GoodnessOfFitOptions::usual(Seed(1)) };
+/// let test = GoodnessOfFit::new(&times, options)?;
+/// assert_eq!(test.mixture.components().len(), 2);
+/// // The p-value is the share of the resamples that are farther from their own mixtures.
+/// let farther = test.resampled_distances().iter().filter(|distance| **distance > test.distance).count();
+/// assert!((test.p_value().get() - farther as f64 / 200.0).abs() < 1e-12 && farther > 20);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GoodnessOfFit {
     /// How the test was made.

@@ -25,6 +25,22 @@ pub const MOST_LOOKS: usize = 100;
 pub const LEAST_INCREMENT: f64 = 1e-3;
 
 /// A plan of looks and what each may conclude.
+///
+/// ```
+/// use speedup_statistics::inference::{ConfidenceLevel, PValue};
+/// use speedup_statistics::planning::group_sequential::{BoundaryShape, GroupSequential, LookDecision, Sides, equal_fractions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let fractions = equal_fractions(5);
+/// let plan = GroupSequential::shaped(&fractions, Sides::Both, ConfidenceLevel::USUAL, BoundaryShape::Pocock)?;
+/// // Jennison and Turnbull 2000, table 2.1.
+/// assert!((plan.looks()[0].boundary - 2.413).abs() < 5e-4);
+/// // What one test would call significant is not enough at the first of five looks.
+/// assert_eq!(plan.decide(0, PValue::new(0.04)?)?, LookDecision::GoOn);
+/// assert_eq!(plan.decide(0, PValue::new(0.01)?)?, LookDecision::Stop);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GroupSequential {
     sides: Sides,

@@ -41,6 +41,24 @@ pub struct VarianceComponents {
 }
 
 /// The repetitions of all levels but the highest that varies.
+///
+/// ```
+/// use speedup_statistics::inference::ConfidenceLevel;
+/// use speedup_statistics::planning::{Costs, RepetitionPlan, VarianceComponents};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Kalibera 2012 §8.5, FFT: the variances of measurements, executions, compilations in percent of the mean, squared.
+/// let components = VarianceComponents::new(100.0, vec![4.6 * 4.6, 6.7 * 6.7, 4.1 * 4.1])?;
+/// // 19 measurements of warm-up; a compilation takes as long as 5343.
+/// let plan = RepetitionPlan::new(components, Costs::new(vec![19.0, 5343.0])?)?;
+/// assert_eq!(plan.repetitions(), [3, 28]);
+/// // In 6 hours, 18 compilations' time: 16 binaries, and the mean to within 2.3 %.
+/// let plan = plan.within(18.0 * 5343.0, ConfidenceLevel::USUAL)?;
+/// assert_eq!(plan.repetitions, [3, 28, 16]);
+/// assert!((plan.relative_half_width - 0.023).abs() < 5e-4);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RepetitionPlan {
     components: VarianceComponents,

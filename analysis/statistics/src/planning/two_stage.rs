@@ -12,6 +12,23 @@ use serde::Serialize;
 use thiserror::Error;
 
 /// An experiment of normal observations in two stages, after its pilot.
+///
+/// ```
+/// use speedup_statistics::inference::ConfidenceLevel;
+/// use speedup_statistics::planning::two_stage::TwoStage;
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // A pilot with the standard deviation 1; the mean is to be known to within 1.
+/// let plan = TwoStage::of_mean(&Sample::new(vec![9.0, 11.0, 10.0])?, 1.0, ConfidenceLevel::USUAL)?;
+/// // (4.303·1/1)² = 18.5, of which three runs are made.
+/// assert_eq!((plan.runs(), plan.further_runs()), (19, 16));
+/// let all = [vec![9.0, 11.0, 10.0], vec![10.0; 16]].concat();
+/// let interval = plan.interval(&Sample::new(all)?)?;
+/// assert!(interval.lower >= 9.0 && interval.upper <= 11.0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TwoStage {
     estimated: Estimated,

@@ -21,6 +21,24 @@ use thiserror::Error;
 pub const EARLIER_LARGE_SAMPLE: usize = 30;
 
 /// Two versions by the earlier protocol.
+///
+/// ```
+/// use speedup_statistics::inference::ConfidenceLevel;
+/// use speedup_statistics::protocol::{EarlierProtocol, NormalityReading};
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let baseline = Sample::new(vec![2.799, 2.046, 1.259, 1.877, 2.244])?;
+/// let candidate = Sample::new(vec![1.046, 0.259, 0.877, 1.244, 1.799])?;
+/// // Touati 2009, examples 2.1 and 2.2: a speedup at 95 %, and none at 99 %.
+/// let protocol = EarlierProtocol::new(&baseline, &candidate)?;
+/// protocol.check_normality(ConfidenceLevel::USUAL, NormalityReading::NotRejected)?;
+/// assert!(protocol.at(ConfidenceLevel::USUAL).accelerated);
+/// assert!(!protocol.at(ConfidenceLevel::new(0.99)?).accelerated);
+/// assert!((1.0 / protocol.median_speedup() - 0.5112414).abs() < 1e-7);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct EarlierProtocol<'a> {
     baseline: &'a Sample,

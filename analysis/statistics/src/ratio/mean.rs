@@ -15,6 +15,25 @@ use serde::Serialize;
 use thiserror::Error;
 
 /// The ratio of the means of two independent samples of positive numbers, baseline over candidate.
+///
+/// ```
+/// use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+/// use speedup_statistics::ratio::MeanRatio;
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let baseline = Sample::new(vec![2.799, 2.046, 1.259, 1.877, 2.244])?;
+/// let candidate = Sample::new(vec![1.046, 0.259, 0.877, 1.244, 1.799])?;
+/// let speedup = MeanRatio::new(&baseline, &candidate)?;
+/// // Touati 2010 §6.3.2, benchmark 2.
+/// assert!((speedup.estimate() - 1.957).abs() < 5e-4);
+/// let interval = speedup.interval(ConfidenceLevel::USUAL);
+/// let interval = interval.bounded().ok_or("the candidate's mean is not near zero")?;
+/// // The interval ends where the test rejects.
+/// assert!((speedup.p_value(interval.lower, Alternative::TwoSided).get() - 0.05).abs() < 1e-9);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MeanRatio {
     baseline_mean: f64,

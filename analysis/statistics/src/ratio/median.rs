@@ -17,6 +17,24 @@ use crate::sample::{Sample, SampleError};
 use crate::test::{RankSum, RankSumLaw};
 
 /// All the ratios of a run of the baseline to a run of the candidate.
+///
+/// ```
+/// use speedup_statistics::inference::ConfidenceLevel;
+/// use speedup_statistics::ratio::MedianRatio;
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (baseline, candidate) = (Sample::new(vec![6.0, 8.0, 10.0])?, Sample::new(vec![2.0, 4.0, 5.0])?);
+/// // The nine ratios are 1.2, 1.5, 1.6, 2, 2, 2.5, 3, 4 and 5.
+/// let speedup = MedianRatio::new(&baseline, &candidate)?;
+/// assert_eq!(speedup.estimate(), 2.0);
+/// let interval = speedup.interval(ConfidenceLevel::new(0.85)?);
+/// let interval = interval.bounded().ok_or("three runs each suffice for 85 %")?;
+/// // Few runs offer few levels; the next one is 1 − 2/C(6, 3).
+/// assert_eq!((interval.lower, interval.upper, interval.level.get()), (1.2, 5.0, 0.9));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct MedianRatio<'a> {
     baseline: &'a Sample,

@@ -46,6 +46,22 @@ pub struct SuiteMember<'a> {
 }
 
 /// The overall gain and speedup by one summary.
+///
+/// ```
+/// use speedup_statistics::ratio::{BenchmarkWeights, Overall, SuiteMember, Summary};
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Touati 2010 §3.2, example 3.1: one program goes from 3 to 1, the other from 3600 to 3428.
+/// let [a, b] = [Sample::new(vec![3.0])?, Sample::new(vec![1.0])?];
+/// let [c, d] = [Sample::new(vec![3600.0])?, Sample::new(vec![3428.0])?];
+/// let members = [SuiteMember { baseline: &a, candidate: &b }, SuiteMember { baseline: &c, candidate: &d }];
+/// let overall = Overall::new(&members, Summary::Median, &BenchmarkWeights::Equal)?;
+/// assert!((overall.gain - 174.0 / 3603.0).abs() < 1e-12);
+/// assert!((overall.speedup - 3603.0 / 3429.0).abs() < 1e-12);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Overall {
     /// What stands for the times.

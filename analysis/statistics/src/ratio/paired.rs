@@ -17,6 +17,24 @@ use crate::ratio::{BenchmarkWeights, Clusters, Overall, RatioError, SuiteMember,
 use crate::sample::Sample;
 
 /// The ratio of (weighted sums of) means of pairs, baseline over candidate.
+///
+/// ```
+/// use speedup_statistics::inference::Alternative;
+/// use speedup_statistics::ratio::PairedRatio;
+/// use speedup_statistics::sample::Sample;
+/// use speedup_statistics::test::PairedTTest;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let baseline = Sample::new(vec![10.0, 12.0, 15.0, 9.0, 30.0, 22.0])?;
+/// let candidate = Sample::new(vec![9.1, 11.2, 13.0, 8.9, 27.5, 20.0])?;
+/// let speedup = PairedRatio::new(&baseline, &candidate)?;
+/// assert!((speedup.estimate() - 98.0 / 89.7).abs() < 1e-12);
+/// // That there is no speedup is the hypothesis of the paired t test.
+/// let p_value = PairedTTest::new(&baseline, &candidate)?.p_value(Alternative::TwoSided);
+/// assert!((speedup.p_value(1.0, Alternative::TwoSided).get() - p_value.get()).abs() < 1e-12);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairedRatio {
     /// Σw x̄ and Σw ȳ.

@@ -12,6 +12,19 @@ use serde::Serialize;
 use thiserror::Error;
 
 /// The three means of the speedups of a suite's benchmarks, each benchmark once.
+///
+/// ```
+/// use speedup_statistics::ratio::SpeedupMeans;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Touati 2010 §3.2, example 3.1: three means of the same two speedups.
+/// let means = SpeedupMeans::of_speedups(&[3.0, 1.05])?;
+/// assert!((means.arithmetic - 2.025).abs() < 1e-12);
+/// assert!((means.geometric - 1.7748).abs() < 5e-5);
+/// assert!((means.harmonic - 1.5556).abs() < 5e-5);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SpeedupMeans {
     /// (1/b)·Σ s.

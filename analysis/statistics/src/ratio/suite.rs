@@ -16,6 +16,24 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// The ratio of the weighted sums of means, baseline over candidate.
+///
+/// ```
+/// use speedup_statistics::inference::ConfidenceLevel;
+/// use speedup_statistics::ratio::{BenchmarkWeights, SuiteMember, SuiteRatio};
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let [a, b] = [Sample::new(vec![10.0, 10.2, 9.8])?, Sample::new(vec![8.0, 8.1, 7.9])?];
+/// let [c, d] = [Sample::new(vec![5.0, 5.1, 4.9])?, Sample::new(vec![4.0, 4.2, 3.8])?];
+/// let members = [SuiteMember { baseline: &a, candidate: &b }, SuiteMember { baseline: &c, candidate: &d }];
+/// let speedup = SuiteRatio::new(&members, &BenchmarkWeights::Equal)?;
+/// // Of the sums of the mean times.
+/// assert!((speedup.estimate() - 15.0 / 12.0).abs() < 1e-12);
+/// let interval = speedup.interval(ConfidenceLevel::USUAL);
+/// assert!(interval.bounded().is_some_and(|interval| interval.lower > 1.2 && interval.upper < 1.3));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SuiteRatio {
     baseline: WeightedSum,

@@ -8,6 +8,21 @@ use crate::sample::Sample;
 ///
 /// The observations that are not above it are binomial, whatever the law; so an interval between order statistics has a level
 /// that is known (H. A. David and H. N. Nagaraja, Order Statistics, 2003, §7.1). Where the law has atoms it covers at least as often.
+///
+/// ```
+/// use speedup_statistics::inference::ConfidenceLevel;
+/// use speedup_statistics::sample::{Sample, SampleQuantile};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let times = Sample::new(vec![3.1, 2.8, 3.0, 3.4, 2.9, 3.3])?;
+/// let median = SampleQuantile::new(&times, 0.5).ok_or("0.5 is a probability")?;
+/// let interval = median.interval(ConfidenceLevel::USUAL);
+/// // All six runs are on one side of the median with probability 2/2⁶.
+/// assert_eq!((interval.lower, interval.upper), (2.8, 3.4));
+/// assert_eq!(interval.level.get(), 1.0 - 2.0 / 64.0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SampleQuantile<'a> {
     sample: &'a Sample,

@@ -16,6 +16,23 @@ pub struct Block {
 /// The complete pairs of a blocked design, in the order of the blocks.
 ///
 /// Only a plan that made blocks has them: pairing independent samples afterwards would invent a dependence.
+///
+/// ```
+/// use speedup_statistics::test::block_pairs::{Block, BlockPairs};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let blocks = [
+///     Block { baseline: Some(3.0), candidate: Some(2.0) },
+///     Block { baseline: None, candidate: Some(9.0) },
+///     Block { baseline: Some(5.0), candidate: Some(3.5) },
+/// ];
+/// // The block that lost a run is left out; the differences are 1 and 1.5.
+/// let pairs = BlockPairs::new(&blocks)?;
+/// assert_eq!(pairs.incomplete(), 1);
+/// assert_eq!(pairs.t_test()?.statistic().estimate, 1.25);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct BlockPairs {
     baseline: Sample,

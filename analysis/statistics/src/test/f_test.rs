@@ -9,6 +9,22 @@ use thiserror::Error;
 /// The ratio of two sample variances, F = s²ₓ/s²ᵧ with n − 1 and m − 1 degrees of freedom; R's `var.test`.
 ///
 /// Assumes normal samples, and is sensitive to that assumption.
+///
+/// ```
+/// use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+/// use speedup_statistics::sample::Sample;
+/// use speedup_statistics::test::FTest;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let baseline = Sample::new(vec![2.799, 2.046, 1.259, 1.877, 2.244])?;
+/// let candidate = Sample::new(vec![1.046, 0.259, 0.877, 1.244, 1.799])?;
+/// let test = FTest::new(&baseline, &candidate)?;
+/// let interval = test.interval(Alternative::TwoSided, ConfidenceLevel::USUAL);
+/// // Touati 2010 §4.1: one variance is within the interval.
+/// assert!((interval.lower - 0.1041175).abs() < 1e-7 && (interval.upper - 9.6045299).abs() < 1e-7);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FTest {
     ratio: f64,

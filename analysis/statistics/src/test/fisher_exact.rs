@@ -14,6 +14,18 @@ const EQUAL: f64 = 1e-7;
 const NEGLIGIBLE: f64 = 1e-300;
 
 /// A table of counts, and the test whether its rows have the same proportion.
+///
+/// ```
+/// use speedup_statistics::inference::Alternative;
+/// use speedup_statistics::test::FisherExact;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // 3 of 4 against 1 of 4. R: fisher.test(matrix(c(3, 1, 1, 3), 2)).
+/// let test = FisherExact::of_shares((3, 4), (1, 4)).ok_or("no more than there are")?;
+/// assert!((test.p_value(Alternative::TwoSided).get() - 34.0 / 70.0).abs() < 1e-12);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FisherExact {
     /// Of the first row: how many have the property, and how many have not.

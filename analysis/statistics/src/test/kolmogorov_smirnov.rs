@@ -18,6 +18,21 @@ pub(crate) const EXACT_BELOW: usize = 10_000;
 const LARGEST_LATTICE: usize = 100_000_000;
 
 /// The greatest distance between two empirical distribution functions.
+///
+/// ```
+/// use speedup_statistics::sample::Sample;
+/// use speedup_statistics::test::{ExactRule, KolmogorovSmirnovStatistic};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let x = Sample::new(vec![11.5, 12.5, 13.5, 14.5, 15.5])?;
+/// let y = Sample::new(vec![1.25, 2.25, 3.25, 4.25, 5.25])?;
+/// let test = KolmogorovSmirnovStatistic::new(&x, &y).test(ExactRule::SmallProduct);
+/// // Apart, as 2 of the C(10, 5) = 252 orders are.
+/// assert_eq!(test.d(), 1.0);
+/// assert!((test.p_value().get() - 2.0 / 252.0).abs() < 1e-12);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KolmogorovSmirnovStatistic {
     n: usize,

@@ -14,6 +14,19 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// a accelerated benchmarks among b.
+///
+/// ```
+/// use speedup_statistics::inference::ConfidenceLevel;
+/// use speedup_statistics::test::{Proportion, ProportionMethod, Selection};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Touati 2010 §5, example 3: 17 of 30 benchmarks are accelerated.
+/// let proportion = Proportion::new(17, 30, Selection::Drawn)?;
+/// let interval = proportion.interval(ProportionMethod::WilsonCorrected, ConfidenceLevel::new(0.9)?);
+/// assert!((interval.lower - 0.4027157).abs() < 1e-7 && (interval.upper - 0.7184049).abs() < 1e-7);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Proportion {
     accelerated: u64,

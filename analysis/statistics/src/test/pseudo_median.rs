@@ -11,6 +11,22 @@ use crate::sample::Sample;
 use crate::test::{SignedRank, SignedRankError, SignedRankLaw};
 
 /// All the Walsh averages of differences.
+///
+/// ```
+/// use speedup_statistics::inference::ConfidenceLevel;
+/// use speedup_statistics::sample::Sample;
+/// use speedup_statistics::test::PseudoMedian;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // The averages of two differences, each with itself too: −1, 0.5, 1.5, 2, 3, 4.
+/// let differences = Sample::new(vec![4.0, -1.0, 2.0])?;
+/// let typical = PseudoMedian::new(&differences);
+/// assert_eq!(typical.estimate(), 1.75);
+/// let interval = typical.interval(ConfidenceLevel::new(0.75)?)?;
+/// assert_eq!((interval.lower, interval.upper), (-1.0, 4.0));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct PseudoMedian<'a> {
     differences: &'a Sample,

@@ -31,6 +31,23 @@ pub struct RankSumStatistic {
 }
 
 /// The rank-sum test by the law that suits the data.
+///
+/// ```
+/// use speedup_statistics::inference::Alternative;
+/// use speedup_statistics::sample::Sample;
+/// use speedup_statistics::test::{RankSum, RankSumChoice};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let x = Sample::new(vec![5.69, 5.55, 6.42])?;
+/// let y = Sample::new(vec![5.76, 4.96, 5.17])?;
+/// let test = RankSum::choose(&x, &y);
+/// assert_eq!(test.reason(), RankSumChoice::FewWithoutTies);
+/// // x is above y in 7 of the 9 pairs; R: wilcox.test(x, y, alternative = "greater").
+/// assert_eq!(test.statistic().w(), 7.0);
+/// assert!((test.p_value(Alternative::Greater).get() - 0.2).abs() < 1e-12);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "law", rename_all = "snake_case")]
 pub enum RankSum {

@@ -11,6 +11,19 @@ use serde::Serialize;
 use thiserror::Error;
 
 /// The statistic W and its p-value, for 3 to 5000 observations that are not all equal.
+///
+/// ```
+/// use speedup_statistics::sample::Sample;
+/// use speedup_statistics::test::ShapiroWilk;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Touati 2010 §4.1, as R's shapiro.test.
+/// let test = ShapiroWilk::new(&Sample::new(vec![2.799, 2.046, 1.259, 1.877, 2.244])?)?;
+/// assert!((test.statistic() - 0.9862).abs() < 5e-5);
+/// assert!((test.p_value().get() - 0.9647).abs() < 5e-5);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ShapiroWilk {
     w: f64,

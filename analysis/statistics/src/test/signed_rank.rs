@@ -35,6 +35,22 @@ pub struct SignedRankStatistic {
 }
 
 /// The signed-rank test by the law that suits the data.
+///
+/// ```
+/// use speedup_statistics::inference::Alternative;
+/// use speedup_statistics::sample::Sample;
+/// use speedup_statistics::test::SignedRank;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let baseline = Sample::new(vec![3.2, 3.8, 4.2])?;
+/// let candidate = Sample::new(vec![2.5, 3.0, 3.0])?;
+/// let test = SignedRank::paired(&baseline, &candidate)?;
+/// // All three differences are positive: V = 1 + 2 + 3, as for 1 of the 2³ choices of signs.
+/// assert_eq!(test.statistic().v(), 6.0);
+/// assert!((test.p_value(Alternative::Greater).get() - 0.125).abs() < 1e-12);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "law", rename_all = "snake_case")]
 pub enum SignedRank {

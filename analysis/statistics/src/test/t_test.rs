@@ -19,14 +19,62 @@ pub(crate) const ROUNDING_OF_MEANS: f64 = 10.0 * f64::EPSILON;
 const LARGE_DF: f64 = 30.0;
 
 /// Two independent samples of equal variance: the pooled error, n + m − 2 degrees of freedom.
+///
+/// ```
+/// use speedup_statistics::inference::Alternative;
+/// use speedup_statistics::sample::Sample;
+/// use speedup_statistics::test::StudentTTest;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let baseline = Sample::new(vec![2.799, 2.046, 1.259, 1.877, 2.244])?;
+/// let candidate = Sample::new(vec![1.046, 0.259, 0.877, 1.244, 1.799])?;
+/// let test = StudentTTest::new(&baseline, &candidate)?;
+/// // Touati 2010 §4.1: the baseline takes longer.
+/// assert!((test.statistic().t() - 2.8238).abs() < 5e-5);
+/// assert!((test.p_value(Alternative::Greater).get() - 0.01118).abs() < 5e-6);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StudentTTest(TStatistic);
 
 /// Two independent samples of any variances: Welch's error with Satterthwaite's degrees of freedom.
+///
+/// ```
+/// use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+/// use speedup_statistics::sample::Sample;
+/// use speedup_statistics::test::WelchTTest;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let baseline = Sample::new(vec![2.799, 2.046, 1.259, 1.877, 2.244])?;
+/// let candidate = Sample::new(vec![1.046, 0.259, 0.877, 1.244, 1.799])?;
+/// let interval = WelchTTest::new(&baseline, &candidate)?.interval(Alternative::Greater, ConfidenceLevel::USUAL);
+/// // Touati 2009, example 2.1: the baseline takes at least 0.34 longer.
+/// assert!((interval.lower - 0.3414632).abs() < 1e-7 && interval.upper == f64::INFINITY);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WelchTTest(TStatistic);
 
 /// Pairs that the design made: one sample of differences.
+///
+/// ```
+/// use speedup_statistics::inference::Alternative;
+/// use speedup_statistics::sample::Sample;
+/// use speedup_statistics::test::PairedTTest;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let baseline = Sample::new(vec![10.0, 20.0, 30.0])?;
+/// let candidate = Sample::new(vec![9.0, 18.0, 27.0])?;
+/// // The differences 1, 2, 3 have the mean 2 and the standard deviation 1: t = 2√3.
+/// let test = PairedTTest::new(&baseline, &candidate)?;
+/// assert!((test.statistic().t() - 12_f64.sqrt()).abs() < 1e-12);
+/// // With 2 degrees of freedom p = 1 − t/√(t² + 2).
+/// assert!((test.p_value(Alternative::TwoSided).get() - (1.0 - (12_f64 / 14.0).sqrt())).abs() < 1e-12);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PairedTTest(TStatistic);
 

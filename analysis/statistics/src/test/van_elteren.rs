@@ -11,6 +11,22 @@ use crate::test::{LeastPValues, RankSumStatistic};
 use thiserror::Error;
 
 /// Van Elteren's statistic with its law, normal given the ties of each block.
+///
+/// ```
+/// use speedup_statistics::sample::Sample;
+/// use speedup_statistics::test::VanElteren;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // A fast and a slow class of hosts.
+/// let (a, b) = (Sample::new(vec![4.0, 3.0])?, Sample::new(vec![1.0, 2.0])?);
+/// let (c, d) = (Sample::new(vec![70.0])?, Sample::new(vec![60.0, 80.0, 90.0])?);
+/// let test = VanElteren::new(&[(&a, &b), (&c, &d)])?;
+/// // The first version is greater in 4 of 4 and in 1 of 3 pairs; both blocks have four runs.
+/// assert_eq!(test.blocks(), 2);
+/// assert!((test.probability_greater() - 5.0 / 7.0).abs() < 1e-12);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VanElteren {
     /// Σ (Wₕ − nₕmₕ/2)/(Nₕ + 1).

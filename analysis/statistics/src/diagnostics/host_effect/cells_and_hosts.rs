@@ -17,6 +17,21 @@ use std::collections::BTreeMap;
 /// cells c and hosts h, nₕ꜀ runs each and wₕ = Σ꜀ nₕ꜀²/(nₕ n꜀):
 ///
 /// > E\[SSB\] = Σₕ (1 − wₕ) = ν₁,  E\[SSW\] = N − C − ν₁ = ν₂,  F = (SSB/ν₁)/(SSW/ν₂).
+///
+/// ```
+/// use speedup_statistics::diagnostics::host_effect::CellsAndHosts;
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Two cells of three hosts; in standard deviations −1, 0, 1 and −1, 1, 0.
+/// let (short, long) = (Sample::new(vec![1.0, 2.0, 3.0])?, Sample::new(vec![10.0, 30.0, 20.0])?);
+/// let hosts = CellsAndHosts::new(&[(&short, &[0, 1, 2]), (&long, &[0, 1, 2])])?;
+/// // The mean squares are 3/2 between hosts and 1/2 within.
+/// assert!((hosts.f() - 3.0).abs() < 1e-12);
+/// assert!((hosts.p_value().get() - 0.25).abs() < 1e-12);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CellsAndHosts {
     hosts: usize,

@@ -23,6 +23,21 @@ pub struct Shuffles {
 
 /// The association of cluster labels with hosts: Pearson's χ² of their table, its p-value by shuffling the labels over the
 /// runs (Hope, JRSS B 30, 1968; R's `chisq.test(simulate.p.value = TRUE)`).
+///
+/// ```
+/// use speedup_core::value::seed::Seed;
+/// use speedup_statistics::diagnostics::host_effect::{ClusterHosts, Shuffles};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Two clusters that are two hosts: χ² is the number of runs, and 2 of the C(8, 4) orders are as extreme.
+/// let (clusters, hosts) = ([0, 0, 0, 0, 1, 1, 1, 1], [5, 5, 5, 5, 6, 6, 6, 6]);
+/// let association = ClusterHosts::new(&clusters, &hosts, Shuffles::all(10_000), Seed(1))?;
+/// assert!((association.chi_square() - 8.0).abs() < 1e-12);
+/// assert!((association.cramers_v() - 1.0).abs() < 1e-12);
+/// assert!((association.p_value().get() - 2.0 / 70.0).abs() < 0.01);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ClusterHosts {
     chi_square: f64,

@@ -16,6 +16,24 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// The most unlikely host is tested against Holm's bound, named, and left out; then the next, among the rest: else one slow
 /// host would make all others look fast.
+///
+/// ```
+/// use speedup_statistics::diagnostics::host_effect::HostRanks;
+/// use speedup_statistics::inference::ConfidenceLevel;
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Four cells, one run of each on hosts 0 to 3; host 3 is the slowest in all.
+/// let times = [[10.0, 11.0, 12.0, 13.0], [2.2, 2.1, 2.0, 2.4], [51.0, 50.0, 52.0, 60.0], [7.1, 7.2, 7.0, 7.7]];
+/// let samples = times.into_iter().map(|cell| Sample::new(cell.to_vec())).collect::<Result<Vec<_>, _>>()?;
+/// let cells: Vec<(&Sample, &[u32])> = samples.iter().map(|cell| (cell, &[0, 1, 2, 3][..])).collect();
+/// let ranks = HostRanks::new(&cells, ConfidenceLevel::USUAL)?;
+/// // One side has the probability (1/4)⁴, and any of four hosts could have been the one.
+/// assert_eq!(ranks.outlying().iter().map(|host| host.host).collect::<Vec<_>>(), [3]);
+/// assert!((ranks.p_value().get() - 4.0 * 2.0 / 256.0).abs() < 1e-12);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HostRanks {
     hosts: usize,

@@ -14,6 +14,24 @@ use serde::Serialize;
 ///
 /// The variance between ordinary hosts is in s₋ᵢ, so that hosts that merely differ are no outliers. It takes means as
 /// normal with one variance: hosts should have made about equally many runs. Several outlying hosts mask each other.
+///
+/// ```
+/// use speedup_statistics::diagnostics::host_effect::{ByHost, OutlyingHosts};
+/// use speedup_statistics::inference::Alternative;
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let times = vec![10.1, 10.4, 9.9, 11.2, 11.5, 9.8, 10.0, 10.3, 9.7, 12.0, 11.7, 12.4];
+/// let hosts = [1, 1, 1, 2, 2, 3, 3, 3, 3, 9, 9, 9];
+/// let by_host = ByHost::new(&Sample::new(times)?, &hosts)?;
+/// // Host 9 is the slowest; among four hosts that differ it is no outlier.
+/// let outlying = OutlyingHosts::new(&by_host, Alternative::TwoSided)?;
+/// let host = outlying.verdicts()[3];
+/// assert!(host.host == 9 && (host.t - 1.77045).abs() < 1e-5 && (host.p.get() - 0.21867).abs() < 1e-5);
+/// assert!((outlying.p_value().get() - 4.0 * host.p.get()).abs() < 1e-12);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OutlyingHosts {
     verdicts: Vec<HostVerdict>,

@@ -10,6 +10,23 @@ use serde::Serialize;
 /// Hosts as a random level: the one-way analysis of variance of an unbalanced design.
 ///
 /// A run is μ + hostᵢ + errorᵢⱼ, both normal; the share is the intraclass correlation σ²_host/(σ²_host + σ²).
+///
+/// ```
+/// use speedup_statistics::diagnostics::host_effect::{ByHost, VarianceShare};
+/// use speedup_statistics::inference::ConfidenceLevel;
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let times = vec![10.1, 10.4, 9.9, 11.2, 11.5, 9.8, 10.0, 10.3, 9.7, 12.0, 11.7, 12.4];
+/// let hosts = [1, 1, 1, 2, 2, 3, 3, 3, 3, 9, 9, 9];
+/// let by_host = ByHost::new(&Sample::new(times)?, &hosts)?;
+/// // F is that of scipy's f_oneway; nearly all of the variance lies between hosts.
+/// let share = VarianceShare::new(&by_host)?;
+/// assert!((share.f() - 39.73121).abs() < 1e-5 && (share.estimate() - 0.92935).abs() < 1e-5);
+/// assert!((share.interval(ConfidenceLevel::USUAL).lower - 0.66749).abs() < 1e-5);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VarianceShare {
     /// Mean and number of runs of each host, in units that the share does not depend on.

@@ -11,6 +11,18 @@ use serde::Serialize;
 ///
 /// In random order its mean is −1/n, and its variance that of Moran's statistic on a path under randomization (Cliff
 /// & Ord, Spatial Processes, 1981, eq. 1.43), which knows the kurtosis of the values; the law is taken as normal.
+///
+/// ```
+/// use speedup_statistics::diagnostics::run_order::Autocorrelation;
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // The products of neighbours' deviations are 2, 0, 0 and 2; the squares add up to 10.
+/// let correlation = Autocorrelation::new(&Sample::new(vec![1.0, 2.0, 3.0, 4.0, 5.0])?)?;
+/// assert!((correlation.coefficient() - 0.4).abs() < 1e-12);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Autocorrelation {
     coefficient: f64,

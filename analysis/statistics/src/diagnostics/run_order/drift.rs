@@ -11,6 +11,21 @@ use serde::Serialize;
 /// S is the number of later runs that are greater than earlier ones less those that are smaller (Mann, Econometrica
 /// 13, 1945). Its law is exact for at most 50 runs without ties (Kendall's, by counting inversions), else normal with
 /// continuity and tie corrections, as in pymannkendall's `original_test`.
+///
+/// ```
+/// use speedup_statistics::diagnostics::run_order::Drift;
+/// use speedup_statistics::inference::Alternative;
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Every run is slower than all before it: 10 pairs, 1 of the 5! orders.
+/// let drift = Drift::new(&Sample::new(vec![2.0, 2.1, 2.2, 2.3, 2.4])?)?;
+/// assert_eq!(drift.s(), 10);
+/// assert!((drift.p_value(Alternative::Greater).get() - 1.0 / 120.0).abs() < 1e-12);
+/// assert!((drift.slope() - 0.1).abs() < 1e-12);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Drift {
     s: i64,

@@ -10,6 +10,21 @@ use serde::Serialize;
 ///
 /// In random order the first run has each rank of its group with one probability; the sum's law is their
 /// convolution, given the ties. It is exact up to [`FirstRunEffect::EXACT_UP_TO`] runs in all, then normal.
+///
+/// ```
+/// use speedup_statistics::diagnostics::run_order::FirstRunEffect;
+/// use speedup_statistics::inference::Alternative;
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // On each of three hosts the first of four runs is the slowest.
+/// let host = Sample::new(vec![9.0, 1.0, 2.0, 3.0])?;
+/// let effect = FirstRunEffect::new(&[host.clone(), host.clone(), host])?;
+/// assert!((effect.p_value(Alternative::Greater).get() - 1.0 / 64.0).abs() < 1e-12);
+/// assert_eq!(effect.difference(), 7.0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FirstRunEffect {
     groups: usize,

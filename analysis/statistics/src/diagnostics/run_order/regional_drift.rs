@@ -10,6 +10,20 @@ use serde::Serialize;
 /// Frans, Environmental Science and Technology 40, 2006), normal with continuity and tie corrections.
 ///
 /// It sees what many short series have in common. The series are taken as independent of each other.
+///
+/// ```
+/// use speedup_statistics::diagnostics::run_order::RegionalDrift;
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // On each of twelve hosts the second run is the slower: S is 12, its variance 1 a host.
+/// let hosts = vec![Sample::new(vec![1.0, 2.0])?; 12];
+/// let drift = RegionalDrift::new(&hosts)?;
+/// assert_eq!(drift.s(), 12);
+/// assert!((drift.z() - 11.0 / 12_f64.sqrt()).abs() < 1e-12);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RegionalDrift {
     s: i64,

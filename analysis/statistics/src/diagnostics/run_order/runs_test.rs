@@ -9,6 +9,20 @@ use serde::Serialize;
 /// The Wald–Wolfowitz test: the number of series of runs above, or below, the median; runs at the median are left
 /// out, as R's `randtests::runs.test` does. The law is exact (Wald & Wolfowitz, Annals of Mathematical Statistics 11,
 /// 1940).
+///
+/// ```
+/// use speedup_statistics::diagnostics::run_order::RunsTest;
+/// use speedup_statistics::inference::Alternative;
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Four runs below the median, then four above: 2 of the C(8, 4) orders have two series.
+/// let test = RunsTest::new(&Sample::new(vec![1.0, 3.0, 2.0, 4.0, 8.0, 6.0, 7.0, 9.0])?)?;
+/// assert_eq!(test.series(), 2);
+/// assert!((test.p_value(Alternative::Less).get() - 2.0 / 70.0).abs() < 1e-12);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RunsTest {
     above: u64,

@@ -9,6 +9,20 @@ use crate::levels::{LevelTree, LevelVariance, RandomEffects};
 use serde::Serialize;
 
 /// The levels that an experiment needs, and those it does not.
+///
+/// ```
+/// use speedup_statistics::levels::{LevelTree, Reshaped};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Kalibera 2012, Table IV: executions are dropped, and each binary has 4 measurements.
+/// let times = vec![9.0, 5.0, 8.0, 3.0, 10.0, 6.0, 7.0, 11.0, 1.0, 12.0, 2.0, 4.0];
+/// let reshaped = Reshaped::new(&LevelTree::balanced(times, &[2, 2, 3])?);
+/// assert_eq!(reshaped.dropped[0].level, 2);
+/// let kept: Vec<_> = reshaped.kept.iter().map(|kept| (kept.level, kept.repetitions)).collect();
+/// assert_eq!(kept, [(1, Some(4)), (3, Some(3))]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reshaped {
     /// The levels kept, the lowest first; at least one.

@@ -1,4 +1,19 @@
 //! The metrics from the observations alone, each pair or tuple of them equally likely; counted on sorted samples.
+//!
+//! ```
+//! use speedup_statistics::mixture::variability::empirical::{mean_difference, probability_below, probability_shortest};
+//! use speedup_statistics::sample::Sample;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (x, y) = (Sample::new(vec![1.0, 3.0])?, Sample::new(vec![2.0, 4.0])?);
+//! // The pairs differ by 1, 3, 1 and 1; x is the shorter in three of the four.
+//! assert!((mean_difference(&x, &y) - 1.5).abs() < 1e-12);
+//! assert_eq!(probability_below(&x, &y, 0.0).below, 0.75);
+//! let shortest = probability_shortest(&[&x, &y]);
+//! assert!((shortest.shares[0] - 0.75).abs() < 1e-12 && (shortest.shares[1] - 0.25).abs() < 1e-12);
+//! # Ok(())
+//! # }
+//! ```
 
 use super::{ProbabilityBelow, ProbabilityShortest};
 use crate::sample::Sample;

@@ -1,4 +1,18 @@
 //! The metrics from fitted mixtures: sums over pairs of components, and one integral.
+//!
+//! ```
+//! use speedup_statistics::mixture::variability::modelled::{mean_difference, probability_below, probability_shortest};
+//! use speedup_statistics::mixture::{Component, Mixture};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // Versions with one normal law: E|X − Y| = 2σ/√π, and each is as likely the shortest.
+//! let law = Mixture::new(vec![Component { weight: 1.0, mean: 10.0, sd: 1.0 }])?;
+//! assert!((mean_difference(&law, &law) - 2.0 / std::f64::consts::PI.sqrt()).abs() < 1e-12);
+//! assert!((probability_below(&law, &law, 0.0).below - 0.5).abs() < 1e-12);
+//! assert!((probability_shortest(&[&law, &law, &law]).shares[0] - 1.0 / 3.0).abs() < 1e-9);
+//! # Ok(())
+//! # }
+//! ```
 
 use super::quadrature::integral;
 use super::{ProbabilityBelow, ProbabilityShortest};

@@ -10,6 +10,20 @@ use serde::Serialize;
 ///
 /// The power is Φ((√n·d − z√(2p̄q̄))/√(p₁q₁ + p₂q₂)), d the difference in the direction of the alternative, p̄ the
 /// mean proportion (Fleiss, Levin & Paik, Statistical Methods for Rates and Proportions, §4.2).
+///
+/// ```
+/// use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+/// use speedup_statistics::planning::power::{ProportionTestPower, Rejections};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (alternative, rejections) = (Alternative::TwoSided, Rejections::OnTheTrueSide);
+/// let test = ProportionTestPower { alternative, rejections, risk: ConfidenceLevel::USUAL.risk() };
+/// // R: power.prop.test(n = 50, p1 = 0.5, p2 = 0.75) and power.prop.test(p1 = 0.5, p2 = 0.75, power = 0.9).
+/// assert!((test.power(50.0, 0.75, 0.5)? - 0.740).abs() < 5e-4);
+/// assert!((test.trials(0.75, 0.5, 0.9)? - 76.7).abs() < 0.05);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ProportionTestPower {
     /// The alternative of the test, said of the first proportion less the second.

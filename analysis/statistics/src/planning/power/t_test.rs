@@ -13,6 +13,21 @@ use serde::Serialize;
 ///
 /// Under a true difference d the statistic has the noncentral t law with δ = d/(σ√(s/n)), s samples of n runs; the
 /// power is the probability that it exceeds the critical value.
+///
+/// ```
+/// use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+/// use speedup_statistics::planning::power::{MeanDesign, Rejections, TTestPower};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (alternative, rejections) = (Alternative::TwoSided, Rejections::OnTheTrueSide);
+/// let (design, risk) = (MeanDesign::TwoSamples, ConfidenceLevel::USUAL.risk());
+/// let test = TTestPower { design, alternative, rejections, risk };
+/// // R: power.t.test(n = 20, delta = 1, sd = 1) and power.t.test(power = 0.9, delta = 1, sd = 1).
+/// assert!((test.power(20.0, 1.0, 1.0)? - 0.8689528).abs() < 1e-7);
+/// assert!((test.runs(1.0, 1.0, 0.9)? - 22.0211).abs() < 1e-4);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TTestPower {
     /// What is compared with what.

@@ -14,6 +14,21 @@ use serde::Serialize;
 /// The statistic is taken as noncentral t with δ = d/√(σ₁²/n₁ + σ₂²/n₂) and Satterthwaite's degrees of freedom at
 /// the true variances (Welch 1947; the noncentral form is Kupper & Hafner's usual one, The American Statistician 43,
 /// 1989). With equal variances and sizes it is [`super::TTestPower`] for two samples exactly.
+///
+/// ```
+/// use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+/// use speedup_statistics::planning::power::{Group, Rejections, WelchPower};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (alternative, rejections) = (Alternative::TwoSided, Rejections::OnTheTrueSide);
+/// let test = WelchPower { alternative, rejections, risk: ConfidenceLevel::USUAL.risk() };
+/// // With equal groups it is Student's. R: power.t.test(n = 20, delta = 1, sd = 1).
+/// let group = |sd| Group { runs: 20.0, sd };
+/// assert!((test.power(group(1.0), group(1.0), 1.0)? - 0.8689528).abs() < 1e-7);
+/// assert!(test.power(group(1.0), group(2.0), 1.0)? < 0.6);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WelchPower {
     /// The alternative of the test, said of the first mean less the second.

@@ -26,6 +26,21 @@ pub struct SpeedupGoal {
 }
 
 /// What a pilot says of the power of Welch's test.
+///
+/// ```
+/// use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+/// use speedup_statistics::planning::required_repetitions::{SpeedupGoal, WelchDetection};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (alternative, level) = (Alternative::Greater, ConfidenceLevel::USUAL);
+/// let goal = SpeedupGoal { speedup: 1.05, alternative, level, power: 0.9, maximum: 1_000 };
+/// // A run of the baseline takes 100 ± 5.
+/// let detection = WelchDetection::of_moments(100.0, 5.0)?;
+/// let needed = detection.required(&goal)?.reach.needed().ok_or("a thousand runs suffice")?;
+/// assert!(detection.power(needed, &goal)? >= 0.9 && detection.power(needed - 1, &goal)? < 0.9);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WelchDetection {
     baseline_spread: f64,
@@ -34,6 +49,22 @@ pub struct WelchDetection {
 }
 
 /// What a pilot says of the power of the rank-sum test.
+///
+/// ```
+/// use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+/// use speedup_statistics::planning::required_repetitions::{RankSumDetection, SpeedupGoal};
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (alternative, level) = (Alternative::Greater, ConfidenceLevel::USUAL);
+/// let goal = SpeedupGoal { speedup: 2.0, alternative, level, power: 0.9, maximum: 1_000 };
+/// let detection = RankSumDetection::new(&Sample::new(vec![10.0, 11.0, 12.0])?, None)?;
+/// // Every run is slower than any of half the time: (1.645 + 1.282)²/6(1 − ½)² = 5.7.
+/// assert_eq!(detection.probability_greater(2.0)?, 1.0);
+/// assert_eq!(detection.required(&goal)?.reach.needed(), Some(6));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct RankSumDetection {
     baseline: Sample,

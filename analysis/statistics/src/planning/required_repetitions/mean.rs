@@ -11,6 +11,19 @@ use crate::sample::Sample;
 use serde::Serialize;
 
 /// What a pilot says of the precision of a mean: its spread as a share of the mean.
+///
+/// ```
+/// use speedup_statistics::inference::ConfidenceLevel;
+/// use speedup_statistics::planning::required_repetitions::MeanPrecision;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // A run takes 100 ± 5; the mean is to be known to within 1 %.
+/// let plan = MeanPrecision::of_moments(100.0, 5.0)?.required(0.01, ConfidenceLevel::USUAL, 1_000)?;
+/// // t₉₈·5/√99 = 0.997, and one run less leaves 1.002.
+/// assert_eq!(plan.reach.needed(), Some(99));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MeanPrecision {
     relative_spread: f64,

@@ -11,6 +11,20 @@ use std::f64::consts::PI;
 /// The interval between order statistics has the half-width z·s/(2√n), s = 1/f the sparsity at the median (Mood,
 /// Graybill & Boes, Introduction to the Theory of Statistics, §XI.2). The sparsity is the slope of the pilot's
 /// quantiles, (Q(½ + h) − Q(½ − h))/2h, over Hall and Sheather's bandwidth h (JRSS B 50, 1988).
+///
+/// ```
+/// use speedup_statistics::inference::ConfidenceLevel;
+/// use speedup_statistics::planning::required_repetitions::{Attainability, MedianPrecision};
+/// use speedup_statistics::sample::Sample;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let pilot = Sample::new(vec![10.3, 9.8, 10.1, 10.0, 10.4, 9.7, 10.2])?;
+/// let plan = MedianPrecision::new(&pilot)?.required(0.2, ConfidenceLevel::USUAL, 1_000)?;
+/// // Fewer than six runs have no interval of the median at 95 %, however wide: 2·2⁻⁵ > 0.05.
+/// assert_eq!(plan.reach, Attainability::PilotSuffices { needed: 6, pilot: 7 });
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct MedianPrecision {
     pilot: Sample,

@@ -12,6 +12,21 @@ use crate::sample::Sample;
 use serde::Serialize;
 
 /// What a pilot of both versions says of the precision of the ratio of their means.
+///
+/// ```
+/// use speedup_statistics::inference::ConfidenceLevel;
+/// use speedup_statistics::planning::required_repetitions::RatioPrecision;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Runs of both versions take 100 ± 5; the speedup is to be known to within 1 %.
+/// let precision = RatioPrecision::of_moments(100.0, 5.0)?;
+/// let plan = precision.required(0.01, ConfidenceLevel::USUAL, 1_000)?;
+/// let needed = plan.reach.needed().ok_or("a thousand runs suffice")?;
+/// assert!(precision.relative_half_width(needed, ConfidenceLevel::USUAL) <= 0.01);
+/// assert!(precision.relative_half_width(needed - 1, ConfidenceLevel::USUAL) > 0.01);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RatioPrecision {
     baseline_spread: f64,

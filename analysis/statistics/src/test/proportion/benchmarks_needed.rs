@@ -24,6 +24,17 @@ pub enum PrecisionError {
 /// proportion of 0 or 1 gives 0, which only says that this formula knows nothing there: see
 /// [`benchmarks_by_wilson`].
 ///
+/// ```
+/// use speedup_statistics::inference::ConfidenceLevel;
+/// use speedup_statistics::test::{Selection, benchmarks_by_wald};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Touati 2010 §5, example 4: 17 of 30 to within 5 %.
+/// assert_eq!(benchmarks_by_wald(17.0 / 30.0, 0.05, ConfidenceLevel::USUAL, Selection::Drawn)?, 378);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`PrecisionError`] unless 0 < r < 1 and 0 ≤ C ≤ 1.
 pub fn benchmarks_by_wald(
