@@ -57,11 +57,7 @@ pub(super) fn find(
     pairing: &Pairing<'_>,
     level: ConfidenceLevel,
 ) -> Vec<BrunnerMunzelFinding> {
-    let of = |(number, candidate)| {
-        let pairs = pairing.pairs(number, inquiry.better);
-        pairs.iter().map(|pair| one(candidate, pair, inquiry, level)).collect::<Vec<_>>()
-    };
-    pairing.candidates().flat_map(of).collect()
+    pairing.each(inquiry.better, |candidate, pair| one(candidate, pair, inquiry, level))
 }
 
 /// The first sample of a pair is the one whose values are to be the larger where the candidate is the better.

@@ -96,6 +96,15 @@ impl<'a> Pairing<'a> {
             .collect()
     }
 
+    /// What `of` says of each candidate's name and pair, candidate by candidate.
+    pub(super) fn each<T>(&self, better: Preference, of: impl Fn(&'a str, &Pair<'_>) -> T) -> Vec<T> {
+        let all = self.candidates().flat_map(|(number, candidate)| {
+            let pairs = self.pairs(number, better);
+            pairs.iter().map(|pair| of(candidate, pair)).collect::<Vec<_>>()
+        });
+        all.collect()
+    }
+
     /// What must be known of how observations came about.
     pub(super) fn remarks(&self, method: &Method) -> Vec<Remark> {
         let has = |grouping| self.samples.iter().flatten().any(|one| one.grouping == grouping);
