@@ -134,6 +134,9 @@ fn checker(stem: &str) -> Result<Check, &'static str> {
         "finite_population" => Ok(conclusions::finite_population),
         "signed_rank_ties" => Ok(conclusions::signed_rank_ties),
         "brunner_munzel" => Ok(conclusions::brunner_munzel),
+        "equivalence" => Ok(conclusions::equivalence),
+        "random_effects_mean" => Ok(conclusions::random_effects_mean),
+        "true_share" => Ok(conclusions::true_share),
         _ => Err("this program does not know it"),
     }
 }

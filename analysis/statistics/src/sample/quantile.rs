@@ -2,6 +2,7 @@
 
 use crate::distribution::binomial;
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue};
+use crate::number::monotone_root::least_whole;
 use crate::sample::Sample;
 
 /// The quantile of a continuous law at one probability p, from a sample of n.
@@ -29,6 +30,14 @@ pub struct SampleQuantile<'a> {
     probability: f64,
 }
 
+/// An end of an interval: infinite where it would take more runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QuantileEnd {
+    pub(crate) value: f64,
+    /// The probability that the quantile lies beyond it.
+    pub(crate) miss: f64,
+}
+
 impl<'a> SampleQuantile<'a> {
     /// The method's full name.
     pub const NAME: &'static str = "quantile between order statistics (exact, by the binomial law)";
@@ -36,6 +45,23 @@ impl<'a> SampleQuantile<'a> {
     /// The quantile at `probability`; none at 0, 1 and beyond, where the sample says nothing of the law.
     pub fn new(sample: &'a Sample, probability: f64) -> Option<Self> {
         (probability > 0.0 && probability < 1.0).then_some(Self { sample, probability })
+    }
+
+    /// The median.
+    pub fn median(sample: &'a Sample) -> Self {
+        Self { sample, probability: 0.5 }
+    }
+
+    /// The sample.
+    pub fn sample(&self) -> &'a Sample {
+        self.sample
+    }
+
+    /// The fewest runs that give an interval with two ends at `level`: with n of them all are on one side of the quantile at p
+    /// with probability pⁿ or (1 − p)ⁿ, which must be at most half of the risk.
+    pub fn runs_needed(probability: f64, level: ConfidenceLevel) -> u64 {
+        let nearest = probability.max(1.0 - probability);
+        ((level.risk().get() / 2.0).ln() / nearest.ln()).ceil().max(1.0) as u64
     }
 
     /// That of the sample, by type 7 as in R, in the unit of the observations.
@@ -46,28 +72,33 @@ impl<'a> SampleQuantile<'a> {
     /// The shortest interval whose sides each have at most half of the risk of `level`, with the level that it has. An end that
     /// would take more runs is infinite.
     pub fn interval(&self, level: ConfidenceLevel) -> Interval {
-        let (sorted, half) = (self.sample.sorted(), level.risk().get() / 2.0);
-        let n = sorted.len();
-        // Of ranks from 1: that the law's quantile is below the one of rank r, and above it.
-        let below = |rank: usize| match rank {
-            0 => 0.0,
-            _ => self.at_most(rank - 1).lower,
-        };
-        let above = |rank: usize| if rank > n { 0.0 } else { self.at_most(rank - 1).upper };
-        let ranks: Vec<usize> = (0..=n + 1).collect();
-        let lower = ranks.partition_point(|rank| *rank <= n && below(*rank) <= half).saturating_sub(1);
-        let upper = ranks.partition_point(|rank| *rank == 0 || above(*rank) > half);
-        let end = |rank: usize, open: f64| {
-            rank.checked_sub(1).and_then(|at| sorted.get(at)).copied().unwrap_or(open)
-        };
-        let achieved = ConfidenceLevel::new(1.0 - below(lower) - above(upper));
+        let [lower, upper] = self.ends(level.risk().get() / 2.0);
         Interval {
             method: Self::NAME,
-            lower: end(lower, f64::NEG_INFINITY),
-            upper: end(upper, f64::INFINITY),
-            level: achieved.unwrap_or(level),
+            lower: lower.value,
+            upper: upper.value,
+            level: ConfidenceLevel::new(1.0 - lower.miss - upper.miss).unwrap_or(level),
             caveats: Vec::new(),
         }
+    }
+
+    /// The ends between which the quantile lies, each missed with at most the risk `beyond`, and with which: below the first,
+    /// above the second.
+    pub(crate) fn ends(&self, beyond: f64) -> [QuantileEnd; 2] {
+        let sorted = self.sample.sorted();
+        let n = sorted.len() as u64;
+        // Of ranks from 1: that the law's quantile is below the one of rank r, and above it.
+        let below = |rank: u64| if rank == 0 { 0.0 } else { self.at_most(rank as usize - 1).lower };
+        let above = |rank: u64| if rank > n { 0.0 } else { self.at_most(rank as usize - 1).upper };
+        let lower = least_whole(1, n, |rank| below(rank) > beyond).map_or(n, |rank| rank - 1);
+        let upper = least_whole(1, n, |rank| above(rank) <= beyond).unwrap_or(n + 1);
+        let end = |rank: u64, open: f64| {
+            rank.checked_sub(1).and_then(|at| sorted.get(at as usize)).copied().unwrap_or(open)
+        };
+        [
+            QuantileEnd { value: end(lower, f64::NEG_INFINITY), miss: below(lower) },
+            QuantileEnd { value: end(upper, f64::INFINITY), miss: above(upper) },
+        ]
     }
 
     /// The interval against `alternative`: a lower end alone against [`Alternative::Greater`], an upper one alone against
@@ -125,6 +156,12 @@ mod tests {
         // The 99th percentile of 100 runs is open above: 0.99^100 is more than 0.025.
         assert_eq!(ranks(100, 0.99, 0.95).1, f64::INFINITY);
         assert!(SampleQuantile::new(&Sample::new(vec![1.0]).unwrap(), 1.0).is_none());
+        // The fewest runs with two ends.
+        for (probability, needed) in [(0.5, 6), (0.9, 36), (0.99, 368)] {
+            assert_eq!(SampleQuantile::runs_needed(probability, ConfidenceLevel::USUAL), needed);
+            assert!(ranks(needed as usize, probability, 0.95).1.is_finite());
+            assert!(!ranks(needed as usize - 1, probability, 0.95).1.is_finite());
+        }
     }
 
     /// R: `pbinom(19, 30, 0.5)`: the 20th of 30 is above the median with 95.06 %.

@@ -6,12 +6,14 @@
 
 mod benchmarks_needed;
 mod finite_population;
+mod true_share;
 
 use crate::distribution::{Tails, beta, binomial, normal};
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Continuity, Interval, PValue};
 pub use benchmarks_needed::{PrecisionError, benchmarks_by_wald, benchmarks_by_wilson};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+pub use true_share::{ShareCurve, SpeedupLimits, TrueShare};
 
 /// a accelerated benchmarks among b.
 ///
