@@ -85,8 +85,9 @@ pub struct SpeedupLimits {
 /// use speedup_statistics::test::{ShareCurve, SpeedupLimits};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let limits = (0..40).map(|i| SpeedupLimits { lower: 1.0 + f64::from(i) / 100.0, upper: 1.1 + f64::from(i) / 100.0 });
-/// let curve = ShareCurve::new(limits.collect(), Risk::new(0.025)?)?;
+/// let near = |speedup: f64| SpeedupLimits { lower: speedup, upper: speedup + 0.1 };
+/// let limits: Vec<SpeedupLimits> = (0..40).map(|i| near(1.0 + f64::from(i) / 100.0)).collect();
+/// let curve = ShareCurve::new(&limits, Risk::new(0.025)?)?;
 /// let level = ConfidenceLevel::USUAL;
 /// // The larger the speedup, the fewer have it.
 /// assert!(curve.pointwise(1.0, level).lower > curve.pointwise(1.3, level).lower);
@@ -112,7 +113,7 @@ impl ShareCurve {
     ///
     /// # Errors
     /// [`ProportionError::NoBenchmarks`] without any.
-    pub fn new(limits: Vec<SpeedupLimits>, risk_of_each: Risk) -> Result<Self, ProportionError> {
+    pub fn new(limits: &[SpeedupLimits], risk_of_each: Risk) -> Result<Self, ProportionError> {
         if limits.is_empty() {
             return Err(ProportionError::NoBenchmarks);
         }
@@ -186,7 +187,7 @@ mod tests {
         assert_eq!(TrueShare::new(0, 0, 0, risk), Err(ProportionError::NoBenchmarks));
         let refused = ProportionError::TooMany { accelerated: 11, benchmarks: 10 };
         assert_eq!(TrueShare::new(10, 6, 5, risk), Err(refused));
-        assert!(ShareCurve::new(Vec::new(), risk).is_err());
+        assert!(ShareCurve::new(&[], risk).is_err());
     }
 
     proptest! {
@@ -199,11 +200,12 @@ mod tests {
                 .iter()
                 .map(|(center, width)| SpeedupLimits { lower: center / (1.0 + width), upper: center * (1.0 + width) })
                 .collect();
-            let mirrored = limits.iter().map(|one| SpeedupLimits { lower: 1.0 / one.upper, upper: 1.0 / one.lower });
+            let mirrored: Vec<SpeedupLimits> =
+                limits.iter().map(|one| SpeedupLimits { lower: 1.0 / one.upper, upper: 1.0 / one.lower }).collect();
             let risk_of_each = Risk::new(risk / 2.0).unwrap();
             let level = ConfidenceLevel::new(1.0 - risk).unwrap();
-            let mirrored = ShareCurve::new(mirrored.collect(), risk_of_each).unwrap();
-            let curve = ShareCurve::new(limits, risk_of_each).unwrap();
+            let mirrored = ShareCurve::new(&mirrored, risk_of_each).unwrap();
+            let curve = ShareCurve::new(&limits, risk_of_each).unwrap();
             let mut before = [1.0; 4];
             for step in curve.steps() {
                 // Beside the ends, where rounding does not decide.
