@@ -5,6 +5,9 @@
 //! whose variance is recovered from the distances between the estimates and those ends (MOVER: Zou and Donner, Construction
 //! of confidence limits about effect measures, Statistics in Medicine 27, 2008; Newcombe 2011). So the laws may differ in
 //! shape and spread, and the times may tie. Order statistics are few, so that the level is mostly above the one asked for.
+//!
+//! Strata (the classes of hosts, for instance) are compared each within itself; the logarithms of their ratios are then averaged
+//! by weights, and so are the squares of their distances.
 
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Unbounded};
 use crate::ratio::RatioError;
@@ -30,8 +33,15 @@ use crate::sample::{Sample, SampleQuantile};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct QuantileRatio<'a> {
+    /// One or more; their weights add up to 1.
+    strata: Vec<Stratum<'a>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stratum<'a> {
+    weight: f64,
     baseline: SampleQuantile<'a>,
     candidate: SampleQuantile<'a>,
 }
@@ -51,20 +61,37 @@ impl<'a> QuantileRatio<'a> {
     /// # Errors
     /// [`RatioError::NotPositive`] for times that are not positive.
     pub fn median(baseline: &'a Sample, candidate: &'a Sample) -> Result<Self, RatioError> {
-        require_positive(baseline, candidate)?;
         let [baseline, candidate] = [baseline, candidate].map(SampleQuantile::median);
-        Ok(Self { baseline, candidate })
+        Self::new(baseline, candidate)
+    }
+
+    /// The weighted geometric mean of the ratios of the medians of each of `strata`, with weights that are not all zero.
+    ///
+    /// # Errors
+    /// [`RatioError`] for times that are not positive, and without strata.
+    pub fn median_within(strata: &'a [(Sample, Sample)], weights: &[f64]) -> Result<Self, RatioError> {
+        let all: f64 = weights.iter().sum();
+        let stratum = |((baseline, candidate), weight): (&'a (Sample, Sample), &f64)| {
+            require_positive(baseline, candidate)?;
+            let [baseline, candidate] = [baseline, candidate].map(SampleQuantile::median);
+            Ok(Stratum { weight: weight / all, baseline, candidate })
+        };
+        let strata = strata.iter().zip(weights).map(stratum).collect::<Result<Vec<_>, RatioError>>()?;
+        if strata.is_empty() { Err(RatioError::TooFew { n: 0, m: 0 }) } else { Ok(Self { strata }) }
     }
 
     /// The ratio of two quantiles of positive times, for instance of the 99th percentiles; none where a time is not positive.
     pub fn new(baseline: SampleQuantile<'a>, candidate: SampleQuantile<'a>) -> Result<Self, RatioError> {
         require_positive(baseline.sample(), candidate.sample())?;
-        Ok(Self { baseline, candidate })
+        Ok(Self { strata: vec![Stratum { weight: 1.0, baseline, candidate }] })
     }
 
     /// The ratio of the samples' quantiles (type 7), baseline over candidate.
     pub fn estimate(&self) -> f64 {
-        self.baseline.estimate() / self.candidate.estimate()
+        match &self.strata[..] {
+            [only] => only.baseline.estimate() / only.candidate.estimate(),
+            strata => strata.iter().map(|one| one.weight * one.log_ratio()).sum::<f64>().exp(),
+        }
     }
 
     /// The equal-tailed two-sided interval of the ratio; none where the runs are too few for an order statistic on each side of
@@ -107,23 +134,44 @@ impl<'a> QuantileRatio<'a> {
 
     /// The limits of the ratio with at most the risk `beyond` each.
     fn limits(&self, beyond: f64) -> Limits {
-        let [x, y] = [self.baseline, self.candidate].map(|quantile| {
-            let center = quantile.estimate().ln();
-            let [lower, upper] = quantile.ends(beyond);
-            // Distances on the log scale; an end that takes more runs is at no distance that is known.
-            let down = if lower.value.is_finite() { center - lower.value.ln() } else { f64::INFINITY };
-            let up = if upper.value.is_finite() { upper.value.ln() - center } else { f64::INFINITY };
-            (center, [down.max(0.0), up.max(0.0)], [lower.miss, upper.miss])
-        });
-        let (center_x, [down_x, up_x], [below_x, above_x]) = x;
-        let (center_y, [down_y, up_y], [below_y, above_y]) = y;
-        let difference = center_x - center_y;
-        Limits {
-            lower: (difference - down_x.hypot(up_y)).exp(),
-            upper: (difference + up_x.hypot(down_y)).exp(),
-            risk_of_lower: below_x.max(above_y),
-            risk_of_upper: above_x.max(below_y),
+        let (mut center, mut down, mut up) = (0.0, 0.0, 0.0);
+        let (mut risk_of_lower, mut risk_of_upper) = (0.0_f64, 0.0_f64);
+        for stratum in &self.strata {
+            let [x, y] =
+                [stratum.baseline, stratum.candidate].map(|quantile| Distances::new(quantile, beyond));
+            center += stratum.weight * stratum.log_ratio();
+            down += (stratum.weight * x.down.hypot(y.up)).powi(2);
+            up += (stratum.weight * x.up.hypot(y.down)).powi(2);
+            risk_of_lower = risk_of_lower.max(x.below).max(y.above);
+            risk_of_upper = risk_of_upper.max(x.above).max(y.below);
         }
+        let (lower, upper) = ((center - down.sqrt()).exp(), (center + up.sqrt()).exp());
+        Limits { lower, upper, risk_of_lower, risk_of_upper }
+    }
+}
+
+impl Stratum<'_> {
+    fn log_ratio(&self) -> f64 {
+        (self.baseline.estimate() / self.candidate.estimate()).ln()
+    }
+}
+
+/// How far the ends of a quantile's interval are from its estimate, on the log scale, and the risk beyond each.
+struct Distances {
+    down: f64,
+    up: f64,
+    below: f64,
+    above: f64,
+}
+
+impl Distances {
+    fn new(quantile: SampleQuantile<'_>, beyond: f64) -> Self {
+        let center = quantile.estimate();
+        let [lower, upper] = quantile.ends(beyond);
+        // An end that takes more runs is at no distance that is known.
+        let down = if lower.value.is_finite() { (center / lower.value).ln() } else { f64::INFINITY };
+        let up = if upper.value.is_finite() { (upper.value / center).ln() } else { f64::INFINITY };
+        Self { down: down.max(0.0), up: up.max(0.0), below: lower.miss, above: upper.miss }
     }
 }
 
@@ -172,6 +220,23 @@ mod tests {
         assert!(interval.bounded().is_some_and(|interval| (interval.lower - 2.0).abs() < 1e-15));
         // 2/2⁸: of the eight runs, all on one side.
         assert!((ratio.p_value(1.0, Alternative::TwoSided).get() - 2.0 / 256.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn equal_strata_are_as_one_with_less_error() {
+        let x: Vec<f64> = (1..=12).map(|i| 100.0 + f64::from(i * i % 13)).collect();
+        let y: Vec<f64> = (1..=12).map(|i| 90.0 + f64::from(i * 5 % 13)).collect();
+        let strata = [(sample(&x), sample(&y)), (sample(&x), sample(&y))];
+        let one = QuantileRatio::median(&strata[0].0, &strata[0].1).unwrap();
+        let both = QuantileRatio::median_within(&strata, &[3.0, 3.0]).unwrap();
+        assert!((one.estimate() / both.estimate() - 1.0).abs() < 1e-14);
+        let log_width = |ratio: &QuantileRatio<'_>| {
+            let interval = ratio.interval(ConfidenceLevel::USUAL);
+            let interval = interval.bounded().unwrap();
+            (interval.upper / interval.lower).ln()
+        };
+        assert!((log_width(&both) * 2.0_f64.sqrt() / log_width(&one) - 1.0).abs() < 1e-12);
+        assert!(QuantileRatio::median_within(&[], &[]).is_err());
     }
 
     proptest! {
