@@ -91,10 +91,10 @@ impl Conclusion {
         };
         match (self.verdict, size) {
             (Verdict::NotEnoughData, _) => Ruling::Undecided,
-            (Verdict::Faster, _) | (_, ThresholdDecision::WithinThreshold) => Ruling::Sound,
+            (Verdict::Faster | Verdict::Same, _) | (_, ThresholdDecision::WithinThreshold) => Ruling::Sound,
             (Verdict::Slower, ThresholdDecision::Slower) => Ruling::Regression,
             (Verdict::Slower, _) if noise == Threshold::NONE => Ruling::Regression,
-            (Verdict::Slower | Verdict::NoDifferenceShown, _) => Ruling::Undecided,
+            (Verdict::Slower | Verdict::Undecided, _) => Ruling::Undecided,
         }
     }
 }

@@ -35,16 +35,21 @@ pub use self::advice::{
 pub use self::compare::comparison::{
     BenchmarkReport, CellReport, ComparisonReport, ObservedReport, SampleReport,
 };
+pub use self::compare::headline::HeadlineReport;
 pub use self::compare::metric::{MetricReport, MetricRow};
 pub use self::compare::mixture::{ComponentReport, FEWEST_RUNS_OF_A_MIXTURE, MixtureReport};
 pub(crate) use self::compare::multiplicity::adjusted_by;
 pub use self::compare::multiplicity::{AdjustedReport, MultiplicityReport, OneSidedReport};
 pub use self::compare::own_metric::{IterationReport, OwnComparison};
-pub use self::compare::proportion::{ProportionReport, RequiredReport};
+pub use self::compare::proportion::{
+    MOST_SHARE_POINTS, ProportionReport, RequiredReport, SharePoint, TrueShareReport,
+};
 pub use self::compare::protocol::{
     AssumptionReport, IntervalReport, ProtocolAnswer, ProtocolReport, TestReport,
 };
-pub use self::compare::suite::{OverallReport, SpeedupMeansReport, SuiteReport, VerdictCounts};
+pub use self::compare::suite::{
+    FEWEST_TYPICAL, OverallReport, SpeedupMeansReport, SuiteReport, TypicalReport, VerdictCounts,
+};
 pub use self::design::{DesignKind, DesignReport};
 use self::gather::cell::CellRecords;
 pub use self::gather::condition::ConditionCounts;

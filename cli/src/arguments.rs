@@ -1,5 +1,6 @@
 //! Verbs and flags.
 
+pub(crate) mod center;
 pub(crate) mod fraction;
 pub(crate) mod proportion_interval;
 #[cfg(test)]

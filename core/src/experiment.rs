@@ -201,10 +201,24 @@ impl Expectation {
 pub struct AnalysisChoice {
     /// Confidence level, the papers' 1 − α.
     pub confidence: f64,
+    /// Whose ratio the verdicts are on; by the plan's size where it does not say, see [`Experiment::center`].
+    pub center: Option<Center>,
+    /// Versions whose ratio is shown to be within 1/(1 + margin) and 1 + margin are the same; without it none are.
+    pub margin: Option<f64>,
     /// How benchmarks weigh in the suite.
     pub weights: Weights,
     /// Precision r for the required number of benchmarks.
     pub precision: f64,
+}
+
+/// What of the times of a version is compared: declared before there are any, and never chosen by them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Center {
+    /// Half of the runs take less: the time of a usual run. Its interval holds for any law, and for times with stalls.
+    Median,
+    /// What many runs take together. Its interval needs times without rare large ones, or many runs.
+    Mean,
 }
 
 /// How benchmarks weigh in the suite.
@@ -290,6 +304,35 @@ impl Experiment {
     /// Runs of each cell before the rule asks for more, over all its levels.
     pub fn runs_of_a_cell(&self) -> u64 {
         self.repetition().runs()
+    }
+
+    /// What is independent of each cell by the plan: its builds, where a version has several; else its hosts; the boots of a
+    /// single host; or its runs. Before the rule asks for more.
+    pub fn units_of_a_cell(&self) -> u64 {
+        let visits = match self.repetition() {
+            Repetition::Runs(runs) => runs,
+            Repetition::Nested { hosts, boots, .. } => {
+                if hosts > 1 {
+                    hosts
+                } else {
+                    boots
+                }
+            }
+        };
+        let built = self.versions.iter().filter_map(|version| version.build.as_ref());
+        let builds = built.map(|build| build.builds).filter(|builds| *builds > 1);
+        u64::from(builds.chain([visits]).min().unwrap_or(visits))
+    }
+
+    /// The centre that the verdicts are on: the declared one; else the median, or the mean where the plan has too few independent
+    /// units for an interval of a median at its level. So it is known before there are data.
+    pub fn center(&self) -> Center {
+        // All n units lie on one side of the median with probability 2^(1 - n).
+        let fewest = (1.0 - (1.0 - self.analysis.confidence).log2()).ceil();
+        self.analysis.center.unwrap_or(match self.units_of_a_cell() as f64 >= fewest {
+            true => Center::Median,
+            false => Center::Mean,
+        })
     }
 
     /// Builds of all versions.

@@ -42,8 +42,12 @@ pub enum Kind {
     Suite,
     /// The proportion of accelerated benchmarks.
     Proportion,
+    /// The share of benchmarks that is truly faster.
+    TrueShare,
     /// The verdicts adjusted for their number.
     Multiplicity,
+    /// The Speedup-Test as it was published.
+    SpeedupTest,
     /// The clusters of the times.
     Mixtures,
     /// Another metric.
@@ -243,7 +247,9 @@ impl Kind {
             Self::Advice => "advice",
             Self::Suite => "suite",
             Self::Proportion => "proportion",
+            Self::TrueShare => "truly-faster",
             Self::Multiplicity => "adjusted",
+            Self::SpeedupTest => "speedup-test",
             Self::Mixtures => "mixtures",
             Self::Metric => "metric",
             Self::Independence => "independence",

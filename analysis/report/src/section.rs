@@ -9,6 +9,7 @@ mod mishaps;
 mod opening;
 mod rule;
 mod runs;
+mod speedup_test;
 mod suite;
 
 use speedup_analysis::study::Report;
@@ -16,6 +17,7 @@ use speedup_analysis::study::Report;
 use crate::document::Document;
 
 pub(crate) use self::opening::{ends, percent_rounded};
+pub(crate) use self::suite::factor;
 
 impl Document {
     /// All of a report.
@@ -30,6 +32,9 @@ impl Document {
         for of in &report.suites {
             suite::write(&mut document, report, of);
             companions::write_multiplicity(&mut document, of);
+        }
+        for at in 0..report.suites.len() {
+            speedup_test::write(&mut document, report, at);
         }
         companions::write_mixtures(&mut document, report);
         benchmarks::write_metrics(&mut document, report);

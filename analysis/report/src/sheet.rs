@@ -61,6 +61,7 @@ fn row(
     at: usize,
 ) -> Vec<String> {
     let headline = comparison.headline();
+    let headline = headline.as_ref();
     let ends = headline.and_then(|headline| headline.interval.ends());
     let interval = headline.and_then(|headline| match &headline.interval {
         IntervalReport::Bounded { method, confidence, .. } => Some((method.as_str(), *confidence)),
@@ -89,8 +90,8 @@ fn row(
         number(interval.map(|(_, confidence)| confidence)),
         interval.map_or_else(String::new, |(method, _)| method.to_owned()),
         number(headline.map(|headline| headline.change_percent)),
-        number(headline.and_then(|headline| headline.at_level.main_test.p_value)),
-        number(headline.and_then(|headline| headline.best.confidence)),
+        number(headline.and_then(|headline| headline.p_value)),
+        number(comparison.by.and_then(|by| comparison.of(by)).and_then(|protocol| protocol.best.confidence)),
         protocol(&comparison.mean),
         protocol(&comparison.median),
         number(comparison.probability_faster),

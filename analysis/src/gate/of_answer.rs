@@ -103,9 +103,7 @@ fn of_effect(finding: &EffectFinding) -> Conclusion {
         None => Verdict::NotEnoughData,
         Some(ThresholdDecision::Faster) => Verdict::Faster,
         Some(ThresholdDecision::Slower) => Verdict::Slower,
-        Some(ThresholdDecision::WithinThreshold | ThresholdDecision::NotEnoughData) => {
-            Verdict::NoDifferenceShown
-        }
+        Some(ThresholdDecision::WithinThreshold | ThresholdDecision::NotEnoughData) => Verdict::Undecided,
     };
     Conclusion {
         candidate: finding.candidate.clone(),

@@ -3,8 +3,6 @@
 use super::Conclusion;
 use crate::study::{ComparisonReport, IntervalReport, Report, SuiteReport, Verdict};
 
-/// The adjustment that keeps the probability of one or more wrong verdicts.
-const HOLM: &str = "holm";
 /// Why a suite has no verdict under a rule of looks, which is no lack of data.
 const NO_SUITE_BY_LOOKS: &str = "no_suite_by_looks";
 
@@ -26,7 +24,7 @@ fn of_suite(suite: &SuiteReport, report: &Report) -> Vec<Conclusion> {
         let overall = Conclusion {
             candidate: suite.candidate.clone(),
             benchmark: None,
-            verdict: suite.verdict,
+            verdict: of_total(suite),
             speedup: suite.speedup,
             interval: suite.interval.as_ref().and_then(IntervalReport::ends),
         };
@@ -41,16 +39,25 @@ fn of_comparison(benchmark: &str, comparison: &ComparisonReport) -> Conclusion {
         candidate: comparison.candidate.clone(),
         benchmark: Some(benchmark.to_owned()),
         verdict: verdict(comparison),
-        speedup: headline.map(|headline| headline.speedup),
+        speedup: headline.as_ref().map(|headline| headline.speedup),
         interval: headline.and_then(|headline| headline.interval.ends()),
     }
 }
 
 /// Verdicts of looks have no p-value to adjust: the rule keeps the risk of each benchmark.
 fn verdict(comparison: &ComparisonReport) -> Verdict {
-    let adjusted = comparison.adjusted.iter().find(|one| one.adjustment == HOLM);
+    let adjusted = comparison.adjusted.iter().find(|one| one.is_familywise());
     match adjusted {
         Some(adjusted) if comparison.look.is_none() => adjusted.verdict,
         Some(_) | None => comparison.verdict,
+    }
+}
+
+/// The total's, of the same family as its benchmarks'; undecided where these went both ways.
+fn of_total(suite: &SuiteReport) -> Verdict {
+    let adjusted = suite.adjusted.iter().find(|one| one.is_familywise());
+    match (suite.verdict, adjusted) {
+        (Verdict::Faster | Verdict::Slower, Some(adjusted)) => adjusted.verdict,
+        (verdict, _) => verdict,
     }
 }

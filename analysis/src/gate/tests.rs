@@ -7,7 +7,7 @@ use crate::inquiry::{
 use crate::study::Report;
 use speedup_core::value::seed::Seed;
 
-const VERDICTS: [Verdict; 4] = Verdict::ALL;
+const VERDICTS: [Verdict; 5] = Verdict::ALL;
 
 fn conclusion(verdict: Verdict, interval: Option<(f64, f64)>) -> Conclusion {
     let candidate = "next".to_owned();
@@ -42,7 +42,10 @@ fn conclusions(method: Method, better: Preference, suites: Vec<Suite>) -> Result
 #[test]
 fn without_a_threshold_the_verdict_decides() {
     let rulings = VERDICTS.map(|verdict| conclusion(verdict, Some((0.98, 0.99))).ruling(Threshold::NONE));
-    assert_eq!(rulings, [Ruling::Sound, Ruling::Regression, Ruling::Undecided, Ruling::Undecided]);
+    assert_eq!(
+        rulings,
+        [Ruling::Sound, Ruling::Regression, Ruling::Sound, Ruling::Undecided, Ruling::Undecided]
+    );
     assert_eq!(conclusion(Verdict::Slower, None).ruling(Threshold::NONE), Ruling::Regression);
 }
 
@@ -61,7 +64,7 @@ fn a_regression_lies_beyond_the_threshold_with_its_whole_interval() {
 
 #[test]
 fn no_difference_is_decided_within_the_threshold_alone() {
-    let same = |interval, noise| conclusion(Verdict::NoDifferenceShown, interval).ruling(percent(noise));
+    let same = |interval, noise| conclusion(Verdict::Undecided, interval).ruling(percent(noise));
     assert_eq!(same(Some((0.995, 1.005)), 1.0), Ruling::Sound);
     assert_eq!(same(Some((0.995, 1.005)), 0.1), Ruling::Undecided);
     assert_eq!(same(Some((0.995, 1.005)), 0.0), Ruling::Undecided);

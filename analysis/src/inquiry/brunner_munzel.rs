@@ -121,7 +121,7 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
     } else if slower.rejects_at(level.risk()) {
         Verdict::Slower
     } else {
-        Verdict::NoDifferenceShown
+        Verdict::Undecided
     };
     finding
 }

@@ -102,7 +102,7 @@ fn one(
     match protocol {
         Ok(protocol) => {
             let found = protocol.at(level);
-            let verdict = if found.accelerated { Verdict::Faster } else { Verdict::NoDifferenceShown };
+            let verdict = if found.accelerated { Verdict::Faster } else { Verdict::Undecided };
             let p_value =
                 WelchTTest::new(first, second).map(|test| test.p_value(Alternative::Greater).told());
             let best = p_value.ok().map(|p| 1.0 - p).filter(|_| found.accelerated);

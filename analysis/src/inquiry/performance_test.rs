@@ -186,7 +186,7 @@ fn verdict(
         );
         return (Verdict::NotEnoughData, Some(Reason::new("too_few_benchmarks", sentence)));
     }
-    (Verdict::NoDifferenceShown, None)
+    (Verdict::Undecided, None)
 }
 
 fn code(error: &PerformanceTestError) -> &'static str {

@@ -83,9 +83,9 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
     } else if slower.rejects_at(level.risk()) {
         Verdict::Slower
     } else {
-        Verdict::NoDifferenceShown
+        Verdict::Undecided
     };
-    if finding.verdict == Verdict::NoDifferenceShown && test.least_p_value() > level.risk().get() {
+    if finding.verdict == Verdict::Undecided && test.least_p_value() > level.risk().get() {
         finding.verdict = Verdict::NotEnoughData;
         let unlike = test.statistic().n();
         let sentence = format!(

@@ -4,7 +4,6 @@ use super::answer::Found;
 use super::pairing::{Pair, Pairing};
 use super::{Inquiry, InquiryError, IntervalAnswer, Preference, Remark, SpeedupTestMode, SpeedupTestOptions};
 use crate::study::compare::protocol::{AssumptionReport, Judged, mean_seen, median_seen};
-use crate::study::verdict::headline;
 use crate::study::{Direction, IntervalReport, Protocol, ProtocolReport, Reason, Verdict};
 use serde::Serialize;
 use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel, PValue, Risk};
@@ -260,7 +259,7 @@ fn benchmark(
         protocol(&judged[at], published, p_values, inquiry.better)
     });
     let sound = mean.report.at_level.caveats.is_empty();
-    let by = headline(mean.concluded(), sound, median.concluded());
+    let by = speaks(mean.concluded(), sound, median.concluded());
     let verdict = match by {
         Protocol::Mean => mean.report.verdict,
         Protocol::Median => median.report.verdict,
@@ -276,6 +275,17 @@ fn benchmark(
         mean,
         median,
     })
+}
+
+/// Which protocol speaks for the benchmark, as Touati 2010 §4 advises: the mean's when its assumptions were not rejected, else the
+/// median's; the mean's with its caveats where only it can conclude.
+fn speaks(mean: Verdict, mean_is_sound: bool, median: Verdict) -> Protocol {
+    let concludes = |verdict: Verdict| verdict != Verdict::NotEnoughData;
+    match (concludes(mean), concludes(median)) {
+        (true, _) if mean_is_sound => Protocol::Mean,
+        (true, false) => Protocol::Mean,
+        (true | false, _) => Protocol::Median,
+    }
 }
 
 fn concluded(conclusion: &ProtocolConclusion) -> Option<PValue> {
@@ -307,7 +317,7 @@ fn protocol(
         }
         report.verdict = match significant {
             Some(true) => Verdict::Faster,
-            Some(false) => Verdict::NoDifferenceShown,
+            Some(false) => Verdict::Undecided,
             None => Verdict::NotEnoughData,
         };
         // A protocol that stops is "not significant" to the program; the reason tells it from a test that was made.
@@ -337,8 +347,8 @@ fn adjust(all: &mut [&mut SpeedupTestFinding], options: &SpeedupTestOptions, lev
                     let verdict = match finding.report.verdict {
                         _ if p_value.rejects_at(level.risk()) => verdict,
                         Verdict::NotEnoughData => Verdict::NotEnoughData,
-                        Verdict::Faster | Verdict::Slower | Verdict::NoDifferenceShown => {
-                            Verdict::NoDifferenceShown
+                        Verdict::Faster | Verdict::Slower | Verdict::Same | Verdict::Undecided => {
+                            Verdict::Undecided
                         }
                     };
                     finding.adjusted = Some(Adjusted { p_value: p_value.told(), verdict });
@@ -450,7 +460,7 @@ fn of_many(
         (Verdict::Faster, Alternative::Greater)
     };
     let significant = ratio.p_value(1.0, alternative).rejects_at(level.risk());
-    let verdict = if significant { verdict } else { Verdict::NoDifferenceShown };
+    let verdict = if significant { verdict } else { Verdict::Undecided };
     let interval = IntervalAnswer::of_ratio(&ratio.interval(level), inquiry.better);
     (verdict, Some(estimate), interval.beside(verdict))
 }

@@ -312,7 +312,7 @@ proptest! {
         let turned = match verdict(two(after.clone(), before.clone())) {
             Verdict::Faster => Verdict::Slower,
             Verdict::Slower => Verdict::Faster,
-            same @ (Verdict::NoDifferenceShown | Verdict::NotEnoughData) => same,
+            same @ (Verdict::Same | Verdict::Undecided | Verdict::NotEnoughData) => same,
         };
         prop_assert_eq!(verdict(two(before, after)), turned);
     }

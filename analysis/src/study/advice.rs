@@ -4,14 +4,11 @@
 //! shows it, and an experiment that is extended until it does has no confidence level. The numbers are for planning
 //! the next experiment.
 
-use super::verdict::{Protocol, Reason, Verdict};
+use super::verdict::{Reason, Verdict};
 use crate::study::compare::comparison::ComparisonReport;
 use serde::{Deserialize, Serialize};
-use speedup_statistics::inference::{Alternative, ConfidenceLevel};
-use speedup_statistics::planning::required_repetitions::{
-    Attainability, RankSumDetection, RatioPrecision, RequiredError, RequiredRuns, SpeedupGoal, WelchDetection,
-};
-use speedup_statistics::sample::Sample;
+use speedup_statistics::distribution::normal;
+use speedup_statistics::inference::ConfidenceLevel;
 
 /// The probability with which the observed difference is to be shown: the usual one (Cohen 1988, §2.4).
 pub const POWER: f64 = 0.8;
@@ -20,15 +17,15 @@ pub const RELATIVE_HALF_WIDTH: f64 = 0.01;
 /// The most runs of each version that are advised: nobody makes more of a benchmark.
 pub const MOST_RUNS_ADVISED: u64 = 10_000;
 
-/// The runs that an undecided benchmark would take, or the builds.
+/// The runs that an undecided benchmark would take, or what is independent in their place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdviceReport {
-    /// What is counted where it is not runs: `build`, each with as many visits as now.
+    /// What is counted where it is not runs: `visit`, `host`, `boot` or `build`, each with as many runs as now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
     /// To show the observed difference.
     pub detection: RequiredRunsReport,
-    /// To know the speedup of the mean.
+    /// To know the speedup well.
     pub precision: RequiredRunsReport,
 }
 
@@ -74,87 +71,51 @@ pub enum ReachReport {
 }
 
 impl AdviceReport {
-    /// For a comparison that shows no difference; `None` for all others.
-    pub(super) fn new(
-        comparison: &ComparisonReport,
-        baseline: &Sample,
-        candidate: &Sample,
-        level: ConfidenceLevel,
-    ) -> Option<Self> {
-        if comparison.verdict != Verdict::NoDifferenceShown {
+    /// The method's full name.
+    pub(super) const NAME: &'static str =
+        "the width of the interval, which falls with the root of the number of runs";
+
+    /// For a comparison that is undecided, of so many independent units; `None` for all others.
+    pub(super) fn new(comparison: &ComparisonReport, units: u64, level: ConfidenceLevel) -> Option<Self> {
+        if comparison.verdict != Verdict::Undecided {
             return None;
         }
-        let by = comparison.by?;
-        let speedup = comparison.of(by)?.speedup;
-        let goal = SpeedupGoal {
-            speedup,
-            alternative: if speedup > 1.0 { Alternative::Greater } else { Alternative::Less },
-            level,
-            power: POWER,
-            maximum: MOST_RUNS_ADVISED,
-        };
-        let detection = match by {
-            Protocol::Mean => {
-                WelchDetection::new(baseline, Some(candidate)).and_then(|pilot| pilot.required(&goal))
-            }
-            Protocol::Median => {
-                RankSumDetection::new(baseline, Some(candidate)).and_then(|pilot| pilot.required(&goal))
-            }
-        };
-        let precision = RatioPrecision::new(baseline, candidate)
-            .and_then(|pilot| pilot.required(RELATIVE_HALF_WIDTH, level, MOST_RUNS_ADVISED));
+        let first = comparison.first.as_ref()?;
+        let (lower, upper) = first.interval.ends().filter(|(lower, _)| *lower > 0.0)?;
+        let critical = normal::two_sided_critical(level.risk().get());
+        let half_width = (upper / lower).ln() / 2.0;
+        // The distance at which the interval leaves 1 out with this probability, in half-widths.
+        let seen = 1.0 + normal::two_sided_critical(2.0 * (1.0 - POWER)) / critical;
         let unit = comparison.design.as_ref().map(|design| design.unit.clone());
         Some(Self {
             unit,
-            detection: RequiredRunsReport::new(speedup, Some(POWER), detection),
-            precision: RequiredRunsReport::new(RELATIVE_HALF_WIDTH, None, precision),
+            detection: RequiredRunsReport::new(
+                first.speedup,
+                Some(POWER),
+                units,
+                seen * half_width / first.speedup.ln().abs(),
+            ),
+            precision: RequiredRunsReport::new(
+                RELATIVE_HALF_WIDTH,
+                None,
+                units,
+                half_width / RELATIVE_HALF_WIDTH.ln_1p(),
+            ),
         })
     }
 }
 
 impl RequiredRunsReport {
-    fn new(goal: f64, power: Option<f64>, required: Result<RequiredRuns, RequiredError>) -> Self {
-        match required {
-            Ok(required) => Self {
-                goal,
-                power,
-                method: required.method.to_owned(),
-                reach: required.reach.into(),
-                assumptions: required.assumptions.iter().map(|one| one.code().to_owned()).collect(),
-            },
-            Err(error) => Self {
-                goal,
-                power,
-                method: String::new(),
-                reach: ReachReport::Unknown { reason: Reason::from(&error) },
-                assumptions: Vec::new(),
-            },
-        }
-    }
-}
-
-impl From<Attainability> for ReachReport {
-    fn from(reach: Attainability) -> Self {
-        match reach {
-            Attainability::PilotSuffices { needed, .. } => Self::Reached { needed },
-            Attainability::MoreRuns { needed, .. } => Self::MoreRuns { needed },
-            Attainability::Unreachable { maximum } => Self::Unreachable { within: maximum },
-        }
-    }
-}
-
-impl From<&RequiredError> for Reason {
-    fn from(error: &RequiredError) -> Self {
-        let code = match error {
-            RequiredError::HalfWidth(_) => "half_width",
-            RequiredError::SmallPilot { .. } => "small_pilot",
-            RequiredError::ConstantPilot => "constant_pilot",
-            RequiredError::Spread { .. } => "spread",
-            RequiredError::NotPositive(_) | RequiredError::MeanNotPositive(_) => "not_positive",
-            RequiredError::Speedup(_) => "speedup",
-            RequiredError::Ratio(_) => "no_ratio",
-            RequiredError::Power(_) => "power",
+    /// Where the interval is `too_wide` times what the goal allows.
+    fn new(goal: f64, power: Option<f64>, units: u64, too_wide: f64) -> Self {
+        // Not a number where nothing is observed and nothing varies: no number of runs shows it.
+        let needed = (units as f64 * too_wide * too_wide).ceil();
+        let reach = if needed <= MOST_RUNS_ADVISED as f64 {
+            let needed = (needed as u64).max(1);
+            if needed <= units { ReachReport::Reached { needed } } else { ReachReport::MoreRuns { needed } }
+        } else {
+            ReachReport::Unreachable { within: MOST_RUNS_ADVISED }
         };
-        Self::new(code, error)
+        Self { goal, power, method: AdviceReport::NAME.to_owned(), reach, assumptions: Vec::new() }
     }
 }

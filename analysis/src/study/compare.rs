@@ -1,12 +1,13 @@
 //! Versions compared: on each benchmark and over all of them.
 //!
-//! * [`comparison`]: one benchmark, by the [`protocol`] that suits the design ([`paired`], [`stratified`]), or at the plan's looks
-//!   ([`looked`]);
+//! * [`comparison`]: one benchmark: its [`headline`], what the Speedup-Test says ([`protocol`], by the design [`paired`] or
+//!   [`stratified`]), or the plan's looks ([`looked`]);
 //! * [`metric`], [`own_metric`], [`mixture`]: what else was measured of it;
 //! * [`suite`]: a candidate over all benchmarks, from its [`members`]; [`proportion`], [`multiplicity`]: in the light of their
 //!   number.
 
 pub(super) mod comparison;
+pub(super) mod headline;
 pub(super) mod looked;
 pub(super) mod members;
 pub(super) mod metric;

@@ -100,7 +100,8 @@ pub(super) enum Design {
     Classes,
     Pairs,
     Levels {
-        /// Whether boots of one host may stand for what is independent.
+        /// Whether boots of one host are what is independent, as a single host was planned. Units never go down by themselves:
+        /// runs that fell on one host of several that were planned are of too few hosts.
         by_boots: bool,
     },
 }
@@ -113,7 +114,7 @@ impl Design {
         if experiment.order == Order::Blocked && versions > 1 {
             Self::Pairs
         } else if plan.stages().iter().any(|stage| repeats(stage.shape.boots, stage.shape.runs)) {
-            let by_boots = experiment.levels.hosts() <= 1 || experiment.independence.policy.reuses_hosts();
+            let by_boots = experiment.levels.hosts() <= 1;
             Self::Levels { by_boots }
         } else if experiment.independence.hosts == Sameness::Classes {
             Self::Classes

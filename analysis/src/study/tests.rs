@@ -43,13 +43,14 @@ fn codes(report: &Report) -> Vec<&str> {
 fn a_faster_candidate_is_faster() {
     let report = two(1, 30).times(0, 1, Times::normal(80e6, 1e6)).report();
     let comparison = only(&report);
-    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Protocol::Mean)));
-    assert_eq!(comparison.of(Protocol::Median).map(|median| median.verdict), Some(Verdict::Faster));
+    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Protocol::Median)));
+    assert_eq!(comparison.of(Protocol::Mean).map(|median| median.verdict), Some(Verdict::Faster));
     let headline = comparison.headline().unwrap();
     let (lower, upper) = headline.interval.ends().unwrap();
     assert!(lower < 1.25 && 1.25 < upper && upper - lower < 0.02, "{lower} {upper}");
     assert!((headline.change_percent + 20.0).abs() < 1.0);
-    assert!(headline.best.confidence.unwrap() > 0.9999);
+    assert!(headline.p_value.unwrap() < 1e-8 && headline.center == Protocol::Median);
+    assert!(comparison.of(Protocol::Mean).unwrap().best.confidence.unwrap() > 0.9999);
     let suite = &report.suites[0];
     assert_eq!((suite.verdict, suite.benchmarks.faster), (Verdict::Faster, 1));
     assert!(suite.sentence.starts_with("v1 is faster than v0: 1.25"), "{}", suite.sentence);
@@ -63,12 +64,16 @@ fn a_slower_candidate_is_slower_and_an_equal_one_is_neither() {
     assert_eq!(only(&slower).direction(), Some(Direction::CandidateSlower));
     assert!(slower.suites[0].sentence.contains("is slower than v0: 0.8"), "{}", slower.suites[0].sentence);
     let equal = two(1, 30).report();
-    assert_eq!(only(&equal).verdict, Verdict::NoDifferenceShown);
-    assert!(equal.suites[0].sentence.starts_with("No difference shown"), "{}", equal.suites[0].sentence);
+    assert_eq!(only(&equal).verdict, Verdict::Undecided);
+    assert!(
+        equal.suites[0].sentence.starts_with("Undecided between v1 and v0: "),
+        "{}",
+        equal.suites[0].sentence
+    );
 }
 
 #[test]
-fn the_median_speaks_where_the_mean_may_not() {
+fn the_declared_center_speaks_whatever_the_data_look_like() {
     let report = two(1, 30)
         .times(0, 0, Times::Skewed { least: 100e6, scale: 1e6 })
         .times(0, 1, Times::Skewed { least: 90e6, scale: 1e6 })
@@ -78,7 +83,53 @@ fn the_median_speaks_where_the_mean_may_not() {
     let mean = comparison.of(Protocol::Mean).unwrap();
     assert_eq!(mean.verdict, Verdict::NotEnoughData);
     assert_eq!(mean.reason.as_ref().unwrap().code, "small_not_normal");
-    assert!(codes(&report).contains(&"small_not_normal"));
+    assert!(!codes(&report).contains(&"mean_of_doubtful_law"));
+    let declared = Synthetic::new(1, 2, 30, "[analysis]\ncenter = \"mean\"\n")
+        .times(0, 0, Times::Skewed { least: 100e6, scale: 1e6 })
+        .times(0, 1, Times::Skewed { least: 90e6, scale: 1e6 })
+        .report();
+    let comparison = only(&declared);
+    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Protocol::Mean)));
+    assert!(codes(&declared).contains(&"mean_of_doubtful_law"), "{:?}", codes(&declared));
+}
+
+#[test]
+fn same_is_shown_within_the_declared_margin_only() {
+    let of = |margin: &str| {
+        let analysis = format!("[analysis]\n{margin}");
+        Synthetic::new(1, 2, 60, &analysis).times(0, 1, Times::normal(100.1e6, 1e6)).report()
+    };
+    let report = of("margin = \"2%\"\n");
+    let comparison = only(&report);
+    let headline = comparison.headline().unwrap();
+    assert_eq!((comparison.verdict, headline.margin), (Verdict::Same, Some(0.02)));
+    assert!(headline.p_same.unwrap() <= 0.05);
+    assert!(report.suites[0].sentence.starts_with("v1 and v0 take the same time within ±2\u{a0}%: "));
+    assert_eq!(only(&of("margin = \"0.1%\"\n")).verdict, Verdict::Undecided);
+    assert_eq!(only(&of("")).verdict, Verdict::Undecided);
+}
+
+/// One benchmark has most of the time and got faster, all others slower: no word for all of them, and the typical one is slower.
+#[test]
+fn benchmarks_that_went_both_ways_have_no_one_word() {
+    let mut synthetic =
+        two(5, 30).times(0, 0, Times::normal(1000e6, 5e6)).times(0, 1, Times::normal(770e6, 5e6));
+    for benchmark in 1..5 {
+        synthetic = synthetic.times(benchmark, 1, Times::normal(130e6, 1e6));
+    }
+    let report = synthetic.report();
+    let suite = &report.suites[0];
+    assert_eq!((suite.benchmarks.faster, suite.benchmarks.slower), (1, 4));
+    assert_eq!(
+        (suite.verdict, suite.reason.as_ref().unwrap().code.as_str()),
+        (Verdict::Undecided, "benchmarks_oppose")
+    );
+    assert!(suite.speedup.unwrap() > 1.05 && suite.typical.as_ref().unwrap().speedup < 0.9, "{suite:?}");
+    assert!(codes(&report).contains(&"dominated_by_one"));
+    // The first of five, and the rest, are shown: the share that is faster lies between.
+    let share = suite.true_share.as_ref().unwrap();
+    assert_eq!((share.faster.above, share.faster.below, share.valid), (1, 4, false));
+    assert!(share.faster.lower < 0.2 && 0.2 < share.faster.upper);
 }
 
 #[test]
@@ -111,7 +162,7 @@ fn a_version_that_only_fails_has_no_verdict() {
     assert_eq!(reason.sentence, "No run of the candidate, v1, was measured: 10 runs failed.");
     let suite = &report.suites[0];
     assert_eq!((suite.over, suite.benchmarks.not_enough_data), (1, 1));
-    assert_eq!((suite.proportions[0].benchmarks, suite.proportions[0].undecided), (2, 1));
+    assert_eq!((suite.proportions[0].benchmarks, suite.proportions[0].not_enough_data), (2, 1));
     assert!(codes(&report).contains(&"suite_incomplete"));
 }
 
@@ -133,7 +184,8 @@ fn lost_late_and_abandoned_are_counted_apart() {
 fn constant_data_are_refused_by_name() {
     let constant = two(1, 10).times(0, 0, Times::Constant(5e6)).times(0, 1, Times::Constant(5e6)).report();
     let comparison = only(&constant);
-    assert_eq!(comparison.verdict, Verdict::NotEnoughData);
+    assert_eq!(comparison.verdict, Verdict::Undecided);
+    assert_eq!(comparison.headline().unwrap().interval.ends(), Some((1.0, 1.0)));
     let median = comparison.of(Protocol::Median).unwrap();
     assert_eq!(median.reason.as_ref().unwrap().code, "too_many_ties");
     let mean = comparison.of(Protocol::Mean).unwrap();
@@ -152,8 +204,12 @@ fn too_few_runs_are_not_enough_data() {
     assert!(only(&one).observed.is_some() && only(&one).mean.is_none());
     let two_runs = two(1, 2).times(0, 1, Times::normal(50e6, 1e6)).report();
     let comparison = only(&two_runs);
-    assert_eq!(comparison.verdict, Verdict::NotEnoughData);
-    assert_eq!(comparison.reason.as_ref().unwrap().code, "too_few_runs");
+    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Protocol::Mean)));
+    assert!(codes(&two_runs).contains(&"few_runs"), "{:?}", codes(&two_runs));
+    let declared = Synthetic::new(1, 2, 5, "[analysis]\ncenter = \"median\"\n").report();
+    let reason = only(&declared).reason.as_ref().unwrap();
+    assert_eq!((only(&declared).verdict, reason.code.as_str()), (Verdict::NotEnoughData, "too_few_runs"));
+    assert!(reason.sentence.contains("takes 6 independent runs"), "{}", reason.sentence);
 }
 
 #[test]

@@ -1,11 +1,8 @@
-//! Verdicts, and how the headline is chosen between the two protocols.
+//! Verdicts: of a headline, and of a protocol of the Speedup-Test.
 //!
-//! Each protocol asks two questions at the plan's confidence level, each at that level: is the candidate
-//! faster, is it slower? A verdict is *faster* or *slower* when that answer is significant, *no difference
-//! shown* when neither is, *not enough data* when the protocol does not allow an answer. The paper reports
-//! the verdict on the mean and on the median side by side (Touati 2010 §6.2.2), and so do we, unmixed. The headline
-//! is one of the two, as Touati 2010 §4 advises: the mean's when its assumptions were not rejected, else the
-//! median's; the mean's with its caveats where only it can conclude.
+//! A headline asks one two-sided question at the report's level, about the centre that the plan declares. A protocol asks two,
+//! each at that level: is the candidate faster, is it slower? The paper reports the verdict on the mean and on the
+//! median side by side (Touati 2010 §6.2.2), and so do we, unmixed and beside the headline.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -18,8 +15,11 @@ pub enum Verdict {
     Faster,
     /// It is significantly slower.
     Slower,
-    /// Neither is significant, which does not show that there is no difference.
-    NoDifferenceShown,
+    /// Its times are shown to be the same, but for the declared margin.
+    Same,
+    /// None of these is shown, which does not show that there is no difference.
+    #[serde(alias = "no_difference_shown")]
+    Undecided,
     /// The data do not allow an answer.
     NotEnoughData,
 }
@@ -57,13 +57,13 @@ pub struct Reason {
 
 impl Verdict {
     /// All verdicts, in the order in which they are counted.
-    pub const ALL: [Self; 4] = [Self::Faster, Self::Slower, Self::NoDifferenceShown, Self::NotEnoughData];
+    pub const ALL: [Self; 5] = [Self::Faster, Self::Slower, Self::Same, Self::Undecided, Self::NotEnoughData];
 
     /// Whether a difference was shown.
     pub(super) const fn is_effect(self) -> bool {
         match self {
             Self::Faster | Self::Slower => true,
-            Self::NoDifferenceShown | Self::NotEnoughData => false,
+            Self::Same | Self::Undecided | Self::NotEnoughData => false,
         }
     }
 
@@ -72,7 +72,8 @@ impl Verdict {
         match self {
             Self::Faster => "faster",
             Self::Slower => "slower",
-            Self::NoDifferenceShown => "no difference shown",
+            Self::Same => "same",
+            Self::Undecided => "undecided",
             Self::NotEnoughData => "not enough data",
         }
     }
@@ -80,8 +81,8 @@ impl Verdict {
     /// Whether it answers the question.
     pub fn is_conclusive(self) -> bool {
         match self {
-            Self::Faster | Self::Slower => true,
-            Self::NoDifferenceShown | Self::NotEnoughData => false,
+            Self::Faster | Self::Slower | Self::Same => true,
+            Self::Undecided | Self::NotEnoughData => false,
         }
     }
 }
@@ -122,14 +123,4 @@ fn one_sentence(text: &str) -> String {
     let capital = letters.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
     let stop = if joined.ends_with('.') { "" } else { "." };
     format!("{capital}{}{stop}", letters.as_str())
-}
-
-/// Which protocol speaks for the benchmark. `mean_is_sound` says that no assumption of the mean was doubted.
-pub(crate) fn headline(mean: Verdict, mean_is_sound: bool, median: Verdict) -> Protocol {
-    let concludes = |verdict: Verdict| verdict != Verdict::NotEnoughData;
-    match (concludes(mean), concludes(median)) {
-        (true, _) if mean_is_sound => Protocol::Mean,
-        (true, false) => Protocol::Mean,
-        (true | false, _) => Protocol::Median,
-    }
 }

@@ -18,6 +18,12 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "a share is at least 0 and below 1, as 0.01 or 1%".to_owned())
 }
 
+/// A margin that is written as 0.01 or as 1%.
+pub(crate) fn margin(text: &str) -> Result<f64, String> {
+    let number = fraction(text).filter(|margin| *margin > 0.0 && *margin < 1.0);
+    number.ok_or_else(|| "a margin is above 0 and below 1, as 0.01 or 1%".to_owned())
+}
+
 /// The probability of a quantile, as 0.99 or 99%.
 pub(crate) fn probability(text: &str) -> Result<f64, String> {
     let number = fraction(text).filter(|p| *p > 0.0 && *p < 1.0);

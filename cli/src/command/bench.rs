@@ -15,6 +15,7 @@ use clap::Args;
 use speedup_core::value::time::Span;
 use speedup_statistics::inference::ConfidenceLevel;
 
+use crate::arguments::center::CenterName;
 use crate::arguments::{OutputArgument, fraction};
 use crate::command::coordinator::span;
 use crate::command::run::{Session, Telling};
@@ -88,6 +89,12 @@ pub(crate) struct Arguments {
     /// The confidence level of tests and intervals
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
     confidence: ConfidenceLevel,
+    /// Whose ratio the verdicts are on; without it the median, or the mean of fewer than 6 runs
+    #[arg(long, value_enum)]
+    center: Option<CenterName>,
+    /// Times within this share of each other count as the same
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin)]
+    margin: Option<f64>,
     /// All randomness comes from here; drawn when absent
     #[arg(long, value_name = "N")]
     seed: Option<u64>,

@@ -119,7 +119,7 @@ fn no_level_stands_beside_no_difference_in_the_published_mode() {
         let rows = found.iter().filter(|row| row["verdict"] == verdict);
         rows.map(|row| row["best_confidence"].as_str()).collect()
     };
-    let (faster, none) = (levels("faster"), levels("no difference shown"));
+    let (faster, none) = (levels("faster"), levels("undecided"));
     assert!(!faster.is_empty() && faster.iter().all(|level| *level == "0.95"), "{found:?}");
     assert!(!none.is_empty() && none.iter().all(|level| level.is_empty()), "{found:?}");
 }

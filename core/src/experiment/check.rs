@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::problem::{ExperimentError, Fault, KeyPath, Problems};
 use super::{
-    ASSUMED_INPUT_BYTES, Benchmark, CommandLine, Experiment, MAX_ARGV_BYTES, MAX_BENCHMARKS,
+    ASSUMED_INPUT_BYTES, AnalysisChoice, Benchmark, CommandLine, Experiment, MAX_ARGV_BYTES, MAX_BENCHMARKS,
     MAX_DESCRIPTION_BYTES, MAX_DIRECTORY_BYTES, MAX_ENV_BYTES, MAX_NAME_BYTES, MAX_OUTPUT_KEPT,
     MAX_OUTPUT_LIMIT, MAX_TIMEOUT, MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP, MIN_TIMEOUT, Setup, Version,
     Weights,
@@ -92,8 +92,9 @@ impl Experiment {
     }
 
     fn check_analysis(&self, problems: &mut Problems) {
-        for (key, value) in [("confidence", self.analysis.confidence), ("precision", self.analysis.precision)]
-        {
+        let AnalysisChoice { confidence, precision, margin, .. } = self.analysis;
+        let given = [("confidence", Some(confidence)), ("precision", Some(precision)), ("margin", margin)];
+        for (key, value) in given.into_iter().filter_map(|(key, value)| Some((key, value?))) {
             if !(value > 0.0 && value < 1.0) {
                 let fault = Fault::OutOfRange {
                     value: value.to_string(),

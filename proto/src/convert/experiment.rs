@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use speedup_core::experiment::files::MAX_FILES;
 use speedup_core::experiment::metric::{MAX_OWN_METRICS, Metric};
 use speedup_core::experiment::{
-    AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
-    Limits, MAX_BENCHMARKS, MAX_VERSIONS, OutputChoice, Rest, Setup, Version, Weights,
+    AcceptedExits, AnalysisChoice, Benchmark, Center, CommandLine, Expectation, Experiment, Independence,
+    KeepOutput, Limits, MAX_BENCHMARKS, MAX_VERSIONS, OutputChoice, Rest, Setup, Version, Weights,
 };
 use speedup_core::value::seed::Seed;
 use speedup_core::value::time::Span;
@@ -21,10 +21,18 @@ use v1::command_line::Line;
 enumeration!(Weights, v1::Weights, [Equal, Custom, Fraction]);
 enumeration!(KeepOutput, v1::KeepOutput, [Failed, All]);
 
+enumeration!(Center, v1::Center, [Median, Mean]);
+
+/// The centre, where the plan declares it.
+fn center(wire: i32) -> Result<Option<Center>, Malformed> {
+    let is_declared = wire != v1::Center::Unspecified as i32;
+    is_declared.then(|| enumerated::<v1::Center, _>(wire, "center")).transpose()
+}
+
 impl From<&Experiment> for v1::Experiment {
     fn from(experiment: &Experiment) -> Self {
         let Independence { policy, scope, hosts, rest } = experiment.independence;
-        let AnalysisChoice { confidence, weights, precision } = experiment.analysis;
+        let AnalysisChoice { confidence, center, margin, weights, precision } = experiment.analysis;
         Self {
             name: experiment.name.clone(),
             description: experiment.description.clone(),
@@ -40,6 +48,8 @@ impl From<&Experiment> for v1::Experiment {
             confidence,
             weights: v1::Weights::from(weights).into(),
             precision,
+            center: center.map_or(v1::Center::Unspecified, Into::into).into(),
+            margin,
             setup: experiment.setup.as_ref().map(Into::into),
             attempts: experiment.limits.attempts,
             all_attempts: experiment.limits.all_attempts,
@@ -72,6 +82,8 @@ impl TryFrom<v1::Experiment> for Experiment {
         };
         let analysis = AnalysisChoice {
             confidence: wire.confidence,
+            center: self::center(wire.center)?,
+            margin: wire.margin,
             weights: enumerated::<v1::Weights, _>(wire.weights, "weights")?,
             precision: wire.precision,
         };

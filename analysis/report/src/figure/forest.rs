@@ -48,9 +48,9 @@ pub struct ForestRow {
 /// How a speedup is marked: by shape, which a colour repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Significantly faster: a full circle.
+    /// Faster: a full circle.
     Faster,
-    /// Significantly slower: a full square.
+    /// Slower: a full square.
     Slower,
     /// Neither: an empty circle.
     Neither,
@@ -66,6 +66,7 @@ impl Forest {
             .map(|benchmark| {
                 let comparison = &benchmark.comparisons[at];
                 let headline = comparison.headline();
+                let headline = headline.as_ref();
                 let observed = comparison.observed.map(|observed| observed.median);
                 let speedup = headline.map(|headline| headline.speedup).or(observed).filter(|s| *s > 0.0);
                 let interval = headline.and_then(|headline| headline.interval.ends());
@@ -96,7 +97,7 @@ impl From<Verdict> for Mark {
         match verdict {
             Verdict::Faster => Self::Faster,
             Verdict::Slower => Self::Slower,
-            Verdict::NoDifferenceShown | Verdict::NotEnoughData => Self::Neither,
+            Verdict::Same | Verdict::Undecided | Verdict::NotEnoughData => Self::Neither,
         }
     }
 }

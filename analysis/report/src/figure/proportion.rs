@@ -1,11 +1,13 @@
 //! Proportions of the benchmarks.
 
 use speedup_analysis::count::percent;
-use speedup_analysis::study::{IntervalReport, ProportionReport, Report, SuiteReport, Verdict};
+use speedup_analysis::study::{
+    IntervalReport, ProportionReport, Report, SharePoint, SuiteReport, TrueShareReport, Verdict,
+};
 
 use super::Mark;
 use crate::document::clean;
-use crate::section::{ends, percent_rounded};
+use crate::section::{ends, factor, percent_rounded};
 
 /// Proportions with their intervals, from none to all.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,15 +54,45 @@ impl ProportionFigure {
     }
 }
 
+impl ProportionFigure {
+    /// The share that is truly faster by more than each of a few speedups; `None` where the benchmarks were not drawn.
+    pub(crate) fn of_curve(
+        suite: &SuiteReport,
+        share: &TrueShareReport,
+        told: &[SharePoint],
+        confidence: f64,
+    ) -> Option<Self> {
+        let row = |point: &SharePoint| ProportionRow {
+            name: format!("faster by more than {}", factor(point.speedup)),
+            share: point.above as f64 / share.benchmarks as f64,
+            interval: Some((point.lower, point.upper)),
+            mark: Mark::Neither,
+            label: format!("[{}, {}]", percent_rounded(point.lower), percent_rounded(point.upper)),
+        };
+        let rows: Vec<ProportionRow> = told.iter().map(row).collect();
+        let in_words: Vec<String> = rows.iter().map(|row| format!("{}: {}", row.name, row.label)).collect();
+        share.valid.then(|| Self {
+            title: clean(&format!("Truly faster benchmarks: {}", suite.candidate)),
+            description: format!(
+                "The share of benchmarks whose true speedup is larger than each of a few, at confidence level {}; the circle is the \
+                 share that is shown to be. {}.",
+                percent(confidence),
+                in_words.join("; ")
+            ),
+            rows,
+        })
+    }
+}
+
 fn row(proportion: &ProportionReport) -> ProportionRow {
     let interval = Some(&proportion.interval).filter(|_| proportion.valid);
     let share = percent_rounded(proportion.estimate);
     let counts = format!("{} of {}, {share}", proportion.count, proportion.benchmarks);
     ProportionRow {
         name: match proportion.of {
-            Verdict::Faster => "accelerated",
-            Verdict::Slower => "slowed down",
-            other @ (Verdict::NoDifferenceShown | Verdict::NotEnoughData) => other.words(),
+            Verdict::Faster => "called faster",
+            Verdict::Slower => "called slower",
+            other @ (Verdict::Same | Verdict::Undecided | Verdict::NotEnoughData) => other.words(),
         }
         .to_owned(),
         share: proportion.estimate,

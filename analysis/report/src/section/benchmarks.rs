@@ -2,8 +2,7 @@
 
 use speedup_analysis::count::{change, counted, percent, ratio};
 use speedup_analysis::study::{
-    BenchmarkReport, CellReport, ComparisonReport, MetricReport, MetricRow, OwnComparison, Protocol,
-    ProtocolReport, Report, RuleReport, Verdict,
+    BenchmarkReport, CellReport, MetricReport, MetricRow, OwnComparison, Reason, Report, RuleReport,
 };
 use speedup_core::experiment::metric::Better;
 
@@ -16,11 +15,8 @@ use crate::figure::{Figure, Forest};
 
 /// Where there is no number.
 pub(super) const NOTHING: &str = "—";
-/// The columns that are explained: the baseline's times, and the best level.
+/// The column that is explained: the baseline's times.
 const TIMES: usize = 2;
-const LEVEL: usize = 8;
-/// Levels above this are shown as such: the papers' tables end here.
-const HIGHEST_LEVEL: f64 = 0.9999;
 
 /// The table of the candidate `at` this place.
 pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
@@ -44,19 +40,8 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
         Column::new("speedup", Align::Left, 0),
         Column::new("change", Align::Right, 3),
         Column::new("verdict", Align::Left, 0),
-        Column::new("by", Align::Left, 4),
-        Column::new("level", Align::Right, 5),
-        Column::new("by mean", Align::Left, 6),
-        Column::new("by median", Align::Left, 6),
     ];
-    // Under looks no protocol has a verdict or a level of its own.
-    let shown = if is_by_looks { columns.len() - 3 } else { columns.len() };
-    let shown_of = |benchmark: &BenchmarkReport| {
-        let mut fields = row(benchmark, at, unit);
-        fields.truncate(shown);
-        TableRow::from(fields)
-    };
-    let rows = report.benchmarks.iter().map(shown_of).collect();
+    let rows = report.benchmarks.iter().map(|benchmark| row(benchmark, at, unit).into()).collect();
     let level = percent(report.head.confidence);
     let of_speedup = if is_by_looks {
         format!(
@@ -64,33 +49,39 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
              of the plan's rule, which keep {level} over all looks of a benchmark."
         )
     } else {
+        let center = report.benchmarks.iter().find_map(|benchmark| benchmark.comparisons[at].by);
+        let of_centers = center.map_or_else(String::new, |center| format!(" of the {}s", center.name()));
         format!(
-            "Speedup: {baseline} over {candidate}, above 1 faster, by the mean or the median as the verdict is, \
-             with its interval at {level}."
+            "Speedup: the ratio{of_centers}, {baseline} over {candidate}, above 1 faster, with its two-sided interval at {level}; \
+             the verdict is what the interval says{}.",
+            margin(report, at)
         )
     };
-    let mut legend = vec![
+    let legend = vec![
         LegendEntry::of(TIMES, "Times: median ± half the interquartile range."),
         LegendEntry::always(of_speedup),
     ];
-    if !is_by_looks {
-        legend.push(LegendEntry::of(LEVEL, "Level: the best that these data allow."));
-    }
-    document.table(Table { columns: columns[..shown].into(), rows, legend, tells_left_out: false });
-    if !is_by_looks {
-        write_protocols(document, report, at);
-    }
+    document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
     write_reasons(document, report, at);
 }
 
+/// Within what versions count as the same, where the plan declares it.
+fn margin(report: &Report, at: usize) -> String {
+    let of = |benchmark: &BenchmarkReport| benchmark.comparisons[at].first.as_ref()?.margin;
+    report.benchmarks.iter().find_map(of).map_or_else(String::new, |margin| {
+        format!(", and `same` that both one-sided tests show it to be within ±{}", percent(margin))
+    })
+}
+
 /// Whether the verdicts are those of the rule.
-fn is_by_looks(report: &Report) -> bool {
+pub(super) fn is_by_looks(report: &Report) -> bool {
     report.rule.as_ref().is_some_and(RuleReport::is_by_looks)
 }
 
 fn row(benchmark: &BenchmarkReport, at: usize, unit: Unit) -> Vec<Field> {
     let comparison = &benchmark.comparisons[at];
     let headline = comparison.headline();
+    let headline = headline.as_ref();
     let ends = headline.and_then(|headline| headline.interval.ends());
     let observed = comparison.observed.map(|observed| observed.median);
     let speedup = match (headline, observed) {
@@ -104,7 +95,6 @@ fn row(benchmark: &BenchmarkReport, at: usize, unit: Unit) -> Vec<Field> {
         (n, m) if n == m => n.to_string(),
         (n, m) => format!("{n}, {m}"),
     };
-    let by = comparison.by.filter(|_| comparison.verdict != Verdict::NotEnoughData);
     vec![
         Field::name(&benchmark.name),
         runs.into(),
@@ -113,10 +103,6 @@ fn row(benchmark: &BenchmarkReport, at: usize, unit: Unit) -> Vec<Field> {
         speedup.into(),
         percent.map_or_else(|| NOTHING.to_owned(), |percent| change(percent, ends)).into(),
         Field { tone: tone(comparison.verdict), ..comparison.verdict.words().into() },
-        if comparison.look.is_some() { "looks" } else { by.map_or(NOTHING, Protocol::name) }.into(),
-        headline.map_or_else(|| NOTHING.to_owned(), level).into(),
-        protocol(comparison, Protocol::Mean),
-        protocol(comparison, Protocol::Median),
     ]
 }
 
@@ -131,42 +117,21 @@ fn time(cell: &CellReport, unit: Unit) -> String {
     )
 }
 
-/// The best level, never rounded up.
-fn level(headline: &ProtocolReport) -> String {
-    match headline.best.confidence {
-        None => NOTHING.to_owned(),
-        Some(level) if level > HIGHEST_LEVEL => format!(">\u{a0}{}", percent(HIGHEST_LEVEL)),
-        Some(level) => percent((level * 1e4).floor() / 1e4),
-    }
-}
-
-fn protocol(comparison: &ComparisonReport, protocol: Protocol) -> Field {
-    match comparison.of(protocol) {
-        None => NOTHING.into(),
-        Some(report) => Field { tone: tone(report.verdict), ..report.verdict.words().into() },
-    }
-}
-
-/// Which verdicts are by the median: the others are by the mean.
-fn write_protocols(document: &mut Document, report: &Report, at: usize) {
-    let by_median = |benchmark: &&BenchmarkReport| {
-        let comparison = &benchmark.comparisons[at];
-        comparison.by == Some(Protocol::Median) && comparison.verdict != Verdict::NotEnoughData
-    };
-    let names: Vec<&str> =
-        report.benchmarks.iter().filter(by_median).map(|benchmark| benchmark.name.as_str()).collect();
-    if !names.is_empty() {
-        let names = abbreviated(&names, report.benchmarks.len());
-        let text = format!("Verdict by the median, since an assumption of the mean's test fails: {names}.");
-        document.paragraph(text, Tone::Plain);
-    }
-}
-
 /// Why there is not enough data, each reason once.
 fn write_reasons(document: &mut Document, report: &Report, at: usize) {
+    write_each(document, report, "Not enough data on", |benchmark| benchmark.comparisons[at].reason.as_ref());
+}
+
+/// The reasons that benchmarks have, each once with their names after the words `on`.
+pub(super) fn write_each<'a>(
+    document: &mut Document,
+    report: &'a Report,
+    on: &str,
+    reason: impl Fn(&'a BenchmarkReport) -> Option<&'a Reason>,
+) {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for benchmark in &report.benchmarks {
-        let Some(reason) = &benchmark.comparisons[at].reason else { continue };
+        let Some(reason) = reason(benchmark) else { continue };
         match reasons.iter_mut().find(|(sentence, _)| *sentence == reason.sentence) {
             Some((_, names)) => names.push(&benchmark.name),
             None => reasons.push((&reason.sentence, vec![&benchmark.name])),
@@ -174,7 +139,7 @@ fn write_reasons(document: &mut Document, report: &Report, at: usize) {
     }
     for (sentence, names) in reasons {
         let names = abbreviated(&names, report.benchmarks.len());
-        document.paragraph(format!("Not enough data on {names}: {sentence}"), Tone::Plain);
+        document.paragraph(format!("{on} {names}: {sentence}"), Tone::Plain);
     }
 }
 

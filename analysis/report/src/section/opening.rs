@@ -1,7 +1,9 @@
 //! What comes first: which experiment, what it has shown, and what that is worth.
 
 use speedup_analysis::count::{counted, grouped, percent};
-use speedup_analysis::study::{ConditionCounts, IntervalReport, ProportionReport, Report, State, Verdict};
+use speedup_analysis::study::{
+    ConditionCounts, IntervalReport, ProportionReport, Report, State, TrueShareReport, Verdict,
+};
 
 use crate::document::{Document, Kind, Tone};
 
@@ -30,7 +32,8 @@ pub(super) fn write_verdict(document: &mut Document, report: &Report) {
             .first()
             .filter(|accelerated| accelerated.benchmarks > 1 && !accelerated.nothing_known());
         if let Some(accelerated) = accelerated {
-            document.paragraph(proportion(accelerated, report.head.confidence), Tone::Plain);
+            let text = proportion(accelerated, suite.true_share.as_ref(), report.head.confidence);
+            document.paragraph(text, Tone::Plain);
         }
     }
     if report.suites.is_empty() {
@@ -64,7 +67,7 @@ pub(super) fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Faster => Tone::Better,
         Verdict::Slower => Tone::Worse,
-        Verdict::NoDifferenceShown | Verdict::NotEnoughData => Tone::Plain,
+        Verdict::Same | Verdict::Undecided | Verdict::NotEnoughData => Tone::Plain,
     }
 }
 
@@ -96,20 +99,29 @@ fn progress(report: &Report) -> String {
     format!("{state}: {measured}; {per_cell}; {since}; seed {}", head.seed)
 }
 
-fn proportion(accelerated: &ProportionReport, confidence: f64) -> String {
-    let share = format!(
-        "Accelerated: {} of {} benchmarks, {}",
+/// How many benchmarks are called faster, and what share is.
+fn proportion(
+    accelerated: &ProportionReport,
+    true_share: Option<&TrueShareReport>,
+    confidence: f64,
+) -> String {
+    let called = format!(
+        "Called faster: {} of {} benchmarks, {}.",
         grouped(accelerated.count),
         grouped(accelerated.benchmarks),
         percent_rounded(accelerated.estimate)
     );
-    match (ends(&accelerated.interval), accelerated.valid) {
-        (Some(ends), true) => format!("{share} {ends} at confidence level {}.", percent(confidence)),
-        (Some(_), false) | (None, _) => {
-            format!(
-                "{share}. No interval holds for other programs: the benchmarks were chosen, not drawn at random."
-            )
-        }
+    match true_share.filter(|share| share.valid) {
+        Some(TrueShareReport { faster, .. }) => format!(
+            "{called} Truly faster: {} to {} of the population, at confidence level {}.",
+            percent_rounded(faster.lower),
+            percent_rounded(faster.upper),
+            percent(confidence)
+        ),
+        None if accelerated.valid => called,
+        None => format!(
+            "{called} No interval holds for other programs: the benchmarks were chosen, not drawn at random."
+        ),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use speedup_analysis::count::{counted, grouped, percent, ratio};
 use speedup_analysis::study::{
-    IntervalReport, ProportionReport, Protocol, Report, RequiredReport, SuiteReport,
+    IntervalReport, ProportionReport, Protocol, Report, RequiredReport, SharePoint, SuiteReport,
+    TrueShareReport,
 };
 
 use super::benchmarks::NOTHING;
@@ -14,6 +15,8 @@ use crate::figure::{Figure, ProportionFigure};
 const PUBLISHED: usize = 4;
 const RECOMMENDED: usize = 5;
 const CONDITION: usize = 6;
+/// The column of the band of the truly faster benchmarks.
+const BAND: usize = 4;
 
 /// Nothing is written of a suite of one benchmark: its row says all.
 pub(super) fn write(document: &mut Document, report: &Report, suite: &SuiteReport) {
@@ -29,6 +32,7 @@ pub(super) fn write(document: &mut Document, report: &Report, suite: &SuiteRepor
             format!("Suite: {candidate} against {baseline} over {over}, weights {weights}"),
         );
         write_overall(document, suite);
+        write_typical(document, suite, report.head.confidence);
     }
     document.section(Kind::Proportion, format!("Proportion of benchmarks: {candidate} against {baseline}"));
     if let Some(figure) = ProportionFigure::of(report, suite) {
@@ -38,6 +42,95 @@ pub(super) fn write(document: &mut Document, report: &Report, suite: &SuiteRepor
     if let Some(required) = &suite.required {
         document.paragraph(needed(required, report.head.confidence), Tone::Plain);
     }
+    if let Some(share) = &suite.true_share {
+        write_true_share(document, suite, share, (baseline, report.head.confidence));
+    }
+}
+
+/// Points of the curve that are told: what a reader compares at a glance.
+const POINTS_TOLD: usize = 9;
+
+/// The share that is faster by at least x, at a few x.
+fn write_true_share(
+    document: &mut Document,
+    suite: &SuiteReport,
+    share: &TrueShareReport,
+    (baseline, confidence): (&str, f64),
+) {
+    let heading = format!("Truly faster benchmarks: {} against {baseline}", suite.candidate);
+    document.section(Kind::TrueShare, heading);
+    let told = told(share);
+    if let Some(figure) = ProportionFigure::of_curve(suite, share, &told, confidence) {
+        document.push(Element::Figure(Box::new(Figure::Proportion(figure))));
+    }
+    let columns = [
+        Column::new("faster by more than", Align::Right, 0),
+        Column::new("shown above", Align::Right, 1),
+        Column::new("shown below", Align::Right, 1),
+        Column::new("share", Align::Left, 0),
+        Column::new("band", Align::Left, 2),
+    ];
+    let row = |point: &SharePoint| -> TableRow {
+        let within =
+            |lower: f64, upper: f64| format!("[{}, {}]", percent_rounded(lower), percent_rounded(upper));
+        let of = |shown: u64| format!("{} of {}", grouped(shown), grouped(share.benchmarks));
+        TableRow::from(vec![
+            factor(point.speedup).into(),
+            of(point.above).into(),
+            of(point.below).into(),
+            within(point.lower, point.upper).into(),
+            within(point.band_lower, point.band_upper).into(),
+        ])
+    };
+    let level = percent(confidence);
+    let mut legend = vec![LegendEntry::always(format!(
+        "Share: of the benchmarks whose true speedup is larger, at {level}, at any power of the tests; a benchmark that is shown \
+         neither above nor below leaves it open."
+    ))];
+    legend
+        .push(LegendEntry::of(BAND, "Band: holds at all speedups at once. The whole curve is in the JSON."));
+    if !share.valid {
+        legend.push(LegendEntry::always(
+            "The benchmarks were chosen, not drawn at random: this is not valid for other programs.",
+        ));
+    }
+    let rows = told.iter().map(row).collect();
+    document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
+}
+
+/// A factor to three places: neighbours on the curve differ by less than ratios that are rounded to their errors.
+pub(crate) fn factor(speedup: f64) -> String {
+    format!("{speedup:.3}×")
+}
+
+/// The share that is faster at all, and points of the curve at even distances, ascending.
+fn told(share: &TrueShareReport) -> Vec<SharePoint> {
+    let every = share.curve.len().div_ceil(POINTS_TOLD - 1).max(1);
+    let mut told: Vec<SharePoint> = share.curve.iter().step_by(every).copied().collect();
+    told.retain(|point| point.speedup != share.faster.speedup);
+    told.push(share.faster);
+    told.sort_by(|a, b| a.speedup.total_cmp(&b.speedup));
+    told
+}
+
+/// The typical benchmark and a further one.
+fn write_typical(document: &mut Document, suite: &SuiteReport, confidence: f64) {
+    let Some(typical) = &suite.typical else { return };
+    let [lower, upper] = typical.interval;
+    let [least, most] = typical.prediction;
+    let text = format!(
+        "A typical benchmark: {}, the random-effects mean of {} (log speedups differ by a standard deviation of {:.3}; {} of their \
+         scatter is between benchmarks). The speedup of a further benchmark of the same population: {} to {}, at confidence \
+         level {}.",
+        ratio(typical.speedup, Some((lower, upper))),
+        counted(typical.benchmarks, "benchmark"),
+        typical.tau,
+        percent((typical.heterogeneity * 100.0).round() / 100.0),
+        ratio(least, None),
+        ratio(most, None),
+        percent(confidence)
+    );
+    document.paragraph(text, Tone::Plain);
 }
 
 fn write_overall(document: &mut Document, suite: &SuiteReport) {
@@ -109,9 +202,9 @@ fn write_proportions(document: &mut Document, suite: &SuiteReport) {
         let text = "Where a(1 − a/b) > 5 does not hold, the published interval may be inaccurate.";
         legend.push(LegendEntry::of(CONDITION, text));
     }
-    if first.undecided > 0 {
-        let undecided = counted(first.undecided, "benchmark");
-        legend.push(LegendEntry::always(format!("Without enough data: {undecided}, counted as neither.")));
+    if first.not_enough_data > 0 {
+        let without = counted(first.not_enough_data, "benchmark");
+        legend.push(LegendEntry::always(format!("Without enough data: {without}, counted as neither.")));
     }
     document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
 }

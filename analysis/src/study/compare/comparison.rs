@@ -1,5 +1,6 @@
 //! One benchmark: its cells, and each candidate against the baseline.
 
+use super::headline::{Declared, HeadlineReport};
 use super::looked::{self, Looked};
 use super::members::speedup_within;
 use super::mixture::MixtureReport;
@@ -16,14 +17,14 @@ use crate::study::gather::mishap::Mishaps;
 use crate::study::rule::LookReport;
 use crate::study::validity::diagnostics::DiagnosticsReport;
 use crate::study::validity::warning::Warnings;
-use crate::study::verdict::{Direction, Protocol, Reason, Verdict, headline};
+use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use speedup_core::run::timer::TimerError;
 use speedup_statistics::inference::{Caveat, ConfidenceLevel, Critical};
 use speedup_statistics::levels::{EffectSize, LevelTree, RandomEffects};
 use speedup_statistics::protocol::speedup_test::SpeedupTest;
 use speedup_statistics::ratio::{RatioError, Summary};
-use speedup_statistics::sample::Sample;
+use speedup_statistics::sample::{Sample, SampleQuantile};
 
 /// A benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,17 +89,21 @@ pub struct ComparisonReport {
     pub baseline_n: u64,
     /// The measured runs of the candidate.
     pub candidate_n: u64,
-    /// The headline verdict.
+    /// The headline's verdict.
     pub verdict: Verdict,
-    /// The protocol that it is by.
+    /// The centre that it is of.
     pub by: Option<Protocol>,
     /// Why there is not enough data.
     pub reason: Option<Reason>,
+    /// What is said first; `None` without data, and in reports from before there were headlines: see
+    /// [`ComparisonReport::headline`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<HeadlineReport>,
     /// The observed speedups, with measured runs of both.
     pub observed: Option<ObservedReport>,
-    /// What the mean says; `None` with fewer than 2 runs of either.
+    /// What the Speedup-Test says of the mean; `None` with fewer than 2 runs of either.
     pub mean: Option<ProtocolReport>,
-    /// What the median says; `None` with fewer than 2 runs of either.
+    /// What it says of the median; `None` with fewer than 2 runs of either.
     pub median: Option<ProtocolReport>,
     /// The estimated probability that a run of the candidate is faster than one of the baseline, or than its pair.
     pub probability_faster: Option<f64>,
@@ -106,7 +111,7 @@ pub struct ComparisonReport {
     /// the median absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub look: Option<LookReport>,
-    /// The p-values of both questions, by the protocol of the headline.
+    /// The headline's one-sided p-values of both directions.
     #[serde(default)]
     pub one_sided: Option<OneSidedReport>,
     /// The headline with its p-values adjusted for the number of benchmarks; empty for one benchmark.
@@ -115,7 +120,8 @@ pub struct ComparisonReport {
     /// What was compared, where it was not independent runs.
     #[serde(default)]
     pub design: Option<DesignReport>,
-    /// How many runs it would take, where independent runs showed no difference; or builds, where those are what is independent.
+    /// How many runs it would take where the headline is undecided; or visits, hosts, boots or builds, where those are what is
+    /// independent.
     #[serde(default)]
     pub advice: Option<AdviceReport>,
 }
@@ -132,12 +138,13 @@ pub struct ObservedReport {
 }
 
 impl ComparisonReport {
-    /// What the protocol of the headline says.
-    pub fn headline(&self) -> Option<&ProtocolReport> {
-        self.of(self.by?)
+    /// What is said first: the interval of the ratio of the declared centres. In reports from before there were headlines it is
+    /// what the protocol says that spoke for the benchmark.
+    pub fn headline(&self) -> Option<HeadlineReport> {
+        self.first.clone().or_else(|| self.of(self.by?).map(HeadlineReport::of_protocol))
     }
 
-    /// What a protocol says.
+    /// What a protocol of the Speedup-Test says.
     pub fn of(&self, protocol: Protocol) -> Option<&ProtocolReport> {
         match protocol {
             Protocol::Mean => self.mean.as_ref(),
@@ -145,7 +152,7 @@ impl ComparisonReport {
         }
     }
 
-    /// What the observed times say, by the headline's protocol.
+    /// What the observed times say, by the headline's centre.
     pub fn direction(&self) -> Option<Direction> {
         self.headline().map(|headline| headline.direction)
     }
@@ -203,10 +210,11 @@ impl Pair<'_> {
     /// Compares them, and raises the caveats `about` the benchmark.
     pub(crate) fn compare(
         &self,
-        level: ConfidenceLevel,
+        declared: &Declared,
         about: &str,
         warnings: &mut Warnings,
     ) -> ComparisonReport {
+        let level = declared.level;
         let (baseline, candidate) = match self.samples {
             [Some(baseline), Some(candidate)] => (baseline, candidate),
             [None, _] => return self.without(not_measured("baseline", self.baseline)),
@@ -239,19 +247,43 @@ impl Pair<'_> {
             Ok(protocols) => protocols,
             Err(reason) => return self.without(reason),
         };
-        let by = headline(mean.report.verdict, mean.caveats.is_empty(), median.report.verdict);
-        warn(by, &mean, &median, about, warnings);
-        let (chosen, one_sided, difference_ns) = match by {
-            Protocol::Mean => (&mean.report, mean.one_sided, baseline.mean() - candidate.mean()),
-            Protocol::Median => (&median.report, median.one_sided, baseline.median() - candidate.median()),
+        let arranged = self.arranged.and_then(|arranged| arranged.as_ref().ok());
+        let (first, one_sided, refused) = match declared.headline(baseline, candidate, arranged) {
+            Ok((first, one_sided)) => {
+                let refused = first.refusal(level);
+                (Some(first), Some(one_sided), refused)
+            }
+            Err(refused) => (None, None, Some(refused)),
         };
-        if chosen.verdict.is_effect() && self.is_near_the_timer(difference_ns) {
+        let verdict = first.as_ref().map_or(Verdict::NotEnoughData, |first| first.verdict);
+        let by = Protocol::from(declared.center);
+        let difference_ns = match by {
+            Protocol::Mean => baseline.mean() - candidate.mean(),
+            Protocol::Median => baseline.median() - candidate.median(),
+        };
+        if verdict.is_effect() && self.is_near_the_timer(difference_ns) {
             warnings.concern("near_timer", about, near_timer);
         }
+        if by == Protocol::Mean && mean.is_doubtful() {
+            warnings.concern("mean_of_doubtful_law", about, mean_of_doubtful_law);
+        }
+        let needed = SampleQuantile::runs_needed(0.5, level);
+        if by == Protocol::Mean && (n.min(m) as u64) < needed {
+            warnings.concern("few_runs", about, || {
+                format!(
+                    "With fewer than {needed} independent runs of a version the interval supposes normal times, which so few cannot \
+                     show: plan more before you quote it."
+                )
+            });
+        }
+        for caveat in mean.interval_caveats.iter().filter(|_| by == Protocol::Mean) {
+            warnings.caveat(caveat, about);
+        }
         let report = ComparisonReport {
-            verdict: chosen.verdict,
+            verdict,
             by: Some(by),
-            reason: chosen.reason.clone(),
+            reason: refused,
+            first,
             observed: Some(observed),
             probability_faster: Some(probability_faster),
             one_sided,
@@ -259,25 +291,7 @@ impl Pair<'_> {
             median: Some(median.report),
             ..self.without(Reason::new("", ""))
         };
-        match self.arranged {
-            None => Self::advised(report, baseline, candidate, level),
-            Some(Ok(Arranged {
-                design: DesignReport { kind: DesignKind::Builds, .. },
-                builds: [Some(_), Some(_)],
-                ..
-            })) => Self::advised(report, baseline, candidate, level),
-            Some(_) => report,
-        }
-    }
-
-    /// The report with how many runs or builds it would take.
-    fn advised(
-        report: ComparisonReport,
-        baseline: &Sample,
-        candidate: &Sample,
-        level: ConfidenceLevel,
-    ) -> ComparisonReport {
-        let advice = AdviceReport::new(&report, baseline, candidate, level);
+        let advice = AdviceReport::new(&report, n.min(m) as u64, level);
         ComparisonReport { advice, ..report }
     }
 
@@ -304,6 +318,7 @@ impl Pair<'_> {
             verdict: report.verdict,
             by: Some(Protocol::Mean),
             reason: report.reason.clone(),
+            first: Some(HeadlineReport::of_protocol(&report)),
             observed: Some(observed),
             mean: Some(report),
             look: Some(look),
@@ -376,6 +391,7 @@ impl Pair<'_> {
             verdict: Verdict::NotEnoughData,
             by: None,
             reason: Some(reason),
+            first: None,
             observed: None,
             mean: None,
             median: None,
@@ -438,28 +454,8 @@ fn not_measured(side: &str, cell: &CellReport) -> Reason {
     Reason::new("not_measured", format!("No run of the {side}, {}, was measured{because}", cell.version))
 }
 
-/// Raises the caveats of the chosen protocol, of its interval, and of what made it be chosen.
-fn warn(by: Protocol, mean: &Judged, median: &Judged, about: &str, warnings: &mut Warnings) {
-    let chosen = match by {
-        Protocol::Mean => mean,
-        Protocol::Median => median,
-    };
-    for reason in [&mean.report.reason, &chosen.report.reason].into_iter().flatten() {
-        warnings.reason(reason, about);
-    }
-    // That the mean is doubtful matters whichever protocol speaks: it is why the median does.
-    let mean_again = if by == Protocol::Mean { &[][..] } else { &mean.caveats };
-    for caveat in mean_again.iter().chain(&chosen.caveats).chain(&chosen.interval_caveats) {
-        warnings.caveat(caveat, about);
-    }
-    let report = &chosen.report;
-    if report.verdict == Verdict::NoDifferenceShown && report.best.confidence.is_none() {
-        warnings.caveat(&Caveat::NoLevelAboveHalf, about);
-    }
-    let covers_one = |interval: &IntervalReport| {
-        interval.ends().is_some_and(|(lower, upper)| lower <= 1.0 && 1.0 <= upper)
-    };
-    if report.verdict.is_conclusive() && covers_one(&report.interval) {
-        warnings.caveat(&Caveat::IntervalCoversOne, about);
-    }
+fn mean_of_doubtful_law() -> String {
+    "The plan declares the mean, and the times are not normally distributed: the interval of the mean is approximate, and where \
+     rare runs take very long it may miss far more often than it says. Look at the distribution, or declare center = \"median\"."
+        .to_owned()
 }

@@ -5,7 +5,6 @@
 //! protocol of the mean, with the repeated confidence interval of the speedup (Jennison and Turnbull 2000, ch. 9); the
 //! median has no such test.
 
-use super::multiplicity::OneSidedReport;
 use super::protocol::{IntervalReport, Judged, ProtocolAnswer, ProtocolReport, TestReport};
 use crate::study::rule::{LookReport, RuleReport, RuleRow, RuleState};
 use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
@@ -65,7 +64,7 @@ pub(crate) fn mean(row: &RuleRow, look: LookReport, level: ConfidenceLevel) -> J
     };
     let outcome = match row.verdict {
         Verdict::Faster | Verdict::Slower => "significant",
-        Verdict::NoDifferenceShown => "not_significant",
+        Verdict::Same | Verdict::Undecided => "not_significant",
         Verdict::NotEnoughData => "cannot_conclude",
     };
     let report = ProtocolReport {
@@ -80,7 +79,7 @@ pub(crate) fn mean(row: &RuleRow, look: LookReport, level: ConfidenceLevel) -> J
         assumptions: Vec::new(),
         best: answer("cannot_conclude", None),
     };
-    Judged { report, one_sided: None::<OneSidedReport>, caveats: Vec::new(), interval_caveats: Vec::new() }
+    Judged { report, caveats: Vec::new(), interval_caveats: Vec::new() }
 }
 
 fn test(row: &RuleRow, look: LookReport) -> TestReport {

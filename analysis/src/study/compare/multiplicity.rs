@@ -1,10 +1,8 @@
-//! The verdicts again, with their p-values adjusted for the number of benchmarks: beside those of the papers, never in
-//! their place.
+//! The verdicts again, with their p-values adjusted for their number.
 //!
-//! A verdict answers two questions, each at the report's level: is the candidate faster, is it slower? So there are two
-//! families, one a question, each of all benchmarks with runs of both versions; of one benchmark an adjusted p-value is
-//! the plain one. A benchmark on which no protocol can conclude counts with a p-value of 1: whether it can is seen in
-//! the data, so to leave it out would choose the family by its results.
+//! One family: the headlines of all benchmarks with runs of both versions, two-sided, and of several benchmarks their total; where
+//! a margin is declared, also the tests of being the same. What could not be tested counts with a p-value of 1: whether it can
+//! is seen in the data, so to leave it out would choose the family by its results. Gates go by this family.
 
 use super::comparison::ComparisonReport;
 use super::suite::VerdictCounts;
@@ -18,7 +16,7 @@ const ADJUSTMENTS: [Adjustment; 2] = [Adjustment::Holm, Adjustment::BenjaminiHoc
 /// One benchmark needs no adjustment.
 const FEWEST_BENCHMARKS: usize = 2;
 
-/// The p-values of the headline's protocol, one-sided each.
+/// The one-sided p-values of a headline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OneSidedReport {
     /// Of the candidate being no faster.
@@ -34,7 +32,7 @@ pub struct AdjustedReport {
     pub adjustment: String,
     /// The verdict by the adjusted p-values.
     pub verdict: Verdict,
-    /// The smaller of the two adjusted p-values.
+    /// The adjusted p-value that it is by.
     pub p_value: f64,
 }
 
@@ -45,7 +43,7 @@ pub struct MultiplicityReport {
     pub adjustment: String,
     /// `familywise` or `false_discovery`: the error rate that it keeps.
     pub controls: String,
-    /// The benchmarks of each family.
+    /// The benchmarks of the family.
     pub tests: u64,
     /// How many benchmarks have which verdict.
     pub benchmarks: VerdictCounts,
@@ -53,53 +51,92 @@ pub struct MultiplicityReport {
     pub sentence: String,
 }
 
-/// Adjusts the headlines of one candidate over its benchmarks, and tells what is left of them.
+/// What an adjustment leaves of a candidate.
+pub(crate) struct Multiplicity {
+    /// Of its benchmarks, in words.
+    pub(crate) reports: Vec<MultiplicityReport>,
+    /// Of its total.
+    pub(crate) total: Vec<AdjustedReport>,
+}
+
+/// Adjusts the headlines of one candidate over its benchmarks together with its total, of verdict and two-sided p-value, and tells
+/// what is left of them. Of one benchmark nothing is adjusted.
 pub(crate) fn adjust(
     comparisons: &mut [&mut ComparisonReport],
+    total: (Verdict, Option<f64>),
     level: ConfidenceLevel,
-) -> Vec<MultiplicityReport> {
-    let asked: Vec<Option<OneSidedReport>> = comparisons.iter().map(|one| p_values(one)).collect();
-    let tests = asked.iter().flatten().count();
+) -> Multiplicity {
+    let (differ, same): (Vec<_>, Vec<_>) = comparisons.iter().map(|one| p_values(one)).unzip();
+    let tests = differ.iter().flatten().count();
     if tests < FEWEST_BENCHMARKS {
-        return Vec::new();
+        return Multiplicity { reports: Vec::new(), total: Vec::new() };
     }
+    let of_total = Some(PValue::clamped(total.1.unwrap_or(1.0)));
+    let family: Vec<Option<PValue>> = differ.into_iter().chain(same).chain([of_total]).collect();
+    let mut adjusted_total = Vec::new();
     let reports = ADJUSTMENTS.into_iter().map(|adjustment| {
-        let family = |of: fn(&OneSidedReport) -> f64| -> Vec<Option<PValue>> {
-            let p_values: Vec<_> =
-                asked.iter().map(|asked| asked.as_ref().map(|asked| PValue::clamped(of(asked)))).collect();
-            adjustment.adjust(&p_values)
-        };
-        let families = family(|asked| asked.faster).into_iter().zip(family(|asked| asked.slower));
-        for (comparison, (faster, slower)) in comparisons.iter_mut().zip(families) {
-            if let (Some(faster), Some(slower)) = (faster, slower) {
-                let adjusted = AdjustedReport {
-                    adjustment: code(adjustment).to_owned(),
-                    verdict: adjusted_by(comparison.verdict, faster, slower, level),
-                    p_value: faster.told().min(slower.told()),
-                };
-                comparison.adjusted.push(adjusted);
+        let adjusted = adjustment.adjust(&family);
+        let (differ, rest) = adjusted.split_at(comparisons.len());
+        let (same, of_total) = rest.split_at(comparisons.len());
+        for ((comparison, differ), same) in comparisons.iter_mut().zip(differ).zip(same) {
+            if let Some(differ) = *differ {
+                let verdict = left_of(comparison.verdict, differ, *same, level);
+                let p_value = same.filter(|_| verdict == Verdict::Same).unwrap_or(differ);
+                comparison.adjusted.push(AdjustedReport::new(adjustment, verdict, p_value));
             }
+        }
+        if let [Some(p_value)] = *of_total {
+            let verdict = left_of(total.0, p_value, None, level);
+            adjusted_total.push(AdjustedReport::new(adjustment, verdict, p_value));
         }
         summary(comparisons, adjustment, tests as u64, level)
     });
-    reports.collect()
+    let reports = reports.collect();
+    Multiplicity { reports, total: adjusted_total }
 }
 
-/// The p-values that count for a comparison; `None` when it has no runs to count.
-fn p_values(comparison: &ComparisonReport) -> Option<OneSidedReport> {
-    comparison.observed?;
-    let concluded = comparison.verdict != Verdict::NotEnoughData;
-    Some(comparison.one_sided.filter(|_| concluded).unwrap_or(OneSidedReport { faster: 1.0, slower: 1.0 }))
+impl AdjustedReport {
+    fn new(adjustment: Adjustment, verdict: Verdict, p_value: PValue) -> Self {
+        Self { adjustment: code(adjustment).to_owned(), verdict, p_value: p_value.told() }
+    }
+
+    /// Whether it keeps the probability of any wrong verdict.
+    pub fn is_familywise(&self) -> bool {
+        self.adjustment == code(Adjustment::Holm)
+    }
 }
 
-/// What is left of a verdict by the adjusted p-values of both questions.
+/// The p-values of a comparison, of its difference and of its being the same; none when it has no runs to count, or no margin.
+fn p_values(comparison: &ComparisonReport) -> (Option<PValue>, Option<PValue>) {
+    if comparison.observed.is_none() {
+        return (None, None);
+    }
+    let first = comparison.first.as_ref().filter(|_| comparison.verdict != Verdict::NotEnoughData);
+    let differ = first.and_then(|first| first.p_value).unwrap_or(1.0);
+    let same = first.and_then(|first| first.p_same);
+    (Some(PValue::clamped(differ)), same.map(PValue::clamped))
+}
+
+/// What is left of a verdict by the adjusted p-values of a difference, and of being the same.
+fn left_of(plain: Verdict, differ: PValue, same: Option<PValue>, level: ConfidenceLevel) -> Verdict {
+    let risk = level.risk();
+    let is_same = same.is_some_and(|same| same.rejects_at(risk));
+    match plain {
+        Verdict::NotEnoughData => Verdict::NotEnoughData,
+        Verdict::Same if is_same => Verdict::Same,
+        Verdict::Faster | Verdict::Slower if differ.rejects_at(risk) => plain,
+        Verdict::Same | Verdict::Faster | Verdict::Slower | Verdict::Undecided => Verdict::Undecided,
+    }
+}
+
+/// What is left of a verdict by the adjusted p-values of two one-sided questions.
 pub(crate) fn adjusted_by(plain: Verdict, faster: PValue, slower: PValue, level: ConfidenceLevel) -> Verdict {
     let risk = level.risk();
     match plain {
         Verdict::NotEnoughData => Verdict::NotEnoughData,
         Verdict::Faster if faster.rejects_at(risk) => Verdict::Faster,
         Verdict::Slower if slower.rejects_at(risk) => Verdict::Slower,
-        Verdict::Faster | Verdict::Slower | Verdict::NoDifferenceShown => Verdict::NoDifferenceShown,
+        Verdict::Same | Verdict::Faster | Verdict::Slower | Verdict::Undecided => Verdict::Undecided,
     }
 }
 
@@ -118,10 +155,9 @@ fn summary(
         .collect();
     let benchmarks = VerdictCounts::of(verdicts.iter());
     let (controls, kept) = match adjustment.controls() {
-        ErrorRate::Familywise => (
-            "familywise",
-            format!("the probability of one or more wrong ones is at most {}", percent(level.risk().get())),
-        ),
+        ErrorRate::Familywise => {
+            ("familywise", format!("the chance of any wrong one is at most {}", percent(level.risk().get())))
+        }
         ErrorRate::FalseDiscovery => (
             "false_discovery",
             format!(
@@ -130,8 +166,10 @@ fn summary(
             ),
         ),
     };
+    let same =
+        if benchmarks.same > 0 { format!(", same on {}", grouped(benchmarks.same)) } else { String::new() };
     let sentence = format!(
-        "{}, adjusted for {}: faster on {}, slower on {}; of either, {kept}.",
+        "{}, adjusted for {} and their total: faster on {}, slower on {}{same}; {kept}.",
         adjustment.name(),
         counted(tests, "benchmark"),
         grouped(benchmarks.faster),

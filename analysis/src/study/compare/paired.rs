@@ -4,7 +4,6 @@
 //! differences of pairs as normal, tested on at most 30 of them; the median takes the logarithms of their ratios as
 //! symmetric, and needs no more: what hosts are like is common to both runs of a pair.
 
-use super::multiplicity::OneSidedReport;
 use super::protocol::{AssumptionReport, IntervalReport, Judged, ProtocolAnswer, ProtocolReport, TestReport};
 use crate::count::counted;
 use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
@@ -53,7 +52,7 @@ pub(crate) fn mean(baseline: &Sample, candidate: &Sample, level: ConfidenceLevel
     });
     let test = test.map_err(|error| (PairedTTest::NAME, Reason::new("sub_test_refused", error)));
     let report = judge(Protocol::Mean, speedup, interval, &test, &allowed, level, &caveats);
-    report_with(report, vec![assumption], &test, caveats, Vec::new())
+    report_with(report, vec![assumption], caveats, Vec::new())
 }
 
 /// The protocol of the median.
@@ -69,7 +68,7 @@ pub(crate) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLev
             let speedup = baseline.median() / candidate.median();
             let test = Err((NAME, reason));
             let report = judge(Protocol::Median, speedup, interval, &test, &allowed, level, &[]);
-            return report_with(report, Vec::new(), &test, Vec::new(), Vec::new());
+            return report_with(report, Vec::new(), Vec::new(), Vec::new());
         }
     };
     let typical = PseudoMedian::new(&logs);
@@ -91,7 +90,7 @@ pub(crate) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLev
     let test = test.map_err(|error| (NAME, Reason::new("sub_test_refused", error)));
     let speedup = typical.estimate().exp();
     let mut report = judge(Protocol::Median, speedup, interval, &test, &allowed, level, &[]);
-    if report.verdict == Verdict::NoDifferenceShown && least > level.risk().get() {
+    if report.verdict == Verdict::Undecided && least > level.risk().get() {
         report.verdict = Verdict::NotEnoughData;
         let sentence = format!(
             "With {} that {} no outcome of the signed-rank test is significant at {level}: plan more",
@@ -100,7 +99,7 @@ pub(crate) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLev
         );
         report.reason = Some(Reason::new("too_few_pairs", sentence));
     }
-    report_with(report, Vec::new(), &test, Vec::new(), interval_caveats)
+    report_with(report, Vec::new(), Vec::new(), interval_caveats)
 }
 
 /// The share of pairs in which the candidate is the faster, ties counting one half.
@@ -166,7 +165,7 @@ pub(crate) fn judge(
         (false, _, _) => Verdict::NotEnoughData,
         (true, true, false) => Verdict::Faster,
         (true, true, true) => Verdict::Slower,
-        (true, false, _) => Verdict::NoDifferenceShown,
+        (true, false, _) => Verdict::Undecided,
     };
     let refused = match test {
         Ok(_) => allowed.refusal.clone(),
@@ -182,7 +181,7 @@ pub(crate) fn judge(
     };
     let outcome = match verdict {
         Verdict::Faster | Verdict::Slower => "significant",
-        Verdict::NoDifferenceShown => "not_significant",
+        Verdict::Same | Verdict::Undecided => "not_significant",
         Verdict::NotEnoughData => "cannot_conclude",
     };
     // The least risk at which the answer is significant is the p-value, if the protocol may answer at it.
@@ -225,15 +224,10 @@ fn main_test(test: &Result<MainTest, (&'static str, Reason)>, p_value: Option<f6
 pub(crate) fn report_with(
     report: ProtocolReport,
     assumptions: Vec<AssumptionReport>,
-    test: &Result<MainTest, (&'static str, Reason)>,
     caveats: Vec<Caveat>,
     interval_caveats: Vec<Caveat>,
 ) -> Judged {
-    let one_sided = test
-        .as_ref()
-        .ok()
-        .map(|test| OneSidedReport { faster: test.faster.told(), slower: test.slower.told() });
-    Judged { report: ProtocolReport { assumptions, ..report }, one_sided, caveats, interval_caveats }
+    Judged { report: ProtocolReport { assumptions, ..report }, caveats, interval_caveats }
 }
 
 /// Why pairs have no ratio.

@@ -1,5 +1,8 @@
 //! The proportion of accelerated benchmarks, of slowed-down ones, and how many benchmarks it takes to know it
-//! (Touati 2010 §5).
+//! (Touati 2010 §5); and the share that is truly accelerated, by at least x, for every x.
+//!
+//! These are two questions. The first is of the benchmarks that these tests with these runs call faster; the second is of the
+//! benchmarks, whatever the tests can see ([`TrueShare`](speedup_statistics::test::TrueShare)).
 //!
 //! b counts every benchmark that takes part. One without enough data counts as not accelerated and as not
 //! slowed down, as in the original program; to leave it out would choose the benchmarks by their results.
@@ -9,9 +12,10 @@ use super::protocol::IntervalReport;
 use crate::count;
 use crate::study::verdict::{Protocol, Reason, Verdict};
 use serde::{Deserialize, Serialize};
-use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::inference::{ConfidenceLevel, Risk};
 use speedup_statistics::test::{
-    Proportion, ProportionMethod, Selection, benchmarks_by_wald, benchmarks_by_wilson,
+    Proportion, ProportionMethod, Selection, ShareCurve, SpeedupLimits, benchmarks_by_wald,
+    benchmarks_by_wilson,
 };
 
 /// A proportion of the benchmarks.
@@ -26,7 +30,8 @@ pub struct ProportionReport {
     /// b: all that take part.
     pub benchmarks: u64,
     /// Those without enough data, which count as not so.
-    pub undecided: u64,
+    #[serde(alias = "undecided")]
+    pub not_enough_data: u64,
     /// a/b.
     pub estimate: f64,
     /// The published interval: Wilson's with continuity correction; of a finite population the exact hypergeometric one.
@@ -41,6 +46,43 @@ pub struct ProportionReport {
     /// How the benchmarks were selected, in a sentence.
     pub selection: String,
 }
+
+/// Which share of the benchmarks is truly faster, by at least x, for every x: valid at any power of the tests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrueShareReport {
+    /// All benchmarks that take part; one without an interval is shown to be neither.
+    pub benchmarks: u64,
+    /// The risk of each one-sided limit of a benchmark's speedup.
+    pub risk_of_each: f64,
+    /// Whether the benchmarks were drawn at random, without which no interval is valid.
+    pub valid: bool,
+    /// The share that is faster at all.
+    pub faster: SharePoint,
+    /// The curve, at the speedups at which it changes, ascending; at most [`MOST_SHARE_POINTS`] of them.
+    pub curve: Vec<SharePoint>,
+}
+
+/// The share of benchmarks that are truly faster by more than a factor.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SharePoint {
+    /// The factor.
+    pub speedup: f64,
+    /// How many are shown to be faster by more.
+    pub above: u64,
+    /// How many are shown to be faster by less, or slower.
+    pub below: u64,
+    /// The interval's lower end at this factor alone.
+    pub lower: f64,
+    /// Its upper end.
+    pub upper: f64,
+    /// The lower end of the band that holds at all factors at once.
+    pub band_lower: f64,
+    /// Its upper end.
+    pub band_upper: f64,
+}
+
+/// Points of a curve of shares: as many as a plot shows.
+pub const MOST_SHARE_POINTS: usize = 200;
 
 /// How many benchmarks it takes to know the proportion of accelerated ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,7 +102,49 @@ pub struct RequiredReport {
 impl ProportionReport {
     /// Whether no benchmark has enough data, so that the count of 0 is none.
     pub fn nothing_known(&self) -> bool {
-        self.undecided == self.benchmarks
+        self.not_enough_data == self.benchmarks
+    }
+}
+
+impl TrueShareReport {
+    /// From the intervals of the headlines, each end of which has half of the risk; `None` of one benchmark, or where no
+    /// benchmark has an interval.
+    pub(crate) fn new(
+        comparisons: &[&ComparisonReport],
+        selection: Selection,
+        level: ConfidenceLevel,
+    ) -> Option<Self> {
+        let limits = |comparison: &&ComparisonReport| {
+            let ends = comparison.headline().and_then(|headline| headline.interval.ends());
+            let (lower, upper) = ends.unwrap_or((0.0, f64::INFINITY));
+            SpeedupLimits { lower, upper }
+        };
+        let limits: Vec<SpeedupLimits> = comparisons.iter().map(limits).collect();
+        if limits.len() < 2 || limits.iter().all(|one| one.upper == f64::INFINITY) {
+            return None;
+        }
+        let curve = ShareCurve::new(&limits, Risk::new(level.risk().get() / 2.0).ok()?).ok()?;
+        let point = |speedup: f64| {
+            let (at, band) = (curve.pointwise(speedup, level), curve.simultaneous(speedup, level));
+            SharePoint {
+                speedup,
+                above: curve.shown_above(speedup),
+                below: curve.shown_below(speedup),
+                lower: at.lower,
+                upper: at.upper,
+                band_lower: band.lower,
+                band_upper: band.upper,
+            }
+        };
+        let steps = curve.steps();
+        let every = steps.len().div_ceil(MOST_SHARE_POINTS).max(1);
+        Some(Self {
+            benchmarks: curve.benchmarks(),
+            risk_of_each: curve.risk_of_each().get(),
+            valid: selection != Selection::Chosen,
+            faster: point(1.0),
+            curve: steps.into_iter().step_by(every).map(point).collect(),
+        })
     }
 }
 
@@ -94,8 +178,8 @@ fn proportion(
     };
     let (count, benchmarks) = (with(of), comparisons.len() as u64);
     let proportion = Proportion::new(count, benchmarks, selection).ok()?;
-    let undecided = with(Verdict::NotEnoughData);
-    let interval = |method| match undecided == benchmarks {
+    let not_enough_data = with(Verdict::NotEnoughData);
+    let interval = |method| match not_enough_data == benchmarks {
         // Nobody counted: 0 of b would look like a finding.
         true => {
             IntervalReport::Missing { reason: Reason::new("not_enough_data", "No benchmark has enough data") }
@@ -107,7 +191,7 @@ fn proportion(
         by,
         count,
         benchmarks,
-        undecided,
+        not_enough_data,
         estimate: proportion.estimate(),
         interval: interval(ProportionMethod::WilsonCorrected),
         recommended: interval(ProportionMethod::recommended(benchmarks)),

@@ -1,6 +1,5 @@
 //! One protocol's answers for one benchmark and candidate, as plain data.
 
-use super::multiplicity::OneSidedReport;
 use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Risk};
@@ -105,10 +104,18 @@ pub struct AssumptionReport {
 /// A protocol's report, and the caveats of its answer and interval for the report's list.
 pub(crate) struct Judged {
     pub(crate) report: ProtocolReport,
-    /// The p-values of both questions; `None` where the main test could not be made.
-    pub(crate) one_sided: Option<OneSidedReport>,
     pub(crate) caveats: Vec<Caveat>,
     pub(crate) interval_caveats: Vec<Caveat>,
+}
+
+impl Judged {
+    /// Whether the test of an assumption says that the samples are not what the protocol takes them for.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        let rejected = |one: &AssumptionReport| {
+            one.assumption.starts_with("normal") && one.finding == finding_name(AssumptionOutcome::Rejected)
+        };
+        self.report.assumptions.iter().any(rejected) || !self.caveats.is_empty()
+    }
 }
 
 /// The protocol of the mean.
@@ -156,7 +163,7 @@ pub(crate) fn median_seen(
         [Question::CandidateFaster, Question::CandidateSlower].map(|question| seen(test.at(question, level)));
     let best = |question| seen(test.best(question));
     let mut judged = judge(Protocol::Median, speedup, &interval, [faster, slower], best);
-    if judged.report.verdict == Verdict::NoDifferenceShown
+    if judged.report.verdict == Verdict::Undecided
         && let Some(reason) = none_significant(baseline, candidate, level)
     {
         judged.report.verdict = Verdict::NotEnoughData;
@@ -195,14 +202,12 @@ fn judge(
     best: impl FnOnce(Question) -> ProtocolConclusion,
 ) -> Judged {
     let made = |conclusion: &ProtocolConclusion| conclusion.main_test.p_value().map(PValue::told);
-    let one_sided =
-        made(&faster).zip(made(&slower)).map(|(faster, slower)| OneSidedReport { faster, slower });
     let p_value = |conclusion: &ProtocolConclusion| made(conclusion).unwrap_or(1.0);
     let at_level = if p_value(&slower) < p_value(&faster) { slower } else { faster };
     let (verdict, reason) = match (&at_level.outcome, at_level.question) {
         (ProtocolOutcome::Significant, Question::CandidateFaster) => (Verdict::Faster, None),
         (ProtocolOutcome::Significant, Question::CandidateSlower) => (Verdict::Slower, None),
-        (ProtocolOutcome::NotSignificant, _) => (Verdict::NoDifferenceShown, None),
+        (ProtocolOutcome::NotSignificant, _) => (Verdict::Undecided, None),
         (ProtocolOutcome::CannotConclude { reason }, _) => {
             (Verdict::NotEnoughData, Some(Reason::new(reason.code(), reason.sentence())))
         }
@@ -221,10 +226,18 @@ fn judge(
     };
     let bounded = interval.as_ref().ok().and_then(RatioInterval::bounded);
     let interval_caveats = bounded.map_or_else(Vec::new, |interval| interval.caveats.clone());
-    Judged { report, one_sided, caveats: at_level.caveats, interval_caveats }
+    Judged { report, caveats: at_level.caveats, interval_caveats }
 }
 
 impl IntervalReport {
+    /// The full name of the method, where there is an interval.
+    pub fn method(&self) -> Option<&str> {
+        match self {
+            Self::Bounded { method, .. } => Some(method),
+            Self::Missing { .. } => None,
+        }
+    }
+
     /// The ends, if they are known.
     pub fn ends(&self) -> Option<(f64, f64)> {
         match self {

@@ -43,7 +43,7 @@ pub(crate) fn mean(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> Judge
         ),
     };
     let report = judge(Protocol::Mean, speedup, interval, &test, &allowed, level, &[]);
-    report_with(report, Vec::new(), &test, Vec::new(), Vec::new())
+    report_with(report, Vec::new(), Vec::new(), Vec::new())
 }
 
 /// The protocol of the median.
@@ -66,7 +66,7 @@ pub(crate) fn median(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> (Ju
     };
     let allowed = Allowed { below: f64::INFINITY, refusal: Reason::new("", "") };
     let report = judge(Protocol::Median, typical(blocks), interval, &test, &allowed, level, &[]);
-    (report_with(report, Vec::new(), &test, Vec::new(), Vec::new()), probability)
+    (report_with(report, Vec::new(), Vec::new(), Vec::new()), probability)
 }
 
 /// The weighted geometric mean of the classes' ratios of medians.

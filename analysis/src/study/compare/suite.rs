@@ -1,20 +1,24 @@
-//! A candidate over all benchmarks: the overall speedup, the verdict in words, and the counts behind it.
+//! A candidate over all benchmarks: what got faster, the total, the typical benchmark, and a further one.
 //!
-//! The verdict on the suite is by the overall speedup of the mean ([`SuiteRatio`]), one-sided at the
-//! report's confidence level like those of the benchmarks; of a single benchmark it is that benchmark's own.
+//! The total is the ratio of the weighted sums of mean times ([`SuiteRatio`]), with a two-sided interval. Its verdict is the suite's
+//! one word, unless a benchmark whose verdict survives Holm's adjustment says the opposite: then there is no one word. The
+//! typical speedup is the random-effects mean of the benchmarks' log speedups ([`RandomEffectsMean`]), with the interval in which
+//! a further benchmark's lies. Of a single benchmark all is that benchmark's own.
 
 use super::comparison::{BenchmarkReport, ComparisonReport};
 use super::members::Members;
-use super::multiplicity::MultiplicityReport;
-use super::proportion::{ProportionReport, RequiredReport};
+use super::multiplicity::{AdjustedReport, MultiplicityReport};
+use super::proportion::{ProportionReport, RequiredReport, TrueShareReport};
 use super::protocol::IntervalReport;
 use crate::count;
 use crate::study::validity::warning::Warnings;
 use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use serde::{Deserialize, Serialize};
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue, RatioInterval};
+use speedup_statistics::distribution::normal;
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, Interval};
 use speedup_statistics::ratio::{
-    BenchmarkWeights, PairedRatio, RatioError, SpeedupMeans, SuiteRatio, SuiteRatioError, Summary,
+    BenchmarkWeights, HeterogeneityEstimator, LogEffect, PairedRatio, RandomEffectsMean, RatioError, Speedup,
+    SpeedupMeans, SuiteRatio, SuiteRatioError, Summary,
 };
 
 /// A candidate over all benchmarks.
@@ -36,8 +40,14 @@ pub struct SuiteReport {
     pub change_percent: Option<f64>,
     /// Its interval.
     pub interval: Option<IntervalReport>,
-    /// The one-sided p-value of the verdict, in the observed direction.
+    /// The two-sided p-value of its being 1.
     pub p_value: Option<f64>,
+    /// The verdict with its p-value adjusted, in one family with the benchmarks; empty for one benchmark.
+    #[serde(default)]
+    pub adjusted: Vec<AdjustedReport>,
+    /// The typical benchmark, and a further one; `None` below [`FEWEST_TYPICAL`] benchmarks with intervals.
+    #[serde(default)]
+    pub typical: Option<TypicalReport>,
     /// The benchmarks that the overall numbers are over: those with measured runs of both versions.
     pub over: u64,
     /// Overall gain and speedup by minimum, mean and median (Touati 2010 §3.2).
@@ -48,6 +58,9 @@ pub struct SuiteReport {
     pub speedup_means: Vec<SpeedupMeansReport>,
     /// How many benchmarks are accelerated, or slowed down, by the headline and by each protocol.
     pub proportions: Vec<ProportionReport>,
+    /// Which share of the benchmarks is truly faster.
+    #[serde(default)]
+    pub true_share: Option<TrueShareReport>,
     /// How many benchmarks it takes to know the proportion to the plan's precision.
     pub required: Option<RequiredReport>,
     /// What is left of the verdicts on the benchmarks when their p-values are adjusted for their number.
@@ -62,11 +75,39 @@ pub struct VerdictCounts {
     pub faster: u64,
     /// Slower.
     pub slower: u64,
-    /// No difference shown.
-    pub no_difference_shown: u64,
+    /// Shown to be the same, but for the margin.
+    #[serde(default)]
+    pub same: u64,
+    /// None of these is shown.
+    #[serde(alias = "no_difference_shown")]
+    pub undecided: u64,
     /// Not enough data.
     pub not_enough_data: u64,
 }
+
+/// The typical speedup of the benchmarks, and what it says of a further one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TypicalReport {
+    /// The full name of the method.
+    pub method: String,
+    /// The benchmarks that have an interval, and so a weight.
+    pub benchmarks: u64,
+    /// The random-effects mean of the log speedups, as a speedup.
+    pub speedup: f64,
+    /// Its interval at the report's level.
+    pub interval: [f64; 2],
+    /// Where a further benchmark of the same population lies, at that level.
+    pub prediction: [f64; 2],
+    /// τ, the standard deviation of the log speedups between benchmarks.
+    pub tau: f64,
+    /// I², the share of the scatter that is of the benchmarks, not of their runs.
+    pub heterogeneity: f64,
+}
+
+/// The fewest benchmarks that have a typical one.
+pub const FEWEST_TYPICAL: usize = 3;
+/// The least variance of a log speedup: below it lies the rounding of clocks.
+const LEAST_VARIANCE: f64 = 1e-14;
 
 /// The overall gain and speedup by one summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -101,7 +142,8 @@ impl VerdictCounts {
             *match verdict {
                 Verdict::Faster => &mut counts.faster,
                 Verdict::Slower => &mut counts.slower,
-                Verdict::NoDifferenceShown => &mut counts.no_difference_shown,
+                Verdict::Same => &mut counts.same,
+                Verdict::Undecided => &mut counts.undecided,
                 Verdict::NotEnoughData => &mut counts.not_enough_data,
             } += 1;
         }
@@ -110,7 +152,7 @@ impl VerdictCounts {
 
     /// All benchmarks.
     pub fn total(&self) -> u64 {
-        self.faster + self.slower + self.no_difference_shown + self.not_enough_data
+        self.faster + self.slower + self.same + self.undecided + self.not_enough_data
     }
 }
 
@@ -130,53 +172,54 @@ pub(crate) struct Suite<'a> {
     pub(crate) level: ConfidenceLevel,
 }
 
-/// The ratio of the weighted sums of means.
-enum SuiteMean {
-    OfRuns(SuiteRatio),
-    OfPairs(PairedRatio),
-}
-
-/// The overall speedup with its verdict.
-struct Conclusion {
-    verdict: Verdict,
+/// The total with its verdict.
+#[derive(Clone, Debug)]
+pub(crate) struct Conclusion {
+    pub(crate) verdict: Verdict,
     reason: Option<Reason>,
     speedup: Option<f64>,
     interval: Option<IntervalReport>,
-    p_value: Option<f64>,
+    /// Two-sided.
+    pub(crate) p_value: Option<f64>,
 }
 
 impl Suite<'_> {
-    /// The report, with its proportions yet to be filled in.
-    pub(crate) fn report(&self, warnings: &mut Warnings) -> SuiteReport {
-        self.warn(warnings);
+    /// The report of a conclusion, whose benchmarks are adjusted, with its proportions yet to be filled in.
+    pub(crate) fn report(&self, conclusion: Conclusion, warnings: &mut Warnings) -> SuiteReport {
+        self.warn(&conclusion, warnings);
+        let conclusion = self.without_opposition(conclusion);
+        let typical = self.typical();
         let overall = |summary: Summary| {
             let overall = self.members.overall(&self.weights, summary).ok()?;
             let summary = summary.name().to_owned();
             Some(OverallReport { summary, gain: overall.gain, speedup: overall.speedup })
         };
         let means = |summary: Summary| SpeedupMeansReport::new(&self.members, summary);
-        let conclusion = self.conclusion();
         let benchmarks = VerdictCounts::of(self.benchmarks.iter().map(|(_, comparison)| &comparison.verdict));
         SuiteReport {
             candidate: self.candidate.to_owned(),
             verdict: conclusion.verdict,
-            sentence: self.sentence(&conclusion, benchmarks),
+            sentence: self.sentence(&conclusion, benchmarks, typical.as_ref()),
             change_percent: conclusion.speedup.map(|speedup| 100.0 * (1.0 / speedup - 1.0)),
             reason: conclusion.reason,
             benchmarks,
             speedup: conclusion.speedup,
             interval: conclusion.interval,
             p_value: conclusion.p_value,
+            adjusted: Vec::new(),
+            typical,
             over: self.members.benchmarks() as u64,
             overall: Summary::ALL.into_iter().filter_map(overall).collect(),
             speedup_means: Summary::ALL.into_iter().filter_map(means).collect(),
             proportions: Vec::new(),
+            true_share: None,
             required: None,
             multiplicity: Vec::new(),
         }
     }
 
-    fn conclusion(&self) -> Conclusion {
+    /// The total, before the benchmarks are adjusted.
+    pub(crate) fn conclusion(&self) -> Conclusion {
         match &self.benchmarks[..] {
             [(_, only)] => Conclusion::of_one(only),
             _ if self.is_by_looks => self.of_looks(),
@@ -203,25 +246,21 @@ impl Suite<'_> {
     fn of_many(&self) -> Conclusion {
         let (members, weights) =
             (self.members.as_members(), self.members.weights(&self.weights, Summary::Mean));
-        let ratio = match self.are_pairs {
-            true => {
-                PairedRatio::of_clusters(members, self.members.builds(), &weights).map(SuiteMean::OfPairs)
-            }
-            false => SuiteRatio::of_clusters(members, self.members.builds(), &weights).map(SuiteMean::OfRuns),
+        let builds = self.members.builds();
+        let ratio: Result<Box<dyn Speedup>, SuiteRatioError> = match self.are_pairs {
+            true => PairedRatio::of_clusters(members, builds, &weights).map(|ratio| Box::new(ratio) as _),
+            false => SuiteRatio::of_clusters(members, builds, &weights).map(|ratio| Box::new(ratio) as _),
         };
         let ratio = match ratio {
             Ok(ratio) => ratio,
             Err(error) => return Conclusion::refused(refusal(error, self.members.benchmarks())),
         };
-        let [faster, slower] =
-            [Alternative::Greater, Alternative::Less].map(|alternative| ratio.p_value(1.0, alternative));
-        let p_value = if slower.get() < faster.get() { slower } else { faster };
-        let significant = PValue::rejects_at(p_value, self.level.risk());
+        let p_value = ratio.p_value(1.0, Alternative::TwoSided);
         let verdict = match Direction::of(ratio.estimate()) {
-            Direction::CandidateFaster if significant => Verdict::Faster,
-            Direction::CandidateSlower if significant => Verdict::Slower,
+            Direction::CandidateFaster if p_value.rejects_at(self.level.risk()) => Verdict::Faster,
+            Direction::CandidateSlower if p_value.rejects_at(self.level.risk()) => Verdict::Slower,
             Direction::CandidateFaster | Direction::CandidateSlower | Direction::Neither => {
-                Verdict::NoDifferenceShown
+                Verdict::Undecided
             }
         };
         Conclusion {
@@ -233,12 +272,66 @@ impl Suite<'_> {
         }
     }
 
-    fn sentence(&self, conclusion: &Conclusion, counts: VerdictCounts) -> String {
+    /// The same without its word, where a benchmark whose verdict survives the adjustment says the opposite.
+    fn without_opposition(&self, conclusion: Conclusion) -> Conclusion {
+        let opposite = match conclusion.verdict {
+            Verdict::Faster => Verdict::Slower,
+            Verdict::Slower => Verdict::Faster,
+            Verdict::Same | Verdict::Undecided | Verdict::NotEnoughData => return conclusion,
+        };
+        let opposes = |comparison: &ComparisonReport| {
+            comparison.adjusted.iter().any(|one| one.is_familywise() && one.verdict == opposite)
+        };
+        if !self.benchmarks.iter().any(|(_, comparison)| opposes(comparison)) {
+            return conclusion;
+        }
+        let sentence =
+            "Benchmarks went both ways, so there is no one word for all of them: go by the benchmarks";
+        let reason = Some(Reason::new("benchmarks_oppose", sentence));
+        Conclusion { verdict: Verdict::Undecided, reason, ..conclusion }
+    }
+
+    /// The random-effects mean of the benchmarks with intervals, whose widths tell their errors.
+    fn typical(&self) -> Option<TypicalReport> {
+        let z = normal::two_sided_critical(self.level.risk().get());
+        let effect = |(_, comparison): &(&BenchmarkReport, &ComparisonReport)| {
+            let headline = comparison.headline()?;
+            let (lower, upper) = headline.interval.ends().filter(|(lower, _)| *lower > 0.0)?;
+            let error = (upper / lower).ln() / (2.0 * z);
+            Some(LogEffect { estimate: headline.speedup.ln(), variance: (error * error).max(LEAST_VARIANCE) })
+        };
+        let effects: Vec<LogEffect> = self.benchmarks.iter().filter_map(effect).collect();
+        // What stopped by what it showed has no error that is known.
+        if effects.len() < FEWEST_TYPICAL || self.is_by_looks {
+            return None;
+        }
+        let mean = RandomEffectsMean::new(&effects, HeterogeneityEstimator::Reml).ok()?;
+        let ends = |interval: Interval| [interval.lower.exp(), interval.upper.exp()];
+        Some(TypicalReport {
+            method: RandomEffectsMean::NAME.to_owned(),
+            benchmarks: effects.len() as u64,
+            speedup: mean.mean().exp(),
+            interval: ends(mean.interval(self.level)),
+            prediction: ends(mean.prediction(self.level)),
+            tau: mean.tau_squared().sqrt(),
+            heterogeneity: mean.heterogeneity(),
+        })
+    }
+
+    fn sentence(
+        &self,
+        conclusion: &Conclusion,
+        counts: VerdictCounts,
+        typical: Option<&TypicalReport>,
+    ) -> String {
         let Self { candidate, baseline, level, .. } = self;
         let within = if self.members.are_by_classes() { " within the classes of hosts" } else { "" };
-        let over = match self.benchmarks.len() {
-            1 => within.to_owned(),
-            _ => format!(" over {}{within}", count::counted(self.members.benchmarks() as u64, "benchmark")),
+        let is_one = self.benchmarks.len() == 1;
+        let over = match is_one {
+            true => within.to_owned(),
+            false => {
+                format!(" over {}{within}", count::counted(self.members.benchmarks() as u64, "benchmark"))
+            }
         };
         let ends = conclusion.interval.as_ref().and_then(IntervalReport::ends);
         let size = |speedup: f64| {
@@ -246,27 +339,37 @@ impl Suite<'_> {
             format!("{} ({change}){over}", count::ratio(speedup, ends))
         };
         let level = count::percent(level.get());
-        let covers_one = match ends {
-            Some((lower, upper)) if lower <= 1.0 && 1.0 <= upper && !self.is_by_looks => {
-                "; the verdict is one-sided, and the two-sided interval still covers 1"
-            }
-            Some(_) | None => "",
-        };
+        let in_total = if is_one { "" } else { " in total" };
         let said = match (conclusion.verdict, conclusion.speedup) {
             (Verdict::Faster, Some(speedup)) => {
                 format!(
-                    "{candidate} is faster than {baseline}: {}, at confidence level {level}{covers_one}.",
+                    "{candidate} is faster than {baseline}{in_total}: {}, at confidence level {level}.",
                     size(speedup)
                 )
             }
             (Verdict::Slower, Some(speedup)) => {
                 format!(
-                    "{candidate} is slower than {baseline}: {}, at confidence level {level}{covers_one}.",
+                    "{candidate} is slower than {baseline}{in_total}: {}, at confidence level {level}.",
                     size(speedup)
                 )
             }
-            (Verdict::NoDifferenceShown, Some(speedup)) => format!(
-                "No difference shown between {candidate} and {baseline}: {}, at confidence level {level}.",
+            (Verdict::Same, Some(speedup)) => {
+                let headline = self.benchmarks.first().and_then(|(_, comparison)| comparison.headline());
+                let margin = headline.and_then(|headline| headline.margin);
+                let margin =
+                    margin.map_or_else(String::new, |margin| format!(" within ±{}", count::percent(margin)));
+                format!(
+                    "{candidate} and {baseline} take the same time{margin}: {}, at confidence level {level}.",
+                    size(speedup)
+                )
+            }
+            (Verdict::Undecided, Some(speedup)) if conclusion.reason.is_some() => format!(
+                "Benchmarks went both ways, so there is no one verdict on {candidate} against {baseline}. In total: {}, at \
+                 confidence level {level}.",
+                size(speedup)
+            ),
+            (Verdict::Undecided, Some(speedup)) => format!(
+                "Undecided between {candidate} and {baseline}{in_total}: {}, at confidence level {level}.",
                 size(speedup)
             ),
             (Verdict::NotEnoughData, speedup) if self.is_by_looks && counts.total() > 1 => {
@@ -294,16 +397,43 @@ impl Suite<'_> {
                 count::counted(counts.total(), "benchmark")
             )),
             Some(format!("slower on {}", count::grouped(counts.slower))),
-            of(counts.no_difference_shown, "no difference shown"),
+            of(counts.same, "same"),
+            of(counts.undecided, "undecided"),
             of(counts.not_enough_data, "not enough data"),
         ];
         let counts: Vec<String> = counts.into_iter().flatten().collect();
-        format!("{} By benchmark: {}.", said.trim_end(), counts.join(", "))
+        let typical = typical.map_or_else(String::new, |typical| {
+            let [lower, upper] = typical.interval;
+            let [least, most] = typical.prediction.map(|end| count::ratio(end, None));
+            format!(
+                " A typical benchmark: {}; a further one like these: {least} to {most}.",
+                count::ratio(typical.speedup, Some((lower, upper)))
+            )
+        });
+        format!("{} By benchmark: {}.{typical}", said.trim_end(), counts.join(", "))
     }
 
-    fn warn(&self, warnings: &mut Warnings) {
+    fn warn(&self, conclusion: &Conclusion, warnings: &mut Warnings) {
         if self.benchmarks.len() < 2 || self.members.benchmarks() == 0 {
             return;
+        }
+        if let Some(name) = self.dominant() {
+            warnings.concern("dominated_by_one", name, || {
+                "More than half of the total's time is one benchmark's, so the total says little of the others: go by the \
+                 benchmarks and by the typical one."
+                    .to_owned()
+            });
+        }
+        let by =
+            |summary| self.members.overall(&self.weights, summary).map_or(1.0, |overall| overall.speedup);
+        let (mean, median) = (by(Summary::Mean), by(Summary::Median));
+        if conclusion.verdict.is_effect() && (mean - 1.0) * (median - 1.0) < 0.0 {
+            warnings.raise(
+                "center_matters",
+                "The total of the means and the total of the medians point in opposite directions: rare long runs decide the \
+                 total. Look at the distributions before quoting either."
+                    .to_owned(),
+            );
         }
         for (benchmark, comparison) in &self.benchmarks {
             if comparison.observed.is_none() {
@@ -326,28 +456,23 @@ impl Suite<'_> {
             }
         }
     }
-}
 
-impl SuiteMean {
-    fn estimate(&self) -> f64 {
-        match self {
-            Self::OfRuns(ratio) => ratio.estimate(),
-            Self::OfPairs(ratio) => ratio.estimate(),
+    /// The benchmark that has more than half of the baseline's weighted time, of three or more.
+    fn dominant(&self) -> Option<&str> {
+        let overall = self.members.overall(&self.weights, Summary::Mean).ok()?;
+        let compared: Vec<_> =
+            self.benchmarks.iter().filter(|(_, comparison)| comparison.observed.is_some()).collect();
+        if compared.len() < FEWEST_TYPICAL || overall.weights.len() != compared.len() {
+            return None;
         }
-    }
-
-    fn p_value(&self, ratio: f64, alternative: Alternative) -> PValue {
-        match self {
-            Self::OfRuns(of) => of.p_value(ratio, alternative),
-            Self::OfPairs(of) => of.p_value(ratio, alternative),
-        }
-    }
-
-    fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
-        match self {
-            Self::OfRuns(ratio) => ratio.interval(level),
-            Self::OfPairs(ratio) => ratio.interval(level),
-        }
+        let time = |((benchmark, _), weight): (&&(&'_ BenchmarkReport, &ComparisonReport), &f64)| {
+            let wall = benchmark.cells.first().and_then(|cell| cell.wall_ns.as_ref());
+            weight * wall.map_or(0.0, |wall| wall.mean)
+        };
+        let times: Vec<f64> = compared.iter().zip(&overall.weights).map(time).collect();
+        let all: f64 = times.iter().sum();
+        let at = times.iter().position(|time| *time > all / 2.0)?;
+        Some(&compared[at].0.name)
     }
 }
 
@@ -366,9 +491,9 @@ impl Conclusion {
         Self {
             verdict: only.verdict,
             reason: only.reason.clone(),
-            speedup: headline.map(|headline| headline.speedup),
-            interval: headline.map(|headline| headline.interval.clone()),
-            p_value: headline.and_then(|headline| headline.at_level.main_test.p_value),
+            speedup: headline.as_ref().map(|headline| headline.speedup),
+            interval: headline.as_ref().map(|headline| headline.interval.clone()),
+            p_value: headline.and_then(|headline| headline.p_value),
         }
     }
 

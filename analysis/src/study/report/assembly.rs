@@ -4,10 +4,13 @@ use super::figures::FiguresReport;
 use super::head::Head;
 use super::method::MethodReport;
 use crate::study::compare::comparison::{BenchmarkReport, CellReport, ComparisonReport, Pair};
+use crate::study::compare::headline::Declared;
 use crate::study::compare::members::Members;
 use crate::study::compare::metric::MetricReport;
 use crate::study::compare::mixture::MixtureReport;
-use crate::study::compare::suite::{Suite, SuiteReport};
+use crate::study::compare::multiplicity::Multiplicity;
+use crate::study::compare::proportion::TrueShareReport;
+use crate::study::compare::suite::{Conclusion, Suite, SuiteReport};
 use crate::study::compare::{looked, multiplicity, proportion};
 use crate::study::design::{Design, DesignKind};
 use crate::study::gather::sampled::Sampled;
@@ -59,13 +62,16 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     let looks = rule.as_ref().filter(|rule| rule.is_by_looks());
     let circumstances = Circumstances { study, level, mixtures, looks };
     let mut benchmarks = benchmarks(&sampled, &circumstances, &mut warnings);
-    let multiplicity: Vec<_> = (1..experiment.versions.len())
-        .map(|version| match looks {
+    let adjusted = (1..experiment.versions.len()).map(|version| {
+        let total = concluded(&sampled, &benchmarks, version, &circumstances);
+        let multiplicity = match looks {
             // The looks of each benchmark are its own.
-            Some(_) => Vec::new(),
-            None => adjust(&mut benchmarks, version, level),
-        })
-        .collect();
+            Some(_) => Multiplicity { reports: Vec::new(), total: Vec::new() },
+            None => adjust(&mut benchmarks, version, &total, level),
+        };
+        (total, multiplicity)
+    });
+    let adjusted: Vec<(Conclusion, Multiplicity)> = adjusted.collect();
     let mut diagnostics = diagnose(&sampled, &mut benchmarks, study, level, &mut warnings);
     let outlying = diagnostics.as_mut().and_then(|diagnostics| diagnostics.hosts.outlying_mut());
     if let Some(outlying) = outlying.filter(|outlying| looks.is_none() && !outlying.hosts.is_empty()) {
@@ -73,10 +79,11 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
         let brief = Circumstances { mixtures: Mixtures::LeftOut, ..circumstances };
         outlying.without = sensitivity::without(study, &names, &brief, &benchmarks);
     }
-    let suites = (1..experiment.versions.len())
-        .map(|version| suite(&sampled, &benchmarks, version, &circumstances, &mut warnings));
-    let suites = suites.zip(multiplicity);
-    let suites = suites.map(|(suite, multiplicity)| SuiteReport { multiplicity, ..suite }).collect();
+    let suites = (1..).zip(adjusted).map(|(version, (total, multiplicity))| {
+        let suite = suite(&sampled, &benchmarks, version, total, &circumstances, &mut warnings);
+        SuiteReport { multiplicity: multiplicity.reports, adjusted: multiplicity.total, ..suite }
+    });
+    let suites = suites.collect();
     let others = experiment.metrics.iter().filter(|metric| **metric != Metric::Wall);
     let rows = || records.iter().copied();
     let own = experiment.own_metrics.iter().enumerate();
@@ -151,14 +158,15 @@ pub(crate) fn benchmarks(
 }
 
 /// Adjusts the verdicts on one candidate for the number of benchmarks.
-fn adjust(
+pub(crate) fn adjust(
     benchmarks: &mut [BenchmarkReport],
     version: usize,
+    total: &Conclusion,
     level: ConfidenceLevel,
-) -> Vec<multiplicity::MultiplicityReport> {
+) -> Multiplicity {
     let mut comparisons: Vec<_> =
         benchmarks.iter_mut().map(|benchmark| &mut benchmark.comparisons[version - 1]).collect();
-    multiplicity::adjust(&mut comparisons, level)
+    multiplicity::adjust(&mut comparisons, (total.verdict, total.p_value), level)
 }
 
 /// Concludes the diagnostics of all cells as one family.
@@ -220,6 +228,7 @@ fn benchmark(
         CellReport { diagnostics, mixture, ..CellReport::new(name, sample, &sampled.records[version]) }
     };
     let cells: Vec<CellReport> = (0..sampled.samples.len()).map(cell).collect();
+    let declared = Declared::new(&study.plan.experiment, level);
     let comparisons = (1..versions.len())
         .map(|version| {
             let samples = [0, version].map(|version| sampled.samples[version].as_ref());
@@ -231,21 +240,52 @@ fn benchmark(
                 2 => sampled.name.to_owned(),
                 _ => format!("{} ({})", sampled.name, versions[version].name),
             };
-            pair.compare(level, &about, warnings)
+            pair.compare(&declared, &about, warnings)
         })
         .collect();
     BenchmarkReport { name: sampled.name.to_owned(), cells, comparisons }
 }
 
+/// A candidate's total.
+pub(crate) fn concluded(
+    sampled: &[Sampled<'_>],
+    benchmarks: &[BenchmarkReport],
+    version: usize,
+    circumstances: &Circumstances<'_>,
+) -> Conclusion {
+    over_all(sampled, benchmarks, version, circumstances).conclusion()
+}
+
+/// A candidate over all benchmarks, which are adjusted together with its total.
 pub(crate) fn suite(
     sampled: &[Sampled<'_>],
     benchmarks: &[BenchmarkReport],
     version: usize,
+    total: Conclusion,
     circumstances: &Circumstances<'_>,
     warnings: &mut Warnings,
 ) -> SuiteReport {
     let Circumstances { study, level, .. } = *circumstances;
     let selection = selection(study);
+    let suite = over_all(sampled, benchmarks, version, circumstances);
+    let comparisons: Vec<_> = suite.benchmarks.iter().map(|(_, comparison)| *comparison).collect();
+    let mut report = suite.report(total, warnings);
+    report.proportions = proportion::all(&comparisons, selection, level);
+    report.true_share = TrueShareReport::new(&comparisons, selection, level);
+    report.required = report.proportions.first().and_then(|accelerated| {
+        proportion::required(accelerated, study.plan.experiment.analysis.precision, selection, level)
+    });
+    report
+}
+
+/// What the overall numbers of a candidate are computed from.
+fn over_all<'a>(
+    sampled: &'a [Sampled<'_>],
+    benchmarks: &'a [BenchmarkReport],
+    version: usize,
+    circumstances: &Circumstances<'a>,
+) -> Suite<'a> {
+    let Circumstances { study, level, .. } = *circumstances;
     let experiment = &study.plan.experiment;
     let compared: Vec<_> =
         benchmarks.iter().map(|benchmark| (benchmark, &benchmark.comparisons[version - 1])).collect();
@@ -263,22 +303,14 @@ pub(crate) fn suite(
         experiment::Weights::Fraction => BenchmarkWeights::Fraction,
         experiment::Weights::Custom => BenchmarkWeights::Custom(given),
     };
-    let names = [0, version].map(|version| experiment.versions[version].name.as_str());
-    let comparisons: Vec<_> = compared.iter().map(|(_, comparison)| *comparison).collect();
-    let [baseline, candidate] = names;
+    let [baseline, candidate] = [0, version].map(|version| experiment.versions[version].name.as_str());
     // Builds that make no pairs are compared as if no visits were shared.
     let by_builds =
-        |one: &&ComparisonReport| one.design.as_ref().is_some_and(|design| design.kind == DesignKind::Builds);
-    let are_pairs = Design::of(&study.plan) == Design::Pairs && !comparisons.iter().any(by_builds);
+        |one: &ComparisonReport| one.design.as_ref().is_some_and(|design| design.kind == DesignKind::Builds);
+    let are_pairs = Design::of(&study.plan) == Design::Pairs
+        && !compared.iter().any(|(_, comparison)| by_builds(comparison));
     let is_by_looks = matches!(experiment.rule, Rule::Sequential { .. });
-    let suite =
-        Suite { candidate, baseline, benchmarks: compared, members, are_pairs, is_by_looks, weights, level };
-    let mut report = suite.report(warnings);
-    report.proportions = proportion::all(&comparisons, selection, level);
-    report.required = report.proportions.first().and_then(|accelerated| {
-        proportion::required(accelerated, experiment.analysis.precision, selection, level)
-    });
-    report
+    Suite { candidate, baseline, benchmarks: compared, members, are_pairs, is_by_looks, weights, level }
 }
 
 /// How the plan selected its benchmarks.

@@ -164,7 +164,7 @@ pub(in crate::study) fn conclude(rule: &mut RuleReport, benchmarks: &[BenchmarkR
         if let Some(headline) = comparison.headline() {
             row.speedup = Some(headline.speedup);
             row.speedup_interval = headline.interval.ends().map(|(lower, upper)| [lower, upper]);
-            row.test = Some(headline.at_level.main_test.method.clone());
+            row.test = headline.interval.method().map(str::to_owned);
         }
         row.sentence = format!(
             "{}, {}: {} by the report's test, of {} and {} of the two versions.",

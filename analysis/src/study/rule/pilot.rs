@@ -131,7 +131,7 @@ pub(super) fn verdict(interval: &Interval) -> Verdict {
     } else if interval.upper < 0.0 {
         Verdict::Slower
     } else {
-        Verdict::NoDifferenceShown
+        Verdict::Undecided
     }
 }
 

@@ -73,7 +73,7 @@ fn look(
     let verdict = match (stops, saved) {
         (true, Some(saved)) if saved > 0.0 => Verdict::Faster,
         (true, Some(_)) => Verdict::Slower,
-        (_, _) if p.is_some() && number == looks => Verdict::NoDifferenceShown,
+        (_, _) if p.is_some() && number == looks => Verdict::Undecided,
         (_, _) => Verdict::NotEnoughData,
     };
     RuleRow {

@@ -74,7 +74,7 @@ fn what_has_concluded_gets_no_further_runs() {
     assert_eq!(last.rows[0].verdict, Verdict::Faster);
     let concluded = last.rows[0].look.unwrap();
     assert!(concluded.concluded && concluded.number <= 2 && concluded.of == 4, "{concluded:?}");
-    assert_eq!((last.rows[1].verdict, last.rows[1].observations), (Verdict::NoDifferenceShown, [40, 40]));
+    assert_eq!((last.rows[1].verdict, last.rows[1].observations), (Verdict::Undecided, [40, 40]));
     assert_eq!(looks.len(), 4);
     assert_eq!(last.rows[0].observations, [u64::from(concluded.number) * 10; 2]);
 }

@@ -7,7 +7,7 @@ use crate::study::compare::comparison::BenchmarkReport;
 use crate::study::compare::suite::SuiteReport;
 use crate::study::gather::cell::CellRecords;
 use crate::study::gather::sampled::Sampled;
-use crate::study::report::assembly::{Circumstances, benchmarks, suite};
+use crate::study::report::assembly::{Circumstances, adjust, benchmarks, concluded, suite};
 use speedup_core::value::id::HostId;
 use std::collections::BTreeSet;
 
@@ -30,10 +30,12 @@ pub(crate) fn without(
     let sampled = Sampled::of_cells(study, &cells, versions);
     // What these verdicts are worth is not asked.
     let mut unsaid = Warnings::default();
-    let compared = benchmarks(&sampled, circumstances, &mut unsaid);
+    let mut compared = benchmarks(&sampled, circumstances, &mut unsaid);
     let candidate = |version: usize| {
+        let total = concluded(&sampled, &compared, version, circumstances);
+        adjust(&mut compared, version, &total, circumstances.level);
         let SuiteReport { candidate, verdict, speedup, .. } =
-            suite(&sampled, &compared, version, circumstances, &mut unsaid);
+            suite(&sampled, &compared, version, total, circumstances, &mut unsaid);
         let others = reported.iter().zip(&compared).filter(|(with, without)| {
             with.comparisons[version - 1].verdict != without.comparisons[version - 1].verdict
         });

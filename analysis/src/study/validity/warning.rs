@@ -1,6 +1,5 @@
 //! What the reader must know beside the verdicts: each code once, with the benchmarks it concerns.
 
-use crate::study::verdict::Reason;
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::Caveat;
 
@@ -36,11 +35,6 @@ impl Warnings {
     /// The same for a caveat of a method.
     pub(crate) fn caveat(&mut self, caveat: &Caveat, about: &str) {
         self.concern(caveat.code(), about, || general_sentence(caveat));
-    }
-
-    /// The same for the reason why a protocol stopped.
-    pub(crate) fn reason(&mut self, reason: &Reason, about: &str) {
-        self.concern(&reason.code, about, || general_reason(reason));
     }
 
     /// Raises the caveats of another list, in its order.
@@ -82,22 +76,5 @@ fn general_sentence(caveat: &Caveat) -> String {
                 .to_owned()
         }
         caveat => caveat.sentence(),
-    }
-}
-
-/// Likewise of a reason: those of the two protocols name the samples.
-fn general_reason(reason: &Reason) -> String {
-    match reason.code.as_str() {
-        "small_not_normal" => {
-            "The times are not normally distributed, and with at most 30 runs a t test is not \
-            valid: go by the median, or plan more than 30 runs for a verdict on the mean."
-                .to_owned()
-        }
-        "small_no_location_shift" => {
-            "The versions differ by more than a shift, and with at most 30 runs the \
-            rank-sum test is not valid: plan more than 30 runs of each version."
-                .to_owned()
-        }
-        _ => reason.sentence.clone(),
     }
 }

@@ -106,6 +106,8 @@ pub(super) fn build(
         independence: Independence::of_any_host(),
         analysis: AnalysisChoice {
             confidence: arguments.confidence.get(),
+            center: arguments.center.map(Into::into),
+            margin: arguments.margin,
             weights: Weights::Equal,
             precision: PRECISION,
         },

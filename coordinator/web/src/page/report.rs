@@ -203,12 +203,12 @@ fn badge(verdict: Verdict) -> Markup {
     html! { span.badge.(class(verdict)) { (verdict.words()) } }
 }
 
-/// Green for what is significantly better, red for what is significantly worse, nothing for what is neither.
+/// Green for what is better, red for what is worse, nothing for what is neither.
 const fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
-        Verdict::NoDifferenceShown | Verdict::NotEnoughData => "open",
+        Verdict::Same | Verdict::Undecided | Verdict::NotEnoughData => "open",
     }
 }
 

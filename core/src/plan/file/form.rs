@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::metric::{Better, Metric, Stream};
-use crate::experiment::{KeepOutput, Weights};
+use crate::experiment::{Center, KeepOutput, Weights};
 
 pub(super) use environment::{EnvironmentForm, ResourceLimitsForm};
 pub(super) use files::FileForm;
@@ -220,6 +220,13 @@ pub(super) struct OwnMetricForm {
 pub(super) struct AnalysisForm {
     /// The confidence level, more than 0 and less than 1.
     pub(super) confidence: f64,
+    /// Whose ratio the verdicts are on: "median", of a usual run, or "mean", of what many runs take together. Without it the
+    /// median, or the mean where the plan has too few independent runs for an interval of the median.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) center: Option<Center>,
+    /// Within what the times of two versions count as the same, e.g. "1%"; without it no verdict says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) margin: Option<String>,
     /// How benchmarks weigh in the suite: "equal", "custom" (by their weight) or "fraction" (by the baseline's time).
     pub(super) weights: Weights,
     /// The precision for the required number of benchmarks, more than 0 and less than 1.
@@ -278,7 +285,7 @@ impl Default for MetricsForm {
 
 impl Default for AnalysisForm {
     fn default() -> Self {
-        Self { confidence: 0.95, weights: Weights::Equal, precision: 0.05 }
+        Self { confidence: 0.95, center: None, margin: None, weights: Weights::Equal, precision: 0.05 }
     }
 }
 

@@ -59,6 +59,8 @@ pub(super) fn lower(
         independence: lowering.independence(&form.independence),
         analysis: AnalysisChoice {
             confidence: form.analysis.confidence,
+            center: form.analysis.center,
+            margin: form.analysis.margin.as_ref().and_then(|text| lowering.margin(text)),
             weights: form.analysis.weights,
             precision: form.analysis.precision,
         },

@@ -169,8 +169,15 @@ fn repetitions() -> impl Strategy<Value = (Levels, Order, Rule, Limits, i32)> {
 
 fn analysis() -> impl Strategy<Value = AnalysisChoice> {
     let weights = prop_oneof![Just(Weights::Equal), Just(Weights::Custom), Just(Weights::Fraction)];
-    let parts = (number(), weights, number());
-    parts.prop_map(|(confidence, weights, precision)| AnalysisChoice { confidence, weights, precision })
+    let center = option::of(select(&[Center::Median, Center::Mean][..]));
+    let parts = (number(), center, option::of(number()), weights, number());
+    parts.prop_map(|(confidence, center, margin, weights, precision)| AnalysisChoice {
+        confidence,
+        center,
+        margin,
+        weights,
+        precision,
+    })
 }
 
 pub(crate) fn experiment() -> BoxedStrategy<Experiment> {

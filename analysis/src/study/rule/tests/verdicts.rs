@@ -28,7 +28,7 @@ fn under_looks_the_verdict_is_the_rules_and_no_other() {
         assert_eq!((comparison.verdict, comparison.by), (row.verdict, Some(Protocol::Mean)));
         assert_eq!((&comparison.median, comparison.one_sided, &comparison.advice), (&None, None, &None));
         let headline = comparison.headline().unwrap();
-        assert_eq!(headline.at_level.main_test.p_value, row.look.unwrap().p);
+        assert_eq!(headline.p_value, row.look.unwrap().p);
         let (lower, upper) = headline.interval.ends().unwrap();
         assert!(lower < headline.speedup && headline.speedup < upper);
         let is_apart = lower > 1.0 || upper < 1.0;
@@ -36,7 +36,7 @@ fn under_looks_the_verdict_is_the_rules_and_no_other() {
         assert!(comparison.adjusted.is_empty());
     }
     let verdicts: Vec<Verdict> = report.benchmarks.iter().map(|one| one.comparisons[0].verdict).collect();
-    assert_eq!(verdicts, [Verdict::Faster, Verdict::NoDifferenceShown, Verdict::Slower]);
+    assert_eq!(verdicts, [Verdict::Faster, Verdict::Undecided, Verdict::Slower]);
     let suite = &report.suites[0];
     assert_eq!((suite.verdict, suite.p_value), (Verdict::NotEnoughData, None));
     assert_eq!(suite.reason.as_ref().unwrap().code, "no_suite_by_looks");
@@ -83,7 +83,8 @@ fn looks_are_taken_within_classes() {
     let comparison = &report.benchmarks[0].comparisons[0];
     assert_eq!(comparison.verdict, Verdict::Faster, "{:?}", report.rule);
     let headline = comparison.headline().unwrap();
-    assert!(headline.at_level.main_test.method.contains("within classes"), "{:?}", headline.at_level);
+    let test = &comparison.mean.as_ref().unwrap().at_level.main_test;
+    assert!(test.method.contains("within classes"), "{test:?}");
     let (lower, upper) = headline.interval.ends().unwrap();
     assert!(lower > 1.005 && upper < 1.04, "{lower} {upper}");
 }
@@ -113,7 +114,7 @@ fn verdicts_after_a_budget_keep_their_risk() {
         report.rule.unwrap().rows[0].verdict.is_conclusive()
     });
     let share = alarms.count() as f64 / REPLICATES as f64;
-    // Both directions are asked at 5 % each, and the median speaks where the mean may not: 10 %, and 3.3 deviations.
-    let deviation = (0.1 * 0.9 / REPLICATES as f64).sqrt();
-    assert!((share - 0.1).abs() < 3.3 * deviation, "{share}");
+    // Two-sided at 5 %, by order statistics at most so; and 3.3 deviations.
+    let deviation = (0.05 * 0.95 / REPLICATES as f64).sqrt();
+    assert!(share > 0.0 && share < 0.05 + 3.3 * deviation, "{share}");
 }

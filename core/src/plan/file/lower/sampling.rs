@@ -116,10 +116,17 @@ impl Lowering<'_> {
     }
 
     fn precision(&mut self, text: &str) -> Option<f64> {
+        self.percentage(&["repetitions", "precision"].into(), text)
+    }
+
+    pub(super) fn margin(&mut self, text: &str) -> Option<f64> {
+        self.percentage(&["analysis", "margin"].into(), text)
+    }
+
+    fn percentage(&mut self, place: &KeyPath, text: &str) -> Option<f64> {
         let read = percent(text);
         if read.is_none() {
-            let cause = || (format!("{} is no percentage", quoted(text)), PERCENT_HINT.to_owned());
-            self.note_repetition("precision", cause);
+            self.note(place, || (format!("{} is no percentage", quoted(text)), PERCENT_HINT.to_owned()));
         }
         read
     }

@@ -1,0 +1,186 @@
+//! What is said first of a candidate on a benchmark: the two-sided interval of the ratio of the declared centres, and what it
+//! says.
+//!
+//! The centre is declared before there are data and is never chosen by a test on them, so verdict and interval are one
+//! thing: *faster* or *slower* where the interval leaves 1 out, *same* where two one-sided tests (Schuirmann 1987) show the
+//! ratio to be within the declared margin, else *undecided*. The interval of the median supposes neither a shift nor a shape
+//! in common (order statistics of each version, combined on the log scale); that of the mean is Fieller's.
+
+use super::multiplicity::OneSidedReport;
+use super::protocol::{IntervalReport, ProtocolReport};
+use crate::study::design::{Arranged, DesignKind, class_weight};
+use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
+use serde::{Deserialize, Serialize};
+use speedup_core::experiment::{Center, Experiment};
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue};
+use speedup_statistics::ratio::{
+    BenchmarkWeights, MeanRatio, PairedMedianRatio, PairedRatio, QuantileRatio, RatioError, Speedup,
+    SuiteMember, SuiteRatio, SuiteRatioError,
+};
+use speedup_statistics::sample::{Sample, SampleQuantile};
+
+/// What is said first of a candidate on a benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeadlineReport {
+    /// Whose ratio it is of.
+    pub center: Protocol,
+    /// What the interval says.
+    pub verdict: Verdict,
+    /// What the observed times say, shown or not.
+    pub direction: Direction,
+    /// The ratio of the centres, baseline over candidate.
+    pub speedup: f64,
+    /// The change of the time that goes with it, in percent; negative is faster.
+    pub change_percent: f64,
+    /// The two-sided interval of the ratio at the report's confidence level.
+    pub interval: IntervalReport,
+    /// The two-sided p-value of the ratio being 1.
+    pub p_value: Option<f64>,
+    /// Within what the versions count as the same, where the plan declares it.
+    pub margin: Option<f64>,
+    /// The p-value of the versions differing by the margin or more.
+    pub p_same: Option<f64>,
+}
+
+/// What the plan declares of a headline.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Declared {
+    pub(crate) center: Center,
+    pub(crate) margin: Option<f64>,
+    pub(crate) level: ConfidenceLevel,
+}
+
+impl Declared {
+    pub(crate) fn new(experiment: &Experiment, level: ConfidenceLevel) -> Self {
+        Self { center: experiment.center(), margin: experiment.analysis.margin, level }
+    }
+
+    /// The headline of two samples of what is independent, as the design has `arranged` them; and the p-values of both
+    /// directions.
+    pub(crate) fn headline(
+        &self,
+        baseline: &Sample,
+        candidate: &Sample,
+        arranged: Option<&Arranged>,
+    ) -> Result<(HeadlineReport, OneSidedReport), Reason> {
+        let blocks = arranged.map_or(&[][..], |arranged| &arranged.blocks);
+        let weights = || blocks.iter().map(|(x, y)| class_weight(x, y)).collect::<Vec<f64>>();
+        let are_pairs = arranged.is_some_and(|arranged| arranged.design.kind == DesignKind::Pairs);
+        let refused = |error: RatioError| Reason::from(&error);
+        match (self.center, are_pairs) {
+            (Center::Median, true) => {
+                Ok(self.judge(&PairedMedianRatio::new(baseline, candidate).map_err(refused)?))
+            }
+            (Center::Median, false) if blocks.is_empty() => {
+                Ok(self.judge(&QuantileRatio::median(baseline, candidate).map_err(refused)?))
+            }
+            (Center::Median, false) => {
+                Ok(self.judge(&QuantileRatio::median_within(blocks, &weights()).map_err(refused)?))
+            }
+            (Center::Mean, true) => {
+                Ok(self.judge(&PairedRatio::new(baseline, candidate).map_err(|error| refused_suite(&error))?))
+            }
+            (Center::Mean, false) if blocks.is_empty() => {
+                Ok(self.judge(&MeanRatio::new(baseline, candidate).map_err(refused)?))
+            }
+            (Center::Mean, false) => {
+                let several = |(x, y): &&(Sample, Sample)| x.len() > 1 && y.len() > 1;
+                let blocks = || blocks.iter().filter(several);
+                let members: Vec<SuiteMember<'_>> =
+                    blocks().map(|(x, y)| SuiteMember { baseline: x, candidate: y }).collect();
+                let weights = blocks().map(|(x, y)| class_weight(x, y)).collect();
+                let ratio = SuiteRatio::new(&members, &BenchmarkWeights::Custom(weights));
+                Ok(self.judge(&ratio.map_err(|error| refused_suite(&error))?))
+            }
+        }
+    }
+
+    fn judge(&self, ratio: &impl Speedup) -> (HeadlineReport, OneSidedReport) {
+        let risk = self.level.risk().get();
+        let interval = ratio.interval(self.level);
+        let [faster, slower] =
+            [Alternative::Greater, Alternative::Less].map(|alternative| ratio.p_value(1.0, alternative));
+        let p_same = self.margin.map(|margin| {
+            let [below, above] = [
+                ratio.p_value(1.0 / (1.0 + margin), Alternative::Greater),
+                ratio.p_value(1.0 + margin, Alternative::Less),
+            ];
+            below.told().max(above.told())
+        });
+        let excludes = |beyond: fn((f64, f64)) -> bool| {
+            interval.bounded().is_some_and(|interval| beyond((interval.lower, interval.upper)))
+        };
+        let verdict = if interval.bounded().is_none() {
+            Verdict::NotEnoughData
+        } else if p_same.is_some_and(|p_value| p_value <= risk) {
+            Verdict::Same
+        } else if excludes(|(lower, _)| lower > 1.0) {
+            Verdict::Faster
+        } else if excludes(|(_, upper)| upper < 1.0) {
+            Verdict::Slower
+        } else {
+            Verdict::Undecided
+        };
+        let speedup = ratio.estimate();
+        let report = HeadlineReport {
+            center: self.center.into(),
+            verdict,
+            direction: Direction::of(speedup),
+            speedup,
+            change_percent: 100.0 * (1.0 / speedup - 1.0),
+            interval: IntervalReport::from(&interval),
+            p_value: Some(PValue::clamped(2.0 * faster.told().min(slower.told())).told()),
+            margin: self.margin,
+            p_same,
+        };
+        (report, OneSidedReport { faster: faster.told(), slower: slower.told() })
+    }
+}
+
+impl HeadlineReport {
+    /// Why there is no interval, with what it takes.
+    pub(crate) fn refusal(&self, level: ConfidenceLevel) -> Option<Reason> {
+        match (&self.interval, self.center) {
+            (IntervalReport::Bounded { .. }, _) => None,
+            (IntervalReport::Missing { .. }, Protocol::Median) => {
+                let needed = SampleQuantile::runs_needed(0.5, level);
+                Some(Reason::new(
+                    "too_few_runs",
+                    format!(
+                        "The interval of a median takes {needed} independent runs of each version at {level}: plan more, or \
+                         declare center = \"mean\""
+                    ),
+                ))
+            }
+            (IntervalReport::Missing { reason }, Protocol::Mean) => Some(reason.clone()),
+        }
+    }
+
+    /// That of a report from before there were any: the protocol's that spoke for the benchmark.
+    pub(super) fn of_protocol(report: &ProtocolReport) -> Self {
+        Self {
+            center: report.protocol,
+            verdict: report.verdict,
+            direction: report.direction,
+            speedup: report.speedup,
+            change_percent: report.change_percent,
+            interval: report.interval.clone(),
+            p_value: report.at_level.main_test.p_value,
+            margin: None,
+            p_same: None,
+        }
+    }
+}
+
+impl From<Center> for Protocol {
+    fn from(center: Center) -> Self {
+        match center {
+            Center::Median => Self::Median,
+            Center::Mean => Self::Mean,
+        }
+    }
+}
+
+fn refused_suite(error: &SuiteRatioError) -> Reason {
+    super::paired::refusal(error)
+}
