@@ -71,10 +71,8 @@ impl GateError {
     /// What the user can do.
     pub fn hint(self) -> &'static str {
         match self {
-            Self::NoVerdict(_) | Self::NoInterval(_) => "take the Speedup-Test: --method speedup-test",
-            Self::OneSided(_) => {
-                "take the Speedup-Test with exact levels: --method speedup-test --mode exact"
-            }
+            Self::NoVerdict(_) | Self::NoInterval(_) => "take the ratio of the centres: --method ratio",
+            Self::OneSided(_) => "take the ratio of the centres: --method ratio",
         }
     }
 }

@@ -16,9 +16,9 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let before = Suite::of_one("before", "sort", vec![2.799, 2.046, 1.259, 1.877, 2.244]);
 //! let after = Suite::of_one("after", "sort", vec![1.046, 0.259, 0.877, 1.244, 1.799]);
-//! let answer = Inquiry::new(vec![before, after], Method::speedup_test()).answer()?;
-//! let Findings::SpeedupTest(candidates) = &answer.findings else { return Err("another method answered".into()) };
-//! assert_eq!(candidates[0].benchmarks[0].verdict, Verdict::Faster);
+//! let answer = Inquiry::new(vec![before, after], Method::ratio()).answer()?;
+//! let Findings::Ratio(candidates) = &answer.findings else { return Err("another method answered".into()) };
+//! assert_eq!(candidates[0].benchmarks[0].comparison.verdict, Verdict::Faster);
 //! # Ok(())
 //! # }
 //! ```
@@ -33,6 +33,7 @@ mod method;
 mod mixture;
 mod pairing;
 mod performance_test;
+mod ratio;
 mod refusal;
 mod remark;
 mod signed_rank;
@@ -53,6 +54,7 @@ pub use method::{
 };
 pub use mixture::{MetricFinding, MixtureFinding, MixtureFindings, ShortestFinding};
 pub use performance_test::{PerformanceBenchmark, PerformanceFinding};
+pub use ratio::{RatioFinding, RatioOptions, RatioSuite};
 pub use refusal::InquiryError;
 pub use remark::{IntervalAnswer, Remark};
 pub use signed_rank::SignedRankFinding;
@@ -133,6 +135,7 @@ impl Inquiry {
         self.method.check()?;
         let pairing = Pairing::new(self)?;
         let findings = match &self.method {
+            Method::Ratio(options) => Findings::Ratio(ratio::find(self, &pairing, *options, level)?),
             Method::SpeedupTest(options) => {
                 Findings::SpeedupTest(speedup_test::find(self, &pairing, options, level)?)
             }

@@ -8,6 +8,7 @@ mod earlier;
 mod effect;
 mod mixture;
 mod performance_test;
+mod ratio;
 mod signed_rank;
 mod speedup_test;
 
@@ -49,6 +50,7 @@ trait Told {
 
 fn told(findings: &Findings) -> &dyn Told {
     match findings {
+        Findings::Ratio(of) => of,
         Findings::SpeedupTest(of) => of,
         Findings::PerformanceTest(of) => of,
         Findings::Effect(of) => of,

@@ -16,7 +16,7 @@ use speedup_analysis::study::Report;
 
 use crate::document::Document;
 
-pub(crate) use self::opening::{ends, percent_rounded};
+pub(crate) use self::opening::{ends, percent_rounded, share_in_words};
 pub(crate) use self::suite::factor;
 
 impl Document {

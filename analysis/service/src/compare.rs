@@ -131,7 +131,8 @@ fn check_effort(inquiry: &Inquiry) -> Result<(), Status> {
     let (drawn, most) = match &inquiry.method {
         Method::Mixture(MixtureOptions { resamples, .. }) => (u64::from(*resamples), MOST_RESAMPLED_VALUES),
         Method::Effect(options) => (u64::from(options.bootstrap.unwrap_or(0)), MOST_DRAWN_VALUES),
-        Method::SpeedupTest(_)
+        Method::Ratio(_)
+        | Method::SpeedupTest(_)
         | Method::PerformanceTest(_)
         | Method::SignedRank
         | Method::BrunnerMunzel

@@ -1,9 +1,9 @@
 //! The conclusions of an answer on plain samples.
 
-use super::{Conclusion, GateError};
+use super::{Conclusion, GateError, of_report};
 use crate::inquiry::{
-    Answer, BrunnerMunzelFinding, EffectFinding, Findings, Method, PerformanceFinding, SignedRankFinding,
-    SpeedupTestFinding, SpeedupTestMode, SpeedupTestSuite,
+    Answer, BrunnerMunzelFinding, EffectFinding, Findings, Method, PerformanceFinding, RatioSuite,
+    SignedRankFinding, SpeedupTestFinding, SpeedupTestMode, SpeedupTestSuite,
 };
 use crate::study::{Verdict, adjusted_by};
 use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue, Threshold, ThresholdDecision};
@@ -20,6 +20,13 @@ impl Conclusion {
         check(method, noise)?;
         let level = answer.confidence;
         Ok(match &answer.findings {
+            Findings::Ratio(found) => {
+                let of = |suite: &RatioSuite| {
+                    let own = suite.benchmarks.iter().map(|one| (one.benchmark.as_str(), &one.comparison));
+                    of_report::of_suite(&suite.suite, own)
+                };
+                found.iter().flat_map(of).collect()
+            }
             Findings::SpeedupTest(of) => of.iter().flat_map(|suite| of_suite(suite, level)).collect(),
             Findings::PerformanceTest(of) => of.iter().map(of_performance).collect(),
             Findings::Effect(of) => of.iter().map(of_effect).collect(),
@@ -49,7 +56,8 @@ fn check(method: &Method, noise: Threshold) -> Result<(), GateError> {
         Method::PerformanceTest(_) | Method::BrunnerMunzel if noise != Threshold::NONE => {
             Err(GateError::NoInterval(name))
         }
-        Method::SpeedupTest(_)
+        Method::Ratio(_)
+        | Method::SpeedupTest(_)
         | Method::PerformanceTest(_)
         | Method::Effect(_)
         | Method::SignedRank

@@ -9,16 +9,24 @@ const NO_SUITE_BY_LOOKS: &str = "no_suite_by_looks";
 impl Conclusion {
     /// Those of a report: each candidate over all benchmarks, then on each; of one benchmark on that alone.
     pub fn of_report(report: &Report) -> Vec<Self> {
-        report.suites.iter().flat_map(|suite| of_suite(suite, report)).collect()
+        let of = |suite: &SuiteReport| {
+            let own = report.benchmarks.iter().flat_map(|benchmark| {
+                let own = benchmark.comparisons.iter().filter(|one| one.candidate == suite.candidate);
+                own.map(|comparison| (benchmark.name.as_str(), comparison))
+            });
+            of_suite(suite, own)
+        };
+        report.suites.iter().flat_map(of).collect()
     }
 }
 
-fn of_suite(suite: &SuiteReport, report: &Report) -> Vec<Conclusion> {
-    let of_benchmarks = report.benchmarks.iter().flat_map(|benchmark| {
-        let own = benchmark.comparisons.iter().filter(|one| one.candidate == suite.candidate);
-        own.map(|comparison| of_comparison(&benchmark.name, comparison))
-    });
-    let mut conclusions: Vec<Conclusion> = of_benchmarks.collect();
+/// The conclusions of a candidate: over all benchmarks, then on each.
+pub(super) fn of_suite<'a>(
+    suite: &SuiteReport,
+    benchmarks: impl Iterator<Item = (&'a str, &'a ComparisonReport)>,
+) -> Vec<Conclusion> {
+    let mut conclusions: Vec<Conclusion> =
+        benchmarks.map(|(benchmark, comparison)| of_comparison(benchmark, comparison)).collect();
     let by_looks = suite.reason.as_ref().is_some_and(|reason| reason.code == NO_SUITE_BY_LOOKS);
     if conclusions.len() != 1 && !by_looks {
         let overall = Conclusion {

@@ -3,7 +3,8 @@
 use super::pairing::Pairing;
 use super::{
     BrunnerMunzelFinding, DiagnosticsFinding, DistributionFinding, EarlierSuite, EffectFinding, Inquiry,
-    Method, MixtureFindings, PerformanceFinding, Preference, Remark, SignedRankFinding, SpeedupTestSuite,
+    Method, MixtureFindings, PerformanceFinding, Preference, RatioSuite, Remark, SignedRankFinding,
+    SpeedupTestSuite,
 };
 use crate::study::Reason;
 use serde::Serialize;
@@ -85,6 +86,8 @@ pub struct Unmatched {
 #[serde(tag = "kind", content = "of", rename_all = "snake_case")]
 pub enum Findings {
     /// Of each candidate.
+    Ratio(Vec<RatioSuite>),
+    /// Of each candidate.
     SpeedupTest(Vec<SpeedupTestSuite>),
     /// Of each candidate.
     PerformanceTest(Vec<PerformanceFinding>),
@@ -116,6 +119,7 @@ pub(super) trait Found {
 impl Findings {
     fn found(&self) -> &dyn Found {
         match self {
+            Self::Ratio(of) => of,
             Self::SpeedupTest(of) => of,
             Self::PerformanceTest(of) => of,
             Self::Effect(of) => of,

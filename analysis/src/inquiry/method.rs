@@ -1,7 +1,7 @@
 //! The methods and their options.
 
-use super::InquiryError;
 use super::suite::LARGEST_VALUE;
+use super::{InquiryError, RatioOptions};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{Adjustment, Threshold};
 use speedup_statistics::levels::{MOST_DRAWS, Statistic};
@@ -18,6 +18,8 @@ use speedup_statistics::test::{BrunnerMunzel, HalfIntegers, PrecisionError, Prop
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Method {
+    /// The ratio of medians or means with its two-sided interval, and what follows for the suite.
+    Ratio(RatioOptions),
     /// The Speedup-Test (Touati 2010).
     SpeedupTest(SpeedupTestOptions),
     /// The hierarchical performance test (Chen 2012).
@@ -186,6 +188,11 @@ pub const MOST_ASKED: usize = 1_000;
 const LEAST_PRECISION: f64 = 1e-6;
 
 impl Method {
+    /// The ratio of the centres with the usual options.
+    pub fn ratio() -> Self {
+        Self::Ratio(RatioOptions::default())
+    }
+
     /// The Speedup-Test with the usual options.
     pub fn speedup_test() -> Self {
         Self::SpeedupTest(SpeedupTestOptions::default())
@@ -194,6 +201,7 @@ impl Method {
     /// A short name that stays the same between releases.
     pub fn code(&self) -> &'static str {
         match self {
+            Self::Ratio(_) => "ratio",
             Self::SpeedupTest(_) => "speedup_test",
             Self::PerformanceTest(_) => "performance_test",
             Self::Effect(_) => "effect",
@@ -209,6 +217,7 @@ impl Method {
     /// The full name.
     pub fn name(&self) -> &'static str {
         match self {
+            Self::Ratio(_) => "ratio of the declared centres, two-sided",
             Self::SpeedupTest(options) => match options.mode {
                 SpeedupTestMode::Published => "Speedup-Test (Touati, Worms, Briais 2010), as published",
                 SpeedupTestMode::Exact => "Speedup-Test (Touati, Worms, Briais 2010), exact levels",
@@ -233,6 +242,13 @@ impl Method {
             "Kalibera, Jones: Quantifying Performance Changes with Effect Size Confidence Intervals, 2012";
         const MIXTURE: &str = "Worms, Touati: Modelling Program's Performance with Gaussian Mixtures for Parametric Statistics, 2016";
         let sources: &[&str] = match self {
+            Self::Ratio(_) => &[
+                "Zou, Donner: Construction of Confidence Limits about Effect Measures, 2008",
+                "David, Nagaraja: Order Statistics, 2003",
+                EFFECT,
+                "DerSimonian, Laird: Meta-Analysis in Clinical Trials, 1986",
+                "Knapp, Hartung: Improved Tests for a Random Effects Meta-Regression, 2003",
+            ],
             Self::SpeedupTest(_) => &[
                 SPEEDUP_TEST,
                 EFFECT,
@@ -266,7 +282,8 @@ impl Method {
     /// Whether it needs two versions.
     pub fn compares(&self) -> bool {
         match self {
-            Self::SpeedupTest(_)
+            Self::Ratio(_)
+            | Self::SpeedupTest(_)
             | Self::PerformanceTest(_)
             | Self::Effect(_)
             | Self::SignedRank
@@ -291,7 +308,8 @@ impl Method {
         match self {
             Self::Effect(options) => options.bootstrap.is_some(),
             Self::Mixture(options) => options.resamples > 0,
-            Self::SpeedupTest(_)
+            Self::Ratio(_)
+            | Self::SpeedupTest(_)
             | Self::PerformanceTest(_)
             | Self::SignedRank
             | Self::BrunnerMunzel
@@ -304,6 +322,11 @@ impl Method {
     /// Refuses options out of range.
     pub(super) fn check(&self) -> Result<(), InquiryError> {
         match self {
+            Self::Ratio(options) => {
+                if let Some(margin) = options.margin.filter(|margin| !(*margin > 0.0 && *margin < 1.0)) {
+                    return Err(InquiryError::Margin(margin));
+                }
+            }
             Self::SpeedupTest(options) => {
                 if !(LEAST_PRECISION..1.0).contains(&options.precision) {
                     return Err(InquiryError::Precision(PrecisionError::Precision(options.precision)));

@@ -107,6 +107,9 @@ pub enum InquiryError {
         /// The value.
         value: f64,
     },
+    /// A margin that is no share.
+    #[error("a margin is above 0 and below 1, and {0} is not\nhint: 1 % is written 0.01")]
+    Margin(f64),
     /// Values that are no sample.
     #[error("the values are no sample")]
     Sample(#[source] SampleError),
@@ -203,6 +206,7 @@ impl InquiryError {
             Self::NotFinite { .. } => "not_finite",
             Self::NotPositive { .. } => "not_positive",
             Self::OutOfRange { .. } => "out_of_range",
+            Self::Margin(_) => "margin",
             Self::Sample(_) => "no_sample",
             Self::Levels(_) => "no_levels",
             Self::Confidence(_) => "confidence",

@@ -3,6 +3,7 @@
 use super::*;
 use crate::study::{Protocol, Verdict};
 use proptest::prelude::*;
+use speedup_core::experiment::Center;
 use speedup_statistics::inference::{Adjustment, ThresholdDecision};
 use speedup_statistics::ratio::BenchmarkWeights;
 
@@ -14,6 +15,7 @@ fn methods() -> Vec<Method> {
     let published = SpeedupTestOptions { mode: SpeedupTestMode::Published, ..Default::default() };
     let effect = EffectOptions { threshold: 0.01, bootstrap: Some(50), ..Default::default() };
     vec![
+        Method::ratio(),
         Method::SpeedupTest(adjusted),
         Method::SpeedupTest(published),
         Method::PerformanceTest(PerformanceTestOptions::default()),
@@ -38,6 +40,7 @@ fn two(before: Vec<f64>, after: Vec<f64>) -> Vec<Suite> {
 /// The words that the method ends in.
 fn verdict(answer: &Answer) -> String {
     match &answer.findings {
+        Findings::Ratio(of) => of[0].suite.verdict.words().to_owned(),
         Findings::SpeedupTest(of) => of[0].verdict.words().to_owned(),
         Findings::PerformanceTest(of) => of[0].verdict.words().to_owned(),
         Findings::Effect(of) => of[0].decision.code().to_owned(),
@@ -62,6 +65,7 @@ fn every_method_says_which_is_faster() {
     assert_eq!(
         words,
         [
+            "faster",
             "faster",
             "faster",
             "not enough data",
@@ -463,4 +467,65 @@ fn a_verdict_does_not_depend_on_the_unit() {
         assert_eq!(other.verdict, Verdict::Faster);
         assert_eq!((other.assumptions, other.at_level), (in_ms.assumptions.clone(), in_ms.at_level.clone()));
     }
+}
+
+/// One benchmark has most of the time and got faster, four got slower: no word for all, and each is said.
+#[test]
+fn a_ratio_says_of_a_suite_what_its_report_would() {
+    let times = |level: f64| -> Vec<f64> { BEFORE.iter().map(|time| level * (100.0 + time)).collect() };
+    let suite = |version: &str, levels: [f64; 5]| Suite {
+        version: version.to_owned(),
+        benchmarks: levels
+            .iter()
+            .enumerate()
+            .map(|(at, level)| NamedSample {
+                benchmark: format!("b{at}"),
+                runs: times(*level).into_iter().map(|time| vec![time]).collect(),
+            })
+            .collect(),
+    };
+    let suites = vec![suite("old", [9.0, 1.0, 1.0, 1.0, 1.0]), suite("new", [7.0, 1.3, 1.3, 1.3, 1.3])];
+    let drawn = Inquiry { selection: Selection::Drawn, ..Inquiry::new(suites.clone(), Method::ratio()) };
+    let Findings::Ratio(of) = drawn.answer().unwrap().findings else { panic!("another method") };
+    let suite = &of[0].suite;
+    assert_eq!((suite.verdict, suite.benchmarks.faster, suite.benchmarks.slower), (Verdict::Undecided, 1, 4));
+    assert!(suite.sentence.starts_with("No one verdict on new against old, "), "{}", suite.sentence);
+    assert!(of[0].caveats.iter().any(|one| one.code == "dominated_by_one"), "{:?}", of[0].caveats);
+    let share = suite.true_share.as_ref().unwrap();
+    assert!(share.valid && share.faster.lower < 0.2 && 0.2 < share.faster.upper);
+    let adjusted = &of[0].benchmarks[1].comparison.adjusted;
+    assert!(adjusted.iter().any(|one| one.is_familywise() && one.verdict == Verdict::Slower));
+    // A population is no smaller than what was drawn from it.
+    let few = Inquiry { selection: Selection::DrawnFromFinite { size: 3 }, ..drawn };
+    assert_eq!(few.answer().unwrap_err().code(), "proportion");
+    let margin = Method::Ratio(RatioOptions { center: None, margin: Some(1.0) });
+    assert_eq!(Inquiry::new(suites, margin).answer().unwrap_err().code(), "margin");
+}
+
+/// Runs that get slower and slower are no independent ones, and it is said without being asked.
+#[test]
+fn a_ratio_looks_at_the_order_of_the_runs() {
+    let drifting: Vec<f64> = (0..40).map(|run| 1.0 + f64::from(run) / 100.0).collect();
+    let shuffled: Vec<f64> = (0..40).map(|run| 1.0 + f64::from(run * 17 % 40) / 100.0).collect();
+    let said = |before: &[f64], after: &[f64]| {
+        let answer = Inquiry::new(two(before.to_vec(), after.to_vec()), Method::ratio()).answer().unwrap();
+        answer.findings.caveats().iter().any(|one| one.code == "order_dependence")
+    };
+    assert!(said(&drifting, &drifting));
+    assert!(!said(&AFTER, &AFTER));
+    assert!(said(&shuffled, &drifting));
+}
+
+/// Of few runs the number alone says that it is the mean's ratio, whatever they are.
+#[test]
+fn the_centre_goes_by_the_number_of_runs_alone() {
+    let of = |before: &[f64], after: &[f64], center: Option<Center>| {
+        let method = Method::Ratio(RatioOptions { center, margin: None });
+        let answer = Inquiry::new(two(before.to_vec(), after.to_vec()), method).answer().unwrap();
+        let Findings::Ratio(of) = answer.findings else { panic!("another method") };
+        (of[0].benchmarks[0].comparison.by, of[0].suite.verdict)
+    };
+    assert_eq!(of(&BEFORE, &AFTER, None), (Some(Protocol::Median), Verdict::Faster));
+    assert_eq!(of(&BEFORE, &AFTER[..5], None), (Some(Protocol::Mean), Verdict::Faster));
+    assert_eq!(of(&BEFORE, &AFTER[..5], Some(Center::Median)).1, Verdict::NotEnoughData);
 }

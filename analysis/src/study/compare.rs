@@ -3,11 +3,12 @@
 //! * [`comparison`]: one benchmark: its [`headline`], what the Speedup-Test says ([`protocol`], by the design [`paired`] or
 //!   [`stratified`]), or the plan's looks ([`looked`]);
 //! * [`metric`], [`own_metric`], [`mixture`]: what else was measured of it;
+//! * [`plain`]: plain samples, in the same way;
 //! * [`suite`]: a candidate over all benchmarks, from its [`members`]; [`proportion`], [`multiplicity`]: in the light of their
 //!   number.
 
 pub(super) mod comparison;
-pub(super) mod headline;
+pub(crate) mod headline;
 pub(super) mod looked;
 pub(super) mod members;
 pub(super) mod metric;
@@ -15,6 +16,7 @@ pub(super) mod mixture;
 pub(super) mod multiplicity;
 pub(super) mod own_metric;
 mod paired;
+pub(crate) mod plain;
 pub(super) mod proportion;
 pub(crate) mod protocol;
 mod stratified;

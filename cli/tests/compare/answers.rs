@@ -49,7 +49,8 @@ fn a_bootstrap_that_cannot_vary_decides_nothing() {
 fn the_accelerated_benchmarks_alone_have_an_overall_speedup() {
     let examples = examples().join("compare");
     for weights in ["equal", "6,5,4,3,2,1"] {
-        let answer = json(&examples, &["before.csv", "after.csv", "--weights", weights]);
+        let answer =
+            json(&examples, &["before.csv", "after.csv", "-m", "speedup-test", "--weights", weights]);
         let samples = answer["samples"].as_array().expect("samples");
         let suite = &answer["findings"]["of"][0];
         for (at, by) in ["mean", "median"].into_iter().enumerate() {
@@ -74,7 +75,7 @@ fn the_accelerated_benchmarks_alone_have_an_overall_speedup() {
             assert!((alone["gain"].as_f64().expect("a gain") - (1.0 - fast / slow)).abs() < 1e-12);
         }
     }
-    let slower = json(&examples, &["after.csv", "before.csv"]);
+    let slower = json(&examples, &["after.csv", "before.csv", "-m", "speedup-test"]);
     let proportion = &slower["findings"]["of"][0]["proportions"][0];
     assert_eq!(
         (&proportion["accelerated"], &proportion["overall_of_accelerated"]),
@@ -97,7 +98,10 @@ fn the_speedup_test_is_that_of_speedup_test() {
     for benchmark in tested["benchmarks"].as_array().expect("benchmarks") {
         let file = |side: &str| benchmark[side]["file"].as_str().expect("a file").to_owned();
         let (baseline, candidate) = (file("baseline"), file("candidate"));
-        let answer = json(&examples, &[baseline.as_str(), candidate.as_str(), "--mode", "published"]);
+        let answer = json(
+            &examples,
+            &[baseline.as_str(), candidate.as_str(), "-m", "speedup-test", "--mode", "published"],
+        );
         let compared = &answer["findings"]["of"][0]["benchmarks"][0];
         assert_eq!(compared["speedups"], benchmark["speedups"]);
         for by in ["mean", "median"] {
@@ -117,7 +121,7 @@ fn the_speedup_test_is_that_of_speedup_test() {
 #[test]
 fn any_interval_of_a_proportion_is_to_be_had() {
     let examples = examples().join("compare");
-    let files = ["before.csv", "after.csv"];
+    let files = ["before.csv", "after.csv", "-m", "speedup-test"];
     let asked = json(&examples, &[&files[..], &["--proportion-interval", "clopper-pearson"]].concat());
     // R: binom.test(3, 6)$conf.int.
     let interval = &asked["findings"]["of"][0]["proportions"][0]["asked"];
@@ -134,10 +138,10 @@ fn any_interval_of_a_proportion_is_to_be_had() {
     let shown = compare(&examples, &[&files[..], &["--proportion-interval", "jeffreys"]].concat()).stdout;
     let shown = String::from_utf8_lossy(&shown).into_owned();
     assert!(shown.contains("Wilson interval: [") && shown.contains("Jeffreys interval: ["), "{shown}");
-    refused(&examples, &[&files[..], &["--method", "effect", "--proportion-interval", "wald"]].concat());
+    refused(&examples, &["before.csv", "after.csv", "--method", "effect", "--proportion-interval", "wald"]);
 }
 
-/// A verdict asks one direction, an interval both.
+/// A verdict of the Speedup-Test asks one direction, an interval both.
 #[test]
 fn an_interval_that_covers_one_beside_a_verdict_is_told() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -145,9 +149,10 @@ fn an_interval_that_covers_one_beside_a_verdict_is_told() {
     let fast = [9.56, 9.33, 10.28, 9.26, 9.82, 10.02, 9.76, 9.41, 9.93, 10.23, 10.20, 9.39];
     fs::write(directory.path().join("slow"), lines(slow)).expect("a file");
     fs::write(directory.path().join("fast"), lines(fast)).expect("a file");
-    let mean = &json(directory.path(), &["slow", "fast"])["findings"]["of"][0]["benchmarks"][0]["mean"];
+    let arguments = ["slow", "fast", "-m", "speedup-test"];
+    let mean = &json(directory.path(), &arguments)["findings"]["of"][0]["benchmarks"][0]["mean"];
     assert!(mean["verdict"] == "faster" && mean["interval"]["lower"].as_f64() < Some(1.0), "{mean}");
-    let shown = String::from_utf8_lossy(&compare(directory.path(), &["slow", "fast"]).stdout).into_owned();
+    let shown = String::from_utf8_lossy(&compare(directory.path(), &arguments).stdout).into_owned();
     assert!(shown.contains("interval_covers_one: "), "{shown}");
 }
 

@@ -49,10 +49,13 @@ fn one_file_is_the_versions_that_it_holds() {
     fs::write(directory.path().join("h.json"), &hyperfine).expect("a file");
     let answer = json(directory.path(), &["h.json"]);
     assert_eq!(answer["versions"], serde_json::json!(["old", "new"]));
-    assert_eq!((&answer["findings"]["of"][0]["verdict"], &answer["unit"]), (&"faster".into(), &"s".into()));
+    assert_eq!(
+        (&answer["findings"]["of"][0]["suite"]["verdict"], &answer["unit"]),
+        (&"faster".into(), &"s".into())
+    );
     let turned = json(directory.path(), &["h.json", "--baseline", "new"]);
     assert_eq!(turned["versions"], serde_json::json!(["new", "old"]));
-    assert_eq!(turned["findings"]["of"][0]["verdict"], "slower");
+    assert_eq!(turned["findings"]["of"][0]["suite"]["verdict"], "slower");
 
     let rows = [("v1", 2.0), ("v2", 1.0), ("v3", 0.5)];
     let rows = rows.iter().flat_map(|(build, mean)| {
@@ -108,7 +111,7 @@ fn runs_of_pyperf_are_a_level_and_metrics_of_go_are_chosen() {
     write("after.txt", go(1e6, 200.0));
     let files = ["before.txt", "after.txt"];
     let verdict = |more: &[&str]| {
-        json(directory.path(), &[&files[..], more].concat())["findings"]["of"][0]["verdict"].clone()
+        json(directory.path(), &[&files[..], more].concat())["findings"]["of"][0]["suite"]["verdict"].clone()
     };
     assert_eq!((verdict(&[]), verdict(&["--metric", "B/op"])), ("faster".into(), "slower".into()));
     assert_eq!(verdict(&["--metric", "B/op", "--higher-is-better"]), "faster");

@@ -114,7 +114,16 @@ fn csv_of_mixtures_has_the_metrics_of_variability_and_the_distance_of_the_fit() 
 /// A level that was given is not the best one at which nothing was shown.
 #[test]
 fn no_level_stands_beside_no_difference_in_the_published_mode() {
-    let found = rows(&["before.csv", "after.csv", "--mode", "published", "--confidence", "0.95"]);
+    let found = rows(&[
+        "before.csv",
+        "after.csv",
+        "-m",
+        "speedup-test",
+        "--mode",
+        "published",
+        "--confidence",
+        "0.95",
+    ]);
     let levels = |verdict: &str| -> Vec<&str> {
         let rows = found.iter().filter(|row| row["verdict"] == verdict);
         rows.map(|row| row["best_confidence"].as_str()).collect()

@@ -13,7 +13,8 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 /// Each method with options that make it quick.
-pub(crate) const METHODS: [&[&str]; 10] = [
+pub(crate) const METHODS: [&[&str]; 11] = [
+    &["--method", "ratio", "--margin", "2%"],
     &["--method", "speedup-test", "--adjust", "holm"],
     &["--method", "speedup-test", "--mode", "published"],
     &["--method", "hpt"],

@@ -2,7 +2,7 @@
 
 use speedup_analysis::count::{counted, grouped, percent};
 use speedup_analysis::study::{
-    ConditionCounts, IntervalReport, ProportionReport, Report, State, TrueShareReport, Verdict,
+    ConditionCounts, IntervalReport, Report, State, SuiteReport, TrueShareReport, Verdict,
 };
 
 use crate::document::{Document, Kind, Tone};
@@ -27,13 +27,8 @@ pub(super) fn write_verdict(document: &mut Document, report: &Report) {
     document.section(Kind::Verdict, "Verdict");
     for suite in &report.suites {
         document.paragraph(&suite.sentence, tone(suite.verdict));
-        let accelerated = suite
-            .proportions
-            .first()
-            .filter(|accelerated| accelerated.benchmarks > 1 && !accelerated.nothing_known());
-        if let Some(accelerated) = accelerated {
-            let text = proportion(accelerated, suite.true_share.as_ref(), report.head.confidence);
-            document.paragraph(text, Tone::Plain);
+        if let Some(share) = share_in_words(suite) {
+            document.paragraph(share, Tone::Plain);
         }
     }
     if report.suites.is_empty() {
@@ -99,30 +94,27 @@ fn progress(report: &Report) -> String {
     format!("{state}: {measured}; {per_cell}; {since}; seed {}", head.seed)
 }
 
-/// How many benchmarks are called faster, and what share is.
-fn proportion(
-    accelerated: &ProportionReport,
-    true_share: Option<&TrueShareReport>,
-    confidence: f64,
-) -> String {
+/// How many benchmarks of several are called faster, and what share is.
+pub(crate) fn share_in_words(suite: &SuiteReport) -> Option<String> {
+    let accelerated = suite.proportions.first().filter(|one| one.benchmarks > 1 && !one.nothing_known())?;
     let called = format!(
         "Called faster: {} of {} benchmarks, {}.",
         grouped(accelerated.count),
         grouped(accelerated.benchmarks),
         percent_rounded(accelerated.estimate)
     );
-    match true_share.filter(|share| share.valid) {
-        Some(TrueShareReport { faster, .. }) => format!(
+    Some(match suite.true_share.as_ref().filter(|share| share.valid) {
+        Some(TrueShareReport { faster, risk_of_each, .. }) => format!(
             "{called} Truly faster: {} to {} of the population, at confidence level {}.",
             percent_rounded(faster.lower),
             percent_rounded(faster.upper),
-            percent(confidence)
+            percent(1.0 - 2.0 * risk_of_each)
         ),
         None if accelerated.valid => called,
         None => format!(
             "{called} No interval holds for other programs: the benchmarks were chosen, not drawn at random."
         ),
-    }
+    })
 }
 
 /// An interval of a proportion: "[21.9 %, 98.7 %]".

@@ -168,6 +168,8 @@ pub(crate) struct Suite<'a> {
     pub(crate) are_pairs: bool,
     /// Whether the plan's looks decided how many runs each benchmark has.
     pub(crate) is_by_looks: bool,
+    /// Whether a speedup of 2 says twice the values instead of half of them.
+    pub(crate) larger_is_better: bool,
     pub(crate) weights: BenchmarkWeights,
     pub(crate) level: ConfidenceLevel,
 }
@@ -285,8 +287,7 @@ impl Suite<'_> {
         if !self.benchmarks.iter().any(|(_, comparison)| opposes(comparison)) {
             return conclusion;
         }
-        let sentence =
-            "Benchmarks went both ways, so there is no one word for all of them: go by the benchmarks";
+        let sentence = "Benchmarks went another way than the total, so there is no one word for all of them: go by the benchmarks";
         let reason = Some(Reason::new("benchmarks_oppose", sentence));
         Conclusion { verdict: Verdict::Undecided, reason, ..conclusion }
     }
@@ -335,7 +336,8 @@ impl Suite<'_> {
         };
         let ends = conclusion.interval.as_ref().and_then(IntervalReport::ends);
         let size = |speedup: f64| {
-            let change = count::change(100.0 * (1.0 / speedup - 1.0), ends);
+            let change = if self.larger_is_better { speedup - 1.0 } else { 1.0 / speedup - 1.0 };
+            let change = count::change(100.0 * change, ends);
             format!("{} ({change}){over}", count::ratio(speedup, ends))
         };
         let level = count::percent(level.get());
@@ -364,7 +366,7 @@ impl Suite<'_> {
                 )
             }
             (Verdict::Undecided, Some(speedup)) if conclusion.reason.is_some() => format!(
-                "Benchmarks went both ways, so there is no one verdict on {candidate} against {baseline}. In total: {}, at \
+                "No one verdict on {candidate} against {baseline}, as benchmarks went another way than the total: {}, at \
                  confidence level {level}.",
                 size(speedup)
             ),

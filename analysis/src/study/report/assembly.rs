@@ -310,7 +310,17 @@ fn over_all<'a>(
     let are_pairs = Design::of(&study.plan) == Design::Pairs
         && !compared.iter().any(|(_, comparison)| by_builds(comparison));
     let is_by_looks = matches!(experiment.rule, Rule::Sequential { .. });
-    Suite { candidate, baseline, benchmarks: compared, members, are_pairs, is_by_looks, weights, level }
+    Suite {
+        candidate,
+        baseline,
+        benchmarks: compared,
+        members,
+        are_pairs,
+        is_by_looks,
+        larger_is_better: false,
+        weights,
+        level,
+    }
 }
 
 /// How the plan selected its benchmarks.

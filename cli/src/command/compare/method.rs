@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use speedup_analysis::inquiry::{
     DistributionOptions, EarlierOptions, EffectOptions, Method, MixtureOptions, PerformanceTestOptions,
-    SpeedupTestMode, SpeedupTestOptions,
+    RatioOptions, SpeedupTestMode, SpeedupTestOptions,
 };
 use speedup_statistics::inference::Adjustment;
 use speedup_statistics::levels::Statistic;
@@ -14,6 +14,7 @@ use speedup_statistics::protocol::NormalityReading;
 use speedup_statistics::protocol::hierarchical_performance_test::{RankSumRule, ScoreReference};
 use speedup_statistics::test::{HalfIntegers, ProportionMethod};
 
+use crate::arguments::center::CenterName;
 use crate::arguments::fraction;
 use crate::arguments::proportion_interval::ProportionInterval;
 use crate::exit::failure::Failure;
@@ -21,8 +22,10 @@ use crate::exit::failure::Failure;
 /// A method's name on the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Name {
-    /// Verdicts on mean and median, best levels, suite and proportion (Touati, Worms, Briais 2010)
+    /// The ratio of medians or means with its two-sided interval, and what follows for the suite
     #[default]
+    Ratio,
+    /// Verdicts on mean and median, best levels, suite and proportion (Touati, Worms, Briais 2010)
     SpeedupTest,
     /// The hierarchical performance test over all benchmarks (Chen et al. 2012)
     Hpt,
@@ -112,6 +115,12 @@ pub(super) struct Choice {
     /// What is done with the samples
     #[arg(short, long, value_enum, default_value_t, value_name = "METHOD")]
     method: Name,
+    /// ratio: whose ratio [default: median, or mean with fewer than 6 runs]
+    #[arg(long, value_enum, value_name = "OF")]
+    center: Option<CenterName>,
+    /// ratio: values within this share of each other count as the same, as 0.01 or 1%
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin)]
+    margin: Option<f64>,
     /// speedup-test: whose verdicts [default: exact]
     #[arg(long, value_enum, value_name = "MODE")]
     mode: Option<Mode>,
@@ -176,6 +185,9 @@ impl Choice {
     pub(super) fn method(&self, noise: Option<f64>) -> Result<Method, Failure> {
         self.refuse_others()?;
         Ok(match self.method {
+            Name::Ratio => {
+                Method::Ratio(RatioOptions { center: self.center.map(Into::into), margin: self.margin })
+            }
             Name::SpeedupTest => Method::SpeedupTest(self.speedup_test()),
             Name::Hpt => Method::PerformanceTest(self.performance_test()),
             Name::Effect => Method::Effect(EffectOptions {
@@ -202,6 +214,8 @@ impl Choice {
 
     fn refuse_others(&self) -> Result<(), Failure> {
         let given = [
+            ("--center", Name::Ratio, self.center.is_some()),
+            ("--margin", Name::Ratio, self.margin.is_some()),
             ("--mode", Name::SpeedupTest, self.mode.is_some()),
             ("--adjust", Name::SpeedupTest, self.adjust.is_some()),
             ("--precision", Name::SpeedupTest, self.precision.is_some()),
