@@ -3,6 +3,7 @@
 mod by_levels;
 mod proportions;
 mod samples;
+mod true_share;
 
 use super::row::StudyRow;
 use super::{LawShape, LevelModel, Replication, SimulationError};
@@ -50,11 +51,14 @@ pub enum CoverageSection {
     Samples,
     /// Proportions, computed exactly; the size is the benchmarks and the parameter the proportion.
     Proportions,
+    /// The share of benchmarks that are truly faster; the size is the benchmarks and the parameter the share.
+    TrueShare,
 }
 
 impl CoverageSection {
     /// All parts.
-    pub const ALL: [Self; 4] = [Self::Levels, Self::OneBinary, Self::Samples, Self::Proportions];
+    pub const ALL: [Self; 5] =
+        [Self::Levels, Self::OneBinary, Self::Samples, Self::Proportions, Self::TrueShare];
 
     /// A short name that stays the same between releases.
     pub fn code(self) -> &'static str {
@@ -63,6 +67,7 @@ impl CoverageSection {
             Self::OneBinary => "one_binary",
             Self::Samples => "samples",
             Self::Proportions => "proportions",
+            Self::TrueShare => "true_share",
         }
     }
 }
@@ -81,6 +86,7 @@ impl Coverage {
                 CoverageSection::OneBinary => rows.extend(self.of_one_binary()),
                 CoverageSection::Samples => rows.extend(self.of_samples()),
                 CoverageSection::Proportions => rows.extend(self.of_proportions()),
+                CoverageSection::TrueShare => rows.extend(self.of_true_shares()),
             }
         }
         Ok(rows)
@@ -94,7 +100,13 @@ impl Coverage {
         SimulationError::check_counts("benchmarks", 1, &self.benchmarks)?;
         SimulationError::check_variation(self.variation)?;
         SimulationError::check_range("effect size", [0.0, 10.0], &[self.effect])?;
-        SimulationError::check_range("proportion", [0.0, 1.0], &self.proportions)?;
+        if self.sections.iter().all(|section| *section == CoverageSection::TrueShare) {
+            // None and all are shares as well.
+            let within = [0.0_f64.next_down(), 1.0_f64.next_up()];
+            SimulationError::check_range("proportion", within, &self.proportions)?;
+        } else {
+            SimulationError::check_range("proportion", [0.0, 1.0], &self.proportions)?;
+        }
         if self.draws > MOST_DRAWS {
             return Err(BootstrapError::Draws(self.draws).into());
         }

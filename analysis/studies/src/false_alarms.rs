@@ -1,6 +1,7 @@
 //! How often equal versions are called different (Touati 2010 §4, Kalibera 2012 §8.3).
 
 mod by_levels;
+mod headlines;
 mod samples;
 mod suites;
 
@@ -52,11 +53,25 @@ pub enum AlarmSection {
     OneBinary,
     /// Two machines of one speed on a suite; the size is the runs of each benchmark.
     Suites,
+    /// The two-sided interval of the ratio of centres, of two samples of one law; the size is the runs of each.
+    Headlines,
+    /// The same of unlike laws with equal centres.
+    UnlikeShapes,
+    /// Versions that differ by the margin, the parameter, and are called the same within it.
+    Same,
 }
 
 impl AlarmSection {
     /// All parts.
-    pub const ALL: [Self; 4] = [Self::Samples, Self::Levels, Self::OneBinary, Self::Suites];
+    pub const ALL: [Self; 7] = [
+        Self::Samples,
+        Self::Levels,
+        Self::OneBinary,
+        Self::Suites,
+        Self::Headlines,
+        Self::UnlikeShapes,
+        Self::Same,
+    ];
 
     /// A short name that stays the same between releases.
     pub fn code(self) -> &'static str {
@@ -65,6 +80,9 @@ impl AlarmSection {
             Self::Levels => "levels",
             Self::OneBinary => "one_binary",
             Self::Suites => "suites",
+            Self::Headlines => "headlines",
+            Self::UnlikeShapes => "unlike_shapes",
+            Self::Same => "same",
         }
     }
 }
@@ -83,6 +101,9 @@ impl FalseAlarmStudy {
                 AlarmSection::Levels => rows.extend(self.by_levels()),
                 AlarmSection::OneBinary => rows.extend(self.of_one_binary()),
                 AlarmSection::Suites => rows.extend(self.of_suites()),
+                AlarmSection::Headlines => rows.extend(self.of_headlines()),
+                AlarmSection::UnlikeShapes => rows.extend(self.of_unlike_shapes()),
+                AlarmSection::Same => rows.extend(self.of_the_same()),
             }
         }
         Ok(rows)

@@ -80,7 +80,10 @@ fn gates_that_cannot_fail_are_refused() {
         (&["--noise-threshold", "1%"][..], "--noise-threshold belongs to a gate"),
         (&["--fail-on-regression", "--method", "diagnostics"], "gives no verdict"),
         (&["--fail-on-regression", "--method", "earlier"], "asks only whether a candidate is faster"),
-        (&["--fail-on-regression", "-m", "speedup-test", "--mode", "published"], "asks only whether a candidate is faster"),
+        (
+            &["--fail-on-regression", "-m", "speedup-test", "--mode", "published"],
+            "asks only whether a candidate is faster",
+        ),
         (&["--fail-on-regression", "--noise-threshold", "100%"], "a share is at least 0"),
     ] {
         let (code, said) = compare(more);

@@ -55,13 +55,13 @@ impl ProportionFigure {
 }
 
 impl ProportionFigure {
-    /// The share that is truly faster by more than each of a few speedups; `None` where the benchmarks were not drawn.
+    /// The share that is truly faster by more than each of a few speedups.
     pub(crate) fn of_curve(
         suite: &SuiteReport,
         share: &TrueShareReport,
         told: &[SharePoint],
         confidence: f64,
-    ) -> Option<Self> {
+    ) -> Self {
         let row = |point: &SharePoint| ProportionRow {
             name: format!("faster by more than {}", factor(point.speedup)),
             share: point.above as f64 / share.benchmarks as f64,
@@ -71,7 +71,7 @@ impl ProportionFigure {
         };
         let rows: Vec<ProportionRow> = told.iter().map(row).collect();
         let in_words: Vec<String> = rows.iter().map(|row| format!("{}: {}", row.name, row.label)).collect();
-        share.valid.then(|| Self {
+        Self {
             title: clean(&format!("Truly faster benchmarks: {}", suite.candidate)),
             description: format!(
                 "The share of benchmarks whose true speedup is larger than each of a few, at confidence level {}; the circle is the \
@@ -80,7 +80,7 @@ impl ProportionFigure {
                 in_words.join("; ")
             ),
             rows,
-        })
+        }
     }
 }
 

@@ -10,6 +10,9 @@ use crate::document::{Align, Column, Document, Field, Kind, LegendEntry, Table, 
 
 /// Levels above this are shown as such: the papers' tables end here.
 const HIGHEST_LEVEL: f64 = 0.9999;
+/// The columns that are explained.
+const LEVEL: usize = 3;
+const TYPICAL: usize = 4;
 const PROTOCOLS: [Protocol; 2] = [Protocol::Mean, Protocol::Median];
 
 /// Both lines of each benchmark of the candidate `at` this place. Under looks there are none.
@@ -40,12 +43,15 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
         all.collect::<Vec<Field>>().into()
     };
     let rows = report.benchmarks.iter().map(row).collect();
-    let legend = format!(
-        "As published (Touati, Worms, Briais 2010): one-sided, faster and slower each at {}; \"typical run\" is the \
-         Hodges–Lehmann ratio. Level: the best that these data allow.",
+    let published = format!(
+        "As published (Touati, Worms, Briais 2010): one-sided, faster and slower each at {}.",
         percent(report.head.confidence)
     );
-    let legend = vec![LegendEntry::always(legend)];
+    let legend = vec![
+        LegendEntry::always(published),
+        LegendEntry::of(LEVEL, "Level: the best that these data allow."),
+        LegendEntry::of(TYPICAL, "Typical run: the Hodges–Lehmann ratio."),
+    ];
     document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
     for protocol in PROTOCOLS {
         let on = format!("No verdict by the {} on", protocol.name());

@@ -42,7 +42,8 @@ pub(super) fn write(document: &mut Document, report: &Report, suite: &SuiteRepor
     if let Some(required) = &suite.required {
         document.paragraph(needed(required, report.head.confidence), Tone::Plain);
     }
-    if let Some(share) = &suite.true_share {
+    // Of chosen benchmarks no interval is valid for others.
+    if let Some(share) = suite.true_share.as_ref().filter(|share| share.valid) {
         write_true_share(document, suite, share, (baseline, report.head.confidence));
     }
 }
@@ -60,9 +61,8 @@ fn write_true_share(
     let heading = format!("Truly faster benchmarks: {} against {baseline}", suite.candidate);
     document.section(Kind::TrueShare, heading);
     let told = told(share);
-    if let Some(figure) = ProportionFigure::of_curve(suite, share, &told, confidence) {
-        document.push(Element::Figure(Box::new(Figure::Proportion(figure))));
-    }
+    let figure = ProportionFigure::of_curve(suite, share, &told, confidence);
+    document.push(Element::Figure(Box::new(Figure::Proportion(figure))));
     let columns = [
         Column::new("faster by more than", Align::Right, 0),
         Column::new("shown above", Align::Right, 1),
@@ -83,17 +83,13 @@ fn write_true_share(
         ])
     };
     let level = percent(confidence);
-    let mut legend = vec![LegendEntry::always(format!(
+    let of_share = LegendEntry::always(format!(
         "Share: of the benchmarks whose true speedup is larger, at {level}, at any power of the tests; a benchmark that is shown \
          neither above nor below leaves it open."
-    ))];
-    legend
-        .push(LegendEntry::of(BAND, "Band: holds at all speedups at once. The whole curve is in the JSON."));
-    if !share.valid {
-        legend.push(LegendEntry::always(
-            "The benchmarks were chosen, not drawn at random: this is not valid for other programs.",
-        ));
-    }
+    ));
+    let of_band =
+        LegendEntry::of(BAND, "Band: holds at all speedups at once. The whole curve is in the JSON.");
+    let legend = vec![of_share, of_band];
     let rows = told.iter().map(row).collect();
     document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
 }
@@ -118,10 +114,13 @@ fn write_typical(document: &mut Document, suite: &SuiteReport, confidence: f64) 
     let Some(typical) = &suite.typical else { return };
     let [lower, upper] = typical.interval;
     let [least, most] = typical.prediction;
+    let drawn = match suite.true_share.as_ref().is_some_and(|share| share.valid) {
+        true => "The speedup of a further benchmark of the population",
+        false => "Had they been drawn at random, which they were not, the speedup of a further benchmark",
+    };
     let text = format!(
         "A typical benchmark: {}, the random-effects mean of {} (log speedups differ by a standard deviation of {:.3}; {} of their \
-         scatter is between benchmarks). The speedup of a further benchmark of the same population: {} to {}, at confidence \
-         level {}.",
+         scatter is between benchmarks). {drawn}: {} to {}, at confidence level {}.",
         ratio(typical.speedup, Some((lower, upper))),
         counted(typical.benchmarks, "benchmark"),
         typical.tau,

@@ -92,6 +92,7 @@ impl PlainSamples<'_> {
             members,
             are_pairs: false,
             is_by_looks: false,
+            is_drawn: self.selection != Selection::Chosen,
             larger_is_better: self.larger_is_better,
             weights: self.weights.clone(),
             level: declared.level,

@@ -168,6 +168,8 @@ pub(crate) struct Suite<'a> {
     pub(crate) are_pairs: bool,
     /// Whether the plan's looks decided how many runs each benchmark has.
     pub(crate) is_by_looks: bool,
+    /// Whether the benchmarks were drawn at random, so that they speak of further ones.
+    pub(crate) is_drawn: bool,
     /// Whether a speedup of 2 says twice the values instead of half of them.
     pub(crate) larger_is_better: bool,
     pub(crate) weights: BenchmarkWeights,
@@ -407,10 +409,11 @@ impl Suite<'_> {
         let typical = typical.map_or_else(String::new, |typical| {
             let [lower, upper] = typical.interval;
             let [least, most] = typical.prediction.map(|end| count::ratio(end, None));
-            format!(
-                " A typical benchmark: {}; a further one like these: {least} to {most}.",
-                count::ratio(typical.speedup, Some((lower, upper)))
-            )
+            let further = match self.is_drawn {
+                true => format!("; a further one of the population: {least} to {most}"),
+                false => String::new(),
+            };
+            format!(" A typical benchmark: {}{further}.", count::ratio(typical.speedup, Some((lower, upper))))
         });
         format!("{} By benchmark: {}.{typical}", said.trim_end(), counts.join(", "))
     }

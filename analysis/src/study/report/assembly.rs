@@ -317,6 +317,7 @@ fn over_all<'a>(
         members,
         are_pairs,
         is_by_looks,
+        is_drawn: experiment.drawn.is_some(),
         larger_is_better: false,
         weights,
         level,

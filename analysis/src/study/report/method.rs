@@ -62,6 +62,7 @@ impl MethodReport {
             rules: rules(Rules::OURS),
             notes: notes(level, benchmarks, experiment.center())
                 .into_iter()
+                .chain(unseen(experiment.runs_of_a_cell()))
                 .chain(of_design(Design::of(plan)))
                 .chain(builds)
                 .collect(),
@@ -152,6 +153,16 @@ fn of_builds() -> MethodNote {
         ),
         source: "Kalibera 2012 §3, §7.3".to_owned(),
     }
+}
+
+/// What so many runs of a cell cannot show: an event with probability 3/n is missed by all n with a probability of 5 %.
+fn unseen(runs: u64) -> Option<MethodNote> {
+    let share = (runs > 3).then(|| count::percent(3.0 / runs as f64))?;
+    let sentence = format!(
+        "With {runs} runs of each cell, what happens in fewer than {share} of the runs (3/n: a rare mode, a stall) may not be \
+         among them, and no number here tells of it."
+    );
+    Some(note("unseen", sentence, "Hanley and Lippman-Hand 1983"))
 }
 
 fn notes(level: ConfidenceLevel, benchmarks: u64, center: Center) -> Vec<MethodNote> {

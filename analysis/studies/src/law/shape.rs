@@ -16,15 +16,41 @@ pub enum LawShape {
     /// Seven tenths of the runs in one normal cluster and three tenths in a slower one, four of their standard deviations
     /// away: two modes.
     Bimodal,
+    /// An exponential tail on a floor: skewness 2.
+    Floor,
+    /// Lognormal, the logarithm's standard deviation 1: skewness 6.2.
+    HeavyLognormal,
+    /// Pareto of index 2.5, whose third moment is infinite.
+    Pareto,
+    /// Normal, read by a clock that steps by half a standard deviation: equal values are usual.
+    Clock,
+    /// Normal, and three runs of a hundred stalled by 25 of its standard deviations: twice the time at a variation of 4 %.
+    Stalls,
 }
 
 const LOGARITHM_SD: f64 = 0.5;
 const SLOWER_SHARE: f64 = 0.3;
 const CLUSTER_DISTANCE: f64 = 4.0;
+const PARETO_INDEX: f64 = 2.5;
+const CLOCK_STEP: f64 = 0.5;
+const STALLED_SHARE: f64 = 0.03;
+const STALL: f64 = 25.0;
+/// The median of the gamma law of shape 2: the root of (1 + x)e⁻ˣ = ½.
+const GAMMA_MEDIAN: f64 = 1.678_346_990_016_661;
 
 impl LawShape {
     /// All shapes.
-    pub const ALL: [Self; 4] = [Self::Normal, Self::Lognormal, Self::Gamma, Self::Bimodal];
+    pub const ALL: [Self; 9] = [
+        Self::Normal,
+        Self::Lognormal,
+        Self::Gamma,
+        Self::Bimodal,
+        Self::Floor,
+        Self::HeavyLognormal,
+        Self::Pareto,
+        Self::Clock,
+        Self::Stalls,
+    ];
 
     /// A short name that stays the same between releases.
     pub fn code(self) -> &'static str {
@@ -33,18 +59,53 @@ impl LawShape {
             Self::Lognormal => "lognormal",
             Self::Gamma => "gamma",
             Self::Bimodal => "bimodal",
+            Self::Floor => "floor",
+            Self::HeavyLognormal => "heavy_lognormal",
+            Self::Pareto => "pareto",
+            Self::Clock => "clock",
+            Self::Stalls => "stalls",
+        }
+    }
+
+    /// The median of what [`LawShape::deviate`] draws, where it has a closed form and no atom.
+    pub(crate) fn median(self) -> Option<f64> {
+        let lognormal = |sd: f64| {
+            let square = libm::exp(sd * sd);
+            (1.0 - square.sqrt()) / ((square - 1.0) * square).sqrt()
+        };
+        match self {
+            Self::Normal => Some(0.0),
+            Self::Lognormal => Some(lognormal(LOGARITHM_SD)),
+            Self::Gamma => Some((GAMMA_MEDIAN - 2.0) / std::f64::consts::SQRT_2),
+            Self::Floor => Some(std::f64::consts::LN_2 - 1.0),
+            Self::HeavyLognormal => Some(lognormal(1.0)),
+            Self::Pareto => Some(pareto(libm::exp2(1.0 / PARETO_INDEX))),
+            Self::Bimodal | Self::Clock | Self::Stalls => None,
         }
     }
 
     /// A number of mean 0 and variance 1 with this shape.
     pub(crate) fn deviate(self, draws: &mut Draws) -> f64 {
+        let lognormal = |draws: &mut Draws, sd: f64| {
+            // E = e^{s²/2}, var = (e^{s²} − 1)e^{s²}.
+            let square = libm::exp(sd * sd);
+            (libm::exp(sd * draws.normal()) - square.sqrt()) / ((square - 1.0) * square).sqrt()
+        };
         match self {
             Self::Normal => draws.normal(),
-            Self::Lognormal => {
-                // E = e^{s²/2}, var = (e^{s²} − 1)e^{s²}.
-                let square = libm::exp(LOGARITHM_SD * LOGARITHM_SD);
-                let value = libm::exp(LOGARITHM_SD * draws.normal());
-                (value - square.sqrt()) / ((square - 1.0) * square).sqrt()
+            Self::Lognormal => lognormal(draws, LOGARITHM_SD),
+            Self::HeavyLognormal => lognormal(draws, 1.0),
+            Self::Floor => draws.exponential() - 1.0,
+            Self::Pareto => pareto(libm::pow(draws.uniform(), -1.0 / PARETO_INDEX)),
+            Self::Clock => {
+                // The variance of what is rounded is larger by a twelfth of the step squared (Sheppard).
+                let read = (draws.normal() / CLOCK_STEP).round() * CLOCK_STEP;
+                read / (1.0 + CLOCK_STEP * CLOCK_STEP / 12.0).sqrt()
+            }
+            Self::Stalls => {
+                let stalled = if draws.uniform() <= STALLED_SHARE { STALL } else { 0.0 };
+                let between = STALLED_SHARE * (1.0 - STALLED_SHARE) * STALL * STALL;
+                (draws.normal() + stalled - STALLED_SHARE * STALL) / (1.0 + between).sqrt()
             }
             Self::Gamma => (draws.exponential() + draws.exponential() - 2.0) / std::f64::consts::SQRT_2,
             Self::Bimodal => {
@@ -57,6 +118,13 @@ impl LawShape {
     }
 }
 
+/// A number of the Pareto law from 1 on, moved and scaled: E = a/(a − 1), var = a/((a − 1)²(a − 2)).
+fn pareto(value: f64) -> f64 {
+    const MEAN: f64 = PARETO_INDEX / (PARETO_INDEX - 1.0);
+    let variance = PARETO_INDEX / ((PARETO_INDEX - 1.0).powi(2) * (PARETO_INDEX - 2.0));
+    (value - MEAN) / variance.sqrt()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,13 +132,27 @@ mod tests {
 
     #[test]
     fn every_shape_has_mean_0_and_variance_1() {
-        for (shape, skewness) in LawShape::ALL.into_iter().zip([0.0, 1.75, std::f64::consts::SQRT_2, 0.45]) {
+        let skewness = [0.0, 1.75, std::f64::consts::SQRT_2, 0.45, 2.0];
+        let skewness = skewness.map(Some).into_iter().chain(std::iter::repeat(None));
+        for (shape, skewness) in LawShape::ALL.into_iter().zip(skewness) {
             let mut draws = Draws::new(&Seed(3).child("shapes"), 0);
             let values: Vec<f64> = (0..200_000).map(|_| shape.deviate(&mut draws)).collect();
             let moment = |power: i32| values.iter().map(|x| x.powi(power)).sum::<f64>() / values.len() as f64;
             assert!(moment(1).abs() < 0.01, "{shape:?}: mean {}", moment(1));
-            assert!((moment(2) - 1.0).abs() < 0.03, "{shape:?}: variance {}", moment(2));
-            assert!((moment(3) - skewness).abs() < 0.15, "{shape:?}: skewness {}", moment(3));
+            // The sample's variance of a law without a fourth moment is anywhere.
+            let near = match (shape, skewness) {
+                (LawShape::Pareto, _) => f64::INFINITY,
+                (_, Some(_)) => 0.03,
+                (_, None) => 0.35,
+            };
+            assert!((moment(2) - 1.0).abs() < near, "{shape:?}: variance {}", moment(2));
+            if let Some(skewness) = skewness {
+                assert!((moment(3) - skewness).abs() < 0.15, "{shape:?}: skewness {}", moment(3));
+            }
+            let below =
+                |median: f64| values.iter().filter(|x| **x < median).count() as f64 / values.len() as f64;
+            let share = shape.median().map_or(0.5, below);
+            assert!((share - 0.5).abs() < 0.005, "{shape:?}: {share} below the median");
         }
     }
 }

@@ -16,10 +16,10 @@ use crate::exit::failure::Failure;
     What it reproduces of the papers, and the meaning of the methods' names: docs/studies.md."
 )]
 pub(crate) struct Arguments {
-    /// Which parts to simulate: levels, one_binary, samples, proportions; all without it
+    /// Which parts to simulate: levels, one_binary, samples, proportions, true_share; all without it
     #[arg(long, value_name = "SECTION,…", value_delimiter = ',', value_parser = section)]
     section: Vec<CoverageSection>,
-    /// The shapes of the laws: normal, lognormal, gamma, bimodal
+    /// The shapes of the laws: normal, lognormal, gamma, bimodal, floor, heavy_lognormal, pareto, clock, stalls
     #[arg(long, value_name = "SHAPE,…", value_delimiter = ',', default_value = "normal", value_parser = shape)]
     distribution: Vec<LawShape>,
     #[command(flatten)]
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     replicating: Replicating,
 }
 
-const HEADINGS: [Heading; 4] = [
+const HEADINGS: [Heading; 5] = [
     Heading {
         section: "levels",
         sentence: "Share of intervals that contain the truth, three levels",
@@ -70,6 +70,12 @@ const HEADINGS: [Heading; 4] = [
         sentence: "Share of intervals that contain the proportion",
         size: "benchmarks",
         parameter: "proportion",
+    },
+    Heading {
+        section: "true_share",
+        sentence: "Share of intervals that contain the share of truly faster benchmarks",
+        size: "benchmarks",
+        parameter: "share",
     },
 ];
 

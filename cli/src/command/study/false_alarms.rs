@@ -18,10 +18,10 @@ use crate::exit::failure::Failure;
     What it reproduces of the papers, and the meaning of the methods' names: docs/studies.md."
 )]
 pub(crate) struct Arguments {
-    /// Which parts to simulate: samples, levels, one_binary, suites; all without it
+    /// Which parts to simulate: samples, levels, one_binary, suites, headlines, unlike_shapes, same; all without it
     #[arg(long, value_name = "SECTION,…", value_delimiter = ',', value_parser = section)]
     section: Vec<AlarmSection>,
-    /// The shapes of the laws: normal, lognormal, gamma, bimodal
+    /// The shapes of the laws: normal, lognormal, gamma, bimodal, floor, heavy_lognormal, pareto, clock, stalls
     #[arg(long, value_name = "SHAPE,…", value_delimiter = ',', default_value = "normal", value_parser = shape)]
     distribution: Vec<LawShape>,
     /// The runs of each version, for two samples and for the benchmarks of a suite
@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     replicating: Replicating,
 }
 
-const HEADINGS: [Heading; 4] = [
+const HEADINGS: [Heading; 7] = [
     Heading {
         section: "samples",
         sentence: "Share of comparisons of equal versions that are called different",
@@ -72,6 +72,24 @@ const HEADINGS: [Heading; 4] = [
         sentence: "Share of suites on equal machines for which one is called the faster",
         size: "runs",
         parameter: "",
+    },
+    Heading {
+        section: "headlines",
+        sentence: "Share of headlines that call two samples of one law faster or slower",
+        size: "runs",
+        parameter: "",
+    },
+    Heading {
+        section: "unlike_shapes",
+        sentence: "The same of unlike laws with equal medians, or equal means",
+        size: "runs",
+        parameter: "",
+    },
+    Heading {
+        section: "same",
+        sentence: "Share of versions that differ by the margin and are called the same within it",
+        size: "runs",
+        parameter: "margin",
     },
 ];
 

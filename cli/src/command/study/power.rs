@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     /// Which parts to simulate: suites, table_1, speedup_test, normal_means; all without it
     #[arg(long, value_name = "SECTION,…", value_delimiter = ',', value_parser = section)]
     section: Vec<PowerSection>,
-    /// The shapes of the laws: normal, lognormal, gamma, bimodal
+    /// The shapes of the laws: normal, lognormal, gamma, bimodal, floor, heavy_lognormal, pareto, clock, stalls
     #[arg(long, value_name = "SHAPE,…", value_delimiter = ',', default_value = "lognormal", value_parser = shape)]
     distribution: Vec<LawShape>,
     /// The true speedups
