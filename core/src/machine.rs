@@ -34,7 +34,7 @@ mod trouble;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-pub use active::{Active, Built, Phase};
+pub use active::{Active, Built, Kept, Phase};
 pub use checkpoint::{ActivePiece, Misfit, Piece, RunPiece};
 pub use command::{Command, Decision, Effect, HostRequest, Notice, Request, Speaker};
 pub use explain::{Explanation, Hindrances, WaitingFor};
@@ -256,7 +256,7 @@ impl Machine {
         }
         let own = self.fingerprint(host.class);
         let differences = |class: &ClassId| Some(own?.differences(self.fingerprint(*class)?));
-        let nearest = active.classes.iter().filter_map(differences).min_by_key(Vec::len);
+        let nearest = active.kept.classes.iter().filter_map(differences).min_by_key(Vec::len);
         Some(nearest.unwrap_or_default())
     }
 
@@ -305,7 +305,7 @@ impl Machine {
             | Change::LateReport { .. } => return None,
         };
         let lease = self.host(host)?.lease.clone().filter(|lease| lease.epoch == *epoch)?;
-        let cell = self.experiments.get(&lease.experiment)?.plan.cell_number(lease.run);
+        let cell = self.experiments.get(&lease.experiment)?.kept.plan.cell_number(lease.run);
         Some(EndedAttempt { lease, cell, ended: event.at, end })
     }
 }

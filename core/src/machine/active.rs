@@ -20,32 +20,45 @@ use crate::value::time::{Span, Timestamp};
 /// An experiment that is not finished.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Active {
-    pub(super) plan: Arc<Plan>,
-    pub(super) submitted: Timestamp,
-    pub(super) by: String,
-    pub(super) phase: Phase,
-    /// The latest words of its rule, or why it was cancelled.
-    pub(super) words: String,
+    pub(super) kept: Kept,
+    /// Of each run. A checkpoint tells it in short.
     pub(super) states: Vec<RunState>,
     pub(super) queue: Queue,
+    /// How many runs are in which state. Of this a checkpoint keeps the attempts lost alone.
     pub(super) tally: Tally,
-    /// Hosts on which a run was tried before, for runs that lost an attempt.
-    pub(super) tried: BTreeMap<u32, Vec<HostNumber>>,
-    /// Where visits of a cell want different hosts: by lane, the hosts that began one, each with its group.
-    pub(super) visitors: BTreeMap<u32, BTreeMap<HostNumber, RunIndex>>,
-    /// What became of its settled builds.
-    pub(super) built: BTreeMap<RunIndex, Built>,
-    pub(super) abandoned_in_a_row: u32,
-    /// Hosts on which an attempt was lost since one was executed there.
-    pub(super) troubles: BTreeMap<HostNumber, Trouble>,
-    /// Attempts given out.
-    pub(super) attempts: u64,
-    /// Time on hosts of the attempts that ended.
-    pub(super) host_time: Span,
-    /// Classes whose hosts may take part, where they have to be identical; none before the first is pinned.
-    pub(super) classes: BTreeSet<ClassId>,
     /// Hosts that boot, or have booted, for a visit that nobody has begun yet.
     pub(super) reserved: u32,
+}
+
+/// What cannot be derived of an active experiment, beside the states of its runs: it stands in a checkpoint as it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// Every run of it.
+    pub plan: Arc<Plan>,
+    /// When it was submitted.
+    pub submitted: Timestamp,
+    /// By whom.
+    pub by: String,
+    /// What may happen to it.
+    pub phase: Phase,
+    /// The latest words of its rule, or why it was cancelled.
+    pub words: String,
+    /// Hosts on which a run was tried before, for runs that lost an attempt.
+    pub tried: BTreeMap<u32, Vec<HostNumber>>,
+    /// Where visits of a cell want different hosts: by lane, the hosts that began one, each with its group.
+    pub visitors: BTreeMap<u32, BTreeMap<HostNumber, RunIndex>>,
+    /// What became of its settled builds.
+    pub built: BTreeMap<RunIndex, Built>,
+    /// Runs abandoned since one was executed.
+    pub abandoned_in_a_row: u32,
+    /// Hosts on which an attempt was lost since one was executed there.
+    pub troubles: BTreeMap<HostNumber, Trouble>,
+    /// Attempts given out.
+    pub attempts: u64,
+    /// Time on hosts of the attempts that ended.
+    pub host_time: Span,
+    /// Classes whose hosts may take part, where they have to be identical; none before the first is pinned.
+    pub classes: BTreeSet<ClassId>,
 }
 
 /// What may happen to an active experiment.
@@ -81,44 +94,46 @@ pub(super) type Turn = (Reverse<i32>, u32);
 impl Active {
     pub(super) fn new(plan: Arc<Plan>, submitted: Timestamp, by: String) -> Self {
         Self {
-            submitted,
-            by,
-            phase: Phase::Running,
-            words: String::new(),
             states: vec![RunState::Waiting { attempt: Attempt(1) }; plan.runs() as usize],
             queue: Queue::new(&plan),
             tally: Tally { waiting: plan.runs(), ..Tally::default() },
-            tried: BTreeMap::new(),
-            visitors: BTreeMap::new(),
-            built: BTreeMap::new(),
-            abandoned_in_a_row: 0,
-            troubles: BTreeMap::new(),
-            attempts: 0,
-            host_time: Span(0),
-            classes: BTreeSet::new(),
             reserved: 0,
-            plan,
+            kept: Kept {
+                plan,
+                submitted,
+                by,
+                phase: Phase::Running,
+                words: String::new(),
+                tried: BTreeMap::new(),
+                visitors: BTreeMap::new(),
+                built: BTreeMap::new(),
+                abandoned_in_a_row: 0,
+                troubles: BTreeMap::new(),
+                attempts: 0,
+                host_time: Span(0),
+                classes: BTreeSet::new(),
+            },
         }
     }
 
     /// Every run of it.
     pub fn plan(&self) -> &Arc<Plan> {
-        &self.plan
+        &self.kept.plan
     }
 
     /// When it was submitted, and by whom.
     pub fn submitted(&self) -> (Timestamp, &str) {
-        (self.submitted, &self.by)
+        (self.kept.submitted, &self.kept.by)
     }
 
     /// What may happen to it.
     pub fn phase(&self) -> &Phase {
-        &self.phase
+        &self.kept.phase
     }
 
     /// The latest words of its rule, or why it was cancelled; empty before.
     pub fn words(&self) -> &str {
-        &self.words
+        &self.kept.words
     }
 
     /// How many runs are in which state.
@@ -128,22 +143,22 @@ impl Active {
 
     /// The classes whose hosts may take part, where they have to be identical; none before the first is pinned.
     pub fn classes(&self) -> &BTreeSet<ClassId> {
-        &self.classes
+        &self.kept.classes
     }
 
     /// Whether it takes hosts of this class.
     pub fn admits(&self, class: ClassId) -> bool {
-        self.independence().hosts.admits(&self.classes, class)
+        self.independence().hosts.admits(&self.kept.classes, class)
     }
 
     /// What its plan says of freshness.
     pub(super) fn independence(&self) -> &Independence {
-        &self.plan.experiment.independence
+        &self.kept.plan.experiment.independence
     }
 
     /// Whether a host may be given again what was lost on it: any may build again.
     pub(super) fn may_come_again(&self) -> bool {
-        self.independence().policy.reuses_hosts() || self.plan.is_building()
+        self.independence().policy.reuses_hosts() || self.kept.plan.is_building()
     }
 
     /// Whether nothing was executed yet on the classes that it takes, and nothing is about to be: a class is pinned for the
@@ -156,25 +171,25 @@ impl Active {
 
     /// When it is its turn, if it has visits to give out.
     pub(super) fn turn(&self) -> Option<Turn> {
-        let offers = self.phase == Phase::Running && self.queue.visits() > 0;
-        offers.then(|| (Reverse(self.plan.experiment.priority), self.tally.leased + self.tally.running))
+        let offers = self.kept.phase == Phase::Running && self.queue.visits() > 0;
+        offers.then(|| (Reverse(self.kept.plan.experiment.priority), self.tally.leased + self.tally.running))
     }
 
     /// What became of its settled builds.
     pub fn built(&self) -> &BTreeMap<RunIndex, Built> {
-        &self.built
+        &self.kept.built
     }
 
     /// What follows for the experiment from its state alone.
     pub(super) fn next_step(&self, experiment: ExperimentId) -> Option<Change> {
         let tally = self.tally;
-        if self.plan.is_building() && self.phase != Phase::Cancelled {
+        if self.kept.plan.is_building() && self.kept.phase != Phase::Cancelled {
             if let Some(change) = self.after_builds(experiment) {
                 return Some(change);
             }
         } else if tally.open() == 0 {
-            let fixed = self.plan.experiment.rule == Rule::Fixed;
-            return match self.phase {
+            let fixed = self.kept.plan.experiment.rule == Rule::Fixed;
+            return match self.kept.phase {
                 Phase::Cancelled => Some(Change::Finished { experiment, tally, cancelled: true }),
                 Phase::Decided => Some(Change::Finished { experiment, tally, cancelled: false }),
                 Phase::Running | Phase::Paused { .. } if fixed => {
@@ -188,7 +203,7 @@ impl Active {
         if let Some(reason) = self.spent().filter(|_| tally.waiting > 0) {
             return Some(Change::Cancelled { experiment, by: by(), reason });
         }
-        let stuck = self.abandoned_in_a_row >= ABANDONED_IN_A_ROW && self.phase == Phase::Running;
+        let stuck = self.kept.abandoned_in_a_row >= ABANDONED_IN_A_ROW && self.kept.phase == Phase::Running;
         let reason = || format!("{ABANDONED_IN_A_ROW} runs in a row could not be executed on any host");
         stuck.then(|| Change::Paused { experiment, by: by(), reason: reason() })
     }
@@ -201,21 +216,21 @@ impl Active {
             Built::Made(_) => None,
         };
         let is_lacking = self.tally.failed + self.tally.abandoned > 0;
-        if let Some((run, reason)) = is_lacking.then(|| self.built.iter().find_map(lacking)).flatten() {
-            let reason = format!("{}: {reason}", self.plan.build_in_words(run));
+        if let Some((run, reason)) = is_lacking.then(|| self.kept.built.iter().find_map(lacking)).flatten() {
+            let reason = format!("{}: {reason}", self.kept.plan.build_in_words(run));
             return Some(Change::Cancelled { experiment, by: by(), reason });
         }
-        let is_done = self.tally.open() == 0 && self.plan.has_all_builds();
-        let (from, appended) = is_done.then(|| (self.plan.runs(), self.plan.draw_runs()))?;
+        let is_done = self.tally.open() == 0 && self.kept.plan.has_all_builds();
+        let (from, appended) = is_done.then(|| (self.kept.plan.runs(), self.kept.plan.draw_runs()))?;
         Some(Change::Extended { experiment, from, appended, by: by() })
     }
 
     /// Which of its limits it has reached.
     fn spent(&self) -> Option<String> {
-        let limits = self.plan.experiment.limits;
-        let attempts = limits.all_attempts.filter(|most| self.attempts >= *most);
+        let limits = self.kept.plan.experiment.limits;
+        let attempts = limits.all_attempts.filter(|most| self.kept.attempts >= *most);
         let attempts = attempts.map(|most| format!("its {most} attempts are spent"));
-        let time = limits.host_time.filter(|most| self.host_time >= *most);
+        let time = limits.host_time.filter(|most| self.kept.host_time >= *most);
         attempts.or_else(|| time.map(|most| format!("its {most} of time on hosts are spent")))
     }
 

@@ -38,14 +38,14 @@ impl Machine {
     }
 
     fn check_states(&self, id: ExperimentId, active: &Active) {
-        assert_eq!(active.states.len(), active.plan.runs() as usize, "a state for each run");
+        assert_eq!(active.states.len(), active.kept.plan.runs() as usize, "a state for each run");
         let mut tally = Tally { lost_attempts: active.tally.lost_attempts, ..Tally::default() };
         for (run, state) in (0..).map(RunIndex).zip(&active.states) {
             match *state {
                 RunState::Waiting { attempt } => {
                     tally.waiting += 1;
                     assert!(
-                        attempt.0 <= active.plan.experiment.limits.attempts,
+                        attempt.0 <= active.kept.plan.experiment.limits.attempts,
                         "attempts stay within the limit"
                     );
                 }
@@ -61,7 +61,7 @@ impl Machine {
             }
         }
         assert_eq!(tally, active.tally, "the tally is the count of the states");
-        for trouble in active.troubles.values() {
+        for trouble in active.kept.troubles.values() {
             let told = trouble.by_host + trouble.turned_down;
             assert!(
                 (1..).contains(&trouble.lost) && told <= trouble.lost,
@@ -72,7 +72,7 @@ impl Machine {
 
     /// What waits is a visit in the queue, or the rest of one that a host has begun.
     fn check_queue(&self, id: ExperimentId, active: &Active) {
-        let plan = &active.plan;
+        let plan = &active.kept.plan;
         let visits = self.hosts.iter().filter_map(|host| host.visits.get(&id));
         let mut begun: Vec<(RunIndex, RunIndex)> = visits.map(|visit| (visit.next, visit.end)).collect();
         begun.sort_unstable();
@@ -259,9 +259,9 @@ fn may_share(one: &Host, other: &Host) -> bool {
 
 /// That each settled build is known, with what it made, and that no run is there before all builds are.
 fn check_builds(active: &Active) {
-    let plan = &active.plan;
+    let plan = &active.kept.plan;
     for (run, state) in (0..plan.builds()).map(RunIndex).zip(&active.states) {
-        let is_as_settled = match (state, active.built.get(&run)) {
+        let is_as_settled = match (state, active.kept.built.get(&run)) {
             (RunState::Settled(Settlement::Measured), Some(Built::Made(products))) => {
                 let version = &plan.experiment.versions[plan.task(run).version().0 as usize];
                 let made: Vec<&String> = products.iter().map(|product| &product.name).collect();
@@ -277,16 +277,16 @@ fn check_builds(active: &Active) {
         assert!(is_as_settled, "a settled build is kept with what it made: {run}");
     }
     let is_complete =
-        plan.is_building() || active.built.values().all(|built| matches!(built, Built::Made(_)));
+        plan.is_building() || active.kept.built.values().all(|built| matches!(built, Built::Made(_)));
     assert!(is_complete, "no run is planned while a build is lacking");
-    assert!(active.built.keys().all(|run| run.0 < plan.builds()), "only builds are built");
+    assert!(active.kept.built.keys().all(|run| run.0 < plan.builds()), "only builds are built");
 }
 
 /// That a host which visits a cell does so in one visit alone, where the plan has these on different hosts.
 fn check_nesting(number: HostNumber, lease: &Lease, active: &Active) {
-    if nested_lane(&active.plan, lease.run).is_some() {
+    if nested_lane(&active.kept.plan, lease.run).is_some() {
         let visit = active.visit_of(number, lease.run);
-        assert_eq!(visit, Some(active.plan.place(lease.run).group), "one visit of a cell a host");
+        assert_eq!(visit, Some(active.kept.plan.place(lease.run).group), "one visit of a cell a host");
     }
 }
 
@@ -298,20 +298,20 @@ fn check_evidence(host: &Host, lease: &Lease, active: &Active) {
         let known = evidence.idle.is_none_or(|idle| idle <= lease.granted - host.heard);
         assert!(known, "idle time counts from when the host was last heard of");
     }
-    let used_build = active.plan.build_of(lease.run);
+    let used_build = active.kept.plan.build_of(lease.run);
     assert_eq!(evidence.build.as_ref().map(|build| build.run), used_build, "the build that the plan says");
     if let Some(build) = &evidence.build {
         assert_eq!(
-            active.built.get(&build.run),
+            active.kept.built.get(&build.run),
             Some(&Built::Made(build.products.clone())),
             "and what it made"
         );
     }
-    if active.plan.cell(lease.run).is_none() {
+    if active.kept.plan.cell(lease.run).is_none() {
         assert!(active.admits(evidence.class.expect("a host has a class")), "of an admitted class");
         return;
     }
-    let key = use_of(&active.plan, lease.run).expect("a run is a use");
+    let key = use_of(&active.kept.plan, lease.run).expect("a run is a use");
     let used = host.used(lease.experiment, key).expect("a lease is a use");
     assert_eq!(evidence.served_in_scope + 1, used.visits, "visits before this one");
     assert!(active.admits(evidence.class.expect("a host has a class")), "of an admitted class");

@@ -6,20 +6,17 @@
 //! the journal does not keep it either.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use thiserror::Error;
 
 use super::queue::Queue;
-use super::trouble::Trouble;
-use super::{Active, Built, Class, Machine, Phase, Settings};
+use super::{Active, Class, Kept, Machine, Settings};
 use crate::host::fingerprint::{ClassId, Fingerprint};
 use crate::host::{Asking, Host, Presence};
 use crate::machine::event::{Superseded, Tally};
-use crate::plan::Plan;
 use crate::run::{HostNumber, RunState, Settlement};
 use crate::value::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex};
-use crate::value::time::{Span, Timestamp};
+use crate::value::time::Timestamp;
 
 /// A piece of a machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,36 +50,12 @@ pub enum Piece {
 pub struct ActivePiece {
     /// Which.
     pub experiment: ExperimentId,
-    /// Every run of it.
-    pub plan: Arc<Plan>,
-    /// When it was submitted.
-    pub submitted: Timestamp,
-    /// By whom.
-    pub by: String,
-    /// What may happen to it.
-    pub phase: Phase,
+    /// What is kept of it as it is.
+    pub kept: Kept,
     /// The states of its runs, in their order: each with how many runs in a row have it.
     pub runs: Vec<(RunPiece, u32)>,
     /// Attempts lost, of whatever run.
     pub lost_attempts: u32,
-    /// Hosts on which a run was tried before.
-    pub tried: BTreeMap<u32, Vec<HostNumber>>,
-    /// Where visits of a cell want different hosts: by lane, the hosts that began one, each with its group.
-    pub visitors: BTreeMap<u32, BTreeMap<HostNumber, RunIndex>>,
-    /// What became of its settled builds.
-    pub built: BTreeMap<RunIndex, Built>,
-    /// Runs abandoned since one was executed.
-    pub abandoned_in_a_row: u32,
-    /// Hosts on which an attempt was lost since one was executed there.
-    pub troubles: BTreeMap<HostNumber, Trouble>,
-    /// The latest words of its rule, or why it was cancelled.
-    pub words: String,
-    /// Attempts given out.
-    pub attempts: u64,
-    /// Time on hosts of the attempts that ended.
-    pub host_time: Span,
-    /// Classes whose hosts may take part.
-    pub classes: BTreeSet<ClassId>,
 }
 
 /// The state of a run, without what the lease at its host says.
@@ -216,14 +189,9 @@ impl Machine {
             Piece::Experiment(piece) => {
                 let experiment = piece.experiment;
                 let unknown = |host: &HostNumber| host.0 as usize >= self.hosts.len();
-                if piece
-                    .tried
-                    .values()
-                    .flatten()
-                    .chain(piece.troubles.keys())
-                    .chain(piece.visitors.values().flat_map(BTreeMap::keys))
-                    .any(unknown)
-                {
+                let Kept { tried, troubles, visitors, .. } = &piece.kept;
+                let visitors = visitors.values().flat_map(BTreeMap::keys);
+                if tried.values().flatten().chain(troubles.keys()).chain(visitors).any(unknown) {
                     return Err(Misfit::UnknownHost(experiment));
                 }
                 let active = Active::of(*piece)?;
@@ -303,25 +271,7 @@ fn without_asking(host: &Host) -> Host {
 
 impl Active {
     fn piece(&self, experiment: ExperimentId) -> ActivePiece {
-        let Self {
-            plan,
-            submitted,
-            by,
-            phase,
-            words,
-            states,
-            queue: _,
-            tally,
-            tried,
-            visitors,
-            built,
-            abandoned_in_a_row,
-            troubles,
-            attempts,
-            host_time,
-            classes,
-            reserved: _,
-        } = self;
+        let Self { kept, states, queue: _, tally, reserved: _ } = self;
         let mut runs: Vec<(RunPiece, u32)> = Vec::new();
         for state in states {
             let piece = match *state {
@@ -334,51 +284,18 @@ impl Active {
                 Some(_) | None => runs.push((piece, 1)),
             }
         }
-        ActivePiece {
-            experiment,
-            plan: plan.clone(),
-            submitted: *submitted,
-            by: by.clone(),
-            phase: phase.clone(),
-            runs,
-            lost_attempts: tally.lost_attempts,
-            tried: tried.clone(),
-            visitors: visitors.clone(),
-            built: built.clone(),
-            abandoned_in_a_row: *abandoned_in_a_row,
-            troubles: troubles.clone(),
-            words: words.clone(),
-            attempts: *attempts,
-            host_time: *host_time,
-            classes: classes.clone(),
-        }
+        ActivePiece { experiment, kept: kept.clone(), runs, lost_attempts: tally.lost_attempts }
     }
 
     /// The experiment, its held runs still without their leases and not in the tally.
     fn of(piece: ActivePiece) -> Result<Self, Misfit> {
-        let ActivePiece {
-            experiment,
-            plan,
-            submitted,
-            by,
-            phase,
-            runs,
-            lost_attempts,
-            tried,
-            visitors,
-            built,
-            abandoned_in_a_row,
-            troubles,
-            words,
-            attempts,
-            host_time,
-            classes,
-        } = piece;
+        let ActivePiece { experiment, kept, runs, lost_attempts } = piece;
+        let plan = &kept.plan;
         let number = runs.iter().map(|(_, count)| u64::from(*count)).sum();
         if number != u64::from(plan.runs()) {
             return Err(Misfit::Runs { experiment, runs: plan.runs(), states: number });
         }
-        if let Some(run) = built.keys().copied().find(|run| run.0 >= plan.builds()) {
+        if let Some(run) = kept.built.keys().copied().find(|run| run.0 >= plan.builds()) {
             return Err(Misfit::NoBuild { experiment, run });
         }
         let mut states = Vec::with_capacity(plan.runs() as usize);
@@ -398,30 +315,12 @@ impl Active {
             states.extend(std::iter::repeat_n(state, count as usize));
         }
         // Its hosts say later which waiting runs they keep.
-        let queue = Queue::of_waiting(&plan, std::iter::empty());
-        Ok(Self {
-            plan,
-            submitted,
-            by,
-            phase,
-            words,
-            states,
-            queue,
-            tally,
-            tried,
-            visitors,
-            built,
-            abandoned_in_a_row,
-            troubles,
-            attempts,
-            host_time,
-            classes,
-            reserved: 0,
-        })
+        let queue = Queue::of_waiting(plan, std::iter::empty());
+        Ok(Self { kept, states, queue, tally, reserved: 0 })
     }
 
     fn fill_queue(&mut self, begun: &BTreeSet<RunIndex>) {
-        let plan = &self.plan;
+        let plan = &self.kept.plan;
         let waits = |run: u32| match self.states[run as usize] {
             RunState::Waiting { attempt } => Some(attempt),
             RunState::Leased { .. } | RunState::Running { .. } | RunState::Settled(_) => None,

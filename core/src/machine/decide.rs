@@ -84,7 +84,7 @@ impl Machine {
     }
 
     fn pause(&self, Request { experiment, by }: Request) -> Result<Vec<Change>, Refusal> {
-        match &self.changeable(experiment)?.phase {
+        match &self.changeable(experiment)?.kept.phase {
             Phase::Paused { .. } => Ok(Vec::new()),
             Phase::Running | Phase::Deciding | Phase::Decided | Phase::Cancelled => {
                 let reason = format!("paused by {by}");
@@ -94,7 +94,7 @@ impl Machine {
     }
 
     fn resume(&self, Request { experiment, by }: Request) -> Result<Vec<Change>, Refusal> {
-        match &self.changeable(experiment)?.phase {
+        match &self.changeable(experiment)?.kept.phase {
             Phase::Paused { .. } => Ok(vec![Change::Resumed { experiment, by }]),
             Phase::Running | Phase::Deciding | Phase::Decided | Phase::Cancelled => Ok(Vec::new()),
         }
@@ -106,7 +106,7 @@ impl Machine {
     }
 
     fn extend(&self, Request { experiment, by }: Request, more: u32) -> Result<Vec<Change>, Refusal> {
-        let plan = &self.changeable(experiment)?.plan;
+        let plan = &self.changeable(experiment)?.kept.plan;
         if plan.is_building() {
             return Err(Refusal::Building(experiment));
         }
@@ -124,18 +124,18 @@ impl Machine {
         words: String,
     ) -> Result<Vec<Change>, Refusal> {
         let active = self.changeable(experiment)?;
-        if active.phase != Phase::Deciding {
+        if active.kept.phase != Phase::Deciding {
             return Err(Refusal::NotDeciding(experiment));
         }
         // Another look at the rule was faster, and its runs are settled by now.
-        if active.plan.runs() != computed_from {
-            return Err(Refusal::StaleDecision { experiment, computed_from, runs: active.plan.runs() });
+        if active.kept.plan.runs() != computed_from {
+            return Err(Refusal::StaleDecision { experiment, computed_from, runs: active.kept.plan.runs() });
         }
         match decision {
             Decision::Enough => Ok(vec![Change::Decided { experiment, by, enough: true, words }]),
             Decision::Extend(appended) => {
-                check_extension(&active.plan, &appended)?;
-                let (from, decided_by) = (active.plan.runs(), by.clone());
+                check_extension(&active.kept.plan, &appended)?;
+                let (from, decided_by) = (active.kept.plan.runs(), by.clone());
                 Ok(vec![
                     Change::Decided { experiment, by: decided_by, enough: false, words },
                     Change::Extended { experiment, from, appended, by },
@@ -146,7 +146,7 @@ impl Machine {
 
     fn changeable(&self, experiment: ExperimentId) -> Result<&Active, Refusal> {
         let active = self.experiments.get(&experiment).ok_or(Refusal::NotActive(experiment))?;
-        match active.phase {
+        match active.kept.phase {
             Phase::Cancelled => Err(Refusal::Cancelled(experiment)),
             Phase::Running | Phase::Paused { .. } | Phase::Deciding | Phase::Decided => Ok(active),
         }

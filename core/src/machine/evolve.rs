@@ -28,7 +28,7 @@ impl Machine {
                 self.set_phase(*experiment, Phase::Paused { reason: reason.clone() });
             }
             Change::Resumed { experiment, .. } => {
-                self.share(*experiment, |active| active.troubles.clear());
+                self.share(*experiment, |active| active.kept.troubles.clear());
                 self.set_phase(*experiment, Phase::Running);
             }
             Change::Cancelled { experiment, reason, .. } => self.cancelled(*experiment, reason),
@@ -39,7 +39,7 @@ impl Machine {
             Change::Decided { experiment, enough, words, .. } => self.decided(*experiment, *enough, words),
             Change::ClassPinned { experiment, class } => self.class_pinned(*experiment, *class),
             Change::ClassApproved { experiment, class, .. } => {
-                self.share(*experiment, |active| active.classes.insert(*class));
+                self.share(*experiment, |active| active.kept.classes.insert(*class));
                 self.look_again();
             }
             Change::Finished { experiment, .. } => self.finished(*experiment),
@@ -105,8 +105,8 @@ impl Machine {
 
     fn set_phase(&mut self, experiment: ExperimentId, phase: Phase) {
         self.share(experiment, |active| {
-            active.phase = phase;
-            active.abandoned_in_a_row = 0;
+            active.kept.phase = phase;
+            active.kept.abandoned_in_a_row = 0;
         });
         self.look_again();
     }
@@ -114,8 +114,8 @@ impl Machine {
     fn cancelled(&mut self, experiment: ExperimentId, reason: &str) {
         let words = reason.to_owned();
         let cancel = |active: &mut Active| {
-            active.phase = Phase::Cancelled;
-            active.words = words;
+            active.kept.phase = Phase::Cancelled;
+            active.kept.words = words;
             active.cancel_waiting();
         };
         if self.share(experiment, cancel).is_some() {
@@ -125,7 +125,8 @@ impl Machine {
 
     /// A class that was pinned before, and on which nothing was measured, is let go of.
     fn class_pinned(&mut self, experiment: ExperimentId, class: ClassId) {
-        let before = self.share(experiment, |active| std::mem::replace(&mut active.classes, [class].into()));
+        let before =
+            self.share(experiment, |active| std::mem::replace(&mut active.kept.classes, [class].into()));
         if before.is_some_and(|before| !before.is_empty()) {
             self.visiting(experiment).into_iter().for_each(|number| self.settle_visits(number));
         }
@@ -134,26 +135,26 @@ impl Machine {
 
     fn decided(&mut self, experiment: ExperimentId, enough: bool, words: &str) {
         self.share(experiment, |active| {
-            active.words = words.to_owned();
-            if active.phase == Phase::Deciding && enough {
-                active.phase = Phase::Decided;
+            active.kept.words = words.to_owned();
+            if active.kept.phase == Phase::Deciding && enough {
+                active.kept.phase = Phase::Decided;
             }
         });
     }
 
     fn extended(&mut self, experiment: ExperimentId, from: u32, appended: Extension) {
-        let Some(active) = self.experiments.get(&experiment).filter(|a| a.plan.runs() == from) else {
+        let Some(active) = self.experiments.get(&experiment).filter(|a| a.kept.plan.runs() == from) else {
             return;
         };
         let more = appended.order.len();
-        let Ok(plan) = Plan::clone(&active.plan).extended(appended) else { return };
+        let Ok(plan) = Plan::clone(&active.kept.plan).extended(appended) else { return };
         self.share(experiment, |active| {
-            active.plan = Arc::new(plan);
+            active.kept.plan = Arc::new(plan);
             active.states.extend(std::iter::repeat_n(RunState::Waiting { attempt: Attempt(1) }, more));
             active.tally.waiting += more as u32;
-            active.queue.append(&active.plan, from);
-            if matches!(active.phase, Phase::Deciding | Phase::Decided) {
-                active.phase = Phase::Running;
+            active.queue.append(&active.kept.plan, from);
+            if matches!(active.kept.phase, Phase::Deciding | Phase::Decided) {
+                active.kept.phase = Phase::Running;
             }
         });
         self.look_again();

@@ -125,7 +125,7 @@ impl Machine {
     }
 
     fn waiting_for(&self, experiment: ExperimentId, active: &Active, run: RunIndex) -> WaitingFor {
-        if let Phase::Paused { reason } = &active.phase {
+        if let Phase::Paused { reason } = &active.kept.phase {
             return WaitingFor::Resume { reason: reason.clone() };
         }
         let mut counts = Hindrances::default();
@@ -151,10 +151,10 @@ impl Machine {
         run: RunIndex,
     ) -> &'c mut u32 {
         let host = self.host_at(number);
-        let used = use_of(&active.plan, run).and_then(|key| host.used(experiment, key));
+        let used = use_of(&active.kept.plan, run).and_then(|key| host.used(experiment, key));
         let goes_on =
             host.visits.get(&experiment).is_some_and(|visit| (visit.next..visit.end).contains(&run));
-        let group = active.plan.place(run).group;
+        let group = active.kept.plan.place(run).group;
         let began = active.states[group.0 as usize] != RunState::Waiting { attempt: Attempt(1) };
         let violation = violation(host, active, used).filter(|_| !goes_on);
         let wants_boot = if goes_on {
@@ -188,7 +188,7 @@ impl Machine {
             &mut counts.busy
         } else if rests_until(host, active).is_some_and(|until| until > self.latest) {
             &mut counts.resting
-        } else if !goes_on && !holds(self.latest, host, active, lane_of(&active.plan, run)) {
+        } else if !goes_on && !holds(self.latest, host, active, lane_of(&active.kept.plan, run)) {
             &mut counts.ending
         } else {
             &mut counts.able
@@ -198,8 +198,8 @@ impl Machine {
 
 /// What a run waits for that is planned when all builds are there; nothing when it will not be.
 fn waits_for_builds(active: &Active, run: RunIndex) -> Option<Explanation> {
-    let (plan, made) = (&active.plan, active.tally.measured);
-    let is_expected = plan.is_building() && active.phase != Phase::Cancelled;
+    let (plan, made) = (&active.kept.plan, active.tally.measured);
+    let is_expected = plan.is_building() && active.kept.phase != Phase::Cancelled;
     let is_planned = is_expected && run.0 < plan.with_first_runs().runs();
     let waiting_for = WaitingFor::Builds { made, builds: plan.builds() };
     is_planned.then_some(Explanation::Waiting { attempt: Attempt(1), waiting_for })

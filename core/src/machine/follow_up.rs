@@ -38,7 +38,7 @@ impl Machine {
             }
             Match::Run(experiment, active, run) => {
                 let lease = self.lease(now, host, experiment, active, run);
-                let effect = Effect::Grant { lease: Box::new(lease.clone()), plan: active.plan.clone() };
+                let effect = Effect::Grant { lease: Box::new(lease.clone()), plan: active.kept.plan.clone() };
                 (Change::LeaseGranted(lease), Some(effect))
             }
             Match::Reboot(experiment) => {
@@ -54,7 +54,7 @@ impl Machine {
     /// Whether a host pins its class for an experiment that is to have it.
     fn pins(&self, experiment: ExperimentId, class: ClassId) -> bool {
         let active = &self.experiments[&experiment];
-        active.independence().hosts.pins_classes() && !active.classes.contains(&class)
+        active.independence().hosts.pins_classes() && !active.kept.classes.contains(&class)
     }
 
     fn lease(
@@ -79,7 +79,7 @@ impl Machine {
             host: host.facts.host.clone(),
             agent_epoch: host.epoch,
             granted: now,
-            deadline: now + longest(active, active.plan.task(run), staged(products)) + LEASE_MARGIN,
+            deadline: now + longest(active, active.kept.plan.task(run), staged(products)) + LEASE_MARGIN,
             started: None,
             evidence: Evidence { build: build.map(Box::new), ..evidence(now, host, experiment, active, run) },
         }
@@ -99,7 +99,7 @@ fn evidence(
     active: &Active,
     run: RunIndex,
 ) -> Evidence {
-    let used = use_of(&active.plan, run).and_then(|key| host.used(experiment, key));
+    let used = use_of(&active.kept.plan, run).and_then(|key| host.used(experiment, key));
     let goes_on = host.visits.get(&experiment).is_some_and(|visit| visit.next == run);
     let boot = |number: u32| host.boots.get(number as usize).cloned();
     let allocation = |number: u32| host.allocations.get(number as usize).cloned();
@@ -120,8 +120,8 @@ fn evidence(
 
 /// The build that a run uses, where its version is built.
 fn used_build(active: &Active, run: RunIndex) -> Option<UsedBuild> {
-    let built_by = active.plan.build_of(run)?;
-    let products = match active.built.get(&built_by) {
+    let built_by = active.kept.plan.build_of(run)?;
+    let products = match active.kept.built.get(&built_by) {
         Some(Built::Made(products)) => products.clone(),
         Some(Built::Not(_)) | None => Vec::new(),
     };
@@ -132,12 +132,12 @@ fn used_build(active: &Active, run: RunIndex) -> Option<UsedBuild> {
 pub(super) fn longest_run(active: &Active, run: RunIndex) -> Span {
     let build = used_build(active, run);
     let products = build.as_ref().map_or(&[][..], |build| &build.products);
-    longest(active, active.plan.task(run), staged(products))
+    longest(active, active.kept.plan.task(run), staged(products))
 }
 
 /// The longest an agent may rightly take for what a lane has waiting, whatever build it uses.
 pub(super) fn longest_of_any_build(active: &Active, task: Task) -> Span {
-    let made = active.built.values().filter_map(|built| match built {
+    let made = active.kept.built.values().filter_map(|built| match built {
         Built::Made(products) => Some(staged(products)),
         Built::Not(_) => None,
     });
@@ -151,7 +151,7 @@ fn staged(products: &[Product]) -> Span {
 
 /// The longest an agent may rightly take for a task, with the time to fetch its build.
 fn longest(active: &Active, task: Task, staged: Span) -> Span {
-    let experiment = &active.plan.experiment;
+    let experiment = &active.kept.plan.experiment;
     let cell = match task {
         Task::Build(version) => return longest_build(experiment, version),
         Task::Run(cell) => cell,

@@ -61,7 +61,7 @@ impl Machine {
             }
             let would_reboot = reboot.is_none()
                 && active.independence().policy.renews_by_boot()
-                && !active.plan.is_building()
+                && !active.kept.plan.is_building()
                 && host.facts.can_reboot
                 && active.reserved < active.queue.visits();
             if would_reboot && active.queue.first(|_| true, may_begin, may_retry).is_some() {
@@ -78,8 +78,8 @@ impl Machine {
     /// What is next of a visit that the host has begun: that goes before all else.
     fn next_of_a_visit(&self, now: Timestamp, host: &Host) -> Option<Match<'_>> {
         host.visits.iter().find_map(|(id, visit)| {
-            let active = self.experiments.get(id).filter(|active| active.phase == Phase::Running)?;
-            let used = host.used(*id, use_of(&active.plan, visit.next)?)?;
+            let active = self.experiments.get(id).filter(|active| active.kept.phase == Phase::Running)?;
+            let used = host.used(*id, use_of(&active.kept.plan, visit.next)?)?;
             if boots_before(active, visit.next) && used.boot == host.boot() {
                 return Some(if host.facts.can_reboot { Match::Reboot(*id) } else { Match::Nothing });
             }
@@ -100,7 +100,7 @@ impl Machine {
         if !active.may_pin_anew() || active.reserved > 0 {
             return None;
         }
-        let classes = || active.classes.iter().filter_map(|class| self.classes.get(class));
+        let classes = || active.kept.classes.iter().filter_map(|class| self.classes.get(class));
         let emptied = classes().map(|class| class.emptied).max()?;
         let is_gone = classes().all(|class| class.available == 0);
         is_gone.then(|| Some(emptied + self.settings.host_grace))
@@ -109,7 +109,7 @@ impl Machine {
     /// A run that lost an attempt goes to another host. Only where a host may come again, and every one that could take the
     /// run has been tried, may it go to one of them again.
     pub(super) fn may_retry(&self, active: &Active, number: HostNumber, run: u32) -> bool {
-        let tried = active.tried.get(&run).map_or(&[][..], Vec::as_slice);
+        let tried = active.kept.tried.get(&run).map_or(&[][..], Vec::as_slice);
         let is_new_here = !tried.contains(&number);
         match self.visit_again(active, number, RunIndex(run)) {
             Again::Elsewhere => return false,
@@ -125,17 +125,17 @@ impl Machine {
 
     /// How many hosts could be given runs of an experiment, fresh or not.
     pub(super) fn available_to(&self, active: &Active) -> u32 {
-        if active.classes.is_empty() {
+        if active.kept.classes.is_empty() {
             return self.available;
         }
         let of_a_class = |class| self.classes.get(class).map_or(0, |class| class.available);
-        active.classes.iter().map(of_a_class).sum()
+        active.kept.classes.iter().map(of_a_class).sum()
     }
 }
 
 /// What a host served of what counts as the same use of it.
 pub(super) fn used(host: &Host, id: ExperimentId, active: &Active, lane: u32) -> Option<Use> {
-    host.used(id, use_of_lane(&active.plan, lane)?)
+    host.used(id, use_of_lane(&active.kept.plan, lane)?)
 }
 
 /// What is against a host's beginning a visit where this is what it served before in the scope. Whether it has rested is
@@ -161,7 +161,7 @@ pub(super) fn holds(now: Timestamp, host: &Host, active: &Active, lane: u32) -> 
 
 /// The longest that a visit of a lane may rightly take.
 pub(super) fn longest_visit(active: &Active, lane: u32) -> Span {
-    let plan = &active.plan;
+    let plan = &active.kept.plan;
     let visit = tasks_of(plan, lane).into_iter().map(|task| {
         let runs = match (task, plan.experiment.order) {
             (Task::Build(_), _) => 1,
@@ -182,13 +182,13 @@ pub(super) fn lasts(now: Timestamp, host: &Host, span: Span) -> bool {
 
 /// When a host has rested for an experiment that wants it to; builds go to any host.
 pub(super) fn rests_until(host: &Host, active: &Active) -> Option<Timestamp> {
-    let since = host.rests_since().filter(|_| !active.plan.is_building());
+    let since = host.rests_since().filter(|_| !active.kept.plan.is_building());
     since.and_then(|since| active.independence().rests_until(since))
 }
 
 /// Whether a visit of what an experiment does now needs a host that boots anew in the course of it: builds do not.
 pub(super) fn boots_in_visits(active: &Active) -> bool {
-    !active.plan.is_building() && needs_reboots(&active.plan.experiment)
+    !active.kept.plan.is_building() && needs_reboots(&active.kept.plan.experiment)
 }
 
 /// Whether a visit of an experiment needs a host that boots anew in the course of it.
@@ -198,7 +198,7 @@ pub fn needs_reboots(experiment: &Experiment) -> bool {
 
 /// Whether the host has to boot anew between a run of a visit and the run before.
 pub(super) fn boots_before(active: &Active, run: RunIndex) -> bool {
-    let (plan, experiment) = (&active.plan, &active.plan.experiment);
+    let (plan, experiment) = (&active.kept.plan, &active.kept.plan.experiment);
     let place = plan.place(run);
     place.group != run
         && (experiment.independence.boots_within_blocks(experiment.order)

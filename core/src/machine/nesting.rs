@@ -30,33 +30,33 @@ pub(super) enum Again {
 impl Active {
     /// Notes that a host was given a run.
     pub(super) fn visited(&mut self, host: HostNumber, run: RunIndex) {
-        if let Some(lane) = nested_lane(&self.plan, run) {
-            let group = self.plan.place(run).group;
-            self.visitors.entry(lane).or_default().entry(host).or_insert(group);
+        if let Some(lane) = nested_lane(&self.kept.plan, run) {
+            let group = self.kept.plan.place(run).group;
+            self.kept.visitors.entry(lane).or_default().entry(host).or_insert(group);
         }
     }
 
     /// Whether a host has begun a visit in a lane whose visits want different hosts.
     pub(super) fn has_visited(&self, host: HostNumber, lane: u32) -> bool {
-        self.visitors.get(&lane).is_some_and(|hosts| hosts.contains_key(&host))
+        self.kept.visitors.get(&lane).is_some_and(|hosts| hosts.contains_key(&host))
     }
 
     /// The visit that a host has begun of a run's cell.
     pub(super) fn visit_of(&self, host: HostNumber, run: RunIndex) -> Option<RunIndex> {
-        self.visitors.get(&nested_lane(&self.plan, run)?)?.get(&host).copied()
+        self.kept.visitors.get(&nested_lane(&self.kept.plan, run)?)?.get(&host).copied()
     }
 }
 
 impl Machine {
     /// Whether the rest of a visit, from this run on, may go to a host.
     pub(super) fn visit_again(&self, active: &Active, number: HostNumber, run: RunIndex) -> Again {
-        let Some(lane) = nested_lane(&active.plan, run) else { return Again::Anywhere };
-        let group = active.plan.place(run).group;
+        let Some(lane) = nested_lane(&active.kept.plan, run) else { return Again::Anywhere };
+        let group = active.kept.plan.place(run).group;
         let visit = active.visit_of(number, run);
         if visit.is_some_and(|visit| visit != group) {
             return Again::Elsewhere;
         }
-        let hosts = active.visitors.get(&lane).into_iter().flatten();
+        let hosts = active.kept.visitors.get(&lane).into_iter().flatten();
         let usable: Vec<(HostNumber, RunIndex)> = hosts
             .map(|(host, visit)| (*host, *visit))
             .filter(|(host, _)| self.may_be_given(active, *host))
@@ -85,6 +85,6 @@ impl Machine {
         if began {
             return self.visit_again(active, number, run) == Again::Elsewhere;
         }
-        active.has_visited(number, lane_of(&active.plan, run))
+        active.has_visited(number, lane_of(&active.kept.plan, run))
     }
 }

@@ -39,7 +39,7 @@ impl Trouble {
 impl Active {
     /// Notes that an attempt was lost on a host; says whether the host is to blame for so many that it is given up.
     pub(super) fn lost_on(&mut self, host: HostNumber, reason: &LossReason) -> bool {
-        let trouble = self.troubles.entry(host).or_default();
+        let trouble = self.kept.troubles.entry(host).or_default();
         trouble.lost += 1;
         if reason.is_the_hosts() {
             trouble.by_host += 1;
@@ -51,19 +51,19 @@ impl Active {
 
     /// Notes that an attempt was executed on a host; says whether that may suit hosts that nothing suited.
     pub(super) fn executed_on(&mut self, host: HostNumber) -> bool {
-        let was_in_trouble = self.troubles.remove(&host).is_some();
-        let held_back = self.troubles.values_mut().filter(|trouble| trouble.turned_down > 0);
+        let was_in_trouble = self.kept.troubles.remove(&host).is_some();
+        let held_back = self.kept.troubles.values_mut().filter(|trouble| trouble.turned_down > 0);
         let held_back = held_back.map(|trouble| trouble.turned_down = 0).count();
         was_in_trouble || held_back > 0
     }
 
     fn trouble_on(&self, host: HostNumber) -> Trouble {
-        self.troubles.get(&host).copied().unwrap_or_default()
+        self.kept.troubles.get(&host).copied().unwrap_or_default()
     }
 
     /// The hosts that have turned it down since it was last executed.
     fn turned_down_by(&self) -> impl Iterator<Item = HostNumber> + '_ {
-        self.troubles.iter().filter(|(_, trouble)| trouble.turned_down > 0).map(|(host, _)| *host)
+        self.kept.troubles.iter().filter(|(_, trouble)| trouble.turned_down > 0).map(|(host, _)| *host)
     }
 
     fn live(&self) -> usize {
@@ -88,7 +88,7 @@ impl Machine {
         let given_up = |number: &HostNumber| {
             active.trouble_on(*number).is_given_up() && self.could_serve(active, *number)
         };
-        let given_up = active.troubles.keys().filter(|number| given_up(number)).count() as u32;
+        let given_up = active.kept.troubles.keys().filter(|number| given_up(number)).count() as u32;
         let all = self.available_to(active);
         if given_up < all { all - given_up } else { all }
     }
@@ -110,7 +110,7 @@ impl Machine {
         if reason.is_the_hosts() {
             return None;
         }
-        let attempts = 1 + active.troubles.values().map(|trouble| trouble.turned_down).sum::<u32>();
+        let attempts = 1 + active.kept.troubles.values().map(|trouble| trouble.turned_down).sum::<u32>();
         let others = || active.turned_down_by().filter(|host| *host != number);
         let live = others().filter(|host| self.serves(*host, lease.experiment)).count();
         if attempts < LOST_IN_A_ROW || active.live() > live + 1 {
@@ -121,8 +121,8 @@ impl Machine {
                 || active.trouble_on(*host).turned_down > 0
                 || active.trouble_on(*host).is_given_up()
         };
-        let mut out: Vec<HostNumber> = active.troubles.keys().copied().filter(is_out).collect();
-        out.extend((!active.troubles.contains_key(&number)).then_some(number));
+        let mut out: Vec<HostNumber> = active.kept.troubles.keys().copied().filter(is_out).collect();
+        out.extend((!active.kept.troubles.contains_key(&number)).then_some(number));
         let here = out.iter().filter(|host| self.could_serve(active, **host)).count() as u32;
         if here < self.available_to(active) {
             return None;
@@ -138,7 +138,7 @@ impl Machine {
     /// Why a host is to be quarantined with this loss: experiments of two users have given it up, and there are other hosts.
     pub(super) fn blamed(&self, active: &Active, number: HostNumber, reason: &LossReason) -> Option<String> {
         let host = self.host_at(number);
-        let is_seconded = host.blamed_by.as_ref().is_some_and(|by| *by != active.by);
+        let is_seconded = host.blamed_by.as_ref().is_some_and(|by| *by != active.kept.by);
         let is_given_up = reason.is_the_hosts() && active.trouble_on(number).by_host + 1 >= LOST_IN_A_ROW;
         let others = self.available - u32::from(host.is_available());
         let words = || {

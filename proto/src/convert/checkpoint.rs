@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use speedup_core::experiment::MAX_RUNS;
 use speedup_core::machine::event::Superseded;
-use speedup_core::machine::{ActivePiece, Built, Phase, RunPiece, Trouble};
+use speedup_core::machine::{ActivePiece, Built, Kept, Phase, RunPiece, Trouble};
 use speedup_core::plan::{Plan, Stage};
 use speedup_core::run::{HostNumber, Settlement};
 use speedup_core::value::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
@@ -55,7 +55,8 @@ impl TryFrom<journal::CheckpointSuperseded> for Superseded {
 impl From<&ActivePiece> for journal::CheckpointExperiment {
     /// Without its runs: they follow.
     fn from(active: &ActivePiece) -> Self {
-        let (paused, cancelled) = match &active.phase {
+        let ActivePiece { experiment, kept, runs: _, lost_attempts } = active;
+        let (paused, cancelled) = match &kept.phase {
             Phase::Running | Phase::Deciding | Phase::Decided => (None, false),
             Phase::Paused { reason } => (Some(reason.clone()), false),
             Phase::Cancelled => (None, true),
@@ -64,32 +65,32 @@ impl From<&ActivePiece> for journal::CheckpointExperiment {
             run: *run,
             hosts: hosts.iter().map(|host| host.0).collect(),
         };
-        let plan = active.plan.as_ref();
+        let plan = kept.plan.as_ref();
         Self {
-            experiment: id_bytes(active.experiment.0),
+            experiment: id_bytes(experiment.0),
             plan: Some(v1::Plan {
                 experiment: Some((&plan.experiment).into()),
                 benchmarks: plan.benchmarks.iter().map(|benchmark| benchmark.0).collect(),
                 order: Vec::new(),
                 stages: wire_stages(plan.stages()),
             }),
-            submitted_ns: active.submitted.0,
-            by: active.by.clone(),
+            submitted_ns: kept.submitted.0,
+            by: kept.by.clone(),
             paused,
             cancelled,
-            lost_attempts: active.lost_attempts,
-            tried: active.tried.iter().map(tried).collect(),
-            abandoned_in_a_row: active.abandoned_in_a_row,
+            lost_attempts: *lost_attempts,
+            tried: kept.tried.iter().map(tried).collect(),
+            abandoned_in_a_row: kept.abandoned_in_a_row,
             runs: plan.runs(),
-            deciding: active.phase == Phase::Deciding,
-            decided: active.phase == Phase::Decided,
-            words: active.words.clone(),
-            attempts: active.attempts,
-            host_time_ns: active.host_time.0,
-            classes: active.classes.iter().map(ToString::to_string).collect(),
-            built: active.built.iter().map(wire_build).collect(),
-            troubles: active.troubles.iter().map(wire_trouble).collect(),
-            visitors: active.visitors.iter().map(wire_visitors).collect(),
+            deciding: kept.phase == Phase::Deciding,
+            decided: kept.phase == Phase::Decided,
+            words: kept.words.clone(),
+            attempts: kept.attempts,
+            host_time_ns: kept.host_time.0,
+            classes: kept.classes.iter().map(ToString::to_string).collect(),
+            built: kept.built.iter().map(wire_build).collect(),
+            troubles: kept.troubles.iter().map(wire_trouble).collect(),
+            visitors: kept.visitors.iter().map(wire_visitors).collect(),
         }
     }
 }
@@ -167,24 +168,23 @@ impl TryFrom<journal::CheckpointExperiment> for ActiveInParts {
         let mut plan = wire.plan;
         let stages = stages(plan.as_mut().map(|plan| std::mem::take(&mut plan.stages)).unwrap_or_default())?;
         let plan: Plan = required(plan, "plan")?;
-        let active = ActivePiece {
-            experiment: experiment_id(&wire.experiment, "experiment")?,
+        let experiment = experiment_id(&wire.experiment, "experiment")?;
+        let kept = Kept {
             plan: Arc::new(plan),
             submitted: Timestamp(wire.submitted_ns),
             by: wire.by,
             phase,
-            runs: Vec::new(),
-            lost_attempts: wire.lost_attempts,
+            words: wire.words,
             tried: wire.tried.into_iter().map(tried).collect(),
             visitors: wire.visitors.into_iter().map(visitors).collect::<Result<_, _>>()?,
+            built: wire.built.into_iter().map(build).collect::<Result<_, _>>()?,
             abandoned_in_a_row: wire.abandoned_in_a_row,
             troubles: wire.troubles.into_iter().map(trouble).collect(),
-            words: wire.words,
             attempts: wire.attempts,
             host_time: Span(wire.host_time_ns),
             classes,
-            built: wire.built.into_iter().map(build).collect::<Result<_, _>>()?,
         };
+        let active = ActivePiece { experiment, kept, runs: Vec::new(), lost_attempts: wire.lost_attempts };
         Ok(Self { active, order: Vec::new(), stages, runs })
     }
 }
@@ -194,7 +194,7 @@ impl ActiveInParts {
     pub(crate) fn runs_of(active: &ActivePiece) -> impl Iterator<Item = journal::CheckpointRuns> + '_ {
         let mut stretches = active.runs.iter().copied();
         let mut stretch = stretches.next();
-        active.plan.order().chunks(RUNS_A_RECORD).map(move |cells| {
+        active.kept.plan.order().chunks(RUNS_A_RECORD).map(move |cells| {
             let (mut states, mut counts) = (Vec::new(), Vec::new());
             let mut left = cells.len() as u32;
             while left > 0
@@ -233,10 +233,11 @@ impl ActiveInParts {
 
     /// The experiment with its runs.
     pub(crate) fn finish(self) -> Result<ActivePiece, Malformed> {
-        let Plan { experiment, benchmarks, .. } = Plan::clone(&self.active.plan);
-        let plan = Plan::restore(experiment, benchmarks, self.order, &self.stages);
-        let plan = plan.map_err(|error| Malformed::new("cells", error))?;
-        Ok(ActivePiece { plan: Arc::new(plan), ..self.active })
+        let Self { mut active, order, stages, runs: _ } = self;
+        let Plan { experiment, benchmarks, .. } = Plan::clone(&active.kept.plan);
+        let plan = Plan::restore(experiment, benchmarks, order, &stages);
+        active.kept.plan = Arc::new(plan.map_err(|error| Malformed::new("cells", error))?);
+        Ok(active)
     }
 }
 

@@ -266,7 +266,7 @@ fn a_visit_that_may_not_go_on_is_seen() {
         m.available = available;
         m.classes.get_mut(&class).expect("known").available = available;
     });
-    wrong(&machine, "a host of another class", |m| active(m).classes = [other_class()].into());
+    wrong(&machine, "a host of another class", |m| active(m).kept.classes = [other_class()].into());
     wrong(&machine, "a host that cannot boot", |m| m.hosts[0].facts.can_reboot = false);
 }
 
@@ -289,7 +289,7 @@ fn a_build_that_is_not_what_was_made_is_seen() {
     }
     let building = machine.clone();
     wrong(&building, "a build that is not over", |m| {
-        active(m).built.insert(RunIndex(0), Built::Not("it failed".to_owned()));
+        active(m).kept.built.insert(RunIndex(0), Built::Not("it failed".to_owned()));
     });
     let held = machine.hosts[0].lease.clone().expect("the build");
     let content = Content { blake3: ContentHash([1; 32]), bytes: 1, executable: true };
@@ -298,16 +298,16 @@ fn a_build_that_is_not_what_was_made_is_seen() {
     let report = Box::new(AttemptReport { lease: held.epoch, executed_by: held.agent_epoch, record });
     machine.handle(NOW, Command::Report { speaker: speaker(), report }).expect("it is its own");
     let done = machine;
-    assert_eq!(active(&mut done.clone()).plan.runs(), 5, "the runs are planned");
-    wrong(&done, "no build", |m| active(m).built.clear());
+    assert_eq!(active(&mut done.clone()).kept.plan.runs(), 5, "the runs are planned");
+    wrong(&done, "no build", |m| active(m).kept.built.clear());
     wrong(&done, "nothing made", |m| {
-        active(m).built.insert(RunIndex(0), Built::Made(Vec::new()));
+        active(m).kept.built.insert(RunIndex(0), Built::Made(Vec::new()));
     });
     wrong(&done, "a build that failed", |m| {
-        active(m).built.insert(RunIndex(0), Built::Not("it failed".to_owned()));
+        active(m).kept.built.insert(RunIndex(0), Built::Not("it failed".to_owned()));
     });
     wrong(&done, "a run that is built", |m| {
-        active(m).built.insert(RunIndex(1), Built::Made(Vec::new()));
+        active(m).kept.built.insert(RunIndex(1), Built::Made(Vec::new()));
     });
     let mut cancelled = done.clone();
     let by = "user".to_owned();

@@ -21,7 +21,7 @@ impl Machine {
         let host = self.joined(&speaker)?;
         match &host.lease {
             Some(lease) if lease.agent_epoch == speaker.epoch => {
-                let plan = self.experiments[&lease.experiment].plan.clone();
+                let plan = self.experiments[&lease.experiment].kept.plan.clone();
                 Ok((Vec::new(), vec![Effect::Grant { lease: Box::new(lease.clone()), plan }]))
             }
             Some(lease) => {
@@ -89,7 +89,7 @@ impl Machine {
 
     /// A build counts as one only with exactly the products that the plan names; only a build has any.
     fn settle_products(&self, lease: &Lease, record: &mut Record) {
-        let plan = &self.experiments[&lease.experiment].plan;
+        let plan = &self.experiments[&lease.experiment].kept.plan;
         let build = match plan.task(lease.run) {
             Task::Run(_) => None,
             Task::Build(version) => {
@@ -137,7 +137,7 @@ impl Machine {
     fn lose(&self, host: &Host, lease: &Lease, reason: LossReason) -> Vec<Change> {
         let active = &self.experiments[&lease.experiment];
         let (experiment, number) = (lease.experiment, self.numbers[&lease.host]);
-        let paused = (active.phase == Phase::Running)
+        let paused = (active.kept.phase == Phase::Running)
             .then(|| self.turned_down(active, number, lease, &reason))
             .flatten()
             .map(|reason| Change::Paused { experiment, by: COORDINATOR.to_owned(), reason });
@@ -151,9 +151,9 @@ impl Machine {
     /// The loss of an attempt alone.
     pub(super) fn lost(&self, lease: &Lease, reason: LossReason) -> Change {
         let active = &self.experiments[&lease.experiment];
-        let after = if active.phase == Phase::Cancelled {
+        let after = if active.kept.phase == Phase::Cancelled {
             AfterLoss::Cancelled
-        } else if lease.attempt.0 >= active.plan.experiment.limits.attempts {
+        } else if lease.attempt.0 >= active.kept.plan.experiment.limits.attempts {
             AfterLoss::Abandoned
         } else {
             AfterLoss::Again(Attempt(lease.attempt.0 + 1))

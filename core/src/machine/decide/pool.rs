@@ -129,7 +129,7 @@ impl Machine {
         if !active.independence().hosts.pins_classes() {
             return Err(Refusal::AnyClass(experiment));
         }
-        if active.classes.contains(&class) {
+        if active.kept.classes.contains(&class) {
             return Ok(Vec::new());
         }
         Ok(vec![Change::ClassApproved { experiment, host, class, by }])

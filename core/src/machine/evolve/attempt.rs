@@ -21,8 +21,8 @@ impl Machine {
         if !is_new || !waits || host.lease.is_some() {
             return;
         }
-        let (place, lane) = (active.plan.place(lease.run), lane_of(&active.plan, lease.run));
-        let use_of = use_of(&active.plan, lease.run);
+        let (place, lane) = (active.kept.plan.place(lease.run), lane_of(&active.kept.plan, lease.run));
+        let use_of = use_of(&active.kept.plan, lease.run);
         let begun = host.visits.get(&lease.experiment).copied();
         let goes_on = begun.is_some_and(|visit| visit.next == lease.run);
         // A host that has begun a visit begins no other of that experiment.
@@ -32,7 +32,7 @@ impl Machine {
         let taken = self.share(lease.experiment, |active| {
             let taken = goes_on || active.queue.remove(lane, lease.run);
             if taken {
-                active.attempts += 1;
+                active.kept.attempts += 1;
                 active.visited(number, lease.run);
                 active.set(lease.run, RunState::Leased { lease: lease.epoch, host: number });
             }
@@ -55,7 +55,7 @@ impl Machine {
         self.holders.insert(lease.epoch, number);
         // A host that took the rest of a visit is none any more that visits of its cell could be given.
         let is_rest = !goes_on && (place.group != lease.run || lease.attempt > Attempt(1));
-        let is_nested = |active: &Active| !active.visitors.is_empty() && active.queue.has_retries();
+        let is_nested = |active: &Active| !active.kept.visitors.is_empty() && active.queue.has_retries();
         if is_rest && self.experiments.get(&lease.experiment).is_some_and(is_nested) {
             self.look_again();
         }
@@ -77,9 +77,9 @@ impl Machine {
             Outcome::Failed(_) | Outcome::NotExecuted { .. } => Settlement::Failed,
         };
         let may_suit_others = self.share(lease.experiment, |active| {
-            active.abandoned_in_a_row = 0;
-            active.host_time = active.host_time + (at - lease.granted);
-            active.tried.remove(&lease.run.0);
+            active.kept.abandoned_in_a_row = 0;
+            active.kept.host_time = active.kept.host_time + (at - lease.granted);
+            active.kept.tried.remove(&lease.run.0);
             active.set(lease.run, RunState::Settled(settlement));
             active.is_built(lease.run, || match record.outcome.why_not() {
                 None => Built::Made(record.products.clone()),
@@ -111,8 +111,8 @@ impl Machine {
         let rest = self.change(number, |host| host.visits.remove(&lease.experiment));
         let blamed_by = self.share(lease.experiment, |active| {
             active.tally.lost_attempts += 1;
-            active.host_time = active.host_time + (at - lease.granted);
-            let tried = active.tried.entry(lease.run.0).or_default();
+            active.kept.host_time = active.kept.host_time + (at - lease.granted);
+            let tried = active.kept.tried.entry(lease.run.0).or_default();
             if !tried.contains(&number) {
                 tried.push(number);
             }
@@ -121,7 +121,7 @@ impl Machine {
                 AfterLoss::Again(attempt) => (RunState::Waiting { attempt }, Some(lease.run)),
                 AfterLoss::Cancelled => (RunState::Settled(Settlement::Cancelled), None),
                 AfterLoss::Abandoned => {
-                    active.abandoned_in_a_row += 1;
+                    active.kept.abandoned_in_a_row += 1;
                     active.is_built(lease.run, || {
                         let (attempts, words) = (lease.attempt, reason.words());
                         Built::Not(format!("all its {attempts} attempts were lost, the last because {words}"))
@@ -130,13 +130,13 @@ impl Machine {
                 }
             };
             if matches!(state, RunState::Settled(_)) {
-                active.tried.remove(&lease.run.0);
+                active.kept.tried.remove(&lease.run.0);
             }
             active.set(lease.run, state);
             if let Some(left) = left {
-                active.queue.put_back(lane_of(&active.plan, lease.run), left);
+                active.queue.put_back(lane_of(&active.kept.plan, lease.run), left);
             }
-            active.lost_on(number, reason).then(|| active.by.clone())
+            active.lost_on(number, reason).then(|| active.kept.by.clone())
         });
         if let Some(by) = blamed_by.flatten() {
             self.hosts[number.0 as usize].blamed_by.get_or_insert(by);
@@ -174,8 +174,8 @@ impl Machine {
 impl Active {
     /// Notes what became of a run that is a build.
     fn is_built(&mut self, run: RunIndex, built: impl FnOnce() -> Built) {
-        if self.plan.cell(run).is_none() {
-            self.built.insert(run, built());
+        if self.kept.plan.cell(run).is_none() {
+            self.kept.built.insert(run, built());
         }
     }
 }

@@ -119,7 +119,7 @@ impl Machine {
     /// Gives a host a new chance: attempts that were lost on it no longer count against it.
     fn forget_losses(&mut self, number: HostNumber) {
         self.hosts[number.0 as usize].blamed_by = None;
-        self.experiments.values_mut().for_each(|active| _ = active.troubles.remove(&number));
+        self.experiments.values_mut().for_each(|active| _ = active.kept.troubles.remove(&number));
     }
 
     pub(super) fn reboot_asked(&mut self, host: &HostId, experiment: ExperimentId, give_up: Timestamp) {
@@ -181,7 +181,7 @@ impl Machine {
     fn break_visit(&mut self, number: HostNumber, experiment: ExperimentId) {
         let Some(visit) = self.change(number, |host| host.visits.remove(&experiment)) else { return };
         self.share(experiment, |active| {
-            active.queue.put_back(lane_of(&active.plan, visit.next), visit.next);
+            active.queue.put_back(lane_of(&active.kept.plan, visit.next), visit.next);
         });
         self.look_again();
     }
@@ -256,7 +256,7 @@ impl Machine {
         }
         let retries = |active: &Active| active.may_come_again() && active.queue.has_retries();
         let pins = |active: &Active| is_empty && active.may_pin_anew();
-        let gave_up = |active: &Active| !active.troubles.is_empty();
+        let gave_up = |active: &Active| !active.kept.troubles.is_empty();
         if self.experiments.values().any(|active| retries(active) || pins(active) || gave_up(active)) {
             self.look_again();
         }

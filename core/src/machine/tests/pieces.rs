@@ -79,13 +79,13 @@ fn what_does_not_fit_is_refused() {
     );
     assert_eq!(
         misfit(|pieces| {
-            experiment(pieces).tried.insert(0, vec![HostNumber(3)]);
+            experiment(pieces).kept.tried.insert(0, vec![HostNumber(3)]);
         }),
         Misfit::UnknownHost(FIRST)
     );
     assert_eq!(
         misfit(|pieces| {
-            experiment(pieces).built.insert(RunIndex(0), Built::Made(Vec::new()));
+            experiment(pieces).kept.built.insert(RunIndex(0), Built::Made(Vec::new()));
         }),
         Misfit::NoBuild { experiment: FIRST, run: RunIndex(0) }
     );

@@ -61,7 +61,7 @@ fn a_host_that_turns_a_plan_down_waits_for_the_others_and_is_then_given_up() {
         trial.end(1, End::Measured);
         assert!(trial.lease(0).is_some(), "another host has executed it");
         trial.end(0, End::Not(Obstacle::Plan));
-        assert_eq!(trial.active(experiment).expect("active").troubles[&HostNumber(0)].lost, lost);
+        assert_eq!(trial.active(experiment).expect("active").kept.troubles[&HostNumber(0)].lost, lost);
     }
     trial.end(2, End::Measured);
     assert_eq!(trial.lease(0), None, "and is given up");
