@@ -4,7 +4,7 @@
 //! judging the output; collecting what a build made; the canary. Warm-ups have their own working directory, preparation and cleanup, so that they are
 //! like the run.
 //!
-//! In reading order: [`Runner`], `permission` (the owner's limits), `rest` (the wait until the host has come to rest), `outside` (commands of the plan outside
+//! In reading order: [`Runner`], [`Undertaking`] (one run on its way through all this), `permission` (the owner's limits), `rest` (the wait until the host has come to rest), `outside` (commands of the plan outside
 //! the clock, and the canary), `variables` (what a command finds in its environment), `judgement` (whether the benchmark did
 //! what is expected, and whether the execution can tell), `cut_off` (whether it ended only because its agent is ended), `record` (what is reported), `not_executed` (why there is nothing to report).
 
@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use speedup_core::agent::message::Grant;
+use speedup_core::experiment::Setup;
 use speedup_core::experiment::environment::{DIRECTORY_NAME, PageCache};
 use speedup_core::experiment::metric::Stream;
 use speedup_core::experiment::template::TemplateError;
@@ -117,15 +118,18 @@ impl Runner {
         stop: &AtomicBool,
     ) -> Result<Record, NotExecuted> {
         let order = &grant.order;
-        let user = self.surroundings.user().cloned();
-        let place = Workplace::of(&self.state, &self.boot, user.as_ref(), grant.experiment)
+        let place = Workplace::of(&self.state, &self.boot, self.surroundings.user(), grant.experiment)
             .map_err(|error| NotExecuted::new(format!("cannot make the experiment's directory: {error}")))?;
-        self.permit(order, &place)?;
         let input = place.input();
-        let input =
-            input.to_str().ok_or_else(|| NotExecuted::new("the state directory's path is not UTF-8"))?;
-        self.set_up(order, &place, input, stop)?;
-        let done = self.run(order, &place, input, files, stop);
+        let steps = Steps::of(order, &input.to_string_lossy())
+            .map_err(|error| NotExecuted::through_plan(error.to_string()))?;
+        let mut undertaking = Undertaking { runner: self, order, steps: &steps, place: &place, files, stop };
+        undertaking.permit()?;
+        if input.to_str().is_none() {
+            return Err(NotExecuted::new("the state directory's path is not UTF-8"));
+        }
+        undertaking.set_up()?;
+        let done = undertaking.run();
         place.clear_work();
         if !order.own_metrics.is_empty() {
             // The whole output was in memory.
@@ -133,35 +137,32 @@ impl Runner {
         }
         done
     }
+}
 
-    fn run(
-        &mut self,
-        order: &WorkOrder,
-        place: &Workplace,
-        input: &str,
-        files: &mut Files,
-        stop: &AtomicBool,
-    ) -> Result<Record, NotExecuted> {
-        let unresolved = |error: TemplateError| NotExecuted::through_plan(error.to_string());
-        let steps = Steps {
-            prepare: order.resolve_prepare(input).map_err(unresolved)?,
-            program: order.resolve(input).map_err(unresolved)?,
-            cleanup: order.resolve_cleanup(input).map_err(unresolved)?,
-        };
-        let canary = order.resolve_canary(input).map_err(unresolved)?;
-        let established = self.surroundings.establish(&order.environment);
+/// A work order that is carried out: with what, where, and until when.
+struct Undertaking<'a> {
+    runner: &'a mut Runner,
+    order: &'a WorkOrder,
+    steps: &'a Steps,
+    place: &'a Workplace,
+    files: &'a mut Files,
+    stop: &'a AtomicBool,
+}
+
+impl Undertaking<'_> {
+    fn run(&mut self) -> Result<Record, NotExecuted> {
+        let Self { order, steps, .. } = *self;
+        let established = self.runner.surroundings.establish(&order.environment);
         insist(order, &established.unmet)?;
-        let rest = order.rest.map(|rest| self.rest(&rest, stop)).transpose()?;
-        let (done, directory) = self.executions(order, &steps, place, stop, &established)?;
-        let done = collected(done, order, &directory, files, stop)?;
+        let rest = order.rest.map(|rest| self.rest(&rest)).transpose()?;
+        let (done, directory) = self.executions(&established)?;
+        let done = self.collected(done, &directory)?;
         let lacks_product = matches!(done.outcome, Outcome::Failed(Failure::NoProduct { .. }));
-        if lacks_product && self.ended_by.explains(&End::Exited(0), stop) {
+        if lacks_product && self.is_cut_off(&End::Exited(0)) {
             return Err(interrupted());
         }
-        let canary = canary.zip(order.canary.as_ref());
-        let canary = canary.map(|(resolved, canary)| {
-            self.canary(&resolved, canary.timeout, place, &established, stop).map_err(|not| cut(not.reason))
-        });
+        let canary = steps.canary.as_ref();
+        let canary = canary.map(|step| self.canary(step, &established).map_err(|not| cut(not.reason)));
         let (canary, canary_failed) = match canary {
             None => (None, None),
             Some(Ok(time)) => (Some(time), None),
@@ -171,27 +172,20 @@ impl Runner {
     }
 
     /// The warm-ups and the timed execution; where the last of them stood.
-    fn executions(
-        &mut self,
-        order: &WorkOrder,
-        steps: &Steps,
-        place: &Workplace,
-        stop: &AtomicBool,
-        established: &Established,
-    ) -> Result<(Record, PathBuf), NotExecuted> {
+    fn executions(&mut self, established: &Established) -> Result<(Record, PathBuf), NotExecuted> {
+        let order = self.order;
         let mut unclean = None;
         for number in 1..=order.warmup {
-            let Launched { execution, cleanup, directory, .. } =
-                self.launch(order, steps, place, stop, established, Turn::WarmUp)?;
+            let Launched { execution, cleanup, directory, .. } = self.launch(established, Turn::WarmUp)?;
             unclean = unclean.or(cleanup.err());
             if let Some(failure) = judge(order, &execution) {
-                self.stand_by(&failure, &execution, stop)?;
+                self.stand_by(&failure, &execution)?;
                 let failure = Failure::Warmup { number, failure: failure.words() };
                 let record = record(order, execution, Outcome::Failed(failure), BTreeMap::new(), None);
                 return Ok((record, directory));
             }
         }
-        let launched = self.launch(order, steps, place, stop, established, Turn::Timed)?;
+        let launched = self.launch(established, Turn::Timed)?;
         let Launched { execution, mut conditions, program, cleanup, directory } = launched;
         if let (Some(reason), Some(conditions)) = (unclean.or(cleanup.err()), &mut conditions) {
             conditions.disturbances.push(Disturbance::CleanupFailed { reason });
@@ -202,7 +196,7 @@ impl Runner {
         };
         match &series {
             Ok(_) => unmeasured(&execution).map_or(Ok(()), Err)?,
-            Err(failure) => self.stand_by(failure, &execution, stop)?,
+            Err(failure) => self.stand_by(failure, &execution)?,
         }
         let record = match series {
             Ok(series) => record(order, execution, Outcome::Measured, series, conditions),
@@ -213,64 +207,49 @@ impl Runner {
 
     /// Refuses a failure that says nothing of the benchmark: its agent is being ended, or stood still until its time was
     /// up.
-    fn stand_by(
-        &self,
-        failure: &Failure,
-        execution: &Execution,
-        stop: &AtomicBool,
-    ) -> Result<(), NotExecuted> {
-        if self.ended_by.explains(&execution.end, stop) {
+    fn stand_by(&self, failure: &Failure, execution: &Execution) -> Result<(), NotExecuted> {
+        if self.is_cut_off(&execution.end) {
             return Err(interrupted());
         }
         let needs_time = matches!(failure, Failure::TimedOut { .. });
         unmeasured(execution).filter(|_| needs_time).map_or(Ok(()), Err)
     }
 
-    fn set_up(
-        &mut self,
-        order: &WorkOrder,
-        place: &Workplace,
-        input: &str,
-        stop: &AtomicBool,
-    ) -> Result<(), NotExecuted> {
-        let resolved =
-            order.resolve_setup(input).map_err(|error| NotExecuted::through_plan(error.to_string()))?;
-        let (Some(resolved), Some(setup)) = (resolved, &order.setup) else { return Ok(()) };
-        if place.is_ready(&resolved) {
+    /// Whether a failure came of the agent's own end. Waits for that where it may be on its way.
+    fn is_cut_off(&self, end: &End) -> bool {
+        self.runner.ended_by.explains(end, self.stop)
+    }
+
+    fn set_up(&mut self) -> Result<(), NotExecuted> {
+        let Self { steps, place, .. } = *self;
+        let Some(setup) = steps.setup.as_ref().filter(|setup| !place.is_ready(&setup.resolved)) else {
             return Ok(());
-        }
+        };
         let directory =
             |error| NotExecuted::new(format!("cannot prepare the directory of the setup: {error}"));
         let input = place.clear_input().map_err(directory)?;
-        self.outside("the setup", &resolved, &Standing::alone(input), setup.timeout, stop)?;
-        place.set_ready(&resolved).map_err(directory)
+        self.outside(setup, &Standing::alone(input))?;
+        place.set_ready(&setup.resolved).map_err(directory)
     }
 
     /// One execution in a new working directory, with what the plan wants before and after it.
-    fn launch(
-        &mut self,
-        order: &WorkOrder,
-        steps: &Steps,
-        place: &Workplace,
-        stop: &AtomicBool,
-        established: &Established,
-        turn: Turn,
-    ) -> Result<Launched, NotExecuted> {
+    fn launch(&mut self, established: &Established, turn: Turn) -> Result<Launched, NotExecuted> {
+        let Self { order, steps, place, stop, .. } = *self;
+        let Step { what, resolved: program, timeout } = &steps.program;
         let name = place.name_of_work(order.environment.directory_length, order.directory_padding);
         let work = place
             .new_work(name.as_deref().unwrap_or(DIRECTORY_NAME))
             .map_err(|error| no_directory(&error))?;
-        let standing = Standing::of(&steps.program, work)?;
-        if let (Some(resolved), Some(prepare)) = (&steps.prepare, &order.prepare) {
-            self.outside("the preparation", resolved, &standing, prepare.timeout, stop)?;
+        let standing = Standing::of(program, work)?;
+        if let Some(prepare) = &steps.prepare {
+            self.outside(prepare, &standing)?;
         }
-        let mut variables = variables(&steps.program, &standing.work);
+        let mut variables = variables(program, &standing.work);
         let padding = pad(&mut variables, order.environment.env_size, order.env_padding);
         let env_bytes = size_of_variables(&variables);
         let sink = capture(order, order.output.keep);
         let preparation = established.preparation.clone();
-        let command =
-            command(&steps.program, variables, &standing.directory, order.timeout, sink, preparation);
+        let command = command(program, variables, &standing.directory, *timeout, sink, preparation);
         let command = match turn {
             Turn::WarmUp => command,
             Turn::Timed => timed(order, command),
@@ -279,32 +258,27 @@ impl Runner {
         let mut established = established.clone();
         established.unmet.extend([padding.err(), name.err()].into_iter().flatten());
         if turn == Turn::Timed {
-            self.settle(order, &mut established, stop);
+            self.settle(&mut established);
         }
-        let held = self.surroundings.hold(&mut established);
-        let insisted = insist(order, &established.unmet).and_then(|()| self.allow("the run", &command));
+        let held = self.runner.surroundings.hold(&mut established);
+        let insisted = insist(order, &established.unmet).and_then(|()| self.runner.allow(what, &command));
         let seen = (turn == Turn::Timed).then(|| program_of(&command).ok().map(Seen::at)).flatten();
-        let before = (turn == Turn::Timed).then(|| self.surroundings.before());
+        let before = (turn == Turn::Timed).then(|| self.runner.surroundings.before());
         let executed = insisted.and_then(|()| {
-            self.launcher.execute(&command, stop).map_err(|error| not_launched("the run", &error))
+            self.runner.launcher.execute(&command, stop).map_err(|error| not_launched(what, &error))
         });
         let is_stopping = stop.load(Ordering::Acquire);
         let conditions = before.zip(executed.as_ref().ok()).map(|(before, execution)| {
-            let conditions = self.surroundings.after(before, execution, established);
+            let conditions = self.runner.surroundings.after(before, execution, established);
             let directory_bytes = u32::try_from(standing.directory.as_os_str().len()).ok();
             let (env_bytes, env_padding) = (Some(env_bytes), order.env_padding);
             Conditions { env_bytes, env_padding, directory_bytes, ..conditions }
         });
         drop(held);
         // Before the cleanup, which may remove it.
-        let program = seen.filter(|_| executed.is_ok()).map(|seen| self.programs.content(seen, stop));
+        let program = seen.filter(|_| executed.is_ok()).map(|seen| self.runner.programs.content(seen, stop));
         // Whatever became of the program: the preparation was.
-        let cleanup = match (&steps.cleanup, &order.cleanup) {
-            (Some(resolved), Some(cleanup)) => {
-                self.outside("the cleanup", resolved, &standing, cleanup.timeout, stop)
-            }
-            (Some(_), None) | (None, _) => Ok(()),
-        };
+        let cleanup = steps.cleanup.as_ref().map_or(Ok(()), |cleanup| self.outside(cleanup, &standing));
         let cleanup = cleanup.map_err(|not| cut(not.reason));
         let execution = executed?;
         // Whoever asked the agent may have asked the program just before, and nobody knows what it left undone.
@@ -316,11 +290,38 @@ impl Runner {
     }
 
     /// The last before the clock: an empty page cache, and rest.
-    fn settle(&self, order: &WorkOrder, established: &mut Established, stop: &AtomicBool) {
-        if order.environment.page_cache == PageCache::Drop {
-            established.unmet.extend(self.surroundings.drop_page_cache().err());
+    fn settle(&self, established: &mut Established) {
+        let environment = &self.order.environment;
+        if environment.page_cache == PageCache::Drop {
+            established.unmet.extend(self.runner.surroundings.drop_page_cache().err());
         }
-        wait(order.environment.settle.into(), stop);
+        wait(environment.settle.into(), self.stop);
+    }
+
+    /// With what a build that succeeded made in its directory.
+    fn collected(&mut self, done: Record, directory: &Path) -> Result<Record, NotExecuted> {
+        let order = self.order;
+        if order.collect.is_empty() || done.outcome != Outcome::Measured {
+            return Ok(done);
+        }
+        if order.directory.is_some() {
+            // The agent may read more than the program could.
+            let reason = "products are collected from a new directory alone, and the order names another";
+            return Err(NotExecuted::through_plan(reason));
+        }
+        match self.files.collect(directory, &order.collect, self.stop) {
+            Ok(products) => Ok(Record { products, ..done }),
+            Err(NotCollected::NotMade { name, reason }) => {
+                let failure = Failure::NoProduct { name, reason: cut(reason) };
+                Ok(Record { outcome: Outcome::Failed(failure), ..done })
+            }
+            Err(NotCollected::NotKept(error)) => {
+                let causes = with_causes(&error);
+                Err(NotExecuted::new(format!(
+                    "the build succeeded, but what it made cannot be kept here: {causes}"
+                )))
+            }
+        }
     }
 }
 
@@ -366,9 +367,36 @@ impl Standing {
 
 /// The commands of a run with nothing left to fill in.
 struct Steps {
-    prepare: Option<Resolved>,
-    program: Resolved,
-    cleanup: Option<Resolved>,
+    setup: Option<Step>,
+    prepare: Option<Step>,
+    program: Step,
+    cleanup: Option<Step>,
+    canary: Option<Step>,
+}
+
+/// One of them.
+struct Step {
+    /// What it is, in words.
+    what: &'static str,
+    resolved: Resolved,
+    timeout: Span,
+}
+
+impl Steps {
+    /// On a host whose input directory is `input`.
+    fn of(order: &WorkOrder, input: &str) -> Result<Self, TemplateError> {
+        let step = |what, resolved: Option<Resolved>, setup: &Option<Setup>| {
+            let (resolved, timeout) = (resolved?, setup.as_ref()?.timeout);
+            Some(Step { what, resolved, timeout })
+        };
+        Ok(Self {
+            program: Step { what: "the run", resolved: order.resolve(input)?, timeout: order.timeout },
+            setup: step("the setup", order.resolve_setup(input)?, &order.setup),
+            canary: step("the canary", order.resolve_canary(input)?, &order.canary),
+            prepare: step("the preparation", order.resolve_prepare(input)?, &order.prepare),
+            cleanup: step("the cleanup", order.resolve_cleanup(input)?, &order.cleanup),
+        })
+    }
 }
 
 /// An execution with what surrounded it.
@@ -382,37 +410,6 @@ struct Launched {
     cleanup: Result<(), String>,
     /// Where the program stood.
     directory: PathBuf,
-}
-
-/// With what a build that succeeded made in its directory.
-fn collected(
-    done: Record,
-    order: &WorkOrder,
-    directory: &Path,
-    files: &mut Files,
-    stop: &AtomicBool,
-) -> Result<Record, NotExecuted> {
-    if order.collect.is_empty() || done.outcome != Outcome::Measured {
-        return Ok(done);
-    }
-    if order.directory.is_some() {
-        // The agent may read more than the program could.
-        let reason = "products are collected from a new directory alone, and the order names another";
-        return Err(NotExecuted::through_plan(reason));
-    }
-    match files.collect(directory, &order.collect, stop) {
-        Ok(products) => Ok(Record { products, ..done }),
-        Err(NotCollected::NotMade { name, reason }) => {
-            let failure = Failure::NoProduct { name, reason: cut(reason) };
-            Ok(Record { outcome: Outcome::Failed(failure), ..done })
-        }
-        Err(NotCollected::NotKept(error)) => {
-            let causes = with_causes(&error);
-            Err(NotExecuted::new(format!(
-                "the build succeeded, but what it made cannot be kept here: {causes}"
-            )))
-        }
-    }
 }
 
 /// What an execution is for.

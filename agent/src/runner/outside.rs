@@ -1,72 +1,52 @@
 //! Commands of the plan outside the clock: the setup, the preparation and the cleanup; and the canary, which is timed by
 //! itself when the run is over.
 
-use std::sync::atomic::AtomicBool;
-
 use speedup_core::experiment::environment::DIRECTORY_NAME;
-use speedup_core::run::work::Resolved;
 use speedup_core::value::time::Span;
 
 use super::judgement::unmeasured;
 use super::variables::variables;
-use super::{NotExecuted, Runner, Standing, command, interrupted, no_directory, not_launched};
+use super::{NotExecuted, Standing, Step, Undertaking, command, interrupted, no_directory, not_launched};
 use crate::launch::{End, Execution, LaunchCommand, Preparation, Sink};
 use crate::surroundings::Established;
-use crate::workplace::Workplace;
 
 /// What is kept of the output of such a command, to say why it failed.
 const KEEP: usize = 4_096;
 /// What it may write to each stream.
 const LIMIT: u64 = 16 << 20;
 
-impl Runner {
+impl Undertaking<'_> {
     /// Executes a command of the plan outside the clock.
-    pub(super) fn outside(
-        &mut self,
-        what: &str,
-        resolved: &Resolved,
-        standing: &Standing,
-        timeout: Span,
-        stop: &AtomicBool,
-    ) -> Result<(), NotExecuted> {
-        let preparation = Preparation { user: self.surroundings.user().cloned(), ..Preparation::default() };
-        self.by_itself(what, &of_plan(resolved, standing, timeout, preparation), stop).map(drop)
+    pub(super) fn outside(&mut self, step: &Step, standing: &Standing) -> Result<(), NotExecuted> {
+        let user = self.runner.surroundings.user().cloned();
+        let preparation = Preparation { user, ..Preparation::default() };
+        self.by_itself(step.what, &of_plan(step, standing, preparation)).map(drop)
     }
 
     /// Times the canary, in an empty working directory and under what the plan's environment prescribes to processes:
     /// the same for all runs of the experiment.
-    pub(super) fn canary(
-        &mut self,
-        resolved: &Resolved,
-        timeout: Span,
-        place: &Workplace,
-        established: &Established,
-        stop: &AtomicBool,
-    ) -> Result<Span, NotExecuted> {
+    pub(super) fn canary(&mut self, step: &Step, established: &Established) -> Result<Span, NotExecuted> {
+        let place = self.place;
         place.clear_work();
         let work = place.new_work(DIRECTORY_NAME).map_err(|error| no_directory(&error))?;
         let standing = Standing::alone(work);
-        let command = of_plan(resolved, &standing, timeout, established.preparation.clone());
-        let held = self.surroundings.hold(&mut established.clone());
-        let execution = self.by_itself("the canary", &command, stop);
+        let command = of_plan(step, &standing, established.preparation.clone());
+        let held = self.runner.surroundings.hold(&mut established.clone());
+        let execution = self.by_itself(step.what, &command);
         drop(held);
         let execution = execution?;
         unmeasured(&execution).map_or(Ok(Span(execution.wall_ns)), Err)
     }
 
     /// Whatever the command ends with but exit code 0 is a failure.
-    fn by_itself(
-        &mut self,
-        what: &str,
-        command: &LaunchCommand,
-        stop: &AtomicBool,
-    ) -> Result<Execution, NotExecuted> {
-        self.allow(what, command)?;
-        let execution = self.launcher.execute(command, stop).map_err(|error| not_launched(what, &error))?;
+    fn by_itself(&mut self, what: &str, command: &LaunchCommand) -> Result<Execution, NotExecuted> {
+        self.runner.allow(what, command)?;
+        let execution = self.runner.launcher.execute(command, self.stop);
+        let execution = execution.map_err(|error| not_launched(what, &error))?;
         let told =
             execution.stderr.as_ref().map(|output| String::from_utf8_lossy(&output.head).trim().to_owned());
         let told = told.filter(|text| !text.is_empty()).map_or(String::new(), |text| format!(": {text}"));
-        if execution.end != End::Exited(0) && self.ended_by.explains(&execution.end, stop) {
+        if execution.end != End::Exited(0) && self.is_cut_off(&execution.end) {
             return Err(interrupted());
         }
         match execution.end {
@@ -86,12 +66,8 @@ impl Runner {
     }
 }
 
-fn of_plan(
-    resolved: &Resolved,
-    standing: &Standing,
-    timeout: Span,
-    preparation: Preparation,
-) -> LaunchCommand {
+fn of_plan(step: &Step, standing: &Standing, preparation: Preparation) -> LaunchCommand {
+    let Step { resolved, timeout, .. } = step;
     let sink = Sink::Capture { limit: LIMIT, keep: KEEP };
-    command(resolved, variables(resolved, &standing.work), &standing.directory, timeout, sink, preparation)
+    command(resolved, variables(resolved, &standing.work), &standing.directory, *timeout, sink, preparation)
 }

@@ -1,13 +1,13 @@
 //! The wait until a host has come to rest, before anything of a run is executed.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use speedup_core::experiment::Rest;
 use speedup_core::run::record::RestReading;
 use speedup_core::value::time::Span;
 
-use super::{NotExecuted, Runner, interrupted, wait};
+use super::{NotExecuted, Undertaking, interrupted, wait};
 
 /// How often a host is looked at that has not come to rest. Linux renews its load averages every five seconds; heat goes
 /// sooner.
@@ -22,13 +22,13 @@ enum Unrest {
     Unreadable(&'static str),
 }
 
-impl Runner {
+impl Undertaking<'_> {
     /// Waits until the host is within the plan's bounds, as long as the plan has patience.
-    pub(super) fn rest(&mut self, rest: &Rest, stop: &AtomicBool) -> Result<RestReading, NotExecuted> {
+    pub(super) fn rest(&mut self, rest: &Rest) -> Result<RestReading, NotExecuted> {
         let begun = Instant::now();
         let patience = Duration::from(rest.patience);
         loop {
-            let reading = self.surroundings.rest();
+            let reading = self.runner.surroundings.rest();
             let waited = begun.elapsed();
             match unrest(rest, &reading) {
                 None => {
@@ -48,8 +48,8 @@ impl Runner {
                 }
                 Some(Unrest::Beyond(_)) => {}
             }
-            wait(REST_LOOK.min(patience.saturating_sub(waited)), stop);
-            if stop.load(Ordering::Acquire) {
+            wait(REST_LOOK.min(patience.saturating_sub(waited)), self.stop);
+            if self.stop.load(Ordering::Acquire) {
                 return Err(interrupted());
             }
         }
