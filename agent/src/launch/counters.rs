@@ -209,14 +209,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_metric_of_perf_has_an_event_and_no_other() {
-        for metric in Metric::ALL {
-            let is_counted = metric.meter() == speedup_core::experiment::metric::Meter::Perf;
-            assert_eq!(event(metric).is_some(), is_counted, "{metric:?}");
-        }
-    }
-
-    #[test]
     fn a_counter_that_was_never_switched_on_has_no_value() {
         let mut readings = MetricReadings::default();
         Counters::open(&[Metric::TaskClock, Metric::Wall], &mut readings).read(&mut readings);

@@ -7,6 +7,4 @@ mod earlier;
 pub mod hierarchical_performance_test;
 pub mod speedup_test;
 
-pub use earlier::{
-    Acceleration, EARLIER_LARGE_SAMPLE, EarlierError, EarlierProtocol, NormalityReading, lowest_confidence,
-};
+pub use earlier::{Acceleration, EARLIER_LARGE_SAMPLE, EarlierError, EarlierProtocol, NormalityReading};

@@ -25,7 +25,7 @@ pub use equivalence::{Equivalence, EquivalenceError};
 pub use f_test::{FTest, FTestError};
 pub use fisher_exact::FisherExact;
 pub use kolmogorov_smirnov::{
-    ExactRule, KolmogorovSmirnov, KolmogorovSmirnovStatistic, LatticeTooLarge, Ties, smirnov_upper_tail,
+    ExactRule, KolmogorovSmirnov, KolmogorovSmirnovStatistic, LatticeTooLarge, Ties,
 };
 pub use proportion::{
     PrecisionError, Proportion, ProportionError, ProportionMethod, Selection, ShareCurve, SpeedupLimits,

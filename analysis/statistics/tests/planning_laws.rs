@@ -12,7 +12,7 @@ use speedup_statistics::diagnostics::run_order::{Autocorrelation, Drift, FirstRu
 use speedup_statistics::distribution::noncentral_t;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, Risk};
 use speedup_statistics::planning::group_sequential::{
-    BoundaryShape, GroupSequential, Sides, SpendingFunction, equal_fractions, naive_risk,
+    GroupSequential, Sides, SpendingFunction, equal_fractions,
 };
 use speedup_statistics::planning::power::{
     Group, MeanDesign, ProportionTestPower, Rejections, TTestPower, WelchPower,
@@ -27,6 +27,8 @@ use speedup_statistics::sample::Sample;
 use speedup_statistics::test::OneSampleTTest;
 
 const ALTERNATIVES: [Alternative; 3] = [Alternative::TwoSided, Alternative::Greater, Alternative::Less];
+/// The same questions with the two samples exchanged.
+const SWAPPED: [Alternative; 3] = [Alternative::TwoSided, Alternative::Less, Alternative::Greater];
 
 fn sample(values: &[f64]) -> Sample {
     Sample::new(values.to_vec()).expect("finite numbers")
@@ -211,8 +213,8 @@ proptest! {
                 FirstRunEffect::new(std::slice::from_ref(a)).unwrap().p_value(alternative).get(),
             ]
         };
-        for alternative in ALTERNATIVES {
-            let (here, there, back) = (p(&runs, alternative), p(&moved, alternative), p(&reversed, alternative.swapped()));
+        for (alternative, swapped) in ALTERNATIVES.into_iter().zip(SWAPPED) {
+            let (here, there, back) = (p(&runs, alternative), p(&moved, alternative), p(&reversed, swapped));
             for (a, b) in here.iter().zip(there) {
                 prop_assert!((0.0..=1.0).contains(a) && close(*a, b, 1e-6), "{here:?} {there:?}");
             }
@@ -303,7 +305,7 @@ proptest! {
         for alternative in ALTERNATIVES {
             let _ = Autocorrelation::new(&a).map(|d| d.p_value(alternative));
             let _ = RunsTest::new(&a).map(|d| (d.z(), d.p_value(alternative)));
-            let _ = Drift::new(&a).map(|d| (d.p_value(alternative), d.slope(), d.slope_interval(level(0.9))));
+            let _ = Drift::new(&a).map(|d| (d.p_value(alternative), d.slope()));
             let _ = FirstRunEffect::new(&[a.clone(), b.clone()]).map(|d| d.p_value(alternative));
             let _ = ByHost::new(&a, &hosts).and_then(|h| OutlyingHosts::new(&h, alternative));
             let goal = SpeedupGoal { speedup: number, alternative, level: level(0.95), power: other, maximum: 1000 };
@@ -381,23 +383,14 @@ fn looks_spend_no_more_than_their_level_and_power_grows_with_the_drift() {
                         .unwrap(),
                     GroupSequential::spending(&fractions, sides, l, SpendingFunction::PocockLike).unwrap(),
                     GroupSequential::spending(&fractions, sides, l, SpendingFunction::Linear).unwrap(),
-                    GroupSequential::shaped(&fractions, sides, l, BoundaryShape::WangTsiatis { delta: 0.75 })
-                        .unwrap(),
                 ];
                 for plan in plans {
                     assert!(close(1.0 - plan.level().get(), 1.0 - l.get(), 1e-9), "{plan:?}");
                     assert!(close(plan.power(0.0).unwrap(), 1.0 - l.get(), 1e-9), "{plan:?}");
                     let powers = [0.0, 1.0, 2.5, 5.0].map(|drift| plan.power(drift).unwrap());
                     assert!(powers.is_sorted(), "{powers:?}");
-                    assert!(
-                        plan.expected_fraction(5.0).unwrap() <= plan.expected_fraction(0.0).unwrap() + 1e-12
-                    );
                 }
             }
         }
-        let half = GroupSequential::shaped(&fractions, Sides::One, level(0.5), BoundaryShape::Pocock);
-        assert!(half.is_err(), "{half:?}");
-        let naive = naive_risk(&fractions, Sides::Both, level(0.95)).unwrap();
-        assert!(naive >= 0.05 - 1e-12 && (fractions.len() == 1 || naive > 0.06), "{naive}");
     }
 }

@@ -1,7 +1,7 @@
 //! What Touati 2009 concludes from the numbers of `tests/reference/paper_examples.json`, and its rules.
 
 use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::protocol::{EarlierError, EarlierProtocol, NormalityReading, lowest_confidence};
+use speedup_statistics::protocol::{EarlierError, EarlierProtocol, NormalityReading};
 use speedup_statistics::sample::Sample;
 
 fn sample(values: &[f64]) -> Sample {
@@ -41,10 +41,4 @@ fn section_2_1_thirty_runs_are_large() {
     assert!(matches!(check(29), Err(EarlierError::NotNormal { .. })));
     assert_eq!(check(30), Ok(()));
     assert!(matches!(check(2), Err(EarlierError::Untested { .. })));
-}
-
-#[test]
-fn section_3_a_suite_is_as_sure_as_its_least_sure_benchmark() {
-    assert_eq!(lowest_confidence([level(0.95), level(0.8), level(0.99)]), Some(level(0.8)));
-    assert_eq!(lowest_confidence([]), None);
 }

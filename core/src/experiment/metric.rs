@@ -85,21 +85,6 @@ pub enum Unit {
     Microjoules,
 }
 
-/// The interface of the host that knows a metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meter {
-    /// The agent's clock.
-    Clock,
-    /// `wait4`: the process and those descendants for which somebody waited.
-    Wait,
-    /// `perf_event_open`: the process and all its descendants.
-    Perf,
-    /// RAPL by the kernel's power capping: the whole host.
-    Rapl,
-    /// A control group of the run's own: all its processes, whoever waits for them.
-    Cgroup,
-}
-
 impl Metric {
     /// All of them, in the order of tables and exports.
     pub const ALL: [Self; 24] = [
@@ -214,32 +199,6 @@ impl Metric {
             | Self::Branches
             | Self::BranchMisses
             | Self::CpuMigrations => Unit::Count,
-        }
-    }
-
-    /// The interface that knows it.
-    pub const fn meter(self) -> Meter {
-        match self {
-            Self::Wall => Meter::Clock,
-            Self::User
-            | Self::System
-            | Self::MaxRss
-            | Self::MinorFaults
-            | Self::MajorFaults
-            | Self::VoluntarySwitches
-            | Self::InvoluntarySwitches
-            | Self::BlockReads
-            | Self::BlockWrites => Meter::Wait,
-            Self::Instructions
-            | Self::Cycles
-            | Self::CacheReferences
-            | Self::CacheMisses
-            | Self::Branches
-            | Self::BranchMisses
-            | Self::TaskClock
-            | Self::CpuMigrations => Meter::Perf,
-            Self::EnergyPackage | Self::EnergyDram => Meter::Rapl,
-            Self::MemoryPeak | Self::TreeCpu | Self::TreeUser | Self::TreeSystem => Meter::Cgroup,
         }
     }
 }

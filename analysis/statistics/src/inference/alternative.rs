@@ -19,15 +19,6 @@ pub enum Alternative {
 }
 
 impl Alternative {
-    /// The same question with the two samples exchanged.
-    pub fn swapped(self) -> Self {
-        match self {
-            Self::TwoSided => Self::TwoSided,
-            Self::Greater => Self::Less,
-            Self::Less => Self::Greater,
-        }
-    }
-
     /// The level of the two-sided interval whose ends hold one-sided at `level`: that with twice the risk. A level of one half or
     /// below has none, and the widest that there is, of one half, stands for it.
     pub(crate) fn two_sided_level(self, level: ConfidenceLevel) -> ConfidenceLevel {

@@ -196,11 +196,6 @@ impl MixtureFit {
         })
     }
 
-    /// Σ ln f(xᵢ) of `sample` at the fitted parameters.
-    pub fn log_likelihood_at_parameters(&self, sample: &Sample) -> f64 {
-        sample.in_run_order().iter().map(|x| self.mixture.density(*x).ln()).sum()
-    }
-
     /// The most probable component of each observation, in run order.
     pub fn clusters(&self, sample: &Sample) -> Vec<usize> {
         sample.in_run_order().iter().map(|x| self.mixture.cluster(*x)).collect()

@@ -3,8 +3,8 @@
 //! At look k the share tₖ of the planned information is there. Under the null hypothesis the statistics Z₁…Zₖ are
 //! jointly normal with correlations √(tᵢ/tⱼ), whatever the test, if the runs are many (Jennison & Turnbull, Group
 //! Sequential Methods, 2000, ch. 3). The boundaries keep the probability of ever crossing one at the risk; they
-//! come from a spending function ([`SpendingFunction`]) or are a constant times a power of tₖ ([`BoundaryShape`]). For t and rank
-//! tests the p-value of a look is compared with its nominal risk, which is Jennison and Turnbull's advice (§3.3).
+//! come from a spending function ([`SpendingFunction`]). For t and rank tests the p-value of a look is compared with its nominal
+//! risk, which is Jennison and Turnbull's advice (§3.3).
 //!
 //! The probabilities are by the recursion of Armitage, McPherson & Rowe (JRSS A 132, 1969).
 
@@ -28,13 +28,13 @@ pub const LEAST_INCREMENT: f64 = 1e-3;
 ///
 /// ```
 /// use speedup_statistics::inference::{ConfidenceLevel, PValue};
-/// use speedup_statistics::planning::group_sequential::{BoundaryShape, GroupSequential, LookDecision, Sides, equal_fractions};
+/// use speedup_statistics::planning::group_sequential::{GroupSequential, LookDecision, Sides, SpendingFunction, equal_fractions};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let fractions = equal_fractions(5);
-/// let plan = GroupSequential::shaped(&fractions, Sides::Both, ConfidenceLevel::USUAL, BoundaryShape::Pocock)?;
-/// // Jennison and Turnbull 2000, table 2.1.
-/// assert!((plan.looks()[0].boundary - 2.413).abs() < 5e-4);
+/// let plan = GroupSequential::spending(&fractions, Sides::Both, ConfidenceLevel::USUAL, SpendingFunction::PocockLike)?;
+/// // Reboussin et al. 2000.
+/// assert!((plan.looks()[0].boundary - 2.438).abs() < 5.1e-4);
 /// // What one test would call significant is not enough at the first of five looks.
 /// assert_eq!(plan.decide(0, PValue::new(0.04)?)?, LookDecision::GoOn);
 /// assert_eq!(plan.decide(0, PValue::new(0.01)?)?, LookDecision::Stop);
@@ -70,21 +70,6 @@ pub enum Sides {
     Both,
 }
 
-/// Boundaries that are a constant times a power of the fraction.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum BoundaryShape {
-    /// The same at every look (Pocock 1977).
-    Pocock,
-    /// c/√t (O'Brien & Fleming 1979).
-    OBrienFleming,
-    /// c·t^(Δ − ½) (Wang & Tsiatis 1987); Δ = ½ is Pocock's, 0 O'Brien and Fleming's.
-    WangTsiatis {
-        /// Δ, between −1 and 1.
-        delta: f64,
-    },
-}
-
 /// What a look concludes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -114,12 +99,6 @@ pub enum LooksError {
         /// Its value.
         fraction: f64,
     },
-    /// A power that is no shape.
-    #[error("the power Δ of a boundary lies between -1 and 1, and {0} does not")]
-    Delta(f64),
-    /// A boundary of given shape is positive, which tests no risk of a side above one half.
-    #[error("a boundary of given shape needs a risk below one half on a side, and {0} leaves more")]
-    NoConstant(ConfidenceLevel),
     /// A drift that is not a number.
     #[error("a drift is a finite number below {LARGEST_DRIFT} in magnitude, and {0} is not")]
     Drift(f64),
@@ -166,44 +145,6 @@ impl GroupSequential {
         Ok(Self { sides, looks })
     }
 
-    /// Looks at these fractions with boundaries of this shape, whose constant makes the risk of all together that of
-    /// `level`.
-    ///
-    /// # Errors
-    /// [`LooksError`] for fractions or shapes out of range.
-    pub fn shaped(
-        fractions: &[f64],
-        sides: Sides,
-        level: ConfidenceLevel,
-        shape: BoundaryShape,
-    ) -> Result<Self, LooksError> {
-        check_fractions(fractions)?;
-        let power = shape.power()?;
-        let last = fractions[fractions.len() - 1];
-        let boundaries = |c: f64| -> Vec<f64> {
-            fractions.iter().map(|t| c * (t / last).powf(power).min(LARGEST_BOUNDARY / c)).collect()
-        };
-        let risk_of_side = sides.share(level.risk().get());
-        let excess = |c: f64| crossing(fractions, &boundaries(c), sides, 0.0).sum_of_side() - risk_of_side;
-        if risk_of_side >= 0.5 {
-            return Err(LooksError::NoConstant(level));
-        }
-        // The last look alone needs this much; boundaries that are nowhere below Bonferroni's suffice.
-        let least = normal::quantile(Tails::from_upper(risk_of_side));
-        let bonferroni = normal::quantile(Tails::from_upper(risk_of_side / fractions.len() as f64));
-        let most = bonferroni / (fractions[0] / last).powf(power.max(0.0)) + 1.0;
-        let constant = if fractions.len() == 1 { least } else { monotone_root::between(least, most, excess) };
-        let boundaries = boundaries(constant);
-        let crossings = crossing(fractions, &boundaries, sides, 0.0);
-        let mut spent = 0.0;
-        let look = |((&fraction, &boundary), upper): ((&f64, &f64), &f64)| {
-            spent += upper;
-            Look::new(fraction, boundary, sides, spent)
-        };
-        let looks = fractions.iter().zip(&boundaries).zip(&crossings.upper).map(look).collect();
-        Ok(Self { sides, looks })
-    }
-
     /// The looks in their order.
     pub fn looks(&self) -> &[Look] {
         &self.looks
@@ -240,18 +181,6 @@ impl GroupSequential {
         Ok((crossings.upper.iter().sum::<f64>() + crossings.lower.iter().sum::<f64>()).min(1.0))
     }
 
-    /// The expected share of the planned information under `drift`: what early stopping saves is 1 less this.
-    ///
-    /// # Errors
-    /// [`LooksError::Drift`] for drifts that are not finite or absurd.
-    pub fn expected_fraction(&self, drift: f64) -> Result<f64, LooksError> {
-        let crossings = self.crossings(drift)?;
-        let last = self.looks[self.looks.len() - 1].fraction;
-        let stopped = crossings.upper.iter().zip(&crossings.lower).map(|(upper, lower)| upper + lower);
-        let saved: f64 = stopped.zip(&self.looks).map(|(stop, look)| stop * (last - look.fraction)).sum();
-        Ok(last - saved)
-    }
-
     fn crossings(&self, drift: f64) -> Result<Crossings, LooksError> {
         if drift.is_nan() || drift.abs() > LARGEST_DRIFT {
             return Err(LooksError::Drift(drift));
@@ -260,18 +189,6 @@ impl GroupSequential {
         let boundaries: Vec<f64> = self.looks.iter().map(|look| look.boundary).collect();
         Ok(crossing(&fractions, &boundaries, self.sides, drift))
     }
-}
-
-/// The probability that naive looks, each at the full risk of `level`, ever reject although nothing is there: what
-/// looking without a plan costs (Armitage, McPherson & Rowe 1969, table 2).
-///
-/// # Errors
-/// [`LooksError`] for fractions that are not ascending in (0, 1], or too many.
-pub fn naive_risk(fractions: &[f64], sides: Sides, level: ConfidenceLevel) -> Result<f64, LooksError> {
-    check_fractions(fractions)?;
-    let boundary = normal::quantile(Tails::from_upper(sides.share(level.risk().get())));
-    let crossings = crossing(fractions, &vec![boundary; fractions.len()], sides, 0.0);
-    Ok(crossings.sum_of_side() * sides.count())
 }
 
 /// Fractions of `looks` looks that are equally spaced and end with all of the information.
@@ -283,12 +200,6 @@ pub fn equal_fractions(looks: usize) -> Vec<f64> {
 struct Crossings {
     upper: Vec<f64>,
     lower: Vec<f64>,
-}
-
-impl Crossings {
-    fn sum_of_side(&self) -> f64 {
-        self.upper.iter().sum()
-    }
 }
 
 fn crossing(fractions: &[f64], boundaries: &[f64], sides: Sides, drift: f64) -> Crossings {
@@ -353,39 +264,28 @@ impl Sides {
     }
 }
 
-impl BoundaryShape {
-    /// The power of the fraction in the boundary.
-    fn power(self) -> Result<f64, LooksError> {
-        match self {
-            Self::Pocock => Ok(0.0),
-            Self::OBrienFleming => Ok(-0.5),
-            Self::WangTsiatis { delta } if (-1.0..=1.0).contains(&delta) => Ok(delta - 0.5),
-            Self::WangTsiatis { delta } => Err(LooksError::Delta(delta)),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn plan(looks: usize, shape: BoundaryShape) -> GroupSequential {
-        GroupSequential::shaped(&equal_fractions(looks), Sides::Both, ConfidenceLevel::USUAL, shape).unwrap()
+    /// The two-sided risk of looks with these boundaries.
+    fn risk(fractions: &[f64], boundaries: &[f64]) -> f64 {
+        2.0 * crossing(fractions, boundaries, Sides::Both, 0.0).upper.iter().sum::<f64>()
     }
 
-    /// Jennison & Turnbull 2000, tables 2.1 (Pocock) and 2.3 (O'Brien and Fleming), two-sided risk 0.05.
+    /// Jennison & Turnbull 2000, tables 2.1 (Pocock) and 2.3 (O'Brien and Fleming): the constants, to three decimals, of the
+    /// two-sided risk 0.05.
     #[test]
     fn published_constants() {
         for (looks, pocock, fleming) in
             [(1, 1.960, 1.960), (2, 2.178, 1.977), (3, 2.289, 2.004), (5, 2.413, 2.040), (10, 2.555, 2.087)]
         {
-            for (shape, expected) in
-                [(BoundaryShape::Pocock, pocock), (BoundaryShape::OBrienFleming, fleming)]
-            {
-                let plan = plan(looks, shape);
-                let constant = plan.looks()[looks - 1].boundary;
-                assert!((constant - expected).abs() < 5.1e-4, "{shape:?} {looks}: {constant}");
-                assert!((plan.level().get() - 0.95).abs() < 1e-12, "{shape:?} {looks}: {}", plan.level());
+            let fractions = equal_fractions(looks);
+            let boundaries = |constant: f64, power| fractions.iter().map(move |t| constant * t.powf(power));
+            for (constant, power) in [(pocock, 0.0), (fleming, -0.5)] {
+                let risk_at = |c| risk(&fractions, &boundaries(c, power).collect::<Vec<_>>());
+                let around = [constant - 5.1e-4, constant + 5.1e-4].map(risk_at);
+                assert!(around[1] < 0.05 && 0.05 < around[0], "{constant} for {looks}: {around:?}");
             }
         }
     }
@@ -414,9 +314,10 @@ mod tests {
     /// Armitage, McPherson & Rowe 1969, table 2: repeated tests at 5 %.
     #[test]
     fn what_naive_looks_cost() {
-        for (looks, risk) in [(1, 0.05), (2, 0.083), (3, 0.107), (5, 0.142), (10, 0.193), (20, 0.248)] {
-            let got = naive_risk(&equal_fractions(looks), Sides::Both, ConfidenceLevel::USUAL).unwrap();
-            assert!((got - risk).abs() < 5.1e-4, "{looks}: {got}");
+        for (looks, expected) in [(1, 0.05), (2, 0.083), (3, 0.107), (5, 0.142), (10, 0.193), (20, 0.248)] {
+            let boundary = normal::two_sided_critical(0.05);
+            let got = risk(&equal_fractions(looks), &vec![boundary; looks]);
+            assert!((got - expected).abs() < 5.1e-4, "{looks}: {got}");
         }
     }
 
@@ -427,9 +328,9 @@ mod tests {
             assert!(
                 GroupSequential::spending(fractions, Sides::One, level, SpendingFunction::Linear).is_err()
             );
-            assert!(GroupSequential::shaped(fractions, Sides::One, level, BoundaryShape::Pocock).is_err());
         }
-        let plan = plan(3, BoundaryShape::Pocock);
+        let pocock = SpendingFunction::PocockLike;
+        let plan = GroupSequential::spending(&equal_fractions(3), Sides::Both, level, pocock).unwrap();
         assert!(plan.power(f64::NAN).is_err());
         assert!(plan.decide(3, PValue::clamped(0.0)).is_err());
         assert_eq!(plan.decide(2, PValue::clamped(0.5)), Ok(LookDecision::EndWithout));

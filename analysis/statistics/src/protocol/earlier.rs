@@ -155,8 +155,3 @@ impl<'a> EarlierProtocol<'a> {
         self.baseline.median() / self.candidate.median()
     }
 }
-
-/// The confidence level of a suite: the lowest of its benchmarks' (Touati 2009 §3); none for no benchmark.
-pub fn lowest_confidence(levels: impl IntoIterator<Item = ConfidenceLevel>) -> Option<ConfidenceLevel> {
-    levels.into_iter().min_by(|a, b| a.get().total_cmp(&b.get()))
-}

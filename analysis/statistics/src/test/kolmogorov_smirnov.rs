@@ -187,17 +187,6 @@ impl KolmogorovSmirnovStatistic {
     }
 }
 
-/// `P[D ≥ d]` for samples of `n` and `m` observations without ties.
-///
-/// A `d` that rounding moved off a multiple of 1/(nm) means that multiple.
-///
-/// # Errors
-/// [`LatticeTooLarge`] beyond a product of 1e8.
-pub fn smirnov_upper_tail(n: usize, m: usize, d: f64) -> Result<PValue, LatticeTooLarge> {
-    let distance = (d * (n as f64 * m as f64) - 1e-7).ceil().max(0.0) as u64;
-    share_of_paths(n, m, distance, |_| true)
-}
-
 /// The share of the paths from (0, 0) to (n, m) that come to n·m·|i/n − j/m| ≥ `distance` at a position i + j
 /// that `counts`.
 fn share_of_paths(

@@ -8,8 +8,8 @@ mod benchmarks_needed;
 mod finite_population;
 mod true_share;
 
-use crate::distribution::{Tails, beta, binomial, normal};
-use crate::inference::{Alternative, Caveat, ConfidenceLevel, Continuity, Interval, PValue};
+use crate::distribution::{Tails, beta, normal};
+use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval};
 pub use benchmarks_needed::{PrecisionError, benchmarks_by_wald, benchmarks_by_wilson};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -205,27 +205,6 @@ impl Proportion {
             upper: if upper.is_finite() { upper } else { 1.0 },
             ..interval
         }
-    }
-
-    /// The χ² statistic of C = ½ and its p-value against `alternative`, with or without continuity correction: R's
-    /// `prop.test`.
-    pub fn score_test_of_half(&self, alternative: Alternative, continuity: Continuity) -> (f64, PValue) {
-        let (a, b) = (self.accelerated as f64, self.benchmarks as f64);
-        let distance = a - b / 2.0;
-        let correction = match continuity {
-            Continuity::Corrected => distance.clamp(-0.5, 0.5),
-            Continuity::Uncorrected => 0.0,
-        };
-        let z = (distance - correction) / (b / 4.0).sqrt();
-        let tails = normal::tails(z);
-        (z * z, alternative.p_value(tails.lower, tails.upper))
-    }
-
-    /// The exact p-value of C = ½ against `alternative`: R's `binom.test`.
-    pub fn exact_test_of_half(&self, alternative: Alternative) -> PValue {
-        let at_most = |count: u64| binomial::tails(count, self.benchmarks, 0.5).lower;
-        // The law is symmetric: as many or more are as probable as as many failures or fewer.
-        alternative.p_value(at_most(self.accelerated), at_most(self.benchmarks - self.accelerated))
     }
 }
 

@@ -85,7 +85,8 @@ fn one_rule(case: &mut Case<'_>, ledger: &mut Ledger, at: &str, comparison: &Per
     ledger.numbers(case, &format!("{at}/d"), &differences, relative(1e-12).or_absolute(2e-12));
     ledger.numbers(case, &format!("{at}/ranks"), &each(&|i| benchmarks[i].rank), absolute(0.0));
     ledger.number(case, &format!("{at}/R_A"), comparison.signed_rank.positive_sum(), absolute(0.0));
-    ledger.number(case, &format!("{at}/R_B"), comparison.signed_rank.negative_sum(), absolute(0.0));
+    let all = (benchmarks.len() * (benchmarks.len() + 1) / 2) as f64;
+    ledger.number(case, &format!("{at}/R_B"), all - comparison.signed_rank.positive_sum(), absolute(0.0));
     let confidence = relative(1e-12).or_absolute(1e-15);
     ledger.number(case, &format!("{at}/conf_A"), comparison.confidence(Side::Candidate), confidence);
     ledger.number(case, &format!("{at}/conf_B"), comparison.confidence(Side::Baseline), confidence);

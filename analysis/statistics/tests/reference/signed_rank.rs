@@ -52,7 +52,8 @@ fn zeros_kept(case: &mut Case<'_>, ledger: &mut Ledger, differences: &Sample) {
     let exact = relative(1e-11);
     ledger.numbers(case, "/hpt/ranks", &ZerosKeptSignedRank::ranks(differences), absolute(0.0));
     ledger.number(case, "/hpt/R_A", test.positive_sum(), absolute(0.0));
-    ledger.number(case, "/hpt/R_B", test.negative_sum(), absolute(0.0));
+    let all = (differences.len() * (differences.len() + 1) / 2) as f64;
+    ledger.number(case, "/hpt/R_B", all - test.positive_sum(), absolute(0.0));
     ledger.number(case, "/hpt/z_A", test.z(), exact.or_absolute(1e-15));
     ledger.number(case, "/hpt/z_B", -test.z(), exact.or_absolute(1e-15));
     let (down, up) = (HalfIntegers::RoundedDown, HalfIntegers::RoundedUp);

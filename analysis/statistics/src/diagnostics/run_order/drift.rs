@@ -2,7 +2,7 @@
 
 use super::RunOrderError;
 use crate::distribution::{Tails, normal};
-use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue};
+use crate::inference::{Alternative, Caveat, PValue};
 use crate::sample::Sample;
 use serde::Serialize;
 
@@ -47,9 +47,6 @@ impl Drift {
     pub const NAME_EXACT: &'static str = "Mann–Kendall test of a trend (exact)";
     /// The full name of the method with the normal law.
     pub const NAME_NORMAL: &'static str = "Mann–Kendall test of a trend (normal law, corrected for ties)";
-    /// The full name of the interval's method.
-    pub const NAME_SLOPE: &'static str = "Theil–Sen slope with Sen's interval";
-
     /// Of `sample` in run order.
     ///
     /// # Errors
@@ -111,22 +108,6 @@ impl Drift {
         // Of an odd number both are the middle one.
         let [lower, upper] = Slopes::new(&self.in_run_order).kth([pairs.div_ceil(2), pairs / 2 + 1]);
         lower / 2.0 + upper / 2.0
-    }
-
-    /// Sen's two-sided interval of the slope (JASA 63, 1968, §6), ranks rounded outward; unbounded sides are infinite.
-    pub fn slope_interval(&self, level: ConfidenceLevel) -> Interval {
-        let pairs = self.pairs() as f64;
-        let c = normal::two_sided_critical(level.risk().get()) * self.variance.sqrt();
-        let depth = ((pairs - c) / 2.0).floor();
-        let slopes = Slopes::new(&self.in_run_order);
-        let (lower, upper) = if depth >= 1.0 {
-            let [lower, upper] = slopes.kth([depth as u64, self.pairs() + 1 - depth as u64]);
-            (lower, upper)
-        } else {
-            (f64::NEG_INFINITY, f64::INFINITY)
-        };
-        let caveats = vec![Caveat::NormalApproximation];
-        Interval { method: Self::NAME_SLOPE, lower, upper, level, caveats }
     }
 
     fn pairs(&self) -> u64 {
