@@ -6,13 +6,20 @@ use speedup_core::run::conditions::{
 };
 use speedup_core::run::disturbance::{Disturbance, Resource};
 
-use super::field::{at_most, chosen, cpu_set, each, enumerated, enumeration, reason, required, small};
+use super::field::{
+    at_most, chosen, cpu_set, each, enumerated, enumeration, optional, reason, required, small, structure,
+};
 use super::malformed::{Malformed, Within};
 use crate::v1;
 use v1::disturbance::{AgentStopped, Disturbance as WireDisturbance, FrequencyChanged, Stalled};
 use v1::reading;
 
 enumeration!(Resource, v1::Resource, [Cpu, Memory, Io]);
+structure!(Load, reading::Load, [one_percent, five_percent, fifteen_percent]);
+structure!(Pressure, reading::Pressure, [recent, total_us]);
+structure!(CpuTime, reading::CpuTime, [busy_ns, iowait_ns, stolen_ns]);
+structure!(Frequency, reading::Frequency, [min_khz, mean_khz, max_khz]);
+structure!(Throttled, reading::Throttled, [core, package]);
 
 impl From<&Conditions> for v1::Conditions {
     fn from(conditions: &Conditions) -> Self {
@@ -70,29 +77,15 @@ impl TryFrom<v1::Unmet> for Unmet {
 impl From<&Reading> for v1::Reading {
     fn from(reading: &Reading) -> Self {
         Self {
-            load: reading.load.map(|Load { one_percent, five_percent, fifteen_percent }| reading::Load {
-                one_percent,
-                five_percent,
-                fifteen_percent,
-            }),
+            load: reading.load.map(Into::into),
             runnable: reading.runnable,
             pressure_cpu: reading.pressure_cpu.map(Into::into),
             pressure_memory: reading.pressure_memory.map(Into::into),
             pressure_io: reading.pressure_io.map(Into::into),
-            cpu_time: reading.cpu_time.map(|CpuTime { busy_ns, iowait_ns, stolen_ns }| reading::CpuTime {
-                busy_ns,
-                iowait_ns,
-                stolen_ns,
-            }),
-            frequency: reading.frequency.map(|Frequency { min_khz, mean_khz, max_khz }| reading::Frequency {
-                min_khz,
-                mean_khz,
-                max_khz,
-            }),
+            cpu_time: reading.cpu_time.map(Into::into),
+            frequency: reading.frequency.map(Into::into),
             temperature_mc: reading.temperature_mc,
-            throttled: reading
-                .throttled
-                .map(|Throttled { core, package }| reading::Throttled { core, package }),
+            throttled: reading.throttled.map(Into::into),
             available_bytes: reading.available_bytes,
             cached_bytes: reading.cached_bytes,
         }
@@ -105,44 +98,18 @@ impl TryFrom<v1::Reading> for Reading {
 
     fn try_from(wire: v1::Reading) -> Result<Self, Malformed> {
         Ok(Self {
-            load: wire.load.map(|reading::Load { one_percent, five_percent, fifteen_percent }| Load {
-                one_percent,
-                five_percent,
-                fifteen_percent,
-            }),
+            load: optional(wire.load, "load")?,
             runnable: wire.runnable,
-            pressure_cpu: wire.pressure_cpu.map(Into::into),
-            pressure_memory: wire.pressure_memory.map(Into::into),
-            pressure_io: wire.pressure_io.map(Into::into),
-            cpu_time: wire.cpu_time.map(|reading::CpuTime { busy_ns, iowait_ns, stolen_ns }| CpuTime {
-                busy_ns,
-                iowait_ns,
-                stolen_ns,
-            }),
-            frequency: wire.frequency.map(|reading::Frequency { min_khz, mean_khz, max_khz }| Frequency {
-                min_khz,
-                mean_khz,
-                max_khz,
-            }),
+            pressure_cpu: optional(wire.pressure_cpu, "pressure_cpu")?,
+            pressure_memory: optional(wire.pressure_memory, "pressure_memory")?,
+            pressure_io: optional(wire.pressure_io, "pressure_io")?,
+            cpu_time: optional(wire.cpu_time, "cpu_time")?,
+            frequency: optional(wire.frequency, "frequency")?,
             temperature_mc: wire.temperature_mc,
-            throttled: wire.throttled.map(|reading::Throttled { core, package }| Throttled { core, package }),
+            throttled: optional(wire.throttled, "throttled")?,
             available_bytes: wire.available_bytes,
             cached_bytes: wire.cached_bytes,
         })
-    }
-}
-
-impl From<Pressure> for reading::Pressure {
-    fn from(pressure: Pressure) -> Self {
-        let Pressure { recent, total_us } = pressure;
-        Self { recent, total_us }
-    }
-}
-
-impl From<reading::Pressure> for Pressure {
-    fn from(wire: reading::Pressure) -> Self {
-        let reading::Pressure { recent, total_us } = wire;
-        Self { recent, total_us }
     }
 }
 

@@ -6,12 +6,13 @@ use speedup_core::experiment::environment::{
 };
 use speedup_core::value::time::Span;
 
-use super::field::{chosen, cpu_set, enumerated, enumeration, optional, small, small_signed};
+use super::field::{chosen, cpu_set, enumerated, enumeration, optional, small, small_signed, structure};
 use super::malformed::Malformed;
 use crate::v1;
 use v1::environment::{Cpus, DirectoryLength as WireDirectoryLength, EnvSize as WireEnvSize};
 use v1::scheduler::{Class, Plain};
 
+structure!(ResourceLimits, v1::ResourceLimits, [open_files, memory, stack, core, processes]);
 enumeration!(HugePages, v1::HugePages, [Always, Madvise, Never]);
 enumeration!(
     Setting,
@@ -109,7 +110,7 @@ impl TryFrom<v1::Environment> for Environment {
             governor: wire.governor,
             turbo: wire.turbo,
             settle: Span(wire.settle_ns),
-            limits: wire.limits.map(Into::into).unwrap_or_default(),
+            limits: optional(wire.limits, "limits")?.unwrap_or_default(),
             strict: wire.strict,
         })
     }
@@ -137,19 +138,5 @@ impl TryFrom<v1::Scheduler> for Scheduler {
             Class::Fifo(priority) => Self::Fifo(small(priority, "fifo")?),
             Class::RoundRobin(priority) => Self::RoundRobin(small(priority, "round_robin")?),
         })
-    }
-}
-
-impl From<ResourceLimits> for v1::ResourceLimits {
-    fn from(limits: ResourceLimits) -> Self {
-        let ResourceLimits { open_files, memory, stack, core, processes } = limits;
-        Self { open_files, memory, stack, core, processes }
-    }
-}
-
-impl From<v1::ResourceLimits> for ResourceLimits {
-    fn from(wire: v1::ResourceLimits) -> Self {
-        let v1::ResourceLimits { open_files, memory, stack, core, processes } = wire;
-        Self { open_files, memory, stack, core, processes }
     }
 }

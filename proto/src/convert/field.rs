@@ -160,6 +160,26 @@ macro_rules! enumeration {
 }
 pub(crate) use enumeration;
 
+/// A struct with the same fields on both sides, none of which can be malformed.
+macro_rules! structure {
+    ($core:ty, $wire:ty, [$($field:ident),+ $(,)?]) => {
+        impl From<$core> for $wire {
+            fn from(value: $core) -> Self {
+                Self { $($field: value.$field),+ }
+            }
+        }
+
+        impl TryFrom<$wire> for $core {
+            type Error = $crate::convert::Malformed;
+
+            fn try_from(wire: $wire) -> Result<Self, Self::Error> {
+                Ok(Self { $($field: wire.$field),+ })
+            }
+        }
+    };
+}
+pub(crate) use structure;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use speedup_core::experiment::{Experiment, MAX_BENCHMARKS, MAX_RUNS};
 use speedup_core::plan::{Extension, Plan, PlanError, Shape, Stage};
 use speedup_core::value::id::BenchmarkIndex;
 
-use super::field::{at_most, each, required};
+use super::field::{at_most, each, required, structure};
 use super::malformed::{Malformed, Why};
 use crate::limits::MAX_STAGES;
 use crate::v1;
@@ -80,20 +80,8 @@ impl TryFrom<v1::Stage> for Stage {
     }
 }
 
-impl From<Shape> for v1::Shape {
-    fn from(Shape { boots, runs }: Shape) -> Self {
-        Self { boots, runs }
-    }
-}
-
-impl TryFrom<v1::Shape> for Shape {
-    type Error = Malformed;
-
-    /// What makes no group is refused with the runs that it belongs to.
-    fn try_from(v1::Shape { boots, runs }: v1::Shape) -> Result<Self, Malformed> {
-        Ok(Self { boots, runs })
-    }
-}
+// What makes no group is refused with the runs that it belongs to.
+structure!(Shape, v1::Shape, [boots, runs]);
 
 /// The benchmarks that take part: ascending, so that none is there twice and their number stays within the limit
 /// that the number of cells relies on.

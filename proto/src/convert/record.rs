@@ -70,7 +70,7 @@ impl TryFrom<v1::Record> for Record {
             stderr: required(wire.stderr, "stderr")?,
             survivors: wire.survivors,
             agent_switches: wire.agent_switches,
-            timer: wire.timer.map(Into::into),
+            timer: optional(wire.timer, "timer")?,
             conditions: optional(wire.conditions, "conditions")?.map(Box::new),
             rest: wire.rest.map(Into::into),
             canary: wire.canary_ns.map(Span),

@@ -3,7 +3,7 @@
 use speedup_core::experiment::{Levels, Order, Policy, Rest, Rule, Sameness, Scope, Spending};
 use speedup_core::value::time::Span;
 
-use super::field::{chosen, enumerated, enumeration};
+use super::field::{chosen, enumerated, enumeration, structure};
 use super::malformed::Malformed;
 use crate::v1;
 use v1::rule::{Budget, Pilot, Rule as Wire, Sequential};
@@ -13,6 +13,7 @@ enumeration!(Scope, v1::Scope, [Benchmark, Experiment, Cell]);
 enumeration!(Sameness, v1::Sameness, [Identical, Classes, Unchecked]);
 enumeration!(Order, v1::RunOrder, [Randomized, Interleaved, Blocked]);
 enumeration!(Spending, v1::Spending, [ObrienFleming, Pocock]);
+structure!(Levels, v1::Levels, [hosts, boots]);
 
 /// Which hosts may take part, on the wire: what is the default of older plans is written as they wrote it.
 pub(super) fn wire_sameness(hosts: Sameness) -> v1::Sameness {
@@ -61,20 +62,6 @@ impl TryFrom<v1::Rest> for Rest {
         let v1::Rest { idle_ns, load_percent, temperature_mc, frequency_percent, patience_ns } = wire;
         let (idle, patience) = (Span(idle_ns), Span(patience_ns));
         Ok(Self { idle, load_percent, temperature_mc, frequency_percent, patience })
-    }
-}
-
-impl From<Levels> for v1::Levels {
-    fn from(Levels { hosts, boots }: Levels) -> Self {
-        Self { hosts, boots }
-    }
-}
-
-impl TryFrom<v1::Levels> for Levels {
-    type Error = Malformed;
-
-    fn try_from(v1::Levels { hosts, boots }: v1::Levels) -> Result<Self, Malformed> {
-        Ok(Self { hosts, boots })
     }
 }
 

@@ -2,20 +2,11 @@
 
 use speedup_core::run::timer::{TimerError, TimerTest};
 
-use super::malformed::{Malformed, Why};
+use super::field::{required, structure};
+use super::malformed::Malformed;
 use crate::v1;
 
-impl From<TimerError> for v1::TimerError {
-    fn from(TimerError { bias_ns, spread_ns }: TimerError) -> Self {
-        Self { bias_ns, spread_ns }
-    }
-}
-
-impl From<v1::TimerError> for TimerError {
-    fn from(v1::TimerError { bias_ns, spread_ns }: v1::TimerError) -> Self {
-        Self { bias_ns, spread_ns }
-    }
-}
+structure!(TimerError, v1::TimerError, [bias_ns, spread_ns]);
 
 impl From<&TimerTest> for v1::TimerTest {
     fn from(test: &TimerTest) -> Self {
@@ -34,7 +25,7 @@ impl TryFrom<v1::TimerTest> for TimerTest {
     fn try_from(wire: v1::TimerTest) -> Result<Self, Malformed> {
         Ok(Self {
             tested_unix_ns: wire.tested_unix_ns,
-            error: TimerError::from(wire.error.ok_or_else(|| Malformed::new("error", Why::Missing))?),
+            error: required(wire.error, "error")?,
             floor_ns: wire.floor_ns,
             step_ns: wire.step_ns,
         })
