@@ -134,7 +134,7 @@ impl RandomEffectsMean {
 
     /// Cochran's Q, and its p-value under τ² = 0.
     pub fn homogeneity_test(&self) -> (f64, PValue) {
-        (self.q, PValue::clamped(chi_squared::upper_tail(self.q, self.df())))
+        (self.q, PValue::clamped(chi_squared::tails(self.q, self.df()).upper))
     }
 
     /// The standard error of the mean: Knapp and Hartung's.
