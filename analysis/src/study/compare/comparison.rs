@@ -455,7 +455,7 @@ fn not_measured(side: &str, cell: &CellReport) -> Reason {
 }
 
 fn mean_of_doubtful_law() -> String {
-    "The plan declares the mean, and the times are not normally distributed: the interval of the mean is approximate, and where \
+    "The verdict is on the mean, and the times are not normally distributed: the interval of the mean is approximate, and where \
      rare runs take very long it may miss far more often than it says. Look at the distribution, or declare center = \"median\"."
         .to_owned()
 }
