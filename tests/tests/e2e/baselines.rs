@@ -72,13 +72,16 @@ fn what_was_measured_now_is_the_baseline_of_later() {
     desk.done(&["import", "first.json", "--as", "main"]);
     let answer = desk.json(&["compare", "second.json", "--baseline", "main", "--save-baseline", "better"]);
     assert_eq!(answer["versions"], serde_json::json!(["saved:main", "second.json"]));
-    assert_eq!(answer["findings"]["of"][0]["verdict"], "faster", "{answer}");
+    assert_eq!(answer["findings"]["of"][0]["suite"]["verdict"], "faster", "{answer}");
     // The samples of the candidate are those of its file.
     let kept = desk.json(&["compare", "third.json", "--baseline", "better"]);
     let file = desk.json(&["compare", "second.json", "third.json"]);
-    assert_eq!(kept["findings"]["of"][0]["verdict"], "slower", "{kept}");
-    assert_eq!(kept["findings"]["of"][0]["speedup"], file["findings"]["of"][0]["speedup"]);
-    assert_eq!(kept["findings"]["of"][0]["interval"], file["findings"]["of"][0]["interval"]);
+    assert_eq!(kept["findings"]["of"][0]["suite"]["verdict"], "slower", "{kept}");
+    assert_eq!(kept["findings"]["of"][0]["suite"]["speedup"], file["findings"]["of"][0]["suite"]["speedup"]);
+    assert_eq!(
+        kept["findings"]["of"][0]["suite"]["interval"],
+        file["findings"]["of"][0]["suite"]["interval"]
+    );
     assert_eq!(desk.done(&["baseline", "list", "--output", "csv"]), "name\nbetter\nmain\n");
     let code = desk.speedup(&["compare", "third.json", "--baseline", "better", "--fail-on-regression"]);
     assert_eq!(code.status.code(), Some(1));
@@ -99,8 +102,12 @@ fn a_version_in_the_files_goes_before_a_kept_one() {
     desk.done(&["import", "other.csv", "--as", "main"]);
     let of_file = desk.json(&["compare", "three.csv", "--baseline", "main"]);
     assert_eq!(of_file["versions"], serde_json::json!(["main", "a", "c"]));
-    let verdicts: Vec<&Value> =
-        of_file["findings"]["of"].as_array().expect("candidates").iter().map(|one| &one["verdict"]).collect();
+    let verdicts: Vec<&Value> = of_file["findings"]["of"]
+        .as_array()
+        .expect("candidates")
+        .iter()
+        .map(|one| &one["suite"]["verdict"])
+        .collect();
     assert_eq!(verdicts, ["faster", "slower"], "three versions are each compared with the baseline");
     let of_kept = desk.json(&["compare", "three.csv", "--baseline", "saved:main"]);
     assert_eq!(of_kept["versions"][0], "saved:main");
@@ -157,7 +164,7 @@ fn imported_samples_are_reported_and_exported_as_an_experiment_is() {
     desk.write_hyperfine("both.json", &commands);
     desk.done(&["import", "both.json", "--as", "locale"]);
     let report = desk.json(&["report", "saved:locale", "--confidence", "0.99"]);
-    assert_eq!(report["findings"]["of"][0]["verdict"], "faster", "{report}");
+    assert_eq!(report["findings"]["of"][0]["suite"]["verdict"], "faster", "{report}");
     let compared = desk.json(&["compare", "saved:locale", "--confidence", "0.99"]);
     assert_eq!(report["findings"], compared["findings"]);
     let shown = desk.done(&["report", "saved:locale"]);
@@ -165,10 +172,16 @@ fn imported_samples_are_reported_and_exported_as_an_experiment_is() {
     let code = desk.speedup(&["report", "saved:locale", "--fail-on-regression"]);
     assert_eq!(code.status.code(), Some(0));
     let page = desk.done(&["report", "saved:locale", "--format", "html"]);
-    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("LC_ALL=C sort words: faster"), "{page}");
+    assert!(
+        page.starts_with("<!DOCTYPE html>") && page.contains("LC_ALL=C sort words is faster than sort words"),
+        "{page}"
+    );
     desk.done(&["report", "saved:locale", "--format", "latex", "-o", "locale.tex"]);
     let written = std::fs::read_to_string(desk.path().join("locale.tex")).unwrap();
-    assert!(written.contains("\\documentclass") && written.contains("ALL=C sort words: faster"), "{written}");
+    assert!(
+        written.contains("\\documentclass") && written.contains("ALL=C sort words is faster than sort words"),
+        "{written}"
+    );
     for more in [&["--mixtures"][..], &["--figures"]] {
         let said = desk.refused(&[&["report", "saved:locale"], more].concat());
         assert!(said.contains("are samples without plan and hosts") && said.contains("compare"), "{said}");
