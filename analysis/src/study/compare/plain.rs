@@ -5,7 +5,6 @@ use super::comparison::{BenchmarkReport, CellReport, Pair};
 use super::headline::Declared;
 use super::members::Members;
 use super::multiplicity;
-use super::proportion::{self, TrueShareReport};
 use super::suite::{Suite, SuiteReport};
 use crate::study::gather::cell::CellRecords;
 use crate::study::validity::warning::{Warning, Warnings};
@@ -35,14 +34,10 @@ impl PlainSamples<'_> {
         let mut comparisons: Vec<_> =
             benchmarks.iter_mut().flat_map(|benchmark| &mut benchmark.comparisons).collect();
         let adjusted = multiplicity::adjust(&mut comparisons, (total.verdict, total.p_value), declared.level);
-        let suite = self.suite(&benchmarks, declared);
-        let comparisons: Vec<_> = suite.benchmarks.iter().map(|(_, comparison)| *comparison).collect();
         let report = SuiteReport {
-            proportions: proportion::all(&comparisons, self.selection, declared.level),
-            true_share: TrueShareReport::new(&comparisons, self.selection, declared.level),
             multiplicity: adjusted.reports,
             adjusted: adjusted.total,
-            ..suite.report(total, &mut warnings)
+            ..self.suite(&benchmarks, declared).report(total, &mut warnings)
         };
         (report, benchmarks, warnings.into_list())
     }
@@ -92,7 +87,7 @@ impl PlainSamples<'_> {
             members,
             are_pairs: false,
             is_by_looks: false,
-            is_drawn: self.selection != Selection::Chosen,
+            selection: self.selection,
             larger_is_better: self.larger_is_better,
             weights: self.weights.clone(),
             level: declared.level,

@@ -8,7 +8,7 @@
 use super::comparison::{BenchmarkReport, ComparisonReport};
 use super::members::Members;
 use super::multiplicity::{AdjustedReport, MultiplicityReport};
-use super::proportion::{ProportionReport, RequiredReport, TrueShareReport};
+use super::proportion::{self, ProportionReport, RequiredReport, TrueShareReport};
 use super::protocol::IntervalReport;
 use crate::count;
 use crate::study::validity::warning::Warnings;
@@ -20,6 +20,7 @@ use speedup_statistics::ratio::{
     BenchmarkWeights, HeterogeneityEstimator, LogEffect, PairedRatio, RandomEffectsMean, RatioError, Speedup,
     SpeedupMeans, SuiteRatio, SuiteRatioError, Summary,
 };
+use speedup_statistics::test::Selection;
 
 /// A candidate over all benchmarks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -168,8 +169,8 @@ pub(crate) struct Suite<'a> {
     pub(crate) are_pairs: bool,
     /// Whether the plan's looks decided how many runs each benchmark has.
     pub(crate) is_by_looks: bool,
-    /// Whether the benchmarks were drawn at random, so that they speak of further ones.
-    pub(crate) is_drawn: bool,
+    /// How the benchmarks were selected: those drawn at random speak of further ones.
+    pub(crate) selection: Selection,
     /// Whether a speedup of 2 says twice the values instead of half of them.
     pub(crate) larger_is_better: bool,
     pub(crate) weights: BenchmarkWeights,
@@ -188,7 +189,7 @@ pub(crate) struct Conclusion {
 }
 
 impl Suite<'_> {
-    /// The report of a conclusion, whose benchmarks are adjusted, with its proportions yet to be filled in.
+    /// The report of a conclusion, whose benchmarks are adjusted; how, and how many it would take, its caller fills in.
     pub(crate) fn report(&self, conclusion: Conclusion, warnings: &mut Warnings) -> SuiteReport {
         self.warn(&conclusion, warnings);
         let conclusion = self.without_opposition(conclusion);
@@ -199,7 +200,8 @@ impl Suite<'_> {
             Some(OverallReport { summary, gain: overall.gain, speedup: overall.speedup })
         };
         let means = |summary: Summary| SpeedupMeansReport::new(&self.members, summary);
-        let benchmarks = VerdictCounts::of(self.benchmarks.iter().map(|(_, comparison)| &comparison.verdict));
+        let comparisons: Vec<_> = self.benchmarks.iter().map(|(_, comparison)| *comparison).collect();
+        let benchmarks = VerdictCounts::of(comparisons.iter().map(|comparison| &comparison.verdict));
         SuiteReport {
             candidate: self.candidate.to_owned(),
             verdict: conclusion.verdict,
@@ -215,8 +217,8 @@ impl Suite<'_> {
             over: self.members.benchmarks() as u64,
             overall: Summary::ALL.into_iter().filter_map(overall).collect(),
             speedup_means: Summary::ALL.into_iter().filter_map(means).collect(),
-            proportions: Vec::new(),
-            true_share: None,
+            proportions: proportion::all(&comparisons, self.selection, self.level),
+            true_share: TrueShareReport::new(&comparisons, self.selection, self.level),
             required: None,
             multiplicity: Vec::new(),
         }
@@ -409,9 +411,11 @@ impl Suite<'_> {
         let typical = typical.map_or_else(String::new, |typical| {
             let [lower, upper] = typical.interval;
             let [least, most] = typical.prediction.map(|end| count::ratio(end, None));
-            let further = match self.is_drawn {
-                true => format!("; a further one of the population: {least} to {most}"),
-                false => String::new(),
+            let further = match self.selection {
+                Selection::Drawn | Selection::DrawnFromFinite { .. } => {
+                    format!("; a further one of the population: {least} to {most}")
+                }
+                Selection::Chosen => String::new(),
             };
             format!(" A typical benchmark: {}{further}.", count::ratio(typical.speedup, Some((lower, upper))))
         });

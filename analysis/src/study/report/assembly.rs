@@ -9,7 +9,6 @@ use crate::study::compare::members::Members;
 use crate::study::compare::metric::MetricReport;
 use crate::study::compare::mixture::MixtureReport;
 use crate::study::compare::multiplicity::Multiplicity;
-use crate::study::compare::proportion::TrueShareReport;
 use crate::study::compare::suite::{Conclusion, Suite, SuiteReport};
 use crate::study::compare::{looked, multiplicity, proportion};
 use crate::study::design::{Design, DesignKind};
@@ -266,16 +265,12 @@ pub(crate) fn suite(
     warnings: &mut Warnings,
 ) -> SuiteReport {
     let Circumstances { study, level, .. } = *circumstances;
-    let selection = selection(study);
-    let suite = over_all(sampled, benchmarks, version, circumstances);
-    let comparisons: Vec<_> = suite.benchmarks.iter().map(|(_, comparison)| *comparison).collect();
-    let mut report = suite.report(total, warnings);
-    report.proportions = proportion::all(&comparisons, selection, level);
-    report.true_share = TrueShareReport::new(&comparisons, selection, level);
-    report.required = report.proportions.first().and_then(|accelerated| {
-        proportion::required(accelerated, study.plan.experiment.analysis.precision, selection, level)
+    let report = over_all(sampled, benchmarks, version, circumstances).report(total, warnings);
+    let required = report.proportions.first().and_then(|accelerated| {
+        let precision = study.plan.experiment.analysis.precision;
+        proportion::required(accelerated, precision, selection(study), level)
     });
-    report
+    SuiteReport { required, ..report }
 }
 
 /// What the overall numbers of a candidate are computed from.
@@ -317,7 +312,7 @@ fn over_all<'a>(
         members,
         are_pairs,
         is_by_looks,
-        is_drawn: experiment.drawn.is_some(),
+        selection: selection(study),
         larger_is_better: false,
         weights,
         level,
