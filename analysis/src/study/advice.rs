@@ -36,11 +36,11 @@ pub struct RequiredRunsReport {
     pub goal: f64,
     /// The probability of showing it, where a verdict is the goal.
     pub power: Option<f64>,
-    /// The full name of the method; empty where it refused.
+    /// The full name of the method; empty in older reports where it refused.
     pub method: String,
     /// How many runs.
     pub reach: ReachReport,
-    /// The code names of what was taken for granted.
+    /// The code names of what was taken for granted; only in older reports.
     pub assumptions: Vec<String>,
 }
 
@@ -63,7 +63,7 @@ pub enum ReachReport {
         /// [`MOST_RUNS_ADVISED`].
         within: u64,
     },
-    /// No number can be given.
+    /// No number can be given; only in older reports.
     Unknown {
         /// Why.
         reason: Reason,

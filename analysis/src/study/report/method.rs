@@ -193,7 +193,7 @@ fn of_a_benchmark(level: ConfidenceLevel, benchmarks: u64, center: Center) -> Ve
         note(
             "headline",
             format!(
-                "The {center}, as the plan declares, whatever the data look like: {method}. The verdict is what the two-sided \
+                "The {center}, settled by the plan, whatever the data look like: {method}. The verdict is what the two-sided \
                  interval at {} says. Not adjusted for the number of benchmarks: without any difference, up to {wrong:.1} of \
                  {benchmarks} would be called faster or slower by chance; the adjusted counts stand beside.",
                 count::percent(level.get())
