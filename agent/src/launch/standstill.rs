@@ -35,6 +35,9 @@ const POPULATED: &str = "populated 1";
 /// How late the agent may wake when the time of a program is up. Kernels wake a sleeper within a millisecond, and on a
 /// CPU that a runaway real-time task holds after 50 ms; beyond this it stood still.
 const LATEST_WAKE: Duration = Duration::from_millis(500);
+/// How long after a freeze the kernel may still tell of its thaw: it tells of changes at most every 10 ms, the later
+/// one late, and from a timer that a busy host delays.
+const LATEST_NOTICE: Duration = Duration::from_millis(50);
 /// The shortest suspension that is told: the two clocks are not read at once.
 const LEAST_SUSPENSION: Duration = Duration::from_millis(1);
 
@@ -90,12 +93,17 @@ impl Witnesses {
     }
 
     /// Whether the group of the agent was frozen since it was last read. It tells of its last process too; where that
-    /// was the agent, somebody has moved it to another group.
+    /// was the agent, somebody has moved it to another group. After a freeze the notice of the thaw is waited for: it
+    /// would condemn the next run.
     fn was_frozen(&self) -> bool {
         let Some(events) = &self.events else { return false };
         let mut entry = [PollFd::new(events, PollFlags::PRI)];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        poll(&mut entry, Some(&at_once)).is_ok_and(|changed| changed > 0) && self.populated()
+        let frozen = poll(&mut entry, Some(&at_once)).is_ok_and(|changed| changed > 0) && self.populated();
+        if frozen {
+            std::thread::sleep(LATEST_NOTICE);
+        }
+        frozen
     }
 
     /// Whether the group has processes. After this only what is new polls as changed.
