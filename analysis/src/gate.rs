@@ -13,7 +13,7 @@ mod of_report;
 mod tests;
 
 use crate::count;
-use crate::study::Verdict;
+use crate::study::{EndpointVerdict, Verdict};
 use speedup_statistics::inference::{Threshold, ThresholdDecision};
 use std::fmt;
 use thiserror::Error;
@@ -25,6 +25,8 @@ pub struct Conclusion {
     pub candidate: String,
     /// The benchmark; `None` over all of them.
     pub benchmark: Option<String>,
+    /// What it is on, where that is not the centre of the times: then *slower* stands for worse.
+    pub endpoint: Option<String>,
     /// The verdict, after Holm's adjustment where there are several benchmarks.
     pub verdict: Verdict,
     /// The speedup that the interval is of.
@@ -97,14 +99,17 @@ impl Conclusion {
     }
 }
 
-/// As in `next on sort: slower, 0.95× [0.93, 0.97]`.
+/// As in `next on sort: slower, 0.95× [0.93, 0.97]` or `next on sort: max_rss worse, 0.95× [0.93, 0.97]`.
 impl fmt::Display for Conclusion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.benchmark {
             Some(benchmark) => write!(f, "{} on {benchmark}: ", self.candidate)?,
             None => write!(f, "{} over all benchmarks: ", self.candidate)?,
         }
-        f.write_str(self.verdict.words())?;
+        match &self.endpoint {
+            Some(endpoint) => write!(f, "{endpoint} {}", EndpointVerdict::from(self.verdict).words())?,
+            None => f.write_str(self.verdict.words())?,
+        }
         let Some(speedup) = self.speedup else { return Ok(()) };
         write!(f, ", {}", count::ratio(speedup, self.interval))
     }

@@ -35,6 +35,7 @@ pub use self::advice::{
 pub use self::compare::comparison::{
     BenchmarkReport, CellReport, ComparisonReport, ObservedReport, SampleReport,
 };
+pub use self::compare::endpoint::{AdjustedEndpoint, EndpointReport, EndpointRow, EndpointVerdict};
 pub use self::compare::headline::HeadlineReport;
 pub use self::compare::metric::{MetricReport, MetricRow};
 pub use self::compare::mixture::{ComponentReport, FEWEST_RUNS_OF_A_MIXTURE, MixtureReport};

@@ -213,6 +213,8 @@ fn experiment(policy: Policy, benchmarks: u32, runs: u32) -> Experiment {
             confidence: 0.95,
             center: None,
             margin: None,
+            quantiles: Vec::new(),
+            verdicts: Vec::new(),
             weights: Weights::Equal,
             precision: 0.05,
         },

@@ -3,6 +3,7 @@
 
 pub mod build;
 mod check;
+pub mod endpoint;
 pub mod environment;
 pub mod files;
 pub mod metric;
@@ -23,6 +24,7 @@ use crate::value::id::{BenchmarkIndex, VersionIndex};
 use crate::value::seed::Seed;
 use crate::value::time::Span;
 
+pub use crate::experiment::endpoint::{Endpoint, EndpointSubject, Family, MetricVerdict};
 pub use crate::experiment::metric::{Metric, OwnMetric};
 pub use crate::independence::{Independence, Policy, Rest, Sameness, Scope};
 pub use crate::repetition::{Levels, Order, Repetition, Rule, Spending};
@@ -197,7 +199,7 @@ impl Expectation {
 }
 
 /// The comparison to be made.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnalysisChoice {
     /// Confidence level, the papers' 1 − α.
     pub confidence: f64,
@@ -205,6 +207,10 @@ pub struct AnalysisChoice {
     pub center: Option<Center>,
     /// Versions whose ratio is shown to be within 1/(1 + margin) and 1 + margin are the same; without it none are.
     pub margin: Option<f64>,
+    /// Quantiles of the wall times with verdicts of their own, more than 0 and less than 1.
+    pub quantiles: Vec<f64>,
+    /// Verdicts on other metrics.
+    pub verdicts: Vec<MetricVerdict>,
     /// How benchmarks weigh in the suite.
     pub weights: Weights,
     /// Precision r for the required number of benchmarks.

@@ -36,6 +36,8 @@ pub enum Kind {
     Rule,
     /// The table per benchmark.
     Benchmarks,
+    /// The verdicts beside the headlines.
+    Endpoints,
     /// What to run next.
     Advice,
     /// The suite.
@@ -244,6 +246,7 @@ impl Kind {
             Self::Verdict => "verdict",
             Self::Rule => "rule",
             Self::Benchmarks => "benchmarks",
+            Self::Endpoints => "endpoints",
             Self::Advice => "advice",
             Self::Suite => "suite",
             Self::Proportion => "proportion",

@@ -4,6 +4,7 @@ mod benchmarks;
 mod caveats;
 mod closing;
 mod companions;
+mod endpoints;
 mod independence;
 mod mishaps;
 mod opening;
@@ -28,6 +29,9 @@ impl Document {
         for at in 0..report.suites.len() {
             benchmarks::write(&mut document, report, at);
             companions::write_advice(&mut document, report, at);
+        }
+        for at in 0..report.suites.len() {
+            endpoints::write(&mut document, report, at);
         }
         for of in &report.suites {
             suite::write(&mut document, report, of);
@@ -56,6 +60,7 @@ impl Document {
         rule::write(&mut document, report);
         for at in 0..report.suites.len() {
             benchmarks::write(&mut document, report, at);
+            endpoints::write(&mut document, report, at);
         }
         mishaps::write(&mut document, report);
         caveats::write(&mut document, report);

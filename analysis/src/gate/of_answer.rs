@@ -75,6 +75,7 @@ fn of_suite(suite: &SpeedupTestSuite, level: ConfidenceLevel) -> Vec<Conclusion>
         Conclusion {
             candidate: suite.candidate.clone(),
             benchmark: Some(one.benchmark.clone()),
+            endpoint: None,
             verdict: own.adjusted.map_or(holm, |adjusted| adjusted.verdict),
             speedup: Some(own.report.speedup),
             interval: own.report.interval.ends(),
@@ -85,6 +86,7 @@ fn of_suite(suite: &SpeedupTestSuite, level: ConfidenceLevel) -> Vec<Conclusion>
         let overall = Conclusion {
             candidate: suite.candidate.clone(),
             benchmark: None,
+            endpoint: None,
             verdict: suite.verdict,
             speedup: suite.speedup,
             interval: suite.interval.ends(),
@@ -99,6 +101,7 @@ fn of_performance(finding: &PerformanceFinding) -> Conclusion {
     Conclusion {
         candidate: finding.candidate.clone(),
         benchmark: None,
+        endpoint: None,
         verdict: finding.verdict,
         speedup: None,
         interval: None,
@@ -116,6 +119,7 @@ fn of_effect(finding: &EffectFinding) -> Conclusion {
     Conclusion {
         candidate: finding.candidate.clone(),
         benchmark: Some(finding.benchmark.clone()),
+        endpoint: None,
         verdict,
         speedup: Some(finding.speedup),
         interval,
@@ -129,6 +133,7 @@ fn of_signed_rank(one: &SignedRankFinding) -> Unadjusted {
     let conclusion = Conclusion {
         candidate: one.candidate.clone(),
         benchmark: Some(one.benchmark.clone()),
+        endpoint: None,
         verdict: one.verdict,
         speedup: one.speedup,
         interval: one.interval.ends(),
@@ -141,6 +146,7 @@ fn of_brunner_munzel(one: &BrunnerMunzelFinding) -> Unadjusted {
     let conclusion = Conclusion {
         candidate: one.candidate.clone(),
         benchmark: Some(one.benchmark.clone()),
+        endpoint: None,
         verdict: one.verdict,
         speedup: None,
         interval: None,

@@ -12,7 +12,7 @@ const VERDICTS: [Verdict; 5] = Verdict::ALL;
 fn conclusion(verdict: Verdict, interval: Option<(f64, f64)>) -> Conclusion {
     let candidate = "next".to_owned();
     let speedup = interval.map(|(lower, upper)| f64::midpoint(lower, upper));
-    Conclusion { candidate, benchmark: Some("sort".to_owned()), verdict, speedup, interval }
+    Conclusion { candidate, benchmark: Some("sort".to_owned()), endpoint: None, verdict, speedup, interval }
 }
 
 fn percent(percent: f64) -> Threshold {

@@ -2,12 +2,13 @@
 //!
 //! * [`comparison`]: one benchmark: its [`headline`], what the Speedup-Test says ([`protocol`], by the design [`paired`] or
 //!   [`stratified`]), or the plan's looks ([`looked`]);
-//! * [`metric`], [`own_metric`], [`mixture`]: what else was measured of it;
+//! * [`endpoint`]: the verdicts that the plan declares beside it; [`metric`], [`own_metric`], [`mixture`]: what else was measured;
 //! * [`plain`]: plain samples, in the same way;
 //! * [`suite`]: a candidate over all benchmarks, from its [`members`]; [`proportion`], [`multiplicity`]: in the light of their
 //!   number.
 
 pub(super) mod comparison;
+pub(crate) mod endpoint;
 pub(crate) mod headline;
 pub(super) mod looked;
 pub(super) mod members;

@@ -8,6 +8,7 @@ pub(super) mod method;
 use super::Study;
 use super::rule::RuleReport;
 use crate::study::compare::comparison::BenchmarkReport;
+use crate::study::compare::endpoint::EndpointReport;
 use crate::study::compare::metric::MetricReport;
 use crate::study::compare::suite::SuiteReport;
 use crate::study::report::figures::FiguresReport;
@@ -45,6 +46,9 @@ pub struct Report {
     /// What the canary says of the hosts; absent where the plan has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canary: Option<CanaryReport>,
+    /// The verdicts that the plan declares beside the headlines: on quantiles of the wall times, and on other metrics.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub endpoints: Vec<EndpointReport>,
     /// The other metrics.
     pub metrics: Vec<MetricReport>,
     /// What was not measured, over all cells.

@@ -4,6 +4,7 @@ mod builds;
 mod canary;
 mod companions;
 mod designs;
+mod endpoints;
 mod figures;
 mod golden;
 mod hosts;

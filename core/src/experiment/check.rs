@@ -92,17 +92,14 @@ impl Experiment {
     }
 
     fn check_analysis(&self, problems: &mut Problems) {
-        let AnalysisChoice { confidence, precision, margin, .. } = self.analysis;
+        let &AnalysisChoice { confidence, precision, margin, .. } = &self.analysis;
         let given = [("confidence", Some(confidence)), ("precision", Some(precision)), ("margin", margin)];
         for (key, value) in given.into_iter().filter_map(|(key, value)| Some((key, value?))) {
             if !(value > 0.0 && value < 1.0) {
-                let fault = Fault::OutOfRange {
-                    value: value.to_string(),
-                    allowed: "more than 0 and less than 1".to_owned(),
-                };
-                problems.refuse(["analysis", key].into(), fault);
+                problems.refuse(["analysis", key].into(), Fault::outside_unit(value));
             }
         }
+        self.check_endpoints(problems);
         let place = || KeyPath::from(["metrics", "collect"]);
         if !self.metrics.contains(&Metric::Wall) {
             problems.refuse(place(), Fault::WallMissing);

@@ -271,9 +271,20 @@ pub enum Fault {
     /// The values of an own metric cannot be found like this.
     #[error(transparent)]
     Pattern(OwnMetricError),
+    /// A verdict on a metric that is not measured.
+    #[error("{} is not measured, so there can be no verdict on it", quoted(.0))]
+    VerdictOnUnmeasured(String),
+    /// A verdict on the wall time, which has one.
+    #[error("the wall time has its verdict already")]
+    VerdictOnWall,
 }
 
 impl Fault {
+    /// A share that is none.
+    pub(super) fn outside_unit(value: f64) -> Self {
+        Self::OutOfRange { value: value.to_string(), allowed: "more than 0 and less than 1".to_owned() }
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> String {
         match self {
@@ -367,6 +378,13 @@ impl Fault {
                 format!("take another name, or collect = [\"{}\"] in [metrics]", excerpt(name))
             }
             Self::Pattern(error) => error.hint().to_owned(),
+            Self::VerdictOnUnmeasured(name) => {
+                let name = excerpt(name);
+                format!("name it in [metrics] collect, or say in [metrics.output.{name}] how it is read")
+            }
+            Self::VerdictOnWall => {
+                "its margin is `margin` in [analysis], and verdicts on its tails are `quantiles`".to_owned()
+            }
         }
     }
 }

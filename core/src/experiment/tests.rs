@@ -67,6 +67,41 @@ fn wall_time_is_always_measured_and_no_metric_twice() {
 }
 
 #[test]
+fn an_endpoint_is_of_what_is_measured_and_stands_once() {
+    let verdict =
+        |metric: &str| MetricVerdict { metric: metric.to_owned(), margin: None, family: Family::Common };
+    let all = |experiment: &mut Experiment| {
+        experiment.metrics = vec![Metric::Wall, Metric::MaxRss];
+        experiment.analysis.quantiles = vec![0.9, 0.99];
+        experiment.analysis.verdicts = vec![verdict("max_rss")];
+    };
+    let mut sound = experiment();
+    all(&mut sound);
+    assert_eq!(sound.check(), Ok(()));
+    let found = faults(|experiment| {
+        all(experiment);
+        experiment.analysis.quantiles.extend([0.9, 1.0, f64::NAN]);
+        let more = ["max_rss", "wall", "user"].map(verdict);
+        experiment.analysis.verdicts.extend(more);
+        experiment.analysis.verdicts[0].margin = Some(0.0);
+    });
+    let of = |key: &str, fault| (format!("analysis.{key}"), fault);
+    let outside = Fault::outside_unit;
+    let expected = [
+        of("quantiles", Fault::SameName("0.9".to_owned())),
+        of("quantiles", outside(1.0)),
+        of("quantiles", outside(f64::NAN)),
+        of("verdicts.max_rss.margin", outside(0.0)),
+        of("verdicts.max_rss", Fault::SameName("max_rss".to_owned())),
+        of("verdicts.wall", Fault::VerdictOnWall),
+        of("verdicts.user", Fault::VerdictOnUnmeasured("user".to_owned())),
+    ];
+    assert_eq!(found, expected);
+    let many = faults(|experiment| experiment.analysis.quantiles = vec![0.5; 17]);
+    assert!(matches!(&many[0].1, Fault::TooMany { what: "quantiles", count: 17, most: 16 }), "{many:?}");
+}
+
+#[test]
 fn no_control_character_reaches_a_terminal_or_an_argument() {
     let found = faults(|experiment| experiment.description = "ok\n\tnot ok \u{1b}[2J".to_owned());
     assert_eq!(found, only("experiment.description", Fault::ControlCharacter('\u{1b}')));

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use speedup_core::experiment::endpoint::{MAX_METRIC_VERDICTS, MAX_QUANTILES};
 use speedup_core::experiment::files::MAX_FILES;
 use speedup_core::experiment::metric::{MAX_OWN_METRICS, Metric};
 use speedup_core::experiment::{
-    AcceptedExits, AnalysisChoice, Benchmark, Center, CommandLine, Expectation, Experiment, Independence,
-    KeepOutput, Limits, MAX_BENCHMARKS, MAX_VERSIONS, OutputChoice, Rest, Setup, Version, Weights,
+    AcceptedExits, AnalysisChoice, Benchmark, Center, CommandLine, Expectation, Experiment, Family,
+    Independence, KeepOutput, Limits, MAX_BENCHMARKS, MAX_VERSIONS, MetricVerdict, OutputChoice, Rest, Setup,
+    Version, Weights,
 };
 use speedup_core::value::seed::Seed;
 use speedup_core::value::time::Span;
@@ -22,6 +24,7 @@ enumeration!(Weights, v1::Weights, [Equal, Custom, Fraction]);
 enumeration!(KeepOutput, v1::KeepOutput, [Failed, All]);
 
 enumeration!(Center, v1::Center, [Median, Mean]);
+enumeration!(Family, v1::Family, [Common, Own]);
 
 /// The centre, where the plan declares it.
 fn center(wire: i32) -> Result<Option<Center>, Malformed> {
@@ -32,7 +35,8 @@ fn center(wire: i32) -> Result<Option<Center>, Malformed> {
 impl From<&Experiment> for v1::Experiment {
     fn from(experiment: &Experiment) -> Self {
         let Independence { policy, scope, hosts, rest } = experiment.independence;
-        let AnalysisChoice { confidence, center, margin, weights, precision } = experiment.analysis;
+        let AnalysisChoice { confidence, center, margin, ref quantiles, ref verdicts, weights, precision } =
+            experiment.analysis;
         Self {
             name: experiment.name.clone(),
             description: experiment.description.clone(),
@@ -50,6 +54,8 @@ impl From<&Experiment> for v1::Experiment {
             precision,
             center: center.map_or(v1::Center::Unspecified, Into::into).into(),
             margin,
+            quantiles: quantiles.clone(),
+            verdicts: verdicts.iter().map(Into::into).collect(),
             setup: experiment.setup.as_ref().map(Into::into),
             attempts: experiment.limits.attempts,
             all_attempts: experiment.limits.all_attempts,
@@ -84,6 +90,8 @@ impl TryFrom<v1::Experiment> for Experiment {
             confidence: wire.confidence,
             center: self::center(wire.center)?,
             margin: wire.margin,
+            quantiles: quantiles(wire.quantiles)?,
+            verdicts: each(wire.verdicts, MAX_METRIC_VERDICTS, "verdicts")?,
             weights: enumerated::<v1::Weights, _>(wire.weights, "weights")?,
             precision: wire.precision,
         };
@@ -114,6 +122,27 @@ impl TryFrom<v1::Experiment> for Experiment {
             files: each(wire.files, MAX_FILES, "files")?,
             output: required(wire.output, "output")?,
         })
+    }
+}
+
+fn quantiles(wire: Vec<f64>) -> Result<Vec<f64>, Malformed> {
+    at_most(wire.len(), MAX_QUANTILES, "quantiles")?;
+    Ok(wire)
+}
+
+impl From<&MetricVerdict> for v1::MetricVerdict {
+    fn from(verdict: &MetricVerdict) -> Self {
+        let MetricVerdict { metric, margin, family } = verdict.clone();
+        Self { metric, margin, family: v1::Family::from(family).into() }
+    }
+}
+
+impl TryFrom<v1::MetricVerdict> for MetricVerdict {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::MetricVerdict) -> Result<Self, Malformed> {
+        let v1::MetricVerdict { metric, margin, family } = wire;
+        Ok(Self { metric, margin, family: enumerated::<v1::Family, _>(family, "family")? })
     }
 }
 

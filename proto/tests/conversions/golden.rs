@@ -375,6 +375,8 @@ fn plan() -> Plan {
             confidence: 0.95,
             center: None,
             margin: None,
+            quantiles: Vec::new(),
+            verdicts: Vec::new(),
             weights: Weights::Custom,
             precision: 0.01,
         },

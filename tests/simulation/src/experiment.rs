@@ -96,6 +96,8 @@ pub fn plain(random: &mut ChaCha8Rng, policy: Policy, scope: Scope, benchmarks: 
             confidence: 0.95,
             center: None,
             margin: None,
+            quantiles: Vec::new(),
+            verdicts: Vec::new(),
             weights: Weights::Equal,
             precision: 0.05,
         },

@@ -129,18 +129,23 @@ pub(super) fn write_each<'a>(
     on: &str,
     reason: impl Fn(&'a BenchmarkReport) -> Option<&'a Reason>,
 ) {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for benchmark in &report.benchmarks {
-        let Some(reason) = reason(benchmark) else { continue };
-        match reasons.iter_mut().find(|(sentence, _)| *sentence == reason.sentence) {
-            Some((_, names)) => names.push(&benchmark.name),
-            None => reasons.push((&reason.sentence, vec![&benchmark.name])),
-        }
-    }
-    for (sentence, names) in reasons {
+    let named = report.benchmarks.iter().filter_map(|one| Some((one.name.as_str(), reason(one)?)));
+    for (sentence, names) in by_reason(named) {
         let names = abbreviated(&names, report.benchmarks.len());
         document.paragraph(format!("{on} {names}: {sentence}"), Tone::Plain);
     }
+}
+
+/// The reasons of what is named, each once with all names.
+pub(super) fn by_reason<'a, N>(named: impl Iterator<Item = (N, &'a Reason)>) -> Vec<(&'a str, Vec<N>)> {
+    let mut reasons: Vec<(&str, Vec<N>)> = Vec::new();
+    for (name, reason) in named {
+        match reasons.iter_mut().find(|(sentence, _)| *sentence == reason.sentence) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((&reason.sentence, vec![name])),
+        }
+    }
+    reasons
 }
 
 /// Names, the first few of many.

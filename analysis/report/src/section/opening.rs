@@ -5,6 +5,7 @@ use speedup_analysis::study::{
     ConditionCounts, IntervalReport, Report, State, SuiteReport, TrueShareReport, Verdict,
 };
 
+use super::endpoints;
 use crate::document::{Document, Kind, Tone};
 
 pub(super) fn write(document: &mut Document, report: &Report) {
@@ -29,6 +30,9 @@ pub(super) fn write_verdict(document: &mut Document, report: &Report) {
         document.paragraph(&suite.sentence, tone(suite.verdict));
         if let Some(share) = share_in_words(suite) {
             document.paragraph(share, Tone::Plain);
+        }
+        for endpoint in &report.endpoints {
+            document.paragraph(endpoints::sentence(endpoint, &suite.candidate), Tone::Plain);
         }
     }
     if report.suites.is_empty() {

@@ -5,7 +5,10 @@
 
 use std::path::PathBuf;
 
-use speedup_analysis::study::{MetricReport, MetricRow, Report};
+use speedup_analysis::study::{
+    AdjustedEndpoint, EndpointReport, EndpointRow, EndpointVerdict, MetricReport, MetricRow, Reason, Report,
+};
+use speedup_core::experiment::Family;
 use speedup_core::experiment::metric::Better;
 
 use super::{Plots, Terminal, text};
@@ -136,6 +139,53 @@ fn metrics_of_ones_own_and_energy_have_their_units_and_legends() {
     ] {
         assert!(text.contains(part), "{part}:\n{text}");
     }
+}
+
+#[test]
+fn endpoints_are_told_with_their_verdicts_and_refusals() {
+    let mut report: Report = serde_json::from_str(&json("finished")).unwrap();
+    let row = |benchmark: &str, verdict, ratio, reason| EndpointRow {
+        benchmark: benchmark.to_owned(),
+        candidate: report.suites[0].candidate.clone(),
+        verdict,
+        ratio,
+        interval: None,
+        p_value: Some(0.01),
+        p_same: None,
+        reason,
+        unit: "run".to_owned(),
+        adjusted: vec![AdjustedEndpoint {
+            adjustment: "holm".to_owned(),
+            verdict: EndpointVerdict::Undecided,
+            p_value: 0.06,
+        }],
+    };
+    let refused = Reason { code: "too_few_runs".to_owned(), sentence: "It takes 368 runs.".to_owned() };
+    let rows = vec![
+        row("sort", EndpointVerdict::Worse, Some(0.5), None),
+        row("merge", EndpointVerdict::NotEnoughData, None, Some(refused)),
+    ];
+    report.endpoints.push(EndpointReport {
+        metric: "wall".to_owned(),
+        quantile: Some(0.99),
+        center: None,
+        better: Better::Lower,
+        margin: None,
+        family: Family::Common,
+        rows,
+    });
+    let text = rendered(&report, PLAIN, 120);
+    for part in [
+        "p99 of wall of c: worse on 1, not enough data on 1 of 2 benchmarks.",
+        "Other endpoints: c against utf8",
+        "p99 of wall  sort       0.50×  worse            undecided",
+        "Not enough data for p99 of wall of merge: It takes 368 runs.",
+        "gates go by it",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    let html = crate::html::page(&Document::of(&report));
+    assert!(html.contains("id=\"endpoints\""), "{html}");
 }
 
 #[test]

@@ -250,7 +250,7 @@ impl Pair<'_> {
         let arranged = self.arranged.and_then(|arranged| arranged.as_ref().ok());
         let (first, one_sided, refused) = match declared.headline(baseline, candidate, arranged) {
             Ok((first, one_sided)) => {
-                let refused = first.refusal(level);
+                let refused = declared.refusal(&first.interval);
                 (Some(first), Some(one_sided), refused)
             }
             Err(refused) => (None, None, Some(refused)),

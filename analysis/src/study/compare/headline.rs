@@ -42,6 +42,22 @@ pub struct HeadlineReport {
     pub p_same: Option<f64>,
 }
 
+/// What was found of a ratio.
+pub(super) struct RatioFound {
+    /// What the interval says.
+    pub(super) verdict: Verdict,
+    /// The baseline's over the candidate's.
+    pub(super) ratio: f64,
+    /// Two-sided, at the declared level.
+    pub(super) interval: IntervalReport,
+    /// The two-sided p-value of the ratio being 1.
+    pub(super) p_value: f64,
+    /// The p-value of the versions differing by the margin or more, where one is declared.
+    pub(super) p_same: Option<f64>,
+    /// The p-values of both directions.
+    pub(super) one_sided: OneSidedReport,
+}
+
 /// What the plan declares of a headline.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Declared {
@@ -63,8 +79,29 @@ impl Declared {
         candidate: &Sample,
         arranged: Option<&Arranged>,
     ) -> Result<(HeadlineReport, OneSidedReport), Reason> {
+        let found = self.found(baseline, candidate, arranged)?;
+        let report = HeadlineReport {
+            center: self.center.into(),
+            verdict: found.verdict,
+            direction: Direction::of(found.ratio),
+            speedup: found.ratio,
+            change_percent: 100.0 * (1.0 / found.ratio - 1.0),
+            interval: found.interval,
+            p_value: Some(found.p_value),
+            margin: self.margin,
+            p_same: found.p_same,
+        };
+        Ok((report, found.one_sided))
+    }
+
+    /// The ratio of the centres of two samples of what is independent, as the design has `arranged` them.
+    pub(super) fn found(
+        &self,
+        baseline: &Sample,
+        candidate: &Sample,
+        arranged: Option<&Arranged>,
+    ) -> Result<RatioFound, Reason> {
         let blocks = arranged.map_or(&[][..], |arranged| &arranged.blocks);
-        let weights = || blocks.iter().map(|(x, y)| class_weight(x, y)).collect::<Vec<f64>>();
         let are_pairs = arranged.is_some_and(|arranged| arranged.design.kind == DesignKind::Pairs);
         let refused = |error: RatioError| Reason::from(&error);
         match (self.center, are_pairs) {
@@ -75,7 +112,10 @@ impl Declared {
                 Ok(self.judge(&QuantileRatio::median(baseline, candidate).map_err(refused)?))
             }
             (Center::Median, false) => {
-                Ok(self.judge(&QuantileRatio::median_within(blocks, &weights()).map_err(refused)?))
+                let stratum =
+                    |(x, y)| (SampleQuantile::median(x), SampleQuantile::median(y), class_weight(x, y));
+                let strata = blocks.iter().map(|(x, y)| stratum((x, y)));
+                Ok(self.judge(&QuantileRatio::within(strata).map_err(refused)?))
             }
             (Center::Mean, true) => {
                 Ok(self.judge(&PairedRatio::new(baseline, candidate).map_err(|error| refused_suite(&error))?))
@@ -95,7 +135,8 @@ impl Declared {
         }
     }
 
-    fn judge(&self, ratio: &impl Speedup) -> (HeadlineReport, OneSidedReport) {
+    /// What the interval of a ratio says.
+    pub(super) fn judge(&self, ratio: &impl Speedup) -> RatioFound {
         let risk = self.level.risk().get();
         let interval = ratio.interval(self.level);
         let [faster, slower] =
@@ -121,28 +162,22 @@ impl Declared {
         } else {
             Verdict::Undecided
         };
-        let speedup = ratio.estimate();
-        let report = HeadlineReport {
-            center: self.center.into(),
+        RatioFound {
             verdict,
-            direction: Direction::of(speedup),
-            speedup,
-            change_percent: 100.0 * (1.0 / speedup - 1.0),
+            ratio: ratio.estimate(),
             interval: IntervalReport::from(&interval),
-            p_value: Some(PValue::clamped(2.0 * faster.told().min(slower.told())).told()),
-            margin: self.margin,
+            p_value: PValue::clamped(2.0 * faster.told().min(slower.told())).told(),
             p_same,
-        };
-        (report, OneSidedReport { faster: faster.told(), slower: slower.told() })
+            one_sided: OneSidedReport { faster: faster.told(), slower: slower.told() },
+        }
     }
-}
 
-impl HeadlineReport {
-    /// Why there is no interval, with what it takes.
-    pub(crate) fn refusal(&self, level: ConfidenceLevel) -> Option<Reason> {
-        match (&self.interval, self.center) {
+    /// Why there is no interval of the ratio of centres, with what it takes.
+    pub(super) fn refusal(&self, interval: &IntervalReport) -> Option<Reason> {
+        let level = self.level;
+        match (interval, self.center) {
             (IntervalReport::Bounded { .. }, _) => None,
-            (IntervalReport::Missing { .. }, Protocol::Median) => {
+            (IntervalReport::Missing { .. }, Center::Median) => {
                 let needed = SampleQuantile::runs_needed(0.5, level);
                 Some(Reason::new(
                     "too_few_runs",
@@ -152,10 +187,12 @@ impl HeadlineReport {
                     ),
                 ))
             }
-            (IntervalReport::Missing { reason }, Protocol::Mean) => Some(reason.clone()),
+            (IntervalReport::Missing { reason }, Center::Mean) => Some(reason.clone()),
         }
     }
+}
 
+impl HeadlineReport {
     /// That of a report from before there were any: the protocol's that spoke for the benchmark.
     pub(super) fn of_protocol(report: &ProtocolReport) -> Self {
         Self {

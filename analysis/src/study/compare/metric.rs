@@ -1,4 +1,4 @@
-//! The other metrics: medians and their ratios, without tests.
+//! The other metrics: medians and their ratios. Verdicts on them are [`super::endpoint`]s.
 
 use super::own_metric::{IterationReport, OwnComparison};
 use crate::study::Study;
@@ -11,9 +11,13 @@ use speedup_statistics::sample::Sample;
 /// Why there are no verdicts on these.
 const SENTENCE: &str = "Medians and ratios only: these counters step (the kernel's clock ticks, pages, whole \
     events), so they tie, and the tests of this report are for continuous metrics.";
+/// What is said of one with verdicts.
+const WITH_VERDICTS: &str = "The verdicts on it stand with the endpoints.";
 /// What the values of an own metric are.
-const OWN_SENTENCE: &str = "A run's value is the mean of the iterations that its output tells. The interval is of the \
-    ratio of means, over what is independent by the plan's design; there is no verdict on these.";
+const OWN_VALUES: &str = "A run's value is the mean of the iterations that its output tells.";
+/// What the intervals of an own metric are.
+const OWN_INTERVAL: &str =
+    "The interval is of the ratio of means, over what is independent by the plan's design";
 
 /// The medians of one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,7 +26,7 @@ pub struct MetricReport {
     pub metric: String,
     /// `ns`, `bytes`, `count` or `uj`; of an own metric what the plan says, which may be nothing.
     pub unit: String,
-    /// Why there are no verdicts, in a sentence.
+    /// What its values are, and where its verdicts stand or why there are none.
     pub sentence: String,
     /// Which values are good: `lower` or `higher`.
     #[serde(default)]
@@ -55,6 +59,7 @@ pub struct MetricRow {
 impl MetricReport {
     /// The medians of `metric` over `benchmarks`: each a name and the records of its cells.
     pub(crate) fn new<'a>(
+        study: &Study,
         metric: Metric,
         benchmarks: impl Iterator<Item = (&'a str, &'a [CellRecords])>,
     ) -> Self {
@@ -62,7 +67,7 @@ impl MetricReport {
         Self {
             metric: metric.name().to_owned(),
             unit: metric.unit().name().to_owned(),
-            sentence: SENTENCE.to_owned(),
+            sentence: if is_declared(study, metric.name()) { WITH_VERDICTS } else { SENTENCE }.to_owned(),
             better: Better::Lower,
             own: false,
             rows: rows(benchmarks, sample, Better::Lower),
@@ -92,12 +97,20 @@ impl MetricReport {
         Self {
             metric: metric.name.clone(),
             unit: metric.unit.clone(),
-            sentence: OWN_SENTENCE.to_owned(),
+            sentence: match is_declared(study, &metric.name) {
+                true => format!("{OWN_VALUES} {OWN_INTERVAL}. {WITH_VERDICTS}"),
+                false => format!("{OWN_VALUES} {OWN_INTERVAL}; there is no verdict on these."),
+            },
             better: metric.better,
             own: true,
             rows: benchmarks.map(row).collect(),
         }
     }
+}
+
+/// Whether the plan declares a verdict on it.
+fn is_declared(study: &Study, metric: &str) -> bool {
+    study.plan.experiment.analysis.verdicts.iter().any(|verdict| verdict.metric == metric)
 }
 
 fn rows<'a>(

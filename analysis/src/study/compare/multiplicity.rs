@@ -1,10 +1,11 @@
 //! The verdicts again, with their p-values adjusted for their number.
 //!
-//! One family: the headlines of all benchmarks with runs of both versions, two-sided, and of several benchmarks their total; where
-//! a margin is declared, also the tests of being the same. What could not be tested counts with a p-value of 1: whether it can
+//! One family: the headlines of all benchmarks with runs of both versions, two-sided, and of several benchmarks their total; the
+//! endpoints that the plan puts in it; where a margin is declared, also the tests of being the same. What could not be tested counts with a p-value of 1: whether it can
 //! is seen in the data, so to leave it out would choose the family by its results. Gates go by this family.
 
 use super::comparison::ComparisonReport;
+use super::endpoint::EndpointRow;
 use super::suite::VerdictCounts;
 use crate::count::{counted, grouped, percent};
 use crate::study::verdict::Verdict;
@@ -13,8 +14,8 @@ use speedup_statistics::inference::{Adjustment, ConfidenceLevel, ErrorRate, PVal
 
 /// The adjustments of the report: one of each error rate.
 const ADJUSTMENTS: [Adjustment; 2] = [Adjustment::Holm, Adjustment::BenjaminiHochberg];
-/// One benchmark needs no adjustment.
-const FEWEST_BENCHMARKS: usize = 2;
+/// One verdict needs no adjustment.
+const FEWEST_TESTS: usize = 2;
 
 /// The one-sided p-values of a headline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,6 +46,9 @@ pub struct MultiplicityReport {
     pub controls: String,
     /// The benchmarks of the family.
     pub tests: u64,
+    /// The verdicts on other endpoints in it.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub endpoints: u64,
     /// How many benchmarks have which verdict.
     pub benchmarks: VerdictCounts,
     /// The counts in a sentence.
@@ -59,40 +63,100 @@ pub(crate) struct Multiplicity {
     pub(crate) total: Vec<AdjustedReport>,
 }
 
-/// Adjusts the headlines of one candidate over its benchmarks together with its total, of verdict and two-sided p-value, and tells
-/// what is left of them. Of one benchmark nothing is adjusted.
+/// A verdict with the p-values that it is by.
+#[derive(Clone, Copy)]
+pub(super) struct Tested {
+    pub(super) verdict: Verdict,
+    /// Of a difference; none without runs to count.
+    pub(super) differ: Option<PValue>,
+    /// Of being the same, where a margin is declared.
+    pub(super) same: Option<PValue>,
+}
+
+/// Adjusts the headlines of one candidate over its benchmarks together with its total, of verdict and two-sided p-value, and with the
+/// `endpoints` that share their risk; tells what is left of the headlines. What is alone is not adjusted.
 pub(crate) fn adjust(
     comparisons: &mut [&mut ComparisonReport],
+    endpoints: &mut [&mut EndpointRow],
     total: (Verdict, Option<f64>),
     level: ConfidenceLevel,
 ) -> Multiplicity {
-    let (differ, same): (Vec<_>, Vec<_>) = comparisons.iter().map(|one| p_values(one)).unzip();
-    let tests = differ.iter().flatten().count();
-    if tests < FEWEST_BENCHMARKS {
+    let headlines: Vec<Tested> = comparisons.iter().map(|one| Tested::headline(one)).collect();
+    let tests = headlines.iter().filter(|one| one.differ.is_some()).count();
+    if tests + endpoints.len() < FEWEST_TESTS {
         return Multiplicity { reports: Vec::new(), total: Vec::new() };
     }
-    let of_total = Some(PValue::clamped(total.1.unwrap_or(1.0)));
-    let family: Vec<Option<PValue>> = differ.into_iter().chain(same).chain([of_total]).collect();
+    // Of one benchmark the total is its own.
+    let of_total = (tests > 1).then(|| Tested {
+        verdict: total.0,
+        differ: Some(PValue::clamped(total.1.unwrap_or(1.0))),
+        same: None,
+    });
+    let of_endpoints = endpoints.iter().map(|row| row.tested());
+    let family: Vec<Tested> = headlines.iter().copied().chain(of_endpoints).chain(of_total).collect();
     let mut adjusted_total = Vec::new();
     let reports = ADJUSTMENTS.into_iter().map(|adjustment| {
-        let adjusted = adjustment.adjust(&family);
-        let (differ, rest) = adjusted.split_at(comparisons.len());
-        let (same, of_total) = rest.split_at(comparisons.len());
-        for ((comparison, differ), same) in comparisons.iter_mut().zip(differ).zip(same) {
-            if let Some(differ) = *differ {
-                let verdict = left_of(comparison.verdict, differ, *same, level);
-                let p_value = same.filter(|_| verdict == Verdict::Same).unwrap_or(differ);
-                comparison.adjusted.push(AdjustedReport::new(adjustment, verdict, p_value));
-            }
+        let mut left = left(&family, adjustment, level).into_iter();
+        for (comparison, left) in comparisons.iter_mut().zip(&mut left) {
+            let of = |(verdict, p_value)| AdjustedReport::new(adjustment, verdict, p_value);
+            comparison.adjusted.extend(left.map(of));
         }
-        if let [Some(p_value)] = *of_total {
-            let verdict = left_of(total.0, p_value, None, level);
-            adjusted_total.push(AdjustedReport::new(adjustment, verdict, p_value));
-        }
-        summary(comparisons, adjustment, tests as u64, level)
+        keep(endpoints, &mut left, adjustment);
+        let of_total =
+            left.flatten().map(|(verdict, p_value)| AdjustedReport::new(adjustment, verdict, p_value));
+        adjusted_total.extend(of_total);
+        summary(comparisons, [tests, endpoints.len()], adjustment, level)
     });
     let reports = reports.collect();
     Multiplicity { reports, total: adjusted_total }
+}
+
+/// Adjusts the verdicts on one endpoint, a family of their own.
+pub(super) fn adjust_rows(rows: &mut [&mut EndpointRow], level: ConfidenceLevel) {
+    if rows.len() < FEWEST_TESTS {
+        return;
+    }
+    let family: Vec<Tested> = rows.iter().map(|row| row.tested()).collect();
+    for adjustment in ADJUSTMENTS {
+        keep(rows, &mut left(&family, adjustment, level).into_iter(), adjustment);
+    }
+}
+
+fn keep(
+    rows: &mut [&mut EndpointRow],
+    left: &mut impl Iterator<Item = Option<(Verdict, PValue)>>,
+    adjustment: Adjustment,
+) {
+    for (row, left) in rows.iter_mut().zip(left) {
+        left.into_iter().for_each(|left| row.keep(adjustment, left));
+    }
+}
+
+/// What an adjustment leaves of each verdict of a family, with the p-value that it is by; none of what has no runs to count.
+fn left(family: &[Tested], adjustment: Adjustment, level: ConfidenceLevel) -> Vec<Option<(Verdict, PValue)>> {
+    let (differ, same): (Vec<_>, Vec<_>) = family.iter().map(|one| (one.differ, one.same)).unzip();
+    let adjusted = adjustment.adjust(&[differ, same].concat());
+    let (differ, same) = adjusted.split_at(family.len());
+    let one = |((tested, differ), same): ((&Tested, &Option<PValue>), &Option<PValue>)| {
+        let differ = (*differ)?;
+        let verdict = left_of(tested.verdict, differ, *same, level);
+        Some((verdict, same.filter(|_| verdict == Verdict::Same).unwrap_or(differ)))
+    };
+    family.iter().zip(differ).zip(same).map(one).collect()
+}
+
+impl Tested {
+    /// A headline, as far as there are runs of both versions; one that could not be tested counts with a p-value of 1.
+    fn headline(comparison: &ComparisonReport) -> Self {
+        let verdict = comparison.verdict;
+        if comparison.observed.is_none() {
+            return Self { verdict, differ: None, same: None };
+        }
+        let first = comparison.first.as_ref().filter(|_| verdict != Verdict::NotEnoughData);
+        let differ = first.and_then(|first| first.p_value).unwrap_or(1.0);
+        let same = first.and_then(|first| first.p_same);
+        Self { verdict, differ: Some(PValue::clamped(differ)), same: same.map(PValue::clamped) }
+    }
 }
 
 impl AdjustedReport {
@@ -104,17 +168,6 @@ impl AdjustedReport {
     pub fn is_familywise(&self) -> bool {
         self.adjustment == code(Adjustment::Holm)
     }
-}
-
-/// The p-values of a comparison, of its difference and of its being the same; none when it has no runs to count, or no margin.
-fn p_values(comparison: &ComparisonReport) -> (Option<PValue>, Option<PValue>) {
-    if comparison.observed.is_none() {
-        return (None, None);
-    }
-    let first = comparison.first.as_ref().filter(|_| comparison.verdict != Verdict::NotEnoughData);
-    let differ = first.and_then(|first| first.p_value).unwrap_or(1.0);
-    let same = first.and_then(|first| first.p_same);
-    (Some(PValue::clamped(differ)), same.map(PValue::clamped))
 }
 
 /// What is left of a verdict by the adjusted p-values of a difference, and of being the same.
@@ -142,10 +195,11 @@ pub(crate) fn adjusted_by(plain: Verdict, faster: PValue, slower: PValue, level:
 
 fn summary(
     comparisons: &[&mut ComparisonReport],
+    [tests, endpoints]: [usize; 2],
     adjustment: Adjustment,
-    tests: u64,
     level: ConfidenceLevel,
 ) -> MultiplicityReport {
+    let (tests, endpoints) = (tests as u64, endpoints as u64);
     let verdicts: Vec<Verdict> = comparisons
         .iter()
         .map(|comparison| {
@@ -169,9 +223,9 @@ fn summary(
     let same =
         if benchmarks.same > 0 { format!(", same on {}", grouped(benchmarks.same)) } else { String::new() };
     let sentence = format!(
-        "{}, adjusted for {} and their total: faster on {}, slower on {}{same}; {kept}.",
+        "{}, adjusted for {}: faster on {}, slower on {}{same}; {kept}.",
         adjustment.name(),
-        counted(tests, "benchmark"),
+        of_family(tests, endpoints),
         grouped(benchmarks.faster),
         grouped(benchmarks.slower),
     );
@@ -179,12 +233,28 @@ fn summary(
         adjustment: code(adjustment).to_owned(),
         controls: controls.to_owned(),
         tests,
+        endpoints,
         benchmarks,
         sentence,
     }
 }
 
-fn code(adjustment: Adjustment) -> &'static str {
+/// What a family is made of, in words.
+fn of_family(tests: u64, endpoints: u64) -> String {
+    let benchmarks = counted(tests, "benchmark");
+    match (tests, endpoints) {
+        (_, 0) => format!("{benchmarks} and their total"),
+        (1, _) => format!("{benchmarks} and {} on other endpoints", counted(endpoints, "verdict")),
+        _ => format!("{benchmarks}, their total and {} on other endpoints", counted(endpoints, "verdict")),
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
+pub(super) fn code(adjustment: Adjustment) -> &'static str {
     match adjustment {
         Adjustment::Bonferroni => "bonferroni",
         Adjustment::Holm => "holm",

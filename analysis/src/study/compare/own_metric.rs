@@ -82,10 +82,7 @@ impl OwnComparison {
         level: ConfidenceLevel,
     ) -> Self {
         if let Rule::Sequential { .. } = study.plan.experiment.rule {
-            return Self::without(Reason::new(
-                "looked_sequentially",
-                "The looks at the wall times decided how many runs there are, so no interval of another metric keeps its level",
-            ));
+            return Self::without(looked_sequentially());
         }
         let of = |cell: &CellRecords| runs(study, cell, place);
         // The ratio is of the worse values over the better ones.
@@ -141,8 +138,16 @@ impl OwnComparison {
     }
 }
 
+/// Why there is no interval under a rule of looks.
+pub(super) fn looked_sequentially() -> Reason {
+    Reason::new(
+        "looked_sequentially",
+        "The looks at the wall times decided how many runs there are, so no interval of anything else keeps its level",
+    )
+}
+
 /// The runs of a cell, each with the mean of its iterations, hosts by the order of their names.
-fn runs(study: &Study, cell: &CellRecords, place: usize) -> Vec<Run> {
+pub(super) fn runs(study: &Study, cell: &CellRecords, place: usize) -> Vec<Run> {
     let by_name = study.evidence.by_name();
     let run = |(seat, of_run): (Seat, Iterations)| Run::new(&study.plan, by_name(seat), of_run.mean);
     cell.iterations(place).into_iter().map(run).collect()

@@ -33,7 +33,8 @@ impl PlainSamples<'_> {
         let total = self.suite(&benchmarks, declared).conclusion();
         let mut comparisons: Vec<_> =
             benchmarks.iter_mut().flat_map(|benchmark| &mut benchmark.comparisons).collect();
-        let adjusted = multiplicity::adjust(&mut comparisons, (total.verdict, total.p_value), declared.level);
+        let adjusted =
+            multiplicity::adjust(&mut comparisons, &mut [], (total.verdict, total.p_value), declared.level);
         let report = SuiteReport {
             multiplicity: adjusted.reports,
             adjusted: adjusted.total,

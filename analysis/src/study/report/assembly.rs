@@ -4,6 +4,7 @@ use super::figures::FiguresReport;
 use super::head::Head;
 use super::method::MethodReport;
 use crate::study::compare::comparison::{BenchmarkReport, CellReport, ComparisonReport, Pair};
+use crate::study::compare::endpoint::EndpointReport;
 use crate::study::compare::headline::Declared;
 use crate::study::compare::members::Members;
 use crate::study::compare::metric::MetricReport;
@@ -61,12 +62,13 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     let looks = rule.as_ref().filter(|rule| rule.is_by_looks());
     let circumstances = Circumstances { study, level, mixtures, looks };
     let mut benchmarks = benchmarks(&sampled, &circumstances, &mut warnings);
+    let mut endpoints = EndpointReport::all(study, &sampled, level);
     let adjusted = (1..experiment.versions.len()).map(|version| {
         let total = concluded(&sampled, &benchmarks, version, &circumstances);
         let multiplicity = match looks {
             // The looks of each benchmark are its own.
             Some(_) => Multiplicity { reports: Vec::new(), total: Vec::new() },
-            None => adjust(&mut benchmarks, version, &total, level),
+            None => adjust(&mut benchmarks, &mut endpoints, version, &total, level),
         };
         (total, multiplicity)
     });
@@ -106,7 +108,8 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
         diagnostics,
         canary,
         exclusions: ExclusionsReport::new(study),
-        metrics: others.map(|metric| MetricReport::new(*metric, rows())).chain(own).collect(),
+        metrics: others.map(|metric| MetricReport::new(study, *metric, rows())).chain(own).collect(),
+        endpoints,
         mishaps: totals,
         rule,
         figures,
@@ -156,16 +159,20 @@ pub(crate) fn benchmarks(
     reported.into_iter().map(keep).collect()
 }
 
-/// Adjusts the verdicts on one candidate for the number of benchmarks.
+/// Adjusts the verdicts on one candidate for their number.
 pub(crate) fn adjust(
     benchmarks: &mut [BenchmarkReport],
+    endpoints: &mut [EndpointReport],
     version: usize,
     total: &Conclusion,
     level: ConfidenceLevel,
 ) -> Multiplicity {
     let mut comparisons: Vec<_> =
         benchmarks.iter_mut().map(|benchmark| &mut benchmark.comparisons[version - 1]).collect();
-    multiplicity::adjust(&mut comparisons, (total.verdict, total.p_value), level)
+    let candidate = comparisons.first().map_or_else(String::new, |comparison| comparison.candidate.clone());
+    endpoints.iter_mut().for_each(|endpoint| endpoint.adjust_own(&candidate, level));
+    let mut common: Vec<_> = EndpointReport::common(endpoints, &candidate).collect();
+    multiplicity::adjust(&mut comparisons, &mut common, (total.verdict, total.p_value), level)
 }
 
 /// Concludes the diagnostics of all cells as one family.

@@ -4,7 +4,7 @@ use crate::count;
 use crate::study::advice::{AdviceReport, MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH};
 use crate::study::design::{Design, has_builds};
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::Center;
+use speedup_core::experiment::{Center, Experiment, Family};
 use speedup_core::plan::Plan;
 use speedup_statistics::diagnostics::host_effect::{CellsAndHosts, HostRanks};
 use speedup_statistics::diagnostics::run_order::{Autocorrelation, FirstRunEffect, RunsTest};
@@ -64,6 +64,7 @@ impl MethodReport {
                 .into_iter()
                 .chain(unseen(experiment.runs_of_a_cell()))
                 .chain(of_design(Design::of(plan)))
+                .chain(of_endpoints(experiment))
                 .chain(builds)
                 .collect(),
         }
@@ -139,6 +140,23 @@ fn of_design(design: Design) -> Option<MethodNote> {
         ),
     };
     Some(MethodNote { subject: subject.to_owned(), sentence, source: source.to_owned() })
+}
+
+/// How the endpoints are compared, where the plan declares any.
+fn of_endpoints(experiment: &Experiment) -> Option<MethodNote> {
+    let endpoints = experiment.endpoints();
+    let common = endpoints.iter().filter(|endpoint| endpoint.family == Family::Common).count();
+    if endpoints.is_empty() {
+        return None;
+    }
+    let sentence = format!(
+        "Declared in the plan: metrics by the ratio of the centres, as the times; quantiles of the times by the {}, of single runs. A \
+         ratio above 1 favours the candidate. {} of {} in the family of the headlines, the others each a family over its benchmarks.",
+        QuantileRatio::NAME,
+        count::grouped(common as u64),
+        count::counted(endpoints.len() as u64, "endpoint"),
+    );
+    Some(note("endpoints", sentence, "Zou and Donner 2008; David and Nagaraja 2003 §7.1"))
 }
 
 /// What builds put in the place of all of them.

@@ -33,7 +33,7 @@ pub(crate) fn without(
     let mut compared = benchmarks(&sampled, circumstances, &mut unsaid);
     let candidate = |version: usize| {
         let total = concluded(&sampled, &compared, version, circumstances);
-        adjust(&mut compared, version, &total, circumstances.level);
+        adjust(&mut compared, &mut [], version, &total, circumstances.level);
         let SuiteReport { candidate, verdict, speedup, .. } =
             suite(&sampled, &compared, version, total, circumstances, &mut unsaid);
         let others = reported.iter().zip(&compared).filter(|(with, without)| {

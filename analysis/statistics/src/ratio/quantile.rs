@@ -65,25 +65,26 @@ impl<'a> QuantileRatio<'a> {
         Self::new(baseline, candidate)
     }
 
-    /// The weighted geometric mean of the ratios of the medians of each of `strata`, with weights that are not all zero.
+    /// The weighted geometric mean of the ratios of the quantiles of each stratum: the baseline's, the candidate's, and a weight.
     ///
     /// # Errors
     /// [`RatioError`] for times that are not positive, and without strata.
-    pub fn median_within(strata: &'a [(Sample, Sample)], weights: &[f64]) -> Result<Self, RatioError> {
-        let all: f64 = weights.iter().sum();
-        let stratum = |((baseline, candidate), weight): (&'a (Sample, Sample), &f64)| {
-            require_positive(baseline, candidate)?;
-            let [baseline, candidate] = [baseline, candidate].map(SampleQuantile::median);
-            Ok(Stratum { weight: weight / all, baseline, candidate })
+    pub fn within(
+        strata: impl IntoIterator<Item = (SampleQuantile<'a>, SampleQuantile<'a>, f64)>,
+    ) -> Result<Self, RatioError> {
+        let stratum = |(baseline, candidate, weight): (SampleQuantile<'a>, SampleQuantile<'a>, f64)| {
+            require_positive(baseline.sample(), candidate.sample())?;
+            Ok(Stratum { weight, baseline, candidate })
         };
-        let strata = strata.iter().zip(weights).map(stratum).collect::<Result<Vec<_>, RatioError>>()?;
+        let mut strata = strata.into_iter().map(stratum).collect::<Result<Vec<_>, RatioError>>()?;
+        let all: f64 = strata.iter().map(|stratum| stratum.weight).sum();
+        strata.iter_mut().for_each(|stratum| stratum.weight /= all);
         if strata.is_empty() { Err(RatioError::TooFew { n: 0, m: 0 }) } else { Ok(Self { strata }) }
     }
 
     /// The ratio of two quantiles of positive times, for instance of the 99th percentiles; none where a time is not positive.
     pub fn new(baseline: SampleQuantile<'a>, candidate: SampleQuantile<'a>) -> Result<Self, RatioError> {
-        require_positive(baseline.sample(), candidate.sample())?;
-        Ok(Self { strata: vec![Stratum { weight: 1.0, baseline, candidate }] })
+        Self::within([(baseline, candidate, 1.0)])
     }
 
     /// The ratio of the samples' quantiles (type 7), baseline over candidate.
@@ -228,7 +229,8 @@ mod tests {
         let y: Vec<f64> = (1..=12).map(|i| 90.0 + f64::from(i * 5 % 13)).collect();
         let strata = [(sample(&x), sample(&y)), (sample(&x), sample(&y))];
         let one = QuantileRatio::median(&strata[0].0, &strata[0].1).unwrap();
-        let both = QuantileRatio::median_within(&strata, &[3.0, 3.0]).unwrap();
+        let weighted = |(x, y)| (SampleQuantile::median(x), SampleQuantile::median(y), 3.0);
+        let both = QuantileRatio::within(strata.iter().map(|(x, y)| weighted((x, y)))).unwrap();
         assert!((one.estimate() / both.estimate() - 1.0).abs() < 1e-14);
         let log_width = |ratio: &QuantileRatio<'_>| {
             let interval = ratio.interval(ConfidenceLevel::USUAL);
@@ -236,7 +238,7 @@ mod tests {
             (interval.upper / interval.lower).ln()
         };
         assert!((log_width(&both) * 2.0_f64.sqrt() / log_width(&one) - 1.0).abs() < 1e-12);
-        assert!(QuantileRatio::median_within(&[], &[]).is_err());
+        assert!(QuantileRatio::within([]).is_err());
     }
 
     proptest! {

@@ -108,6 +108,8 @@ pub(super) fn build(
             confidence: arguments.confidence.get(),
             center: arguments.center.map(Into::into),
             margin: arguments.margin,
+            quantiles: Vec::new(),
+            verdicts: Vec::new(),
             weights: Weights::Equal,
             precision: PRECISION,
         },

@@ -1,16 +1,19 @@
 //! `speedup plan check`: validates a plan and says what it would take. Runs nothing.
 
+use std::fmt;
 use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
 use speedup_core::experiment::files::{Content, FileSource, StagedFile};
 use speedup_core::experiment::metric::OwnMetric;
-use speedup_core::experiment::{Benchmark, CommandLine, Independence};
+use speedup_core::experiment::{Benchmark, CommandLine, Endpoint, EndpointSubject, Experiment, Independence};
 use speedup_core::machine::feasibility::Feasibility;
 use speedup_core::plan::Plan;
 use speedup_core::value::seed::Seed;
 use speedup_core::value::time::Span;
+use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::sample::SampleQuantile;
 
 use crate::arguments::{Output, OutputArgument};
 use crate::command::{block_on, print, print_json};
@@ -59,11 +62,23 @@ struct Checked<'a> {
     runs: u32,
     metrics: Vec<&'a str>,
     own_metrics: &'a [OwnMetric],
+    /// What gets a verdict beside the centre of the wall times.
+    endpoints: Vec<CheckedEndpoint>,
     files: &'a [StagedFile],
     independence: Independence,
     /// What it takes of the pool.
     #[serde(flatten)]
     feasibility: Feasibility,
+}
+
+/// A verdict, and what it takes.
+#[derive(Debug, Serialize)]
+struct CheckedEndpoint {
+    name: String,
+    /// The independent runs of each version that its interval takes at the plan's level; none where that level is none.
+    runs_needed: Option<u64>,
+    /// Whether the plan has fewer.
+    has_too_few: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -124,10 +139,41 @@ fn check(plan: &Plan, feasibility: Feasibility) -> Checked<'_> {
         runs: plan.with_first_runs().runs() - plan.builds(),
         metrics: experiment.metrics.iter().map(|metric| metric.name()).collect(),
         own_metrics: &experiment.own_metrics,
+        endpoints: experiment
+            .endpoints()
+            .iter()
+            .map(|endpoint| checked_endpoint(endpoint, experiment))
+            .collect(),
         files: &experiment.files,
         independence: experiment.independence,
         feasibility,
         benchmarks: benchmarks.into_iter().map(checked_benchmark).collect(),
+    }
+}
+
+fn checked_endpoint(endpoint: &Endpoint<'_>, experiment: &Experiment) -> CheckedEndpoint {
+    let needed = |probability: f64| {
+        let level = ConfidenceLevel::new(experiment.analysis.confidence).ok()?;
+        Some(SampleQuantile::runs_needed(probability, level))
+    };
+    let (name, runs_needed) = match endpoint.subject {
+        EndpointSubject::Quantile(probability) => {
+            (format!("quantile {probability} of wall"), needed(probability))
+        }
+        EndpointSubject::Metric(metric) => (metric.name().to_owned(), None),
+        EndpointSubject::Own(_, own) => (own.name.clone(), None),
+    };
+    let has_too_few = runs_needed.is_some_and(|needed| needed > experiment.units_of_a_cell());
+    CheckedEndpoint { name, runs_needed, has_too_few }
+}
+
+/// As in `quantile 0.99 of wall: takes 368 independent runs of each version, and the plan has fewer`.
+impl fmt::Display for CheckedEndpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        let Some(needed) = self.runs_needed else { return Ok(()) };
+        write!(f, ": takes {needed} independent runs of each version")?;
+        if self.has_too_few { f.write_str(", and the plan has fewer") } else { Ok(()) }
     }
 }
 
@@ -168,10 +214,13 @@ fn facts(checked: &Checked<'_>) -> Vec<(&'static str, String)> {
         ("benchmarks", benchmarks),
         ("runs", format!("{} = {} cells × {each}", checked.runs, checked.cells)),
         ("metrics", metrics(checked)),
+    ];
+    facts.extend(checked.endpoints.iter().map(|endpoint| ("verdict on", endpoint.to_string())));
+    facts.extend([
         ("files", files(checked.files)),
         ("hosts", feasibility::hosts(&checked.feasibility, checked.independence.policy)),
         ("duration", feasibility::duration(&checked.feasibility)),
-    ];
+    ]);
     let labels = std::iter::once("would fit with").chain(std::iter::repeat("or"));
     facts.extend(labels.zip(feasibility::remedies(&checked.feasibility)));
     facts

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::metric::{Better, Metric, Stream};
-use crate::experiment::{Center, KeepOutput, Weights};
+use crate::experiment::{Center, Family, KeepOutput, Weights};
 
 pub(super) use environment::{EnvironmentForm, ResourceLimitsForm};
 pub(super) use files::FileForm;
@@ -227,10 +227,28 @@ pub(super) struct AnalysisForm {
     /// Within what the times of two versions count as the same, e.g. "1%"; without it no verdict says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) margin: Option<String>,
+    /// Quantiles of the wall times that get verdicts of their own, e.g. [0.9, 0.99] for the tails; each more than 0 and less
+    /// than 1.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) quantiles: Vec<f64>,
+    /// Verdicts on other metrics than the wall time, each a table with the metric's name, of [metrics] collect or output.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) verdicts: BTreeMap<String, MetricVerdictForm>,
     /// How benchmarks weigh in the suite: "equal", "custom" (by their weight) or "fraction" (by the baseline's time).
     pub(super) weights: Weights,
     /// The precision for the required number of benchmarks, more than 0 and less than 1.
     pub(super) precision: f64,
+}
+
+/// A verdict on a metric: of the ratio of its declared centre.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct MetricVerdictForm {
+    /// Within what two versions count as the same in this metric, e.g. "2%"; without it no verdict says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) margin: Option<String>,
+    /// With which verdicts it shares the risk of a wrong one: "common", those on the wall times, or "own".
+    pub(super) family: Family,
 }
 
 /// Done once on each host before its first run; exactly one of command and shell.
@@ -285,7 +303,15 @@ impl Default for MetricsForm {
 
 impl Default for AnalysisForm {
     fn default() -> Self {
-        Self { confidence: 0.95, center: None, margin: None, weights: Weights::Equal, precision: 0.05 }
+        Self {
+            confidence: 0.95,
+            center: None,
+            margin: None,
+            quantiles: Vec::new(),
+            verdicts: BTreeMap::new(),
+            weights: Weights::Equal,
+            precision: 0.05,
+        }
     }
 }
 

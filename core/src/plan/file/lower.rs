@@ -13,15 +13,15 @@ use toml::de::DeTable;
 use super::document::{names_in_order, span_of};
 use super::finding::Flaws;
 use super::form::{
-    AroundForm, BenchmarkForm, ExpectForm, Form, OutputForm, OwnMetricForm, SetupForm, VersionForm,
-    ten_minutes,
+    AroundForm, BenchmarkForm, ExpectForm, Form, MetricVerdictForm, OutputForm, OwnMetricForm, SetupForm,
+    VersionForm, ten_minutes,
 };
 use super::quantity::{SIZE_HINT, size, span};
 use super::wanted_file::LookAtFile;
 use crate::experiment::metric::{Metric, OwnMetric, Pattern};
 use crate::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, KeyPath, Levels,
-    OutputChoice, Setup, Version, quoted,
+    MetricVerdict, OutputChoice, Setup, Version, quoted,
 };
 use crate::value::seed::Seed;
 use crate::value::time::Span;
@@ -60,7 +60,12 @@ pub(super) fn lower(
         analysis: AnalysisChoice {
             confidence: form.analysis.confidence,
             center: form.analysis.center,
-            margin: form.analysis.margin.as_ref().and_then(|text| lowering.margin(text)),
+            margin: form
+                .analysis
+                .margin
+                .and_then(|text| lowering.margin(&["analysis", "margin"].into(), &text)),
+            quantiles: form.analysis.quantiles,
+            verdicts: lowering.metric_verdicts(form.analysis.verdicts),
             weights: form.analysis.weights,
             precision: form.analysis.precision,
         },
@@ -162,6 +167,16 @@ impl Lowering<'_> {
         let names = names_in_order(self.document, &["metrics", "output"]);
         let in_order = names.into_iter().filter_map(|name| forms.remove_entry(&name));
         in_order.filter_map(|(name, form)| self.own_metric(name, form)).collect()
+    }
+
+    fn metric_verdicts(&mut self, mut forms: BTreeMap<String, MetricVerdictForm>) -> Vec<MetricVerdict> {
+        let names = names_in_order(self.document, &["analysis", "verdicts"]);
+        let in_order = names.into_iter().filter_map(|name| forms.remove_entry(&name));
+        let verdict = |(metric, MetricVerdictForm { margin, family }): (String, _)| {
+            let place = KeyPath::from(["analysis", "verdicts", &metric, "margin"]);
+            MetricVerdict { margin: margin.and_then(|text| self.margin(&place, &text)), metric, family }
+        };
+        in_order.map(verdict).collect()
     }
 
     fn own_metric(&mut self, name: String, form: OwnMetricForm) -> Option<OwnMetric> {

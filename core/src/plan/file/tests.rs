@@ -16,7 +16,7 @@ use crate::experiment::environment::{
     Setting,
 };
 use crate::experiment::metric::{Better, Metric, OwnMetric, Pattern, Stream};
-use crate::experiment::{CommandLine, KeepOutput, Policy, Scope, Weights};
+use crate::experiment::{CommandLine, Family, KeepOutput, MetricVerdict, Policy, Scope, Weights};
 use crate::plan::Cell;
 use crate::run::work::WorkOrder;
 use crate::value::id::{BenchmarkIndex, RunIndex, VersionIndex};
@@ -205,6 +205,9 @@ fn everything_that_can_be_said_is_read() {
         confidence = 0.99
         weights = "custom"
         precision = 0.1
+        quantiles = [0.9, 0.99]
+        verdicts.user = { margin = "2%", family = "own" }
+        [analysis.verdicts.major_faults]
         [setup]
         command = ["make"]
         timeout = "1h"
@@ -217,6 +220,12 @@ fn everything_that_can_be_said_is_read() {
         "#,
     );
     assert_eq!(experiment.seed, Seed(u64::MAX));
+    let verdict = |metric: &str, margin, family| MetricVerdict { metric: metric.to_owned(), margin, family };
+    let verdicts = [verdict("user", Some(0.02), Family::Own), verdict("major_faults", None, Family::Common)];
+    assert_eq!(
+        (&experiment.analysis.quantiles[..], &experiment.analysis.verdicts[..]),
+        (&[0.9, 0.99][..], &verdicts[..])
+    );
     assert_eq!(names_of_versions(&experiment), ["m", "z", "a"], "the baseline, then the author's order");
     let [second, first] = experiment.benchmarks.as_slice() else { panic!("two benchmarks") };
     assert_eq!((second.name.as_str(), second.weight, first.weight), ("second", Some(2.0), Some(0.5)));

@@ -170,11 +170,17 @@ fn repetitions() -> impl Strategy<Value = (Levels, Order, Rule, Limits, i32)> {
 fn analysis() -> impl Strategy<Value = AnalysisChoice> {
     let weights = prop_oneof![Just(Weights::Equal), Just(Weights::Custom), Just(Weights::Fraction)];
     let center = option::of(select(&[Center::Median, Center::Mean][..]));
-    let parts = (number(), center, option::of(number()), weights, number());
-    parts.prop_map(|(confidence, center, margin, weights, precision)| AnalysisChoice {
+    let family = select(&[Family::Common, Family::Own][..]);
+    let verdict = (text(), option::of(number()), family);
+    let verdict = verdict.prop_map(|(metric, margin, family)| MetricVerdict { metric, margin, family });
+    let further = (vec(number(), 0..3), vec(verdict, 0..3));
+    let parts = (number(), center, option::of(number()), further, weights, number());
+    parts.prop_map(|(confidence, center, margin, (quantiles, verdicts), weights, precision)| AnalysisChoice {
         confidence,
         center,
         margin,
+        quantiles,
+        verdicts,
         weights,
         precision,
     })

@@ -119,8 +119,8 @@ impl Lowering<'_> {
         self.percentage(&["repetitions", "precision"].into(), text)
     }
 
-    pub(super) fn margin(&mut self, text: &str) -> Option<f64> {
-        self.percentage(&["analysis", "margin"].into(), text)
+    pub(super) fn margin(&mut self, place: &KeyPath, text: &str) -> Option<f64> {
+        self.percentage(place, text)
     }
 
     fn percentage(&mut self, place: &KeyPath, text: &str) -> Option<f64> {

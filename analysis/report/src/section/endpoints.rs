@@ -1,0 +1,92 @@
+//! The verdicts that the plan declares beside the headlines.
+
+use speedup_analysis::count::{counted, percent, ratio};
+use speedup_analysis::study::{EndpointReport, EndpointRow, EndpointVerdict, IntervalReport, Report};
+use speedup_core::experiment::metric::Better;
+
+use super::benchmarks::{NOTHING, abbreviated, by_reason};
+use crate::document::{Align, Column, Document, Field, Kind, LegendEntry, Table, TableRow, Tone};
+
+/// The table of all endpoints of the candidate `at` this place.
+pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
+    if report.endpoints.is_empty() {
+        return;
+    }
+    let candidate = &report.suites[at].candidate;
+    let rows: Vec<(&EndpointReport, &EndpointRow)> = report
+        .endpoints
+        .iter()
+        .flat_map(|endpoint| endpoint.of(candidate).map(move |row| (endpoint, row)))
+        .collect();
+    document
+        .section(Kind::Endpoints, format!("Other endpoints: {candidate} against {}", report.head.baseline));
+    let is_adjusted = rows.iter().any(|(_, row)| !row.adjusted.is_empty());
+    let mut columns = vec![
+        Column::new("endpoint", Align::Left, 0),
+        Column::new("benchmark", Align::Left, 0),
+        Column::new("ratio", Align::Left, 0),
+        Column::new("verdict", Align::Left, 0),
+    ];
+    if is_adjusted {
+        columns.push(Column::new("adjusted", Align::Left, 1));
+    }
+    let row = |(endpoint, row): &(&EndpointReport, &EndpointRow)| {
+        let ends = row.interval.as_ref().and_then(IntervalReport::ends);
+        let shown = row.ratio.map_or_else(|| NOTHING.to_owned(), |value| ratio(value, ends));
+        let mut fields =
+            vec![endpoint.name().into(), Field::name(&row.benchmark), shown.into(), in_words(row.verdict)];
+        if is_adjusted {
+            fields.push(in_words(row.familywise()));
+        }
+        TableRow::from(fields)
+    };
+    let table_rows = rows.iter().map(row).collect();
+    let legend = vec![LegendEntry::always(legend(report, is_adjusted))];
+    document.table(Table { columns, rows: table_rows, legend, tells_left_out: true });
+    let reasons = rows.iter().filter_map(|(endpoint, row)| Some(((endpoint, row), row.reason.as_ref()?)));
+    for (sentence, without) in by_reason(reasons) {
+        let named: Vec<String> = without
+            .iter()
+            .map(|(endpoint, row)| format!("{} of {}", endpoint.name(), row.benchmark))
+            .collect();
+        let text = format!("Not enough data for {}: {sentence}", abbreviated(&named, usize::MAX));
+        document.paragraph(text, Tone::Plain);
+    }
+}
+
+/// What the verdicts on a candidate say of an endpoint, in a sentence.
+pub(super) fn sentence(endpoint: &EndpointReport, candidate: &str) -> String {
+    let benchmarks = counted(endpoint.of(candidate).count() as u64, "benchmark");
+    let count = |change: EndpointVerdict| endpoint.of(candidate).filter(|row| row.verdict == change).count();
+    let counts: Vec<String> = EndpointVerdict::ALL
+        .into_iter()
+        .map(|change| (change, count(change)))
+        .filter(|(_, count)| *count > 0)
+        .map(|(change, count)| format!("{} on {count}", change.words()))
+        .collect();
+    format!("{} of {candidate}: {} of {benchmarks}.", endpoint.name(), counts.join(", "))
+}
+
+fn legend(report: &Report, is_adjusted: bool) -> String {
+    let higher = report.endpoints.iter().any(|endpoint| endpoint.better == Better::Higher);
+    let higher = if higher { ", or the other way round where higher is better" } else { "" };
+    let adjusted = match is_adjusted {
+        true => " Adjusted: after Holm, in the family that the plan declares; gates go by it.",
+        false => "",
+    };
+    format!(
+        "Ratio: {} over candidate{higher}, so that above 1 is better, with its two-sided interval at {}; the verdict is what \
+         the interval says.{adjusted}",
+        report.head.baseline,
+        percent(report.head.confidence)
+    )
+}
+
+fn in_words(change: EndpointVerdict) -> Field {
+    let tone = match change {
+        EndpointVerdict::Better => Tone::Better,
+        EndpointVerdict::Worse => Tone::Worse,
+        EndpointVerdict::Same | EndpointVerdict::Undecided | EndpointVerdict::NotEnoughData => Tone::Plain,
+    };
+    Field { tone, ..change.words().into() }
+}

@@ -1,0 +1,349 @@
+//! Endpoints: the verdicts that a plan declares beside the headlines, on quantiles of the wall times and on other metrics.
+//!
+//! They are by the headlines' methods, over what is independent by the plan's design: a metric by the ratio of its declared centres,
+//! a quantile by the ratio of the quantiles of single runs. A run of a metric that the program writes counts by the mean of its
+//! iterations.
+
+use super::headline::{Declared, RatioFound};
+use super::multiplicity::{self, Tested};
+use super::own_metric::looked_sequentially;
+use super::protocol::IntervalReport;
+use crate::count;
+use crate::study::Study;
+use crate::study::design::{Arranged, Design, Run, class_weight};
+use crate::study::gather::cell::CellRecords;
+use crate::study::gather::sampled::Sampled;
+use crate::study::verdict::{Protocol, Reason, Verdict};
+use serde::{Deserialize, Serialize};
+use speedup_core::experiment::metric::{Better, Metric};
+use speedup_core::experiment::{Endpoint, EndpointSubject, Family, Rule};
+use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue};
+use speedup_statistics::ratio::{QuantileRatio, RatioError};
+use speedup_statistics::sample::{Sample, SampleQuantile};
+
+/// The verdicts on an endpoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EndpointReport {
+    /// The metric: `wall`, or another's name.
+    pub metric: String,
+    /// The quantile that is compared; absent where it is the declared centre.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantile: Option<f64>,
+    /// `mean` or `median`, where the declared centre is compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub center: Option<Protocol>,
+    /// Which values are good.
+    pub better: Better,
+    /// Within what two versions count as the same, where the plan declares it.
+    pub margin: Option<f64>,
+    /// With which verdicts these share the risk: `common` with the headlines, or `own`.
+    pub family: Family,
+    /// One row a benchmark and candidate, in plan order.
+    pub rows: Vec<EndpointRow>,
+}
+
+/// The verdict on an endpoint, of a candidate on a benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EndpointRow {
+    /// The benchmark.
+    pub benchmark: String,
+    /// The candidate.
+    pub candidate: String,
+    /// What the interval says.
+    pub verdict: EndpointVerdict,
+    /// The ratio, above 1 when the candidate is the better; `None` where it cannot be formed.
+    pub ratio: Option<f64>,
+    /// Its two-sided interval at the report's confidence level.
+    pub interval: Option<IntervalReport>,
+    /// The two-sided p-value of its being 1.
+    pub p_value: Option<f64>,
+    /// The p-value of the versions differing by the margin or more.
+    pub p_same: Option<f64>,
+    /// Why there is not enough data.
+    pub reason: Option<Reason>,
+    /// The independent units: `run`, `visit`, `host`, `boot` or `build`.
+    pub unit: String,
+    /// The verdict with its p-values adjusted in its family; empty where it is alone in it.
+    #[serde(default)]
+    pub adjusted: Vec<AdjustedEndpoint>,
+}
+
+/// What is said of an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndpointVerdict {
+    /// The candidate's values are better.
+    Better,
+    /// They are worse.
+    Worse,
+    /// They are shown to be the same, but for the margin.
+    Same,
+    /// None of these is shown.
+    Undecided,
+    /// There are too few runs, or no values.
+    NotEnoughData,
+}
+
+/// The verdict on an endpoint after an adjustment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AdjustedEndpoint {
+    /// `holm` or `benjamini_hochberg`.
+    pub adjustment: String,
+    /// The verdict by the adjusted p-values.
+    pub verdict: EndpointVerdict,
+    /// The adjusted p-value that it is by.
+    pub p_value: f64,
+}
+
+impl EndpointVerdict {
+    /// All of them, in the order in which they are counted.
+    pub const ALL: [Self; 5] = [Self::Better, Self::Worse, Self::Same, Self::Undecided, Self::NotEnoughData];
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Same => "same",
+            Self::Undecided => "undecided",
+            Self::NotEnoughData => "not enough data",
+        }
+    }
+}
+
+impl From<Verdict> for EndpointVerdict {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Faster => Self::Better,
+            Verdict::Slower => Self::Worse,
+            Verdict::Same => Self::Same,
+            Verdict::Undecided => Self::Undecided,
+            Verdict::NotEnoughData => Self::NotEnoughData,
+        }
+    }
+}
+
+impl From<EndpointVerdict> for Verdict {
+    fn from(change: EndpointVerdict) -> Self {
+        match change {
+            EndpointVerdict::Better => Self::Faster,
+            EndpointVerdict::Worse => Self::Slower,
+            EndpointVerdict::Same => Self::Same,
+            EndpointVerdict::Undecided => Self::Undecided,
+            EndpointVerdict::NotEnoughData => Self::NotEnoughData,
+        }
+    }
+}
+
+impl EndpointReport {
+    /// All endpoints of a plan, without adjustments.
+    pub(crate) fn all(study: &Study, sampled: &[Sampled<'_>], level: ConfidenceLevel) -> Vec<Self> {
+        let endpoints = study.plan.experiment.endpoints();
+        endpoints.iter().map(|endpoint| Self::new(study, sampled, endpoint, level)).collect()
+    }
+
+    fn new(study: &Study, sampled: &[Sampled<'_>], endpoint: &Endpoint<'_>, level: ConfidenceLevel) -> Self {
+        let experiment = &study.plan.experiment;
+        let Endpoint { subject, margin, family } = *endpoint;
+        let (metric, quantile, better) = match subject {
+            EndpointSubject::Quantile(probability) => (Metric::Wall.name(), Some(probability), Better::Lower),
+            EndpointSubject::Metric(metric) => (metric.name(), None, Better::Lower),
+            EndpointSubject::Own(_, own) => (own.name.as_str(), None, own.better),
+        };
+        let declared = Declared { center: experiment.center(), margin, level };
+        let rows = sampled.iter().flat_map(|of| {
+            let candidates = experiment.versions.iter().zip(of.records).skip(1);
+            candidates.map(move |(version, cell)| {
+                let found = compare(study, subject, better, [&of.records[0], cell], &declared);
+                EndpointRow::new(of.name, &version.name, found)
+            })
+        });
+        Self {
+            metric: metric.to_owned(),
+            quantile,
+            center: quantile.is_none().then(|| experiment.center().into()),
+            better,
+            margin,
+            family,
+            rows: rows.collect(),
+        }
+    }
+
+    /// What it is on, in words: `p99 of wall`, `max_rss`.
+    pub fn name(&self) -> String {
+        match self.quantile {
+            Some(probability) => format!("p{} of {}", hundredths(probability), self.metric),
+            None => self.metric.clone(),
+        }
+    }
+
+    /// The rows of a candidate.
+    pub fn of<'r>(&'r self, candidate: &'r str) -> impl Iterator<Item = &'r EndpointRow> {
+        self.rows.iter().filter(move |row| row.candidate == candidate)
+    }
+
+    /// The rows of a candidate that share the risk of its headlines.
+    pub(crate) fn common<'r>(
+        endpoints: &'r mut [Self],
+        candidate: &'r str,
+    ) -> impl Iterator<Item = &'r mut EndpointRow> {
+        let common = endpoints.iter_mut().filter(|endpoint| endpoint.family == Family::Common);
+        common.flat_map(|endpoint| &mut endpoint.rows).filter(move |row| row.candidate == candidate)
+    }
+
+    /// Adjusts the verdicts on each candidate for their number, where they are a family of their own.
+    pub(crate) fn adjust_own(&mut self, candidate: &str, level: ConfidenceLevel) {
+        if self.family == Family::Own {
+            let mut rows: Vec<_> = self.rows.iter_mut().filter(|row| row.candidate == candidate).collect();
+            multiplicity::adjust_rows(&mut rows, level);
+        }
+    }
+}
+
+impl EndpointRow {
+    fn new(benchmark: &str, candidate: &str, found: Result<(RatioFound, String), Reason>) -> Self {
+        let row = Self {
+            benchmark: benchmark.to_owned(),
+            candidate: candidate.to_owned(),
+            verdict: EndpointVerdict::NotEnoughData,
+            ratio: None,
+            interval: None,
+            p_value: None,
+            p_same: None,
+            reason: None,
+            unit: "run".to_owned(),
+            adjusted: Vec::new(),
+        };
+        match found {
+            Err(reason) => Self { reason: Some(reason), ..row },
+            Ok((found, unit)) => Self {
+                verdict: found.verdict.into(),
+                ratio: Some(found.ratio).filter(|ratio| ratio.is_finite()),
+                interval: Some(found.interval),
+                p_value: Some(found.p_value),
+                p_same: found.p_same,
+                unit,
+                ..row
+            },
+        }
+    }
+
+    /// What is adjusted.
+    pub(super) fn tested(&self) -> Tested {
+        let differ = self.p_value.filter(|_| self.verdict != EndpointVerdict::NotEnoughData).unwrap_or(1.0);
+        Tested {
+            verdict: self.verdict.into(),
+            differ: Some(PValue::clamped(differ)),
+            same: self.p_same.map(PValue::clamped),
+        }
+    }
+
+    /// Keeps what an adjustment leaves of it.
+    pub(super) fn keep(&mut self, adjustment: Adjustment, (verdict, p_value): (Verdict, PValue)) {
+        self.adjusted.push(AdjustedEndpoint {
+            adjustment: multiplicity::code(adjustment).to_owned(),
+            verdict: verdict.into(),
+            p_value: p_value.told(),
+        });
+    }
+
+    /// The verdict that keeps the risk of its family.
+    pub fn familywise(&self) -> EndpointVerdict {
+        let holm = multiplicity::code(Adjustment::Holm);
+        self.adjusted.iter().find(|one| one.adjustment == holm).map_or(self.verdict, |one| one.verdict)
+    }
+}
+
+/// The ratio of a candidate's cell, and what is independent in it.
+fn compare(
+    study: &Study,
+    subject: EndpointSubject<'_>,
+    better: Better,
+    cells: [&CellRecords; 2],
+    declared: &Declared,
+) -> Result<(RatioFound, String), Reason> {
+    if let Rule::Sequential { .. } = study.plan.experiment.rule {
+        return Err(looked_sequentially());
+    }
+    let [baseline, candidate] = cells.map(|cell| runs(study, cell, subject));
+    // The ratio is of the worse values over the better ones.
+    let (over, under) = match better {
+        Better::Lower => (baseline, candidate),
+        Better::Higher => (candidate, baseline),
+    };
+    let samples = (sample(&over)?, sample(&under)?);
+    let arranged = Design::of(&study.plan).arrange(&over, &under).transpose()?;
+    let unit = arranged.as_ref().map_or("run", |arranged| &arranged.design.unit).to_owned();
+    let found = match (subject, &arranged) {
+        (EndpointSubject::Metric(_) | EndpointSubject::Own(..), arranged) => {
+            let of = arranged.as_ref().map(|arranged| (&arranged.baseline, &arranged.candidate));
+            let (over, under) = of.unwrap_or((&samples.0, &samples.1));
+            let found = declared.found(over, under, arranged.as_ref())?;
+            match declared.refusal(&found.interval) {
+                Some(refused) => return Err(refused),
+                None => found,
+            }
+        }
+        (EndpointSubject::Quantile(probability), None) => quantiles(probability, &[samples], declared)?,
+        (EndpointSubject::Quantile(probability), Some(Arranged { blocks, .. })) if !blocks.is_empty() => {
+            quantiles(probability, blocks, declared)?
+        }
+        (EndpointSubject::Quantile(_), Some(_)) => {
+            let sentence = format!(
+                "A quantile is one of single runs that are independent, and here each {unit} is: plan one run on each host"
+            );
+            return Err(Reason::new("no_single_runs", sentence));
+        }
+    };
+    Ok((found, unit))
+}
+
+fn sample(runs: &[Run]) -> Result<Sample, Reason> {
+    let values = runs.iter().map(|run| run.value).collect();
+    Sample::new(values).map_err(|_| Reason::new("no_values", "A version has no run with a value of it"))
+}
+
+/// The ratio of the quantiles of runs, within strata.
+fn quantiles(
+    probability: f64,
+    strata: &[(Sample, Sample)],
+    declared: &Declared,
+) -> Result<RatioFound, Reason> {
+    let of = |sample| SampleQuantile::new(sample, probability);
+    let quantiles =
+        strata.iter().filter_map(|pair| Some((of(&pair.0)?, of(&pair.1)?, class_weight(&pair.0, &pair.1))));
+    let ratio = QuantileRatio::within(quantiles).map_err(|error: RatioError| Reason::from(&error))?;
+    let found = declared.judge(&ratio);
+    match &found.interval {
+        IntervalReport::Bounded { .. } => Ok(found),
+        IntervalReport::Missing { .. } => {
+            let needed = SampleQuantile::runs_needed(probability, declared.level);
+            let sentence = format!(
+                "The interval of p{} takes {} independent runs of each version at {}: plan more, or ask for a quantile nearer \
+                 to the median",
+                hundredths(probability),
+                count::grouped(needed),
+                declared.level
+            );
+            Err(Reason::new("too_few_runs", sentence))
+        }
+    }
+}
+
+/// The values of a cell with where they are from, hosts by the order of their names.
+fn runs(study: &Study, cell: &CellRecords, subject: EndpointSubject<'_>) -> Vec<Run> {
+    let metric = match subject {
+        EndpointSubject::Own(place, _) => return super::own_metric::runs(study, cell, place),
+        EndpointSubject::Quantile(_) => Metric::Wall,
+        EndpointSubject::Metric(metric) => metric,
+    };
+    let by_name = study.evidence.by_name();
+    let values = cell.seats(metric).into_iter().zip(cell.values_by_run(metric));
+    values.map(|(seat, (_, value))| Run::new(&study.plan, by_name(seat), value)).collect()
+}
+
+/// A probability as the number of a percentile.
+fn hundredths(probability: f64) -> String {
+    let rounded = (probability * 1e8).round() / 1e6;
+    rounded.to_string()
+}
