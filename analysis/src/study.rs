@@ -69,6 +69,7 @@ pub use self::rule::{Further, LookReport, RuleReport, RuleRow, RuleState};
 pub use self::standing::{StudyPhase, StudyStanding};
 use self::validity::canary::Canary;
 pub use self::validity::canary::{CanaryOutcome, CanaryReport, HostTrend, PoolTrend};
+pub use self::validity::controls::{ControlKind, ControlRow, ControlsReport};
 pub use self::validity::diagnostics::{
     DiagnosticReport, DiagnosticsReport, DiagnosticsSummary, GranularityKind, GranularityReport,
 };

@@ -200,6 +200,7 @@ fn experiment(policy: Policy, benchmarks: u32, runs: u32) -> Experiment {
         seed: Seed(1),
         versions: vec![version("old"), version("new")],
         benchmarks: (0..benchmarks).map(benchmark).collect(),
+        baseline_again: false,
         drawn: None,
         levels: Levels::default(),
         order: Order::Randomized,

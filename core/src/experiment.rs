@@ -78,8 +78,10 @@ pub struct Experiment {
     pub seed: Seed,
     /// Where hosts are scarce, experiments of a higher priority go first.
     pub priority: i32,
-    /// The versions under comparison; the baseline is the first.
+    /// The versions under comparison; the baseline is the first, a control the last.
     pub versions: Vec<Version>,
+    /// Whether the last version is a control: the baseline again, under a name that does not tell.
+    pub baseline_again: bool,
     /// The benchmarks of the population, in the plan's order.
     pub benchmarks: Vec<Benchmark>,
     /// Files that runs need, in the plan's order.
@@ -353,6 +355,25 @@ impl Experiment {
     /// A benchmark by its index, if there is one.
     pub fn benchmark(&self, index: BenchmarkIndex) -> Option<&Benchmark> {
         self.benchmarks.get(index.0 as usize)
+    }
+
+    /// The versions that are compared: all but a control.
+    pub fn compared(&self) -> &[Version] {
+        let controls = usize::from(self.baseline_again);
+        &self.versions[..self.versions.len().saturating_sub(controls)]
+    }
+
+    /// The control, if there is one.
+    pub fn control(&self) -> Option<(VersionIndex, &Version)> {
+        let last = self.versions.len().checked_sub(1).filter(|_| self.baseline_again)?;
+        Some((VersionIndex(last as u32), &self.versions[last]))
+    }
+
+    /// What commands know a version as: a control is its baseline to them.
+    pub(crate) fn name_in_commands(&self, index: VersionIndex) -> &str {
+        let is_control = self.control().is_some_and(|(control, _)| control == index);
+        let shown = if is_control { 0 } else { index.0 as usize };
+        &self.versions[shown].name
     }
 
     /// A version by its index, if there is one.

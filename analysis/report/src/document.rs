@@ -56,6 +56,8 @@ pub enum Kind {
     Metric,
     /// What the evidence says of independence.
     Independence,
+    /// What is found where nothing differs.
+    Controls,
     /// Whether the runs were what the methods take them for.
     Diagnostics,
     /// Hosts that were taken out of service.
@@ -256,6 +258,7 @@ impl Kind {
             Self::Mixtures => "mixtures",
             Self::Metric => "metric",
             Self::Independence => "independence",
+            Self::Controls => "controls",
             Self::Diagnostics => "diagnostics",
             Self::Exclusions => "exclusions",
             Self::Mishaps => "failures",

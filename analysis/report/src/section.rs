@@ -4,6 +4,7 @@ mod benchmarks;
 mod caveats;
 mod closing;
 mod companions;
+mod controls;
 mod endpoints;
 mod independence;
 mod mishaps;
@@ -43,6 +44,7 @@ impl Document {
         companions::write_mixtures(&mut document, report);
         benchmarks::write_metrics(&mut document, report);
         independence::write(&mut document, report);
+        controls::write(&mut document, report);
         companions::write_diagnostics(&mut document, report);
         companions::write_exclusions(&mut document, report);
         mishaps::write(&mut document, report);

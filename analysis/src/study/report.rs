@@ -15,6 +15,7 @@ use crate::study::report::figures::FiguresReport;
 use crate::study::report::head::Head;
 use crate::study::report::method::MethodReport;
 use crate::study::validity::canary::CanaryReport;
+use crate::study::validity::controls::ControlsReport;
 use crate::study::validity::diagnostics::DiagnosticsSummary;
 use crate::study::validity::exclusion::ExclusionsReport;
 use crate::study::validity::independence::IndependenceReport;
@@ -46,6 +47,9 @@ pub struct Report {
     /// What the canary says of the hosts; absent where the plan has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canary: Option<CanaryReport>,
+    /// What the experiment says where nothing differs; absent where it has no control.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controls: Option<ControlsReport>,
     /// The verdicts that the plan declares beside the headlines: on quantiles of the wall times, and on other metrics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<EndpointReport>,

@@ -3,6 +3,7 @@
 mod builds;
 mod canary;
 mod companions;
+mod controls;
 mod designs;
 mod endpoints;
 mod figures;

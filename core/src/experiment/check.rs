@@ -69,8 +69,15 @@ impl Experiment {
 
     fn check_size(&self, problems: &mut Problems) {
         let (versions, benchmarks) = (self.versions.len(), self.benchmarks.len());
-        if versions < 2 {
-            problems.refuse(["versions"].into(), Fault::TooFewVersions(versions));
+        let compared = self.compared().len();
+        if compared < 2 {
+            problems.refuse(["versions"].into(), Fault::TooFewVersions(compared));
+        }
+        if let (Some((_, control)), Some(baseline)) = (self.control(), self.versions.first())
+            && (Version { name: baseline.name.clone(), ..control.clone() } != *baseline)
+        {
+            problems
+                .refuse(["controls", "baseline_again"].into(), Fault::ControlDiffers(control.name.clone()));
         }
         if benchmarks == 0 {
             problems.refuse(["benchmarks"].into(), Fault::NoBenchmark);

@@ -274,6 +274,9 @@ pub enum Fault {
     /// A verdict on a metric that is not measured.
     #[error("{} is not measured, so there can be no verdict on it", quoted(.0))]
     VerdictOnUnmeasured(String),
+    /// The version that should be the baseline again is another.
+    #[error("{} should be the baseline again, and differs from it", quoted(.0))]
+    ControlDiffers(String),
     /// A verdict on the wall time, which has one.
     #[error("the wall time has its verdict already")]
     VerdictOnWall,
@@ -381,6 +384,9 @@ impl Fault {
             Self::VerdictOnUnmeasured(name) => {
                 let name = excerpt(name);
                 format!("name it in [metrics] collect, or say in [metrics.output.{name}] how it is read")
+            }
+            Self::ControlDiffers(_) => {
+                "give it the baseline's variables, command and build, or say that it is no control".to_owned()
             }
             Self::VerdictOnWall => {
                 "its margin is `margin` in [analysis], and verdicts on its tails are `quantiles`".to_owned()

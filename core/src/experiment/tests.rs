@@ -1,7 +1,9 @@
 //! The door: what the plan file cannot even say, but a message over the wire can. The rest is tried through plan files.
 
 use super::*;
-use crate::plan;
+use crate::plan::{self, Cell};
+use crate::run::work::WorkOrder;
+use crate::value::id::RunIndex;
 
 fn experiment() -> Experiment {
     let text = "
@@ -99,6 +101,79 @@ fn an_endpoint_is_of_what_is_measured_and_stands_once() {
     assert_eq!(found, expected);
     let many = faults(|experiment| experiment.analysis.quantiles = vec![0.5; 17]);
     assert!(matches!(&many[0].1, Fault::TooMany { what: "quantiles", count: 17, most: 16 }), "{many:?}");
+}
+
+#[test]
+fn a_control_is_the_baseline_again_and_no_command_can_tell() {
+    let text = "
+        [experiment]
+        name = \"e\"
+        [controls]
+        baseline_again = true
+        [versions.a]
+        baseline = true
+        build = [\"make\", \"{version}\"]
+        products = { prog = \"prog\" }
+        [versions.b]
+        [benchmarks.x]
+        command = [\"./{version}\", \"{benchmark}\"]";
+    let experiment = plan::file::parse(text, Seed(1)).unwrap_or_else(|error| panic!("{error}"));
+    let (index, control) = experiment.control().expect("a control");
+    assert_eq!((index.0, experiment.compared().len(), control.name.len()), (2, 2, 6));
+    assert!(!["a", "b"].contains(&control.name.as_str()));
+    let order = |version: u32| {
+        let cell = Cell { benchmark: BenchmarkIndex(0), version: VersionIndex(version) };
+        WorkOrder::new(&experiment, cell, RunIndex(0))
+    };
+    assert_eq!(order(2), order(0));
+    assert_ne!(order(1), order(0));
+    assert_eq!(WorkOrder::of_build(&experiment, index), WorkOrder::of_build(&experiment, VersionIndex(0)));
+    let again = plan::file::parse(text, Seed(1)).map(|again| again == experiment);
+    assert_eq!(again, Ok(true), "the name is of the seed");
+    let other = plan::file::parse(text, Seed(2)).map(|other| other.versions[2].name == control.name);
+    assert_eq!(other, Ok(false));
+}
+
+#[test]
+fn a_control_that_is_another_version_is_refused() {
+    let found = faults(|experiment| {
+        experiment.versions.push(experiment.versions[1].clone());
+        experiment.versions[2].name = "again".to_owned();
+        experiment.baseline_again = true;
+    });
+    assert_eq!(found, only("controls.baseline_again", Fault::ControlDiffers("again".to_owned())));
+    let alone = faults(|experiment| {
+        experiment.versions[1].vars = experiment.versions[0].vars.clone();
+        experiment.baseline_again = true;
+    });
+    assert_eq!(alone, only("versions", Fault::TooFewVersions(1)));
+}
+
+/// Which orders differ by their program alone.
+#[test]
+fn orders_are_alike_where_only_the_program_differs() {
+    let alike = |command: &str, one: &str, other: &str| {
+        let text = format!(
+            "[experiment]\nname = \"e\"\n[versions.a]\nbaseline = true\n{one}\n[versions.b]\n{other}\n\
+             [benchmarks.x]\n{command}\n"
+        );
+        let experiment = plan::file::parse(&text, Seed(1)).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let [a, b] = [0, 1].map(|version| {
+            let cell = Cell { benchmark: BenchmarkIndex(0), version: VersionIndex(version) };
+            WorkOrder::new(&experiment, cell, RunIndex(0))
+        });
+        a.is_alike(&b)
+    };
+    let build = "build = [\"make\"]\nproducts = { prog = \"prog\" }";
+    assert!(alike("command = [\"sort\"]", "", ""));
+    assert!(alike("command = [\"{build.prog}\", \"-n\"]", build, build));
+    assert!(!alike("command = [\"taskset\", \"1\", \"{build.prog}\"]", build, build));
+    assert!(!alike("shell = \"{build.prog} | sort\"", build, build));
+    assert!(!alike("command = [\"sort\", \"{version}\"]", "", ""));
+    assert!(!alike("command = [\"./{version}\"]", "", ""), "what lies beside it may differ");
+    assert!(!alike("command = [\"sort\"]", "env = { LC_ALL = \"C\" }", ""));
+    assert!(!alike("command = [\"sort\"]", "env = { A = \"{version}\" }", "env = { A = \"{version}\" }"));
+    assert!(alike("command = [\"sort\", \"{v}\"]", "vars = { v = \"1\" }", "vars = { v = \"1\" }"));
 }
 
 #[test]

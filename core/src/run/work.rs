@@ -109,7 +109,7 @@ impl WorkOrder {
         let mut env = benchmark.env.clone();
         env.extend(version.env.clone());
         let mut vars = version.vars.clone();
-        vars.insert(VERSION.to_owned(), version.name.clone());
+        vars.insert(VERSION.to_owned(), experiment.name_in_commands(cell.version).to_owned());
         vars.insert(BENCHMARK.to_owned(), benchmark.name.clone());
         let Benchmark { command, expect, timeout, warmup, directory, .. } = benchmark.clone();
         let command = version.command.clone().unwrap_or(command);
@@ -142,6 +142,32 @@ impl WorkOrder {
         }
     }
 
+    /// Whether an order of the same benchmark does the same, whatever its version is called, if both execute the same program: the
+    /// commands, the environment and the directory are equal, and a program of a build or a staged one is executed itself.
+    pub fn is_alike(&self, other: &Self) -> bool {
+        let [one, two] = [self, other].map(Self::spelled);
+        one.is_some() && one == two
+    }
+
+    /// What the order spells out beside its program; none where a build's product stands in it elsewhere.
+    fn spelled(&self) -> Option<Vec<String>> {
+        let around = [&self.prepare, &self.cleanup].into_iter().flatten().map(|setup| &setup.command);
+        let mut texts: Vec<&str> = [&self.command].into_iter().chain(around).flat_map(texts_of).collect();
+        texts.extend(self.env.iter().flat_map(|(name, value)| [name.as_str(), value]));
+        texts.extend(self.directory.as_deref());
+        let is_product = |name: &str| name.starts_with(build::PREFIX);
+        let program = usize::from(matches!(self.command, CommandLine::Exact(_)));
+        if texts.iter().skip(program).any(|text| placeholders(text).any(is_product)) {
+            return None;
+        }
+        let mut vars = self.vars.clone();
+        for name in texts.iter().flat_map(|text| placeholders(text)) {
+            vars.entry(name.to_owned()).or_insert_with(|| format!("{{{name}}}"));
+        }
+        let spelled = |text: &&str| expand(text, |name| vars.get(name).map(String::as_str)).ok();
+        texts.iter().map(spelled).collect()
+    }
+
     /// The order with those products of a build that its commands name.
     fn using(mut self, build: &UsedBuild) -> Self {
         let around = [&self.prepare, &self.cleanup].into_iter().flatten().map(|setup| &setup.command);
@@ -160,10 +186,11 @@ impl WorkOrder {
     /// # Panics
     /// When the version is not built.
     pub fn of_build(experiment: &Experiment, version: VersionIndex) -> Self {
+        let name = experiment.name_in_commands(version).to_owned();
         let version = &experiment.versions[version.0 as usize];
         let build = version.build.as_ref().expect("a version with builds says how");
         let mut vars = version.vars.clone();
-        vars.insert(VERSION.to_owned(), version.name.clone());
+        vars.insert(VERSION.to_owned(), name);
         let env = env_of_build(&version.env);
         let setup = experiment.setup.iter().map(|setup| &setup.command);
         let texts = setup.chain([&build.command]).flat_map(texts_of).chain(env.values().map(String::as_str));

@@ -362,6 +362,7 @@ fn plan() -> Plan {
         seed: Seed(42),
         versions: vec![version("old"), version("new")],
         benchmarks,
+        baseline_again: false,
         drawn: Some(2),
         levels: Levels::default(),
         order: Order::Randomized,

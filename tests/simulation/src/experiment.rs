@@ -83,6 +83,7 @@ pub fn plain(random: &mut ChaCha8Rng, policy: Policy, scope: Scope, benchmarks: 
         seed: Seed(below(1 << 40, random)),
         versions: vec![version("old"), version("new")],
         benchmarks: (0..benchmarks).map(benchmark).collect(),
+        baseline_again: false,
         drawn: None,
         levels: Levels::default(),
         order: Order::Randomized,

@@ -12,6 +12,7 @@ mod crash;
 mod data;
 mod doctor;
 mod ending;
+mod endpoints;
 mod environment;
 mod fault;
 mod files;

@@ -47,6 +47,9 @@ pub(super) fn write_verdict(document: &mut Document, report: &Report) {
         }
     }
     document.paragraph(&report.independence.sentence, Tone::Plain);
+    if let Some(controls) = &report.controls {
+        document.paragraph(&controls.sentence, Tone::Plain);
+    }
     if let Some(exclusions) = &report.exclusions {
         document.paragraph(&exclusions.sentence, Tone::Plain);
     }

@@ -255,7 +255,7 @@ impl EndpointRow {
 }
 
 /// The ratio of a candidate's cell, and what is independent in it.
-fn compare(
+pub(crate) fn compare(
     study: &Study,
     subject: EndpointSubject<'_>,
     better: Better,

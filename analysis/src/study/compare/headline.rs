@@ -43,19 +43,19 @@ pub struct HeadlineReport {
 }
 
 /// What was found of a ratio.
-pub(super) struct RatioFound {
+pub(crate) struct RatioFound {
     /// What the interval says.
-    pub(super) verdict: Verdict,
+    pub(crate) verdict: Verdict,
     /// The baseline's over the candidate's.
-    pub(super) ratio: f64,
+    pub(crate) ratio: f64,
     /// Two-sided, at the declared level.
-    pub(super) interval: IntervalReport,
+    pub(crate) interval: IntervalReport,
     /// The two-sided p-value of the ratio being 1.
-    pub(super) p_value: f64,
+    pub(crate) p_value: f64,
     /// The p-value of the versions differing by the margin or more, where one is declared.
-    pub(super) p_same: Option<f64>,
+    pub(crate) p_same: Option<f64>,
     /// The p-values of both directions.
-    pub(super) one_sided: OneSidedReport,
+    pub(crate) one_sided: OneSidedReport,
 }
 
 /// What the plan declares of a headline.

@@ -32,16 +32,18 @@ pub(crate) struct Sampled<'a> {
 
 impl<'a> Sampled<'a> {
     /// The benchmarks that take part, in plan order.
-    pub(crate) fn all(study: &'a Study, versions: usize) -> Vec<Self> {
-        Self::of_cells(study, &study.cells, versions)
+    pub(crate) fn all(study: &'a Study) -> Vec<Self> {
+        Self::of_cells(study, &study.cells)
     }
 
-    /// The same from other records of the cells.
-    pub(crate) fn of_cells(study: &'a Study, cells: &'a [CellRecords], versions: usize) -> Vec<Self> {
+    /// The same from other records of the cells. A control is none of the versions.
+    pub(crate) fn of_cells(study: &'a Study, cells: &'a [CellRecords]) -> Vec<Self> {
+        let experiment = &study.plan.experiment;
+        let (versions, compared) = (experiment.versions.len().max(1), experiment.compared().len());
         let (by_name, design) = (study.evidence.by_name(), Design::of(&study.plan));
         let taking_part = study.plan.benchmarks.iter().zip(cells.chunks(versions));
         let named = taking_part
-            .filter_map(|(index, records)| Some((study.plan.experiment.benchmark(*index)?, records)));
+            .filter_map(|(index, records)| Some((experiment.benchmark(*index)?, &records[..compared])));
         let sampled = |(benchmark, records): (&'a Benchmark, &'a [CellRecords])| {
             let samples: Vec<_> = records.iter().map(|cell| cell.sample(Metric::Wall).ok()).collect();
             let seats: Vec<Vec<Seat>> = records

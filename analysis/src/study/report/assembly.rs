@@ -18,6 +18,7 @@ use crate::study::missing::{AttemptCounts, MissingReport, completeness, lacking,
 use crate::study::report::{MishapTotals, Report, SCHEMA_VERSION};
 use crate::study::rule::RuleReport;
 use crate::study::validity::canary::CanaryReport;
+use crate::study::validity::controls::ControlsReport;
 use crate::study::validity::diagnostics::{self, DiagnosticsReport, DiagnosticsSummary};
 use crate::study::validity::exclusion::ExclusionsReport;
 use crate::study::validity::independence::IndependenceReport;
@@ -45,8 +46,7 @@ pub(crate) struct Circumstances<'a> {
 pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions) -> Report {
     let ReportOptions { confidence: _, mixtures, figures } = asked;
     let experiment = &study.plan.experiment;
-    let versions = experiment.versions.len().max(1);
-    let sampled = Sampled::all(study, versions);
+    let sampled = Sampled::all(study);
     let totals = MishapTotals::of(study);
     let head = Head::new(study, level);
     let independence = IndependenceReport::new(&study.evidence, &study.plan);
@@ -63,7 +63,7 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     let circumstances = Circumstances { study, level, mixtures, looks };
     let mut benchmarks = benchmarks(&sampled, &circumstances, &mut warnings);
     let mut endpoints = EndpointReport::all(study, &sampled, level);
-    let adjusted = (1..experiment.versions.len()).map(|version| {
+    let adjusted = (1..experiment.compared().len()).map(|version| {
         let total = concluded(&sampled, &benchmarks, version, &circumstances);
         let multiplicity = match looks {
             // The looks of each benchmark are its own.
@@ -101,12 +101,17 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
         canary.warn(&mut warnings);
     }
     let from_plan = level.get() == experiment.analysis.confidence;
+    let controls = ControlsReport::new(study, &sampled, &benchmarks, level);
+    if let Some(controls) = &controls {
+        controls.warn(level, &mut warnings);
+    }
     Report {
         schema_version: SCHEMA_VERSION,
         suites,
         independence,
         diagnostics,
         canary,
+        controls,
         exclusions: ExclusionsReport::new(study),
         metrics: others.map(|metric| MetricReport::new(study, *metric, rows())).chain(own).collect(),
         endpoints,
@@ -199,7 +204,7 @@ fn diagnose(
 
 /// What is missing from the samples of each candidate, over all benchmarks.
 fn missing(sampled: &[Sampled<'_>], study: &Study) -> Vec<MissingReport> {
-    let versions = &study.plan.experiment.versions;
+    let versions = study.plan.experiment.compared();
     let of = |version: usize| {
         let mut counts = AttemptCounts::default();
         for cell in sampled.iter().map(|sampled| &sampled.records[version]) {
@@ -217,7 +222,7 @@ fn benchmark(
     warnings: &mut Warnings,
 ) -> BenchmarkReport {
     let Circumstances { study, level, mixtures, looks } = *circumstances;
-    let versions = &study.plan.experiment.versions;
+    let versions = study.plan.experiment.compared();
     let seed = study.plan.experiment.seed;
     let cell = |version: usize| {
         let (name, sample) = (&versions[version].name, sampled.samples[version].as_ref());

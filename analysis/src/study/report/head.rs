@@ -67,7 +67,8 @@ impl Head {
     pub(crate) fn new(study: &Study, level: ConfidenceLevel) -> Self {
         let experiment = &study.plan.experiment;
         let StudyStanding { experiment: id, submitted, submitted_by, phase, tally } = &study.standing;
-        let versions: Vec<String> = experiment.versions.iter().map(|version| version.name.clone()).collect();
+        let versions: Vec<String> =
+            experiment.compared().iter().map(|version| version.name.clone()).collect();
         let measured_runs: u64 = study.cells.iter().map(|cell| cell.runs() as u64).sum();
         let planned_runs = u64::from(study.plan.runs() - study.plan.builds());
         let (finished, phase) = match phase {

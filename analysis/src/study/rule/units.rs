@@ -35,7 +35,7 @@ pub(super) fn comparisons(study: &Study) -> Vec<Comparison<'_>> {
     for (place, index) in study.plan.benchmarks.iter().enumerate() {
         let Some(benchmark) = experiment.benchmark(*index) else { continue };
         let first = place as u32 * versions;
-        for (version, candidate) in (0..).zip(&experiment.versions).skip(1) {
+        for (version, candidate) in (0..).zip(experiment.compared()).skip(1) {
             let cells = [first, first + version];
             comparisons.push(Comparison {
                 benchmark: &benchmark.name,

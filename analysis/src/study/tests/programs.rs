@@ -1,8 +1,8 @@
 //! What the runs of one version executed: one program, or several.
 
 use super::codes;
-use super::synthetic::Synthetic;
-use crate::study::Report;
+use super::synthetic::{Synthetic, Times};
+use crate::study::{ControlKind, Report};
 use speedup_core::experiment::files::ContentHash;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::program::{Program, ProgramContent};
@@ -47,6 +47,23 @@ fn versions_may_be_other_programs_and_what_is_unknown_is_no_other_program() {
     assert!(!codes(&one_a_cell).contains(&CODE));
     let not_everywhere = report_of(&synthetic, |_, host| (host != "host-3").then_some(1));
     assert!(!codes(&not_everywhere).contains(&CODE));
+}
+
+/// The same program executed in the same way differs in nothing: it is a control.
+#[test]
+fn a_candidate_that_is_the_same_program_is_a_control() {
+    let slower = Times::normal(120_000_000.0, 1_000_000.0);
+    let synthetic = Synthetic::new(2, 2, 12, "").alike().times(0, 1, slower);
+    let one = report_of(&synthetic, |_, _| Some(1));
+    let controls = one.controls.as_ref().expect("both benchmarks are controls");
+    assert_eq!((controls.controls, controls.alarms, &controls.baseline_again), (2, 1, &None));
+    assert!(controls.rows.iter().all(|row| row.kind == ControlKind::SameProgram && row.version == "v1"));
+    let other = report_of(&synthetic, |cell, _| Some((cell % 2) as u8));
+    assert_eq!(other.controls, None);
+    let unknown = report_of(&synthetic, |cell, _| (cell % 2 == 0).then_some(1));
+    assert_eq!(unknown.controls, None);
+    let other_arguments = report_of(&Synthetic::new(2, 2, 12, ""), |_, _| Some(1));
+    assert_eq!(other_arguments.controls, None);
 }
 
 /// Each build is a program of its own, and compared as such.

@@ -120,6 +120,14 @@ impl Synthetic {
         }
     }
 
+    /// With all versions executed alike, but for what they are called.
+    pub(super) fn alike(mut self) -> Self {
+        let versions = &mut self.plan.experiment.versions;
+        let vars = versions[0].vars.clone();
+        versions.iter_mut().for_each(|version| version.vars.clone_from(&vars));
+        self
+    }
+
     fn cell(&self, benchmark: u32, version: u32) -> u32 {
         benchmark * self.plan.experiment.versions.len() as u32 + version
     }

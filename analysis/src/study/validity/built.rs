@@ -8,7 +8,7 @@ use speedup_core::value::id::VersionIndex;
 /// Raises what a reader must know of the builds.
 pub(crate) fn warn(study: &Study, warnings: &mut Warnings) {
     let (plan, has_builds) = (&study.plan, has_builds(&study.plan));
-    let versions = (0..).map(VersionIndex).zip(&plan.experiment.versions);
+    let versions = (0..).map(VersionIndex).zip(plan.experiment.compared());
     // Of a version that came as it is nothing is known of builds, which matters beside one of which it is.
     let one = versions.filter(|(index, version)| match plan.builds_of(*index).len() {
         0 => has_builds || version.build.is_some(),

@@ -46,7 +46,7 @@ pub(crate) fn warn(
         let counts = ConditionCounts::sum(cells.map(|cell| &cell.conditions));
         (counts.disturbed, counts.recorded)
     };
-    for (at, version) in experiment.versions.iter().enumerate().skip(1) {
+    for (at, version) in experiment.compared().iter().enumerate().skip(1) {
         let test = FisherExact::of_shares(of_version(0), of_version(at));
         if test.is_some_and(|test| test.p_value(Alternative::TwoSided).get() < 1.0 - level.get()) {
             warnings.concern("disturbed_unevenly", &version.name, || {

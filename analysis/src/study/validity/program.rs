@@ -27,6 +27,15 @@ impl Programs {
     }
 }
 
+impl Programs {
+    /// The one file that all of so many runs executed.
+    pub(super) fn only(&self, runs: usize) -> Option<ContentHash> {
+        let mut contents = self.hosts.keys();
+        let only = contents.next().filter(|_| self.runs == runs as u64)?;
+        contents.next().is_none().then_some(*only)
+    }
+}
+
 /// Raises that what is compared as one version was not one program. A version that is built has a program a build, of which
 /// the comparison by builds takes care.
 pub(crate) fn warn(study: &Study, sampled: &[Sampled<'_>], warnings: &mut Warnings) {

@@ -26,8 +26,8 @@ pub(crate) fn without(
         .map(|(_, number)| number)
         .collect();
     let cells: Vec<CellRecords> = study.cells.iter().map(|cell| cell.without(&hosts)).collect();
-    let versions = study.plan.experiment.versions.len().max(1);
-    let sampled = Sampled::of_cells(study, &cells, versions);
+    let versions = study.plan.experiment.compared().len();
+    let sampled = Sampled::of_cells(study, &cells);
     // What these verdicts are worth is not asked.
     let mut unsaid = Warnings::default();
     let mut compared = benchmarks(&sampled, circumstances, &mut unsaid);

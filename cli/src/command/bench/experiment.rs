@@ -95,6 +95,7 @@ pub(super) fn build(
         priority: 0,
         versions,
         benchmarks: vec![benchmark],
+        baseline_again: false,
         drawn: None,
         runs: arguments.runs,
         levels: Levels::default(),

@@ -55,6 +55,8 @@ struct Checked<'a> {
     name: &'a str,
     seed: Seed,
     versions: Vec<&'a str>,
+    /// The name under which the baseline runs again.
+    baseline_again: Option<&'a str>,
     benchmarks: Vec<CheckedBenchmark<'a>>,
     /// How many benchmarks there are to draw from, when they are drawn.
     population: Option<usize>,
@@ -133,7 +135,8 @@ fn check(plan: &Plan, feasibility: Feasibility) -> Checked<'_> {
     Checked {
         name: &experiment.name,
         seed: experiment.seed,
-        versions: experiment.versions.iter().map(|version| version.name.as_str()).collect(),
+        versions: experiment.compared().iter().map(|version| version.name.as_str()).collect(),
+        baseline_again: experiment.control().map(|(_, control)| control.name.as_str()),
         population: experiment.drawn.map(|_| experiment.benchmarks.len()),
         cells: plan.cells(),
         runs: plan.with_first_runs().runs() - plan.builds(),
@@ -212,6 +215,7 @@ fn facts(checked: &Checked<'_>) -> Vec<(&'static str, String)> {
         ("seed", checked.seed.to_string()),
         ("versions", format!("{baseline} (baseline), {}", candidates.join(", "))),
         ("benchmarks", benchmarks),
+        ("control", control(checked)),
         ("runs", format!("{} = {} cells × {each}", checked.runs, checked.cells)),
         ("metrics", metrics(checked)),
     ];
@@ -224,6 +228,17 @@ fn facts(checked: &Checked<'_>) -> Vec<(&'static str, String)> {
     let labels = std::iter::once("would fit with").chain(std::iter::repeat("or"));
     facts.extend(labels.zip(feasibility::remedies(&checked.feasibility)));
     facts
+}
+
+/// The control, or how to have one.
+fn control(checked: &Checked<'_>) -> String {
+    match checked.baseline_again {
+        Some(name) => format!("the baseline again, as {name}"),
+        None => {
+            "none; baseline_again = true in [controls] shows what this experiment says where nothing differs"
+                .to_owned()
+        }
+    }
 }
 
 fn metrics(checked: &Checked<'_>) -> String {

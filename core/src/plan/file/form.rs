@@ -51,6 +51,9 @@ pub(super) struct Form {
     /// The comparison to be made.
     #[serde(default)]
     pub(super) analysis: AnalysisForm,
+    /// Comparisons of which the answer is known.
+    #[serde(default)]
+    pub(super) controls: ControlsForm,
     /// Done once on each host before its first run, in the input directory that commands know as {input}; exactly one of
     /// command and shell.
     pub(super) setup: Option<SetupForm>,
@@ -238,6 +241,15 @@ pub(super) struct AnalysisForm {
     pub(super) weights: Weights,
     /// The precision for the required number of benchmarks, more than 0 and less than 1.
     pub(super) precision: f64,
+}
+
+/// Comparisons of which the answer is known: what the experiment says where nothing differs.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ControlsForm {
+    /// Whether the baseline is run a second time, at its own random places and under a drawn name; reports compare it with the
+    /// baseline, and say how often the experiment found a difference that is none.
+    pub(super) baseline_again: bool,
 }
 
 /// A verdict on a metric: of the ratio of its declared centre.

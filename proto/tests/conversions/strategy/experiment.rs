@@ -191,14 +191,14 @@ pub(crate) fn experiment() -> BoxedStrategy<Experiment> {
     let outside =
         (option::of(setup()), option::of(setup()), option::of(setup()), option::of(setup()), repetitions());
     let choices = (independence(), analysis(), outside, output_choice(), environment());
-    let numbers = any::<(u64, Option<u32>, u32)>();
+    let numbers = any::<(u64, Option<u32>, u32, bool)>();
     let parts = (text(), text(), compared, choices, numbers);
     parts
         .prop_map(
             |(name, description, (versions, benchmarks, (metrics, own_metrics), files), choices, numbers)| {
                 let (independence, analysis, outside, output, environment) = choices;
                 let (setup, prepare, cleanup, canary, (levels, order, rule, limits, priority)) = outside;
-                let (seed, drawn, runs) = numbers;
+                let (seed, drawn, runs, baseline_again) = numbers;
                 let seed = Seed(seed);
                 Experiment {
                     name,
@@ -206,6 +206,7 @@ pub(crate) fn experiment() -> BoxedStrategy<Experiment> {
                     seed,
                     priority,
                     versions,
+                    baseline_again,
                     benchmarks,
                     files,
                     drawn,

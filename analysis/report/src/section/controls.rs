@@ -1,0 +1,50 @@
+//! What the experiment found where nothing differs.
+
+use speedup_analysis::count::{percent, ratio};
+use speedup_analysis::study::{ControlKind, ControlRow, IntervalReport, Report};
+
+use super::benchmarks::{NOTHING, abbreviated, by_reason};
+use super::opening::tone;
+use crate::document::{Align, Column, Document, Field, Kind, LegendEntry, Table, TableRow, Tone};
+
+/// The controls, where there are any.
+pub(super) fn write(document: &mut Document, report: &Report) {
+    let Some(controls) = &report.controls else { return };
+    document.section(Kind::Controls, "Controls, where nothing differs");
+    let columns = vec![
+        Column::new("benchmark", Align::Left, 0),
+        Column::new("control", Align::Left, 0),
+        Column::new("ratio", Align::Left, 0),
+        Column::new("smallest effect", Align::Right, 1),
+        Column::new("found", Align::Left, 0),
+    ];
+    let rows = controls.rows.iter().map(row).collect();
+    let text = format!(
+        "Ratio: {} over the control, with its two-sided interval at {}: 1 is the truth, and faster or slower a false alarm. Smallest \
+         effect: half the interval's width; what is smaller would mostly not be found.",
+        report.head.baseline,
+        percent(report.head.confidence)
+    );
+    document.table(Table { columns, rows, legend: vec![LegendEntry::always(text)], tells_left_out: true });
+    let reasons = controls.rows.iter().filter_map(|row| Some((row.benchmark.as_str(), row.reason.as_ref()?)));
+    for (sentence, names) in by_reason(reasons) {
+        let names = abbreviated(&names, report.benchmarks.len());
+        document.paragraph(format!("Not enough data on {names}: {sentence}"), Tone::Plain);
+    }
+}
+
+fn row(row: &ControlRow) -> TableRow {
+    let ends = row.interval.as_ref().and_then(IntervalReport::ends);
+    let kind = match row.kind {
+        ControlKind::BaselineAgain => "baseline again".to_owned(),
+        ControlKind::SameProgram => format!("{}: same program", row.version),
+    };
+    let shown = |value: Option<String>| value.unwrap_or_else(|| NOTHING.to_owned());
+    TableRow::from(vec![
+        Field::name(&row.benchmark),
+        kind.into(),
+        shown(row.ratio.map(|value| ratio(value, ends))).into(),
+        shown(row.smallest_effect.map(|share| percent((share * 1e4).round() / 1e4))).into(),
+        Field { tone: tone(row.verdict), ..row.verdict.words().into() },
+    ])
+}

@@ -1,0 +1,219 @@
+//! Controls: comparisons of which the answer is known, because nothing differs. They say how often this experiment, on its hosts and
+//! with its runs, found a difference that is none, and how small a difference it could have found.
+
+use super::warning::Warnings;
+use crate::count::{grouped, percent};
+use crate::study::Study;
+use crate::study::compare::comparison::BenchmarkReport;
+use crate::study::compare::endpoint;
+use crate::study::compare::headline::{Declared, RatioFound};
+use crate::study::compare::protocol::IntervalReport;
+use crate::study::gather::cell::CellRecords;
+use crate::study::gather::sampled::Sampled;
+use crate::study::verdict::{Reason, Verdict};
+use serde::{Deserialize, Serialize};
+use speedup_core::experiment::metric::{Better, Metric};
+use speedup_core::experiment::{EndpointSubject, Experiment};
+use speedup_core::plan::Cell;
+use speedup_core::run::work::WorkOrder;
+use speedup_core::value::id::{BenchmarkIndex, RunIndex, VersionIndex};
+use speedup_statistics::distribution::binomial;
+use speedup_statistics::inference::ConfidenceLevel;
+
+/// What the experiment says where nothing differs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ControlsReport {
+    /// The name under which the baseline ran again; absent where the plan has no such control.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_again: Option<String>,
+    /// The controls with enough data for a verdict.
+    pub controls: u64,
+    /// Those in which a difference was found.
+    pub alarms: u64,
+    /// The probability of so many alarms or more, if the level holds and the controls are independent.
+    pub p_value: f64,
+    /// The smallest effects that the controls could have shown, as the least and the largest over them; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smallest_effects: Option<[f64; 2]>,
+    /// All of it in a sentence.
+    pub sentence: String,
+    /// One row a control, in plan order.
+    pub rows: Vec<ControlRow>,
+}
+
+/// A comparison of which the answer is known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ControlRow {
+    /// The benchmark.
+    pub benchmark: String,
+    /// What the baseline is compared with.
+    pub version: String,
+    /// Why nothing differs.
+    pub kind: ControlKind,
+    /// What the interval says.
+    pub verdict: Verdict,
+    /// The ratio of the declared centres, baseline over control.
+    pub ratio: Option<f64>,
+    /// Its two-sided interval at the report's confidence level.
+    pub interval: Option<IntervalReport>,
+    /// The smallest effect that it could have shown: half the interval's width on the logarithmic scale, as a share.
+    pub smallest_effect: Option<f64>,
+    /// Why there is not enough data.
+    pub reason: Option<Reason>,
+}
+
+/// Why nothing differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ControlKind {
+    /// The plan has the baseline run again.
+    BaselineAgain,
+    /// The candidate executed the same program, in the same way.
+    SameProgram,
+}
+
+impl ControlsReport {
+    /// Of all benchmarks; none where there is no control.
+    pub(crate) fn new(
+        study: &Study,
+        sampled: &[Sampled<'_>],
+        benchmarks: &[BenchmarkReport],
+        level: ConfidenceLevel,
+    ) -> Option<Self> {
+        let experiment = &study.plan.experiment;
+        let declared = Declared::new(experiment, level);
+        let again = experiment.control().map(|(index, control)| (index, control.name.as_str()));
+        let cells = study.cells.chunks(experiment.versions.len().max(1));
+        let of = study.plan.benchmarks.iter().zip(cells).zip(sampled.iter().zip(benchmarks));
+        let rows = of.flat_map(|((index, cells), (sampled, report))| {
+            let again =
+                again.map(|control| ControlRow::again(study, sampled.name, cells, control, &declared));
+            again.into_iter().chain(same_programs(experiment, *index, sampled, report))
+        });
+        let rows: Vec<ControlRow> = rows.collect();
+        (!rows.is_empty()).then(|| Self::of_rows(rows, again.map(|(_, name)| name.to_owned()), level))
+    }
+
+    fn of_rows(rows: Vec<ControlRow>, baseline_again: Option<String>, level: ConfidenceLevel) -> Self {
+        let decided = || rows.iter().filter(|row| row.verdict != Verdict::NotEnoughData);
+        let controls = decided().count() as u64;
+        let alarms = decided().filter(|row| row.verdict.is_effect()).count() as u64;
+        let effects = || rows.iter().filter_map(|row| row.smallest_effect);
+        let least = effects().fold(f64::INFINITY, f64::min);
+        let largest = effects().fold(0.0, f64::max);
+        let beyond = |most| binomial::tails(most, controls, level.risk().get()).upper;
+        let mut report = Self {
+            baseline_again,
+            controls,
+            alarms,
+            p_value: alarms.checked_sub(1).map_or(1.0, beyond),
+            smallest_effects: least.is_finite().then_some([least, largest]),
+            sentence: String::new(),
+            rows,
+        };
+        report.sentence = report.say(level);
+        report
+    }
+
+    fn say(&self, level: ConfidenceLevel) -> String {
+        if self.controls == 0 {
+            return "Controls, where nothing differs: none has enough data for a verdict.".to_owned();
+        }
+        let effect = self.smallest_effects.map_or_else(String::new, |[least, largest]| {
+            let [least, largest] = [least, largest].map(|share| percent((share * 1e4).round() / 1e4));
+            if least == largest {
+                format!(" The smallest effect that it could have shown there is {least}.")
+            } else {
+                format!(" The smallest effect that it could have shown there is {least} to {largest}, by benchmark.")
+            }
+        });
+        format!(
+            "On its own controls, where nothing differs, this experiment found a difference in {} of {}; chance alone finds \
+             one in at most {} of them.{effect}",
+            grouped(self.alarms),
+            grouped(self.controls),
+            percent(level.risk().get())
+        )
+    }
+
+    /// Raises that there are more alarms than chance allows.
+    pub(crate) fn warn(&self, level: ConfidenceLevel, warnings: &mut Warnings) {
+        if self.alarms > 0 && self.p_value <= level.risk().get() {
+            for row in self.rows.iter().filter(|row| row.verdict.is_effect()) {
+                warnings.concern("controls_alarmed", &row.benchmark, || {
+                    "Differences were found where nothing differs, more often than chance allows: what made them is in the other \
+                     verdicts as well. Look for what the runs of one version had in common (hosts, order, neighbours), and do not \
+                     quote differences of that size."
+                        .to_owned()
+                });
+            }
+        }
+    }
+}
+
+impl ControlRow {
+    /// The baseline run again.
+    fn again(
+        study: &Study,
+        benchmark: &str,
+        cells: &[CellRecords],
+        (index, name): (VersionIndex, &str),
+        declared: &Declared,
+    ) -> Self {
+        let wall = EndpointSubject::Metric(Metric::Wall);
+        let pair = [&cells[0], &cells[index.0 as usize]];
+        let found = endpoint::compare(study, wall, Better::Lower, pair, declared);
+        let row = Self::without(benchmark, name, ControlKind::BaselineAgain);
+        match found {
+            Ok((RatioFound { verdict, ratio, interval, .. }, _)) => row.with(verdict, ratio, interval),
+            Err(reason) => Self { reason: Some(reason), ..row },
+        }
+    }
+
+    fn without(benchmark: &str, version: &str, kind: ControlKind) -> Self {
+        Self {
+            benchmark: benchmark.to_owned(),
+            version: version.to_owned(),
+            kind,
+            verdict: Verdict::NotEnoughData,
+            ratio: None,
+            interval: None,
+            smallest_effect: None,
+            reason: None,
+        }
+    }
+
+    fn with(self, verdict: Verdict, ratio: f64, interval: IntervalReport) -> Self {
+        let smallest_effect = interval.ends().map(|(lower, upper)| (upper / lower).sqrt() - 1.0);
+        Self { verdict, ratio: Some(ratio), interval: Some(interval), smallest_effect, ..self }
+    }
+}
+
+/// The candidates that executed the baseline's program in the baseline's way.
+fn same_programs(
+    experiment: &Experiment,
+    benchmark: BenchmarkIndex,
+    sampled: &Sampled<'_>,
+    report: &BenchmarkReport,
+) -> Vec<ControlRow> {
+    let order = |version: usize| {
+        let cell = Cell { benchmark, version: VersionIndex(version as u32) };
+        WorkOrder::new(experiment, cell, RunIndex(0))
+    };
+    let program = |version: usize| {
+        let cell: &CellRecords = &sampled.records[version];
+        cell.programs.only(cell.runs())
+    };
+    let Some(of_baseline) = program(0) else { return Vec::new() };
+    let same =
+        |version: &usize| program(*version) == Some(of_baseline) && order(0).is_alike(&order(*version));
+    let row = |version: usize| {
+        let comparison = &report.comparisons[version - 1];
+        let row = ControlRow::without(&report.name, &comparison.candidate, ControlKind::SameProgram);
+        match comparison.headline() {
+            Some(headline) => row.with(comparison.verdict, headline.speedup, headline.interval),
+            None => ControlRow { reason: comparison.reason.clone(), ..row },
+        }
+    };
+    (1..sampled.records.len()).filter(same).map(row).collect()
+}

@@ -1,0 +1,71 @@
+//! Endpoints and the control from the plan to the report, the gate and the export.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::SPEEDUP;
+
+const PLAN: &str = r#"
+[experiment]
+name = "endpoints"
+seed = 11
+[controls]
+baseline_again = true
+[versions.old]
+baseline = true
+vars = { rate = "200" }
+[versions.new]
+vars = { rate = "100" }
+[benchmarks.rate]
+shell = '''echo "{version} rate {rate}"'''
+[repetitions]
+runs = 8
+[metrics.output.rate]
+regex = 'rate ([0-9]+)$'
+better = "higher"
+[analysis]
+quantiles = [0.99]
+[analysis.verdicts.rate]
+[independence]
+policy = "any"
+[output]
+keep_of = "all"
+"#;
+
+fn speedup(directory: &Path, arguments: &[&str]) -> Output {
+    Command::new(SPEEDUP).args(arguments).current_dir(directory).output().expect("the command")
+}
+
+#[test]
+fn a_plan_has_verdicts_beside_the_headline_and_a_control() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let directory = folder.path();
+    std::fs::write(directory.join("plan.toml"), PLAN).expect("the plan");
+    let run = ["run", "plan.toml", "--data", "data", "--output", "json", "--fail-on-regression"];
+    let output = speedup(directory, &run);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("new on rate: rate worse, 0.50×"), "{errors}");
+    let report: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {errors}"));
+    let [tail, rate] = &report["endpoints"].as_array().expect("endpoints")[..] else { panic!("{report}") };
+    assert_eq!((&tail["quantile"], &tail["rows"][0]["verdict"]), (&0.99.into(), &"not_enough_data".into()));
+    assert_eq!((&rate["rows"][0]["verdict"], &rate["rows"][0]["ratio"]), (&"worse".into(), &0.5.into()));
+    let control = report["controls"]["baseline_again"].as_str().expect("a control");
+    assert_eq!(report["head"]["versions"], serde_json::json!(["old", "new"]));
+    assert!(report["controls"]["rows"][0]["ratio"].is_number(), "{report}");
+    // Its runs are in the export, and its program was told the baseline's name.
+    let id = report["head"]["experiment"].as_str().expect("an id");
+    let export = speedup(directory, &["export", id, "--data", "data", "--format", "jsonl"]);
+    let text = String::from_utf8(export.stdout).expect("UTF-8");
+    let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a row"));
+    let rows: Vec<Value> = rows.collect();
+    let printed = |version: &str| -> Vec<&str> {
+        let of = rows.iter().filter(|row| row["version"] == version);
+        of.map(|row| row["stdout_blake3"].as_str().expect("a hash")).collect()
+    };
+    assert_eq!(printed(control), printed("old"), "{text}");
+    assert_eq!((printed("old").len(), printed("old") == printed("new")), (8, false));
+}
