@@ -44,7 +44,7 @@ mod tests;
 
 pub use answer::{Answer, Findings, MethodFacts, SCHEMA_VERSION, SampleFacts, Unmatched};
 pub use brunner_munzel::BrunnerMunzelFinding;
-pub use diagnostics::{Diagnostic, DiagnosticsFinding};
+pub use diagnostics::{Diagnostic, DiagnosticsFinding, order_dependence};
 pub use distribution::{AtMostFinding, DistributionFinding, QuantileFinding};
 pub use earlier::{EarlierFinding, EarlierSuite};
 pub use effect::{BootstrapFinding, EffectFinding, LevelsFinding};

@@ -1,5 +1,6 @@
 //! The answer: plain data with stable names.
 
+use super::diagnostics;
 use super::pairing::Pairing;
 use super::{
     BrunnerMunzelFinding, DiagnosticsFinding, DistributionFinding, EarlierSuite, EffectFinding, Inquiry,
@@ -151,6 +152,8 @@ impl Answer {
         findings: Findings,
     ) -> Self {
         let method = &inquiry.method;
+        let order = || diagnostics::order_dependence(&diagnostics::find(pairing, level), level);
+        let order = method.compares().then(order).flatten();
         let samples = pairing.versions.iter().zip(&pairing.samples).flat_map(|(version, samples)| {
             samples.iter().map(|one| SampleFacts {
                 version: (*version).to_owned(),
@@ -174,7 +177,7 @@ impl Answer {
             samples: samples.collect(),
             unmatched: pairing.unmatched.clone(),
             findings,
-            caveats: pairing.remarks(method),
+            caveats: pairing.remarks(method).into_iter().chain(order).collect(),
         }
     }
 }

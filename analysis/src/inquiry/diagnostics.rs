@@ -4,13 +4,15 @@ use super::Remark;
 use super::answer::Found;
 use super::pairing::Pairing;
 use super::suite::Observed;
+use crate::count::{counted, percent};
 use crate::study::Reason;
 use serde::Serialize;
 use speedup_statistics::diagnostics::run_order::{
     Autocorrelation, Drift, FirstRunEffect, RunOrderError, RunsTest,
 };
 use speedup_statistics::diagnostics::{Granularity, MetricKind};
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue};
+use speedup_statistics::inference::{Adjustment, Alternative, ConfidenceLevel, PValue};
+use speedup_statistics::sample::Sample;
 
 /// What the order and the values of one sample say.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -65,11 +67,51 @@ impl Found for Vec<DiagnosticsFinding> {
 
 pub(super) fn find(pairing: &Pairing<'_>, level: ConfidenceLevel) -> Vec<DiagnosticsFinding> {
     let versions = pairing.versions.iter().zip(&pairing.samples);
-    versions.flat_map(|(version, samples)| samples.iter().map(|one| of(version, one, level))).collect()
+    let one = |version: &str, one: &Observed<'_>| {
+        of(version, &one.named.benchmark, (&one.sample, &one.groups()), level)
+    };
+    versions.flat_map(|(version, samples)| samples.iter().map(move |sample| one(version, sample))).collect()
 }
 
-fn of(version: &str, observed: &Observed<'_>, level: ConfidenceLevel) -> DiagnosticsFinding {
-    let sample = &observed.sample;
+/// That runs depend on their order, where the diagnostics of all samples, adjusted together, say so: whatever compares plain samples
+/// takes their independence on trust.
+pub fn order_dependence(found: &[DiagnosticsFinding], level: ConfidenceLevel) -> Option<Remark> {
+    let all = || found.iter().flat_map(|one| one.diagnostics.iter().map(move |diagnostic| (one, diagnostic)));
+    let p_values: Vec<_> = all().map(|(_, diagnostic)| diagnostic.p_value.map(PValue::clamped)).collect();
+    let adjusted = Adjustment::Holm.adjust(&p_values);
+    let rejects = |p_value: &Option<PValue>| p_value.is_some_and(|p_value| p_value.rejects_at(level.risk()));
+    let signs = all().zip(&adjusted).filter(|(_, p_value)| rejects(p_value));
+    let mut named: Vec<String> =
+        signs.map(|((one, _), _)| format!("{} of {}", one.benchmark, one.version)).collect();
+    named.dedup();
+    let (first, more) = (named.first()?, named.len() - 1);
+    let more =
+        if more == 0 { String::new() } else { format!(" and {} more", counted(more as u64, "sample")) };
+    Some(Remark::new(
+        "order_dependence",
+        format!(
+            "Runs depend on their order ({first}{more}; Holm over {} diagnostics at {}), so they are not independent and no level \
+             here holds: see `speedup compare --method diagnostics`, and run each on a fresh host or in random order.",
+            p_values.iter().flatten().count(),
+            percent(level.get())
+        ),
+    ))
+}
+
+impl DiagnosticsFinding {
+    /// Of the runs of one sample, in their order.
+    pub fn of_runs(version: &str, benchmark: &str, sample: &Sample, level: ConfidenceLevel) -> Self {
+        of(version, benchmark, (sample, std::slice::from_ref(sample)), level)
+    }
+}
+
+/// Of a sample, within whose groups there is a first run.
+fn of(
+    version: &str,
+    benchmark: &str,
+    (sample, groups): (&Sample, &[Sample]),
+    level: ConfidenceLevel,
+) -> DiagnosticsFinding {
     let two_sided = Alternative::TwoSided;
     let drift = Drift::new(sample);
     let made = |statistic: f64, p_value: PValue| (statistic, p_value.told());
@@ -92,15 +134,14 @@ fn of(version: &str, observed: &Observed<'_>, level: ConfidenceLevel) -> Diagnos
         Diagnostic::new(
             "first_run",
             FirstRunEffect::NAME,
-            FirstRunEffect::new(&observed.groups())
-                .map(|test| made(test.difference(), test.p_value(two_sided))),
+            FirstRunEffect::new(groups).map(|test| made(test.difference(), test.p_value(two_sided))),
         ),
     ];
     let rejects = |one: &&Diagnostic| one.p_value.is_some_and(|p| p <= level.risk().get());
     let granularity = Granularity::new(sample);
     DiagnosticsFinding {
         version: version.to_owned(),
-        benchmark: observed.named.benchmark.clone(),
+        benchmark: benchmark.to_owned(),
         signs: diagnostics.iter().filter(rejects).map(|one| one.code).collect(),
         diagnostics,
         slope: drift.ok().map(|drift| drift.slope()),

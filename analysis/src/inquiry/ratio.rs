@@ -1,18 +1,15 @@
 //! The ratio of the declared centres with its two-sided interval, and what follows for the suite: what the report of an experiment
 //! says first, of plain samples.
-//!
-//! That the runs are independent is taken on trust here, so their order is looked at beside.
 
 use super::answer::Found;
 use super::pairing::Pairing;
-use super::{Inquiry, InquiryError, Preference, Remark, diagnostics};
-use crate::count::{counted, percent};
+use super::{Inquiry, InquiryError, Preference, Remark};
 use crate::study::compare::headline::Declared;
 use crate::study::compare::plain::PlainSamples;
 use crate::study::{BenchmarkReport, ComparisonReport, Reason, SuiteReport, Warning};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::Center;
-use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue};
+use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::sample::SampleQuantile;
 use speedup_statistics::test::Proportion;
 
@@ -69,7 +66,6 @@ pub(super) fn find(
     // Refuses a population that is smaller than what was drawn from it.
     Proportion::new(0, pairing.benchmarks.len() as u64, inquiry.selection)?;
     let declared = Declared { center: center(pairing, options, level), margin: options.margin, level };
-    let order = order_dependence(pairing, level);
     let of = |(number, candidate): (usize, &str)| {
         let pairs = pairing.pairs(number, inquiry.better);
         let samples = PlainSamples {
@@ -87,7 +83,7 @@ pub(super) fn find(
         RatioSuite {
             suite,
             benchmarks: benchmarks.into_iter().flat_map(findings).collect(),
-            caveats: warnings.into_iter().map(Remark::from).chain(order.clone()).collect(),
+            caveats: warnings.into_iter().map(Remark::from).collect(),
         }
     };
     Ok(pairing.candidates().map(of).collect())
@@ -106,31 +102,6 @@ fn center(pairing: &Pairing<'_>, options: RatioOptions, level: ConfidenceLevel) 
         true => Center::Median,
         false => Center::Mean,
     })
-}
-
-/// That runs depend on their order, where the diagnostics of all samples, adjusted together, say so.
-fn order_dependence(pairing: &Pairing<'_>, level: ConfidenceLevel) -> Option<Remark> {
-    let found = diagnostics::find(pairing, level);
-    let all = || found.iter().flat_map(|one| one.diagnostics.iter().map(move |diagnostic| (one, diagnostic)));
-    let p_values: Vec<_> = all().map(|(_, diagnostic)| diagnostic.p_value.map(PValue::clamped)).collect();
-    let adjusted = Adjustment::Holm.adjust(&p_values);
-    let rejects = |p_value: &Option<PValue>| p_value.is_some_and(|p_value| p_value.rejects_at(level.risk()));
-    let signs = all().zip(&adjusted).filter(|(_, p_value)| rejects(p_value));
-    let mut named: Vec<String> =
-        signs.map(|((one, _), _)| format!("{} of {}", one.benchmark, one.version)).collect();
-    named.dedup();
-    let (first, more) = (named.first()?, named.len() - 1);
-    let more =
-        if more == 0 { String::new() } else { format!(" and {} more", counted(more as u64, "sample")) };
-    Some(Remark::new(
-        "order_dependence",
-        format!(
-            "Runs depend on their order ({first}{more}; Holm over {} diagnostics at {}), so they are not independent and no level \
-             here holds: see --method diagnostics, and run each on a fresh host or in random order.",
-            p_values.iter().flatten().count(),
-            percent(level.get())
-        ),
-    ))
 }
 
 impl From<Warning> for Remark {

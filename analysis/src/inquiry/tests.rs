@@ -504,16 +504,20 @@ fn a_ratio_says_of_a_suite_what_its_report_would() {
 
 /// Runs that get slower and slower are no independent ones, and it is said without being asked.
 #[test]
-fn a_ratio_looks_at_the_order_of_the_runs() {
+fn whatever_compares_looks_at_the_order_of_the_runs() {
     let drifting: Vec<f64> = (0..40).map(|run| 1.0 + f64::from(run) / 100.0).collect();
     let shuffled: Vec<f64> = (0..40).map(|run| 1.0 + f64::from(run * 17 % 40) / 100.0).collect();
-    let said = |before: &[f64], after: &[f64]| {
-        let answer = Inquiry::new(two(before.to_vec(), after.to_vec()), Method::ratio()).answer().unwrap();
-        answer.findings.caveats().iter().any(|one| one.code == "order_dependence")
+    let said = |method: &Method, before: &[f64], after: &[f64]| {
+        let answer = Inquiry::new(two(before.to_vec(), after.to_vec()), method.clone()).answer().unwrap();
+        answer.caveats.iter().any(|one| one.code == "order_dependence")
     };
-    assert!(said(&drifting, &drifting));
-    assert!(!said(&AFTER, &AFTER));
-    assert!(said(&shuffled, &drifting));
+    let tests = Method::SpeedupTest(SpeedupTestOptions::default());
+    for method in [Method::ratio(), tests, Method::BrunnerMunzel, Method::SignedRank] {
+        assert!(said(&method, &drifting, &drifting), "{method:?}");
+        assert!(!said(&method, &AFTER, &AFTER), "{method:?}");
+        assert!(said(&method, &shuffled, &drifting), "{method:?}");
+    }
+    assert!(!said(&Method::Diagnostics, &drifting, &drifting), "its own findings say it");
 }
 
 /// Of few runs the number alone says that it is the mean's ratio, whatever they are.

@@ -136,6 +136,9 @@ fn tell_warnings(answer: &Answer, outputs: &Outputs, console: &Console) {
             }
         }
     }
+    if let Some(order) = &answer.order {
+        console.warn(&order.sentence);
+    }
     let count = warnings::count(answer);
     if count > 0 {
         console.talk(format_args!("{} in {}", render::counted(count, "warning"), outputs.warnings.display()));

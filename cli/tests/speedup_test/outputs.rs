@@ -45,6 +45,35 @@ fn what_is_there_is_replaced_and_a_failure_does_not_look_like_success() {
     assert!(folder.names().iter().all(|name| !name.ends_with(".part")));
 }
 
+/// Runs that get slower and slower are no independent ones.
+#[test]
+fn runs_that_depend_on_their_order_are_told_beside_the_files() {
+    let drifting = |first: u32| (0..40).map(|run| format!("{}\n", first + run)).collect::<String>();
+    let mixed = |first: u32| {
+        let mut state = first;
+        let mut next = || {
+            state = state.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+            first + (state >> 16) % 40
+        };
+        (0..40).map(|_| format!("{}\n", next())).collect::<String>()
+    };
+    let said = |slow: String, fast: String| {
+        let folder = Folder::with_configuration("a,slow,fast,,\n");
+        folder.write("slow", slow).write("fast", fast);
+        let said = folder.tested(&["c.csv", "--output", "json"]);
+        let answer: Value = serde_json::from_str(&said.out).expect("JSON");
+        (said.err, answer["order"]["code"].clone())
+    };
+    let (err, code) = said(drifting(200), drifting(100));
+    assert!(
+        err.contains("warning: Runs depend on their order (a of the baseline and 1 sample more"),
+        "{err}"
+    );
+    assert_eq!(code, "order_dependence");
+    let (err, code) = said(mixed(200), mixed(100));
+    assert!(!err.contains("order") && code.is_null(), "{err}");
+}
+
 #[test]
 fn inputs_are_never_written_over() {
     let folder = Folder::with_configuration("a,slow.out,fast,,\n");

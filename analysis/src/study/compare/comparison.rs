@@ -267,6 +267,9 @@ impl Pair<'_> {
         if by == Protocol::Mean && mean.is_doubtful() {
             warnings.concern("mean_of_doubtful_law", about, mean_of_doubtful_law);
         }
+        if by == Protocol::Mean && verdict.is_effect() && !mean.is_doubtful() {
+            warnings.concern("mean_of_rare_runs", about, mean_of_rare_runs);
+        }
         let needed = SampleQuantile::runs_needed(0.5, level);
         if by == Protocol::Mean && (n.min(m) as u64) < needed {
             warnings.concern("few_runs", about, || {
@@ -452,6 +455,12 @@ fn not_measured(side: &str, cell: &CellReport) -> Reason {
         }
     };
     Reason::new("not_measured", format!("No run of the {side}, {}, was measured{because}", cell.version))
+}
+
+fn mean_of_rare_runs() -> String {
+    "The verdict is on the mean, which also counts runs that are too rare to be seen: what happens in fewer than 3/n of the runs may be \
+     missing among n, and stalls move a mean by their share times their length. Declare center = \"median\" if a usual run is meant."
+        .to_owned()
 }
 
 fn mean_of_doubtful_law() -> String {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use clap::ValueEnum;
 use serde::Serialize;
-use speedup_analysis::inquiry::Remark;
+use speedup_analysis::inquiry::{DiagnosticsFinding, Remark, order_dependence};
 use speedup_analysis::study::Protocol;
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::protocol::speedup_test::{ObservedSpeedups, SpeedupTest};
@@ -91,6 +91,9 @@ pub(crate) struct Answer {
     pub(crate) proportions: [ProportionAnswer; 2],
     /// Of the whole test; those of a benchmark are with it.
     pub(crate) warnings: Vec<Warning>,
+    /// That runs depend on their order, which the Speedup-Test does not ask; absent where nothing says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) order: Option<Remark>,
 }
 
 /// A line of the configuration.
@@ -241,8 +244,20 @@ impl Answer {
             overall,
             speedup_means,
             warnings,
+            order: order(loaded, options),
         })
     }
+}
+
+/// What the order of the runs of all samples says, together.
+fn order(loaded: &[Loaded], options: &Options) -> Option<Remark> {
+    let level = options.level.unwrap_or(ConfidenceLevel::USUAL);
+    let of = |one: &Loaded| {
+        let sides = ["the baseline", "the candidate"].into_iter().zip(one.samples.as_ref().ok()?);
+        let found = |(version, sample)| DiagnosticsFinding::of_runs(version, &one.entry.name, sample, level);
+        Some(sides.map(found).collect::<Vec<_>>())
+    };
+    order_dependence(&loaded.iter().filter_map(of).flatten().collect::<Vec<_>>(), level)
 }
 
 impl Benchmark {
