@@ -58,7 +58,7 @@ fn the_dependency_law_holds() {
         ("speedup-proto", &["speedup-core"][..]),
         ("speedup-access", &["speedup-core", "speedup-proto"][..]),
         ("speedup-statistics", &["speedup-core"][..]),
-        ("speedup-studies", &["speedup-core", "speedup-statistics"][..]),
+        ("speedup-studies", &["speedup-analysis", "speedup-core", "speedup-statistics"][..]),
         ("speedup-analysis", &["speedup-core", "speedup-statistics"][..]),
         ("speedup-report", &["speedup-core", "speedup-analysis", "speedup-statistics"][..]),
         (

@@ -1,6 +1,7 @@
 //! How often equal versions are called different (Touati 2010 §4, Kalibera 2012 §8.3).
 
 mod by_levels;
+mod conclusions;
 mod headlines;
 mod samples;
 mod suites;
@@ -59,11 +60,22 @@ pub enum AlarmSection {
     UnlikeShapes,
     /// Versions that differ by the margin, the parameter, and are called the same within it.
     Same,
+    /// Quantiles of two samples of one law.
+    Tails,
+    /// Suites in which nothing differs, by what `speedup compare` concludes and its gate does; the size is the runs of each
+    /// benchmark.
+    Gates,
+    /// Equal versions of which each run resembles the one before it.
+    Dependent,
+    /// Equal versions on hosts that differ.
+    Hosts,
+    /// Versions of equal mean, of which one has rare runs that stall.
+    RareStalls,
 }
 
 impl AlarmSection {
     /// All parts.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 12] = [
         Self::Samples,
         Self::Levels,
         Self::OneBinary,
@@ -71,6 +83,11 @@ impl AlarmSection {
         Self::Headlines,
         Self::UnlikeShapes,
         Self::Same,
+        Self::Tails,
+        Self::Gates,
+        Self::Dependent,
+        Self::Hosts,
+        Self::RareStalls,
     ];
 
     /// A short name that stays the same between releases.
@@ -83,6 +100,11 @@ impl AlarmSection {
             Self::Headlines => "headlines",
             Self::UnlikeShapes => "unlike_shapes",
             Self::Same => "same",
+            Self::Tails => "tails",
+            Self::Gates => "gates",
+            Self::Dependent => "dependent",
+            Self::Hosts => "hosts",
+            Self::RareStalls => "rare_stalls",
         }
     }
 }
@@ -104,6 +126,11 @@ impl FalseAlarmStudy {
                 AlarmSection::Headlines => rows.extend(self.of_headlines()),
                 AlarmSection::UnlikeShapes => rows.extend(self.of_unlike_shapes()),
                 AlarmSection::Same => rows.extend(self.of_the_same()),
+                AlarmSection::Tails => rows.extend(self.of_tails()),
+                AlarmSection::Gates => rows.extend(self.of_equal_suites()),
+                AlarmSection::Dependent => rows.extend(self.of_dependent_runs()),
+                AlarmSection::Hosts => rows.extend(self.of_hosts()),
+                AlarmSection::RareStalls => rows.extend(self.of_rare_stalls()),
             }
         }
         Ok(rows)

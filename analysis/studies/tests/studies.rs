@@ -298,3 +298,42 @@ fn a_mixture_that_cannot_be_drawn_from_is_refused_by_name() {
     }
     assert!(!study(one(2.0, 1e-8)).run().unwrap().is_empty());
 }
+
+/// What is concluded of equal versions keeps its risk where units are independent, and does not where runs of one host count as such.
+#[test]
+fn conclusions_of_equal_versions_keep_their_risk() {
+    let study = |runs: u64, sections: &[AlarmSection]| FalseAlarmStudy {
+        distributions: vec![LawShape::Normal],
+        runs: vec![runs],
+        ..false_alarms(400, sections)
+    };
+    let suites = study(10, &[AlarmSection::Gates]).run().unwrap();
+    let of = |method: &str| row(&suites, method, 10, None);
+    for method in ["gate", "suite_verdict", "any_adjusted"] {
+        assert!(off(of(method), 0.05) < 4.0, "{:?}", of(method));
+    }
+    assert!(of("any_plain").share > of("any_adjusted").share, "{suites:?}");
+    assert!(of("any_adjusted").share >= of("gate").share, "a gate asks for one direction: {suites:?}");
+    let hosts = study(60, &[AlarmSection::Hosts]).run().unwrap();
+    let of = |method: &str| row(&hosts, method, 60, None);
+    assert!(of("runs_as_units").share > 0.15, "{hosts:?}");
+    for method in ["hosts_as_units", "a_host_each"] {
+        assert!(off(of(method), 0.05) < 4.0, "{:?}", of(method));
+    }
+    let dependent = study(35, &[AlarmSection::Dependent]).run().unwrap();
+    let of = |method: &str| row(&dependent, method, 35, None);
+    assert!(of("mean_ratio").share > 0.15 && of("order_told").share > 0.5, "{dependent:?}");
+}
+
+/// Quantiles keep their risk, and are refused without the runs that they take.
+#[test]
+fn tails_keep_their_risk() {
+    let study = FalseAlarmStudy {
+        distributions: vec![LawShape::Lognormal],
+        runs: vec![20, 60],
+        ..false_alarms(1000, &[AlarmSection::Tails])
+    };
+    let rows = study.run().unwrap();
+    assert!(off(row(&rows, "p90", 60, None), 0.05) < 4.0, "{rows:?}");
+    assert_eq!(row(&rows, "p90", 20, None).unanswered, 1000);
+}

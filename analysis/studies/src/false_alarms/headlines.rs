@@ -112,11 +112,11 @@ impl FalseAlarmStudy {
         ]
     }
 
-    fn cells(&self) -> impl Iterator<Item = (LawShape, u64)> + Clone {
+    pub(super) fn cells(&self) -> impl Iterator<Item = (LawShape, u64)> + Clone {
         self.distributions.iter().flat_map(|shape| self.runs.iter().map(|runs| (*shape, *runs)))
     }
 
-    fn times(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<Sample> {
+    pub(super) fn times(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<Sample> {
         draws.times(shape, runs, CENTER, CENTER * self.variation)
     }
 }

@@ -18,7 +18,8 @@ use crate::exit::failure::Failure;
     What it reproduces of the papers, and the meaning of the methods' names: docs/studies.md."
 )]
 pub(crate) struct Arguments {
-    /// Which parts to simulate: samples, levels, one_binary, suites, headlines, unlike_shapes, same; all without it
+    /// Which parts to simulate: samples, levels, one_binary, suites, headlines, unlike_shapes, same, tails,
+    /// gates, dependent, hosts, rare_stalls; all without it
     #[arg(long, value_name = "SECTION,…", value_delimiter = ',', value_parser = section)]
     section: Vec<AlarmSection>,
     /// The shapes of the laws: normal, lognormal, gamma, bimodal, floor, heavy_lognormal, pareto, clock, stalls
@@ -48,7 +49,7 @@ pub(crate) struct Arguments {
     replicating: Replicating,
 }
 
-const HEADINGS: [Heading; 7] = [
+const HEADINGS: [Heading; 12] = [
     Heading {
         section: "samples",
         sentence: "Share of comparisons of equal versions that are called different",
@@ -90,6 +91,36 @@ const HEADINGS: [Heading; 7] = [
         sentence: "Share of versions that differ by the margin and are called the same within it",
         size: "runs",
         parameter: "margin",
+    },
+    Heading {
+        section: "tails",
+        sentence: "Share of quantiles of two samples of one law that are called better or worse",
+        size: "runs",
+        parameter: "",
+    },
+    Heading {
+        section: "gates",
+        sentence: "Share of suites without any difference for which it is concluded",
+        size: "runs",
+        parameter: "",
+    },
+    Heading {
+        section: "dependent",
+        sentence: "Share of equal versions, each run like the one before it, that are called faster or slower",
+        size: "runs",
+        parameter: "",
+    },
+    Heading {
+        section: "hosts",
+        sentence: "Share of equal versions on unlike hosts that are called faster or slower",
+        size: "runs",
+        parameter: "",
+    },
+    Heading {
+        section: "rare_stalls",
+        sentence: "Share of versions of equal mean, one with rare stalls, that are called faster or slower",
+        size: "runs",
+        parameter: "",
     },
 ];
 

@@ -1,0 +1,211 @@
+//! False alarms of what `speedup compare` concludes of plain samples, gates included: by its own code, from the samples to the exit
+//! code.
+
+use super::{AlarmSection, FalseAlarmStudy};
+use crate::LawShape;
+use crate::law::draws::Draws;
+use crate::row::{Cell, StudyRow, Unanswered};
+use speedup_analysis::gate::{Conclusion, Judgement};
+use speedup_analysis::inquiry::{
+    Findings, Inquiry, Method, NamedSample, RatioOptions, RatioSuite, Remark, Suite,
+};
+use speedup_analysis::study::Verdict;
+use speedup_core::experiment::Center;
+use speedup_statistics::inference::Threshold;
+use speedup_statistics::ratio::QuantileRatio;
+use speedup_statistics::sample::{Sample, SampleQuantile};
+
+const OF_SUITES: [&str; 4] = ["gate", "suite_verdict", "any_adjusted", "any_plain"];
+const DEPENDENT: [&str; 3] = ["median_ratio", "mean_ratio", "order_told"];
+const OF_HOSTS: [&str; 3] = ["runs_as_units", "hosts_as_units", "a_host_each"];
+const OF_STALLS: [&str; 4] =
+    ["mean_of_3_percent", "mean_of_3_percent_untold", "mean_of_5_percent", "mean_of_5_percent_untold"];
+/// The shares of runs that stall there.
+const STALLED: [f64; 2] = [0.03, 0.05];
+/// What an answer says of an interval of means that may fail.
+const OF_MEANS: [&str; 3] = ["mean_of_doubtful_law", "mean_of_rare_runs", "few_runs"];
+const OF_TAILS: [(&str, f64); 2] = [("p90", 0.9), ("p95", 0.95)];
+/// The correlation of a run with the one before it.
+const CORRELATION: f64 = 0.5;
+/// The hosts of each version, and the share of the variance that lies between them.
+const HOSTS: u64 = 5;
+const BETWEEN: f64 = 0.5;
+const MEAN: f64 = 100.0;
+
+/// What a comparison of one candidate concluded.
+struct Concluded {
+    suite: RatioSuite,
+    caveats: Vec<Remark>,
+    is_regression: bool,
+}
+
+impl FalseAlarmStudy {
+    /// Suites in which nothing differs.
+    pub(super) fn of_equal_suites(&self) -> Vec<StudyRow> {
+        self.each_cell(AlarmSection::Gates, &OF_SUITES, |shape, runs, draws| {
+            let version = |name: &str, draws: &mut Draws| {
+                let sample = |at: u64| Some((at, self.times(shape, runs, draws)?));
+                let drawn: Option<Vec<_>> = (0..self.suite.benchmarks).map(sample).collect();
+                let named = |(at, sample): (u64, Sample)| named(&format!("b{at}"), one_each(&sample));
+                Some(Suite { version: name.to_owned(), benchmarks: drawn?.into_iter().map(named).collect() })
+            };
+            let suites = vec![version("old", draws)?, version("new", draws)?];
+            let found = self.conclude(suites, None)?;
+            let is_any = |of: &dyn Fn(&Verdict) -> bool, adjusted: bool| {
+                found.suite.benchmarks.iter().any(|one| {
+                    let holm = one.comparison.adjusted.iter().find(|one| one.is_familywise());
+                    of(holm.filter(|_| adjusted).map_or(&one.comparison.verdict, |holm| &holm.verdict))
+                })
+            };
+            let one_word = is_effect(&found.suite.suite.verdict);
+            answered([found.is_regression, one_word, is_any(&is_effect, true), is_any(&is_effect, false)])
+        })
+    }
+
+    /// Equal versions of which each run resembles the one before it.
+    pub(super) fn of_dependent_runs(&self) -> Vec<StudyRow> {
+        self.each_cell(AlarmSection::Dependent, &DEPENDENT, |shape, runs, draws| {
+            let series = |draws: &mut Draws| {
+                let mut last = shape.deviate(draws);
+                let next = |_| {
+                    let now = last;
+                    last =
+                        CORRELATION * last + (1.0 - CORRELATION * CORRELATION).sqrt() * shape.deviate(draws);
+                    vec![MEAN * (1.0 + self.variation * now)]
+                };
+                (0..runs).map(next).collect::<Vec<_>>()
+            };
+            let (old, new) = (series(draws), series(draws));
+            let of = |center| self.conclude_one(old.clone(), new.clone(), Some(center));
+            let (median, mean) = (of(Center::Median)?, of(Center::Mean)?);
+            let told = median.caveats.iter().any(|caveat| caveat.code == "order_dependence");
+            answered([is_called(&median), is_called(&mean), told])
+        })
+    }
+
+    /// Equal versions, each on hosts of its own, half of whose variance lies between hosts: with the runs as units, with the means of
+    /// hosts, and with a fresh host for each run.
+    pub(super) fn of_hosts(&self) -> Vec<StudyRow> {
+        self.each_cell(AlarmSection::Hosts, &OF_HOSTS, |shape, runs, draws| {
+            let on_hosts = |hosts: u64, draws: &mut Draws| {
+                let of_host = |runs: u64, draws: &mut Draws| {
+                    let host = BETWEEN.sqrt() * draws.normal();
+                    let run = |_| {
+                        MEAN * (1.0 + self.variation * (host + (1.0 - BETWEEN).sqrt() * shape.deviate(draws)))
+                    };
+                    (0..runs).map(run).collect::<Vec<f64>>()
+                };
+                (0..hosts)
+                    .map(|host| of_host(runs / hosts + u64::from(host < runs % hosts), draws))
+                    .collect::<Vec<_>>()
+            };
+            let (old, new) = (on_hosts(HOSTS, draws), on_hosts(HOSTS, draws));
+            let apart =
+                |hosts: &[Vec<f64>]| hosts.iter().flatten().map(|time| vec![*time]).collect::<Vec<_>>();
+            let by_runs = self.conclude_one(apart(&old), apart(&new), None)?;
+            let by_hosts = self.conclude_one(old, new, None)?;
+            let (old, new) = (on_hosts(runs, draws), on_hosts(runs, draws));
+            let distinct = self.conclude_one(old, new, None)?;
+            answered([is_called(&by_runs), is_called(&by_hosts), is_called(&distinct)])
+        })
+    }
+
+    /// Versions of equal mean, of which the candidate has rare runs that take twice as long: by the mean, and where no caveat of the
+    /// answer says that its interval may fail.
+    pub(super) fn of_rare_stalls(&self) -> Vec<StudyRow> {
+        self.each_cell(AlarmSection::RareStalls, &OF_STALLS, |shape, runs, draws| {
+            let mut found = Vec::new();
+            for share in STALLED {
+                let steady = self.times(shape, runs, draws)?;
+                let stalled = self.times(shape, runs, draws)?;
+                let stall = |time: &f64| {
+                    let stall = if draws.uniform() <= share { MEAN } else { 0.0 };
+                    vec![(time + stall) / (1.0 + share)]
+                };
+                let stalled = stalled.in_run_order().iter().map(stall).collect();
+                let one = self.conclude_one(one_each(&steady), stalled, Some(Center::Mean))?;
+                let told = one.caveats.iter().any(|caveat| OF_MEANS.contains(&caveat.code.as_str()));
+                found.extend([is_called(&one), is_called(&one) && !told].map(Some));
+            }
+            Some(found)
+        })
+    }
+
+    /// Quantiles of two samples of one law.
+    pub(super) fn of_tails(&self) -> Vec<StudyRow> {
+        let names = OF_TAILS.map(|(name, _)| name);
+        self.each_cell(AlarmSection::Tails, &names, |shape, runs, draws| {
+            let (x, y) = (self.times(shape, runs, draws)?, self.times(shape, runs, draws)?);
+            let calls = |(_, probability): &(&str, f64)| {
+                let [x, y] = [SampleQuantile::new(&x, *probability)?, SampleQuantile::new(&y, *probability)?];
+                let interval = QuantileRatio::new(x, y).ok()?.interval(self.replication.confidence);
+                interval.bounded().map(|ends| ends.lower > 1.0 || ends.upper < 1.0)
+            };
+            Some(OF_TAILS.iter().map(calls).collect())
+        })
+    }
+
+    /// The rows of a section: what `experiment` finds of each method, for each law and number of runs.
+    fn each_cell(
+        &self,
+        section: AlarmSection,
+        methods: &[&'static str],
+        experiment: impl Fn(LawShape, u64, &mut Draws) -> Option<Vec<Option<bool>>> + Sync,
+    ) -> Vec<StudyRow> {
+        let row = |(shape, runs)| {
+            let cell = Cell { section: section.code(), distribution: Some(shape), size: runs };
+            let tallies = self.replication.tally(&cell.stream(), methods.len(), |draws| {
+                experiment(shape, runs, draws).unwrap_or_else(|| vec![None; methods.len()])
+            });
+            let promised = self.replication.promised_risk();
+            let rows = methods.iter().zip(tallies);
+            rows.map(move |(method, tally)| cell.row(method, tally, Unanswered::No, [None, promised]))
+                .collect::<Vec<_>>()
+        };
+        self.cells().flat_map(row).collect()
+    }
+
+    fn conclude_one(
+        &self,
+        old: Vec<Vec<f64>>,
+        new: Vec<Vec<f64>>,
+        center: Option<Center>,
+    ) -> Option<Concluded> {
+        let suite =
+            |version: &str, runs| Suite { version: version.to_owned(), benchmarks: vec![named("b", runs)] };
+        self.conclude(vec![suite("old", old), suite("new", new)], center)
+    }
+
+    /// What `speedup compare` says, and whether its gate fails.
+    fn conclude(&self, suites: Vec<Suite>, center: Option<Center>) -> Option<Concluded> {
+        let method = Method::Ratio(RatioOptions { center, margin: None });
+        let confidence = Some(self.replication.confidence.get());
+        let answer = Inquiry { confidence, ..Inquiry::new(suites, method) }.answer().ok()?;
+        let judgement =
+            Judgement::new(Conclusion::of_answer(&answer, Threshold::NONE).ok()?, Threshold::NONE);
+        let Findings::Ratio(found) = answer.findings else { return None };
+        let suite = found.into_iter().next()?;
+        let caveats = [answer.caveats, suite.caveats.clone()].concat();
+        Some(Concluded { suite, caveats, is_regression: !judgement.regressions.is_empty() })
+    }
+}
+
+fn answered<const N: usize>(found: [bool; N]) -> Option<Vec<Option<bool>>> {
+    Some(found.map(Some).to_vec())
+}
+
+fn named(benchmark: &str, runs: Vec<Vec<f64>>) -> NamedSample {
+    NamedSample { benchmark: benchmark.to_owned(), runs }
+}
+
+fn one_each(sample: &Sample) -> Vec<Vec<f64>> {
+    sample.in_run_order().iter().map(|time| vec![*time]).collect()
+}
+
+fn is_effect(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Faster | Verdict::Slower)
+}
+
+fn is_called(found: &Concluded) -> bool {
+    found.suite.benchmarks.iter().any(|one| is_effect(&one.comparison.verdict))
+}
