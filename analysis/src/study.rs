@@ -43,7 +43,7 @@ pub(crate) use self::compare::multiplicity::adjusted_by;
 pub use self::compare::multiplicity::{AdjustedReport, MultiplicityReport, OneSidedReport};
 pub use self::compare::own_metric::{IterationReport, OwnComparison};
 pub use self::compare::proportion::{
-    MOST_SHARE_POINTS, ProportionReport, RequiredReport, SharePoint, TrueShareReport,
+    MOST_SHARE_POINTS, ProportionReport, RequiredReport, RequiredShareReport, SharePoint, TrueShareReport,
 };
 pub use self::compare::protocol::{
     AssumptionReport, IntervalReport, ProtocolAnswer, ProtocolReport, TestReport,
@@ -67,6 +67,7 @@ pub use self::report::{MishapTotals, Report, SCHEMA_VERSION};
 use self::rule::Costs;
 pub use self::rule::{Further, LookReport, RuleReport, RuleRow, RuleState};
 pub use self::standing::{StudyPhase, StudyStanding};
+use self::validity::built::Builds;
 use self::validity::canary::Canary;
 pub use self::validity::canary::{CanaryOutcome, CanaryReport, HostTrend, PoolTrend};
 pub use self::validity::controls::{ControlKind, ControlRow, ControlsReport};
@@ -95,6 +96,7 @@ pub struct Study {
     /// By the numbers of the cells in the plan.
     cells: Vec<CellRecords>,
     evidence: Evidence,
+    builds: Builds,
     /// Whether a run was reported, by its index.
     reported: Vec<bool>,
     beyond_plan: u64,
@@ -181,6 +183,7 @@ impl Study {
             standing,
             cells,
             evidence: Evidence::default(),
+            builds: Builds::default(),
             reported,
             beyond_plan: 0,
             costs: Costs::default(),
@@ -228,6 +231,9 @@ impl Study {
             self.costs.add(attempt, Rule::Fixed);
             return Ok(());
         };
+        if let Some(build) = &lease.evidence.build {
+            self.builds.keep(self.plan.task(run).version(), build);
+        }
         let seat = self.evidence.keep(attempt, self.plan.experiment.independence.wanted_rest());
         self.costs.add(attempt, self.plan.experiment.rule);
         match &attempt.end {

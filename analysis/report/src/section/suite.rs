@@ -2,8 +2,8 @@
 
 use speedup_analysis::count::{counted, grouped, percent, ratio};
 use speedup_analysis::study::{
-    IntervalReport, ProportionReport, Protocol, Report, RequiredReport, SharePoint, SuiteReport,
-    TrueShareReport,
+    IntervalReport, ProportionReport, Protocol, Report, RequiredReport, RequiredShareReport, SharePoint,
+    SuiteReport, TrueShareReport,
 };
 
 use super::benchmarks::NOTHING;
@@ -92,6 +92,27 @@ fn write_true_share(
     let legend = vec![of_share, of_band];
     let rows = told.iter().map(row).collect();
     document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
+    if let Some(required) = &share.required {
+        document.paragraph(needed_of_truth(required, share, confidence), Tone::Plain);
+    }
+}
+
+/// How many benchmarks it takes to know the share of truly faster ones, or that more runs come first.
+fn needed_of_truth(required: &RequiredShareReport, share: &TrueShareReport, confidence: f64) -> String {
+    let [precision, level] = [required.precision, confidence].map(percent);
+    match required.benchmarks {
+        Some(benchmarks) => format!(
+            "If as large shares are shown above and below, to know the truly faster share to ±{precision} at {level} takes {}; \
+             there are {}.",
+            counted(benchmarks, "benchmark"),
+            grouped(share.benchmarks)
+        ),
+        None => format!(
+            "No number of benchmarks tells the truly faster share to ±{precision}: those that are shown neither above nor below leave \
+             ±{} open, so more runs of each benchmark come first.",
+            percent_rounded(required.least_half_width)
+        ),
+    }
 }
 
 /// A factor to three places: neighbours on the curve differ by less than ratios that are rounded to their errors.

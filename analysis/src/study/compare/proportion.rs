@@ -14,7 +14,7 @@ use crate::study::verdict::{Protocol, Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{ConfidenceLevel, Risk};
 use speedup_statistics::test::{
-    Proportion, ProportionMethod, Selection, ShareCurve, SpeedupLimits, benchmarks_by_wald,
+    Proportion, ProportionMethod, Selection, ShareCurve, SpeedupLimits, TrueShare, benchmarks_by_wald,
     benchmarks_by_wilson,
 };
 
@@ -58,6 +58,9 @@ pub struct TrueShareReport {
     pub valid: bool,
     /// The share that is faster at all.
     pub faster: SharePoint,
+    /// How many benchmarks it takes to know that; absent where the plan asks for no precision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required: Option<RequiredShareReport>,
     /// The curve, at the speedups at which it changes, ascending; at most [`MOST_SHARE_POINTS`] of them.
     pub curve: Vec<SharePoint>,
 }
@@ -79,6 +82,17 @@ pub struct SharePoint {
     pub band_lower: f64,
     /// Its upper end.
     pub band_upper: f64,
+}
+
+/// How many benchmarks it takes to know the share of truly faster ones, if as large shares are shown above and below.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequiredShareReport {
+    /// The half-width that the plan asks for.
+    pub precision: f64,
+    /// The benchmarks; `None` where no number suffices.
+    pub benchmarks: Option<u64>,
+    /// The half-width with ever more benchmarks: what the runs of each leave open.
+    pub least_half_width: f64,
 }
 
 /// Points of a curve of shares: as many as a plot shows.
@@ -143,8 +157,24 @@ impl TrueShareReport {
             risk_of_each: curve.risk_of_each().get(),
             valid: selection != Selection::Chosen,
             faster: point(1.0),
+            required: None,
             curve: steps.into_iter().step_by(every).map(point).collect(),
         })
+    }
+}
+
+impl TrueShareReport {
+    /// The same with how many benchmarks it takes for `precision`.
+    pub(crate) fn requiring(self, precision: f64, level: ConfidenceLevel) -> Self {
+        let SharePoint { above, below, .. } = self.faster;
+        let risk = Risk::new(self.risk_of_each).ok();
+        let share = risk.and_then(|risk| TrueShare::new(self.benchmarks, above, below, risk).ok());
+        let required = share.map(|share| RequiredShareReport {
+            precision,
+            benchmarks: share.benchmarks_needed(precision, level),
+            least_half_width: share.least_half_width(),
+        });
+        Self { required, ..self }
     }
 }
 

@@ -278,11 +278,13 @@ pub(crate) fn suite(
 ) -> SuiteReport {
     let Circumstances { study, level, .. } = *circumstances;
     let report = over_all(sampled, benchmarks, version, circumstances).report(total, warnings);
-    let required = report.proportions.first().and_then(|accelerated| {
-        let precision = study.plan.experiment.analysis.precision;
-        proportion::required(accelerated, precision, selection(study), level)
-    });
-    SuiteReport { required, ..report }
+    let precision = study.plan.experiment.analysis.precision;
+    let required = report
+        .proportions
+        .first()
+        .and_then(|accelerated| proportion::required(accelerated, precision, selection(study), level));
+    let true_share = report.true_share.map(|share| share.requiring(precision, level));
+    SuiteReport { required, true_share, ..report }
 }
 
 /// What the overall numbers of a candidate are computed from.

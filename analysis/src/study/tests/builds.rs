@@ -3,6 +3,8 @@
 use super::synthetic::{Synthetic, Times};
 use super::{codes, only};
 use crate::study::*;
+use speedup_core::experiment::build::Product;
+use speedup_core::experiment::files::{Content, ContentHash};
 use speedup_statistics::levels::EffectSize;
 
 const BLOCKED: &str = "[independence]\npolicy = \"distinct\"\n[design]\norder = \"blocked\"\n";
@@ -130,4 +132,28 @@ fn diagnostics_see_past_the_builds() {
         let raised: Vec<_> = codes(&report).into_iter().filter(|code| alarms.contains(code)).collect();
         assert!(raised.is_empty(), "{seed}: {raised:?}");
     }
+}
+
+/// A deterministic compiler makes one build, however often it is asked.
+#[test]
+fn builds_that_are_the_same_files_are_told() {
+    let synthetic = Synthetic::new(1, 2, 12, "").all_built(3);
+    let report = |content: &dyn Fn(u32, u32) -> u8| {
+        let mut study = synthetic.study();
+        for mut attempt in synthetic.attempts() {
+            let version = attempt.cell;
+            if let Some(build) = &mut attempt.lease.evidence.build {
+                let blake3 = ContentHash([content(version, build.run.0); 32]);
+                let content = Content { blake3, bytes: 9, executable: true };
+                build.products = vec![Product { name: "prog".to_owned(), content }];
+            }
+            study.add(&attempt).unwrap();
+        }
+        study.report(None).unwrap()
+    };
+    let told = report(&|version, build| if version == 0 { 7 } else { build as u8 });
+    let warning = told.warnings.iter().find(|one| one.code == "equal_builds").expect("of the baseline");
+    assert!(warning.sentence.starts_with("The builds of v0 are the same files"), "{}", warning.sentence);
+    assert!(!codes(&report(&|_, build| build as u8)).contains(&"equal_builds"));
+    assert!(!codes(&synthetic.report()).contains(&"equal_builds"), "of nothing nothing is known");
 }

@@ -3,7 +3,29 @@
 use super::warning::Warnings;
 use crate::study::Study;
 use crate::study::design::{Design, has_builds};
-use speedup_core::value::id::VersionIndex;
+use speedup_core::experiment::build::{Product, UsedBuild};
+use speedup_core::value::id::{RunIndex, VersionIndex};
+use std::collections::BTreeMap;
+
+/// What the builds of each version made, by the run that built it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Builds(BTreeMap<VersionIndex, BTreeMap<RunIndex, Vec<Product>>>);
+
+impl Builds {
+    /// Keeps what a run used.
+    pub(crate) fn keep(&mut self, version: VersionIndex, build: &UsedBuild) {
+        let of_version = self.0.entry(version).or_default();
+        of_version.entry(build.run).or_insert_with(|| build.products.clone());
+    }
+
+    /// Whether several builds of a version made the same files, bit for bit.
+    fn are_equal(&self, version: VersionIndex) -> bool {
+        let mut builds = self.0.get(&version).into_iter().flat_map(BTreeMap::values);
+        let first = builds.next().filter(|products| !products.is_empty());
+        let mut others = builds.peekable();
+        others.peek().is_some() && others.all(|products| Some(products) == first)
+    }
+}
 
 /// Raises what a reader must know of the builds.
 pub(crate) fn warn(study: &Study, warnings: &mut Warnings) {
@@ -23,6 +45,20 @@ pub(crate) fn warn(study: &Study, warnings: &mut Warnings) {
                 "What is found of {} holds for the one build that was measured: another compilation may lay it out otherwise, and \
                  be as much faster or slower by that alone; take `builds` = 5 or more to speak of the source.",
                 one.join(", ")
+            ),
+        );
+    }
+    let versions = (0..).map(VersionIndex).zip(plan.experiment.compared());
+    let equal = versions.filter(|(index, _)| study.builds.are_equal(*index));
+    let equal: Vec<&str> = equal.map(|(_, version)| version.name.as_str()).collect();
+    if !equal.is_empty() {
+        warnings.raise(
+            "equal_builds",
+            format!(
+                "The builds of {} are the same files, bit for bit: the compilation does not vary, so several builds are one, and nothing \
+                 here says what another layout of the program would do. Take `builds` = 1, or let each build differ in what must not matter \
+                 (link order, padding).",
+                equal.join(", ")
             ),
         );
     }

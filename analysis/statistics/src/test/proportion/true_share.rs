@@ -38,6 +38,8 @@ impl TrueShare {
     /// The method's full name.
     pub const NAME: &'static str =
         "share truly beyond the threshold, valid at any power (exact binomial bounds)";
+    /// The most benchmarks that are told to be needed: more than anybody draws.
+    pub const MOST_NEEDED: u64 = 1 << 30;
 
     /// Of `benchmarks`, `above` were shown to lie above the threshold and `below` to lie below it, each with at most
     /// `risk_of_each` of being wrong.
@@ -54,11 +56,43 @@ impl TrueShare {
 
     /// The equal-tailed interval of the share that truly lies above the threshold, within 0 and 1.
     pub fn interval(&self, level: ConfidenceLevel) -> Interval {
-        let bound = |shown: u64| {
-            let shown = Binomial { a: shown as f64, b: self.benchmarks as f64 };
-            shown.clopper_pearson(level.risk().get()).0
+        self.interval_of([self.above as f64, self.below as f64], self.benchmarks as f64, level)
+    }
+
+    /// Half the width that the interval tends to with ever more benchmarks, if as large shares of them are shown above and below:
+    /// what the tests leave open, which takes more runs of each benchmark.
+    pub fn least_half_width(&self) -> f64 {
+        let [above, below] = self.shares();
+        half_width(&within(Self::NAME, self.risk_of_each, [above, below], ConfidenceLevel::USUAL))
+    }
+
+    /// The fewest benchmarks with which the interval's half-width is at most `precision`, if as large shares of them are shown above
+    /// and below; `None` where that takes more than [`TrueShare::MOST_NEEDED`], or is beyond the least half-width.
+    pub fn benchmarks_needed(&self, precision: f64, level: ConfidenceLevel) -> Option<u64> {
+        let suffices = |benchmarks: u64| {
+            let benchmarks = benchmarks as f64;
+            let shown = self.shares().map(|share| share * benchmarks);
+            half_width(&self.interval_of(shown, benchmarks, level)) <= precision
         };
-        within(Self::NAME, self.risk_of_each, [bound(self.above), bound(self.below)], level)
+        if self.least_half_width() >= precision || !suffices(Self::MOST_NEEDED) {
+            return None;
+        }
+        let (mut too_few, mut enough) = (0, Self::MOST_NEEDED);
+        while enough - too_few > 1 {
+            let middle = too_few + (enough - too_few) / 2;
+            if suffices(middle) { enough = middle } else { too_few = middle }
+        }
+        Some(enough)
+    }
+
+    fn shares(&self) -> [f64; 2] {
+        [self.above, self.below].map(|shown| shown as f64 / self.benchmarks as f64)
+    }
+
+    /// The interval where so many of `benchmarks` are shown above and below.
+    fn interval_of(&self, shown: [f64; 2], benchmarks: f64, level: ConfidenceLevel) -> Interval {
+        let bound = |a: f64| Binomial { a, b: benchmarks }.clopper_pearson(level.risk().get()).0;
+        within(Self::NAME, self.risk_of_each, shown.map(bound), level)
     }
 }
 
@@ -67,6 +101,10 @@ fn within(method: &'static str, risk: Risk, [above, below]: [f64; 2], level: Con
     let risk = risk.get();
     let beyond = |bound: f64| ((bound - risk) / (1.0 - risk)).clamp(0.0, 1.0);
     Interval { method, lower: beyond(above), upper: 1.0 - beyond(below), level, caveats: Vec::new() }
+}
+
+fn half_width(interval: &Interval) -> f64 {
+    (interval.upper - interval.lower) / 2.0
 }
 
 /// What is known of a benchmark's speedup: one-sided limits, each with the same risk.
@@ -188,6 +226,25 @@ mod tests {
         let refused = ProportionError::TooMany { accelerated: 11, benchmarks: 10 };
         assert_eq!(TrueShare::new(10, 6, 5, risk), Err(refused));
         assert!(ShareCurve::new(&[], risk).is_err());
+    }
+
+    /// So many suffice and one fewer does not; where the tests leave more open than the precision, none do.
+    #[test]
+    fn the_benchmarks_needed_are_the_fewest() {
+        let (risk, level) = (Risk::new(0.025).unwrap(), ConfidenceLevel::USUAL);
+        let share = TrueShare::new(40, 24, 12, risk).unwrap();
+        let needed = share.benchmarks_needed(0.1, level).unwrap();
+        let width = |benchmarks: u64| {
+            let shown = share.shares().map(|share| share * benchmarks as f64);
+            half_width(&share.interval_of(shown, benchmarks as f64, level))
+        };
+        assert!(needed > 100 && width(needed) <= 0.1 && width(needed - 1) > 0.1, "{needed}");
+        // 4 of 40 are shown to be neither.
+        assert!((share.least_half_width() - (1.0 - (0.9 - 0.05) / 0.975) / 2.0).abs() < 1e-12);
+        assert_eq!(share.benchmarks_needed(0.05, level), None);
+        let open = TrueShare::new(40, 4, 0, risk).unwrap();
+        assert!(open.least_half_width() > 0.4);
+        assert_eq!(open.benchmarks_needed(0.4, level), None);
     }
 
     proptest! {
