@@ -17,15 +17,31 @@ mod synthetic;
 use self::synthetic::{Synthetic, Times};
 use super::*;
 use speedup_core::experiment::environment::Setting;
-use speedup_core::machine::event::EndedAttempt;
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::conditions::{Conditions, Unmet};
 use speedup_core::run::disturbance::Disturbance;
-use speedup_core::run::record::Failure;
+use speedup_core::run::record::{Failure, Record};
 use speedup_core::run::timer::TimerError;
 use speedup_core::run::{AfterLoss, LossReason, Obstacle};
 use speedup_core::value::id::Attempt;
 use speedup_core::value::seed::Seed;
 use speedup_core::value::time::Span;
+use std::collections::BTreeMap;
+
+/// The report of two versions when the record of each run is changed: the function is told the version and the repetition, from 0.
+fn changed_report(synthetic: &Synthetic, change: impl Fn(u32, u64, &mut Record)) -> Report {
+    let mut study = synthetic.study();
+    let mut seen = BTreeMap::new();
+    for mut attempt in synthetic.attempts() {
+        let cell = attempt.cell;
+        let repetition: &mut u64 = seen.entry(cell).or_default();
+        let EndedAttempt { end: AttemptEnd::Reported(record), .. } = &mut attempt else { panic!("reported") };
+        change(cell % 2, *repetition, record);
+        *repetition += 1;
+        study.add(&attempt).unwrap();
+    }
+    study.report(None).unwrap()
+}
 
 /// Two versions of benchmarks, all at 100 ms.
 fn two(benchmarks: usize, runs: u32) -> Synthetic {

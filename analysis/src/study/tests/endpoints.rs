@@ -1,10 +1,10 @@
 //! The verdicts that a plan declares beside the headlines.
 
+use super::changed_report;
 use super::synthetic::Synthetic;
 use crate::gate::{Conclusion, Judgement};
 use crate::study::{EndpointReport, EndpointVerdict, Report, Verdict};
 use speedup_core::experiment::metric::{Better, Metric};
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::record::Record;
 use speedup_statistics::inference::Threshold;
 
@@ -13,17 +13,7 @@ const RATE: &str = "[metrics.output.rate]\nregex = 'x ([0-9]+)'\nunit = \"MB/s\"
 /// The report of so many benchmarks and runs of a cell in 2 versions, when the record of each run is changed: the function is told the
 /// version and the repetition, from 0.
 fn report(benchmarks: usize, runs: u32, more: &str, change: impl Fn(u32, u64, &mut Record)) -> Report {
-    let synthetic = Synthetic::new(benchmarks, 2, runs, more);
-    let mut study = synthetic.study();
-    let mut seen = vec![0; 2 * benchmarks];
-    for mut attempt in synthetic.attempts() {
-        let (cell, repetition) = (attempt.cell, &mut seen[attempt.cell as usize]);
-        let EndedAttempt { end: AttemptEnd::Reported(record), .. } = &mut attempt else { panic!("reported") };
-        change(cell % 2, *repetition, record);
-        *repetition += 1;
-        study.add(&attempt).unwrap();
-    }
-    study.report(None).unwrap()
+    changed_report(&Synthetic::new(benchmarks, 2, runs, more), change)
 }
 
 fn wall(record: &mut Record, value: u64) {

@@ -1,5 +1,6 @@
 //! The other metrics of a report: those of a plan's own, and what is lacking.
 
+use super::changed_report;
 use super::synthetic::Synthetic;
 use crate::study::{IntervalReport, MetricReport, OwnComparison, Report, Warning};
 use speedup_core::experiment::metric::{Absence, Better, Metric};
@@ -12,17 +13,7 @@ const OWN: &str = "[metrics.output.rate]\nregex = 'x ([0-9]+)'\nunit = \"MB/s\"\
 /// The report of an experiment of 2 benchmarks and 2 versions, 10 runs of each cell, when the record of each run is changed:
 /// the function is told the version and the repetition, from 0.
 fn report(change: impl Fn(u32, u64, &mut Record)) -> Report {
-    let synthetic = Synthetic::new(2, 2, 10, OWN);
-    let mut study = synthetic.study();
-    let mut seen = [0; 4];
-    for mut attempt in synthetic.attempts() {
-        let (cell, repetition) = (attempt.cell, &mut seen[attempt.cell as usize]);
-        let EndedAttempt { end: AttemptEnd::Reported(record), .. } = &mut attempt else { panic!("reported") };
-        change(cell % 2, *repetition, record);
-        *repetition += 1;
-        study.add(&attempt).unwrap();
-    }
-    study.report(None).unwrap()
+    changed_report(&Synthetic::new(2, 2, 10, OWN), change)
 }
 
 fn warning<'r>(report: &'r Report, code: &str) -> Option<&'r Warning> {
