@@ -312,6 +312,7 @@ fn conclusions_of_equal_versions_keep_their_risk() {
     for method in ["gate", "suite_verdict", "any_adjusted"] {
         assert!(off(of(method), 0.05) < 4.0, "{:?}", of(method));
     }
+    assert!(of("suite_verdict").share > 0.01, "{suites:?}");
     assert!(of("any_plain").share > of("any_adjusted").share, "{suites:?}");
     assert!(of("any_adjusted").share >= of("gate").share, "a gate asks for one direction: {suites:?}");
     let hosts = study(60, &[AlarmSection::Hosts]).run().unwrap();
@@ -336,4 +337,18 @@ fn tails_keep_their_risk() {
     let rows = study.run().unwrap();
     assert!(off(row(&rows, "p90", 60, None), 0.05) < 4.0, "{rows:?}");
     assert_eq!(row(&rows, "p90", 20, None).unanswered, 1000);
+}
+
+/// Rare stalls make versions of equal mean look unlike, and every such verdict on a mean carries a caveat.
+#[test]
+fn a_mean_with_rare_stalls_is_told() {
+    let study = FalseAlarmStudy {
+        distributions: vec![LawShape::Normal],
+        runs: vec![20],
+        variation: 0.04,
+        ..false_alarms(400, &[AlarmSection::RareStalls])
+    };
+    let rows = study.run().unwrap();
+    assert!(row(&rows, "mean_of_5_percent", 20, None).share > 0.2, "{rows:?}");
+    assert_eq!(row(&rows, "mean_of_5_percent_untold", 20, None).share, 0.0, "{rows:?}");
 }

@@ -70,7 +70,7 @@ pub(super) fn lower(
             margin: form
                 .analysis
                 .margin
-                .and_then(|text| lowering.margin(&["analysis", "margin"].into(), &text)),
+                .and_then(|text| lowering.percentage(&["analysis", "margin"].into(), &text)),
             quantiles: form.analysis.quantiles,
             verdicts: lowering.metric_verdicts(form.analysis.verdicts),
             weights: form.analysis.weights,
@@ -194,7 +194,7 @@ impl Lowering<'_> {
         let in_order = names.into_iter().filter_map(|name| forms.remove_entry(&name));
         let verdict = |(metric, MetricVerdictForm { margin, family }): (String, _)| {
             let place = KeyPath::from(["analysis", "verdicts", &metric, "margin"]);
-            MetricVerdict { margin: margin.and_then(|text| self.margin(&place, &text)), metric, family }
+            MetricVerdict { margin: margin.and_then(|text| self.percentage(&place, &text)), metric, family }
         };
         in_order.map(verdict).collect()
     }

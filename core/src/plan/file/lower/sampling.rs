@@ -119,11 +119,7 @@ impl Lowering<'_> {
         self.percentage(&["repetitions", "precision"].into(), text)
     }
 
-    pub(super) fn margin(&mut self, place: &KeyPath, text: &str) -> Option<f64> {
-        self.percentage(place, text)
-    }
-
-    fn percentage(&mut self, place: &KeyPath, text: &str) -> Option<f64> {
+    pub(super) fn percentage(&mut self, place: &KeyPath, text: &str) -> Option<f64> {
         let read = percent(text);
         if read.is_none() {
             self.note(place, || (format!("{} is no percentage", quoted(text)), PERCENT_HINT.to_owned()));
