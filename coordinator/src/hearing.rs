@@ -35,11 +35,11 @@ impl Hearing {
         Self { grace, asked: None, until: Some(now + grace) }
     }
 
-    /// When to wake up, for the machine's next deadline.
-    pub(crate) fn wake(&mut self, now: Instant, deadline: Option<Instant>) -> Option<Instant> {
+    /// When to wake up, for the machine's next deadline; `is_loss` if something is to be taken from a host already, which
+    /// is waited for with its hearing.
+    pub(crate) fn wake(&mut self, now: Instant, deadline: Option<Instant>, is_loss: bool) -> Option<Instant> {
         self.asked = deadline.map(|deadline| {
-            // What is due already is waited for with its hearing.
-            let held = self.until.filter(|_| deadline <= now);
+            let held = self.until.filter(|_| is_loss);
             held.unwrap_or(deadline).min(now + BEAT)
         });
         self.asked
@@ -82,7 +82,7 @@ mod tests {
     fn asleep() -> (Hearing, Instant) {
         let (mut hearing, now) = (Hearing { grace: GRACE, asked: None, until: None }, Instant::now());
         let deadline = now + Duration::from_secs(5);
-        assert_eq!(hearing.wake(now, Some(deadline)), Some(deadline));
+        assert_eq!(hearing.wake(now, Some(deadline), false), Some(deadline));
         (hearing, deadline)
     }
 
@@ -93,7 +93,7 @@ mod tests {
         assert!(hearing.may_take(due, false));
         assert!(!hearing.may_take(due, true));
         let heard = due + HEARING;
-        assert_eq!(hearing.wake(due + MS, Some(due)), Some(heard));
+        assert_eq!(hearing.wake(due + MS, Some(due), true), Some(heard));
         assert!(!hearing.may_take(heard - MS, true) && hearing.may_take(heard, true));
         assert!(!hearing.may_take(heard, true), "the next loss has a hearing of its own");
     }
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(hearing.woke(woke), Some(Duration::from_secs(75)));
         assert!(!hearing.may_take(woke, true) && hearing.may_take(woke, false));
         let mut now = woke;
-        while let Some(next) = hearing.wake(now, Some(due)).filter(|next| *next < woke + GRACE) {
+        while let Some(next) = hearing.wake(now, Some(due), true).filter(|next| *next < woke + GRACE) {
             assert_eq!(next, now + BEAT, "it wakes now and then, to notice the next standstill");
             now = next;
             assert_eq!(hearing.woke(now), None);
@@ -122,13 +122,25 @@ mod tests {
     }
 
     #[test]
+    fn rest_that_is_over_is_not_held_with_what_may_be_lost() {
+        let now = Instant::now();
+        let mut hearing = Hearing::new(now, GRACE);
+        assert_eq!(
+            hearing.wake(now + MS, Some(now), false),
+            Some(now),
+            "a message came first when it was due"
+        );
+        assert!(hearing.may_take(now + MS, false));
+    }
+
+    #[test]
     fn a_standstill_is_noticed_whatever_wakes_and_whenever_the_deadline_is() {
         let now = Instant::now();
         let mut hearing = Hearing::new(now, GRACE);
         let far = now + Duration::from_secs(3_600);
-        assert_eq!(hearing.wake(now, Some(far)), Some(now + BEAT));
+        assert_eq!(hearing.wake(now, Some(far), false), Some(now + BEAT));
         assert!(hearing.woke(now + Duration::from_secs(40)).is_some());
-        assert_eq!(hearing.wake(now, None), None, "without a deadline there is nothing to lose");
+        assert_eq!(hearing.wake(now, None, false), None, "without a deadline there is nothing to lose");
         assert!(hearing.woke(far).is_none());
     }
 }

@@ -135,7 +135,7 @@ impl Owner {
                 return;
             }
             let deadline = self.machine.next_deadline().and_then(|at| self.time.instant(at));
-            let wake = self.hearing.wake(Instant::now(), deadline);
+            let wake = self.hearing.wake(Instant::now(), deadline, self.is_loss_due());
             let tick = async {
                 match wake {
                     Some(at) => tokio::time::sleep_until(at.into()).await,
@@ -167,10 +167,13 @@ impl Owner {
 
     /// Lets time take what is due, once it was heard whether it is.
     fn tick(&mut self, group: &mut Group) {
-        let is_loss = self.machine.is_loss_due(self.time.now());
-        if self.hearing.may_take(Instant::now(), is_loss) {
+        if self.hearing.may_take(Instant::now(), self.is_loss_due()) {
             self.notice(Notice::Tick, group);
         }
+    }
+
+    fn is_loss_due(&self) -> bool {
+        self.machine.is_loss_due(self.time.now())
     }
 
     fn serve(&mut self, request: Request, group: &mut Group) {

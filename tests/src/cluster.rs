@@ -181,9 +181,9 @@ impl Host {
         hosts(&["crash", &self.number()]);
     }
 
-    /// It reboots by itself.
+    /// It reboots by itself. No program of the boot that ends executes any longer.
     pub fn reboot(&self) {
-        hosts(&["enter", &self.number(), &Self::reboot_program().display().to_string()]);
+        hosts(&["reboot", &self.number()]);
     }
 
     /// Executes a shell script there.

@@ -9,6 +9,9 @@ use speedup_tests::pool::eventually;
 /// Twelve runs, four of a benchmark: all hosts have something to do at first, and each benchmark has hosts to spare.
 const HELD: Plan = Plan { benchmarks: 3, runs: 2, timeout: "5m", gate: Gate::Closed };
 
+/// How long hosts have to come back where it matters that they do, however busy this machine is.
+const BOOTS_WITHIN: &str = "1m";
+
 /// Nothing happens: each run is measured at its first attempt. Under `distinct` no host is left over.
 pub(crate) fn undisturbed(site: &mut Site) {
     let experiment = site.submit(Plan { runs: 4, gate: Gate::Open, ..HELD });
@@ -112,6 +115,7 @@ pub(crate) fn bad_cables(site: &mut Site) {
 /// The coordinator is killed, twice, while hosts crash, hang, reboot, cannot be reached and lose packets; runs end while
 /// it is away.
 pub(crate) fn the_coordinator_dies_amid_faults(site: &mut Site) {
+    site.pool.set_grace(BOOTS_WITHIN);
     let experiment = site.submit(HELD);
     for host in &site.hosts {
         site.wait_for_begin(host);
@@ -206,6 +210,10 @@ pub(crate) fn a_lost_reboot(site: &mut Site) {
 
 /// A host reboots by itself in mid-run. Another does the run; the host comes back in a new boot and serves other runs.
 pub(crate) fn a_reboot_in_mid_run(site: &mut Site) {
+    site.pool.stop_coordinator();
+    site.pool.set_grace(BOOTS_WITHIN);
+    site.pool.start_coordinator();
+    site.pool.wait_for_hosts(site.hosts.len());
     // Whatever the host has held, most of the ten runs that wait are of other benchmarks.
     let experiment = site.submit(Plan { runs: 3, ..HELD });
     let host = &site.hosts[0];
