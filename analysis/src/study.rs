@@ -65,7 +65,7 @@ pub use self::report::head::{Head, State};
 pub use self::report::method::{MethodNote, MethodReport};
 pub use self::report::{MishapTotals, Report, SCHEMA_VERSION};
 use self::rule::Costs;
-pub use self::rule::{Further, LookReport, RuleReport, RuleRow, RuleState};
+pub use self::rule::{Further, LookReport, RuleReport, RuleRow, RuleState, first_decisive_look};
 pub use self::standing::{StudyPhase, StudyStanding};
 use self::validity::built::Builds;
 use self::validity::canary::Canary;

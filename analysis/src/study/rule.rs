@@ -18,6 +18,8 @@ mod sequential;
 mod tests;
 mod units;
 
+pub use sequential::first_decisive_look;
+
 pub(super) use self::costs::Costs;
 use super::verdict::Verdict;
 use super::{BenchmarkReport, Study, StudyPhase};
@@ -25,7 +27,7 @@ use crate::count::counted;
 use crate::study::report::head::Head;
 use crate::study::validity::warning::Warnings;
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::{Experiment, Rule};
+use speedup_core::experiment::{Center, Experiment, Rule};
 use speedup_core::machine::event::Tally;
 use speedup_core::plan::{Extension, Plan, Shape};
 use speedup_statistics::inference::ConfidenceLevel;
@@ -92,11 +94,11 @@ pub struct RuleRow {
     pub required: Option<u64>,
     /// Further visits of each of the two cells.
     pub further: u32,
-    /// The baseline's mean less the candidate's in nanoseconds: what the candidate saves.
+    /// The baseline's mean less the candidate's in nanoseconds: what the candidate saves. Under looks it is of the declared centre.
     pub saved_ns: Option<f64>,
-    /// The rule's own interval of it in nanoseconds, at the level of the plan.
+    /// The rule's own interval of it in nanoseconds, at the level of the plan; under looks of means alone.
     pub interval_ns: Option<[f64; 2]>,
-    /// The speedup of the verdict, baseline over candidate: under the sequential rule the observed one of the mean.
+    /// The speedup of the verdict, baseline over candidate: under the sequential rule the observed one of the declared centre.
     #[serde(default)]
     pub speedup: Option<f64>,
     /// Its interval: under the sequential rule the repeated one, at the look's risk, so that all looks together keep the
@@ -129,6 +131,11 @@ pub struct LookReport {
     pub nominal_risk: f64,
     /// Whether the comparison is concluded.
     pub concluded: bool,
+    /// The median-unbiased estimate of the speedup, which allows for the looks that could have ended the comparison before
+    /// (stagewise ordering: Jennison and Turnbull 2000, §8.4–8.5); none with several candidates, and where so few runs make it a
+    /// poor one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unbiased: Option<f64>,
 }
 
 impl RuleReport {
@@ -156,7 +163,7 @@ struct Finding {
 /// What the rule says of `study`; none under the rule that the plan says the number.
 pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Option<RuleReport> {
     let rule = study.plan.experiment.rule;
-    let (name, method) = named(rule)?;
+    let (name, method) = named(rule, study.plan.experiment.center())?;
     let report = |state, words| RuleReport {
         rule: name.to_owned(),
         method: method.to_owned(),
@@ -203,7 +210,7 @@ pub(super) fn conclude(rule: &mut RuleReport, experiment: &Experiment, benchmark
 }
 
 /// The rule's name and method; none where the plan says the number.
-fn named(rule: Rule) -> Option<(&'static str, &'static str)> {
+fn named(rule: Rule, center: Center) -> Option<(&'static str, &'static str)> {
     match rule {
         Rule::Fixed => None,
         Rule::Pilot { .. } => Some((
@@ -212,8 +219,16 @@ fn named(rule: Rule) -> Option<(&'static str, &'static str)> {
         )),
         Rule::Sequential { .. } => Some((
             SEQUENTIAL,
-            "group-sequential two-sided t test with risk spending (Lan and DeMets, Biometrika 70, 1983; Jennison and \
-             Turnbull 2000, §3.3)",
+            match center {
+                Center::Mean => {
+                    "group-sequential two-sided t test with risk spending (Lan and DeMets, Biometrika 70, 1983; Jennison and \
+                     Turnbull 2000, §3.3)"
+                }
+                Center::Median => {
+                    "group-sequential comparison of medians with risk spending (Lan and DeMets, Biometrika 70, 1983; Jennison \
+                     and Turnbull 2000, §3.3)"
+                }
+            },
         )),
         Rule::Budget { .. } => Some((
             "budget",

@@ -43,13 +43,14 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
     ];
     let rows = report.benchmarks.iter().map(|benchmark| row(benchmark, at, unit).into()).collect();
     let level = percent(report.head.confidence);
+    let center = report.benchmarks.iter().find_map(|benchmark| benchmark.comparisons[at].by);
     let of_speedup = if is_by_looks {
+        let center = center.map_or("declared centre", |center| center.name());
         format!(
-            "Speedup: {baseline} over {candidate}, above 1 faster, by the mean; verdict and interval by the looks \
+            "Speedup: {baseline} over {candidate}, above 1 faster, by the {center}; verdict and interval by the looks \
              of the plan's rule, which keep {level} over all looks of a benchmark."
         )
     } else {
-        let center = report.benchmarks.iter().find_map(|benchmark| benchmark.comparisons[at].by);
         let of_centers = center.map_or_else(String::new, |center| format!(" of the {}s", center.name()));
         format!(
             "Speedup: the ratio{of_centers}, {baseline} over {candidate}, above 1 faster, with its two-sided interval at {level}; \

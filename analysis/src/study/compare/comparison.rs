@@ -107,8 +107,8 @@ pub struct ComparisonReport {
     pub median: Option<ProtocolReport>,
     /// The estimated probability that a run of the candidate is faster than one of the baseline, or than its pair.
     pub probability_faster: Option<f64>,
-    /// The look that the verdict is by, where the plan has looks: the protocol of the mean is then the rule's, and that of
-    /// the median absent.
+    /// The look that the verdict is by, where the plan has looks: the protocol of the declared centre is then the rule's, and
+    /// the other absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub look: Option<LookReport>,
     /// The headline's one-sided p-values of both directions.
@@ -235,7 +235,7 @@ impl Pair<'_> {
         };
         self.warn_of_broken_pairs(about, warnings);
         if let Some(looked) = self.looked {
-            return self.by_looks(looked, observed, level, about, warnings);
+            return self.by_looks(looked, observed, declared, about, warnings);
         }
         let (n, m) = (baseline.len(), candidate.len());
         if n < 2 || m < 2 {
@@ -303,7 +303,7 @@ impl Pair<'_> {
         &self,
         looked: &Looked<'_>,
         observed: ObservedReport,
-        level: ConfidenceLevel,
+        declared: &Declared,
         about: &str,
         warnings: &mut Warnings,
     ) -> ComparisonReport {
@@ -313,17 +313,25 @@ impl Pair<'_> {
                 return ComparisonReport { observed: Some(observed), ..self.without(reason.clone()) };
             }
         };
-        let Judged { report, .. } = looked::mean(row, look, level);
+        let by = Protocol::from(declared.center);
+        let Judged { report, .. } = looked::judged(row, look, by, declared.level);
         if report.verdict.is_effect() && row.saved_ns.is_some_and(|saved| self.is_near_the_timer(saved)) {
             warnings.concern("near_timer", about, near_timer);
         }
+        let first = HeadlineReport { margin: declared.margin, ..HeadlineReport::of_protocol(&report) };
+        let (verdict, reason) = (report.verdict, report.reason.clone());
+        let (mean, median) = match by {
+            Protocol::Mean => (Some(report), None),
+            Protocol::Median => (None, Some(report)),
+        };
         ComparisonReport {
-            verdict: report.verdict,
-            by: Some(Protocol::Mean),
-            reason: report.reason.clone(),
-            first: Some(HeadlineReport::of_protocol(&report)),
+            verdict,
+            by: Some(by),
+            reason,
+            first: Some(first),
             observed: Some(observed),
-            mean: Some(report),
+            mean,
+            median,
             look: Some(look),
             ..self.without(Reason::new("", ""))
         }

@@ -1,9 +1,8 @@
 //! Comparisons under looks: the verdict is that of the plan's rule, because no other keeps the stated risk.
 //!
 //! Whoever stops when a test is significant makes the level of every test that does not know of the looks untrue, so the
-//! Speedup-Test gives no verdict there. The rule's two-sided t test at the risk of its look stands in the place of the
-//! protocol of the mean, with the repeated confidence interval of the speedup (Jennison and Turnbull 2000, ch. 9); the
-//! median has no such test.
+//! Speedup-Test gives no verdict there. The rule's two-sided test of the declared centre at the risk of its look stands in the
+//! place of that centre's protocol, with the repeated confidence interval of the speedup (Jennison and Turnbull 2000, ch. 9).
 
 use super::protocol::{IntervalReport, Judged, ProtocolAnswer, ProtocolReport, TestReport};
 use crate::study::rule::{LookReport, RuleReport, RuleRow, RuleState};
@@ -11,8 +10,16 @@ use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use speedup_statistics::inference::ConfidenceLevel;
 
 /// The method of the interval.
-const INTERVAL: &str =
-    "repeated confidence interval of the ratio of means (Jennison and Turnbull 2000, ch. 9)";
+fn interval_of(center: Protocol) -> &'static str {
+    match center {
+        Protocol::Mean => {
+            "repeated confidence interval of the ratio of means (Jennison and Turnbull 2000, ch. 9)"
+        }
+        Protocol::Median => {
+            "repeated confidence interval of the ratio of medians (Jennison and Turnbull 2000, ch. 9)"
+        }
+    }
+}
 
 /// What the rule says of a comparison.
 pub(crate) type Looked<'a> = Result<(&'a RuleRow, LookReport), Reason>;
@@ -34,12 +41,12 @@ pub(crate) fn of<'a>(rule: Option<&'a RuleReport>, benchmark: &str, candidate: &
     }))
 }
 
-/// The rule's answer in the place of the protocol of the mean.
-pub(crate) fn mean(row: &RuleRow, look: LookReport, level: ConfidenceLevel) -> Judged {
+/// The rule's answer in the place of the protocol of the declared centre.
+pub(crate) fn judged(row: &RuleRow, look: LookReport, center: Protocol, level: ConfidenceLevel) -> Judged {
     let speedup = row.speedup.unwrap_or(1.0);
     let interval = match row.speedup_interval {
         Some([lower, upper]) => IntervalReport::Bounded {
-            method: INTERVAL.to_owned(),
+            method: interval_of(center).to_owned(),
             lower,
             upper,
             confidence: level.get(),
@@ -68,7 +75,7 @@ pub(crate) fn mean(row: &RuleRow, look: LookReport, level: ConfidenceLevel) -> J
         Verdict::NotEnoughData => "cannot_conclude",
     };
     let report = ProtocolReport {
-        protocol: Protocol::Mean,
+        protocol: center,
         verdict: row.verdict,
         reason: (row.verdict == Verdict::NotEnoughData).then(|| open(look)),
         direction,

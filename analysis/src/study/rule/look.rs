@@ -3,17 +3,27 @@
 use super::units::{Comparison, Units};
 use crate::study::Study;
 use crate::study::design::{Design, class_weight};
+use speedup_core::experiment::Center;
 use speedup_core::experiment::metric::Metric;
 use speedup_core::value::id::RunIndex;
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, Interval, PValue, RatioInterval};
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, Interval, PValue};
 use speedup_statistics::planning::group_sequential::Look;
-use speedup_statistics::ratio::{BenchmarkWeights, MeanRatio, PairedRatio, SuiteMember, SuiteRatio};
-use speedup_statistics::sample::Sample;
+use speedup_statistics::ratio::{
+    BenchmarkWeights, MeanRatio, PairedMedianRatio, PairedRatio, QuantileRatio, Speedup, SuiteMember,
+    SuiteRatio,
+};
+use speedup_statistics::sample::{Sample, SampleQuantile};
 use speedup_statistics::test::{OneSampleTTest, PairedTTest, WelchTTest};
 use std::collections::BTreeMap;
 
 /// What is looked at.
-pub(super) enum Looked {
+pub(super) struct Looked {
+    /// What is compared of the versions, as the plan declares it.
+    center: Center,
+    observations: Observations,
+}
+
+enum Observations {
     /// The observations of the rules.
     Units(Units),
     /// The two samples of each fingerprint class of hosts, where the plan allows several and several took part.
@@ -26,79 +36,94 @@ pub(super) struct Seen {
     pub(super) method: &'static str,
     pub(super) p: PValue,
     /// Of what the candidate saves, at the look's nominal risk: all looks together keep the plan's level (Jennison and
-    /// Turnbull 2000, §9.1).
+    /// Turnbull 2000, §9.1). Of means alone.
     pub(super) interval: Option<Interval>,
-    /// Of the speedup of the mean, likewise.
+    /// Of the speedup, likewise.
     pub(super) speedup_interval: Option<[f64; 2]>,
 }
 
 impl Looked {
     /// The observations of `comparison` so far; none where a version has none.
     pub(super) fn new(study: &Study, comparison: &Comparison<'_>) -> Option<Self> {
-        match within(study, comparison) {
-            Some(blocks) if blocks.is_empty() => None,
-            Some(blocks) => Some(Self::Within(blocks)),
-            None => comparison.units(study, study.plan.runs()).map(Self::Units),
-        }
+        let observations = match within(study, comparison) {
+            Some(blocks) if blocks.is_empty() => return None,
+            Some(blocks) => Observations::Within(blocks),
+            None => Observations::Units(comparison.units(study, study.plan.runs())?),
+        };
+        Some(Self { center: study.plan.experiment.center(), observations })
     }
 
     /// How many there are of each version.
     pub(super) fn counts(&self) -> [u64; 2] {
-        match self {
-            Self::Units(units) => units.counts(),
-            Self::Within(blocks) => {
+        match &self.observations {
+            Observations::Units(units) => units.counts(),
+            Observations::Within(blocks) => {
                 [0, 1].map(|side| blocks.iter().map(|block| block[side].len() as u64).sum::<u64>())
             }
         }
     }
 
-    /// The baseline's mean less the candidate's, in nanoseconds.
+    /// The baseline's centre less the candidate's, in nanoseconds; of pairs the centre of their differences.
     pub(super) fn saved(&self) -> f64 {
-        match self {
-            Self::Units(units) => units.saved(),
-            Self::Within(blocks) => over_classes(blocks, |[x, y]| x.mean_minus_mean_of(y)),
+        match (&self.observations, self.center) {
+            (Observations::Units(units), Center::Mean) => units.saved(),
+            (Observations::Units(Units::Apart([x, y])), Center::Median) => x.median() - y.median(),
+            (Observations::Units(Units::Paired { differences, .. }), Center::Median) => differences.median(),
+            (Observations::Within(blocks), Center::Mean) => {
+                over_classes(blocks, |[x, y]| x.mean_minus_mean_of(y))
+            }
+            (Observations::Within(blocks), Center::Median) => {
+                over_classes(blocks, |[x, y]| x.median() - y.median())
+            }
         }
     }
 
-    /// The observed speedup of the mean.
+    /// The observed speedup of the centre.
     pub(super) fn speedup(&self) -> f64 {
-        match self {
-            Self::Units(Units::Apart([x, y]) | Units::Paired { pairs: [x, y], .. }) => x.mean() / y.mean(),
-            Self::Within(blocks) => {
+        match (&self.observations, self.center) {
+            (
+                Observations::Units(Units::Apart([x, y]) | Units::Paired { pairs: [x, y], .. }),
+                Center::Mean,
+            ) => x.mean() / y.mean(),
+            (Observations::Within(blocks), Center::Mean) => {
                 over_classes(blocks, |[x, _]| x.mean()) / over_classes(blocks, |[_, y]| y.mean())
             }
+            (_, Center::Median) => self.of_medians(|ratio| ratio.estimate()).unwrap_or(f64::NAN),
         }
     }
 
     /// What `look` sees; none where nothing can be tested.
     pub(super) fn see(&self, look: &Look) -> Option<Seen> {
         let level = ConfidenceLevel::new(1.0 - look.nominal_risk.get()).ok();
-        let ends = |of: &dyn Fn(ConfidenceLevel) -> Option<RatioInterval>| {
-            let interval = of(level?)?;
-            interval.bounded().map(|interval| [interval.lower, interval.upper])
-        };
-        match self {
-            Self::Units(Units::Apart([x, y])) => {
+        match self.center {
+            Center::Mean => self.see_means(level),
+            Center::Median => self.see_medians(level),
+        }
+    }
+
+    fn see_means(&self, level: Option<ConfidenceLevel>) -> Option<Seen> {
+        match &self.observations {
+            Observations::Units(Units::Apart([x, y])) => {
                 let test = WelchTTest::new(x, y).ok()?;
                 let ratio = MeanRatio::new(x, y).ok();
                 Some(Seen {
                     method: WelchTTest::NAME,
                     p: test.p_value(Alternative::TwoSided),
                     interval: level.map(|level| test.interval(Alternative::TwoSided, level)),
-                    speedup_interval: ends(&|level| Some(ratio?.interval(level))),
+                    speedup_interval: ratio.and_then(|ratio| ends(&ratio, level)),
                 })
             }
-            Self::Units(Units::Paired { differences, pairs: [x, y] }) => {
+            Observations::Units(Units::Paired { differences, pairs: [x, y] }) => {
                 let test = OneSampleTTest::new(differences, 0.0).ok()?;
                 let ratio = PairedRatio::new(x, y).ok();
                 Some(Seen {
                     method: PairedTTest::NAME,
                     p: test.p_value(Alternative::TwoSided),
                     interval: level.map(|level| test.interval(Alternative::TwoSided, level)),
-                    speedup_interval: ends(&|level| Some(ratio.as_ref()?.interval(level))),
+                    speedup_interval: ratio.and_then(|ratio| ends(&ratio, level)),
                 })
             }
-            Self::Within(blocks) => {
+            Observations::Within(blocks) => {
                 let members: Vec<SuiteMember<'_>> =
                     blocks.iter().map(|[x, y]| SuiteMember { baseline: x, candidate: y }).collect();
                 let weights =
@@ -108,11 +133,46 @@ impl Looked {
                     method: "t test of the ratio of means within classes (weights nm/(n + m))",
                     p: ratio.p_value(1.0, Alternative::TwoSided),
                     interval: None,
-                    speedup_interval: ends(&|level| Some(ratio.interval(level))),
+                    speedup_interval: ends(&ratio, level),
                 })
             }
         }
     }
+
+    fn see_medians(&self, level: Option<ConfidenceLevel>) -> Option<Seen> {
+        let method = match self.observations {
+            Observations::Units(Units::Paired { .. }) => PairedMedianRatio::NAME,
+            Observations::Units(Units::Apart(_)) | Observations::Within(_) => QuantileRatio::NAME,
+        };
+        self.of_medians(|ratio| Seen {
+            method,
+            p: ratio.p_value(1.0, Alternative::TwoSided),
+            interval: None,
+            speedup_interval: ends(ratio, level),
+        })
+    }
+
+    /// What `of` says of the ratio of the medians; none where there is none.
+    fn of_medians<T>(&self, of: impl FnOnce(&dyn Speedup) -> T) -> Option<T> {
+        match &self.observations {
+            Observations::Units(Units::Apart([x, y])) => Some(of(&QuantileRatio::median(x, y).ok()?)),
+            Observations::Units(Units::Paired { pairs: [x, y], .. }) => {
+                Some(of(&PairedMedianRatio::new(x, y).ok()?))
+            }
+            Observations::Within(blocks) => {
+                let strata = blocks
+                    .iter()
+                    .map(|[x, y]| (SampleQuantile::median(x), SampleQuantile::median(y), class_weight(x, y)));
+                Some(of(&QuantileRatio::within(strata).ok()?))
+            }
+        }
+    }
+}
+
+/// The ends of the interval at a level, if it has two.
+fn ends(ratio: &(impl Speedup + ?Sized), level: Option<ConfidenceLevel>) -> Option<[f64; 2]> {
+    let interval = ratio.interval(level?);
+    interval.bounded().map(|interval| [interval.lower, interval.upper])
 }
 
 /// The samples of each class with at least two runs of both versions, as one has no error; `None` where classes are no

@@ -1,27 +1,56 @@
-//! Looks at growing data: at each, a two-sided t test of every benchmark at the risk that the spending function gives the
-//! look; a benchmark whose candidates are all concluded gets no further runs.
+//! Looks at growing data: at each, a two-sided test of the declared centre of every benchmark at the risk that the spending
+//! function gives the look; a benchmark whose candidates are all concluded gets no further runs.
 
 use super::look::{Looked, Seen};
 use super::units::{self, Comparison};
 use super::{Finding, LookReport, RuleRow, pilot};
-use crate::count::{counted, p_value, percent};
+use crate::count::{self, counted, p_value, percent};
 use crate::study::Study;
 use crate::study::verdict::Verdict;
-use speedup_core::experiment::Spending;
+use speedup_core::experiment::{Center, Experiment, Rule, Spending};
+use speedup_statistics::distribution::normal;
 use speedup_statistics::inference::{ConfidenceLevel, PValue};
 use speedup_statistics::planning::group_sequential::{
-    self, GroupSequential, LookDecision, LooksError, Sides, equal_fractions,
+    self, GroupSequential, Look, LookDecision, LooksError, Sides, equal_fractions,
 };
+use speedup_statistics::sample::SampleQuantile;
+
+/// Below it the ratio of the unbiased statistic to the observed one is what it is here.
+const LEAST_STATISTIC: f64 = 1e-3;
+
+/// The first look of an experiment at which anything could be concluded, from 1; none where its rule has no looks, or none of
+/// them could. At the small risk of an early one the order statistics of a median may be too few.
+pub fn first_decisive_look(experiment: &Experiment) -> Option<u32> {
+    let Rule::Sequential { looks, spending, maximum: _ } = experiment.rule else { return None };
+    let level = ConfidenceLevel::new(experiment.analysis.confidence).ok()?;
+    let design = design(looks, spending, level).ok()?;
+    let is_decisive = |(number, look): (u32, &Look)| {
+        let units = u64::from(number) * experiment.units_of_a_cell();
+        may_stop(experiment.center(), look, units).then_some(number)
+    };
+    (1..).zip(design.looks()).find_map(is_decisive)
+}
+
+/// Whether so many observations of each version could be enough for a look to conclude.
+fn may_stop(center: Center, look: &Look, observations: u64) -> bool {
+    let level = ConfidenceLevel::new(1.0 - look.nominal_risk.get());
+    let is_enough = |level| SampleQuantile::runs_needed(0.5, level) <= observations;
+    look.nominal_risk.get() > 0.0 && (center == Center::Mean || level.is_ok_and(is_enough))
+}
+
+fn design(looks: u32, spending: Spending, level: ConfidenceLevel) -> Result<GroupSequential, LooksError> {
+    let law = match spending {
+        Spending::ObrienFleming => group_sequential::SpendingFunction::OBrienFlemingLike,
+        Spending::Pocock => group_sequential::SpendingFunction::PocockLike,
+    };
+    GroupSequential::spending(&equal_fractions(looks as usize), Sides::Both, level, law)
+}
 
 /// What the looks say.
 pub(super) fn find(study: &Study, level: ConfidenceLevel, looks: u32, spending: Spending) -> Finding {
     let plan = &study.plan;
     let (planned, step) = (units::planned(study), plan.experiment.runs);
-    let law = match spending {
-        Spending::ObrienFleming => group_sequential::SpendingFunction::OBrienFlemingLike,
-        Spending::Pocock => group_sequential::SpendingFunction::PocockLike,
-    };
-    let design = GroupSequential::spending(&equal_fractions(looks as usize), Sides::Both, level, law);
+    let design = design(looks, spending, level);
     let mut visits = vec![0; plan.benchmarks.len()];
     let mut rows = Vec::new();
     for comparison in units::comparisons(study) {
@@ -56,25 +85,46 @@ fn look(
 ) -> RuleRow {
     let looked = Looked::new(study, comparison);
     let looks = design.map_or(0, |design| design.looks().len()) as u32;
-    let at = design.ok().and_then(|design| Some((design, design.looks().get(number as usize - 1)?)));
+    let index = number as usize - 1;
+    let at = design.ok().and_then(|design| Some((design, design.looks().get(index)?)));
     let seen = at.and_then(|(_, look)| looked.as_ref()?.see(look));
     let p = seen.as_ref().map(|seen| seen.p);
-    let stops = at
-        .zip(p)
-        .is_some_and(|((design, _), p)| design.decide(number as usize - 1, p) == Ok(LookDecision::Stop));
+    let is_apart =
+        at.zip(p).is_some_and(|((design, _), p)| design.decide(index, p) == Ok(LookDecision::Stop));
+    let is_same = study.plan.experiment.analysis.margin.is_some_and(|margin| {
+        let interval = seen.as_ref().and_then(|seen| seen.speedup_interval);
+        interval.is_some_and(|[lower, upper]| lower >= 1.0 / (1.0 + margin) && upper <= 1.0 + margin)
+    });
+    let speedup = looked.as_ref().map(Looked::speedup).filter(|speedup| speedup.is_finite());
+    let is_over = is_apart || is_same || number == looks;
+    // With several candidates a comparison may have gone on after it was concluded.
+    let is_alone = study.plan.experiment.compared().len() == 2;
+    let unbiased =
+        at.zip(p).zip(speedup).filter(|_| is_over && is_alone).and_then(|(((design, _), p), speedup)| {
+            let fewest = looked.as_ref()?.counts().into_iter().min()? as f64;
+            let seen_at =
+                |look: &Look| (fewest * look.fraction * f64::from(looks) / f64::from(number)).round();
+            let could_stop =
+                |look: &Look| may_stop(study.plan.experiment.center(), look, seen_at(look) as u64);
+            let [lower, upper] = seen.as_ref()?.speedup_interval?;
+            unbiased(design, index, p, speedup, could_stop)
+                .filter(|speedup| (lower..=upper).contains(speedup))
+        });
     let look = LookReport {
         number,
         of: looks,
         p: p.map(PValue::get),
         nominal_risk: at.map_or(0.0, |(_, look)| look.nominal_risk.get()),
-        concluded: stops,
+        concluded: is_apart || is_same,
+        unbiased,
     };
     let saved = looked.as_ref().map(Looked::saved);
-    let verdict = match (stops, saved) {
-        (true, Some(saved)) if saved > 0.0 => Verdict::Faster,
-        (true, Some(_)) => Verdict::Slower,
-        (_, _) if p.is_some() && number == looks => Verdict::Undecided,
-        (_, _) => Verdict::NotEnoughData,
+    let verdict = match speedup {
+        Some(_) if is_same => Verdict::Same,
+        Some(speedup) if is_apart && speedup > 1.0 => Verdict::Faster,
+        Some(_) if is_apart => Verdict::Slower,
+        _ if p.is_some() && number == looks => Verdict::Undecided,
+        _ => Verdict::NotEnoughData,
     };
     RuleRow {
         benchmark: comparison.benchmark.to_owned(),
@@ -88,7 +138,7 @@ fn look(
             .as_ref()
             .and_then(|seen| seen.interval.as_ref())
             .map(|interval| [interval.lower, interval.upper]),
-        speedup: looked.as_ref().map(Looked::speedup).filter(|speedup| speedup.is_finite()),
+        speedup,
         speedup_interval: seen.as_ref().and_then(|seen| seen.speedup_interval),
         test: seen.map(|Seen { method, .. }| method.to_owned()),
         half_width_ns: None,
@@ -98,8 +148,24 @@ fn look(
     }
 }
 
+/// The median-unbiased estimate of the speedup after look `index`, whose observed one is `speedup`, with the p-value of its being
+/// 1: on the log scale, where the statistic is what a normal one with this p-value would be (Jennison and Turnbull 2000, §3.3).
+/// Where very few runs make that a poor description, it may leave the repeated interval and is not told.
+fn unbiased(
+    design: &GroupSequential,
+    index: usize,
+    p: PValue,
+    speedup: f64,
+    may_stop: impl Fn(&Look) -> bool,
+) -> Option<f64> {
+    let z = normal::two_sided_critical(p.told()).max(LEAST_STATISTIC);
+    let drift = design.median_unbiased_drift(index, z, may_stop).ok()?;
+    let fraction = design.looks().get(index)?.fraction;
+    Some((speedup.ln() * drift * fraction.sqrt() / z).exp())
+}
+
 fn in_words(comparison: &Comparison<'_>, look: LookReport, saved: Option<f64>) -> String {
-    let LookReport { number, of, p, nominal_risk, concluded } = look;
+    let LookReport { number, of, p, nominal_risk, concluded, unbiased } = look;
     let about = format!("{}, {}: look {number} of {of}", comparison.benchmark, comparison.candidate);
     let (Some(p), Some(saved)) = (p, saved) else {
         return format!(
@@ -112,5 +178,11 @@ fn in_words(comparison: &Comparison<'_>, look: LookReport, saved: Option<f64>) -
         (false, true) => "not concluded, and this was the last look",
         (false, false) => "not concluded yet",
     };
-    format!("{about}: {then} ({tested}), {} saved.", pilot::milliseconds(saved))
+    let unbiased = unbiased.map_or(String::new(), |speedup| {
+        format!(
+            " The median-unbiased speedup, which allows for the looks, is {}.",
+            count::ratio(speedup, None)
+        )
+    });
+    format!("{about}: {then} ({tested}), {} saved.{unbiased}", pilot::milliseconds(saved))
 }

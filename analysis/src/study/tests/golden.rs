@@ -111,9 +111,10 @@ fn watched() -> Report {
 
 /// The first of four looks: one benchmark is concluded, one is not.
 fn looked() -> Report {
-    let synthetic = Synthetic::looking("sort grep", "old new", "looks = 4\nmaximum = 40\n")
-        .times(0, 1, Times::normal(90e6, 1e6))
-        .times(1, 1, Times::normal(99.8e6, 1e6));
+    let synthetic =
+        Synthetic::looking("sort grep", "old new", "looks = 4\nmaximum = 40\nspending = \"pocock\"\n")
+            .times(0, 1, Times::normal(90e6, 1e6))
+            .times(1, 1, Times::normal(99.8e6, 1e6));
     synthetic.report()
 }
 

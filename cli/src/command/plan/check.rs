@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
+use speedup_analysis::study::first_decisive_look;
 use speedup_core::experiment::files::{Content, FileSource, StagedFile};
 use speedup_core::experiment::metric::OwnMetric;
-use speedup_core::experiment::{Benchmark, CommandLine, Endpoint, EndpointSubject, Experiment, Independence};
+use speedup_core::experiment::{
+    Benchmark, Center, CommandLine, Endpoint, EndpointSubject, Experiment, Independence, Rule,
+};
 use speedup_core::machine::feasibility::Feasibility;
 use speedup_core::plan::Plan;
 use speedup_core::value::seed::Seed;
@@ -66,6 +69,8 @@ struct Checked<'a> {
     own_metrics: &'a [OwnMetric],
     /// What gets a verdict beside the centre of the wall times.
     endpoints: Vec<CheckedEndpoint>,
+    /// The looks of the rule, where it has any.
+    looks: Option<CheckedLooks>,
     files: &'a [StagedFile],
     independence: Independence,
     /// What it takes of the pool.
@@ -81,6 +86,16 @@ struct CheckedEndpoint {
     runs_needed: Option<u64>,
     /// Whether the plan has fewer.
     has_too_few: bool,
+}
+
+/// Looks at growing data.
+#[derive(Debug, Serialize)]
+struct CheckedLooks {
+    looks: u32,
+    /// What is compared at each.
+    center: Center,
+    /// The first at which anything could be concluded, from 1.
+    first_decisive: Option<u32>,
 }
 
 #[derive(Debug, Serialize)]
@@ -147,6 +162,14 @@ fn check(plan: &Plan, feasibility: Feasibility) -> Checked<'_> {
             .iter()
             .map(|endpoint| checked_endpoint(endpoint, experiment))
             .collect(),
+        looks: match experiment.rule {
+            Rule::Sequential { looks, .. } => Some(CheckedLooks {
+                looks,
+                center: experiment.center(),
+                first_decisive: first_decisive_look(experiment),
+            }),
+            Rule::Fixed | Rule::Pilot { .. } | Rule::Budget { .. } => None,
+        },
         files: &experiment.files,
         independence: experiment.independence,
         feasibility,
@@ -168,6 +191,25 @@ fn checked_endpoint(endpoint: &Endpoint<'_>, experiment: &Experiment) -> Checked
     };
     let has_too_few = runs_needed.is_some_and(|needed| needed > experiment.units_of_a_cell());
     CheckedEndpoint { name, runs_needed, has_too_few }
+}
+
+/// As in `4 looks at the medians; none before look 2 can conclude, for its risk takes more runs`.
+impl fmt::Display for CheckedLooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { looks, center, first_decisive } = self;
+        let of = match center {
+            Center::Mean => "means",
+            Center::Median => "medians",
+        };
+        write!(f, "{looks} looks at the {of}")?;
+        match first_decisive {
+            Some(1) => Ok(()),
+            Some(first) => {
+                write!(f, "; none before look {first} can conclude, for their risks take more runs")
+            }
+            None => f.write_str("; none can conclude, for their risks take more runs"),
+        }
+    }
 }
 
 /// As in `quantile 0.99 of wall: takes 368 independent runs of each version, and the plan has fewer`.
@@ -220,6 +262,7 @@ fn facts(checked: &Checked<'_>) -> Vec<(&'static str, String)> {
         ("metrics", metrics(checked)),
     ];
     facts.extend(checked.endpoints.iter().map(|endpoint| ("verdict on", endpoint.to_string())));
+    facts.extend(checked.looks.iter().map(|looks| ("looks", looks.to_string())));
     facts.extend([
         ("files", files(checked.files)),
         ("hosts", feasibility::hosts(&checked.feasibility, checked.independence.policy)),

@@ -3,7 +3,11 @@
 use super::laws::to_the_end;
 use super::virtual_experiment::{Law, Virtual, normal};
 use super::{LOOKS, RuleState};
+use crate::study::first_decisive_look;
 use crate::study::{Protocol, Report, Verdict};
+
+/// Verdicts of means, where the usual centre would be the median.
+const BY_MEANS: &str = "[analysis]\ncenter = \"mean\"\n";
 
 fn to_report(experiment: Virtual, seed: u64, law: Law<'_>) -> Report {
     to_the_end(experiment, seed, law).0.report(seed, law)
@@ -21,18 +25,30 @@ fn speedups(
 
 #[test]
 fn under_looks_the_verdict_is_the_rules_and_no_other() {
-    let report = to_report(Virtual::new(3, 2, LOOKS, ""), 3, &speedups(&[1.25, 1.0, 0.8]));
+    under_looks("", Protocol::Median);
+    under_looks(BY_MEANS, Protocol::Mean);
+}
+
+fn under_looks(more: &str, center: Protocol) {
+    let report = to_report(Virtual::new(3, 2, LOOKS, more), 3, &speedups(&[1.25, 1.0, 0.8]));
     let rule = report.rule.as_ref().unwrap();
     for (benchmark, row) in report.benchmarks.iter().zip(&rule.rows) {
         let comparison = &benchmark.comparisons[0];
-        assert_eq!((comparison.verdict, comparison.by), (row.verdict, Some(Protocol::Mean)));
-        assert_eq!((&comparison.median, comparison.one_sided, &comparison.advice), (&None, None, &None));
+        assert_eq!((comparison.verdict, comparison.by), (row.verdict, Some(center)));
+        assert_eq!(
+            [Protocol::Mean, Protocol::Median].map(|by| comparison.of(by).is_some()),
+            [center == Protocol::Mean, center == Protocol::Median]
+        );
+        assert_eq!((comparison.one_sided, &comparison.advice), (None, &None));
         let headline = comparison.headline().unwrap();
-        assert_eq!(headline.p_value, row.look.unwrap().p);
+        assert_eq!((headline.center, headline.p_value), (center, row.look.unwrap().p));
         let (lower, upper) = headline.interval.ends().unwrap();
         assert!(lower < headline.speedup && headline.speedup < upper);
         let is_apart = lower > 1.0 || upper < 1.0;
         assert_eq!(is_apart, row.look.unwrap().concluded, "{}: {lower} {upper}", benchmark.name);
+        let unbiased = row.look.unwrap().unbiased.unwrap();
+        assert!((lower..=upper).contains(&unbiased), "{unbiased} {lower} {upper}");
+        assert!(row.sentence.contains("The median-unbiased speedup"), "{}", row.sentence);
         assert!(comparison.adjusted.is_empty());
     }
     let verdicts: Vec<Verdict> = report.benchmarks.iter().map(|one| one.comparisons[0].verdict).collect();
@@ -77,16 +93,46 @@ fn looks_are_taken_within_classes() {
             Some(factor * gain * 1e8 + 5e5 * normal(random))
         }
     };
-    let mut experiment = Virtual::new(1, 2, LOOKS, classes);
-    experiment.is_of_two_classes = true;
-    let report = to_report(experiment, 5, &slow(1.5));
-    let comparison = &report.benchmarks[0].comparisons[0];
-    assert_eq!(comparison.verdict, Verdict::Faster, "{:?}", report.rule);
-    let headline = comparison.headline().unwrap();
-    let test = &comparison.mean.as_ref().unwrap().at_level.main_test;
-    assert!(test.method.contains("within classes"), "{test:?}");
-    let (lower, upper) = headline.interval.ends().unwrap();
-    assert!(lower > 1.005 && upper < 1.04, "{lower} {upper}");
+    for (more, method) in [(BY_MEANS, "within classes"), ("", "order-statistic intervals")] {
+        let mut experiment = Virtual::new(1, 2, LOOKS, &format!("{classes}{more}"));
+        experiment.is_of_two_classes = true;
+        let report = to_report(experiment, 5, &slow(1.5));
+        let comparison = &report.benchmarks[0].comparisons[0];
+        assert_eq!(comparison.verdict, Verdict::Faster, "{:?}", report.rule);
+        let headline = comparison.headline().unwrap();
+        let test = &comparison.of(headline.center).unwrap().at_level.main_test;
+        assert!(test.method.contains(method), "{test:?}");
+        let (lower, upper) = headline.interval.ends().unwrap();
+        assert!(lower > 1.005 && upper < 1.04, "{lower} {upper}");
+    }
+}
+
+/// Ten runs have no order statistics at the small risk of O'Brien and Fleming's first look; a t test has its interval.
+#[test]
+fn the_first_look_that_can_conclude() {
+    let first = |rule: &str, more: &str| first_decisive_look(&Virtual::new(1, 2, rule, more).plan.experiment);
+    assert_eq!(first(LOOKS, ""), Some(2));
+    assert_eq!(first(LOOKS, BY_MEANS), Some(1));
+    assert_eq!(first("looks = 4\nmaximum = 40\nspending = \"pocock\"\n", ""), Some(1));
+    assert_eq!(first("looks = 2\nmaximum = 4\n", "[analysis]\ncenter = \"median\"\n"), None);
+    assert_eq!(first("runs = 10\n", ""), None);
+}
+
+/// What is the same within the margin needs no further looks; without a margin nobody says so.
+#[test]
+fn looks_conclude_that_versions_are_the_same() {
+    for center in ["median", "mean"] {
+        let more = |margin| format!("[analysis]\ncenter = \"{center}\"\n{margin}");
+        let law = speedups(&[1.0]);
+        let report = to_report(Virtual::new(1, 2, LOOKS, &more("margin = \"3%\"\n")), 2, &law);
+        let (comparison, look) =
+            (&report.benchmarks[0].comparisons[0], report.rule.as_ref().unwrap().rows[0].look);
+        assert_eq!(comparison.verdict, Verdict::Same, "{center}: {:?}", report.rule);
+        assert!(look.is_some_and(|look| look.concluded && look.number < look.of), "{look:?}");
+        assert_eq!(comparison.headline().unwrap().margin, Some(0.03));
+        let report = to_report(Virtual::new(1, 2, LOOKS, &more("")), 2, &law);
+        assert_eq!(report.benchmarks[0].comparisons[0].verdict, Verdict::Undecided);
+    }
 }
 
 #[test]
