@@ -15,12 +15,12 @@ use crate::study::validity::warning::Warnings;
 use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::distribution::normal;
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, Interval};
+use speedup_statistics::inference::{Adjustment, Alternative, ConfidenceLevel, Interval, PValue};
 use speedup_statistics::ratio::{
     BenchmarkWeights, HeterogeneityEstimator, LogEffect, PairedRatio, RandomEffectsMean, RatioError, Speedup,
-    SpeedupMeans, SuiteRatio, SuiteRatioError, Summary,
+    SpeedupMeans, SuiteMember, SuiteRatio, SuiteRatioError, Summary,
 };
-use speedup_statistics::test::Selection;
+use speedup_statistics::test::{ExactRule, KolmogorovSmirnovStatistic, Selection};
 
 /// A candidate over all benchmarks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -422,7 +422,37 @@ impl Suite<'_> {
         format!("{} By benchmark: {}.{typical}", said.trim_end(), counts.join(", "))
     }
 
+    /// Names benchmarks whose centres are not shown to differ, though the laws of their times do. The runs are independent there;
+    /// of all that are asked the familywise error keeps the level.
+    fn warn_of_unlike_shapes(&self, warnings: &mut Warnings) {
+        let compared: Vec<_> =
+            self.benchmarks.iter().filter(|(_, comparison)| comparison.observed.is_some()).collect();
+        let members = self.members.as_members();
+        if self.are_pairs || self.is_by_looks || compared.len() != members.len() {
+            return;
+        }
+        let p_value =
+            |((_, comparison), member): (&&(&BenchmarkReport, &ComparisonReport), &SuiteMember<'_>)| {
+                let is_asked = matches!(comparison.verdict, Verdict::Same | Verdict::Undecided);
+                let statistic = || KolmogorovSmirnovStatistic::new(member.baseline, member.candidate);
+                (is_asked && comparison.design.is_none())
+                    .then(|| statistic().test(ExactRule::SmallProduct).p_value())
+            };
+        let p_values: Vec<Option<PValue>> = compared.iter().zip(members).map(p_value).collect();
+        for ((benchmark, _), p_value) in compared.into_iter().zip(Adjustment::Holm.adjust(&p_values)) {
+            if p_value.is_some_and(|p_value| p_value.rejects_at(self.level.risk())) {
+                warnings.concern("unlike_shapes", &benchmark.name, || {
+                    "The versions' values do not follow one law (two-sample Kolmogorov–Smirnov test, Holm over the benchmarks), \
+                     though their centres are not shown to differ: their spread, their tails or a small shift do. Look at the \
+                     distributions, and declare quantiles where tails matter."
+                        .to_owned()
+                });
+            }
+        }
+    }
+
     fn warn(&self, conclusion: &Conclusion, warnings: &mut Warnings) {
+        self.warn_of_unlike_shapes(warnings);
         if self.benchmarks.len() < 2 || self.members.benchmarks() == 0 {
             return;
         }
