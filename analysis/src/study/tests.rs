@@ -201,10 +201,10 @@ fn lost_late_and_abandoned_are_counted_apart() {
 #[test]
 fn unlike_shapes_at_equal_centres_are_named() {
     let narrow = Times::normal(100e6, 1e6);
-    let unlike = two(3, 60).times(1, 0, narrow.clone()).times(1, 1, Times::normal(100e6, 5e6)).report();
+    let unlike = two(3, 60).times(1, 0, narrow).times(1, 1, Times::normal(100e6, 5e6)).report();
     let warning = unlike.warnings.iter().find(|warning| warning.code == "unlike_shapes");
     assert_eq!(warning.map(|warning| &warning.concerns[..]), Some(&["b1".to_owned()][..]), "{warning:?}");
-    let alike = two(3, 60).times(1, 0, narrow.clone()).times(1, 1, narrow).report();
+    let alike = two(3, 60).times(1, 0, narrow).times(1, 1, narrow).report();
     assert!(!codes(&alike).contains(&"unlike_shapes"));
     // What is shown to be faster needs no other name.
     let faster = two(1, 60).times(0, 1, Times::normal(80e6, 5e6)).report();
