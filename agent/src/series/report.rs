@@ -54,7 +54,8 @@ fn of_benchmark(
         | ImportWarning::SummaryOnly { .. }
         | ImportWarning::Repeated { .. }
         | ImportWarning::Unfinished { .. }
-        | ImportWarning::SeveralHosts => false,
+        | ImportWarning::SeveralHosts
+        | ImportWarning::Units { .. } => false,
     });
     if not_finite {
         return Err(ValueError::NotFinite { text: format!("a value of {benchmark} in the report") });

@@ -95,6 +95,11 @@ pub enum ImportWarning {
     },
     /// The runs come from several machines.
     SeveralHosts,
+    /// Runs with the same word in this column are one observation.
+    Units {
+        /// The column or field.
+        column: Name,
+    },
 }
 
 impl fmt::Display for ImportWarning {
@@ -119,6 +124,12 @@ impl fmt::Display for ImportWarning {
                 write!(f, "{benchmark}: a data point is unfinished; values left out: {values}")
             }
             Self::SeveralHosts => f.write_str("the runs come from several machines"),
+            Self::Units { column } => {
+                write!(
+                    f,
+                    "runs with the same `{column}` depend on each other, so they are one observation together"
+                )
+            }
         }
     }
 }

@@ -61,5 +61,5 @@ pub use problem::{FilePlace, FileProblem, ReadError};
 pub use read::{Options, read};
 pub use runs::{Runs, RunsError};
 pub use series::{MAX_RSS, SYSTEM, Series, SeriesName, USER, WALL};
-pub use table::Columns;
+pub use table::{Columns, UNITS};
 pub use unit::SeriesUnit;

@@ -6,6 +6,7 @@
 use crate::bounds::MAX_COLUMNS;
 use crate::collection::Collection;
 use crate::decimal;
+use crate::imported::ImportWarning;
 use crate::json::{Json, Misfit, parse};
 use crate::name::Name;
 use crate::problem::{Fault, FileProblem};
@@ -13,7 +14,7 @@ use crate::read::Options;
 use crate::series::{SeriesName, WALL};
 use crate::text::lines;
 use crate::unit::SeriesUnit;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Which columns of a table, or fields of JSON lines, hold what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +31,13 @@ pub struct Columns<'a> {
     pub unit: &'a str,
     /// The values: at least one column, and all of them have to be there.
     pub values: Vec<&'a str>,
+    /// What runs may have in common, coarsest first: [`UNITS`], or none. The first of these columns that is there and groups
+    /// runs stands in the place of the run, and a warning says so.
+    pub units: &'a [&'a str],
 }
+
+/// What makes runs depend on each other, coarsest first: the build of the program, the host, the block of runs.
+pub const UNITS: &[&str] = &["build", "host", "block"];
 
 const BENCHMARK: &str = "benchmark";
 const VALUE: &str = "value";
@@ -44,6 +51,7 @@ impl Default for Columns<'_> {
             metric: "metric",
             unit: "unit",
             values: vec![VALUE],
+            units: &[],
         }
     }
 }
@@ -93,11 +101,71 @@ impl Parts {
     }
 }
 
+/// Which column says what runs have in common: the words of each column in each cell (benchmark, version and metric).
+#[derive(Default)]
+struct Units(BTreeMap<[Option<String>; 3], CellUnits>);
+
+#[derive(Default)]
+struct CellUnits {
+    rows: usize,
+    words: Vec<BTreeSet<String>>,
+}
+
+impl Units {
+    /// One more row of a cell, with its words in the columns, if it has any there.
+    fn see<'w>(&mut self, cell: [Option<String>; 3], words: impl ExactSizeIterator<Item = Option<&'w str>>) {
+        let cell = self.0.entry(cell).or_default();
+        cell.rows += 1;
+        cell.words.resize(words.len(), BTreeSet::new());
+        for (seen, word) in cell.words.iter_mut().zip(words) {
+            if let Some(word) = word.filter(|word| !seen.contains(*word)) {
+                seen.insert(word.to_owned());
+            }
+        }
+    }
+
+    /// The number of the first column that makes several units of some cell, and groups the rows of some. One that has the same
+    /// word all through every cell makes no units.
+    fn column(&self) -> Option<usize> {
+        let columns = self.0.values().map(|cell| cell.words.len()).max()?;
+        (0..columns).find(|column| {
+            let units = || self.0.values().map(|cell| (cell.words[*column].len(), cell.rows));
+            units().any(|(units, _)| units > 1) && units().any(|(units, rows)| units > 0 && units < rows)
+        })
+    }
+}
+
+/// The place of the column of a table by which runs are grouped.
+fn unit_of_table(text: &str, columns: &Columns<'_>) -> Result<Option<usize>, Fault> {
+    let mut table = rows(text)?;
+    let header = Header::of(&mut table)?;
+    let places = |names: &[&str]| -> Result<Vec<Option<usize>>, Fault> {
+        names.iter().map(|name| header.optional(name)).collect()
+    };
+    let cell = places(&[columns.benchmark, columns.version, columns.metric])?;
+    let units: Vec<usize> = places(columns.units)?.into_iter().flatten().collect();
+    if units.is_empty() {
+        return Ok(None);
+    }
+    let mut seen = Units::default();
+    for row in table {
+        let row = header.row(row)?;
+        let word = |place: usize| Some(row.field(place)).filter(|word| !word.is_empty());
+        let cell = std::array::from_fn(|at| cell[at].and_then(word).map(str::to_owned));
+        seen.see(cell, units.iter().map(|place| word(*place)));
+    }
+    Ok(seen.column().map(|number| units[number]))
+}
+
 pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, Fault> {
     let mut collection = Collection::default();
     let columns = &options.columns;
+    let unit_of_runs = unit_of_table(text, columns)?;
     let mut table = rows(text)?;
     let header = Header::of(&mut table)?;
+    if let Some(place) = unit_of_runs {
+        tell_units(&mut collection, &header.0[place])?;
+    }
     let values: Vec<usize> =
         columns.values.iter().map(|name| header.column(name)).collect::<Result<_, _>>()?;
     let [benchmark, version, run, metric, unit] =
@@ -108,7 +176,11 @@ pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, 
     for (index, row) in table.enumerate() {
         let row = header.row(row)?;
         let part = |column: Option<usize>| column.map(|column| row.name(column)).transpose();
-        let run_number = numbers.number(part(run)?, index);
+        let of_run = match unit_of_runs {
+            Some(place) => Some(place).filter(|place| !row.field(*place).is_empty()),
+            None => run,
+        };
+        let run_number = numbers.number(part(of_run)?, index);
         for column in &values {
             let parts = Parts {
                 benchmark: part(benchmark)?,
@@ -128,23 +200,56 @@ pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, 
 pub(crate) fn read_lines(text: &str, options: &Options<'_>) -> Result<Collection, Fault> {
     let mut collection = Collection::default();
     let mut numbers = RunNumbers::default();
+    let unit = unit_of_lines(text, &options.columns)?;
+    if let Some(unit) = unit {
+        tell_units(&mut collection, unit)?;
+    }
     for (line, content) in lines(text).filter(|(_, content)| !content.trim().is_empty()) {
         let object = parse(content, line)?;
-        read_line(&object, line, options, &mut numbers, &mut collection)
+        read_line(&object, line, options, unit, &mut numbers, &mut collection)
             .map_err(|misfit| object.locate(misfit, Some(line)))?;
     }
     Ok(collection)
+}
+
+/// The field of JSON lines by which runs are grouped.
+fn unit_of_lines<'a>(text: &str, columns: &Columns<'a>) -> Result<Option<&'a str>, Fault> {
+    if columns.units.is_empty() {
+        return Ok(None);
+    }
+    let mut seen = Units::default();
+    for (line, content) in lines(text).filter(|(_, content)| !content.trim().is_empty()) {
+        let object = parse(content, line)?;
+        let word = |field: &str| object.get(field).and_then(|value| value.word().ok());
+        let cell = [columns.benchmark, columns.version, columns.metric].map(word);
+        let words: Vec<Option<Name>> = columns.units.iter().map(|field| word(field)).collect();
+        seen.see(
+            cell.map(|name| name.map(|name| name.as_str().to_owned())),
+            words.iter().map(|name| name.as_ref().map(Name::as_str)),
+        );
+    }
+    Ok(seen.column().map(|number| columns.units[number]))
+}
+
+fn tell_units(collection: &mut Collection, column: &str) -> Result<(), Fault> {
+    let told = collection.warn(ImportWarning::Units { column: Name::beginning(column) });
+    told.map_err(Fault::of_file)
 }
 
 fn read_line<'j, 'a>(
     object: &'j Json<'a>,
     line: usize,
     options: &Options<'_>,
+    unit: Option<&str>,
     numbers: &mut RunNumbers,
     collection: &mut Collection,
 ) -> Result<(), Misfit<'j, 'a>> {
     let columns = &options.columns;
-    let run = numbers.number(object.fact(columns.run)?, line);
+    let run = match unit {
+        Some(unit) => object.get(unit).and_then(|value| value.word().ok()),
+        None => object.fact(columns.run)?,
+    };
+    let run = numbers.number(run, line);
     for column in &columns.values {
         let value = object
             .get(column)

@@ -121,8 +121,12 @@ fn damaged(mut bytes: Vec<u8>, damages: &[Damage]) -> Vec<u8> {
 /// Reads as every format, and holds what is promised of every outcome.
 fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
     let _format_or_refusal = detect(bytes);
-    for format in Format::ALL {
-        match read(bytes, format, &Options::default()) {
+    let with_units = Columns { units: UNITS, ..Columns::default() };
+    let options = [Columns::default(), with_units].map(|columns| Options { columns, ..Options::default() });
+    for (format, options) in
+        Format::ALL.iter().flat_map(|format| options.iter().map(move |one| (*format, one)))
+    {
+        match read(bytes, format, options) {
             Ok(imported) => {
                 prop_assert!(!imported.series.is_empty() || !imported.failures.is_empty());
                 check_imported(&imported)?;

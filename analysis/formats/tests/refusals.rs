@@ -186,6 +186,51 @@ fn tables_are_read_by_their_columns() {
     assert_eq!(it.series[1].runs.one_value_each(), Some(&[2.0, 4.0][..]));
 }
 
+/// What connects runs is the run where it is asked for: the coarsest column that makes several units of some cell.
+#[test]
+fn runs_that_something_connects_are_one() {
+    let of = |text: &str, format| {
+        let columns = Columns { units: UNITS, ..Columns::default() };
+        let options = Options { columns, ..Options::default() };
+        let it = read(text.as_bytes(), format, &options).unwrap();
+        let told: Vec<String> = it.warnings.iter().map(ToString::to_string).collect();
+        let runs = it.series.iter().map(|one| one.runs.iter().map(<[f64]>::to_vec).collect()).collect();
+        (runs, told)
+    };
+    let check = |text: &str, expected: &[Vec<Vec<f64>>], column: Option<&str>| {
+        let mut rows = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let header = rows.next().unwrap();
+        let object = |row: Vec<&str>| {
+            let field = |(name, word): (&&str, &str)| match (*name, word) {
+                (_, "") => format!("\"{name}\": null"),
+                ("value", word) => format!("\"{name}\": {word}"),
+                (_, word) => format!("\"{name}\": \"{word}\""),
+            };
+            let fields: Vec<String> = header.iter().zip(row).map(field).collect();
+            format!("{{{}}}\n", fields.join(", "))
+        };
+        let lines: String = rows.map(object).collect();
+        for (runs, told) in [of(text, Format::Csv), of(&lines, Format::JsonLines)] {
+            let runs: Vec<Vec<Vec<f64>>> = runs;
+            assert_eq!(runs, expected, "{text}");
+            assert_eq!(told.len(), usize::from(column.is_some()), "{told:?}");
+            assert!(told.iter().all(|one| one.contains(&format!("`{}`", column.unwrap()))), "{told:?}");
+        }
+    };
+    let hosts = "version,host,run,value\na,n1,1,1\na,n2,2,2\na,n1,3,3\nb,n3,4,4\n";
+    check(hosts, &[vec![vec![1.0, 3.0], vec![2.0]], vec![vec![4.0]]], Some("host"));
+    // Builds are coarser, but one of each version connects nothing that could be compared.
+    let one_build = "version,build,host,value\na,x,n1,1\na,x,n1,2\na,x,n2,3\nb,y,n3,4\n";
+    check(one_build, &[vec![vec![1.0, 2.0], vec![3.0]], vec![vec![4.0]]], Some("host"));
+    let builds = "version,build,host,value\na,x,n1,1\na,x,n2,2\na,z,n1,3\na,,n1,4\n";
+    check(builds, &[vec![vec![1.0, 2.0], vec![3.0], vec![4.0]]], Some("build"));
+    let fresh = "host,block,value\nn1,1,1\nn2,1,2\nn3,2,3\n";
+    check(fresh, &[vec![vec![1.0, 2.0], vec![3.0]]], Some("block"));
+    for alone in ["host,value\nn1,1\nn1,2\n", "host,value\nn1,1\nn2,2\n", "value,note\n1,x\n2,y\n"] {
+        check(alone, &[vec![vec![1.0], vec![2.0]]], None);
+    }
+}
+
 #[test]
 fn tables_are_refused_where_they_do_not_fit() {
     for (text, problem) in [

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Error, anyhow};
 use clap::Args;
 use speedup_formats::bounds::MAX_FILE_BYTES;
-use speedup_formats::{Columns, Format, Imported, Name, Options, detect, read};
+use speedup_formats::{Columns, Format, ImportWarning, Imported, Name, Options, UNITS, detect, read};
 
 use crate::console::Console;
 use crate::exit::failure::Failure;
@@ -41,7 +41,8 @@ pub(crate) struct ReadingArguments {
     /// The column of the version; version without it
     #[arg(long, value_name = "NAME")]
     version_column: Option<String>,
-    /// The column of what the values of one run have in common; run without it
+    /// The column of what the values of one observation have in common; without it build, host or block, where one of them
+    /// groups the runs, else run
     #[arg(long, value_name = "NAME")]
     run_column: Option<String>,
 }
@@ -55,6 +56,7 @@ impl ReadingArguments {
             version: self.version_column.as_deref().unwrap_or(usual.version),
             run: self.run_column.as_deref().unwrap_or(usual.run),
             values: self.column.as_deref().map_or(usual.values, |column| vec![column]),
+            units: if self.run_column.is_none() { UNITS } else { &[] },
             ..Columns::default()
         };
         let reading = Reading { format: self.format, columns };
@@ -73,6 +75,13 @@ pub(crate) struct Reading<'a> {
     pub(crate) format: Option<Format>,
     /// The columns of tables.
     pub(crate) columns: Columns<'a>,
+}
+
+impl Reading<'_> {
+    /// Whether columns have other names than the usual ones.
+    fn names_columns(&self) -> bool {
+        Columns { units: &[], ..self.columns.clone() } != Columns::default()
+    }
 }
 
 /// A file and what it holds.
@@ -150,7 +159,13 @@ impl Source {
 
     fn tell(&self, console: &Console) {
         for warning in &self.imported.warnings {
-            console.warn(format_args!("{}: {warning}", self.name));
+            let hint = match warning {
+                ImportWarning::Units { .. } => {
+                    "; --run-column run takes each run as one, if nothing connects them"
+                }
+                _ => "",
+            };
+            console.warn(format_args!("{}: {warning}{hint}", self.name));
         }
         for failure in &self.imported.failures {
             let message = failure.message.as_ref().map_or_else(String::new, |message| format!(": {message}"));
@@ -167,7 +182,7 @@ fn shown(path: &Path) -> String {
 /// Columns that are named are those of a table, whatever else the file looks like.
 fn detected(bytes: &[u8], reading: &Reading<'_>) -> Result<Format, speedup_formats::DetectError> {
     match detect(bytes) {
-        Err(_) | Ok(Format::Plain) if reading.columns != Columns::default() => {
+        Err(_) | Ok(Format::Plain) if reading.names_columns() => {
             let is_object = bytes.trim_ascii_start().starts_with(b"{");
             Ok(if is_object { Format::JsonLines } else { Format::Csv })
         }
