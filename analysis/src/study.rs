@@ -37,6 +37,7 @@ pub use self::compare::comparison::{
 };
 pub use self::compare::endpoint::{AdjustedEndpoint, EndpointReport, EndpointRow, EndpointVerdict};
 pub use self::compare::headline::HeadlineReport;
+pub use self::compare::level_spread::LevelSpread;
 pub use self::compare::metric::{MetricReport, MetricRow};
 pub use self::compare::mixture::{ComponentReport, FEWEST_RUNS_OF_A_MIXTURE, MixtureReport};
 pub(crate) use self::compare::multiplicity::adjusted_by;

@@ -10,6 +10,7 @@
 pub(super) mod comparison;
 pub(crate) mod endpoint;
 pub(crate) mod headline;
+pub(super) mod level_spread;
 pub(super) mod looked;
 pub(super) mod members;
 pub(super) mod metric;

@@ -1,10 +1,13 @@
 //! What took part and how fresh it was, by count; and what was compared where it was not independent runs.
 
 use speedup_analysis::count::{counted, grouped, percent};
-use speedup_analysis::study::{DesignKind, DesignReport, EvidenceCounts, Report};
+use speedup_analysis::study::{DesignKind, DesignReport, EvidenceCounts, LevelSpread, Report};
 
-use crate::document::{Align, Column, Document, Field, Kind, Table, Tone};
+use super::benchmarks::NOTHING;
+use crate::document::{Align, Column, Document, Field, Kind, LegendEntry, Table, TableRow, Tone};
 
+/// Rows of levels that are shown; JSON has all.
+const MOST_LEVELS: usize = 60;
 /// Runs that are named; the JSON has more.
 const MOST_NAMED: usize = 5;
 
@@ -49,6 +52,64 @@ pub(super) fn write(document: &mut Document, report: &Report) {
         document.paragraph(format!("Not fresh: {}{more}.", named.join("; ")), Tone::Plain);
     }
     write_designs(document, report);
+    write_levels(document, report);
+}
+
+/// What each level adds to the variance of a run.
+fn write_levels(document: &mut Document, report: &Report) {
+    let mut rows: Vec<TableRow> = Vec::new();
+    for benchmark in &report.benchmarks {
+        for comparison in &benchmark.comparisons {
+            let baseline = shares(&comparison.levels, |level| level.baseline_sd_ns);
+            let candidate = shares(&comparison.levels, |level| level.candidate_sd_ns);
+            for ((level, baseline), candidate) in comparison.levels.iter().zip(baseline).zip(candidate) {
+                let about =
+                    [&benchmark.name, &comparison.candidate, &level.level].map(|text| text.as_str().into());
+                rows.push(
+                    about
+                        .into_iter()
+                        .chain([baseline.into(), candidate.into()])
+                        .collect::<Vec<Field>>()
+                        .into(),
+                );
+            }
+        }
+    }
+    let more = rows.len().saturating_sub(MOST_LEVELS);
+    rows.truncate(MOST_LEVELS);
+    if rows.is_empty() {
+        return;
+    }
+    let mut legend =
+        "What each level adds to the variance of a run; what was not repeated is part of a neighbour."
+            .to_owned();
+    if more > 0 {
+        legend += &format!(" And {more} rows more; --output json has all.");
+    }
+    document.table(Table {
+        columns: vec![
+            Column::new("benchmark", Align::Left, 0),
+            Column::new("candidate", Align::Left, 1),
+            Column::new("level", Align::Left, 0),
+            Column::new("baseline's", Align::Right, 0),
+            Column::new("candidate's", Align::Right, 0),
+        ],
+        rows,
+        legend: vec![LegendEntry::always(legend)],
+        ..Table::default()
+    });
+}
+
+/// The share of each level in the variances of all.
+fn shares(levels: &[LevelSpread], deviation: fn(&LevelSpread) -> Option<f64>) -> Vec<String> {
+    let variances: Vec<Option<f64>> =
+        levels.iter().map(|level| deviation(level).map(|deviation| deviation * deviation)).collect();
+    let all: f64 = variances.iter().flatten().sum();
+    let share = |variance: Option<f64>| match variance {
+        Some(variance) if all > 0.0 => percent((variance / all * 1e3).round() / 1e3),
+        Some(_) | None => NOTHING.to_owned(),
+    };
+    variances.into_iter().map(share).collect()
 }
 
 fn write_designs(document: &mut Document, report: &Report) {

@@ -1,6 +1,7 @@
 //! One benchmark: its cells, and each candidate against the baseline.
 
 use super::headline::{Declared, HeadlineReport};
+use super::level_spread::{self, LevelSpread};
 use super::looked::{self, Looked};
 use super::members::speedup_within;
 use super::mixture::MixtureReport;
@@ -120,6 +121,9 @@ pub struct ComparisonReport {
     /// What was compared, where it was not independent runs.
     #[serde(default)]
     pub design: Option<DesignReport>,
+    /// How much each level adds to the spread of both versions, the highest first, where the runs have levels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<LevelSpread>,
     /// How many runs it would take where the headline is undecided; or visits, hosts, boots or builds, where those are what is
     /// independent.
     #[serde(default)]
@@ -411,6 +415,10 @@ impl Pair<'_> {
             one_sided: None,
             adjusted: Vec::new(),
             design: self.design().cloned(),
+            levels: match self.arranged {
+                Some(Ok(arranged)) => level_spread::of(arranged),
+                Some(Err(_)) | None => Vec::new(),
+            },
             advice: None,
         }
     }

@@ -93,6 +93,13 @@ fn by_levels_hosts_are_what_is_independent() {
     // Runs taken as independent would be known to ±0.8 %.
     assert!(upper - lower > 0.03, "{lower} {upper}");
     assert_eq!(comparison.advice.as_ref().and_then(|advice| advice.unit.as_deref()), Some("host"));
+    // Hosts lie within ±5 %, runs vary by 1 %, and the boots of a host do not differ.
+    let levels = &comparison.levels;
+    assert_eq!(levels.iter().map(|one| one.level.as_str()).collect::<Vec<_>>(), ["host", "boot", "run"]);
+    for of in [|one: &LevelSpread| one.baseline_sd_ns, |one: &LevelSpread| one.candidate_sd_ns] {
+        let [host, boot, run] = [0, 1, 2].map(|at| of(&levels[at]).unwrap());
+        assert!(host > 1.5 * run && boot < run && run > 0.0, "{levels:?}");
+    }
     let raised = codes(&report);
     assert!(!raised.contains(&"autocorrelation") && !raised.contains(&"extended"), "{raised:?}");
 }
@@ -103,6 +110,8 @@ fn one_host_by_design_leaves_its_boots_and_one_by_accident_nothing() {
     let report = boots.visits().report();
     let design = only(&report).design.as_ref().unwrap();
     assert_eq!((design.unit.as_str(), design.baseline_units), ("boot", 6));
+    let levels: Vec<&str> = only(&report).levels.iter().map(|one| one.level.as_str()).collect();
+    assert_eq!(levels, ["boot", "run"]);
     let partial = nested(4, "distinct").take(20).running().report();
     let reason = only(&partial).reason.as_ref().unwrap();
     assert!(["one_unit", "not_measured"].contains(&reason.code.as_str()), "{reason:?}");
