@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use crate::lock::release;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
@@ -119,6 +120,12 @@ impl Directory for DiskDirectory {
 
 #[derive(Debug)]
 struct DiskFile(File);
+
+impl Drop for DiskFile {
+    fn drop(&mut self) {
+        release(&self.0);
+    }
+}
 
 impl SegmentFile for DiskFile {
     fn length(&self) -> io::Result<u64> {

@@ -19,10 +19,11 @@ const NAME: &str = "lock";
 const MAX_PID_BYTES: u64 = 20;
 
 /// Held as long as it lives. The system releases it when the process ends, however it ends, and a command that the
-/// process executes does not inherit it (the descriptor closes on exec).
+/// process executes does not inherit it (the descriptor closes on exec); nor does one that is just about to be executed, for it is
+/// released and not only closed.
 #[derive(Debug)]
 pub(crate) struct DirectoryLock {
-    _file: File,
+    file: File,
 }
 
 /// Why the lock could not be had.
@@ -82,8 +83,20 @@ impl DirectoryLock {
         }
         // It serves a message only; a full disk must not keep the journal closed for it.
         let _ = write_holder(&mut file);
-        Ok(DirectoryLock { _file: file })
+        Ok(DirectoryLock { file })
     }
+}
+
+impl Drop for DirectoryLock {
+    fn drop(&mut self) {
+        release(&self.file);
+    }
+}
+
+/// Ends a lock for every descriptor of the file, those included that a child has between fork and exec. Closing ends what this
+/// cannot.
+pub(crate) fn release(file: &File) {
+    let _ = flock(file, FlockOperation::Unlock);
 }
 
 fn write_holder(file: &mut File) -> std::io::Result<()> {
@@ -109,5 +122,21 @@ impl fmt::Display for Holder {
             Some(pid) => write!(f, "process {pid}"),
             None => f.write_str("another process"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_descriptor_that_a_child_still_has_holds_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let lock = DirectoryLock::take(directory.path()).unwrap();
+        assert!(matches!(DirectoryLock::take(directory.path()), Err(LockError::Held { .. })));
+        let of_a_child = lock.file.try_clone().unwrap();
+        drop(lock);
+        assert!(DirectoryLock::take(directory.path()).is_ok());
+        drop(of_a_child);
     }
 }
