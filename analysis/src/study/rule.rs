@@ -132,8 +132,8 @@ pub struct LookReport {
     /// Whether the comparison is concluded.
     pub concluded: bool,
     /// The median-unbiased estimate of the speedup, which allows for the looks that could have ended the comparison before
-    /// (stagewise ordering: Jennison and Turnbull 2000, §8.4–8.5); none with several candidates, and where so few runs make it a
-    /// poor one.
+    /// (stagewise ordering: Jennison and Turnbull 2000, §8.4–8.5); none with several candidates or a margin, and where so few
+    /// runs make it a poor one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unbiased: Option<f64>,
 }

@@ -97,19 +97,9 @@ fn look(
     });
     let speedup = looked.as_ref().map(Looked::speedup).filter(|speedup| speedup.is_finite());
     let is_over = is_apart || is_same || number == looks;
-    // With several candidates a comparison may have gone on after it was concluded.
-    let is_alone = study.plan.experiment.compared().len() == 2;
+    let unbiased = design.ok().zip(looked.as_ref()).zip(seen.as_ref()).filter(|_| is_over);
     let unbiased =
-        at.zip(p).zip(speedup).filter(|_| is_over && is_alone).and_then(|(((design, _), p), speedup)| {
-            let fewest = looked.as_ref()?.counts().into_iter().min()? as f64;
-            let seen_at =
-                |look: &Look| (fewest * look.fraction * f64::from(looks) / f64::from(number)).round();
-            let could_stop =
-                |look: &Look| may_stop(study.plan.experiment.center(), look, seen_at(look) as u64);
-            let [lower, upper] = seen.as_ref()?.speedup_interval?;
-            unbiased(design, index, p, speedup, could_stop)
-                .filter(|speedup| (lower..=upper).contains(speedup))
-        });
+        unbiased.and_then(|((design, looked), seen)| unbiased_speedup(study, design, index, looked, seen));
     let look = LookReport {
         number,
         of: looks,
@@ -148,20 +138,32 @@ fn look(
     }
 }
 
-/// The median-unbiased estimate of the speedup after look `index`, whose observed one is `speedup`, with the p-value of its being
-/// 1: on the log scale, where the statistic is what a normal one with this p-value would be (Jennison and Turnbull 2000, §3.3).
-/// Where very few runs make that a poor description, it may leave the repeated interval and is not told.
-fn unbiased(
+/// The median-unbiased estimate of the speedup after look `index`, the last one: on the log scale, where the statistic is what a
+/// normal one with the look's p-value would be (Jennison and Turnbull 2000, §3.3). Where very few runs make that a poor
+/// description, it may leave the repeated interval and is not told. Nor is it where other ends than the boundaries were
+/// possible: with several candidates a comparison goes on after it was concluded, with a margin it may end as the same.
+fn unbiased_speedup(
+    study: &Study,
     design: &GroupSequential,
     index: usize,
-    p: PValue,
-    speedup: f64,
-    may_stop: impl Fn(&Look) -> bool,
+    looked: &Looked,
+    seen: &Seen,
 ) -> Option<f64> {
-    let z = normal::two_sided_critical(p.told()).max(LEAST_STATISTIC);
-    let drift = design.median_unbiased_drift(index, z, may_stop).ok()?;
-    let fraction = design.looks().get(index)?.fraction;
-    Some((speedup.ln() * drift * fraction.sqrt() / z).exp())
+    let experiment = &study.plan.experiment;
+    if experiment.compared().len() > 2 || experiment.analysis.margin.is_some() {
+        return None;
+    }
+    let last = design.looks().get(index)?;
+    let observations = looked.counts().into_iter().min()? as f64;
+    let could_stop = |look: &Look| {
+        let then = (observations * look.fraction / last.fraction).round();
+        may_stop(experiment.center(), look, then as u64)
+    };
+    let z = normal::two_sided_critical(seen.p.told()).max(LEAST_STATISTIC);
+    let drift = design.median_unbiased_drift(index, z, could_stop).ok()?;
+    let speedup = (looked.speedup().ln() * drift * last.fraction.sqrt() / z).exp();
+    let [lower, upper] = seen.speedup_interval?;
+    (lower..=upper).contains(&speedup).then_some(speedup)
 }
 
 fn in_words(comparison: &Comparison<'_>, look: LookReport, saved: Option<f64>) -> String {
