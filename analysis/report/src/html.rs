@@ -26,7 +26,7 @@ pub fn page(document: &Document) -> String {
                 title { (document.title) }
                 style { (PreEscaped(STYLE)) }
             }
-            body class="speedup-report" { main { (sections(document)) } }
+            body class="speedup-report" { main { (titled(document)) } }
         }
     };
     page.into_string()
@@ -35,13 +35,22 @@ pub fn page(document: &Document) -> String {
 /// The report for another page with [`STYLE`], which stands in an element of the class `speedup-report`; its headings are of
 /// the first and the second level.
 pub fn fragment(document: &Document) -> String {
-    html! { div class="speedup-report" { (sections(document)) } }.into_string()
+    html! { div class="speedup-report" { (titled(document)) } }.into_string()
+}
+
+/// The sections alone, for a page that has a heading and [`STYLE`]; nothing where there are none.
+pub fn part(document: &Document) -> String {
+    html! { @if !document.sections.is_empty() { div class="speedup-report" { (sections(document)) } } }
+        .into_string()
+}
+
+fn titled(document: &Document) -> Markup {
+    html! { @if !document.has_head() { h1 { (document.title) } } (sections(document)) }
 }
 
 fn sections(document: &Document) -> Markup {
     let ids = ids(&document.sections);
     html! {
-        @if !document.has_head() { h1 { (document.title) } }
         @for (at, (section, id)) in document.sections.iter().zip(&ids).enumerate() {
             @if section.kind == Kind::Head {
                 header id=(id) { h1 { (section.heading) } (blocks(section)) }

@@ -18,7 +18,8 @@ use speedup_analysis::study::Report;
 
 use crate::document::Document;
 
-pub(crate) use self::opening::{ends, percent_rounded, share_in_words};
+pub use self::opening::share_in_words;
+pub(crate) use self::opening::{ends, percent_rounded};
 pub(crate) use self::suite::factor;
 
 impl Document {
@@ -52,6 +53,15 @@ impl Document {
         runs::write(&mut document, report);
         closing::write(&mut document, report);
         document.repeats_verdict = !report.suites.is_empty();
+        document
+    }
+
+    /// The shares of benchmarks that are truly faster, where benchmarks are drawn from a population.
+    pub fn of_shares(report: &Report) -> Self {
+        let mut document = Self::new(opening::title(report));
+        if report.benchmarks.len() > 1 {
+            report.suites.iter().for_each(|suite| suite::write_shares(&mut document, report, suite));
+        }
         document
     }
 

@@ -139,6 +139,9 @@ impl FalseAlarmStudy {
     fn check(&self) -> Result<(), SimulationError> {
         self.replication.check()?;
         SimulationError::check_counts("runs", 2, &self.runs)?;
+        if self.sections.contains(&AlarmSection::Hosts) {
+            SimulationError::check_counts("runs of the section hosts", conclusions::HOSTS[0], &self.runs)?;
+        }
         SimulationError::check_variation(self.variation)?;
         self.levels.check(&self.binaries)?;
         SimulationError::check_counts("executions of one binary", 2, &self.executions)?;

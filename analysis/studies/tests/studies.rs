@@ -309,7 +309,7 @@ fn conclusions_of_equal_versions_keep_their_risk() {
     };
     let suites = study(10, &[AlarmSection::Gates]).run().unwrap();
     let of = |method: &str| row(&suites, method, 10, None);
-    for method in ["gate", "suite_verdict", "any_adjusted"] {
+    for method in ["gate", "suite_verdict", "any_adjusted", "gate_by_mean"] {
         assert!(off(of(method), 0.05) < 4.0, "{:?}", of(method));
     }
     assert!(of("suite_verdict").share > 0.01, "{suites:?}");
@@ -318,9 +318,11 @@ fn conclusions_of_equal_versions_keep_their_risk() {
     let hosts = study(60, &[AlarmSection::Hosts]).run().unwrap();
     let of = |method: &str| row(&hosts, method, 60, None);
     assert!(of("runs_as_units").share > 0.15, "{hosts:?}");
-    for method in ["hosts_as_units", "a_host_each"] {
+    for method in ["hosts_as_units", "a_host_each", "twenty_hosts_as_units"] {
         assert!(off(of(method), 0.05) < 4.0, "{:?}", of(method));
     }
+    let too_few = study(4, &[AlarmSection::Hosts]).run().unwrap_err().to_string();
+    assert!(too_few.contains("runs of the section hosts are 5 to"), "{too_few}");
     let dependent = study(35, &[AlarmSection::Dependent]).run().unwrap();
     let of = |method: &str| row(&dependent, method, 35, None);
     assert!(of("mean_ratio").share > 0.15 && of("order_told").share > 0.5, "{dependent:?}");

@@ -102,7 +102,7 @@ fn progress(report: &Report) -> String {
 }
 
 /// How many benchmarks of several are called faster, and what share is.
-pub(crate) fn share_in_words(suite: &SuiteReport) -> Option<String> {
+pub fn share_in_words(suite: &SuiteReport) -> Option<String> {
     let accelerated = suite.proportions.first().filter(|one| one.benchmarks > 1 && !one.nothing_known())?;
     let called = format!(
         "Called faster: {} of {} benchmarks, {}.",

@@ -42,9 +42,13 @@ pub(super) fn write(document: &mut Document, report: &Report, suite: &SuiteRepor
     if let Some(required) = &suite.required {
         document.paragraph(needed(required, report.head.confidence), Tone::Plain);
     }
-    // Of chosen benchmarks no interval is valid for others.
+    write_shares(document, report, suite);
+}
+
+/// The share that is truly faster. Of chosen benchmarks no interval is valid for others.
+pub(super) fn write_shares(document: &mut Document, report: &Report, suite: &SuiteReport) {
     if let Some(share) = suite.true_share.as_ref().filter(|share| share.valid) {
-        write_true_share(document, suite, share, (baseline, report.head.confidence));
+        write_true_share(document, suite, share, (&report.head.baseline, report.head.confidence));
     }
 }
 

@@ -15,9 +15,9 @@ use speedup_statistics::inference::Threshold;
 use speedup_statistics::ratio::QuantileRatio;
 use speedup_statistics::sample::{Sample, SampleQuantile};
 
-const OF_SUITES: [&str; 4] = ["gate", "suite_verdict", "any_adjusted", "any_plain"];
+const OF_SUITES: [&str; 5] = ["gate", "suite_verdict", "any_adjusted", "any_plain", "gate_by_mean"];
 const DEPENDENT: [&str; 3] = ["median_ratio", "mean_ratio", "order_told"];
-const OF_HOSTS: [&str; 3] = ["runs_as_units", "hosts_as_units", "a_host_each"];
+const OF_HOSTS: [&str; 4] = ["runs_as_units", "hosts_as_units", "a_host_each", "twenty_hosts_as_units"];
 const OF_STALLS: [&str; 4] =
     ["mean_of_3_percent", "mean_of_3_percent_untold", "mean_of_5_percent", "mean_of_5_percent_untold"];
 /// The shares of runs that stall there.
@@ -27,8 +27,9 @@ const OF_MEANS: [&str; 3] = ["mean_of_doubtful_law", "mean_of_rare_runs", "few_r
 const OF_TAILS: [(&str, f64); 2] = [("p90", 0.9), ("p95", 0.95)];
 /// The correlation of a run with the one before it.
 const CORRELATION: f64 = 0.5;
-/// The hosts of each version, and the share of the variance that lies between them.
-const HOSTS: u64 = 5;
+/// The hosts of each version: few, and as many as a median of hosts takes.
+pub(super) const HOSTS: [u64; 2] = [5, 20];
+/// The share of the variance that lies between them.
 const BETWEEN: f64 = 0.5;
 const MEAN: f64 = 100.0;
 
@@ -50,6 +51,7 @@ impl FalseAlarmStudy {
                 Some(Suite { version: name.to_owned(), benchmarks: drawn?.into_iter().map(named).collect() })
             };
             let suites = vec![version("old", draws)?, version("new", draws)?];
+            let by_mean = self.conclude(suites.clone(), Some(Center::Mean))?.is_regression;
             let found = self.conclude(suites, None)?;
             let is_any = |of: &dyn Fn(&Verdict) -> bool, adjusted: bool| {
                 found.suite.benchmarks.iter().any(|one| {
@@ -58,7 +60,8 @@ impl FalseAlarmStudy {
                 })
             };
             let one_word = is_effect(&found.suite.suite.verdict);
-            answered([found.is_regression, one_word, is_any(&is_effect, true), is_any(&is_effect, false)])
+            let any = [true, false].map(|adjusted| is_any(&is_effect, adjusted));
+            answered([found.is_regression, one_word, any[0], any[1], by_mean])
         })
     }
 
@@ -99,14 +102,17 @@ impl FalseAlarmStudy {
                     .map(|host| of_host(runs / hosts + u64::from(host < runs % hosts), draws))
                     .collect::<Vec<_>>()
             };
-            let (old, new) = (on_hosts(HOSTS, draws), on_hosts(HOSTS, draws));
+            let (old, new) = (on_hosts(HOSTS[0], draws), on_hosts(HOSTS[0], draws));
             let apart =
                 |hosts: &[Vec<f64>]| hosts.iter().flatten().map(|time| vec![*time]).collect::<Vec<_>>();
             let by_runs = self.conclude_one(apart(&old), apart(&new), None)?;
             let by_hosts = self.conclude_one(old, new, None)?;
             let (old, new) = (on_hosts(runs, draws), on_hosts(runs, draws));
             let distinct = self.conclude_one(old, new, None)?;
-            answered([is_called(&by_runs), is_called(&by_hosts), is_called(&distinct)])
+            let found = [&by_runs, &by_hosts, &distinct].map(|found| Some(is_called(found)));
+            let (old, new) = (on_hosts(HOSTS[1], draws), on_hosts(HOSTS[1], draws));
+            let of_twenty = (runs >= HOSTS[1]).then(|| self.conclude_one(old, new, None)).flatten();
+            Some([&found[..], &[of_twenty.as_ref().map(is_called)]].concat())
         })
     }
 

@@ -1,5 +1,5 @@
-//! What an experiment shows so far. A part of a page has the verdicts in sentences, and each benchmark with its speedup and
-//! interval; the page of a report has all of it.
+//! What an experiment shows so far. A part of a page has the verdicts in sentences, each benchmark with its speedup and
+//! interval, and the share of truly faster ones; the page of a report has all of it.
 //!
 //! This is the one file that knows the report.
 
@@ -8,8 +8,8 @@ use speedup_analysis::study::{
     BenchmarkReport, ComparisonReport, IntervalReport, Report, SuiteReport, Verdict,
 };
 use speedup_proto::v1::ExperimentStatus;
-use speedup_report::Document;
-use speedup_report::html::fragment;
+use speedup_report::html::{fragment, part as sections};
+use speedup_report::{Document, share_in_words};
 use tonic::Status;
 use uuid::Uuid;
 
@@ -65,6 +65,7 @@ pub(crate) fn part(json: &str, number: usize) -> Markup {
     match serde_json::from_str::<Report>(json) {
         Ok(report) => html! {
             (shown(&report, number))
+            (PreEscaped(sections(&Document::of_shares(&report))))
             @if report.benchmarks.len() > BENCHMARKS {
                 p.quiet { "The first " (BENCHMARKS) " of " (counted(report.benchmarks.len() as u64, "benchmark")) "." }
             }
@@ -116,7 +117,10 @@ fn shown(report: &Report, number: usize) -> Markup {
 }
 
 fn verdict(suite: &SuiteReport) -> Markup {
-    html! { p.verdict.(class(suite.verdict)) { (badge(suite.verdict)) " " (suite.sentence) } }
+    html! {
+        p.verdict.(class(suite.verdict)) { (badge(suite.verdict)) " " (suite.sentence) }
+        @if let Some(share) = share_in_words(suite) { p { (share) } }
+    }
 }
 
 fn table(benchmarks: &[&BenchmarkReport]) -> Markup {
