@@ -35,13 +35,16 @@ impl Hearing {
         Self { grace, asked: None, until: Some(now + grace) }
     }
 
-    /// When to wake up, for the machine's next deadline; `is_loss` if something is to be taken from a host already, which
-    /// is waited for with its hearing.
-    pub(crate) fn wake(&mut self, now: Instant, deadline: Option<Instant>, is_loss: bool) -> Option<Instant> {
-        self.asked = deadline.map(|deadline| {
-            let held = self.until.filter(|_| is_loss);
-            held.unwrap_or(deadline).min(now + BEAT)
-        });
+    /// When to wake up, for the next loss and the next rest of the machine. A loss that is due waits for its hearing, and
+    /// no rest waits with it.
+    pub(crate) fn wake(
+        &mut self,
+        now: Instant,
+        loss: Option<Instant>,
+        rest: Option<Instant>,
+    ) -> Option<Instant> {
+        let heard = loss.map(|loss| self.until.filter(|_| loss <= now).unwrap_or(loss));
+        self.asked = [heard, rest].into_iter().flatten().min().map(|at| at.min(now + BEAT));
         self.asked
     }
 
@@ -55,17 +58,17 @@ impl Hearing {
         Some(late)
     }
 
-    /// Whether what is due may be taken now; `is_loss` if something of it is taken from a host.
-    pub(crate) fn may_take(&mut self, now: Instant, is_loss: bool) -> bool {
+    /// Whether a loss that was due at `due` may be taken now: it was heard since whether it is one.
+    pub(crate) fn may_take(&mut self, now: Instant, due: Instant) -> bool {
         match self.until {
-            Some(until) if now < until => !is_loss,
-            None if is_loss => {
-                self.until = Some(now + HEARING);
-                false
-            }
-            Some(_) | None => {
+            Some(until) if now < until => false,
+            Some(until) if due <= until => {
                 self.until = None;
                 true
+            }
+            Some(_) | None => {
+                self.until = Some(now + HEARING);
+                false
             }
         }
     }
@@ -78,24 +81,23 @@ mod tests {
     const GRACE: Duration = Duration::from_secs(60);
     const MS: Duration = Duration::from_millis(1);
 
-    /// A hearing that was asked to wake at a deadline, and the deadline.
+    /// A hearing that was asked to wake at a loss, and when that is due.
     fn asleep() -> (Hearing, Instant) {
         let (mut hearing, now) = (Hearing { grace: GRACE, asked: None, until: None }, Instant::now());
-        let deadline = now + Duration::from_secs(5);
-        assert_eq!(hearing.wake(now, Some(deadline), false), Some(deadline));
-        (hearing, deadline)
+        let due = now + Duration::from_secs(5);
+        assert_eq!(hearing.wake(now, Some(due), None), Some(due));
+        (hearing, due)
     }
 
     #[test]
-    fn a_loss_is_heard_first_and_rest_that_is_over_takes_nothing() {
+    fn a_loss_is_heard_first() {
         let (mut hearing, due) = asleep();
         assert_eq!(hearing.woke(due + MS), None);
-        assert!(hearing.may_take(due, false));
-        assert!(!hearing.may_take(due, true));
+        assert!(!hearing.may_take(due, due));
         let heard = due + HEARING;
-        assert_eq!(hearing.wake(due + MS, Some(due), true), Some(heard));
-        assert!(!hearing.may_take(heard - MS, true) && hearing.may_take(heard, true));
-        assert!(!hearing.may_take(heard, true), "the next loss has a hearing of its own");
+        assert_eq!(hearing.wake(due + MS, Some(due), None), Some(heard));
+        assert!(!hearing.may_take(heard - MS, due) && hearing.may_take(heard, due));
+        assert!(!hearing.may_take(heard, due), "the next loss has a hearing of its own");
     }
 
     #[test]
@@ -103,34 +105,40 @@ mod tests {
         let (mut hearing, due) = asleep();
         let woke = due + Duration::from_secs(75);
         assert_eq!(hearing.woke(woke), Some(Duration::from_secs(75)));
-        assert!(!hearing.may_take(woke, true) && hearing.may_take(woke, false));
+        assert!(!hearing.may_take(woke, due));
         let mut now = woke;
-        while let Some(next) = hearing.wake(now, Some(due), true).filter(|next| *next < woke + GRACE) {
+        while let Some(next) = hearing.wake(now, Some(due), None).filter(|next| *next < woke + GRACE) {
             assert_eq!(next, now + BEAT, "it wakes now and then, to notice the next standstill");
             now = next;
             assert_eq!(hearing.woke(now), None);
-            assert!(!hearing.may_take(now, true));
+            assert!(!hearing.may_take(now, due));
         }
-        assert!(hearing.may_take(woke + GRACE, true), "who has not come back by then is gone");
+        assert!(hearing.may_take(woke + GRACE, due), "who has not come back by then is gone");
     }
 
     #[test]
     fn after_a_start_hosts_have_the_time_to_come_back() {
         let now = Instant::now();
         let mut hearing = Hearing::new(now, GRACE);
-        assert!(!hearing.may_take(now + GRACE - MS, true) && hearing.may_take(now + GRACE, true));
+        assert!(!hearing.may_take(now + GRACE - MS, now) && hearing.may_take(now + GRACE, now));
+        let mut hearing = Hearing::new(now, GRACE);
+        let later = now + 2 * GRACE;
+        assert!(!hearing.may_take(later, later), "that time is no hearing of what came due after it");
     }
 
     #[test]
-    fn rest_that_is_over_is_not_held_with_what_may_be_lost() {
-        let now = Instant::now();
-        let mut hearing = Hearing::new(now, GRACE);
+    fn no_rest_waits_for_the_hearing_of_a_loss() {
+        let start = Instant::now();
+        let mut hearing = Hearing::new(start, GRACE);
+        let (now, rested) = (start + MS, start + Duration::from_secs(3));
+        assert_eq!(hearing.wake(now, Some(start), Some(rested)), Some(rested));
         assert_eq!(
-            hearing.wake(now + MS, Some(now), false),
-            Some(now),
+            hearing.wake(now, Some(start), Some(start)),
+            Some(start),
             "a message came first when it was due"
         );
-        assert!(hearing.may_take(now + MS, false));
+        assert_eq!(hearing.wake(now, None, Some(start)), Some(start));
+        assert!(!hearing.may_take(rested, start), "the loss still waits");
     }
 
     #[test]
@@ -138,9 +146,9 @@ mod tests {
         let now = Instant::now();
         let mut hearing = Hearing::new(now, GRACE);
         let far = now + Duration::from_secs(3_600);
-        assert_eq!(hearing.wake(now, Some(far), false), Some(now + BEAT));
+        assert_eq!(hearing.wake(now, Some(far), None), Some(now + BEAT));
         assert!(hearing.woke(now + Duration::from_secs(40)).is_some());
-        assert_eq!(hearing.wake(now, None, false), None, "without a deadline there is nothing to lose");
+        assert_eq!(hearing.wake(now, None, None), None, "without a deadline there is nothing to lose");
         assert!(hearing.woke(far).is_none());
     }
 }

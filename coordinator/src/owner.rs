@@ -134,8 +134,9 @@ impl Owner {
             if !group.is_empty() && self.groups.send(std::mem::take(&mut group)).await.is_err() {
                 return;
             }
-            let deadline = self.machine.next_deadline().and_then(|at| self.time.instant(at));
-            let wake = self.hearing.wake(Instant::now(), deadline, self.is_loss_due());
+            let [loss, rest] = [self.machine.next_loss(), self.machine.next_rest()]
+                .map(|at| at.and_then(|at| self.time.instant(at)));
+            let wake = self.hearing.wake(Instant::now(), loss, rest);
             let tick = async {
                 match wake {
                     Some(at) => tokio::time::sleep_until(at.into()).await,
@@ -165,15 +166,12 @@ impl Owner {
         }
     }
 
-    /// Lets time take what is due, once it was heard whether it is.
+    /// Lets time take what is due, once it was heard whether it is; hosts that have rested do not wait for that.
     fn tick(&mut self, group: &mut Group) {
-        if self.hearing.may_take(Instant::now(), self.is_loss_due()) {
-            self.notice(Notice::Tick, group);
-        }
-    }
-
-    fn is_loss_due(&self) -> bool {
-        self.machine.is_loss_due(self.time.now())
+        let due = self.machine.next_loss().filter(|due| *due <= self.time.now());
+        let due = due.and_then(|due| self.time.instant(due));
+        let takes = due.is_some_and(|due| self.hearing.may_take(Instant::now(), due));
+        self.notice(if takes { Notice::Tick } else { Notice::Rest }, group);
     }
 
     fn serve(&mut self, request: Request, group: &mut Group) {

@@ -312,12 +312,6 @@ impl Host {
         self.is_here() && self.standing == Standing::Serving
     }
 
-    /// When it is to be looked at unless something is heard before: the attempt it holds is given up, it is not back from
-    /// its reboot, its visits are given up, it has rested.
-    pub fn deadline(&self) -> Option<Timestamp> {
-        [self.loss_deadline(), self.rested_at()].into_iter().flatten().min()
-    }
-
     /// When something is taken from it unless it is heard before: the attempt it holds, its visits, its place after a reboot.
     pub fn loss_deadline(&self) -> Option<Timestamp> {
         let reboot = self.reboot.map(|reboot| reboot.give_up);
@@ -346,7 +340,7 @@ impl Host {
         }
     }
 
-    /// When it is to be looked at again because it has rested.
+    /// When it is to be looked at again, as it has rested or may be of use by then.
     pub fn rested_at(&self) -> Option<Timestamp> {
         match self.presence {
             Presence::Here { asking: Asking::InVain { until } } => until,

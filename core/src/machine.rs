@@ -115,8 +115,10 @@ pub struct Machine {
     /// By what the machines of hosts are told apart; those of hosts that were reset tell nothing.
     marks: BTreeSet<(Mark, HostNumber)>,
     classes: BTreeMap<ClassId, Class>,
-    /// Hosts that are to be looked at some time, by when.
-    deadlines: BTreeSet<(Timestamp, HostNumber)>,
+    /// Hosts from which time takes something, by when.
+    losses: BTreeSet<(Timestamp, HostNumber)>,
+    /// Hosts that asked in vain, by when they are to be looked at again.
+    rests: BTreeSet<(Timestamp, HostNumber)>,
     /// Asking hosts that are to be looked at.
     asking: BTreeSet<HostNumber>,
     /// Asking hosts that nothing suited.
@@ -189,16 +191,14 @@ impl Machine {
         outcome.events.push(event);
     }
 
-    /// When [`Notice::Tick`] is due.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.deadlines.first().map(|(deadline, _)| *deadline)
+    /// When [`Notice::Tick`] next takes something from a host.
+    pub fn next_loss(&self) -> Option<Timestamp> {
+        self.losses.first().map(|(deadline, _)| *deadline)
     }
 
-    /// Whether [`Notice::Tick`] would take something from a host now.
-    pub fn is_loss_due(&self, now: Timestamp) -> bool {
-        let due = self.deadlines.iter().take_while(|(deadline, _)| *deadline <= now);
-        let is_loss = |host: &Host| host.loss_deadline().is_some_and(|deadline| deadline <= now);
-        due.map(|(_, number)| self.host_at(*number)).any(is_loss)
+    /// When [`Notice::Rest`] is due: a host that asked in vain is to be looked at again.
+    pub fn next_rest(&self) -> Option<Timestamp> {
+        self.rests.first().map(|(rested, _)| *rested)
     }
 
     /// The latest time an event carries: time may not go on from before it.

@@ -187,12 +187,10 @@ impl Machine {
     /// Each index has what the states say, and as many entries as they say: nothing else then.
     fn check_indices(&self) {
         let numbered = (0..).map(HostNumber).zip(&self.hosts);
-        let deadlines = numbered.clone().filter_map(|(number, host)| Some((host.deadline()?, number)));
-        assert_eq!(self.deadlines.len(), deadlines.clone().count(), "as many deadlines as hosts have");
-        assert!(
-            deadlines.clone().all(|due| self.deadlines.contains(&due)),
-            "deadlines are those of the hosts"
-        );
+        let losses = numbered.clone().filter_map(|(number, host)| Some((host.loss_deadline()?, number)));
+        assert_eq!(self.losses, losses.collect(), "deadlines are those of the hosts");
+        let rests = numbered.clone().filter_map(|(number, host)| Some((host.rested_at()?, number)));
+        assert_eq!(self.rests, rests.collect(), "hosts rest as long as they say");
         let turns = self.experiments.iter().filter_map(|(id, active)| Some((active.turn()?, *id)));
         assert_eq!(self.turns.len(), turns.clone().count(), "as many turns as experiments have");
         assert!(turns.clone().all(|turn| self.turns.contains(&turn)), "turns are those of the experiments");

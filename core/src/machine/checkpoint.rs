@@ -127,7 +127,8 @@ impl Machine {
             numbers: _,
             marks: _,
             classes,
-            deadlines: _,
+            losses: _,
+            rests: _,
             asking: _,
             in_vain: _,
             here: _,
@@ -175,7 +176,8 @@ impl Machine {
                 let unknown = || Misfit::UnknownClass(host.facts.host.as_str().to_owned());
                 let class = self.classes.get_mut(&host.class).ok_or_else(unknown)?;
                 class.available += u32::from(host.is_available());
-                host.deadline().map(|deadline| self.deadlines.insert((deadline, number)));
+                self.losses.extend(host.loss_deadline().map(|deadline| (deadline, number)));
+                self.rests.extend(host.rested_at().map(|rested| (rested, number)));
                 self.hosts.push(*host);
                 self.mark(number);
             }

@@ -100,8 +100,10 @@ pub enum Notice {
     Start,
     /// An agent's connection ended.
     Leave(Speaker),
-    /// Time passed.
+    /// Time passed: it takes what is due from hosts, and they may have rested.
     Tick,
+    /// Time passed, and takes nothing: hosts may have rested.
+    Rest,
 }
 
 /// What a rule says of the runs that were given.

@@ -48,7 +48,8 @@ impl Machine {
         let changes = match notice {
             Notice::Start => vec![Change::CoordinatorStarted],
             Notice::Leave(speaker) => self.leave(now, speaker),
-            Notice::Tick => self.expire(now),
+            Notice::Tick => self.expire(now).chain(self.rested(now)).collect(),
+            Notice::Rest => self.rested(now).collect(),
         };
         dated(now, changes)
     }

@@ -120,7 +120,7 @@ impl Machine {
             lease: lease.epoch,
             begun,
             connected: host.is_here(),
-            deadline: host.deadline()?,
+            deadline: host.loss_deadline()?,
         })
     }
 

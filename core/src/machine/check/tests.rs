@@ -63,11 +63,12 @@ fn whatever_is_wrong_is_seen() {
     let whole = machine();
     whole.check();
     assert_eq!((whole.holders.len(), whole.in_vain.len(), whole.turns.len()), (1, 1, 1), "all is there");
-    assert_eq!(whole.deadlines.len(), 1, "and the lease's deadline");
-    let wrongs: [(&str, Wrong); 22] = [
-        ("a deadline less", |m| m.deadlines.clear()),
-        ("a deadline more", |m| _ = m.deadlines.insert((Timestamp(9), HostNumber(2)))),
-        ("another deadline", |m| m.deadlines = [(Timestamp(9), HostNumber(0))].into()),
+    assert_eq!((whole.losses.len(), whole.rests.len()), (1, 0), "and the lease's deadline");
+    let wrongs: [(&str, Wrong); 23] = [
+        ("a deadline less", |m| m.losses.clear()),
+        ("a deadline more", |m| _ = m.losses.insert((Timestamp(9), HostNumber(2)))),
+        ("another deadline", |m| m.losses = [(Timestamp(9), HostNumber(0))].into()),
+        ("a rest more", |m| _ = m.rests.insert((Timestamp(9), HostNumber(2)))),
         ("a turn less", |m| m.turns.clear()),
         ("an asking host more", |m| _ = m.asking.insert(HostNumber(2))),
         ("one that asked in vain less", |m| m.in_vain.clear()),

@@ -107,12 +107,18 @@ impl Machine {
         }
     }
 
-    pub(super) fn expire(&self, now: Timestamp) -> Vec<Change> {
-        let due = self.deadlines.iter().take_while(|(deadline, _)| *deadline <= now);
-        due.flat_map(|(_, number)| self.overdue(now, self.host_at(*number))).collect()
+    pub(super) fn expire(&self, now: Timestamp) -> impl Iterator<Item = Change> + '_ {
+        let due = self.losses.iter().take_while(move |(deadline, _)| *deadline <= now);
+        due.flat_map(move |(_, number)| self.overdue(now, self.host_at(*number)))
     }
 
-    /// What the time that has come ends for a host.
+    /// Hosts that asked in vain and have rested since.
+    pub(super) fn rested(&self, now: Timestamp) -> impl Iterator<Item = Change> + '_ {
+        let due = self.rests.iter().take_while(move |(rested, _)| *rested <= now);
+        due.map(|(_, number)| Change::HostAsked { host: self.host_at(*number).facts.host.clone() })
+    }
+
+    /// What the time that has come takes from a host.
     fn overdue(&self, now: Timestamp, host: &Host) -> Vec<Change> {
         let id = &host.facts.host;
         let is_due = |deadline: Option<Timestamp>| deadline.is_some_and(|deadline| deadline <= now);
@@ -123,12 +129,8 @@ impl Machine {
         if is_due(host.reboot.map(|reboot| reboot.give_up)) {
             return vec![quarantined(id, "it did not come back from its reboot")];
         }
-        if is_due(host.visit_deadline()) {
-            let broken = |experiment| Change::VisitBroken { host: id.clone(), experiment };
-            return host.visits.keys().copied().map(broken).collect();
-        }
-        let rested = is_due(host.rested_at()).then(|| Change::HostAsked { host: id.clone() });
-        rested.into_iter().collect()
+        let broken = |experiment| Change::VisitBroken { host: id.clone(), experiment };
+        host.visits.keys().copied().filter(|_| is_due(host.visit_deadline())).map(broken).collect()
     }
 
     /// The loss of an attempt, and what becomes of its run: another attempt, unless it has had all. It may pause the

@@ -1,6 +1,6 @@
 //! How hosts come and go, what they are given, and the indices over them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::host::fingerprint::{ClassId, Fingerprint};
 use crate::host::{Asking, Host, HostFacts, MAX_BOOTS, Presence, Reboot, Standing};
@@ -227,16 +227,16 @@ impl Machine {
     /// Changes a host and keeps deadlines and counts in step.
     pub(super) fn change<T>(&mut self, number: HostNumber, change: impl FnOnce(&mut Host) -> T) -> T {
         let host = &mut self.hosts[number.0 as usize];
-        let before = (host.deadline(), host.is_here(), host.available_class());
+        let before = (host.loss_deadline(), host.rested_at());
+        let (was_here, class_before) = (host.is_here(), host.available_class());
         let result = change(host);
-        let after = (host.deadline(), host.is_here(), host.available_class());
-        if before.0 != after.0 {
-            before.0.map(|deadline| self.deadlines.remove(&(deadline, number)));
-            after.0.map(|deadline| self.deadlines.insert((deadline, number)));
-        }
-        self.here = self.here + u32::from(after.1) - u32::from(before.1);
-        if before.2 != after.2 {
-            self.count(before.2, after.2);
+        let after = (host.loss_deadline(), host.rested_at());
+        let (is_here, class_after) = (host.is_here(), host.available_class());
+        reschedule(&mut self.losses, number, before.0, after.0);
+        reschedule(&mut self.rests, number, before.1, after.1);
+        self.here = self.here + u32::from(is_here) - u32::from(was_here);
+        if class_before != class_after {
+            self.count(class_before, class_after);
         }
         result
     }
@@ -267,6 +267,24 @@ impl Machine {
         for number in std::mem::take(&mut self.in_vain) {
             self.set_presence(number, Presence::Here { asking: Asking::Yes });
         }
+    }
+}
+
+/// A host is in a schedule by its new time instead of its old one.
+fn reschedule(
+    schedule: &mut BTreeSet<(Timestamp, HostNumber)>,
+    number: HostNumber,
+    old: Option<Timestamp>,
+    new: Option<Timestamp>,
+) {
+    if old == new {
+        return;
+    }
+    if let Some(old) = old {
+        schedule.remove(&(old, number));
+    }
+    if let Some(new) = new {
+        schedule.insert((new, number));
     }
 }
 

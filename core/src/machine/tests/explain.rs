@@ -111,7 +111,7 @@ fn a_host_rests_until_its_idle_time_has_passed() {
     assert_eq!(hindrances(&scene, FIRST, run), Hindrances { resting: 1, ..none() });
     assert_eq!(scene.ask(0), None, "it rests");
     let due = scene.now + Span::from_secs(40);
-    assert_eq!(scene.machine.next_deadline(), Some(due));
+    assert_eq!(scene.machine.next_rest(), Some(due));
     scene.now = Timestamp(due.0 - 1);
     scene.notice(Notice::Tick);
     assert_eq!(hindrances(&scene, FIRST, run), Hindrances { resting: 1, ..none() }, "a moment before");

@@ -174,19 +174,23 @@ fn fingerprints_of_so_many_classes_are_kept() {
 }
 
 #[test]
-fn a_loss_is_due_from_its_deadline_on_and_a_rest_is_none() {
+fn a_loss_is_due_at_its_deadline_and_a_rest_is_none() {
     let mut scene = Scene::of(1);
     scene.submit(FIRST, PLAIN);
     let lease = scene.ask(0).expect("a run");
-    assert!(!scene.machine.is_loss_due(Timestamp(lease.deadline.0 - 1)));
-    assert!(scene.machine.is_loss_due(lease.deadline));
+    assert_eq!((scene.machine.next_loss(), scene.machine.next_rest()), (Some(lease.deadline), None));
+    scene.now = lease.deadline;
+    assert_eq!(scene.notice(Notice::Rest).events, [], "rest takes nothing");
+    assert_eq!(scene.notice(Notice::Tick).ended.len(), 1);
     let mut scene = Scene::of(1);
     scene
         .submit(FIRST, &format!("{PLAIN}[independence]\npolicy = \"rested\"\nrest = {{ idle = \"40s\" }}\n"));
     scene.serve(0);
     assert_eq!(scene.ask(0), None, "it rests");
-    let rested = scene.machine.next_deadline().expect("until then");
-    assert!(!scene.machine.is_loss_due(rested + Span::from_secs(1)));
+    assert_eq!(
+        (scene.machine.next_loss(), scene.machine.next_rest()),
+        (None, Some(scene.now + Span::from_secs(40)))
+    );
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn a_lease_ends_at_its_deadline_and_not_before() {
     let mut scene = Scene::of(1);
     scene.submit(FIRST, PLAIN);
     let lease = scene.ask(0).expect("a run");
-    assert_eq!(scene.machine.next_deadline(), Some(lease.deadline));
+    assert_eq!(scene.machine.next_loss(), Some(lease.deadline));
     scene.now = Timestamp(lease.deadline.0 - 1);
     assert_eq!(scene.notice(Notice::Tick).ended, [], "a moment before");
     scene.now = lease.deadline;
@@ -56,7 +56,7 @@ fn a_silent_host_keeps_its_visit_for_a_while() {
     scene.submit(FIRST, &nested);
     scene.serve(0);
     let due = scene.now + VISIT_GRACE;
-    assert_eq!(scene.machine.next_deadline(), Some(due));
+    assert_eq!(scene.machine.next_loss(), Some(due));
     scene.now = Timestamp(due.0 - 1);
     assert_eq!(scene.notice(Notice::Tick).events, [], "a moment before");
     scene.tick_after(Span(1));
@@ -73,7 +73,7 @@ fn a_host_that_does_not_come_back_from_its_reboot_is_quarantined() {
     scene.serve(0);
     assert_eq!(scene.ask(0), None, "it is to boot");
     let due = scene.now + Settings::default().reboot_limit;
-    assert_eq!(scene.machine.next_deadline(), Some(due));
+    assert_eq!(scene.machine.next_loss(), Some(due));
     scene.now = due;
     scene.notice(Notice::Tick);
     let host = scene.machine.host(&host(0)).expect("it joined");

@@ -95,7 +95,7 @@ fn a_visit_under_rested_rests_between_its_runs() {
     scene.now = Timestamp((scene.now + Span::from_secs(40)).0 - 1);
     assert_eq!(scene.notice(Notice::Tick).effects, [], "a moment before");
     scene.now = scene.now + Span(1);
-    let outcome = scene.notice(Notice::Tick);
+    let outcome = scene.notice(Notice::Rest);
     let next = outcome.effects.iter().find_map(|effect| match effect {
         Effect::Grant { lease, .. } => Some(lease.run),
         Effect::Acknowledge { .. } | Effect::Reboot { .. } => None,
@@ -249,7 +249,7 @@ fn a_start_of_the_coordinator_finds_every_host_away() {
     let lease = scene.ask(0).expect("a run");
     scene.notice(Notice::Start);
     assert_eq!(scene.machine.hosts_here(), 0);
-    assert_eq!(scene.machine.next_deadline(), Some(lease.deadline), "only the lease's own deadline counts");
+    assert_eq!(scene.machine.next_loss(), Some(lease.deadline), "only the lease's own deadline counts");
 }
 
 /// What is left of a visit goes to a host that has visited nothing of the cell while one can be spared, then to one that has
