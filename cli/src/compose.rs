@@ -129,6 +129,11 @@ pub(crate) async fn analysis(options: AnalysisOptions) -> Result<Analysis, Failu
 
 /// Starts a coordinator on a data directory for the time of one command.
 pub(crate) async fn embedded(data: &Path) -> Result<Coordinator, Failure> {
+    embedded_unless_in_use(data).await?
+}
+
+/// The same; where another process has the directory, the failure that says so is the inner one.
+pub(crate) async fn embedded_unless_in_use(data: &Path) -> Result<Result<Coordinator, Failure>, Failure> {
     let options = CoordinatorOptions {
         data: data.to_owned(),
         bind: LOOPBACK,
@@ -137,21 +142,18 @@ pub(crate) async fn embedded(data: &Path) -> Result<Coordinator, Failure> {
         agents: None,
         metrics: None,
     };
-    coordinator(options, None).await.map_err(|failure| in_use(data, failure))
+    match coordinator(options, None).await {
+        Ok(coordinator) => Ok(Ok(coordinator)),
+        Err(failure) => in_use(data, &failure).map_or(Err(failure), |in_use| Ok(Err(in_use))),
+    }
 }
 
-/// A directory in use is no fault of the coordinator that this command embeds.
-fn in_use(data: &Path, failure: Failure) -> Failure {
+/// The failure for a directory that another process has: that is no fault of the coordinator that this command embeds.
+fn in_use(data: &Path, failure: &Failure) -> Option<Failure> {
     let error = failure.error.chain().find_map(|cause| cause.downcast_ref::<StartError>());
-    match error.and_then(StartError::holder) {
-        None => failure,
-        Some(holder) => {
-            Failure::infrastructure(anyhow!("{} is in use by {holder}", data.display())).hint(
-                "reach that coordinator with --coordinator URL, or wait until it has ended; a running `speedup run` \
-                 shows its own progress",
-            )
-        }
-    }
+    let holder = error.and_then(StartError::holder)?;
+    let in_use = Failure::infrastructure(anyhow!("{} is in use by {holder}", data.display()));
+    Some(in_use.hint("reach that coordinator with --coordinator NAME or URL, or wait until it has ended"))
 }
 
 /// The URL of a coordinator's doors, over TLS.

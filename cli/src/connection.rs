@@ -3,12 +3,15 @@
 pub(crate) mod access;
 pub(crate) mod directories;
 pub(crate) mod selector;
+pub(crate) mod started;
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Error, anyhow};
 use clap::Args;
 use speedup_access::{Credentials, Reach};
+use speedup_core::value::id::ExperimentId;
 use speedup_proto::limits::{MAX_ACCESS_BYTES, MAX_ANSWER_BYTES, MAX_PIECE_MESSAGE_BYTES, MAX_REQUEST_BYTES};
 use speedup_proto::v1::access_client::AccessClient;
 use speedup_proto::v1::analysis_client::AnalysisClient;
@@ -20,6 +23,8 @@ use speedup_proto::v1::page_client::PageClient;
 use speedup_proto::v1::provision_client::ProvisionClient;
 use tonic::transport::Channel;
 
+use self::selector::Selector;
+use self::started::{KeptAt, Started};
 use crate::compose::{self, Coordinator};
 use crate::exit::failure::Failure;
 
@@ -45,6 +50,11 @@ pub(crate) struct SourceArguments {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["coordinator", "access_file"])]
     pub(crate) data: Option<PathBuf>,
 }
+
+/// How long a command may have a data directory that only reads it; whoever measures writes an access file there.
+pub(crate) const PATIENCE_WITH_READERS: Duration = Duration::from_secs(5);
+/// How often it is looked whether it has ended.
+pub(crate) const RETRY: Duration = Duration::from_millis(50);
 
 /// A connection, and the coordinator behind it when it is embedded.
 #[derive(Debug)]
@@ -130,16 +140,109 @@ impl Found {
     }
 }
 
+impl CoordinatorArguments {
+    /// Whether the user says which coordinator.
+    fn is_given(&self) -> bool {
+        self.coordinator.is_some() || self.access_file.is_some()
+    }
+
+    /// Where an experiment is kept that it takes.
+    pub(crate) fn place(&self) -> KeptAt {
+        KeptAt::Coordinator { name: self.coordinator.clone(), access_file: self.access_file.clone() }
+    }
+
+    /// Connects to the coordinator that has the experiment: the one that is said, or that to which this user submitted it.
+    pub(crate) async fn find_experiment(
+        &self,
+        selector: &Selector,
+    ) -> Result<(Connection, ExperimentId), Failure> {
+        if !self.is_given() {
+            let is_served = |one: &Started| one.place.is_served();
+            if let Some(started) = selector.started(started::all().into_iter().filter(is_served).collect())? {
+                return Ok((started.place.connect().await?, started.experiment));
+            }
+        }
+        let connection = self.connect().await?;
+        let experiment = selector.resolve(&mut connection.experiments()).await?;
+        Ok((connection, experiment))
+    }
+}
+
 impl SourceArguments {
     /// Connects to the coordinator, or embeds one on the data directory.
     pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
         match &self.data {
             None => self.coordinator.connect().await,
-            Some(data) => {
-                require_data(data)?;
-                Ok(Connection::within(compose::embedded(data).await?))
+            Some(data) => of_directory(data).await,
+        }
+    }
+
+    /// Whether the user says where.
+    pub(crate) fn is_given(&self) -> bool {
+        self.data.is_some() || self.coordinator.is_given()
+    }
+
+    /// Connects to where the experiment is kept: where the user says, or where it was started.
+    pub(crate) async fn find(&self, selector: &Selector) -> Result<(Connection, ExperimentId), Failure> {
+        if self.is_given() {
+            let connection = self.connect().await?;
+            let found = selector.resolve(&mut connection.experiments()).await;
+            return match found {
+                Ok(experiment) => Ok((connection, experiment)),
+                Err(failure) => {
+                    connection.close().await;
+                    Err(failure)
+                }
+            };
+        }
+        match selector.started(started::all())? {
+            Some(started) => Ok((started.place.connect().await?, started.experiment)),
+            None => self.coordinator.find_experiment(selector).await,
+        }
+    }
+}
+
+impl KeptAt {
+    /// Connects to it.
+    async fn connect(&self) -> Result<Connection, Failure> {
+        match self {
+            Self::Data(data) => of_directory(data).await,
+            Self::Coordinator { name, access_file } => {
+                let (coordinator, access_file) = (name.clone(), access_file.clone());
+                CoordinatorArguments { coordinator, access_file }.connect().await
             }
         }
+    }
+
+    /// Whether a process serves it: a coordinator, or the command that is measuring it.
+    fn is_served(&self) -> bool {
+        match self {
+            Self::Coordinator { .. } => true,
+            Self::Data(data) => access::is_served(data),
+        }
+    }
+}
+
+/// Embeds a coordinator on a data directory. One that a command is using at the moment is reached through that command; a
+/// command that only reads it is waited for.
+async fn of_directory(data: &Path) -> Result<Connection, Failure> {
+    require_data(data)?;
+    let deadline = Instant::now() + PATIENCE_WITH_READERS;
+    loop {
+        let in_use = match compose::embedded_unless_in_use(data).await? {
+            Ok(coordinator) => return Ok(Connection::within(coordinator)),
+            Err(in_use) => in_use,
+        };
+        if access::is_served(data)
+            && let Some(found) = found_in(&access::within(data))?
+            && let Ok(connection) = found.connect().await
+        {
+            return Ok(connection);
+        }
+        if Instant::now() >= deadline {
+            return Err(in_use);
+        }
+        tokio::time::sleep(RETRY).await;
     }
 }
 

@@ -1,6 +1,8 @@
 //! The report as one structure: sections of paragraphs, tables and figures. It knows no page and no form; what a narrow page
 //! leaves out, shortens or cannot draw is the renderers' affair, and what they need for it stands here.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::figure::Figure;
 
 /// A report that people read, in the order in which they read it.
@@ -70,6 +72,8 @@ pub enum Kind {
     Runs,
     /// How the report was made, and how to make it again.
     Method,
+    /// What to do next, where the report is brief.
+    Next,
 }
 
 /// A piece of a section.
@@ -214,6 +218,13 @@ impl Document {
         }
     }
 
+    /// Its sections of these kinds alone.
+    #[must_use]
+    pub fn only(mut self, kinds: &[Kind]) -> Self {
+        self.sections.retain(|section| kinds.contains(&section.kind));
+        Self { repeats_verdict: false, ..self }
+    }
+
     /// Whether the report says what it is about before it says what was shown.
     pub fn has_head(&self) -> bool {
         self.sections.iter().any(|section| section.kind == Kind::Head)
@@ -241,7 +252,32 @@ impl Element {
 }
 
 impl Kind {
-    /// A word for addresses within a page.
+    /// Those that a whole report may have, in its order.
+    pub const ALL: [Self; 21] = [
+        Self::Head,
+        Self::Verdict,
+        Self::Rule,
+        Self::Benchmarks,
+        Self::Advice,
+        Self::Endpoints,
+        Self::Suite,
+        Self::Proportion,
+        Self::TrueShare,
+        Self::Multiplicity,
+        Self::SpeedupTest,
+        Self::Mixtures,
+        Self::Metric,
+        Self::Independence,
+        Self::Controls,
+        Self::Diagnostics,
+        Self::Exclusions,
+        Self::Mishaps,
+        Self::Caveats,
+        Self::Runs,
+        Self::Method,
+    ];
+
+    /// A word for addresses within a page, and for asking for the section.
     pub fn slug(self) -> &'static str {
         match self {
             Self::Head => "experiment",
@@ -265,6 +301,7 @@ impl Kind {
             Self::Caveats => "caveats",
             Self::Runs => "runs",
             Self::Method => "method",
+            Self::Next => "next",
         }
     }
 }
@@ -330,6 +367,54 @@ pub fn shortened(name: &str, most: usize) -> String {
     format!("{}…{}", part(&letters[..front]), part(&letters[letters.len() - back..]))
 }
 
+/// Names as labels of at most `most` characters, in their order. Unlike names have unlike labels: what is elided is what names
+/// have in common, and where that does not make room, names stay whole.
+pub(crate) fn labels(names: &[&str], most: usize) -> Vec<String> {
+    let mut alike: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for name in names {
+        alike.entry(shortened(name, most)).or_default().insert(name);
+    }
+    let mut labels: BTreeMap<&str, String> = BTreeMap::new();
+    for (label, group) in alike {
+        match group.len() {
+            1 => labels.extend(group.into_iter().map(|name| (name, label.clone()))),
+            _ => labels.extend(told_apart(&group, most)),
+        }
+    }
+    let mut named: BTreeMap<&str, usize> = BTreeMap::new();
+    labels.values().for_each(|label| *named.entry(label).or_default() += 1);
+    let label = |name: &&str| match &labels[name] {
+        label if named[label.as_str()] == 1 => label.clone(),
+        _ => (*name).to_owned(),
+    };
+    names.iter().map(label).collect()
+}
+
+/// Labels of names that would be shortened alike: what they do not share, and as much before it as there is room for.
+fn told_apart<'a>(names: &BTreeSet<&'a str>, most: usize) -> Vec<(&'a str, String)> {
+    let letters: Vec<Vec<char>> = names.iter().map(|name| name.chars().collect()).collect();
+    let shared = |other: &Vec<char>, turned: bool| {
+        let is_same = |(one, other): &(&char, &char)| one == other;
+        match turned {
+            false => letters[0].iter().zip(other).take_while(is_same).count(),
+            true => letters[0].iter().rev().zip(other.iter().rev()).take_while(is_same).count(),
+        }
+    };
+    let least = |turned| letters[1..].iter().map(|other| shared(other, turned)).min().unwrap_or(0);
+    let (front, back) = (least(false), least(true));
+    let part = |letters: &[char]| letters.iter().collect::<String>();
+    let label = |letters: &Vec<char>| {
+        // Of names that repeat themselves, front and back may overlap.
+        let back = back.min(letters.len() - front);
+        let own = &letters[front..letters.len() - back];
+        // Elided before and after.
+        let before = most.saturating_sub(own.len() + 2).min(front);
+        let sign = |is_elided: bool| if is_elided { "…" } else { "" };
+        format!("{}{}{}{}", part(&letters[..before]), sign(before < front), part(own), sign(back > 0))
+    };
+    names.iter().copied().zip(letters.iter().map(label)).collect()
+}
+
 /// Text that stays in its place, whoever wrote it: ends of lines and tabs are spaces, and other control characters and those
 /// that turn the direction of what follows (UAX 9) are seen as such.
 pub(crate) fn clean(text: &str) -> String {
@@ -343,4 +428,31 @@ pub(crate) fn clean(text: &str) -> String {
         c => c,
     };
     text.chars().map(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_elided_is_what_names_share() {
+        assert_eq!(labels(&["short", "also-short"], 16), ["short", "also-short"]);
+        let long = ["compress-large-archive-1-fast", "compress-large-archive-2-fast"];
+        assert_eq!(labels(&long, 14), ["compress-la…1…", "compress-la…2…"]);
+        assert_eq!(
+            labels(&["sort --key=1 words.txt", "sort --key=1 words.txt"], 12),
+            ["sort -…s.txt"; 2],
+            "one name"
+        );
+        assert_eq!(labels(&["sort-words-x.txt", "LC_ALL-C-sort-words-x.txt"], 12)[0], "sort-w…x.txt");
+        let whole = ["aaaaaaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaaaab"];
+        let told = labels(&whole, 8);
+        assert_ne!(told[0], told[1], "whatever they are: {told:?}");
+    }
+
+    #[test]
+    fn every_kind_has_a_word_of_its_own() {
+        let words: BTreeSet<&str> = Kind::ALL.into_iter().map(Kind::slug).collect();
+        assert_eq!(words.len(), Kind::ALL.len());
+    }
 }

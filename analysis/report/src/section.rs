@@ -1,6 +1,7 @@
 //! The sections of a report, each from the data of the analysis.
 
 mod benchmarks;
+mod brief;
 mod caveats;
 mod closing;
 mod companions;
@@ -62,20 +63,6 @@ impl Document {
         if report.benchmarks.len() > 1 {
             report.suites.iter().for_each(|suite| suite::write_shares(&mut document, report, suite));
         }
-        document
-    }
-
-    /// What somebody wants who has just compared a few commands: what was shown, what that is worth, and the times.
-    pub fn brief(report: &Report) -> Self {
-        let mut document = Self::new(opening::title(report));
-        opening::write_verdict(&mut document, report);
-        rule::write(&mut document, report);
-        for at in 0..report.suites.len() {
-            benchmarks::write(&mut document, report, at);
-            endpoints::write(&mut document, report, at);
-        }
-        mishaps::write(&mut document, report);
-        caveats::write(&mut document, report);
         document
     }
 }

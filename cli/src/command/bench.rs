@@ -19,7 +19,7 @@ use crate::arguments::center::CenterName;
 use crate::arguments::{OutputArgument, fraction};
 use crate::command::coordinator::span;
 use crate::command::run::{Session, Telling};
-use crate::connection::directories;
+use crate::connection::Connection;
 use crate::console::Console;
 use crate::console::render::report::Extent;
 use crate::exit::Exit;
@@ -104,13 +104,20 @@ pub(crate) struct Arguments {
     /// Keep the times by a name, for --baseline of `speedup compare`
     #[arg(long, value_name = "NAME")]
     save_baseline: Option<SetName>,
-    /// Where all that is measured is kept [default: $XDG_STATE_HOME/speedup/local]
+    /// Where all that is measured is kept [default: $XDG_STATE_HOME/speedup/local, or local-2 and so on while others measure]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     #[command(flatten)]
     gate: GateArguments,
     #[command(flatten)]
     output: OutputArgument,
+}
+
+impl Arguments {
+    /// Whether the times are written or kept beside the experiment.
+    fn takes_times(&self) -> bool {
+        self.export_json.is_some() || self.save_baseline.is_some()
+    }
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
@@ -121,7 +128,6 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         Scan::all(&arguments.parameter_list, &arguments.parameter_scan, &arguments.parameter_step_size)?;
     let variants = Variant::all(&arguments.commands, &scans, &arguments.command_name)?;
     let experiment = experiment::build(&arguments, &variants, &directory)?;
-    let data = directories::or_state(arguments.data.as_deref(), "local")?;
     if let Some(path) = &arguments.export_json {
         hyperfine::claim(path)?;
     }
@@ -136,24 +142,24 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     }
     let done = match around::warm_up(&experiment, arguments.warmup) {
         Ok(()) => {
-            let session = Session::start(console, data.clone()).await?;
+            let session = Session::start(console, arguments.data.as_deref()).await?;
             let telling = Telling { extent: Extent::Brief, output: arguments.output.output, gate };
-            session.carry_out(experiment.clone(), &LocalFiles::default(), telling).await
+            let take = async |connection: &Connection, experiment| match arguments.takes_times() {
+                true => hyperfine::read(connection, experiment, &variants).await,
+                false => Ok(Vec::new()),
+            };
+            session.carry_out(experiment.clone(), &LocalFiles::default(), telling, take).await
         }
         Err(failure) => Err(failure),
     };
     // What was set up is cleaned up, whatever happened in between.
     let cleanups = lines(&arguments.cleanup);
     let cleaned = cleanups.iter().try_for_each(|line| around::shell(&experiment, "the cleanup", line));
-    let exit = done?;
+    let (exit, series) = done?;
     cleaned?;
     if exit == Exit::Failed && arguments.ignore_failure.is_none() && gate.is_none() {
         console.talk("hint: -i counts runs that end with another exit code than 0; --ignore-failure=CODES those with these");
     }
-    if arguments.export_json.is_none() && arguments.save_baseline.is_none() {
-        return Ok(exit);
-    }
-    let series = hyperfine::read(&data, &variants).await?;
     if let Some(path) = &arguments.export_json {
         hyperfine::write(path, &series)?;
     }

@@ -50,16 +50,15 @@ pub(crate) struct Arguments {
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
-    let connection = arguments.source.connect().await?;
+    let (connection, experiment) = arguments.source.find(&arguments.experiment).await?;
     let packed = async {
-        let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
         let pieces = export(&connection, experiment).await?;
         let hosts = hosts::facts(&connection, &hosts_of(&pieces)?).await?;
-        Ok((experiment, pieces, hosts))
+        Ok((pieces, hosts))
     };
     let packed: Result<_, Failure> = packed.await;
     connection.close().await;
-    let (experiment, pieces, hosts) = packed?;
+    let (pieces, hosts) = packed?;
     let wanted = Wanted {
         confidence: arguments.confidence.map(ConfidenceLevel::get),
         mixtures: arguments.mixtures,

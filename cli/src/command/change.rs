@@ -39,8 +39,7 @@ pub(super) async fn change(
         v1::ChangeRequest,
     ) -> Result<Response<v1::ExperimentStatus>, Status>,
 ) -> Result<Exit, Failure> {
-    let connection = arguments.coordinator.connect().await?;
-    let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
+    let (connection, experiment) = arguments.coordinator.find_experiment(&arguments.experiment).await?;
     let tried = format!("cannot {tried} experiment {experiment}");
     let answer = ask(connection.experiments(), request(experiment)).await;
     let answer = answer.map_err(|status| Failure::status(&tried, &status))?.into_inner();

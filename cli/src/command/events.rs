@@ -73,8 +73,14 @@ impl From<v1::LoggedEvent> for Shown {
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
-    let connection = arguments.source.connect().await?;
-    let listed = listed(&connection, &arguments).await;
+    let (connection, experiment) = match &arguments.experiment {
+        Some(selector) => {
+            let (connection, experiment) = arguments.source.find(selector).await?;
+            (connection, id_bytes(experiment.0))
+        }
+        None => (arguments.source.connect().await?, Vec::new()),
+    };
+    let listed = listed(&connection, experiment, &arguments).await;
     connection.close().await;
     let events: Vec<Shown> = listed?.into_iter().map(Into::into).collect();
     match arguments.output.output {
@@ -86,11 +92,11 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     Ok(Exit::Done)
 }
 
-async fn listed(connection: &Connection, arguments: &Arguments) -> Result<Vec<v1::LoggedEvent>, Failure> {
-    let experiment = match &arguments.experiment {
-        Some(selector) => id_bytes(selector.resolve(&mut connection.experiments()).await?.0),
-        None => Vec::new(),
-    };
+async fn listed(
+    connection: &Connection,
+    experiment: Vec<u8>,
+    arguments: &Arguments,
+) -> Result<Vec<v1::LoggedEvent>, Failure> {
     let wanted = if arguments.limit == 0 { usize::MAX } else { arguments.limit as usize };
     let (mut events, mut before) = (Vec::new(), Vec::new());
     while events.len() < wanted {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use speedup_core::machine::Explanation;
-use speedup_core::value::id::RunIndex;
+use speedup_core::value::id::{ExperimentId, RunIndex};
 use speedup_proto::convert::id_bytes;
 use speedup_proto::v1;
 
@@ -32,8 +32,8 @@ pub(crate) struct Arguments {
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
-    let connection = arguments.source.connect().await?;
-    let explained = explain(&connection, &arguments).await;
+    let (connection, experiment) = arguments.source.find(&arguments.experiment).await?;
+    let explained = explain(&connection, experiment, arguments.run).await;
     hosts::tell_if_it_stands_still(&connection, console).await;
     connection.close().await;
     let explanation = explained?;
@@ -44,10 +44,13 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     Ok(Exit::Done)
 }
 
-async fn explain(connection: &Connection, arguments: &Arguments) -> Result<Explanation, Failure> {
+async fn explain(
+    connection: &Connection,
+    experiment: ExperimentId,
+    run: u32,
+) -> Result<Explanation, Failure> {
     const TRIED: &str = "cannot explain the run";
-    let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
-    let request = v1::ExplainRequest { experiment: id_bytes(experiment.0), run: arguments.run };
+    let request = v1::ExplainRequest { experiment: id_bytes(experiment.0), run };
     let answer = connection.experiments().explain(request).await;
     let answer = answer.map_err(|status| Failure::status(TRIED, &status))?;
     Explanation::try_from(answer.into_inner()).map_err(|error| Failure::malformed(TRIED, error))

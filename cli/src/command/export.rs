@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
+use speedup_core::value::id::ExperimentId;
 
 use super::baseline::{self, ExportFormat};
 use crate::connection::selector::Selector;
@@ -47,8 +48,8 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     if let Some(name) = arguments.experiment.saved_samples() {
         return of_samples(&name?, &arguments, console);
     }
-    let connection = arguments.source.connect().await?;
-    let written = write_to(&connection, &arguments).await;
+    let (connection, experiment) = arguments.source.find(&arguments.experiment).await?;
+    let written = write_to(&connection, experiment, &arguments).await;
     connection.close().await;
     written.map(|()| Exit::Done)
 }
@@ -90,8 +91,11 @@ fn refuse_terminal() -> Result<(), Failure> {
     Ok(())
 }
 
-async fn write_to(connection: &Connection, arguments: &Arguments) -> Result<(), Failure> {
-    let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
+async fn write_to(
+    connection: &Connection,
+    experiment: ExperimentId,
+    arguments: &Arguments,
+) -> Result<(), Failure> {
     let attempts = Attempts::open(connection, experiment).await?;
     let path = arguments.output.as_path();
     if path == Path::new("-") {

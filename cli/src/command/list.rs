@@ -5,7 +5,7 @@ use speedup_proto::convert::ExperimentStatus;
 
 use super::{hosts, print, print_json, printed};
 use crate::arguments::{Form, FormArgument};
-use crate::connection::{SourceArguments, selector};
+use crate::connection::{Connection, SourceArguments, directories, selector};
 use crate::console::render::csv;
 use crate::console::render::table::{Column, Ranked, print_fitted};
 use crate::console::{Console, moment};
@@ -26,12 +26,28 @@ pub(crate) struct Arguments {
     output: FormArgument,
 }
 
+/// Experiments of one place.
+struct Listed {
+    /// What the place is called.
+    at: &'static str,
+    experiments: Vec<ExperimentStatus>,
+}
+
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
-    let connection = arguments.source.connect().await?;
-    let listed = selector::list(&mut connection.experiments(), arguments.limit).await;
-    hosts::tell_if_it_stands_still(&connection, console).await;
-    connection.close().await;
-    let experiments = listed?;
+    let places = match arguments.source.is_given() {
+        true => vec![of(arguments.source.connect().await?, COORDINATOR, arguments.limit, console).await?],
+        false => everywhere(&arguments, console).await?,
+    };
+    let is_one_place = places.iter().filter(|place| !place.experiments.is_empty()).count() < 2;
+    let mut listed: Vec<(&'static str, ExperimentStatus)> = places
+        .into_iter()
+        .flat_map(|place| place.experiments.into_iter().map(move |one| (place.at, one)))
+        .collect();
+    listed.sort_by_key(|(_, one)| std::cmp::Reverse(one.submitted));
+    if arguments.limit > 0 {
+        listed.truncate(arguments.limit as usize);
+    }
+    let (at, experiments): (Vec<_>, Vec<_>) = listed.into_iter().unzip();
     match arguments.output.output {
         Form::Json => print_json(console, &experiments.iter().map(Shown::from).collect::<Vec<_>>())?,
         Form::Csv => {
@@ -39,12 +55,54 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
             print(console, &csv::rows(&experiments, &FIELDS)?)?;
         }
         Form::Table if experiments.is_empty() => {
-            console.talk("There is no experiment yet; `speedup submit PLAN` submits one.");
+            console.talk("There is no experiment yet; `speedup bench` and `speedup run` start one here, `speedup submit` at a coordinator.");
         }
-        Form::Table => printed(print_fitted(&COLUMNS, NAME, experiments.iter().map(row), console))?,
+        Form::Table if is_one_place => {
+            printed(print_fitted(&COLUMNS[..AT], NAME, experiments.iter().map(row), console))?;
+        }
+        Form::Table => {
+            let rows = experiments.iter().zip(at).map(|(one, at)| [row(one), vec![at.to_owned()]].concat());
+            printed(print_fitted(&COLUMNS, NAME, rows, console))?;
+        }
     }
     Ok(Exit::Done)
 }
+
+/// The experiments of the usual coordinator, and those that were measured on this machine without one.
+async fn everywhere(arguments: &Arguments, console: &Console) -> Result<Vec<Listed>, Failure> {
+    let mut places = Vec::new();
+    for data in directories::locals()?.into_iter().filter(|data| data.join("journal").is_dir()) {
+        let data = SourceArguments { data: Some(data), ..SourceArguments::default() };
+        places.push(of(data.connect().await?, HERE, arguments.limit, console).await?);
+    }
+    let coordinator = &arguments.source.coordinator;
+    if places.is_empty() || coordinator.find()?.is_some() {
+        match coordinator.connect().await {
+            Ok(connection) => places.push(of(connection, COORDINATOR, arguments.limit, console).await?),
+            Err(failure) if places.is_empty() => return Err(failure),
+            Err(failure) => {
+                console.warn(format_args!("only those of this machine are listed: {:#}", failure.error))
+            }
+        }
+    }
+    Ok(places)
+}
+
+async fn of(
+    connection: Connection,
+    at: &'static str,
+    limit: u32,
+    console: &Console,
+) -> Result<Listed, Failure> {
+    let listed = selector::list(&mut connection.experiments(), limit).await;
+    hosts::tell_if_it_stands_still(&connection, console).await;
+    connection.close().await;
+    Ok(Listed { at, experiments: listed? })
+}
+
+/// What was measured on this machine without a coordinator.
+const HERE: &str = "this machine";
+const COORDINATOR: &str = "coordinator";
 
 /// The columns of CSV.
 const FIELDS: [&str; 21] = [
@@ -72,7 +130,9 @@ const FIELDS: [&str; 21] = [
 ];
 /// Where the name stands.
 const NAME: usize = 1;
-const COLUMNS: [Ranked; 7] = [
+/// How many columns come before the place.
+const AT: usize = 7;
+const COLUMNS: [Ranked; 8] = [
     (Column::Words("id"), 0),
     (Column::Words("name"), 0),
     (Column::Words("phase"), 0),
@@ -80,6 +140,7 @@ const COLUMNS: [Ranked; 7] = [
     (Column::Number("failed"), 2),
     (Column::Number("lost"), 3),
     (Column::Words("submitted"), 1),
+    (Column::Words("at"), 1),
 ];
 
 fn row(status: &ExperimentStatus) -> Vec<String> {
@@ -111,7 +172,7 @@ mod tests {
 
     #[test]
     fn an_experiment_is_one_line() {
-        let text = table(&COLUMNS.map(|column| column.0), [row(&status())], Console::plain().out);
+        let text = table(&COLUMNS.map(|column| column.0)[..AT], [row(&status())], Console::plain().out);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>().len(), 7);
         assert!(

@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Error, anyhow};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use speedup_analysis::study::Report;
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::id_bytes;
 use speedup_proto::v1;
+use speedup_report::document::Kind;
 use speedup_report::markdown::DrawingFile;
 use speedup_report::terminal::Plots;
 use speedup_report::{Document, html, latex, markdown, sheet};
@@ -41,6 +43,12 @@ pub(crate) struct Arguments {
     experiment: Selector,
     #[command(flatten)]
     source: SourceArguments,
+    /// All of the report, where there would be only what fits a screen
+    #[arg(short, long, conflicts_with = "section")]
+    verbose: bool,
+    /// Only these sections; several are separated by commas
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = section())]
+    section: Vec<Kind>,
     /// Another confidence level than the plan's, as 0.99
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, value_parser = fraction::confidence_level)]
     confidence: Option<ConfidenceLevel>,
@@ -80,33 +88,52 @@ enum Format {
     Latex,
 }
 
+/// The names of sections.
+fn section() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::slug))
+        .map(|word| Kind::ALL.into_iter().find(|kind| kind.slug() == word).unwrap_or(Kind::Verdict))
+}
+
+impl Arguments {
+    /// How much of the report is shown: a page or a document is whole, and so is what a screen shows where it is asked for.
+    fn extent(&self) -> Extent {
+        match self.section.as_slice() {
+            [] if self.verbose || self.format.is_some_and(|format| format != Format::Terminal) => {
+                Extent::Whole
+            }
+            [] => Extent::Brief,
+            sections => Extent::Sections(sections.to_vec()),
+        }
+    }
+}
+
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let gate = arguments.gate.gate()?;
     let format = arguments.format.unwrap_or(match arguments.output.output {
         Output::Table => Format::Terminal,
         Output::Json => Format::Json,
     });
+    if !arguments.section.is_empty() && matches!(format, Format::Json | Format::Csv) {
+        return Err(Failure::usage(anyhow!("JSON and CSV have no sections"))
+            .hint("leave --section out, or take --format terminal, md, html or latex"));
+    }
     if let Some(name) = arguments.experiment.saved_samples() {
         return of_samples(&name?, &arguments, format, console);
     }
-    let connection = arguments.source.connect().await?;
-    let asked = async {
-        let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
-        let wanted = Wanted {
-            confidence: arguments.confidence.map(ConfidenceLevel::get),
-            mixtures: arguments.mixtures,
-            figures: arguments.figures || draws(format),
-        };
-        ask(&connection, experiment, wanted).await
+    let (connection, experiment) = arguments.source.find(&arguments.experiment).await?;
+    let wanted = Wanted {
+        confidence: arguments.confidence.map(ConfidenceLevel::get),
+        mixtures: arguments.mixtures,
+        figures: arguments.figures || (draws(format) && arguments.extent() != Extent::Brief),
     };
-    let asked = asked.await;
+    let asked = ask(&connection, experiment, wanted).await;
     connection.close().await;
     let json = asked?;
     if format == Format::Md && arguments.figures && arguments.out != Path::new("-") {
-        write_with_drawings(&json, &arguments.out)?;
+        write_with_drawings(&json, &arguments.extent(), &arguments.out)?;
         return gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, console));
     }
-    let text = written(&json, format, console)?;
+    let text = written(&json, format, &arguments.extent(), console)?;
     if arguments.out == Path::new("-") {
         print(console, &text)?;
     } else {
@@ -116,9 +143,9 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 }
 
 /// Markdown, and its drawings as files beside it.
-fn write_with_drawings(json: &str, out: &Path) -> Result<(), Failure> {
+fn write_with_drawings(json: &str, extent: &Extent, out: &Path) -> Result<(), Failure> {
     let stem = out.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let (text, drawings) = markdown::with_drawings(&Document::of(&*known(json)?), &stem);
+    let (text, drawings) = markdown::with_drawings(&extent.of(&*known(json)?), &stem);
     for DrawingFile { name, svg } in drawings {
         replace(&out.with_file_name(name), &svg)?;
     }
@@ -165,16 +192,16 @@ fn of_samples(
 }
 
 /// The report in a form for people or machines.
-fn written(json: &str, format: Format, console: &Console) -> Result<String, Failure> {
-    let form: fn(&Report) -> String = match format {
-        Format::Terminal => return shown(json, Extent::Whole, Output::Table, console),
-        Format::Json => return shown(json, Extent::Whole, Output::Json, console),
-        Format::Html => |report| html::page(&Document::of(report)),
-        Format::Md => |report| markdown::text(&Document::of(report)),
-        Format::Latex => |report| latex::document(&Document::of(report)),
-        Format::Csv => sheet::csv,
+fn written(json: &str, format: Format, extent: &Extent, console: &Console) -> Result<String, Failure> {
+    let form: fn(&Document) -> String = match format {
+        Format::Terminal => return shown(json, extent, Output::Table, console),
+        Format::Json => return shown(json, extent, Output::Json, console),
+        Format::Csv => return Ok(sheet::csv(&*known(json)?)),
+        Format::Html => html::page,
+        Format::Md => markdown::text,
+        Format::Latex => latex::document,
     };
-    Ok(form(&*known(json)?))
+    Ok(form(&extent.of(&*known(json)?)))
 }
 
 /// A report in the shape that is known here.
@@ -209,11 +236,11 @@ pub(crate) async fn ask(
 }
 
 /// Prints a report; the JSON is always whole.
-pub(super) fn show(json: &str, extent: Extent, output: Output, console: &Console) -> Result<(), Failure> {
+pub(super) fn show(json: &str, extent: &Extent, output: Output, console: &Console) -> Result<(), Failure> {
     print(console, &shown(json, extent, output, console)?)
 }
 
-fn shown(json: &str, extent: Extent, output: Output, console: &Console) -> Result<String, Failure> {
+fn shown(json: &str, extent: &Extent, output: Output, console: &Console) -> Result<String, Failure> {
     let text = match output {
         Output::Json => render::json::indented(json),
         Output::Table => render::report::report(json, extent, console.out),

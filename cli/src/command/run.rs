@@ -11,13 +11,12 @@ use speedup_core::machine::feasibility::{HostClass, shortage};
 use speedup_core::plan::Plan;
 
 use crate::arguments::OutputArgument;
-use crate::connection::directories;
 use crate::console::Console;
 use crate::console::render::report::Extent;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::exit::gate::GateArguments;
-use crate::plan::relative;
+use crate::plan::doubt;
 use crate::plan::source::PlanArguments;
 pub(crate) use session::{Session, Telling};
 
@@ -32,7 +31,7 @@ pub(crate) use session::{Session, Telling};
 pub(crate) struct Arguments {
     #[command(flatten)]
     plan: PlanArguments,
-    /// Where all that is measured is kept [default: $XDG_STATE_HOME/speedup/local]
+    /// Where all that is measured is kept [default: $XDG_STATE_HOME/speedup/local, or local-2 and so on while others measure]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     #[command(flatten)]
@@ -45,11 +44,11 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let gate = arguments.gate.gate()?;
     let (experiment, files) = arguments.plan.read_with_files()?;
     let experiment = require_one_host(experiment)?;
-    relative::warn(&experiment, console);
-    let data = directories::or_state(arguments.data.as_deref(), "local")?;
-    let session = Session::start(console, data).await?;
-    let telling = Telling { extent: Extent::Whole, output: arguments.output.output, gate };
-    session.carry_out(experiment, &files, telling).await
+    doubt::warn(&experiment, console);
+    let session = Session::start(console, arguments.data.as_deref()).await?;
+    let telling = Telling { extent: Extent::Brief, output: arguments.output.output, gate };
+    let (exit, ()) = session.carry_out(experiment, &files, telling, async |_, _| Ok(())).await?;
+    Ok(exit)
 }
 
 /// One machine is one host.

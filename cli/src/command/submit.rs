@@ -10,13 +10,13 @@ use speedup_proto::v1;
 
 use super::{by, print, print_json};
 use crate::arguments::{Output, OutputArgument};
-use crate::connection::{Connection, CoordinatorArguments};
+use crate::connection::{Connection, CoordinatorArguments, selector, started};
 use crate::console::Console;
 use crate::console::render::counted;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
+use crate::plan::doubt;
 use crate::plan::feasibility::{self, EstimateArguments};
-use crate::plan::relative;
 use crate::plan::source::PlanArguments;
 
 /// Submits a plan to the coordinator, and prints the experiment's id
@@ -47,7 +47,7 @@ pub(super) struct Submitted {
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let (experiment, files) = arguments.plan.read_with_files()?;
-    relative::warn(&experiment, console);
+    doubt::warn(&experiment, console);
     let (name, seed) = (experiment.name.clone(), experiment.seed);
     let connection = arguments.coordinator.connect().await?;
     let plan = Plan::draw(experiment);
@@ -65,6 +65,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     })?;
     connection.close().await;
     let Submitted { experiment, runs, hosts_needed } = submitted;
+    started::note(experiment, &name, arguments.coordinator.place());
     let (told_runs, told_hosts) = (counted(runs.into(), "run"), counted(hosts_needed.into(), "host"));
     console.talk(format_args!("seed {seed}: {name}, {told_runs}, {told_hosts} needed"));
     match arguments.output.output {
@@ -75,7 +76,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
             print_json(console, &value)?;
         }
     }
-    console.talk(format_args!("`speedup watch {experiment}` shows how it goes on."));
+    console.talk(format_args!("`speedup watch {}` shows how it goes on.", selector::short(experiment)));
     Ok(Exit::Done)
 }
 

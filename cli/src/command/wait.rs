@@ -33,8 +33,7 @@ pub(crate) struct Arguments {
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
-    let connection = arguments.coordinator.connect().await?;
-    let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
+    let (connection, experiment) = arguments.coordinator.find_experiment(&arguments.experiment).await?;
     let follower = Follower::new(connection.experiments(), experiment, PATIENCE);
     let timeout = async {
         match arguments.timeout {

@@ -59,6 +59,17 @@ pub(crate) fn path(chosen: Option<&Path>, name: &str) -> Result<PathBuf, Failure
     }
 }
 
+/// Where a command that measures on a data directory writes its access file.
+pub(crate) fn within(data: &Path) -> PathBuf {
+    data.join("access.toml")
+}
+
+/// Whether a command that measures on a data directory serves it: its access file is there, and its process is.
+pub(crate) fn is_served(data: &Path) -> bool {
+    let process = read(&within(data)).ok().flatten().and_then(|access| access.process);
+    process.is_some_and(|process| Path::new(&format!("/proc/{process}")).exists())
+}
+
 /// The access file in the state directory that is for this address; else that of the default coordinator, which a tunnel
 /// may lead to.
 pub(crate) fn for_address(address: &str) -> Result<Option<Access>, Failure> {

@@ -6,12 +6,22 @@ use anyhow::anyhow;
 
 use crate::exit::failure::Failure;
 
+/// Local commands that measure at the same time. Already two disturb each other.
+const MOST_LOCAL: usize = 8;
+
 /// A place below the state directory, unless `chosen`.
 pub(crate) fn or_state(chosen: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
     match chosen {
         Some(chosen) => Ok(chosen.to_owned()),
         None => state().map(|state| state.join(name)),
     }
+}
+
+/// The directories in which local commands keep what they measure: each has one for itself as long as it measures, and all
+/// but the first are there only because several measured at the same time.
+pub(crate) fn locals() -> Result<Vec<PathBuf>, Failure> {
+    let name = |number| if number == 1 { "local".to_owned() } else { format!("local-{number}") };
+    state().map(|state| (1..=MOST_LOCAL).map(|number| state.join(name(number))).collect())
 }
 
 fn state() -> Result<PathBuf, Failure> {

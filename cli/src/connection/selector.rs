@@ -6,10 +6,12 @@ use std::str::FromStr;
 
 use anyhow::anyhow;
 use speedup_core::value::id::ExperimentId;
+use speedup_core::value::time::Timestamp;
 use speedup_proto::convert::{ExperimentStatus, id_bytes};
 use speedup_proto::v1;
 use tonic::transport::Channel;
 
+use super::started::{self, Started};
 use crate::console::moment;
 use crate::exit::failure::Failure;
 use crate::samples::named::SetName;
@@ -20,6 +22,13 @@ const MIN_PREFIX: usize = 4;
 const LISTED: usize = 10;
 /// The word for the newest experiment.
 const LAST: &str = "last";
+
+/// An experiment that may be meant.
+struct Candidate<'a> {
+    experiment: ExperimentId,
+    name: &'a str,
+    submitted: Timestamp,
+}
 
 /// What a user writes to mean one experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,44 +72,65 @@ impl Selector {
         }
     }
 
-    /// The experiment that is meant, of those the coordinator has.
+    /// The experiment that is meant, of those the coordinator has; `last` is the newest that this user started, or of all
+    /// where there is none.
     pub(crate) async fn resolve(
         &self,
         client: &mut v1::experiments_client::ExperimentsClient<Channel>,
     ) -> Result<ExperimentId, Failure> {
         match self {
             Self::Id(id) => Ok(*id),
-            Self::Last => self.select(&list(client, 1).await?),
-            Self::Text(_) => self.select(&list(client, 0).await?),
+            Self::Text(_) => self.select_of(&list(client, 0).await?),
+            Self::Last => {
+                let own = started::all();
+                let listed = list(client, if own.is_empty() { 1 } else { 0 }).await?;
+                let is_own = |one: &&ExperimentStatus| own.iter().any(|own| own.experiment == one.experiment);
+                match listed.iter().find(is_own) {
+                    Some(one) => Ok(one.experiment),
+                    None => self.select_of(&listed),
+                }
+            }
         }
+    }
+
+    fn select_of(&self, listed: &[ExperimentStatus]) -> Result<ExperimentId, Failure> {
+        self.select(&listed.iter().map(Candidate::from).collect::<Vec<_>>())
+    }
+
+    /// The experiment that is meant, of those this user started, the newest first; none where it is not among them.
+    pub(crate) fn started(&self, started: Vec<Started>) -> Result<Option<Started>, Failure> {
+        let candidates: Vec<Candidate<'_>> = started.iter().map(Candidate::from).collect();
+        if !candidates.iter().any(|one| self.matches(one)) {
+            return Ok(None);
+        }
+        let experiment = self.select(&candidates)?;
+        Ok(started.into_iter().find(|one| one.experiment == experiment))
     }
 
     /// The experiment that is meant, of these, the newest first.
-    fn select(&self, experiments: &[ExperimentStatus]) -> Result<ExperimentId, Failure> {
-        let candidates: Vec<&ExperimentStatus> = match self {
-            Self::Last => experiments.first().into_iter().collect(),
-            Self::Id(_) | Self::Text(_) => experiments.iter().filter(|one| self.matches(one)).collect(),
-        };
-        match candidates.as_slice() {
-            [] => Err(Failure::usage(match self {
-                Self::Last => anyhow!("there is no experiment yet"),
-                Self::Id(_) | Self::Text(_) => anyhow!("no experiment has the name or the id {self}"),
-            })
-            .hint("`speedup list` shows the experiments")),
-            [one] => Ok(one.experiment),
-            several => Err(self.ambiguous(several)),
+    fn select(&self, experiments: &[Candidate<'_>]) -> Result<ExperimentId, Failure> {
+        let meant: Vec<&Candidate<'_>> = experiments.iter().filter(|one| self.matches(one)).collect();
+        match (self, meant.as_slice()) {
+            (Self::Last, []) => Err(Failure::usage(anyhow!("there is no experiment yet"))
+                .hint("`speedup bench` and `speedup run` start one here, `speedup submit` at a coordinator")),
+            (Self::Id(_) | Self::Text(_), []) => {
+                Err(Failure::usage(anyhow!("no experiment has the name or the id {self}"))
+                    .hint("`speedup list` shows the experiments"))
+            }
+            (Self::Last, [newest, ..]) | (_, [newest]) => Ok(newest.experiment),
+            (Self::Id(_) | Self::Text(_), several) => Err(self.ambiguous(several)),
         }
     }
 
-    fn matches(&self, one: &ExperimentStatus) -> bool {
+    fn matches(&self, one: &Candidate<'_>) -> bool {
         match self {
-            Self::Last => false,
+            Self::Last => true,
             Self::Id(id) => one.experiment == *id,
-            Self::Text(text) => one.name == *text || begins_with(one.experiment, text),
+            Self::Text(text) => one.name == text || begins_with(one.experiment, text),
         }
     }
 
-    fn ambiguous(&self, candidates: &[&ExperimentStatus]) -> Failure {
+    fn ambiguous(&self, candidates: &[&Candidate<'_>]) -> Failure {
         let mut text = format!("{self} may mean any of {} experiments:", candidates.len());
         for one in candidates.iter().take(LISTED) {
             text += &format!("\n  {}  {}  {}", one.experiment, moment::local(one.submitted), one.name);
@@ -109,7 +139,19 @@ impl Selector {
             text += &format!("\n  and {} more", candidates.len() - LISTED);
         }
         Failure::usage(anyhow!(text))
-            .hint("write more of the id, or `last` for the newest of all experiments")
+            .hint("write more of the id, or `last` for the one that you started last")
+    }
+}
+
+impl<'a> From<&'a ExperimentStatus> for Candidate<'a> {
+    fn from(status: &'a ExperimentStatus) -> Self {
+        Self { experiment: status.experiment, name: &status.name, submitted: status.submitted }
+    }
+}
+
+impl<'a> From<&'a Started> for Candidate<'a> {
+    fn from(started: &'a Started) -> Self {
+        Self { experiment: started.experiment, name: &started.name, submitted: started.at }
     }
 }
 
@@ -160,7 +202,7 @@ mod tests {
 
     fn selected(text: &str) -> Result<String, Failure> {
         let selector: Selector = text.parse().unwrap();
-        selector.select(&experiments()).map(|id| id.to_string()[35..].to_owned())
+        selector.select_of(&experiments()).map(|id| id.to_string()[35..].to_owned())
     }
 
     #[test]
@@ -186,7 +228,7 @@ mod tests {
     fn too_few_digits_and_unknown_names_select_nothing() {
         assert!(selected("019").is_err());
         assert!(selected("absent").unwrap_err().hint.unwrap().contains("speedup list"));
-        assert!(Selector::Last.select(&[]).is_err());
+        assert!(Selector::Last.select_of(&[]).is_err());
     }
 
     #[test]

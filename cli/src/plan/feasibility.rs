@@ -24,7 +24,7 @@ const MOST_READ: u32 = 100_000;
 /// How long runs are taken to last.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct EstimateArguments {
-    /// How long one execution lasts, as 10s; else the last experiment of this name says it, or the timeouts do
+    /// How long one execution lasts, as 10s; else the last experiment of this name says it
     #[arg(long, value_name = "TIME", value_parser = crate::command::coordinator::span)]
     estimate: Option<Span>,
     /// How long one build lasts, as 5m; else it is taken to last as long as its timeout allows
@@ -119,14 +119,20 @@ pub(crate) fn hosts(feasibility: &Feasibility, policy: Policy) -> String {
         Some(PoolFeasibility { hosts, hosts_of_all_classes, .. }) if hosts < hosts_of_all_classes => {
             format!("only {hosts} of one class are there, of {hosts_of_all_classes} in all")
         }
+        Some(PoolFeasibility { shortage: Some(shortage), .. }) => {
+            return format!("{needed}{more}, and the plan does not fit: {shortage}");
+        }
         Some(PoolFeasibility { hosts, .. }) => format!("only {hosts} are there"),
     };
     format!("{needed}{more}; {there}")
 }
 
-/// How long it takes, and where that is known from.
+/// How long it takes, and where that is known from. Timeouts say how long it may take, which is no guess of how long it does.
 pub(crate) fn duration(feasibility: &Feasibility) -> String {
     let Feasibility { pool, host_time_ns, estimate, .. } = feasibility;
+    if *estimate == EstimateSource::Timeouts {
+        return "unknown, as no run of it is known: --estimate 10s says how long one takes, or a trial with -r 1 tells".to_owned();
+    }
     let host_time = format!("{} of host time", roughly(Duration::from(*host_time_ns)));
     let known = pool.as_ref().and_then(|pool| Some((pool.waves?, pool.wall_time_ns?)));
     let lasts = known.map_or(String::new(), |(waves, wall)| {
@@ -135,9 +141,7 @@ pub(crate) fn duration(feasibility: &Feasibility) -> String {
     let source = match estimate {
         EstimateSource::Given => "about, by the estimate".to_owned(),
         EstimateSource::Measured { experiment } => format!("about, as in experiment {experiment}"),
-        EstimateSource::Timeouts => {
-            "at most, by the timeouts, as nothing better is known before a run".to_owned()
-        }
+        EstimateSource::Timeouts => "at most, by the timeouts".to_owned(),
     };
     let building = building(feasibility).map_or_else(String::new, |building| format!("; {building}"));
     format!("{lasts}{host_time} ({source}{building}; without setup and retries)")
@@ -223,7 +227,7 @@ mod tests {
         let feasibility = alone(&plan(), Some(4), &EstimateArguments::default());
         assert_eq!(
             hosts(&feasibility, Policy::Distinct),
-            "6 fresh ones needed under the policy distinct; only 4 are there"
+            "6 fresh ones needed under the policy distinct, and the plan does not fit: the plan needs 6 fresh hosts, the pool has 4"
         );
         assert_eq!(
             remedies(&feasibility),
@@ -232,6 +236,6 @@ mod tests {
                 "2 more agents, started before or, with --wait-for-hosts, after the submission"
             ]
         );
-        assert!(duration(&feasibility).starts_with("1 h 0 min of host time (at most, by the timeouts"));
+        assert!(duration(&feasibility).starts_with("unknown, as no run of it is known"));
     }
 }

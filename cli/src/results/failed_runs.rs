@@ -1,6 +1,6 @@
 //! What went wrong, in short: failed runs by cell and reason, and the reasons of attempts that were lost.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
@@ -55,6 +55,8 @@ pub(crate) struct Told {
     pub(crate) lost: Vec<String>,
     /// Why attempts were lost: the first reasons, each once.
     pub(crate) reasons: Vec<String>,
+    /// Whether a run of every cell failed.
+    pub(crate) in_every_cell: bool,
 }
 
 /// Reads what went wrong in an experiment.
@@ -129,7 +131,10 @@ impl FailedRuns {
         if beyond > 0 {
             failed.push(format!("and {beyond} more"));
         }
-        Told { failed, lost: self.told_lost(), reasons: self.reasons.clone() }
+        let cells: BTreeSet<u32> =
+            self.kinds.keys().map(|(cell, _)| *cell).filter(|cell| *cell < plan.cells()).collect();
+        let in_every_cell = cells.len() == plan.cells() as usize;
+        Told { failed, lost: self.told_lost(), reasons: self.reasons.clone(), in_every_cell }
     }
 
     /// Reasons that follow one another and are alike are told once.

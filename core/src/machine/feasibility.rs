@@ -178,6 +178,8 @@ pub struct PoolFeasibility {
     pub hosts_of_all_classes: u32,
     /// Whether they are enough.
     pub fits: bool,
+    /// What they lack, where they are not.
+    pub shortage: Option<Shortage>,
     /// How often each host is visited, the one with most; none where they are not enough.
     pub waves: Option<u32>,
     /// How long it lasts, builds and runs; none where they are not enough.
@@ -288,7 +290,8 @@ fn of_pool(plan: &Plan, pool: &Pool, load: &Load, estimate: &Estimate) -> PoolFe
     let independence = plan.experiment.independence;
     let class = pool.of_one_experiment(independence.hosts);
     let hosts = class.available;
-    let fits = shortage(plan, &class).is_none();
+    let shortage = shortage(plan, &class);
+    let fits = shortage.is_none();
     let usable = usable(plan, &class);
     let working = if usable >= load.fullest_lane { usable } else { can_come_again(plan, &class) };
     let waves = fits.then(|| load.visits.div_ceil(working.max(1)));
@@ -301,6 +304,7 @@ fn of_pool(plan: &Plan, pool: &Pool, load: &Load, estimate: &Estimate) -> PoolFe
         hosts,
         hosts_of_all_classes: everywhere,
         fits,
+        shortage,
         waves,
         wall_time_ns,
         build_wall_time_ns,

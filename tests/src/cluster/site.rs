@@ -253,7 +253,7 @@ impl Site {
     /// # Panics
     /// When there is none.
     pub fn report(&self, experiment: &Experiment) -> String {
-        let output = self.pool.speedup(&["report", &experiment.id]);
+        let output = self.pool.speedup(&["report", &experiment.id, "-v"]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         // Lines are broken at the width of the page.
         let text = String::from_utf8(output.stdout).expect("UTF-8");

@@ -84,7 +84,7 @@ fn a_terminal_has_plots_that_fit_it_and_its_locale() {
     assert!(pool.speedup(&["wait", &experiment]).status.success());
     let shown = |columns: u16, locale: &str| {
         let mut command = pool.command();
-        command.args(["report", &experiment]).env("LC_ALL", locale);
+        command.args(["report", &experiment, "-v"]).env("LC_ALL", locale);
         let (status, text) = Screen::start(&command, columns, 1_000).end();
         assert!(status.success(), "{text}");
         assert!(
@@ -101,7 +101,7 @@ fn a_terminal_has_plots_that_fit_it_and_its_locale() {
     let drawn = |c: char| "█▁├┤●○■┊".contains(c);
     assert!(!ascii.contains(drawn), "{ascii}");
     // Where nobody looks there are none.
-    let piped = pool.speedup(&["report", &experiment]).stdout;
+    let piped = pool.speedup(&["report", &experiment, "-v"]).stdout;
     assert!(!String::from_utf8_lossy(&piped).contains("Wall time in run order"));
 }
 

@@ -110,7 +110,9 @@ fn the_example_of_metrics_tells_what_dd_says() {
     let data = tempfile::tempdir().expect("a directory");
     let path = data.path().display().to_string();
     let output = speedup(root, &["run", "examples/metrics.toml", "-r", "3", "--data", &path]);
-    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report = speedup(root, &["report", "last", "--section", "metric", "--data", &path]);
+    let said = String::from_utf8_lossy(&report.stdout);
     assert!(said.contains("copy_time, median in s"), "{said}");
     let checked = speedup(root, &["plan", "check", "examples/metrics.toml"]);
     assert!(String::from_utf8_lossy(&checked.stdout).contains("copy_time in s from regex"));

@@ -102,7 +102,7 @@ impl Stage {
         let named =
             rows.iter().filter(|row| row["disturbances"].split(' ').any(|found| found == code)).count();
         assert_eq!(named, 1, "{rows:?}");
-        let report = self.pool.speedup(&["report", &self.experiment]);
+        let report = self.pool.speedup(&["report", &self.experiment, "-v"]);
         let report = String::from_utf8(report.stdout).expect("UTF-8");
         let flat: Vec<&str> = report.split_whitespace().collect();
         assert!(flat.join(" ").contains(&format!("{code} 1")), "{report}");

@@ -8,7 +8,7 @@ use speedup_core::experiment::metric::Better;
 
 use super::opening::tone;
 use crate::document::{
-    Align, Column, Document, Element, Field, Kind, LegendEntry, Table, TableRow, Tone, shortened,
+    Align, Column, Document, Element, Field, Kind, LegendEntry, Table, TableRow, Tone, labels, shortened,
 };
 use crate::duration::{Unit, bytes, four_digits};
 use crate::figure::{Figure, Forest};
@@ -17,6 +17,8 @@ use crate::figure::{Figure, Forest};
 pub(super) const NOTHING: &str = "—";
 /// The column that is explained: the baseline's times.
 const TIMES: usize = 2;
+/// Characters of a version's name where there is little room: with two of them, times and speedup have room in 80 columns.
+const MOST_VERSION: usize = 16;
 
 /// The table of the candidate `at` this place.
 pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
@@ -32,11 +34,12 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
         document.push(Element::Figure(Box::new(Figure::Forest(forest))));
     }
     let is_by_looks = is_by_looks(report);
+    let short = labels(&[baseline, candidate], MOST_VERSION);
     let columns = [
         Column::new("benchmark", Align::Left, 0),
         Column::new("n", Align::Right, 1),
-        Column::new(baseline.as_str(), Align::Right, 2).or(shortened(baseline, 16)),
-        Column::new(candidate.as_str(), Align::Right, 2).or(shortened(candidate, 16)),
+        Column::new(baseline.as_str(), Align::Right, 2).or(short[0].as_str()),
+        Column::new(candidate.as_str(), Align::Right, 2).or(short[1].as_str()),
         Column::new("speedup", Align::Left, 0),
         Column::new("change", Align::Right, 3),
         Column::new("verdict", Align::Left, 0),
@@ -178,14 +181,13 @@ pub(super) fn write_metrics(document: &mut Document, report: &Report) {
         // The ratios first, as far as there is room, for a line must not be wider than the page.
         let rank = |at: usize| u8::try_from(at).unwrap_or(u8::MAX);
         let candidates = report.suites.len();
-        let medians = versions.clone().zip(candidates + 1..);
-        columns.extend(medians.map(|(version, at)| {
-            Column::new(version.as_str(), Align::Right, rank(at)).or(shortened(version, 16))
+        let short = labels(&versions.clone().map(String::as_str).collect::<Vec<_>>(), MOST_VERSION);
+        let named = || versions.clone().zip(&short);
+        columns.extend(named().zip(candidates + 1..).map(|((version, short), at)| {
+            Column::new(version.as_str(), Align::Right, rank(at)).or(short.as_str())
         }));
-        let ratios = versions.skip(1).zip(1..);
-        columns.extend(ratios.map(|(name, at)| {
-            Column::new(format!("ratio {name}"), Align::Right, rank(at))
-                .or(format!("ratio {}", shortened(name, 16)))
+        columns.extend(named().skip(1).zip(1..).map(|((name, short), at)| {
+            Column::new(format!("ratio {name}"), Align::Right, rank(at)).or(format!("ratio {short}"))
         }));
         let show = |value: f64| match metric.unit.as_str() {
             _ if metric.own => four_digits(value),

@@ -9,13 +9,19 @@ use super::endpoints;
 use crate::document::{Document, Kind, Tone};
 
 pub(super) fn write(document: &mut Document, report: &Report) {
+    write_head(document, report);
+    write_verdict(document, report);
+    write_disturbed(document, report);
+}
+
+/// Which experiment it is, and how far.
+pub(super) fn write_head(document: &mut Document, report: &Report) {
     let head = &report.head;
     document.section(Kind::Head, document.title.clone());
     if !head.description.is_empty() {
         document.paragraph(&head.description, Tone::Plain);
     }
     document.paragraph(progress(report), Tone::Plain);
-    write_verdict(document, report);
 }
 
 /// The name and the id of the experiment.
@@ -53,6 +59,10 @@ pub(super) fn write_verdict(document: &mut Document, report: &Report) {
     if let Some(exclusions) = &report.exclusions {
         document.paragraph(&exclusions.sentence, Tone::Plain);
     }
+}
+
+/// Whether hosts were disturbed.
+fn write_disturbed(document: &mut Document, report: &Report) {
     let cells = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
     let conditions = ConditionCounts::sum(cells.map(|cell| &cell.conditions));
     if conditions.disturbed > 0 {

@@ -4,7 +4,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement};
 use speedup_analysis::count::counted;
 
 use super::{Plots, Terminal};
-use crate::document::{Align, Column, Field, LegendEntry, Most, Table, TableRow, Tone, shortened};
+use crate::document::{Align, Column, Field, LegendEntry, Most, Table, TableRow, Tone, labels, shortened};
 
 /// How far everything under a heading stands in.
 const INDENT: usize = 2;
@@ -85,12 +85,14 @@ impl Page {
     /// narrow for all columns, those of the lower numbers come first, and columns of one number come together or not at
     /// all; where not even those that are always shown have room, the names in the first are shortened.
     pub(super) fn table(&mut self, table: &Table) {
-        let mut rows: Vec<Vec<Field>> = table.rows.iter().map(|row| self.fitted(row)).collect();
+        let mut rows = self.fitted(table);
         let (kept, widths) = self.kept(&table.columns, &rows);
         let excess = total(&kept, &widths).saturating_sub(self.room());
         if excess > 0 {
             let most = usize::from(widths[0]).saturating_sub(excess).max(LEAST_NAME);
-            rows.iter_mut().for_each(|row| row[0].text = shortened(&row[0].text, most));
+            let names: Vec<&str> = table.rows.iter().map(|row| row.fields[0].text.as_str()).collect();
+            let short = labels(&names, most);
+            rows.iter_mut().zip(short).for_each(|(row, label)| row[0].text = label);
         }
         let lines: Vec<String> = self.laid_out(&table.columns, &rows, &kept).lines().collect();
         // The first line is the heading.
@@ -109,17 +111,23 @@ impl Page {
         self.paragraph(&legend.join(" "), Tone::Plain);
     }
 
-    /// A row with its names as long as the page bears.
-    fn fitted(&self, row: &TableRow) -> Vec<Field> {
-        let fitted = |field: &Field| {
-            let most = match field.most {
-                Most::Whole => return field.clone(),
-                Most::Name => self.terminal.width / SHARE_OF_NAMES,
-                Most::Characters(most) => most,
-            };
-            Field { text: shortened(&field.text, most), ..field.clone() }
-        };
-        row.fields.iter().map(fitted).collect()
+    /// The rows with their names as long as the page bears.
+    fn fitted(&self, table: &Table) -> Vec<Vec<Field>> {
+        let mut rows: Vec<Vec<Field>> = table.rows.iter().map(|row| row.fields.clone()).collect();
+        for at in 0..table.columns.len() {
+            let is_name = |row: &&TableRow| row.fields[at].most == Most::Name;
+            let names: Vec<&str> =
+                table.rows.iter().filter(is_name).map(|row| row.fields[at].text.as_str()).collect();
+            let mut short = labels(&names, self.terminal.width / SHARE_OF_NAMES).into_iter();
+            for field in rows.iter_mut().map(|row| &mut row[at]) {
+                match field.most {
+                    Most::Whole => {}
+                    Most::Name => field.text = short.next().unwrap_or_default(),
+                    Most::Characters(most) => field.text = shortened(&field.text, most),
+                }
+            }
+        }
+        rows
     }
 
     /// The columns for which there is room, and how wide each of all is.

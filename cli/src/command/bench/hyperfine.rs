@@ -7,13 +7,11 @@ use anyhow::Context as _;
 use speedup_core::experiment::Metric;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::record::Outcome;
-use speedup_core::value::id::{RunIndex, VersionIndex};
+use speedup_core::value::id::{ExperimentId, RunIndex, VersionIndex};
 use speedup_formats::{MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, SeriesUnit, USER, write_hyperfine_1};
 
 use super::variant::Variant;
-use crate::compose;
 use crate::connection::Connection;
-use crate::connection::selector::Selector;
 use crate::exit::failure::Failure;
 use crate::results::attempts::Attempts;
 
@@ -32,13 +30,13 @@ pub(super) fn claim(path: &Path) -> Result<(), Failure> {
     opened.map(drop).with_context(tried).map_err(Failure::usage)
 }
 
-/// What the newest experiment of the data directory measured.
-pub(super) async fn read(data: &Path, variants: &[Variant]) -> Result<Vec<Series>, Failure> {
-    let coordinator = compose::embedded(data).await?;
-    let connection = Connection::within(coordinator);
-    let measured = measured(&connection).await;
-    connection.close().await;
-    series(&measured?, variants)
+/// What the experiment measured.
+pub(super) async fn read(
+    connection: &Connection,
+    experiment: ExperimentId,
+    variants: &[Variant],
+) -> Result<Vec<Series>, Failure> {
+    series(&measured(connection, experiment).await?, variants)
 }
 
 /// Writes it as hyperfine does.
@@ -54,8 +52,7 @@ pub(super) fn write(path: &Path, series: &[Series]) -> Result<(), Failure> {
 /// The measured values by version, each run with all its metrics, in run order.
 type Measured = BTreeMap<VersionIndex, BTreeMap<RunIndex, BTreeMap<Metric, u64>>>;
 
-async fn measured(connection: &Connection) -> Result<Measured, Failure> {
-    let experiment = Selector::Last.resolve(&mut connection.experiments()).await?;
+async fn measured(connection: &Connection, experiment: ExperimentId) -> Result<Measured, Failure> {
     let mut attempts = Attempts::open(connection, experiment).await?;
     let mut measured = Measured::new();
     while let Some(page) = attempts.page().await? {

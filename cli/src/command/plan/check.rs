@@ -25,8 +25,8 @@ use crate::console::render::table::{Column, table};
 use crate::console::{Console, Paint, moment};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
+use crate::plan::doubt;
 use crate::plan::feasibility::{self, EstimateArguments};
-use crate::plan::relative;
 use crate::plan::source::PlanArguments;
 
 /// Most benchmarks that are shown to people; JSON has all.
@@ -37,7 +37,7 @@ const COMMAND: usize = 60;
 /// Validates a plan and says what it would take; runs nothing
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup plan check examples/locale.toml\n  \
-    speedup plan check plan.toml --hosts 40 --estimate 10s")]
+    speedup plan check plan.toml --hosts 40 --estimate 10s\n\nExit code 2 when the plan is invalid, or the pool cannot carry it out.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     plan: PlanArguments,
@@ -108,7 +108,7 @@ struct CheckedBenchmark<'a> {
 
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
     let experiment = arguments.plan.read()?;
-    relative::warn(&experiment, console);
+    doubt::warn(&experiment, console);
     let plan = Plan::draw(experiment);
     let feasibility = block_on(feasibility(arguments, &plan, console))?;
     let checked = check(&plan, feasibility);
@@ -116,7 +116,8 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
         Output::Json => print_json(console, &checked)?,
         Output::Table => print(console, &shown(&checked, console.out))?,
     }
-    Ok(Exit::Done)
+    let fits = checked.feasibility.pool.as_ref().is_none_or(|pool| pool.fits);
+    Ok(if fits { Exit::Done } else { Exit::Usage })
 }
 
 /// What the plan takes. A coordinator that was named has to answer; one that may have been left over need not.
@@ -348,7 +349,7 @@ mod tests {
             "utf8 (baseline), c",
             "6 = 2 cells × 3",
             "6 fresh ones needed under the policy distinct; 8 are there",
-            "duration        10 min 0 s in 1 wave, 1 h 0 min of host time (at most, by the timeouts",
+            "duration        unknown, as no run of it is known",
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
@@ -368,9 +369,9 @@ mod tests {
     #[test]
     fn a_pool_that_is_too_small_or_unknown_is_told() {
         let small = text(Some(2));
-        let end = "policy distinct; only 2 are there\n\
-            duration        1 h 0 min of host time (at most, by the timeouts, as nothing better is known before a run; \
-            without setup and retries)\n\
+        let end = "policy distinct, and the plan does not fit: the plan needs 6 fresh hosts, the pool has 2\n\
+            duration        unknown, as no run of it is known: --estimate 10s says how long one takes, or a trial with -r 1 \
+            tells\n\
             would fit with  runs = 1 in [repetitions]\n\
             or              4 more agents, started before or, with --wait-for-hosts, after the submission";
         assert!(small.ends_with(end), "{small}");

@@ -1,7 +1,7 @@
 //! One coordinator and one agent on this machine, for the time of one experiment.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use speedup_core::experiment::Experiment;
@@ -13,10 +13,11 @@ use crate::command::change::request;
 use crate::command::report;
 use crate::command::submit::{Submitted, submit};
 use crate::command::user;
-use crate::compose;
 use crate::compose::local_agent::LocalAgent;
+use crate::compose::{self, Coordinator};
 use crate::connection::access::{self, Access, Written};
-use crate::connection::{Connection, selector};
+use crate::connection::started::{self, KeptAt};
+use crate::connection::{Connection, PATIENCE_WITH_READERS, RETRY, directories, selector};
 use crate::console::Console;
 use crate::console::render::counted;
 use crate::console::render::report::Extent;
@@ -46,10 +47,14 @@ pub(crate) struct Session<'a> {
     /// What the agent is let in with.
     access: Written,
     agent: LocalAgent,
+    /// Whether the directory is one of those that are taken where none is named.
+    is_usual: bool,
+    /// Whether later commands find the experiment by its id alone.
+    is_noted: bool,
 }
 
 /// What is told when all is done.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Telling {
     /// How much of the report is printed.
     pub(crate) extent: Extent,
@@ -63,23 +68,44 @@ pub(crate) struct Telling {
 #[derive(Debug)]
 enum End {
     /// All runs are settled, or cancelled by Ctrl-C.
-    Finished { exit: Exit, abandoned: u32 },
+    Finished { exit: Exit, abandoned: u32, has_measured: bool },
     /// The coordinator paused the experiment.
-    Stuck { reason: String },
+    Stuck { reason: String, has_measured: bool },
     /// The user would not wait for the run under way.
     AtOnce,
 }
 
+impl End {
+    fn has_measured(&self) -> bool {
+        match self {
+            Self::Finished { has_measured, .. } | Self::Stuck { has_measured, .. } => *has_measured,
+            Self::AtOnce => false,
+        }
+    }
+}
+
+impl Telling {
+    /// Whether something reads the report that wants one in any case.
+    fn is_for_programs(&self) -> bool {
+        self.output == Output::Json || self.gate.is_some()
+    }
+}
+
 impl<'a> Session<'a> {
-    /// Starts both, and waits until the agent has joined.
-    pub(crate) async fn start(console: &'a Console, data: PathBuf) -> Result<Self, Failure> {
-        let coordinator = compose::embedded(&data).await?;
+    /// Starts both, and waits until the agent has joined. Without a directory it takes the first that no other command is
+    /// measuring on.
+    pub(crate) async fn start(console: &'a Console, data: Option<&Path>) -> Result<Self, Failure> {
+        let is_usual = data.is_none();
+        let (coordinator, data) = match data {
+            Some(data) => (compose::embedded(data).await?, data.to_owned()),
+            None => of_first_free(console).await?,
+        };
         let connection = Connection::within(coordinator);
         cancel_leftovers(&connection, console).await?;
         let access = let_in(&connection, &data).await?;
         let mut agent = LocalAgent::start(connection.url(), access.path(), &data)?;
         match agent.joined(&connection).await {
-            Ok(()) => Ok(Self { console, data, connection, access, agent }),
+            Ok(()) => Ok(Self { console, data, connection, access, agent, is_usual, is_noted: false }),
             Err(failure) => {
                 agent.stop(AGENT_END).await;
                 connection.close().await;
@@ -89,33 +115,42 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Carries an experiment out, reports, and ends.
-    pub(crate) async fn carry_out(
+    /// Carries an experiment out, reports, takes from it what is wanted, and ends.
+    pub(crate) async fn carry_out<T>(
         mut self,
         experiment: Experiment,
         files: &LocalFiles,
         telling: Telling,
-    ) -> Result<Exit, Failure> {
-        let sent = files.send(&self.connection, &experiment, self.console).await;
-        let done = match sent {
-            Ok(()) => self.submit_and_report(experiment, telling).await,
-            Err(failure) => Err(failure),
+        take: impl AsyncFnOnce(&Connection, ExperimentId) -> Result<T, Failure>,
+    ) -> Result<(Exit, T), Failure> {
+        let done = async {
+            files.send(&self.connection, &experiment, self.console).await?;
+            let (experiment, exit) = self.submit_and_report(experiment, telling).await?;
+            Ok((exit, take(&self.connection, experiment).await?))
         };
+        let done: Result<(Exit, T), Failure> = done.await;
         let patience = match done {
-            Ok(Exit::Interrupted) | Err(_) => AGENT_END_AT_ONCE,
+            Ok((Exit::Interrupted, _)) | Err(_) => AGENT_END_AT_ONCE,
             Ok(_) => AGENT_END,
         };
         self.agent.stop(patience).await;
         self.connection.close().await;
         let removed = self.access.remove();
-        done.and_then(|exit| removed.map(|()| exit))
+        done.and_then(|done| removed.map(|()| done))
     }
 
-    async fn submit_and_report(&mut self, experiment: Experiment, telling: Telling) -> Result<Exit, Failure> {
+    async fn submit_and_report(
+        &mut self,
+        experiment: Experiment,
+        telling: Telling,
+    ) -> Result<(ExperimentId, Exit), Failure> {
         let (name, seed) = (experiment.name.clone(), experiment.seed);
         // From here on Ctrl-C ends the experiment and not this process.
         let mut interrupts = Interrupts::listen()?;
         let Submitted { experiment, runs, .. } = submit(&self.connection, experiment, false).await?;
+        // Who names a directory names it again.
+        self.is_noted =
+            self.is_usual && started::note(experiment, &name, KeptAt::Data(self.data.clone()));
         self.console.talk(format_args!(
             "seed {seed}: {name} ({experiment}), {} on this machine",
             counted(runs.into(), "run")
@@ -123,7 +158,7 @@ impl<'a> Session<'a> {
         let end = match self.follow(experiment, &mut interrupts).await {
             Ok(End::AtOnce) => {
                 self.tell_kept(experiment);
-                return Ok(Exit::Interrupted);
+                return Ok((experiment, Exit::Interrupted));
             }
             Ok(end) => end,
             Err(failure) => {
@@ -135,22 +170,37 @@ impl<'a> Session<'a> {
             // Nobody will resume it: the coordinator ends with this command.
             cancel(&self.connection, experiment).await?;
         }
-        let reported = self.report(experiment, telling).await;
+        let reported = match end.has_measured() || telling.is_for_programs() {
+            true => self.report(experiment, telling).await,
+            // What went wrong says all there is to say.
+            false => Ok(Exit::Done),
+        };
         let told = failed_runs::read(&self.connection, experiment).await?;
         self.tell_failed(experiment, &told);
         match end {
-            End::Finished { exit, abandoned } => {
+            End::Finished { exit, abandoned, has_measured } => {
                 if let Some(text) = told.abandoned(abandoned) {
                     self.console.warn(text);
                 }
                 let gated = reported?;
-                self.tell_again(experiment, telling.extent);
+                if has_measured {
+                    self.tell_again(experiment);
+                }
                 // A sample that is not the planned one weighs more than what it says.
-                Ok(if exit == Exit::Done { gated } else { exit })
+                Ok((experiment, if exit == Exit::Done { gated } else { exit }))
             }
-            End::Stuck { reason } => Err(stuck(&reason, &told)),
-            End::AtOnce => Ok(Exit::Interrupted),
+            End::Stuck { reason, .. } => Err(stuck(&reason, &told)),
+            End::AtOnce => Ok((experiment, Exit::Interrupted)),
         }
+    }
+
+    /// Whether a run of every cell failed and none was measured. What fails at once fails again, and is looked for in vain at
+    /// the end of a long plan.
+    async fn is_hopeless(&self, status: &ExperimentStatus) -> Result<bool, Failure> {
+        if status.tally.measured > 0 || status.tally.failed < status.cells {
+            return Ok(false);
+        }
+        Ok(failed_runs::read(&self.connection, status.experiment).await?.in_every_cell)
     }
 
     /// Follows the experiment to its end, whatever happens first.
@@ -161,7 +211,7 @@ impl<'a> Session<'a> {
     ) -> Result<End, Failure> {
         let mut progress = Progress::new(self.console, Place::Here);
         let mut follower = Follower::new(self.connection.experiments(), experiment, NO_PATIENCE);
-        let mut interrupted = false;
+        let (mut interrupted, mut given_up) = (false, false);
         let end = loop {
             tokio::select! {
                 told = follower.next() => match told? {
@@ -170,6 +220,11 @@ impl<'a> Session<'a> {
                         progress.show(&status);
                         if let Some(end) = end_of(&status, interrupted) {
                             break Ok(end);
+                        }
+                        if !given_up && self.is_hopeless(&status).await? {
+                            given_up = true;
+                            progress.say("Every benchmark failed in every version before any was measured: the rest is not executed.");
+                            cancel(&self.connection, experiment).await?;
                         }
                     }
                 },
@@ -190,26 +245,27 @@ impl<'a> Session<'a> {
     }
 
     async fn report(&self, experiment: ExperimentId, telling: Telling) -> Result<Exit, Failure> {
-        let figures = telling.extent == Extent::Whole && report::draws_on_terminal(telling.output);
-        let wanted = report::Wanted { figures, ..report::Wanted::default() };
-        let json = report::ask(&self.connection, experiment, wanted).await?;
-        report::show(&json, telling.extent, telling.output, self.console)?;
+        let json = report::ask(&self.connection, experiment, report::Wanted::default()).await?;
+        report::show(&json, &telling.extent, telling.output, self.console)?;
         telling.gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, self.console))
     }
 
-    fn tell_again(&self, experiment: ExperimentId, extent: Extent) {
-        let data = self.data.display();
-        let what = match extent {
-            Extent::Whole => "the report again",
-            Extent::Brief => "all of the report",
-        };
-        self.console.talk(format_args!("`speedup report {experiment} --data {data}` shows {what}."));
+    fn tell_again(&self, experiment: ExperimentId) {
+        let which = self.which(experiment);
+        self.console.talk(format_args!("`speedup report {which} -v` shows all of the report."));
     }
 
     fn tell_kept(&self, experiment: ExperimentId) {
-        let data = self.data.display();
-        let text = format!("What was measured is kept: `speedup report {experiment} --data {data}`");
-        self.console.talk(text);
+        let which = self.which(experiment);
+        self.console.talk(format_args!("What was measured is kept: `speedup report {which}`"));
+    }
+
+    /// The experiment as a later command finds it.
+    fn which(&self, experiment: ExperimentId) -> String {
+        match self.is_noted {
+            true => selector::short(experiment),
+            false => format!("{experiment} --data {}", self.data.display()),
+        }
     }
 
     fn tell_failed(&self, experiment: ExperimentId, told: &failed_runs::Told) {
@@ -218,16 +274,36 @@ impl<'a> Session<'a> {
         }
         self.console.warn("benchmarks failed:");
         told.failed.iter().for_each(|line| self.console.talk(format_args!("  {line}")));
-        let data = self.data.display();
-        self.console.talk(format_args!(
-            "`speedup export {experiment} --format jsonl --data {data}` has all of them with their output."
-        ));
+        let which = self.which(experiment);
+        self.console
+            .talk(format_args!("`speedup export {which} --format jsonl` has all of them with their output."));
     }
+}
+
+/// A coordinator on the first local directory that no other command is measuring on. One that a command only reads is waited
+/// for.
+async fn of_first_free(console: &Console) -> Result<(Coordinator, PathBuf), Failure> {
+    let mut in_use = None;
+    for data in directories::locals()? {
+        let deadline = Instant::now() + PATIENCE_WITH_READERS;
+        loop {
+            match compose::embedded_unless_in_use(&data).await? {
+                Ok(coordinator) => return Ok((coordinator, data)),
+                Err(failure) => in_use = Some(failure),
+            }
+            if access::is_served(&data) || Instant::now() >= deadline {
+                break;
+            }
+            tokio::time::sleep(RETRY).await;
+        }
+        console.warn("another command is measuring on this machine: each disturbs the times of the other");
+    }
+    Err(in_use.unwrap_or_else(|| Failure::usage(anyhow!("there is no directory to measure on"))))
 }
 
 /// Writes what the agent is let in with where no other user of this machine can read it.
 async fn let_in(connection: &Connection, data: &Path) -> Result<Written, Failure> {
-    let path = data.join("access.toml");
+    let path = access::within(data);
     let credentials = match connection.embedded() {
         Some(coordinator) => {
             // One that was left by a command that was killed serves again, unless it is damaged.
@@ -241,18 +317,23 @@ async fn let_in(connection: &Connection, data: &Path) -> Result<Written, Failure
 }
 
 fn end_of(status: &ExperimentStatus, interrupted: bool) -> Option<End> {
-    let abandoned = status.tally.abandoned;
+    let (abandoned, has_measured) = (status.tally.abandoned, status.tally.measured > 0);
     match Standing::from(status) {
         Standing::Open => None,
-        Standing::Finished(_) if interrupted => Some(End::Finished { exit: Exit::Interrupted, abandoned }),
-        Standing::Finished(exit) => Some(End::Finished { exit, abandoned }),
-        Standing::Stuck { reason } => Some(End::Stuck { reason }),
+        Standing::Finished(exit) => {
+            let exit = if interrupted { Exit::Interrupted } else { exit };
+            Some(End::Finished { exit, abandoned, has_measured })
+        }
+        Standing::Stuck { reason } => Some(End::Stuck { reason, has_measured }),
     }
 }
 
 fn stuck(reason: &str, told: &failed_runs::Told) -> Failure {
     let mut text = reason.to_owned();
-    for lost in &told.lost {
+    // The reason often tells the last of them.
+    for lost in
+        told.lost.iter().filter(|lost| lost.split_once(": ").is_none_or(|(_, words)| !reason.contains(words)))
+    {
         text += &format!("\n  {lost}");
     }
     Failure::infrastructure(anyhow!(text).context("the experiment cannot be carried out here"))

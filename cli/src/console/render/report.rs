@@ -5,18 +5,32 @@ use std::io::IsTerminal as _;
 use comfy_table::Table;
 use speedup_analysis::study::{Report, SCHEMA_VERSION};
 use speedup_report::Document;
+use speedup_report::document::Kind;
 use speedup_report::terminal::{self, Plots, Terminal, USUAL_WIDTH};
 
 use crate::console::Paint;
 use crate::console::render::json::indented;
 
 /// How much of a report is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// All of it.
     Whole,
     /// What was shown, what that is worth, and the times: what fits a screen.
     Brief,
+    /// Some sections.
+    Sections(Vec<Kind>),
+}
+
+impl Extent {
+    /// So much of a report.
+    pub(crate) fn of(&self, report: &Report) -> Document {
+        match self {
+            Self::Whole => Document::of(report),
+            Self::Brief => Document::brief(report),
+            Self::Sections(kinds) => Document::of(report).only(kinds),
+        }
+    }
 }
 
 /// A report as the analysis answered it.
@@ -42,12 +56,9 @@ pub(crate) fn read(json: &str) -> Result<Answered, serde_json::Error> {
 
 /// The report as people read it, as wide as the terminal. `json` is what `Analysis.Report` answered; a report of a newer
 /// shape is shown as it came, which says the same.
-pub(crate) fn report(json: &str, extent: Extent, paint: Paint) -> Result<String, serde_json::Error> {
+pub(crate) fn report(json: &str, extent: &Extent, paint: Paint) -> Result<String, serde_json::Error> {
     let Answered::Known(report) = read(json)? else { return indented(json) };
-    let document = match extent {
-        Extent::Whole => Document::of(&report),
-        Extent::Brief => Document::brief(&report),
-    };
+    let document = extent.of(&report);
     let width = Table::new().width().map_or(USUAL_WIDTH, usize::from);
     let plots = plots();
     Ok(terminal::text(&document, Terminal { width, coloured: paint.is_coloured(), plots }))
@@ -86,8 +97,8 @@ mod tests {
     #[test]
     fn a_newer_shape_is_shown_as_it_came() {
         let newer = r#"{"schema_version":2,"news":true}"#;
-        assert!(report(newer, Extent::Brief, Console::plain().out).unwrap().contains("\"news\": true"));
-        assert!(report("{}", Extent::Whole, Console::plain().out).is_err());
+        assert!(report(newer, &Extent::Brief, Console::plain().out).unwrap().contains("\"news\": true"));
+        assert!(report("{}", &Extent::Whole, Console::plain().out).is_err());
     }
 
     #[test]

@@ -93,10 +93,22 @@ impl Walk<'_> {
                 let expected = if choices.is_empty() { expected.unwrap_or_default() } else { "string" };
                 let cause =
                     format!("`{}` must be {}, not {}", key_of(&self.path), a(expected), a(found.type_str()));
-                (cause, hint_of(key_of(&self.path), schema))
+                let hint = hint_of(key_of(&self.path), schema);
+                match found {
+                    DeValue::String(line) if expected == "array" => {
+                        (cause, as_array(key_of(&self.path), line) + &hint)
+                    }
+                    _ => (cause, hint),
+                }
             }),
         }
     }
+}
+
+/// How a line of words is written as an array.
+fn as_array(key: &str, line: &str) -> String {
+    let words: Vec<String> = line.split_whitespace().map(|word| format!("{word:?}")).collect();
+    format!("write {} = [{}]. ", excerpt(key), excerpt(&words.join(", ")))
 }
 
 /// The values of an enumeration, which schemars writes as `enum` or, where they are described, as constants.

@@ -190,7 +190,7 @@ fn wrong_types() {
         &with("[\"true\"]", "\"true\""),
         (7, 11),
         "`command` must be an array, not a string",
-        "argument vector",
+        "write command = [\"true\"]. `command`: The argument vector",
     );
     expect_one(
         &with("= true", "= 1"),

@@ -1,0 +1,160 @@
+//! The report that fits a screen: what was shown, what that is worth, the times, the caveats that weigh most, and what to do
+//! next. Everything else stands in the whole report.
+
+use speedup_analysis::count::{counted, grouped, percent};
+use speedup_analysis::study::{
+    AdviceReport, IndependenceKind, RELATIVE_HALF_WIDTH, ReachReport, Report, Warning,
+};
+
+use super::{benchmarks, caveats, endpoints, mishaps, opening, rule};
+use crate::document::{Document, Element, Kind, Section, Tone};
+
+/// Caveats that are shown.
+const MOST_CAVEATS: usize = 3;
+/// Items and rows of other lists that are shown.
+const MOST_LISTED: usize = 3;
+/// Caveats by their weight, the heaviest first: what makes numbers wrong, then what they may be taken for, then what is good
+/// to know. Others come after these.
+const BY_WEIGHT: [&str; 15] = [
+    "independence_broken",
+    "program_changed",
+    "controls_alarmed",
+    "timeouts_censor",
+    "failed_runs",
+    "retries_can_bias",
+    "order_dependence",
+    "environment_unmet",
+    "disturbed_unevenly",
+    "near_timer",
+    "unlike_shapes",
+    "center_matters",
+    "dominated_by_one",
+    "mean_of_doubtful_law",
+    "host_disturbed",
+];
+/// What the line on independence says already.
+const SAID: [&str; 3] = ["independence_not_provided", "hosts_repeat", "dependent_through_host"];
+
+impl Document {
+    /// What fits a screen.
+    pub fn brief(report: &Report) -> Self {
+        let mut document = Self::new(opening::title(report));
+        opening::write_head(&mut document, report);
+        opening::write_verdict(&mut document, report);
+        rule::write(&mut document, report);
+        for at in 0..report.suites.len() {
+            benchmarks::write(&mut document, report, at);
+            endpoints::write(&mut document, report, at);
+        }
+        mishaps::write(&mut document, report);
+        document.sections.iter_mut().filter(|section| shortens(section.kind)).for_each(shorten);
+        write_caveats(&mut document, &report.warnings, report);
+        document.section(Kind::Next, "Next");
+        document.paragraph(next(report), Tone::Plain);
+        document
+    }
+}
+
+/// Whether only the first of what a section lists is shown.
+fn shortens(kind: Kind) -> bool {
+    matches!(kind, Kind::Rule | Kind::Mishaps)
+}
+
+fn shorten(section: &mut Section) {
+    let mut left_out = 0;
+    let mut items = 0;
+    section.blocks.retain(|block| match block {
+        Element::Item(_) => {
+            items += 1;
+            left_out += usize::from(items > MOST_LISTED);
+            items <= MOST_LISTED
+        }
+        Element::Paragraph { .. } | Element::Command(_) | Element::Table(_) | Element::Figure(_) => true,
+    });
+    for block in &mut section.blocks {
+        if let Element::Table(table) = block {
+            left_out += table.rows.len().saturating_sub(MOST_LISTED);
+            table.rows.truncate(MOST_LISTED);
+        }
+    }
+    if left_out > 0 {
+        let text = format!("and {left_out} more: --section {}", section.kind.slug());
+        section.blocks.push(Element::Paragraph { text, tone: Tone::Plain });
+    }
+}
+
+fn write_caveats(document: &mut Document, warnings: &[Warning], report: &Report) {
+    let weight = |warning: &&Warning| {
+        BY_WEIGHT.iter().position(|code| *code == warning.code).unwrap_or(BY_WEIGHT.len())
+    };
+    let mut others: Vec<&Warning> =
+        warnings.iter().filter(|warning| !SAID.contains(&warning.code.as_str())).collect();
+    others.sort_by_key(weight);
+    if others.is_empty() {
+        return;
+    }
+    document.section(Kind::Caveats, "Caveats");
+    others.iter().take(MOST_CAVEATS).for_each(|warning| caveats::write_one(document, warning, report));
+    if let Some(more) = others.len().checked_sub(MOST_CAVEATS).filter(|more| *more > 0) {
+        document.paragraph(format!("and {more} more: --section caveats"), Tone::Plain);
+    }
+}
+
+/// What to do next, in one sentence or two.
+fn next(report: &Report) -> String {
+    if report.mishaps.failed_runs > 0 {
+        return "Find out why runs failed: `speedup export --format jsonl` has each with its output."
+            .to_owned();
+    }
+    if let Some(words) = undecided(report) {
+        return words;
+    }
+    match report.independence.kind {
+        IndependenceKind::NotProvided | IndependenceKind::SharedMachine => {
+            "To claim it for more than this machine, run the plan on several hosts (`speedup coordinator start`) under \
+             policy = \"distinct\"."
+        }
+        IndependenceKind::Broken => "Find out why hosts were not fresh: --section independence.",
+        IndependenceKind::NoRuns => "Wait for the first runs: `speedup watch`.",
+        IndependenceKind::Provided
+        | IndependenceKind::Renewed
+        | IndependenceKind::Pairs
+        | IndependenceKind::Levels
+        | IndependenceKind::WithinCells => {
+            "Publish it: --format html, md or latex; `speedup bundle` packs what anyone needs to check it."
+        }
+    }
+    .to_owned()
+}
+
+/// What undecided benchmarks take.
+fn undecided(report: &Report) -> Option<String> {
+    let comparisons = report.benchmarks.iter().flat_map(|benchmark| &benchmark.comparisons);
+    let advices: Vec<(&AdviceReport, u64)> = comparisons
+        .filter_map(|one| Some((one.advice.as_ref()?, one.baseline_n.min(one.candidate_n))))
+        .collect();
+    let now = advices.iter().map(|(_, runs)| *runs).min()?;
+    let all = report.benchmarks.len() * report.suites.len();
+    let which = match all {
+        1 => "This is undecided".to_owned(),
+        all => format!(
+            "{} of {} are undecided",
+            grouped(advices.len() as u64),
+            counted(all as u64, "comparison")
+        ),
+    };
+    let unit = advices.iter().find_map(|(advice, _)| advice.unit.as_deref()).unwrap_or("run");
+    let needed = advices.iter().map(|(advice, _)| match advice.precision.reach {
+        ReachReport::Reached { needed } | ReachReport::MoreRuns { needed } => Some(needed),
+        ReachReport::Unreachable { .. } | ReachReport::Unknown { .. } => None,
+    });
+    let goal = percent(RELATIVE_HALF_WIDTH);
+    let has = if unit == "run" { format!(" (now {})", grouped(now)) } else { String::new() };
+    let takes = match needed.collect::<Option<Vec<u64>>>().and_then(|all| all.into_iter().max()) {
+        Some(needed) => format!("{} of each version tell the speedup to ±{goal}{has}", counted(needed, unit)),
+        None => format!("no number of {unit}s that anyone makes tells every speedup to ±{goal}"),
+    };
+    Some(format!(
+        "{which}: {takes}. Plan a new experiment; to repeat until a difference shows has no confidence level."
+    ))
+}
