@@ -59,25 +59,14 @@ fn the_locale_example_compares_two_locales_on_many_tools() {
 }
 
 #[test]
-fn the_builds_example_runs_the_binary_of_its_version() {
-    let experiment = read(BUILDS);
-    assert_eq!(names_of_versions(&experiment), ["debug", "optimised"]);
-    assert!(experiment.benchmarks.iter().all(|b| b.expect.stdout_blake3.is_some()));
-    let cell = Cell { benchmark: BenchmarkIndex(0), version: VersionIndex(1) };
-    let resolved = WorkOrder::new(&experiment, cell, RunIndex(0)).resolve("/in").unwrap();
-    assert_eq!(resolved.argv[..2], ["/in/kernel-O2", "sieve"]);
-}
-
-#[test]
-fn every_placeholder_of_the_examples_is_filled_in() {
-    for experiment in [read(LOCALE), read(BUILDS)] {
-        let benchmarks = 0..experiment.benchmarks.len() as u32;
-        for (benchmark, version) in benchmarks.flat_map(|b| [(b, 0), (b, 1)]) {
-            let cell = Cell { benchmark: BenchmarkIndex(benchmark), version: VersionIndex(version) };
-            let order = WorkOrder::new(&experiment, cell, RunIndex(0));
-            order.resolve("/in").unwrap();
-            order.resolve_setup("/in").unwrap();
-        }
+fn every_placeholder_of_the_locale_example_is_filled_in() {
+    let experiment = read(LOCALE);
+    let benchmarks = 0..experiment.benchmarks.len() as u32;
+    for (benchmark, version) in benchmarks.flat_map(|b| [(b, 0), (b, 1)]) {
+        let cell = Cell { benchmark: BenchmarkIndex(benchmark), version: VersionIndex(version) };
+        let order = WorkOrder::new(&experiment, cell, RunIndex(0));
+        order.resolve("/in").unwrap();
+        order.resolve_setup("/in").unwrap();
     }
 }
 

@@ -1,4 +1,4 @@
-//! An engine that starts, fails, pre-empts and puts back jobs as it likes, hosts that serve one visit each, and a
+//! An engine that starts, fails, preempts and puts back jobs as it likes, hosts that serve one visit each, and a
 //! coordinator that is started anew at any moment.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -38,7 +38,12 @@ fn product(name: &str) -> Product {
 
 /// The order of a run of a plan whose builds made all three products.
 fn order(plan: &Plan, run: RunIndex) -> WorkOrder {
-    let products = ["lib", "prog", "unused"].map(product).to_vec();
+    order_with(plan, run, &["lib", "prog", "unused"])
+}
+
+/// The order of a run of a plan whose builds made these products.
+fn order_with(plan: &Plan, run: RunIndex, products: &[&str]) -> WorkOrder {
+    let products: Vec<Product> = products.iter().copied().map(product).collect();
     let build = plan.build_of(run).map(|run| Box::new(UsedBuild { run, products }));
     let lease = Lease {
         epoch: LeaseEpoch(1),
@@ -130,6 +135,23 @@ fn a_run_is_given_the_products_that_it_names() {
         (old.built.len(), old.resolve("/in").unwrap().argv),
         (0, vec!["old".to_owned(), "x".to_owned()])
     );
+}
+
+#[test]
+fn the_builds_example_runs_the_binary_of_its_build() {
+    let source = include_bytes!("../../../../../examples/builds/kernel.c");
+    let experiment = files::seen(BUILDS, &[("builds/kernel.c", source)]).unwrap();
+    assert_eq!(names_of_versions(&experiment), ["debug", "optimised"]);
+    assert!(experiment.benchmarks.iter().all(|b| b.expect.stdout_blake3.is_some()));
+    let builds: u32 = experiment.versions.iter().map(|version| version.build.as_ref().unwrap().builds).sum();
+    assert!(builds >= 12, "a median takes six builds of each version");
+    let plan = Plan::draw(experiment).with_first_runs().into_owned();
+    for run in (builds..plan.runs()).map(RunIndex) {
+        let mut order = order_with(&plan, run, &["kernel"]);
+        assert_eq!(order.built, [product("kernel")]);
+        order.place_product(&product("kernel"), "/files/kernel".to_owned());
+        assert_eq!(order.resolve("/in").unwrap().argv[0], "/files/kernel");
+    }
 }
 
 #[test]

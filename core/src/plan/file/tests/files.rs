@@ -14,7 +14,7 @@ use crate::value::id::{BenchmarkIndex, RunIndex, VersionIndex};
 use crate::value::seed::Seed;
 
 /// A plan read where some files exist.
-fn seen(text: &str, files: &[(&str, &[u8])]) -> Result<Experiment, PlanFileError> {
+pub(super) fn seen(text: &str, files: &[(&str, &[u8])]) -> Result<Experiment, PlanFileError> {
     let there: BTreeMap<&str, &[u8]> = files.iter().copied().collect();
     let mut look = |wanted: &WantedFile| {
         let (WantedAt::Here { path, .. } | WantedAt::Shared { path }) = &wanted.at;
