@@ -72,6 +72,11 @@ impl Console {
         self.talk(format_args!("{} {text}", self.err.alarm("warning:")));
     }
 
+    /// Says what the user can do, where nothing failed.
+    pub(crate) fn hint(&self, text: impl Display) {
+        self.talk(format_args!("hint: {text}"));
+    }
+
     /// Prints data, and a line end if it has none.
     pub(crate) fn print(&self, text: &str) -> io::Result<()> {
         let mut out = Out::default();

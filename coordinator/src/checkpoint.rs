@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use speedup_core::machine::{Machine, Misfit, Piece, Settings};
 use speedup_core::value::causes::with_causes;
+use speedup_core::value::hint::with_hint;
 use speedup_journal::{
     CheckpointReadError, CheckpointWriteError, Checkpoints, PayloadVersion, Position, ReplayError,
 };
@@ -152,8 +153,8 @@ impl Checkpointer {
             }
             let begin = Instant::now();
             if let Err(error) = self.check(*first, *next) {
-                let hint = error.hint().map_or_else(String::new, |hint| format!("\nhint: {hint}"));
-                tracing::error!("{}; nothing of it is missing from the store{hint}", with_causes(&error));
+                let words = format!("{}; nothing of it is missing from the store", with_causes(&error));
+                tracing::error!("{}", with_hint(words, error.hint()));
             }
             match closed.recv_timeout(begin.elapsed().saturating_mul(LEISURE).min(LONGEST_PAUSE)) {
                 Ok(boundary) => self.make(closed.try_iter().last().unwrap_or(boundary)),

@@ -28,6 +28,7 @@ pub(crate) use provision::ProvisionDoor;
 
 use speedup_core::machine::Refusal;
 use speedup_core::value::causes::with_causes;
+use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::Malformed;
 use tonic::Status;
@@ -55,10 +56,7 @@ fn store_failed(error: &StoreError) -> Status {
 }
 
 fn refused(refusal: &Refusal) -> Status {
-    let text = match refusal.hint() {
-        Some(hint) => format!("{refusal}\nhint: {hint}"),
-        None => refusal.to_string(),
-    };
+    let text = with_hint(refusal, refusal.hint());
     match refusal {
         Refusal::NotActive(_) | Refusal::NotJoined(_) | Refusal::UnknownHost(_) => Status::not_found(text),
         Refusal::Exists(_)

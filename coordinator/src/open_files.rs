@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::future::Either;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, setrlimit};
+use speedup_core::value::hint::with_hint;
 
 /// How long no connection is accepted when there are no more files: without a pause the attempt would be repeated at once.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -33,6 +34,10 @@ pub fn raise_open_files() {
     }
 }
 
+/// What helps where no file is left.
+const RAISE_IT: &str = "start the coordinator with a higher limit of open files (ulimit -Hn, LimitNOFILE=), one an agent and \
+    a hundred more";
+
 /// Passes what was accepted on; after a pause when there was no file left for it.
 pub(crate) fn paced<T>(accepted: io::Result<T>) -> impl Future<Output = io::Result<T>> {
     let exhausted = |error: &io::Error| {
@@ -41,10 +46,7 @@ pub(crate) fn paced<T>(accepted: io::Result<T>) -> impl Future<Output = io::Resu
     };
     match accepted {
         Err(error) if exhausted(&error) => Either::Left(async move {
-            tracing::warn!(
-                "cannot accept a connection: {error}\nhint: start the coordinator with a higher limit of open files \
-                 (ulimit -Hn, LimitNOFILE=), one an agent and a hundred more"
-            );
+            tracing::warn!("{}", with_hint(format!("cannot accept a connection: {error}"), Some(RAISE_IT)));
             tokio::time::sleep(PAUSE).await;
             Err(error)
         }),

@@ -148,6 +148,27 @@ fn no_public_type_has_the_name_of_another() {
     assert!(twice.is_empty(), "types of the same name: {twice:#?}");
 }
 
+/// A hint is a value of its error; where it shares a text, one place writes and reads the mark between them.
+#[test]
+fn only_the_home_of_hints_and_the_console_spell_their_mark() {
+    let doors = ["core/src/value/hint.rs", "cli/src/console.rs"];
+    for path in files(&root(), "rs") {
+        let name = path.strip_prefix(root()).expect("below the root").display().to_string();
+        let is_test = !name.contains("/src/") || name.starts_with("tests/") || name.contains("/tests");
+        if is_test || doors.contains(&name.as_str()) {
+            continue;
+        }
+        let text = read(&path);
+        let product = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default();
+        for (number, line) in product.lines().enumerate() {
+            let spells = ["\\nhint: ", "\"hint: "].iter().any(|mark| line.contains(mark));
+            let goes_on = line.trim_start().starts_with("hint: ") && line.trim_end().ends_with('"');
+            assert!(!spells && !goes_on, "{name}:{}: a hint in a text: {line}", number + 1);
+        }
+    }
+    assert!(read(&root().join(doors[0])).contains("\"\\nhint: \""), "the mark has another home");
+}
+
 /// The lints refuse it elsewhere, but for those who say that they expect it.
 #[test]
 fn only_the_instrument_what_measures_it_and_the_signal_flag_are_unsafe() {

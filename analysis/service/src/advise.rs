@@ -1,6 +1,7 @@
 //! How many benchmarks, or how often to repeat: questions become those of the planning methods.
 
 use serde::Serialize;
+use speedup_core::value::hint::{Hinted, with_hint};
 use speedup_proto::v1::{self, advise_request as asked};
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 use speedup_statistics::levels::{LevelTree, LevelVariance, RandomEffects, Reshaped};
@@ -160,7 +161,8 @@ fn levels(question: asked::Levels, confidence: ConfidenceLevel) -> Result<Advice
 
 fn sample(values: Vec<f64>, field: &str) -> Result<Sample, Status> {
     at_most_values(values.len(), field)?;
-    Sample::new(values).map_err(|error| Status::invalid_argument(format!("{field}: {error}")))
+    Sample::new(values)
+        .map_err(|error| Status::invalid_argument(with_hint(format_args!("{field}: {error}"), error.hint())))
 }
 
 fn at_most_values(values: usize, field: &str) -> Result<(), Status> {

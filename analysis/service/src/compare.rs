@@ -3,6 +3,7 @@
 use speedup_analysis::inquiry::{
     Answer, Inquiry, MOST_VALUES, MOST_VERSIONS, Method, MixtureOptions, NamedSample, Preference, Suite,
 };
+use speedup_core::value::hint::with_hint;
 use speedup_core::value::seed::Seed;
 use speedup_proto::v1::{self, compare_request::Weighting};
 use speedup_statistics::inference::ConfidenceLevel;
@@ -45,7 +46,10 @@ fn inquiry(request: v1::CompareRequest) -> Result<Inquiry, Status> {
     at_most("versions", versions.len(), MOST_VERSIONS)?;
     at_most("method", method.len(), MOST_METHOD_BYTES)?;
     let method: Method = serde_json::from_str(&method).map_err(|error| {
-        Status::invalid_argument(format!("method: {error}\nhint: {{\"kind\":\"speedup_test\"}}"))
+        Status::invalid_argument(with_hint(
+            format_args!("method: {error}"),
+            Some("{\"kind\":\"speedup_test\"}"),
+        ))
     })?;
     let mut room = MOST_VALUES;
     let suites: Result<Vec<Suite>, Status> =
@@ -141,10 +145,11 @@ fn check_effort(inquiry: &Inquiry) -> Result<(), Status> {
         | Method::Diagnostics => (0, u64::MAX),
     };
     if values.saturating_mul(drawn) > most {
-        return Err(Status::resource_exhausted(format!(
-            "{drawn} draws of {values} values are more than the {most} values that are drawn for one request\nhint: \
-             `speedup compare` on your own machine has no such bound"
-        )));
+        let words = format!(
+            "{drawn} draws of {values} values are more than the {most} values that are drawn for one request"
+        );
+        let hint = "`speedup compare` on your own machine has no such bound";
+        return Err(Status::resource_exhausted(with_hint(words, Some(hint))));
     }
     Ok(())
 }

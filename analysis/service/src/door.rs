@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use speedup_analysis::study::{Figures, Mixtures, ReportOptions, Study};
 use speedup_core::value::causes::with_causes;
+use speedup_core::value::hint::{Hinted, with_hint};
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::experiment_id;
 use speedup_proto::v1::analysis_server::Analysis;
@@ -182,9 +183,9 @@ pub(crate) fn level(confidence: Option<f64>) -> Result<Option<ConfidenceLevel>, 
     confidence.map(ConfidenceLevel::new).transpose().map_err(|error| invalid(&error))
 }
 
-/// What was asked for cannot be meant; hints are in the errors' own words.
-pub(crate) fn invalid(error: &dyn std::error::Error) -> Status {
-    Status::invalid_argument(with_causes(error))
+/// What was asked for cannot be meant.
+pub(crate) fn invalid(error: &dyn Hinted) -> Status {
+    Status::invalid_argument(with_hint(with_causes(error), error.hint()))
 }
 
 /// The report of a study as JSON.
@@ -197,10 +198,10 @@ fn json(what: &str, answer: &impl Serialize) -> Result<String, Status> {
     let json = serde_json::to_string(answer).map_err(|error| Status::internal(error.to_string()))?;
     let most = limits::MAX_ANSWER_BYTES - ENVELOPE_BYTES;
     if json.len() > most {
-        return Err(Status::resource_exhausted(format!(
-            "{what} takes {} bytes, more than the {most} of an answer\nhint: split the experiment, or analyse its \
-             export",
-            json.len()
+        let words = format!("{what} takes {} bytes, more than the {most} of an answer", json.len());
+        return Err(Status::resource_exhausted(with_hint(
+            words,
+            Some("split the experiment, or analyse its export"),
         )));
     }
     Ok(json)
@@ -209,9 +210,9 @@ fn json(what: &str, answer: &impl Serialize) -> Result<String, Status> {
 /// What the coordinator answered, said from here: its refusals pass, its absence is told.
 pub(crate) fn from_coordinator(status: &Status) -> Status {
     match status.code() {
-        Code::Unavailable | Code::Unknown => Status::unavailable(format!(
-            "the analysis cannot reach the coordinator: {}\nhint: is it running?",
-            status.message()
+        Code::Unavailable | Code::Unknown => Status::unavailable(with_hint(
+            format_args!("the analysis cannot reach the coordinator: {}", status.message()),
+            Some("is it running?"),
         )),
         code => Status::new(code, status.message()),
     }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use speedup_core::value::hint::with_hint;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tonic::Status;
 
@@ -38,8 +39,9 @@ impl Turns {
     /// The next turn.
     pub(crate) async fn next(&self) -> Result<Turn, Status> {
         let _place: Place<'_> = self.waiting.try_acquire().map_err(|_| {
-            Status::resource_exhausted(format!(
-                "{MOST_WAITING} requests wait already\nhint: ask again in a minute"
+            Status::resource_exhausted(with_hint(
+                format_args!("{MOST_WAITING} requests wait already"),
+                Some("ask again in a minute"),
             ))
         })?;
         let turn = Arc::clone(&self.computing).acquire_owned().await;

@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use speedup_core::value::hint::with_hint;
 use speedup_proto::v1;
 use tokio::sync::mpsc::Sender;
 use tonic::{Status, Streaming};
@@ -94,9 +95,10 @@ async fn changed(
 async fn next(statuses: &mut Streaming<v1::ExperimentStatus>) -> Result<Evidence, Status> {
     match statuses.message().await {
         Ok(Some(status)) => Ok(Evidence::of(&status)),
-        Ok(None) => Err(Status::unavailable(
-            "the coordinator stopped before the experiment was finished\nhint: watch again when it is back",
-        )),
+        Ok(None) => Err(Status::unavailable(with_hint(
+            "the coordinator stopped before the experiment was finished",
+            Some("watch again when it is back"),
+        ))),
         Err(status) => Err(from_coordinator(&status)),
     }
 }

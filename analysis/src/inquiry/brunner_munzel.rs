@@ -100,7 +100,7 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
             if is_better { [least[0], 1.0] } else { [1.0, least[1]] }
         }
         Err(error) => {
-            let reason = Reason::new(code(error), error);
+            let reason = Reason::of(code(error), &error);
             finding.interval = IntervalAnswer::Missing { reason: reason.clone() };
             finding.reason = Some(reason);
             return finding;

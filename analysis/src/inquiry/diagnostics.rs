@@ -170,7 +170,7 @@ impl Diagnostic {
                     RunOrderError::TooFew { .. } => "too_few_runs",
                     RunOrderError::Constant => "constant",
                 };
-                (None, None, Some(Reason::new(cause, error)))
+                (None, None, Some(Reason::of(cause, &error)))
             }
         };
         Self { code, method, statistic, p_value, reason }

@@ -5,6 +5,7 @@ use super::pairing::{Pair, Pairing};
 use super::{EarlierOptions, Inquiry, IntervalAnswer, Preference, Remark};
 use crate::study::{Reason, Verdict};
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, Side};
 use speedup_statistics::protocol::{EarlierError, EarlierProtocol};
 use speedup_statistics::test::WelchTTest;
@@ -122,14 +123,18 @@ fn refusal(error: &EarlierError, better: Preference) -> Reason {
         Preference::Higher => side.other(),
     };
     match error {
-        EarlierError::Means(source) => Reason::new("means", source),
+        EarlierError::Means(source) => Reason::of("means", source),
         EarlierError::Ratio(source) => Reason::from(source),
         EarlierError::Untested { side, source } => Reason::new(
             "normality_untested",
-            format!("the normality of the {} cannot be tested: {source}", seen(*side).name()),
+            format!(
+                "the normality of the {} cannot be tested: {}",
+                seen(*side).name(),
+                source.in_a_sentence()
+            ),
         ),
         EarlierError::NotNormal { side, p_value } => {
-            Reason::new("small_not_normal", EarlierError::NotNormal { side: seen(*side), p_value: *p_value })
+            Reason::of("small_not_normal", &EarlierError::NotNormal { side: seen(*side), p_value: *p_value })
         }
     }
 }

@@ -6,6 +6,7 @@ use super::{EffectOptions, Inquiry, InquiryError, IntervalAnswer, Preference, Re
 use crate::study::Reason;
 use rand_chacha::rand_core::Rng as _;
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::{
     Caveat, ConfidenceLevel, Critical, Interval, RatioInterval, Side, Threshold, ThresholdDecision,
@@ -167,7 +168,7 @@ impl Asked<'_> {
     fn levels(&self, levels: &LevelTree, effects: &RandomEffects) -> LevelsFinding {
         let interval = match effects.interval(self.level, Critical::Student) {
             Ok(interval) => IntervalAnswer::new(&interval, Preference::Lower),
-            Err(error) => IntervalAnswer::missing("no_error", error),
+            Err(error) => IntervalAnswer::refused("no_error", &error),
         };
         LevelsFinding {
             mean: effects.mean(),
@@ -232,7 +233,7 @@ impl Asked<'_> {
                     BootstrapError::BaselineZero => "baseline_zero",
                     BootstrapError::RatioTooLarge(_) => "ratio_too_large",
                 };
-                missing(IntervalAnswer::missing(code, error))
+                missing(IntervalAnswer::refused(code, &error))
             }
         }
     }
@@ -249,7 +250,7 @@ impl Asked<'_> {
             return Some(Reason::new(
                 "no_error",
                 format!(
-                    "a bootstrap draws from at least 2 units of the highest level, and the {} has one\nhint: repeat the \
+                    "a bootstrap draws from at least 2 units of the highest level, and the {} has one: repeat the \
                      highest level",
                     side.name()
                 ),
@@ -257,7 +258,7 @@ impl Asked<'_> {
         }
         let constant = |levels: &LevelTree| levels.values().windows(2).all(|pair| pair[0] == pair[1]);
         let both = sides.iter().all(|(_, levels)| constant(levels));
-        both.then(|| Reason::new("constant", EffectSizeError::Constant))
+        both.then(|| Reason::of("constant", &EffectSizeError::Constant))
     }
 }
 
@@ -268,11 +269,12 @@ fn refusal(error: EffectSizeError, better: Preference) -> Reason {
                 Preference::Lower => side,
                 Preference::Higher => side.other(),
             };
-            Reason::new("no_error", format!("the mean of the {} has no error, since {source}", side.name()))
+            let why = source.in_a_sentence();
+            Reason::new("no_error", format!("the mean of the {} has no error, since {why}", side.name()))
         }
-        EffectSizeError::Constant => Reason::new("constant", error),
-        EffectSizeError::EssentiallyConstant => Reason::new("essentially_constant", error),
-        EffectSizeError::BaselineZero => Reason::new("baseline_zero", error),
+        EffectSizeError::Constant => Reason::of("constant", &error),
+        EffectSizeError::EssentiallyConstant => Reason::of("essentially_constant", &error),
+        EffectSizeError::BaselineZero => Reason::of("baseline_zero", &error),
     }
 }
 

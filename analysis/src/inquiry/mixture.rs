@@ -189,7 +189,7 @@ pub(super) fn refusal(error: MixtureFitError) -> Reason {
         MixtureFitError::AllEqual { .. } => "constant",
         MixtureFitError::NoFit { .. } => "no_fit",
     };
-    Reason::new(code, error)
+    Reason::of(code, &error)
 }
 
 fn metric(
@@ -287,8 +287,8 @@ impl MixtureFinding {
             Err(error) => {
                 self.fit_reason = Some(match error {
                     GoodnessOfFitError::Mixture(error) => refusal(error),
-                    GoodnessOfFitError::Resamples(_) => Reason::new("resamples", error),
-                    GoodnessOfFitError::Rounding => Reason::new("rounding", error),
+                    GoodnessOfFitError::Resamples(_) => Reason::of("resamples", &error),
+                    GoodnessOfFitError::Rounding => Reason::of("rounding", &error),
                 });
             }
         }

@@ -7,6 +7,8 @@ use super::{Inquiry, InquiryError, PerformanceTestOptions, Preference, Remark};
 use crate::count::counted;
 use crate::study::{Reason, Verdict};
 use serde::Serialize;
+use speedup_core::value::causes::with_causes;
+use speedup_core::value::hint::Hinted;
 use speedup_statistics::inference::{ConfidenceLevel, Side};
 use speedup_statistics::protocol::hierarchical_performance_test::{
     BenchmarkRisk, BenchmarkVerdict, HierarchicalPerformanceTest, PerformanceComparison, PerformanceRules,
@@ -14,7 +16,6 @@ use speedup_statistics::protocol::hierarchical_performance_test::{
 };
 use speedup_statistics::ratio::SuiteMember;
 use speedup_statistics::sample::Sample;
-use std::error::Error;
 
 /// A candidate over all benchmarks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -204,9 +205,10 @@ fn refusal(error: &PerformanceTestError, pairs: &[Pair<'_>]) -> Reason {
 }
 
 /// The error with its cause, which says what to do, and with the name of the benchmark that it is about.
-fn told(error: &dyn Error, benchmark: Option<usize>, pairs: &[Pair<'_>]) -> String {
+fn told(error: &dyn Hinted, benchmark: Option<usize>, pairs: &[Pair<'_>]) -> String {
     let name = benchmark.and_then(|position| pairs.get(position)).map(|pair| pair.benchmark);
-    let said = error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
+    let said = [Some(with_causes(error)), error.hint().map(str::to_owned)];
+    let said = said.into_iter().flatten().collect::<Vec<_>>().join(": ");
     name.map_or_else(|| said.clone(), |name| format!("the benchmark {name}: {said}"))
 }
 

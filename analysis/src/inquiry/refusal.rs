@@ -3,6 +3,7 @@
 use super::method::MOST_ASKED;
 use super::suite::{LARGEST_VALUE, LEAST_VALUE, MOST_VALUES, MOST_VERSIONS};
 use crate::count::counted;
+use speedup_core::value::hint::Hinted;
 use speedup_statistics::inference::{LevelError, ThresholdError};
 use speedup_statistics::levels::{LevelsError, MOST_DRAWS};
 use speedup_statistics::mixture::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES};
@@ -15,9 +16,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum InquiryError {
     /// Nothing to compare.
-    #[error(
-        "a comparison needs two versions, and there is {versions}\nhint: give a second file, or one that holds several versions"
-    )]
+    #[error("a comparison needs two versions, and there is {versions}")]
     TooFewVersions {
         /// How many there are.
         versions: usize,
@@ -29,7 +28,7 @@ pub enum InquiryError {
         versions: usize,
     },
     /// More than [`MOST_VALUES`].
-    #[error("an inquiry has at most {MOST_VALUES} values\nhint: ask for fewer benchmarks at a time")]
+    #[error("an inquiry has at most {MOST_VALUES} values")]
     TooManyValues,
     /// Two versions of one name.
     #[error("two versions are called {version:?}")]
@@ -52,7 +51,7 @@ pub enum InquiryError {
         benchmark: String,
     },
     /// No benchmark is in all versions.
-    #[error("no benchmark is in all versions: {examples}\nhint: benchmarks are matched by name")]
+    #[error("no benchmark is in all versions: {examples}")]
     NothingInCommon {
         /// The first benchmark of the first two versions.
         examples: String,
@@ -66,9 +65,7 @@ pub enum InquiryError {
         benchmark: String,
     },
     /// A value that is not a number, or infinite.
-    #[error(
-        "value {at} of {benchmark} of {version} is {value}, which is not a finite number\nhint: leave out the runs that have no value, and say so where you publish"
-    )]
+    #[error("value {at} of {benchmark} of {version} is {value}, which is not a finite number")]
     NotFinite {
         /// The version.
         version: String,
@@ -80,9 +77,7 @@ pub enum InquiryError {
         value: f64,
     },
     /// A value that is not positive.
-    #[error(
-        "value {at} of {benchmark} of {version} is {value}, which is not positive\nhint: a speedup is a ratio of positive numbers"
-    )]
+    #[error("value {at} of {benchmark} of {version} is {value}, which is not positive")]
     NotPositive {
         /// The version.
         version: String,
@@ -95,7 +90,7 @@ pub enum InquiryError {
     },
     /// A value whose squares or ratios would not be doubles.
     #[error(
-        "value {at} of {benchmark} of {version} is {value:e}, outside {LEAST_VALUE:e} to {LARGEST_VALUE:e}\nhint: give the values in another unit"
+        "value {at} of {benchmark} of {version} is {value:e}, outside {LEAST_VALUE:e} to {LARGEST_VALUE:e}"
     )]
     OutOfRange {
         /// The version.
@@ -108,7 +103,7 @@ pub enum InquiryError {
         value: f64,
     },
     /// A margin that is no share.
-    #[error("a margin is above 0 and below 1, and {0} is not\nhint: 1 % is written 0.01")]
+    #[error("a margin is above 0 and below 1, and {0} is not")]
     Margin(f64),
     /// Values that are no sample.
     #[error("the values are no sample")]
@@ -123,12 +118,10 @@ pub enum InquiryError {
     #[error(transparent)]
     Threshold(#[from] ThresholdError),
     /// A speedup under test that is no positive number.
-    #[error(
-        "a speedup under test lies between 1e-6 and 1e6, and {0:?} does not\nhint: 5 % faster is written 1.05"
-    )]
+    #[error("a speedup under test lies between 1e-6 and 1e6, and {0:?} does not")]
     SpeedupUnderTest(f64),
     /// Draws out of range.
-    #[error("a bootstrap makes 1 to {MOST_DRAWS} draws, and {0} were asked for\nhint: 1000 are usual")]
+    #[error("a bootstrap makes 1 to {MOST_DRAWS} draws, and {0} were asked for")]
     Draws(u32),
     /// Resamples out of range.
     #[error(
@@ -136,19 +129,13 @@ pub enum InquiryError {
     )]
     Resamples(u32),
     /// A Δ that is no number in range.
-    #[error(
-        "a difference between runs is a number of the size of the values, and {0:?} is not\nhint: it is in the unit of the values, and 0 without the option"
-    )]
+    #[error("a difference between runs is a number of the size of the values, and {0:?} is not")]
     Delta(f64),
     /// A probability at which no law has a quantile.
-    #[error(
-        "a quantile is asked at a probability above 0 and below 1, and {0:?} is not one\nhint: the 95th percentile is 0.95"
-    )]
+    #[error("a quantile is asked at a probability above 0 and below 1, and {0:?} is not one")]
     Probability(f64),
     /// A bound that is no number in range.
-    #[error(
-        "a bound of a probability is a number of the size of the values, and {0:?} is not\nhint: it is in the unit of the values"
-    )]
+    #[error("a bound of a probability is a number of the size of the values, and {0:?} is not")]
     Bound(f64),
     /// More than [`MOST_ASKED`] quantiles or probabilities.
     #[error("at most {MOST_ASKED} quantiles and as many probabilities are asked at a time, and here are {0}")]
@@ -161,7 +148,7 @@ pub enum InquiryError {
     Proportion(#[from] ProportionError),
     /// Not one weight a benchmark.
     #[error(
-        "got {} for {} of the baseline\nhint: give one weight a benchmark, in the baseline's order",
+        "got {} for {} of the baseline",
         counted(*weights as u64, "weight"),
         counted(*benchmarks as u64, "benchmark")
     )]
@@ -173,7 +160,7 @@ pub enum InquiryError {
     },
     /// A weight that is not positive, or out of range.
     #[error(
-        "the weight of {benchmark} is {weight:?}, which is not a positive number between 1e-100 and 1e100\nhint: leave out a benchmark that is not to count"
+        "the weight of {benchmark} is {weight:?}, which is not a positive number between 1e-100 and 1e100"
     )]
     Weight {
         /// The benchmark.
@@ -182,13 +169,49 @@ pub enum InquiryError {
         weight: f64,
     },
     /// A share of the baseline's time, where values are not times.
-    #[error(
-        "weights by the share of the baseline's time need times, and larger values are better here\nhint: take equal weights"
-    )]
+    #[error("weights by the share of the baseline's time need times, and larger values are better here")]
     FractionOfScores,
     /// The benchmarks have no overall speedup.
     #[error("the benchmarks have no overall speedup")]
     Suite(#[from] SuiteError),
+}
+
+impl Hinted for InquiryError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::TooFewVersions { .. } => Some("give a second file, or one that holds several versions"),
+            Self::TooManyValues => Some("ask for fewer benchmarks at a time"),
+            Self::NothingInCommon { .. } => Some("benchmarks are matched by name"),
+            Self::NotFinite { .. } => {
+                Some("leave out the runs that have no value, and say so where you publish")
+            }
+            Self::NotPositive { .. } => Some("a speedup is a ratio of positive numbers"),
+            Self::OutOfRange { .. } => Some("give the values in another unit"),
+            Self::Margin(_) => Some("1 % is written 0.01"),
+            Self::Sample(error) => error.hint(),
+            Self::Levels(error) => error.hint(),
+            Self::Confidence(error) => error.hint(),
+            Self::Threshold(error) => error.hint(),
+            Self::Precision(error) => error.hint(),
+            Self::Suite(error) => error.hint(),
+            Self::SpeedupUnderTest(_) => Some("5 % faster is written 1.05"),
+            Self::Draws(_) => Some("1000 are usual"),
+            Self::Delta(_) => Some("it is in the unit of the values, and 0 without the option"),
+            Self::Probability(_) => Some("the 95th percentile is 0.95"),
+            Self::Bound(_) => Some("it is in the unit of the values"),
+            Self::WeightCount { .. } => Some("give one weight a benchmark, in the baseline's order"),
+            Self::Weight { .. } => Some("leave out a benchmark that is not to count"),
+            Self::FractionOfScores => Some("take equal weights"),
+            Self::TooManyVersions { .. }
+            | Self::VersionTwice { .. }
+            | Self::NoBenchmarks { .. }
+            | Self::BenchmarkTwice { .. }
+            | Self::NoValues { .. }
+            | Self::Resamples(_)
+            | Self::TooManyAsked(_)
+            | Self::Proportion(_) => None,
+        }
+    }
 }
 
 impl InquiryError {

@@ -3,6 +3,7 @@
 use super::Preference;
 use crate::study::{Reason, Verdict};
 use serde::{Deserialize, Serialize};
+use speedup_core::value::hint::Hinted;
 use speedup_statistics::inference::{Caveat, Interval, RatioInterval};
 use speedup_statistics::mixture::MixtureCaveat;
 use speedup_statistics::mixture::goodness_of_fit::GoodnessOfFitCaveat;
@@ -97,8 +98,12 @@ impl From<&GoodnessOfFitCaveat> for Remark {
 }
 
 impl IntervalAnswer {
-    pub(super) fn missing(code: &str, sentence: impl std::fmt::Display) -> Self {
+    pub(super) fn missing(code: &str, sentence: impl Into<String>) -> Self {
         Self::Missing { reason: Reason::new(code, sentence) }
+    }
+
+    pub(super) fn refused(code: &str, error: &impl Hinted) -> Self {
+        Self::Missing { reason: Reason::of(code, error) }
     }
 
     pub(super) fn new(interval: &Interval, better: Preference) -> Self {

@@ -63,7 +63,7 @@ pub(super) fn find(
 fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLevel) -> SignedRankFinding {
     let (first, second) = pair.samples();
     let mut finding = SignedRankFinding::empty(candidate, pair.benchmark, first.len().min(second.len()));
-    let refused = |error: SignedRankError| Reason::new(code(&error), error);
+    let refused = |error: SignedRankError| Reason::of(code(&error), &error);
     if first.len() != second.len() {
         return finding.refused(refused(SignedRankError::Unpaired { x: first.len(), y: second.len() }));
     }
@@ -106,7 +106,7 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
             (interval.lower, interval.upper) = (interval.lower.exp(), interval.upper.exp());
             IntervalAnswer::new(&interval, inquiry.better)
         }
-        Err(error) => IntervalAnswer::missing(code(&error), error),
+        Err(error) => IntervalAnswer::refused(code(&error), &error),
     }
     .beside(finding.verdict);
     finding

@@ -6,6 +6,7 @@ use super::{Inquiry, InquiryError, IntervalAnswer, Preference, Remark, SpeedupTe
 use crate::study::compare::protocol::{AssumptionReport, Judged, mean_seen, median_seen};
 use crate::study::{Direction, IntervalReport, Protocol, ProtocolReport, Reason, Verdict};
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel, PValue, Risk};
 use speedup_statistics::protocol::speedup_test::published::{self, PublishedVerdict};
 use speedup_statistics::protocol::speedup_test::{
@@ -432,7 +433,7 @@ fn of_median(members: &[SuiteMember<'_>], level: ConfidenceLevel, better: Prefer
     let ratio = members.first().map(|one| MedianRatio::new(one.baseline, one.candidate));
     match ratio {
         Some(Ok(ratio)) => IntervalAnswer::of_ratio(&ratio.interval(level), better),
-        Some(Err(error)) => IntervalAnswer::missing("no_interval", error),
+        Some(Err(error)) => IntervalAnswer::refused("no_interval", &error),
         None => IntervalAnswer::missing("no_interval", "there is no benchmark"),
     }
 }
@@ -465,13 +466,16 @@ fn of_many(
     (verdict, Some(estimate), interval.beside(verdict))
 }
 
-/// The innermost cause, which says what to do.
+/// The innermost cause, and what to do.
 fn first_cause(error: &SuiteRatioError) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
         cause = source;
     }
-    cause.to_string()
+    match error.hint() {
+        Some(hint) => format!("{cause}: {hint}"),
+        None => cause.to_string(),
+    }
 }
 
 fn proportion(

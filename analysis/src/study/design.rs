@@ -155,7 +155,7 @@ pub(super) fn in_order(runs: &[Run]) -> Option<Sample> {
 }
 
 fn sample(values: impl Iterator<Item = f64>) -> Result<Sample, Reason> {
-    Sample::new(values.collect()).map_err(|error| Reason::new("no_sample", error))
+    Sample::new(values.collect()).map_err(|error| Reason::of("no_sample", &error))
 }
 
 /// The runs of a unit, boot by boot.
@@ -204,7 +204,7 @@ fn pairs(baseline: &[Run], candidate: &[Run]) -> Result<Arranged, Reason> {
     }
     let blocks: Vec<Block> =
         blocks.into_values().map(|[baseline, candidate]| Block { baseline, candidate }).collect();
-    let pairs = BlockPairs::new(&blocks).map_err(|error| Reason::new("no_pairs", error))?;
+    let pairs = BlockPairs::new(&blocks).map_err(|error| Reason::of("no_pairs", &error))?;
     let units = pairs.baseline().len() as u64;
     Ok(Arranged {
         baseline: pairs.baseline().clone(),
@@ -284,7 +284,7 @@ fn levels(baseline: &[Run], candidate: &[Run], by_boots: bool) -> Result<Arrange
     let [baseline, candidate] = means;
     let (baseline, candidate) = (baseline?, candidate?);
     let [of_baseline, of_candidate] = units.each_ref().map(|units| tree(units));
-    let no_levels = |error| Reason::new("no_levels", error);
+    let no_levels = |error: LevelsError| Reason::of("no_levels", &error);
     Ok(Arranged {
         design: DesignReport {
             kind: DesignKind::Levels,

@@ -5,7 +5,7 @@
 //! median side by side (Touati 2010 §6.2.2), and so do we, unmixed and beside the headline.
 
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use speedup_core::value::hint::Hinted;
 
 /// What is said of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -111,16 +111,20 @@ impl Direction {
 }
 
 impl Reason {
-    pub(crate) fn new(code: &str, sentence: impl fmt::Display) -> Self {
-        Self { code: code.to_owned(), sentence: one_sentence(&sentence.to_string()) }
+    pub(crate) fn new(code: &str, sentence: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), sentence: one_sentence(&sentence.into()) }
+    }
+
+    /// Of an error that a report tells, with its hint.
+    pub(crate) fn of(code: &str, error: &impl Hinted) -> Self {
+        Self::new(code, error.in_a_sentence())
     }
 }
 
-/// An error's text as a sentence: its hint after a colon, a capital first, a full stop last.
+/// A text as a sentence: a capital first, a full stop last.
 fn one_sentence(text: &str) -> String {
-    let joined = text.replace("\nhint: ", ": ");
-    let mut letters = joined.chars();
+    let mut letters = text.chars();
     let capital = letters.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
-    let stop = if joined.ends_with('.') { "" } else { "." };
+    let stop = if text.ends_with('.') { "" } else { "." };
     format!("{capital}{}{stop}", letters.as_str())
 }

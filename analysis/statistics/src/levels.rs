@@ -20,6 +20,7 @@ pub use hierarchical_bootstrap::{
 pub use random_effects::{
     DroppedLevel, DroppedWhy, KeptLevel, LevelVariance, MeanErrorUnknown, RandomEffects, Reshaped,
 };
+use speedup_core::value::hint::Hinted;
 use std::ops::Range;
 use thiserror::Error;
 
@@ -62,9 +63,7 @@ pub enum LevelsError {
     #[error("an experiment has 1 to {MOST_LEVELS} levels, and this one {0}")]
     NumberOfLevels(usize),
     /// A unit without members.
-    #[error(
-        "a unit above level {level} has no members\nhint: leave out the units that have lost all their runs"
-    )]
+    #[error("a unit above level {level} has no members")]
     EmptyUnit {
         /// The level of the missing members.
         level: usize,
@@ -80,10 +79,7 @@ pub enum LevelsError {
         present: usize,
     },
     /// An observation is not a number, infinite, or beyond [`LARGEST_OBSERVATION`].
-    #[error(
-        "observation {index} is {value:e}, which is not a number that can be squared\n\
-         hint: give the observations in another unit"
-    )]
+    #[error("observation {index} is {value:e}, which is not a number that can be squared")]
     NotSquarable {
         /// Its position, from 0.
         index: usize,
@@ -91,14 +87,22 @@ pub enum LevelsError {
         value: f64,
     },
     /// All observations are smaller than [`SMALLEST_OBSERVATION`].
-    #[error(
-        "no observation is larger than {largest:e}, too small to square\n\
-         hint: give the observations in a smaller unit"
-    )]
+    #[error("no observation is larger than {largest:e}, too small to square")]
     TooSmall {
         /// The largest magnitude.
         largest: f64,
     },
+}
+
+impl Hinted for LevelsError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::EmptyUnit { .. } => Some("leave out the units that have lost all their runs"),
+            Self::NotSquarable { .. } => Some("give the observations in another unit"),
+            Self::TooSmall { .. } => Some("give the observations in a smaller unit"),
+            Self::NumberOfLevels(_) | Self::Count { .. } => None,
+        }
+    }
 }
 
 impl LevelTree {

@@ -39,6 +39,7 @@ pub use state::{MOST_COMPONENTS, VarianceModel};
 
 use crate::distribution::{Tails, normal};
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// One Gaussian law of a mixture.
@@ -93,11 +94,20 @@ pub enum MixtureError {
         sd: f64,
     },
     /// The weights do not add up to 1.
-    #[error("the weights add up to {sum}, not to 1\nhint: divide them by their sum")]
+    #[error("the weights add up to {sum}, not to 1")]
     WeightSum {
         /// Their sum.
         sum: f64,
     },
+}
+
+impl Hinted for MixtureError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::WeightSum { .. } => Some("divide them by their sum"),
+            Self::Empty | Self::NotALaw { .. } => None,
+        }
+    }
 }
 
 /// A probability outside (0, 1) was asked of [`Mixture::quantile`].

@@ -6,6 +6,7 @@ mod quantile;
 
 use crate::number::compensated_sum::CompensatedSum;
 pub use quantile::SampleQuantile;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The largest magnitude an observation may have: the square of a difference must still be a double.
@@ -59,9 +60,7 @@ pub enum SampleError {
         value: f64,
     },
     /// An observation beyond [`LARGEST_OBSERVATION`].
-    #[error(
-        "observation {index} is {value:e}, too large to square\nhint: give the observations in a larger unit"
-    )]
+    #[error("observation {index} is {value:e}, too large to square")]
     TooLarge {
         /// Its position in run order, from 0.
         index: usize,
@@ -69,13 +68,21 @@ pub enum SampleError {
         value: f64,
     },
     /// Observations whose differences are below [`SMALLEST_RANGE`].
-    #[error(
-        "the observations differ by {range:e} at most, too little to square\nhint: give them in a smaller unit"
-    )]
+    #[error("the observations differ by {range:e} at most, too little to square")]
     TooClose {
         /// The largest less the least.
         range: f64,
     },
+}
+
+impl Hinted for SampleError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::TooLarge { .. } => Some("give the observations in a larger unit"),
+            Self::TooClose { .. } => Some("give them in a smaller unit"),
+            Self::Empty | Self::NotFinite { .. } => None,
+        }
+    }
 }
 
 /// A probability outside [0, 1] was asked of [`Sample::quantile`].

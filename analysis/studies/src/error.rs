@@ -1,6 +1,7 @@
 //! What no study is made of.
 
 use super::replication::MOST_REPLICATES;
+use speedup_core::value::hint::Hinted;
 use speedup_statistics::levels::BootstrapError;
 use speedup_statistics::mixture::{Component, Mixture};
 use thiserror::Error;
@@ -35,8 +36,7 @@ pub enum SimulationError {
     },
     /// A standard deviation out of range.
     #[error(
-        "a relative standard deviation is at least {LEAST_VARIATION:e} and at most {LARGEST_VARIATION}, and {0} is not\n\
-         hint: 10 % is written 0.1; more would make times that are not positive, less times that differ by rounding"
+        "a relative standard deviation is at least {LEAST_VARIATION:e} and at most {LARGEST_VARIATION}, and {0} is not"
     )]
     Variation(f64),
     /// A level's variation that is negative, not finite, or all of them next to nothing.
@@ -51,8 +51,7 @@ pub enum SimulationError {
     /// A given mixture whose draws are no sample.
     #[error(
         "the mixture of version {version} has a component of mean {mean:e} and standard deviation {sd:e}; one is at most \
-         {LARGEST_PARAMETER:e}, and the other at most that and at least {LEAST_VARIATION:e} of the largest mean\n\
-         hint: give the mixtures in another unit"
+         {LARGEST_PARAMETER:e}, and the other at most that and at least {LEAST_VARIATION:e} of the largest mean"
     )]
     Mixture {
         /// The version, from 1.
@@ -85,6 +84,23 @@ pub enum SimulationError {
     /// The bootstrap was refused.
     #[error("the bootstrap is not drawn")]
     Bootstrap(#[from] BootstrapError),
+}
+
+impl Hinted for SimulationError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Variation(_) => Some(
+                "10 % is written 0.1; more would make times that are not positive, less times that differ by rounding",
+            ),
+            Self::Mixture { .. } => Some("give the mixtures in another unit"),
+            Self::Bootstrap(error) => error.hint(),
+            Self::Replicates(_)
+            | Self::Count { .. }
+            | Self::LevelVariations { .. }
+            | Self::Range { .. }
+            | Self::TooLarge { .. } => None,
+        }
+    }
 }
 
 impl SimulationError {

@@ -1,5 +1,6 @@
 //! Fractions that people write as options: levels and precisions.
 
+use speedup_core::value::hint::{Hinted, with_hint};
 use speedup_statistics::inference::ConfidenceLevel;
 
 /// The least precision: what is finer asks for more benchmarks than can be counted.
@@ -8,8 +9,8 @@ const LEAST_PRECISION: f64 = 1e-6;
 /// A confidence level, strictly between 0 and 1, as 0.95 or 95%.
 pub(crate) fn confidence_level(text: &str) -> Result<ConfidenceLevel, String> {
     let number =
-        fraction(text).ok_or_else(|| "it is not a number\nhint: 95 % is written 0.95 or 95%".to_owned())?;
-    ConfidenceLevel::new(number).map_err(|error| error.to_string())
+        fraction(text).ok_or_else(|| with_hint("it is not a number", Some("95 % is written 0.95 or 95%")))?;
+    ConfidenceLevel::new(number).map_err(|error| with_hint(error, error.hint()))
 }
 
 /// A share that is written as 0.01 or as 1%.
@@ -34,7 +35,8 @@ pub(crate) fn probability(text: &str) -> Result<f64, String> {
 pub(crate) fn precision(text: &str) -> Result<f64, String> {
     let number = fraction(text).filter(|r| (LEAST_PRECISION..1.0).contains(r));
     number.ok_or_else(|| {
-        format!("a precision is at least {LEAST_PRECISION} and below 1\nhint: 5 % is written 0.05 or 5%")
+        let words = format!("a precision is at least {LEAST_PRECISION} and below 1");
+        with_hint(words, Some("5 % is written 0.05 or 5%"))
     })
 }
 

@@ -217,7 +217,6 @@ pub(super) fn series(name: &SetName, console: &Console) -> Result<Vec<Series>, F
 fn text(name: &SetName, format: ExportFormat, console: &Console) -> Result<String, Failure> {
     let kept = NamedSamples::open()?;
     let refused = |error: Error, hint: &str| {
-        let hint = hint.trim_start_matches("hint: ");
         Failure::usage(error.context("the format has no place for the samples")).hint(hint)
     };
     let refused_by_hyperfine = |error: WriteHyperfineError| {

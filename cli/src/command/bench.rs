@@ -158,7 +158,9 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let (exit, series) = done?;
     cleaned?;
     if exit == Exit::Failed && arguments.ignore_failure.is_none() && gate.is_none() {
-        console.talk("hint: -i counts runs that end with another exit code than 0; --ignore-failure=CODES those with these");
+        console.hint(
+            "-i counts runs that end with another exit code than 0; --ignore-failure=CODES those with these",
+        );
     }
     if let Some(path) = &arguments.export_json {
         hyperfine::write(path, &series)?;

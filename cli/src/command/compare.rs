@@ -23,6 +23,8 @@ use clap::{Args, Parser};
 use serde::Serialize;
 use speedup_analysis::count::counted;
 use speedup_analysis::inquiry::{Answer, Inquiry, InquiryError, Method, Preference};
+use speedup_core::value::causes::with_causes;
+use speedup_core::value::hint::Hinted;
 use speedup_core::value::seed::Seed;
 use speedup_formats::{Name, Runs, Series, SeriesName};
 use speedup_report::answer::{self, Subject};
@@ -226,14 +228,8 @@ fn text_of_long_fits(sizes: &[usize], resamples: usize) -> Option<String> {
 }
 
 fn refused(error: &InquiryError, inquiry: &Inquiry) -> Failure {
-    let text = error.to_string();
-    let (said, hint) = match text.split_once("\nhint: ") {
-        Some((said, hint)) => (said.to_owned(), Some(hint.to_owned())),
-        None => (text, None),
-    };
-    let cause = std::error::Error::source(error).map_or(said.clone(), |source| format!("{said}: {source}"));
-    Failure::usage(anyhow!(cause).context(format!("cannot answer by {}", inquiry.method.name())))
-        .hint_if(hint)
+    Failure::usage(anyhow!(with_causes(error)).context(format!("cannot answer by {}", inquiry.method.name())))
+        .hint_if(error.hint())
 }
 
 impl Arguments {

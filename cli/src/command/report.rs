@@ -208,9 +208,10 @@ fn written(json: &str, format: Format, extent: &Extent, console: &Console) -> Re
 fn known(json: &str) -> Result<Box<Report>, Failure> {
     match render::report::read(json).map_err(no_json)? {
         Answered::Known(report) => Ok(report),
-        Answered::Newer => Err(Failure::usage(Error::msg(
-            "the report is of a newer shape than this command knows\nhint: take the command of the coordinator's release, or --format json",
-        ))),
+        Answered::Newer => {
+            Err(Failure::usage(anyhow!("the report is of a newer shape than this command knows"))
+                .hint("take the command of the coordinator's release, or --format json"))
+        }
     }
 }
 

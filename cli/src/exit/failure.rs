@@ -3,13 +3,11 @@
 use std::fmt::Write as _;
 
 use anyhow::Error;
+use speedup_core::value::hint::{Hinted, split_hint};
 use tonic::{Code, Status};
 
 use crate::console::Console;
 use crate::exit::Exit;
-
-/// What the coordinator writes before its hint, in the one text a status has.
-const HINT: &str = "\nhint: ";
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -33,6 +31,12 @@ impl Failure {
         Self { exit: Exit::Infrastructure, error: error.into(), hint: None }
     }
 
+    /// A refusal that the user can mend and knows how.
+    pub(crate) fn refused(error: impl Hinted + Send + Sync + 'static) -> Self {
+        let hint = error.hint();
+        Self::usage(error).hint_if(hint)
+    }
+
     /// What can be done about it, unless that is said already.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint.get_or_insert_with(|| hint.into());
@@ -54,15 +58,12 @@ impl Failure {
 
     /// An answer that was no answer. `tried` says what was asked, as in "cannot submit the plan".
     pub(crate) fn status(tried: &str, status: &Status) -> Self {
-        let (message, hint) = match status.message().split_once(HINT) {
-            Some((message, hint)) => (message, Some(hint.to_owned())),
-            None => (status.message(), None),
-        };
+        let (message, hint) = split_hint(status.message());
         let message = if message.is_empty() { status.code().description() } else { message };
         let failure = Self {
             exit: exit_of(status.code()),
             error: Error::msg(message.to_owned()).context(tried.to_owned()),
-            hint,
+            hint: hint.map(str::to_owned),
         };
         match status.code() {
             Code::Unimplemented => failure

@@ -6,7 +6,7 @@ use speedup_analysis::count;
 use speedup_analysis::gate::{Conclusion, GateError, Judgement};
 use speedup_analysis::inquiry::Answer;
 use speedup_analysis::study::SCHEMA_VERSION;
-use speedup_statistics::inference::{Threshold, ThresholdError};
+use speedup_statistics::inference::Threshold;
 
 use crate::arguments::fraction;
 use crate::console::Console;
@@ -59,7 +59,7 @@ impl GateArguments {
             };
         }
         let noise = Threshold::new(noise_threshold.unwrap_or(0.0));
-        let noise = noise.map_err(|error: ThresholdError| Failure::usage(error))?;
+        let noise = noise.map_err(Failure::refused)?;
         let (fails_on_regression, requires_conclusive) = (fail_on_regression, require_conclusive);
         Ok(Some(Gate { fails_on_regression, requires_conclusive, noise }))
     }

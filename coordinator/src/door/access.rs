@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use speedup_access::{Identity, Issued, Role, Serial, TokenId, unix_seconds};
 use speedup_core::machine::{self, Command, HostRequest};
+use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::HostId;
 use speedup_proto::v1;
 use speedup_proto::v1::access_server::Access;
@@ -236,10 +237,7 @@ fn unheard(error: &Unheard) -> Status {
         Unheard::Issue(error) => return Status::invalid_argument(error.to_string()),
         Unheard::Gone | Unheard::Broken => return Status::unavailable(error.to_string()),
     };
-    let text = match refusal.hint() {
-        Some(hint) => format!("{refusal}\nhint: {hint}"),
-        None => refusal.to_string(),
-    };
+    let text = with_hint(refusal, refusal.hint());
     match refusal {
         Refusal::Token => Status::unauthenticated(text),
         Refusal::AnotherName(_) => Status::permission_denied(text),

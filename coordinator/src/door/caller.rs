@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use speedup_access::{Certificate, Role};
+use speedup_core::value::hint::with_hint;
 use tonic::{Request, Status};
 
 use super::user;
@@ -71,8 +72,9 @@ impl Caller {
         if identity.role() == Role::Admin || identity.name() == owner {
             return Ok(());
         }
-        Err(Status::permission_denied(format!(
-            "the experiment is {owner}'s, and you are {identity}\nhint: ask {owner} or an admin"
+        Err(Status::permission_denied(with_hint(
+            format_args!("the experiment is {owner}'s, and you are {identity}"),
+            Some(&format!("ask {owner} or an admin")),
         )))
     }
 
@@ -80,11 +82,10 @@ impl Caller {
     pub(crate) fn require_host(&self, host: &str) -> Result<(), Status> {
         match self {
             Self::Known(certificate) if certificate.identity.name() != host => {
-                Err(Status::permission_denied(format!(
-                    "the certificate is for {}, and not for host {host}\nhint: enrol this host, or start its agent with \
-                     --host-id {}",
-                    certificate.identity,
-                    certificate.identity.name()
+                let identity = &certificate.identity;
+                Err(Status::permission_denied(with_hint(
+                    format_args!("the certificate is for {identity}, and not for host {host}"),
+                    Some(&format!("enrol this host, or start its agent with --host-id {}", identity.name())),
                 )))
             }
             Self::Known(_) | Self::Inside | Self::Unchecked | Self::Unknown => Ok(()),

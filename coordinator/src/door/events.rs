@@ -1,6 +1,7 @@
 //! The door to the event log.
 
 use speedup_core::value::causes::with_causes;
+use speedup_core::value::hint::with_hint;
 use speedup_journal::Position;
 use speedup_proto::limits::MAX_EVENTS;
 use speedup_proto::v1;
@@ -66,5 +67,6 @@ fn bounded(limit: u32) -> usize {
 }
 
 fn no_place() -> Status {
-    Status::invalid_argument("this is no place in the event log\nhint: begin without one, at the newest")
+    let hint = "begin without one, at the newest";
+    Status::invalid_argument(with_hint("this is no place in the event log", Some(hint)))
 }

@@ -10,6 +10,7 @@ use speedup_core::experiment::Experiment;
 use speedup_core::journal::MAX_RECORD_BYTES;
 use speedup_core::machine::{Command, Refusal, Request as Asked, hosts_needed};
 use speedup_core::plan::Plan;
+use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::{ExperimentId, RunIndex};
 use speedup_proto::limits::MAX_EXCLUSIONS;
 use speedup_proto::stored::ExportAttempts;
@@ -275,9 +276,9 @@ async fn draw(experiment: Option<v1::Experiment>) -> Result<Plan, Status> {
         let plan = Plan::draw(experiment);
         let bytes = prost::Message::encoded_len(&v1::Plan::from(&plan));
         if bytes > MAX_PLAN_BYTES {
-            return Err(Status::invalid_argument(format!(
-                "the plan takes {bytes} bytes, more than the {MAX_PLAN_BYTES} that can be kept\nhint: split it into \
-                 several experiments"
+            return Err(Status::invalid_argument(with_hint(
+                format_args!("the plan takes {bytes} bytes, more than the {MAX_PLAN_BYTES} that can be kept"),
+                Some("split it into several experiments"),
             )));
         }
         Ok(plan)
@@ -305,7 +306,8 @@ async fn status(handle: &Handle, id: ExperimentId) -> Result<v1::ExperimentStatu
     let store = handle.current_store().await?.clone();
     let stored = blocking(move || store.status(id)).await?;
     stored.ok_or_else(|| {
-        Status::not_found(format!("there is no experiment {id}\nhint: `speedup list` shows them"))
+        let words = format!("there is no experiment {id}");
+        Status::not_found(with_hint(words, Some("`speedup list` shows them")))
     })
 }
 

@@ -10,6 +10,7 @@ use futures_util::Stream;
 use speedup_core::experiment::build::Product;
 use speedup_core::experiment::files::{ContentHash, MAX_FILES, StagedFile, contents};
 use speedup_core::value::causes::with_causes;
+use speedup_core::value::hint::with_hint;
 use speedup_proto::convert::{Blob, required};
 use speedup_proto::v1;
 use speedup_proto::v1::files_server::Files;
@@ -115,10 +116,11 @@ pub(crate) async fn require_files(blobs: &Blobs, files: &[StagedFile]) -> Result
     });
     let Some(file) = missing.await? else { return Ok(()) };
     let hash = file.content().map_or(String::new(), |content| format!(" (BLAKE3 {})", content.blake3));
-    Err(Status::failed_precondition(format!(
-        "the content of the file {}{hash} is not here\nhint: submit the plan with `speedup submit`, which sends its files \
-         first; if that was done, submit it again",
-        file.name
+    Err(Status::failed_precondition(with_hint(
+        format_args!("the content of the file {}{hash} is not here", file.name),
+        Some(
+            "submit the plan with `speedup submit`, which sends its files first; if that was done, submit it again",
+        ),
     )))
 }
 
@@ -187,13 +189,15 @@ fn refusal(error: &BlobError) -> Status {
     match error {
         BlobError::TooLarge { .. } | BlobError::Differs { .. } => Status::invalid_argument(text),
         BlobError::Missing(_) => Status::not_found(text),
-        BlobError::Full { .. } => Status::resource_exhausted(format!(
-            "{text}\nhint: files that no experiment names are removed when the coordinator starts"
+        BlobError::Full { .. } => Status::resource_exhausted(with_hint(
+            text,
+            Some("files that no experiment names are removed when the coordinator starts"),
         )),
         BlobError::Disk { .. } => {
             tracing::error!("{text}");
-            Status::resource_exhausted(format!(
-                "{text}\nhint: look for space and errors of the coordinator's disk"
+            Status::resource_exhausted(with_hint(
+                text,
+                Some("look for space and errors of the coordinator's disk"),
             ))
         }
     }

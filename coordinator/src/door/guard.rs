@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 
 use futures_util::future::Either;
 use speedup_access::{Certificate, Role, unix_seconds};
+use speedup_core::value::hint::with_hint;
 use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::http::{Request, Response};
@@ -17,8 +18,14 @@ use crate::admission::Admission;
 use crate::metrics::{Metrics, RefusedCall};
 
 /// What one is told who shows no certificate where one is needed.
-const NO_CERTIFICATE: &str = "this needs a certificate, and none was shown\nhint: an admin makes a token with `speedup token \
-    create`; `speedup access enrol` and `speedup agent start` take it with --token-file";
+const NO_CERTIFICATE: &str = "this needs a certificate, and none was shown";
+
+/// What can be done about it.
+const HOW_TO_GET_ONE: &str = "an admin makes a token with `speedup token create`; `speedup access enrol` and `speedup agent \
+    start` take it with --token-file";
+
+/// What helps one whose certificate does not count any more.
+const ENROL_ANEW: &str = "enrol anew with a token of an admin";
 
 /// The guard; without admissions it lets pass whoever it finds.
 #[derive(Clone, Debug)]
@@ -43,7 +50,8 @@ impl Guard {
         match (need, caller) {
             (_, Caller::Inside | Caller::Unchecked) | (Need::Nothing, _) => Ok(()),
             (Need::Certificate | Need::Role(_) | Need::RoleOrAgent(_), Caller::Unknown) => {
-                Err((RefusedCall::NoCertificate, Status::unauthenticated(NO_CERTIFICATE)))
+                let status = Status::unauthenticated(with_hint(NO_CERTIFICATE, Some(HOW_TO_GET_ONE)));
+                Err((RefusedCall::NoCertificate, status))
             }
             (Need::Certificate, Caller::Known(certificate)) => self.require_holds(certificate),
             (Need::RoleOrAgent(_), Caller::Known(certificate))
@@ -57,8 +65,9 @@ impl Guard {
                 if is_enough(identity.role(), wanted) {
                     return Ok(());
                 }
-                let status = Status::permission_denied(format!(
-                    "you are {identity}, and this needs the role {wanted}\nhint: an admin may give you another"
+                let status = Status::permission_denied(with_hint(
+                    format_args!("you are {identity}, and this needs the role {wanted}"),
+                    Some("an admin may give you another"),
                 ));
                 Err((RefusedCall::Role, status))
             }
@@ -68,15 +77,16 @@ impl Guard {
     fn require_holds(&self, certificate: &Certificate) -> Result<(), (RefusedCall, Status)> {
         let identity = &certificate.identity;
         if certificate.not_after < unix_seconds() {
-            let status = Status::unauthenticated(format!(
-                "the certificate of {identity} has run out\nhint: enrol anew with a token of an admin"
+            let status = Status::unauthenticated(with_hint(
+                format_args!("the certificate of {identity} has run out"),
+                Some(ENROL_ANEW),
             ));
             return Err((RefusedCall::Expired, status));
         }
         if self.admission.as_ref().is_some_and(|admission| !admission.holds(certificate.serial)) {
-            let status = Status::unauthenticated(format!(
-                "the certificate of {identity} was revoked, or this coordinator never made it\nhint: enrol anew with a \
-                 token of an admin"
+            let status = Status::unauthenticated(with_hint(
+                format_args!("the certificate of {identity} was revoked, or this coordinator never made it"),
+                Some(ENROL_ANEW),
             ));
             return Err((RefusedCall::Revoked, status));
         }

@@ -1,6 +1,7 @@
 //! The door to the pool of hosts.
 
 use speedup_core::machine::{Command, HostRequest, Machine, Request as Asked};
+use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::{ExperimentId, HostId};
 use speedup_proto::v1;
 use speedup_proto::v1::hosts_server::Hosts;
@@ -128,7 +129,8 @@ impl HostsDoor {
         let id = host.clone();
         let found = self.handle.query(move |machine| machine.host(&id).map(v1::HostStatus::from)).await?;
         let unknown = || {
-            Status::not_found(format!("no host {host} ever joined\nhint: `speedup hosts list` shows them"))
+            let words = format!("no host {host} ever joined");
+            Status::not_found(with_hint(words, Some("`speedup hosts list` shows them")))
         };
         let status = found.ok_or_else(unknown)?;
         self.with_facts(vec![status]).await?.pop().ok_or_else(unknown)

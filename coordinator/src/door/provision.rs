@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use speedup_core::machine::provision::{Job, JobState, ProvisionLimits};
 use speedup_core::value::causes::with_causes;
+use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::NodeName;
 use speedup_core::value::time::Span;
 use speedup_proto::v1;
@@ -69,15 +70,15 @@ impl Provision for ProvisionDoor {
 
 fn refused(error: &AddError) -> Status {
     let hint = match error {
-        AddError::Unreachable(_) => {
-            "\nhint: start the coordinator with --bind ADDRESS, one that the nodes reach, or --advertise what they reach"
-        }
-        AddError::Refused(_) => "\nhint: nothing is asked for; mend the options and add it again",
-        AddError::NotEnded(_) => "\nhint: try again when the engine answers, or end the jobs by hand",
-        AddError::Place { .. } => "\nhint: start the coordinator with --agents DIR, one that all nodes share",
-        AddError::Unable | AddError::Options(_) | AddError::Record(_) => "",
+        AddError::Unreachable(_) => Some(
+            "start the coordinator with --bind ADDRESS, one that the nodes reach, or --advertise what they reach",
+        ),
+        AddError::Refused(_) => Some("nothing is asked for; mend the options and add it again"),
+        AddError::NotEnded(_) => Some("try again when the engine answers, or end the jobs by hand"),
+        AddError::Place { .. } => Some("start the coordinator with --agents DIR, one that all nodes share"),
+        AddError::Unable | AddError::Options(_) | AddError::Record(_) => None,
     };
-    let text = format!("{}{hint}", with_causes(error));
+    let text = with_hint(with_causes(error), hint);
     match error {
         AddError::Options(_) => Status::invalid_argument(text),
         AddError::Unable | AddError::Unreachable(_) | AddError::Place { .. } | AddError::Refused(_) => {

@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use maud::html;
+use speedup_core::value::hint::split_hint;
 use tonic::{Code, Status};
 
 use crate::page::{Html, layout};
@@ -57,11 +58,8 @@ impl From<Status> for Trouble {
                 StatusCode::INTERNAL_SERVER_ERROR
             }
         };
-        let (words, hint) = match status.message().split_once("\nhint: ") {
-            Some((words, hint)) => (words, Some(hint.to_owned())),
-            None => (status.message(), None),
-        };
-        Self::Failed { code, words: words.to_owned(), hint }
+        let (words, hint) = split_hint(status.message());
+        Self::Failed { code, words: words.to_owned(), hint: hint.map(str::to_owned) }
     }
 }
 

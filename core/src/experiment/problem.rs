@@ -9,6 +9,7 @@ use crate::experiment::build::{self, MAX_PRODUCT_PATH_BYTES};
 use crate::experiment::files::MAX_SHARED_PATH_BYTES;
 use crate::experiment::metric::OwnMetricError;
 use crate::experiment::template::doubling_hint;
+use crate::value::hint::with_hint;
 
 /// Most problems that are told at once: nobody reads more, and a plan may have a hundred thousand benchmarks.
 pub const MAX_PROBLEMS: usize = 20;
@@ -82,7 +83,7 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}\nhint: {}", self.place, self.fault, self.fault.hint())
+        f.write_str(&with_hint(format_args!("{}: {}", self.place, self.fault), Some(&self.fault.hint())))
     }
 }
 

@@ -450,7 +450,7 @@ pub(crate) fn by_levels(
             let caveats = interval.bounded().map_or_else(Vec::new, |interval| interval.caveats.clone());
             (IntervalReport::from(&interval), caveats)
         }
-        Err(error) => (IntervalReport::Missing { reason: Reason::new("no_effect_size", error) }, Vec::new()),
+        Err(error) => (IntervalReport::Missing { reason: Reason::of("no_effect_size", &error) }, Vec::new()),
     }
 }
 

@@ -79,7 +79,7 @@ impl MixtureReport {
             seed: Seed(seed.child(&child).next_u64()),
         };
         match GoodnessOfFit::new(sample, options) {
-            Err(error) => Self::NotFitted { reason: Reason::new("no_mixture", error) },
+            Err(error) => Self::NotFitted { reason: Reason::of("no_mixture", &error) },
             Ok(test) => Self::of(sample, &test),
         }
     }

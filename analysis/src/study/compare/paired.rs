@@ -50,7 +50,7 @@ pub(crate) fn mean(baseline: &Sample, candidate: &Sample, level: ConfidenceLevel
         faster: test.p_value(Alternative::Greater),
         slower: test.p_value(Alternative::Less),
     });
-    let test = test.map_err(|error| (PairedTTest::NAME, Reason::new("sub_test_refused", error)));
+    let test = test.map_err(|error| (PairedTTest::NAME, Reason::of("sub_test_refused", &error)));
     let report = judge(Protocol::Mean, speedup, interval, &test, &allowed, level, &caveats);
     report_with(report, vec![assumption], caveats, Vec::new())
 }
@@ -63,7 +63,7 @@ pub(crate) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLev
     let logs = match Sample::new(pairs.map(|(x, y)| (x / y).ln()).collect()) {
         Ok(logs) => logs,
         Err(error) => {
-            let reason = Reason::new("no_differences", error);
+            let reason = Reason::of("no_differences", &error);
             let interval = IntervalReport::Missing { reason: reason.clone() };
             let speedup = baseline.median() / candidate.median();
             let test = Err((NAME, reason));
@@ -77,7 +77,7 @@ pub(crate) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLev
             (interval.lower, interval.upper) = (interval.lower.exp(), interval.upper.exp());
             (IntervalReport::from(&interval), interval.caveats)
         }
-        Err(error) => (IntervalReport::Missing { reason: Reason::new("too_few_pairs", error) }, Vec::new()),
+        Err(error) => (IntervalReport::Missing { reason: Reason::of("too_few_pairs", &error) }, Vec::new()),
     };
     let test = SignedRank::of_logarithms(&logs);
     let (unlike, least) = test.as_ref().map_or((0, 1.0), |test| (test.statistic().n(), test.least_p_value()));
@@ -87,7 +87,7 @@ pub(crate) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLev
         faster: test.p_value(Alternative::Greater),
         slower: test.p_value(Alternative::Less),
     });
-    let test = test.map_err(|error| (NAME, Reason::new("sub_test_refused", error)));
+    let test = test.map_err(|error| (NAME, Reason::of("sub_test_refused", &error)));
     let speedup = typical.estimate().exp();
     let mut report = judge(Protocol::Median, speedup, interval, &test, &allowed, level, &[]);
     if report.verdict == Verdict::Undecided && least > level.risk().get() {
@@ -115,8 +115,8 @@ fn normality(baseline: &Sample, candidate: &Sample, risk: f64) -> (Allowed, Assu
     let pairs = baseline.in_run_order().iter().zip(candidate.in_run_order());
     let differences = Sample::new(pairs.map(|(x, y)| x - y).collect());
     let found = differences
-        .map_err(|error| Reason::new("no_differences", error))
-        .and_then(|sample| ShapiroWilk::new(&sample).map_err(|error| Reason::new("sub_test_refused", error)));
+        .map_err(|error| Reason::of("no_differences", &error))
+        .and_then(|sample| ShapiroWilk::new(&sample).map_err(|error| Reason::of("sub_test_refused", &error)));
     let not_normal = Reason::new(
         "small_pairs_not_normal",
         "The differences of the pairs are not normally distributed, and with at most 30 pairs a t test is not valid: go by \
@@ -233,7 +233,7 @@ pub(crate) fn report_with(
 /// Why pairs have no ratio.
 pub(crate) fn refusal(error: &SuiteRatioError) -> Reason {
     match error {
-        SuiteRatioError::Suite(error) => Reason::new("weights", error),
+        SuiteRatioError::Suite(error) => Reason::of("weights", error),
         SuiteRatioError::Ratio(error) => Reason::from(error),
     }
 }

@@ -287,7 +287,7 @@ impl From<&RatioError> for Reason {
             RatioError::Constant => "constant",
             RatioError::EssentiallyConstant => "essentially_constant",
         };
-        Self::new(code, error)
+        Self::of(code, error)
     }
 }
 
@@ -337,7 +337,7 @@ impl From<&SubTest> for TestReport {
                 method: method.to_owned(),
                 statistic: None,
                 p_value: None,
-                refusal: Some(Reason::new("sub_test_refused", refusal)),
+                refusal: Some(Reason::of("sub_test_refused", &refusal)),
             },
         }
     }

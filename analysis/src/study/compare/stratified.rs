@@ -51,7 +51,7 @@ pub(crate) fn median(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> (Ju
     let samples: Vec<(&Sample, &Sample)> = blocks.iter().map(|(x, y)| (x, y)).collect();
     let test = VanElteren::new(&samples);
     let probability = test.as_ref().map_or(0.5, VanElteren::probability_greater);
-    let test = test.map_err(|error| (VanElteren::NAME, Reason::new("sub_test_refused", error)));
+    let test = test.map_err(|error| (VanElteren::NAME, Reason::of("sub_test_refused", &error)));
     let test = test.map(|test| MainTest {
         method: VanElteren::NAME,
         statistic: test.z(),

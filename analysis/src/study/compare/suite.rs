@@ -552,7 +552,7 @@ fn refusal(error: SuiteRatioError, members: usize) -> Reason {
         SuiteRatioError::Suite(_) if members == 0 => {
             Reason::new("not_measured", "No benchmark has measured runs of both versions")
         }
-        SuiteRatioError::Suite(error) => Reason::new("weights", error),
+        SuiteRatioError::Suite(error) => Reason::of("weights", &error),
         SuiteRatioError::Ratio(error @ RatioError::TooFew { .. }) => Reason::from(&error),
         SuiteRatioError::Ratio(
             error @ (RatioError::NotPositive { .. } | RatioError::Constant | RatioError::EssentiallyConstant),

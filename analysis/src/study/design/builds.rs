@@ -72,7 +72,7 @@ impl Side {
                 super::of_hosts_or_boots([runs], by_boots).1.into_iter().flatten().collect()
             }
         };
-        let levels = super::tree(&units).map_err(no_levels)?;
+        let levels = super::tree(&units).map_err(|error| no_levels(&error))?;
         Ok(Self { means: units.iter().map(Unit::mean).collect(), builds: None, levels })
     }
 
@@ -98,7 +98,7 @@ impl Side {
         }
         let [of_boots, of_hosts, of_builds] = counts;
         let counts = [of_boots, of_hosts, of_builds, vec![means.len()]];
-        let levels = LevelTree::of_counts(values, &counts).map_err(no_levels)?;
+        let levels = LevelTree::of_counts(values, &counts).map_err(|error| no_levels(&error))?;
         Ok(Self { means, builds: Some(builds), levels })
     }
 }
@@ -212,6 +212,6 @@ fn one_build(sentence: &str) -> Reason {
     Reason::new("one_build_measured", sentence)
 }
 
-fn no_levels(error: LevelsError) -> Reason {
-    Reason::new("no_levels", error)
+fn no_levels(error: &LevelsError) -> Reason {
+    Reason::of("no_levels", error)
 }

@@ -98,11 +98,11 @@ fn ask(
         }
         // As many as the plan allows; the words say why no number stands there.
         Err(error @ TwoStageError::TooMany { .. }) => {
-            row.sentence = format!("{about}: {}", first_line(&error));
+            row.sentence = format!("{about}: {error}");
             Asked { row, lacking: u64::MAX }
         }
         Err(error) => {
-            row.sentence = format!("{about}: no number of runs, because {}.", first_line(&error));
+            row.sentence = format!("{about}: no number of runs, because {error}.");
             Asked { row, lacking: 0 }
         }
     }
@@ -157,8 +157,4 @@ pub(super) fn milliseconds(ns: f64) -> String {
     let value = ns / 1e6;
     let digits = if value == 0.0 { 0 } else { (3.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize };
     format!("{value:.digits$}\u{a0}ms").replace('-', "−")
-}
-
-fn first_line(error: &TwoStageError) -> String {
-    error.to_string().lines().next().unwrap_or_default().to_owned()
 }

@@ -242,7 +242,7 @@ fn refusal(error: HostEffectError) -> Reason {
         HostEffectError::FewHosts { .. } => {
             Reason::new("one_host", "All runs were made on one host, so there is no other to compare it with")
         }
-        HostEffectError::Unmatched { .. } => Reason::new("unmatched", error),
+        HostEffectError::Unmatched { .. } => Reason::of("unmatched", &error),
         HostEffectError::Constant => {
             Reason::new("constant", "The runs of a host do not vary, so hosts cannot be compared")
         }

@@ -6,6 +6,7 @@ use crate::number::monotone_root;
 use crate::sample::Sample;
 use crate::test::{RankSum, RankSumLaw, RankSumStatistic, WelchTTest, error_of_share};
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use speedup_core::value::seed::{Seed, shuffle};
 use std::collections::BTreeSet;
 use thiserror::Error;
@@ -102,7 +103,7 @@ pub enum Detectable {
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum AaError {
     /// Too few runs for two halves with a spread.
-    #[error("two halves need at least {FEWEST_RUNS} runs, and there are {0}\nhint: plan more runs")]
+    #[error("two halves need at least {FEWEST_RUNS} runs, and there are {0}")]
     TooFew(usize),
     /// Every run has one host.
     #[error("{runs} runs and {hosts} hosts are named, but every run has one")]
@@ -113,16 +114,16 @@ pub enum AaError {
         hosts: usize,
     },
     /// Too few hosts for two halves.
-    #[error("two halves by host need at least 2 hosts, and there are {0}\nhint: split by runs")]
+    #[error("two halves by host need at least 2 hosts, and there are {0}")]
     FewHosts(usize),
     /// All equal.
-    #[error("the runs do not vary, so no split can differ\nhint: use a finer clock or a longer run")]
+    #[error("the runs do not vary, so no split can differ")]
     Constant,
     /// No splits, or too many.
     #[error("between 1 and {MOST_SPLITS} splits are made, and {0} is not such a number")]
     Splits(u64),
     /// More than fits the memory.
-    #[error("{splits} splits of {runs} runs are more than is kept\nhint: make fewer splits")]
+    #[error("{splits} splits of {runs} runs are more than is kept")]
     TooLarge {
         /// Runs of the pool.
         runs: usize,
@@ -133,8 +134,21 @@ pub enum AaError {
     #[error("a detectable factor needs positive observations, and the least is {0}")]
     NotPositive(f64),
     /// A power that is not one.
-    #[error("a power lies strictly between 0 and 1, and {0:?} does not\nhint: 80 % is written 0.8")]
+    #[error("a power lies strictly between 0 and 1, and {0:?} does not")]
     Power(f64),
+}
+
+impl Hinted for AaError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::TooFew(_) => Some("plan more runs"),
+            Self::FewHosts(_) => Some("split by runs"),
+            Self::Constant => Some("use a finer clock or a longer run"),
+            Self::TooLarge { .. } => Some("make fewer splits"),
+            Self::Power(_) => Some("80 % is written 0.8"),
+            Self::Unmatched { .. } | Self::Splits(_) | Self::NotPositive(_) => None,
+        }
+    }
 }
 
 /// Two in each half.

@@ -19,6 +19,7 @@ pub use cluster_hosts::{ClusterHosts, ClusterHostsError, ENOUGH_AS_LARGE, MOST_D
 pub use host_ranks::{HostRank, HostRanks};
 pub use outlying_hosts::{HostVerdict, OutlyingHosts};
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use std::collections::BTreeMap;
 use thiserror::Error;
 pub use variance_share::VarianceShare;
@@ -54,7 +55,7 @@ pub enum HostEffectError {
         hosts: usize,
     },
     /// Too few hosts.
-    #[error("this needs runs on at least {needed} hosts, and has {hosts}\nhint: add hosts to the pool")]
+    #[error("this needs runs on at least {needed} hosts, and has {hosts}")]
     FewHosts {
         /// Hosts.
         hosts: usize,
@@ -62,14 +63,24 @@ pub enum HostEffectError {
         needed: usize,
     },
     /// No host made two runs, so nothing separates it from its run.
-    #[error(
-        "no host made two runs, so host and run cannot be told apart\nhint: let hosts make several runs of a \
-         cell (policy \"any\") in an experiment of its own"
-    )]
+    #[error("no host made two runs, so host and run cannot be told apart")]
     Unrepeated,
     /// The spread that the method divides by is nothing.
-    #[error("the runs do not vary within or between hosts\nhint: use a finer clock or a longer run")]
+    #[error("the runs do not vary within or between hosts")]
     Constant,
+}
+
+impl Hinted for HostEffectError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::FewHosts { .. } => Some("add hosts to the pool"),
+            Self::Unrepeated => {
+                Some("let hosts make several runs of a cell (policy \"any\") in an experiment of its own")
+            }
+            Self::Constant => Some("use a finer clock or a longer run"),
+            Self::Unmatched { .. } => None,
+        }
+    }
 }
 
 impl ByHost {

@@ -20,6 +20,7 @@ pub use first_run::FirstRunEffect;
 pub use regional_drift::RegionalDrift;
 pub use runs_test::RunsTest;
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// Why the order of runs says nothing.
@@ -27,7 +28,7 @@ use thiserror::Error;
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RunOrderError {
     /// Too few runs.
-    #[error("this diagnostic needs at least {needed} runs, and has {runs}\nhint: plan more runs")]
+    #[error("this diagnostic needs at least {needed} runs, and has {runs}")]
     TooFew {
         /// Runs.
         runs: usize,
@@ -35,6 +36,15 @@ pub enum RunOrderError {
         needed: usize,
     },
     /// All values are equal, or all but those at the median.
-    #[error("the runs do not vary, so their order says nothing\nhint: use a finer clock or a longer run")]
+    #[error("the runs do not vary, so their order says nothing")]
     Constant,
+}
+
+impl Hinted for RunOrderError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::TooFew { .. } => Some("plan more runs"),
+            Self::Constant => Some("use a finer clock or a longer run"),
+        }
+    }
 }

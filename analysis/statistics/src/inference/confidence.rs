@@ -2,6 +2,7 @@
 //! another.
 
 use serde::{Serialize, Serializer};
+use speedup_core::value::hint::Hinted;
 use std::fmt;
 
 /// The papers' 1 − α, strictly between 0 and 1.
@@ -42,7 +43,7 @@ pub const LEAST_TOLD: f64 = 1e-300;
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum LevelError {
     /// Not strictly between 0 and 1.
-    #[error("a confidence level lies strictly between 0 and 1, and {0} does not\nhint: 95 % is written 0.95")]
+    #[error("a confidence level lies strictly between 0 and 1, and {0} does not")]
     ConfidenceLevel(f64),
     /// Not in [0, 1).
     #[error("a risk is at least 0 and below 1, and {0} is not")]
@@ -50,6 +51,15 @@ pub enum LevelError {
     /// Not in [0, 1].
     #[error("a p-value lies between 0 and 1, and {0} does not")]
     PValue(f64),
+}
+
+impl Hinted for LevelError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::ConfidenceLevel(_) => Some("95 % is written 0.95"),
+            Self::Risk(_) | Self::PValue(_) => None,
+        }
+    }
 }
 
 /// A share that is beside 0 or 1 and neither, in percent with as many digits as it takes to tell: "0.0001".

@@ -6,6 +6,7 @@
 
 use crate::inference::RatioInterval;
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The least relative difference of the times that matters, δ in [0, 1).
@@ -15,8 +16,14 @@ pub struct Threshold(f64);
 
 /// A threshold out of its range.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
-#[error("a threshold is at least 0 and below 1, and {0} is not\nhint: 3 % is written 0.03")]
+#[error("a threshold is at least 0 and below 1, and {0} is not")]
 pub struct ThresholdError(f64);
+
+impl Hinted for ThresholdError {
+    fn hint(&self) -> Option<&'static str> {
+        Some("3 % is written 0.03")
+    }
+}
 
 /// What an interval says of the candidate.
 ///

@@ -17,6 +17,7 @@ use crate::inference::{
 use crate::levels::{MeanErrorUnknown, RandomEffects};
 use crate::ratio::fieller::{self, Estimate};
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The ratio of two mean times, candidate over baseline.
@@ -60,20 +61,26 @@ pub enum EffectSizeError {
         source: MeanErrorUnknown,
     },
     /// Neither version varies.
-    #[error(
-        "the units of the highest level all have one mean in each version, so the ratio has no error\n\
-         hint: use a finer clock or a longer run"
-    )]
+    #[error("the units of the highest level all have one mean in each version, so the ratio has no error")]
     Constant,
     /// The units of the highest level do not vary beyond the rounding of their means.
     #[error(
-        "the units of the highest level have one mean in each version but for rounding, so the ratio has no error\n\
-         hint: use a finer clock or a longer run"
+        "the units of the highest level have one mean in each version but for rounding, so the ratio has no error"
     )]
     EssentiallyConstant,
     /// The mean below the line is zero.
     #[error("the baseline's mean is zero, so there is no ratio to it")]
     BaselineZero,
+}
+
+impl Hinted for EffectSizeError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NoError { source, .. } => source.hint(),
+            Self::Constant | Self::EssentiallyConstant => Some("use a finer clock or a longer run"),
+            Self::BaselineZero => None,
+        }
+    }
 }
 
 impl EffectSize {

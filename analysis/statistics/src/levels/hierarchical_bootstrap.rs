@@ -28,6 +28,7 @@ use crate::levels::LevelTree;
 use crate::levels::unit_means::Units;
 use crate::sample::Sample;
 use serde::{Deserialize, Serialize};
+use speedup_core::value::hint::Hinted;
 use speedup_core::value::seed::Seed;
 use thiserror::Error;
 
@@ -95,14 +96,24 @@ pub enum Statistic {
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum BootstrapError {
     /// No draws, or more than [`MOST_DRAWS`].
-    #[error("a bootstrap makes 1 to {MOST_DRAWS} draws, and {0} were asked for\nhint: 1000 are usual")]
+    #[error("a bootstrap makes 1 to {MOST_DRAWS} draws, and {0} were asked for")]
     Draws(u32),
     /// The observed statistic below the line is zero.
     #[error("the baseline's statistic is zero, so there is no ratio to it")]
     BaselineZero,
     /// A replicate of the ratio is beyond what a sample may hold.
-    #[error("a ratio is as large as {0:e}\nhint: give the observations of both versions in one unit")]
+    #[error("a ratio is as large as {0:e}")]
     RatioTooLarge(f64),
+}
+
+impl Hinted for BootstrapError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Draws(_) => Some("1000 are usual"),
+            Self::RatioTooLarge(_) => Some("give the observations of both versions in one unit"),
+            Self::BaselineZero => None,
+        }
+    }
 }
 
 impl HierarchicalBootstrap {

@@ -27,6 +27,7 @@ use crate::inference::{Alternative, Caveat, ConfidenceLevel, Critical, Interval,
 use crate::levels::LevelTree;
 use crate::levels::unit_means::Units;
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The variances of an experiment's levels, and its mean.
@@ -73,17 +74,20 @@ pub struct LevelVariance {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum MeanErrorUnknown {
     /// The highest level has one unit.
-    #[error(
-        "the error of a mean needs at least 2 units of the highest level, and there is one\n\
-         hint: repeat the highest level, or take it out of the experiment"
-    )]
+    #[error("the error of a mean needs at least 2 units of the highest level, and there is one")]
     OneUnit,
     /// The means of the highest level's units are all equal.
-    #[error(
-        "the units of the highest level all have one mean, so it has no error\n\
-         hint: use a finer clock or a longer run"
-    )]
+    #[error("the units of the highest level all have one mean, so it has no error")]
     Constant,
+}
+
+impl Hinted for MeanErrorUnknown {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::OneUnit => Some("repeat the highest level, or take it out of the experiment"),
+            Self::Constant => Some("use a finer clock or a longer run"),
+        }
+    }
 }
 
 impl RandomEffects {

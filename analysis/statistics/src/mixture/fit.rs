@@ -7,6 +7,7 @@ use super::{MOST_COMPONENTS, Mixture};
 use crate::sample::Sample;
 use serde::{Deserialize, Serialize};
 use speedup_core::value::count::counted;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// How far the likelihood is climbed.
@@ -72,15 +73,13 @@ pub struct MixtureFit {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum MixtureFitError {
     /// One observation.
-    #[error("a mixture needs at least 2 observations, and there is {n}\nhint: plan more runs")]
+    #[error("a mixture needs at least 2 observations, and there is {n}")]
     TooFew {
         /// How many there are.
         n: usize,
     },
     /// All observations are equal.
-    #[error(
-        "all {n} observations are {value}, so there is no spread to describe\nhint: use a finer clock or a longer run"
-    )]
+    #[error("all {n} observations are {value}, so there is no spread to describe")]
     AllEqual {
         /// How many there are.
         n: usize,
@@ -88,11 +87,21 @@ pub enum MixtureFitError {
         value: f64,
     },
     /// Not even one component could be fitted.
-    #[error("no mixture fits the {n} observations\nhint: look for values that are not times")]
+    #[error("no mixture fits the {n} observations")]
     NoFit {
         /// How many there are.
         n: usize,
     },
+}
+
+impl Hinted for MixtureFitError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::TooFew { .. } => Some("plan more runs"),
+            Self::AllEqual { .. } => Some("use a finer clock or a longer run"),
+            Self::NoFit { .. } => Some("look for values that are not times"),
+        }
+    }
 }
 
 /// A condition that weakens a mixture without forbidding it.

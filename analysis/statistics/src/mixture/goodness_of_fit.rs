@@ -10,6 +10,7 @@ use crate::sample::Sample;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use speedup_core::value::hint::Hinted;
 use speedup_core::value::seed::{Seed, below};
 use thiserror::Error;
 
@@ -113,15 +114,21 @@ pub enum GoodnessOfFitError {
     #[error("the sample has no mixture whose fit could be tested")]
     Mixture(#[from] MixtureFitError),
     /// Too few resamples for a p-value, or more than anyone waits for.
-    #[error(
-        "the test takes {FEWEST_RESAMPLES} to {MOST_RESAMPLES} resamples, and {0} were asked\nhint: {USUAL_RESAMPLES} are usual"
-    )]
+    #[error("the test takes {FEWEST_RESAMPLES} to {MOST_RESAMPLES} resamples, and {0} were asked")]
     Resamples(u32),
     /// No resample has a mixture: the spread is lost in the rounding of the mean.
-    #[error(
-        "samples of the fitted mixture are all equal: its spread is lost in rounding\nhint: subtract what is common before recording"
-    )]
+    #[error("samples of the fitted mixture are all equal: its spread is lost in rounding")]
     Rounding,
+}
+
+impl Hinted for GoodnessOfFitError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Mixture(error) => error.hint(),
+            Self::Resamples(_) => Some("500 are usual"),
+            Self::Rounding => Some("subtract what is common before recording"),
+        }
+    }
 }
 
 /// A condition that weakens the test without forbidding it.

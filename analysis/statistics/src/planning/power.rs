@@ -15,6 +15,7 @@ mod welch;
 use crate::inference::Risk;
 pub use proportions::ProportionTestPower;
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 pub use t_test::{MeanDesign, TTestPower};
 use thiserror::Error;
 pub use welch::{Group, WelchPower};
@@ -45,9 +46,7 @@ pub enum PowerError {
         runs: f64,
     },
     /// A standard deviation that is not positive and finite.
-    #[error(
-        "a standard deviation is positive and finite, and {sd} is not\nhint: measure a pilot that varies"
-    )]
+    #[error("a standard deviation is positive and finite, and {sd} is not")]
     StandardDeviation {
         /// The value.
         sd: f64,
@@ -59,13 +58,13 @@ pub enum PowerError {
         difference: f64,
     },
     /// A power not strictly between 0 and 1.
-    #[error("a power lies strictly between 0 and 1, and {power} does not\nhint: 90 % is written 0.9")]
+    #[error("a power lies strictly between 0 and 1, and {power} does not")]
     Power {
         /// The value.
         power: f64,
     },
     /// A test that never rejects.
-    #[error("a test at risk 0 never rejects\nhint: a risk of 5 % is written 0.05")]
+    #[error("a test at risk 0 never rejects")]
     NoRisk,
     /// A proportion out of range.
     #[error("a proportion lies between 0 and 1, and {proportion} does not")]
@@ -74,9 +73,7 @@ pub enum PowerError {
         proportion: f64,
     },
     /// The true difference is none, or on the side for which the test does not look.
-    #[error(
-        "no number of runs finds a difference of {difference}\nhint: plan for the difference that matters"
-    )]
+    #[error("no number of runs finds a difference of {difference}")]
     NothingToFind {
         /// The difference.
         difference: f64,
@@ -88,11 +85,27 @@ pub enum PowerError {
         power: f64,
     },
     /// The power asked for is exceeded whatever the unknown is.
-    #[error("the power {power} is exceeded by every answer\nhint: ask for a power above the risk")]
+    #[error("the power {power} is exceeded by every answer")]
     AlwaysExceeded {
         /// The power asked for.
         power: f64,
     },
+}
+
+impl Hinted for PowerError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::StandardDeviation { .. } => Some("measure a pilot that varies"),
+            Self::Power { .. } => Some("90 % is written 0.9"),
+            Self::NoRisk => Some("a risk of 5 % is written 0.05"),
+            Self::NothingToFind { .. } => Some("plan for the difference that matters"),
+            Self::AlwaysExceeded { .. } => Some("ask for a power above the risk"),
+            Self::Runs { .. }
+            | Self::Difference { .. }
+            | Self::Proportion { .. }
+            | Self::Unreachable { .. } => None,
+        }
+    }
 }
 
 fn checked_power(power: f64) -> Result<f64, PowerError> {

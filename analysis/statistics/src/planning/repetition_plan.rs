@@ -18,6 +18,7 @@ pub use budget::{BudgetedPlan, OneLevelDesign};
 use crate::levels::{RandomEffects, Reshaped};
 use serde::Serialize;
 use speedup_core::value::count::counted;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The most repetitions of a level within a unit that a plan asks for: more would outlast anybody's patience.
@@ -74,9 +75,7 @@ pub struct RepetitionPlan {
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum RepetitionPlanError {
     /// A cost that is negative, no number, or beyond [x.
-    #[error(
-        "the cost of a unit above level {level} is {value:?}, not between 0 and {LARGEST_TIME:e}\nhint: costs are counted in measurements"
-    )]
+    #[error("the cost of a unit above level {level} is {value:?}, not between 0 and {LARGEST_TIME:e}")]
     Cost {
         /// The level.
         level: usize,
@@ -88,8 +87,7 @@ pub enum RepetitionPlanError {
     NotFinite(f64),
     /// Each level but the highest needs a cost.
     #[error(
-        "one more unit above each level but the highest has a cost: got {} and {}\nhint: give one cost fewer than levels, the \
-         lowest level first",
+        "one more unit above each level but the highest has a cost: got {} and {}",
         counted(*levels as u64, "level"),
         counted(*costs as u64, "cost")
     )]
@@ -100,21 +98,32 @@ pub enum RepetitionPlanError {
         costs: usize,
     },
     /// No level varies.
-    #[error("no level varies, so there is nothing to repeat\nhint: use a finer clock, or a longer pilot")]
+    #[error("no level varies, so there is nothing to repeat")]
     NothingVaries,
     /// A budget that is no number, or beyond [x.
-    #[error(
-        "a budget of {0:?} measurements is none to count with: the most is {LARGEST_TIME:e}\nhint: give the time that there is"
-    )]
+    #[error("a budget of {0:?} measurements is none to count with: the most is {LARGEST_TIME:e}")]
     Budget(f64),
     /// The time does not suffice for two units of the highest level.
-    #[error("a budget of {budget} measurements buys no interval: that takes {needed}\nhint: allow more time")]
+    #[error("a budget of {budget} measurements buys no interval: that takes {needed}")]
     BudgetTooSmall {
         /// The budget, in measurements.
         budget: f64,
         /// What two units of the highest level cost, in measurements.
         needed: f64,
     },
+}
+
+impl Hinted for RepetitionPlanError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Cost { .. } => Some("costs are counted in measurements"),
+            Self::NumberOfCosts { .. } => Some("give one cost fewer than levels, the lowest level first"),
+            Self::NothingVaries => Some("use a finer clock, or a longer pilot"),
+            Self::Budget(_) => Some("give the time that there is"),
+            Self::BudgetTooSmall { .. } => Some("allow more time"),
+            Self::NotFinite(_) => None,
+        }
+    }
 }
 
 impl Costs {

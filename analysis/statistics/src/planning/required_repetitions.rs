@@ -24,6 +24,7 @@ pub use mean::MeanPrecision;
 pub use median::MedianPrecision;
 pub use ratio::RatioPrecision;
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// A number of runs of each version, and what it rests on.
@@ -95,12 +96,10 @@ pub enum PlanningAssumption {
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum RequiredError {
     /// A half-width that is not a positive fraction.
-    #[error(
-        "a relative half-width lies strictly between 0 and 1, and {0:?} does not\nhint: 1 % is written 0.01"
-    )]
+    #[error("a relative half-width lies strictly between 0 and 1, and {0:?} does not")]
     HalfWidth(f64),
     /// A pilot that is too small.
-    #[error("a pilot needs at least {needed} runs here, and has {runs}\nhint: make a larger pilot")]
+    #[error("a pilot needs at least {needed} runs here, and has {runs}")]
     SmallPilot {
         /// Runs of the pilot.
         runs: usize,
@@ -108,12 +107,10 @@ pub enum RequiredError {
         needed: usize,
     },
     /// A pilot without spread says nothing of the spread to come.
-    #[error("the pilot's runs do not vary, so nothing can be planned from them\nhint: use a finer clock")]
+    #[error("the pilot's runs do not vary, so nothing can be planned from them")]
     ConstantPilot,
     /// A standard deviation that is none of such a mean.
-    #[error(
-        "a standard deviation of {sd:?} beside a mean of {mean:?} is no spread to plan with\nhint: both are in the unit of the values"
-    )]
+    #[error("a standard deviation of {sd:?} beside a mean of {mean:?} is no spread to plan with")]
     Spread {
         /// The mean.
         mean: f64,
@@ -121,19 +118,13 @@ pub enum RequiredError {
         sd: f64,
     },
     /// A relative half-width is of positive quantities.
-    #[error(
-        "a relative precision needs positive values, and the least is {0:?}\nhint: a speedup is a ratio of positive times"
-    )]
+    #[error("a relative precision needs positive values, and the least is {0:?}")]
     NotPositive(f64),
     /// A mean that was given and is not positive.
-    #[error(
-        "a relative precision needs a positive mean, and {0:?} is not\nhint: give the mean time of a run"
-    )]
+    #[error("a relative precision needs a positive mean, and {0:?} is not")]
     MeanNotPositive(f64),
     /// A speedup that is not a positive number, or is none.
-    #[error(
-        "a speedup to be found is positive and not 1, and {0:?} is not such\nhint: 5 % faster is written 1.05"
-    )]
+    #[error("a speedup to be found is positive and not 1, and {0:?} is not such")]
     Speedup(f64),
     /// The versions of the pilot have no ratio.
     #[error("the pilot has no ratio of means")]
@@ -141,6 +132,22 @@ pub enum RequiredError {
     /// The power calculation refused.
     #[error("the power cannot be planned")]
     Power(#[source] PowerError),
+}
+
+impl Hinted for RequiredError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::HalfWidth(_) => Some("1 % is written 0.01"),
+            Self::SmallPilot { .. } => Some("make a larger pilot"),
+            Self::ConstantPilot => Some("use a finer clock"),
+            Self::Spread { .. } => Some("both are in the unit of the values"),
+            Self::NotPositive(_) => Some("a speedup is a ratio of positive times"),
+            Self::MeanNotPositive(_) => Some("give the mean time of a run"),
+            Self::Speedup(_) => Some("5 % faster is written 1.05"),
+            Self::Ratio(error) => error.hint(),
+            Self::Power(error) => error.hint(),
+        }
+    }
 }
 
 impl Attainability {

@@ -9,6 +9,7 @@ use crate::distribution::{Tails, student_t};
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue};
 use crate::sample::Sample;
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// An experiment of normal observations in two stages, after its pilot.
@@ -55,7 +56,7 @@ pub enum Estimated {
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum TwoStageError {
     /// A pilot too small for a variance.
-    #[error("a pilot needs at least 2 runs of each version, and one has {runs}\nhint: make a larger pilot")]
+    #[error("a pilot needs at least 2 runs of each version, and one has {runs}")]
     SmallPilot {
         /// Its runs.
         runs: usize,
@@ -69,27 +70,37 @@ pub enum TwoStageError {
         m: usize,
     },
     /// No spread.
-    #[error("the pilot's runs do not vary\nhint: use a finer clock or a longer run")]
+    #[error("the pilot's runs do not vary")]
     Constant,
     /// A half-width that is not a positive number.
     #[error("a half-width is positive and finite, and {0} is not")]
     HalfWidth(f64),
     /// More runs than anyone will make.
-    #[error("the half-width needs {runs:e} runs\nhint: ask for a wider interval, or make a larger pilot")]
+    #[error("the half-width needs {runs:e} runs")]
     TooMany {
         /// The runs.
         runs: f64,
     },
     /// The second stage is not complete, so the interval has no level yet.
-    #[error(
-        "the second stage needs {needed} runs of each version, and there are {runs}\nhint: make the rest"
-    )]
+    #[error("the second stage needs {needed} runs of each version, and there are {runs}")]
     Incomplete {
         /// Runs needed.
         needed: u64,
         /// Runs at hand.
         runs: usize,
     },
+}
+
+impl Hinted for TwoStageError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::SmallPilot { .. } => Some("make a larger pilot"),
+            Self::Constant => Some("use a finer clock or a longer run"),
+            Self::TooMany { .. } => Some("ask for a wider interval, or make a larger pilot"),
+            Self::Incomplete { .. } => Some("make the rest"),
+            Self::UnequalPilots { .. } | Self::HalfWidth(_) => None,
+        }
+    }
 }
 
 /// A plan of more runs than this is a mistake.

@@ -15,6 +15,7 @@ use crate::ratio::mean::require_positive;
 use crate::sample::Sample;
 use crate::test::{ShapiroWilk, ShapiroWilkError, TTestError, WelchTTest};
 use serde::{Deserialize, Serialize};
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// From this many runs on a sample needs no test of normality (Touati 2009 §2.1).
@@ -86,8 +87,7 @@ pub enum EarlierError {
     },
     /// A small sample is not normal.
     #[error(
-        "the {} has fewer than {EARLIER_LARGE_SAMPLE} runs and is not normal (p = {:.2e})\n\
-         hint: plan at least {EARLIER_LARGE_SAMPLE} runs",
+        "the {} has fewer than {EARLIER_LARGE_SAMPLE} runs and is not normal (p = {:.2e})",
         side.name(),
         p_value.get()
     )]
@@ -97,6 +97,17 @@ pub enum EarlierError {
         /// The p-value of Shapiro–Wilk.
         p_value: PValue,
     },
+}
+
+impl Hinted for EarlierError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Means(error) => error.hint(),
+            Self::Ratio(error) => error.hint(),
+            Self::Untested { source, .. } => source.hint(),
+            Self::NotNormal { .. } => Some("plan at least 30 runs"),
+        }
+    }
 }
 
 impl<'a> EarlierProtocol<'a> {

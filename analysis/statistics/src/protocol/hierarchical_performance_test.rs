@@ -36,6 +36,7 @@ use benchmark::{CriticalValues, divided};
 pub use score_suite::{LARGEST_SCORE, ScoreError, ScoreReference, ScoreSuite, ScoredBenchmark};
 use serde::Serialize;
 pub use speedup::ReliableSpeedup;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// Differences closer than this share of the medians behind them are equal: what rounding does to quotients and
@@ -101,8 +102,7 @@ pub enum PerformanceTestError {
     },
     /// More pairs of runs than are listed.
     #[error(
-        "benchmark {} has {pairs} pairs of runs, too many to look through for a speedup\nhint: test one speedup \
-         instead",
+        "benchmark {} has {pairs} pairs of runs, too many to look through for a speedup",
         benchmark + 1
     )]
     TooManyPairs {
@@ -112,14 +112,23 @@ pub enum PerformanceTestError {
         pairs: usize,
     },
     /// More speedups than are tried.
-    #[error(
-        "the test changes at {speedups} speedups, too many to try with this rank-sum rule\nhint: use the rule of \
-         critical values, or test one speedup"
-    )]
+    #[error("the test changes at {speedups} speedups, too many to try with this rank-sum rule")]
     TooManySpeedups {
         /// How many.
         speedups: usize,
     },
+}
+
+impl Hinted for PerformanceTestError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Divided { source, .. } => source.hint(),
+            Self::RankSum { source, .. } => source.hint(),
+            Self::TooManyPairs { .. } => Some("test one speedup instead"),
+            Self::TooManySpeedups { .. } => Some("use the rule of critical values, or test one speedup"),
+            Self::SpeedupUnderTest(_) => None,
+        }
+    }
 }
 
 impl PerformanceTestError {

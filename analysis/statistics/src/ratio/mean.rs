@@ -12,6 +12,7 @@ use crate::ratio::fieller::{self, Estimate};
 use crate::sample::Sample;
 use crate::test::t_test::satterthwaite;
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The ratio of the means of two independent samples of positive numbers, baseline over candidate.
@@ -57,10 +58,7 @@ pub enum RatioError {
         value: f64,
     },
     /// A sample with one observation.
-    #[error(
-        "the error of a mean needs at least 2 runs of each version, and there are {n} and {m}\n\
-         hint: plan more runs"
-    )]
+    #[error("the error of a mean needs at least 2 runs of each version, and there are {n} and {m}")]
     TooFew {
         /// Runs of the baseline.
         n: usize,
@@ -68,16 +66,22 @@ pub enum RatioError {
         m: usize,
     },
     /// No observation differs from another.
-    #[error(
-        "all runs of each version took the same time, so the ratio has no error\nhint: use a finer clock"
-    )]
+    #[error("all runs of each version took the same time, so the ratio has no error")]
     Constant,
     /// The observations do not vary beyond the rounding of their means.
-    #[error(
-        "the runs of each version took the same time but for rounding, so the ratio has no error\n\
-         hint: use a finer clock or a longer run"
-    )]
+    #[error("the runs of each version took the same time but for rounding, so the ratio has no error")]
     EssentiallyConstant,
+}
+
+impl Hinted for RatioError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::TooFew { .. } => Some("plan more runs"),
+            Self::Constant => Some("use a finer clock"),
+            Self::EssentiallyConstant => Some("use a finer clock or a longer run"),
+            Self::NotPositive { .. } => None,
+        }
+    }
 }
 
 /// Refuses samples that have no ratio.

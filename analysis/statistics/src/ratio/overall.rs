@@ -10,6 +10,7 @@ use crate::ratio::mean::require_positive;
 use crate::sample::Sample;
 use serde::{Deserialize, Serialize};
 use speedup_core::value::count::counted;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// What stands for the times of a benchmark.
@@ -105,6 +106,15 @@ pub enum SuiteError {
         #[source]
         source: RatioError,
     },
+}
+
+impl Hinted for SuiteError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Ratio { source, .. } => source.hint(),
+            Self::Empty | Self::WeightCount { .. } | Self::Weight { .. } => None,
+        }
+    }
 }
 
 impl Summary {

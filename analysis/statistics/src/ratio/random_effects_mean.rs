@@ -11,6 +11,7 @@
 use crate::distribution::{chi_squared, normal, student_t};
 use crate::inference::{ConfidenceLevel, Interval, PValue};
 use crate::number::compensated_sum::CompensatedSum;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The estimate of a benchmark's log speedup, with its variance.
@@ -38,13 +39,20 @@ pub enum RandomEffectsError {
     #[error("a typical speedup takes two benchmarks or more, and there are {0}")]
     TooFew(usize),
     /// An estimate is not a number, or a variance not positive.
-    #[error(
-        "benchmark {number} has no error that is known, so it has no weight\nhint: leave it out, or measure it again"
-    )]
+    #[error("benchmark {number} has no error that is known, so it has no weight")]
     NoVariance {
         /// Its place in the suite, from 1.
         number: usize,
     },
+}
+
+impl Hinted for RandomEffectsError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NoVariance { .. } => Some("leave it out, or measure it again"),
+            Self::TooFew(_) => None,
+        }
+    }
 }
 
 /// The mean of log speedups of benchmarks that differ.

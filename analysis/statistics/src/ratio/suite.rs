@@ -12,6 +12,7 @@ use crate::number::compensated_sum::CompensatedSum;
 use crate::ratio::fieller::{self, Estimate, unit_of};
 use crate::ratio::{BenchmarkWeights, Overall, RatioError, SuiteError, SuiteMember, Summary};
 use crate::sample::Sample;
+use speedup_core::value::hint::Hinted;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -85,6 +86,15 @@ pub enum SuiteRatioError {
     /// A sample has no error, or none has one.
     #[error(transparent)]
     Ratio(#[from] RatioError),
+}
+
+impl Hinted for SuiteRatioError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Suite(error) => error.hint(),
+            Self::Ratio(error) => error.hint(),
+        }
+    }
 }
 
 impl SuiteRatio {

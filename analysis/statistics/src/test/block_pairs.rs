@@ -2,6 +2,7 @@
 
 use crate::sample::{Sample, SampleError};
 use crate::test::{PairedTTest, TTestError};
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// What is left of one block: a version whose run was lost is missing.
@@ -44,7 +45,7 @@ pub struct BlockPairs {
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum BlockPairsError {
     /// No block has both runs.
-    #[error("none of the {blocks} blocks has a run of both versions\nhint: retry the runs that were lost")]
+    #[error("none of the {blocks} blocks has a run of both versions")]
     NonePaired {
         /// Blocks.
         blocks: usize,
@@ -52,6 +53,15 @@ pub enum BlockPairsError {
     /// An observation that is not one.
     #[error("a block holds what is no observation")]
     Observation(#[source] SampleError),
+}
+
+impl Hinted for BlockPairsError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NonePaired { .. } => Some("retry the runs that were lost"),
+            Self::Observation(error) => error.hint(),
+        }
+    }
 }
 
 impl BlockPairs {

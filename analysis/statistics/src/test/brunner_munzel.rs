@@ -10,6 +10,7 @@ use crate::distribution::student_t;
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue};
 use crate::sample::Sample;
 use crate::test::t_test::satterthwaite;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// How far one sample tends to smaller values than another, with its error.
@@ -41,7 +42,7 @@ pub struct BrunnerMunzel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum BrunnerMunzelError {
     /// A sample of one observation has no variance.
-    #[error("the test needs two observations a sample, and these have {n} and {m}\nhint: plan more runs")]
+    #[error("the test needs two observations a sample, and these have {n} and {m}")]
     TooFew {
         /// Observations of the first sample.
         n: usize,
@@ -49,10 +50,17 @@ pub enum BrunnerMunzelError {
         m: usize,
     },
     /// All observations of one sample are smaller than all of the other, or all are equal: the error of p cannot be estimated.
-    #[error(
-        "the samples do not overlap, so the error of the probability cannot be estimated\nhint: compare them by their ranks or means"
-    )]
+    #[error("the samples do not overlap, so the error of the probability cannot be estimated")]
     NoOverlap,
+}
+
+impl Hinted for BrunnerMunzelError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::TooFew { .. } => Some("plan more runs"),
+            Self::NoOverlap => Some("compare them by their ranks or means"),
+        }
+    }
 }
 
 impl BrunnerMunzel {

@@ -9,6 +9,7 @@ use crate::distribution::student_t;
 use crate::inference::{Alternative, PValue};
 use crate::sample::Sample;
 use crate::test::{TStatistic, TTestError, WelchTTest};
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The difference of the means of logarithms of two samples, against a margin.
@@ -36,11 +37,21 @@ pub enum EquivalenceError {
     #[error("a margin is a factor of positive times, and there is one of {0}")]
     NotPositive(f64),
     /// The margin is no factor.
-    #[error("a margin is positive, and {0} is not\nhint: 1 % is written 0.01")]
+    #[error("a margin is positive, and {0} is not")]
     Margin(f64),
     /// The logarithms have no t test.
     #[error(transparent)]
     TTest(#[from] TTestError),
+}
+
+impl Hinted for EquivalenceError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Margin(_) => Some("1 % is written 0.01"),
+            Self::TTest(error) => error.hint(),
+            Self::NotPositive(_) => None,
+        }
+    }
 }
 
 impl Equivalence {

@@ -4,6 +4,7 @@ use crate::distribution::{Tails, fisher_f};
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue};
 use crate::sample::Sample;
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The ratio of two sample variances, F = s²ₓ/s²ᵧ with n − 1 and m − 1 degrees of freedom; R's `var.test`.
@@ -37,13 +38,20 @@ pub struct FTest {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum FTestError {
     /// A sample has a single observation, which has no variance.
-    #[error("the F test needs at least 2 observations in each sample, and one has 1\nhint: plan more runs")]
+    #[error("the F test needs at least 2 observations in each sample, and one has 1")]
     TooFew,
     /// Both samples are constant: 0/0.
-    #[error(
-        "both samples are constant, so their variances have no ratio\nhint: use a finer clock or a longer run"
-    )]
+    #[error("both samples are constant, so their variances have no ratio")]
     BothConstant,
+}
+
+impl Hinted for FTestError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::TooFew => Some("plan more runs"),
+            Self::BothConstant => Some("use a finer clock or a longer run"),
+        }
+    }
 }
 
 impl FTest {

@@ -10,6 +10,7 @@ use crate::inference::{Caveat, PValue};
 use crate::number::rounding::Rounded;
 use crate::sample::Sample;
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// Below this product of the sizes the exact law is used; R's bound.
@@ -86,12 +87,18 @@ pub enum ExactRule {
 
 /// Why the exact law was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the exact Kolmogorov–Smirnov law of {n} and {m} observations is too large\nhint: use the limit law")]
+#[error("the exact Kolmogorov–Smirnov law of {n} and {m} observations is too large")]
 pub struct LatticeTooLarge {
     /// Observations of the first sample.
     pub n: usize,
     /// Observations of the second sample.
     pub m: usize,
+}
+
+impl Hinted for LatticeTooLarge {
+    fn hint(&self) -> Option<&'static str> {
+        Some("use the limit law")
+    }
 }
 
 impl KolmogorovSmirnovStatistic {

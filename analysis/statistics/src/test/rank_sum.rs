@@ -14,6 +14,7 @@ pub use null_law::RankSumLaw;
 pub use permutation::LeastPValues;
 pub use permutation::PermutationRankSum;
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// Below this many observations in each sample R uses the exact law.
@@ -95,16 +96,25 @@ pub enum RankSumChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum RankSumError {
     /// The exact law assumes that no two observations are equal.
-    #[error("the exact rank-sum law has no place for ties\nhint: use the normal or the permutation law")]
+    #[error("the exact rank-sum law has no place for ties")]
     Ties,
     /// More orders than can be counted, or more work than an answer is worth.
-    #[error("the exact law of {n} and {m} observations is too large to count\nhint: use the normal law")]
+    #[error("the exact law of {n} and {m} observations is too large to count")]
     TooLarge {
         /// Observations of the first sample.
         n: usize,
         /// Observations of the second sample.
         m: usize,
     },
+}
+
+impl Hinted for RankSumError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Ties => Some("use the normal or the permutation law"),
+            Self::TooLarge { .. } => Some("use the normal law"),
+        }
+    }
 }
 
 impl RankSumStatistic {

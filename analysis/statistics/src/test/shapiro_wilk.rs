@@ -8,6 +8,7 @@ use crate::distribution::{Tails, normal};
 use crate::inference::{Caveat, PValue};
 use crate::sample::Sample;
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The statistic W and its p-value, for 3 to 5000 observations that are not all equal.
@@ -36,7 +37,7 @@ pub struct ShapiroWilk {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ShapiroWilkError {
     /// Fewer than 3 observations.
-    #[error("the Shapiro–Wilk test needs at least 3 observations, and there are {n}\nhint: plan more runs")]
+    #[error("the Shapiro–Wilk test needs at least 3 observations, and there are {n}")]
     TooFew {
         /// How many there are.
         n: usize,
@@ -48,10 +49,18 @@ pub enum ShapiroWilkError {
         n: usize,
     },
     /// All observations are equal, to the last digit of their spread.
-    #[error(
-        "all observations are equal, so they have no shape to test\nhint: use a finer clock or a longer run"
-    )]
+    #[error("all observations are equal, so they have no shape to test")]
     AllEqual,
+}
+
+impl Hinted for ShapiroWilkError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::TooFew { .. } => Some("plan more runs"),
+            Self::AllEqual => Some("use a finer clock or a longer run"),
+            Self::TooMany { .. } => None,
+        }
+    }
 }
 
 impl ShapiroWilk {

@@ -16,6 +16,7 @@ pub use null_law::SignedRankLaw;
 use null_law::TiedSignedRankLaw;
 use ranks::Ranks;
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 pub use zeros_kept::{HalfIntegers, ZerosKeptSignedRank};
 
@@ -105,7 +106,7 @@ pub enum SignedRankChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum SignedRankError {
     /// Not one observation of each kind in every pair.
-    #[error("{x} observations cannot be paired with {y}\nhint: use the rank-sum test, which needs no pairs")]
+    #[error("{x} observations cannot be paired with {y}")]
     Unpaired {
         /// Observations of the first sample.
         x: usize,
@@ -116,25 +117,35 @@ pub enum SignedRankError {
     #[error("the differences of the pairs are not a sample")]
     Difference(#[source] SampleError),
     /// Nothing is left to rank.
-    #[error("all differences are zero, so there is nothing to rank\nhint: use a finer clock or a longer run")]
+    #[error("all differences are zero, so there is nothing to rank")]
     AllZero,
     /// The exact law assumes that no difference is zero and no two magnitudes are equal.
-    #[error("the exact signed-rank law has no place for ties and zeros\nhint: use the normal law")]
+    #[error("the exact signed-rank law has no place for ties and zeros")]
     TiesOrZeros,
     /// Too few for an interval at the level asked for.
-    #[error(
-        "an interval at this level needs more differences than {n}\nhint: plan more runs, or ask for a lower level"
-    )]
+    #[error("an interval at this level needs more differences than {n}")]
     TooFew {
         /// How many there are.
         n: usize,
     },
     /// More choices of signs than can be counted.
-    #[error("the exact law of {n} differences is too large to count\nhint: use the normal law")]
+    #[error("the exact law of {n} differences is too large to count")]
     TooMany {
         /// How many there are.
         n: usize,
     },
+}
+
+impl Hinted for SignedRankError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Unpaired { .. } => Some("use the rank-sum test, which needs no pairs"),
+            Self::Difference(error) => error.hint(),
+            Self::AllZero => Some("use a finer clock or a longer run"),
+            Self::TiesOrZeros | Self::TooMany { .. } => Some("use the normal law"),
+            Self::TooFew { .. } => Some("plan more runs, or ask for a lower level"),
+        }
+    }
 }
 
 impl SignedRankStatistic {

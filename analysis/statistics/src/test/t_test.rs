@@ -9,6 +9,7 @@ use crate::distribution::{Tails, student_t};
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue};
 use crate::sample::Sample;
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// A standard error below this share of the means is what rounding leaves (R's `t.test`).
@@ -100,7 +101,7 @@ pub struct TStatistic {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TTestError {
     /// Too few observations for an error of the mean.
-    #[error("this t test needs more observations than {n} and {m}\nhint: plan more runs")]
+    #[error("this t test needs more observations than {n} and {m}")]
     TooFew {
         /// Observations of the first sample.
         n: usize,
@@ -109,7 +110,7 @@ pub enum TTestError {
     },
     /// The observations do not vary beyond the rounding of their mean.
     #[error(
-        "the data are essentially constant ({})\nhint: use a finer clock or a longer run",
+        "the data are essentially constant ({})",
         of_constant(*standard_error)
     )]
     EssentiallyConstant {
@@ -124,6 +125,16 @@ pub enum TTestError {
         /// Observations of the second sample.
         m: usize,
     },
+}
+
+impl Hinted for TTestError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::TooFew { .. } => Some("plan more runs"),
+            Self::EssentiallyConstant { .. } => Some("use a finer clock or a longer run"),
+            Self::Unpaired { .. } => None,
+        }
+    }
 }
 
 /// A standard error that is none to test with, in words.

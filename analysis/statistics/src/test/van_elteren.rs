@@ -8,6 +8,7 @@ use crate::distribution::normal;
 use crate::inference::{Alternative, Caveat, PValue};
 use crate::sample::Sample;
 use crate::test::{LeastPValues, RankSumStatistic};
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// Van Elteren's statistic with its law, normal given the ties of each block.
@@ -43,11 +44,20 @@ pub struct VanElteren {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum VanElterenError {
     /// No block has both versions.
-    #[error("no block has runs of both versions\nhint: let both versions run on hosts of each class")]
+    #[error("no block has runs of both versions")]
     NoBlock,
     /// Within each block all observations are equal.
-    #[error("all runs of a block took the same time, so there is nothing to rank\nhint: use a finer clock")]
+    #[error("all runs of a block took the same time, so there is nothing to rank")]
     Constant,
+}
+
+impl Hinted for VanElterenError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NoBlock => Some("let both versions run on hosts of each class"),
+            Self::Constant => Some("use a finer clock"),
+        }
+    }
 }
 
 impl VanElteren {

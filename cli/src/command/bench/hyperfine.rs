@@ -42,7 +42,7 @@ pub(super) async fn read(
 /// Writes it as hyperfine does.
 pub(super) fn write(path: &Path, series: &[Series]) -> Result<(), Failure> {
     let text = write_hyperfine_1(series).map_err(|error| {
-        let hint = error.hint().trim_start_matches("hint: ");
+        let hint = error.hint();
         Failure::usage(error).context("cannot write the times as hyperfine does").hint(hint)
     })?;
     let tried = || format!("cannot write {}", path.display());

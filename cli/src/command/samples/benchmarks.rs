@@ -68,9 +68,10 @@ fn proportion(text: &str) -> Result<f64, String> {
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
     let Arguments { proportion, precision, confidence, population, output } = *arguments;
     let selection = population.map_or(Selection::Drawn, |size| Selection::DrawnFromFinite { size });
-    let by_wald = benchmarks_by_wald(proportion, precision, confidence, selection).map_err(Failure::usage)?;
+    let by_wald =
+        benchmarks_by_wald(proportion, precision, confidence, selection).map_err(Failure::refused)?;
     let by_wilson =
-        benchmarks_by_wilson(proportion, precision, confidence, selection).map_err(Failure::usage)?;
+        benchmarks_by_wilson(proportion, precision, confidence, selection).map_err(Failure::refused)?;
     let answer = Answer {
         schema_version: SCHEMA_VERSION,
         proportion,

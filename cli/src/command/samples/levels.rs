@@ -1,7 +1,7 @@
 //! `speedup samples levels`: how often to repeat each level of an experiment, so that a given time buys the most precise
 //! mean.
 
-use anyhow::{Error, anyhow};
+use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
 use speedup_analysis::count::{counted, percent};
@@ -139,8 +139,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
 
 impl Arguments {
     fn answer(&self, console: &Console) -> Result<Answer, Failure> {
-        let refused =
-            |error: RepetitionPlanError| Failure::usage(Error::new(error).context("cannot plan repetitions"));
+        let refused = |error: RepetitionPlanError| Failure::refused(error).context("cannot plan repetitions");
         let Components { mean, variances, unbiased, dropped, caveats } = self.components(console)?;
         let components = VarianceComponents::new(mean, variances.clone()).map_err(refused)?;
         let costs = Costs::new(self.costs.clone()).map_err(refused)?;
@@ -200,7 +199,7 @@ impl Arguments {
                 "levels are planned from one version's pilot, and there are two"
             )));
         }
-        let levels = pilot.baseline.levels().map_err(Failure::usage)?;
+        let levels = pilot.baseline.levels().map_err(Failure::refused)?;
         if levels.depth() < 2 {
             return Err(Failure::usage(anyhow!(
                 "the pilot has one level: each run has a single value, or there is a single run"

@@ -1,9 +1,10 @@
 //! `speedup samples repetitions`: how many runs a precision or a power takes, from a pilot or from a mean and a spread.
 
-use anyhow::{Error, anyhow};
+use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
 use speedup_analysis::count::percent;
+use speedup_core::value::hint::Hinted;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 use speedup_statistics::planning::power::PowerError;
 use speedup_statistics::planning::required_repetitions::{
@@ -133,7 +134,8 @@ impl Arguments {
             .hint("give a file of samples, or --mean and --sd"));
         }
         let pilot = self.pilot.read(console)?;
-        let sample = |named: &speedup_analysis::inquiry::NamedSample| named.sample().map_err(Failure::usage);
+        let sample =
+            |named: &speedup_analysis::inquiry::NamedSample| named.sample().map_err(Failure::refused);
         Ok(Spread::Pilot {
             baseline: sample(&pilot.baseline)?,
             candidate: pilot.candidate.as_ref().map(sample).transpose()?,
@@ -145,7 +147,7 @@ impl Arguments {
         // Also where no speedup is to be found: whoever gives a power means something by it.
         if !(self.power > 0.0 && self.power < 1.0) {
             let error = RequiredError::Power(PowerError::Power { power: self.power });
-            return Err(Failure::usage(Error::new(error).context("cannot plan runs")));
+            return Err(Failure::refused(error).context("cannot plan runs"));
         }
         let mut caveats = Vec::new();
         let mut plans = Vec::new();
@@ -160,10 +162,10 @@ impl Arguments {
                     | RequiredError::Speedup(_)
                     | RequiredError::Power(_)),
                 ) => {
-                    return Err(Failure::usage(Error::new(error).context("cannot plan runs")));
+                    return Err(Failure::refused(error).context("cannot plan runs"));
                 }
                 Err(error) if matches!(spread, Spread::Given { .. }) => {
-                    return Err(Failure::usage(Error::new(error).context("cannot plan runs")));
+                    return Err(Failure::refused(error).context("cannot plan runs"));
                 }
                 Err(error) => Plan { reason: Some(refusal(&error)), ..Plan::nothing(goal, method, versions) },
             };
@@ -253,7 +255,7 @@ impl Arguments {
             }
         };
         let effort = self.run_time.map(|seconds| Effort::new(needed, versions, seconds, self.hosts));
-        let effort = effort.transpose().map_err(Failure::usage)?;
+        let effort = effort.transpose().map_err(Failure::refused)?;
         Ok(Plan { runs_each: Some(needed), pilot_runs: (pilot > 0).then_some(pilot), effort, ..nothing })
     }
 }
@@ -275,7 +277,7 @@ fn refusal(error: &RequiredError) -> Note {
         RequiredError::Ratio(_) => "no_ratio",
         RequiredError::Power(_) => "power",
     };
-    Note { code, sentence: error.to_string().replace("\nhint: ", ": ") }
+    Note { code, sentence: error.in_a_sentence() }
 }
 
 fn note(caveats: &mut Vec<Note>, assumptions: &[PlanningAssumption]) {

@@ -99,6 +99,6 @@ pub(super) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         benchmarks: arguments.benchmarks,
         proportions: arguments.proportion,
     };
-    let rows = study.run().map_err(Failure::usage)?;
+    let rows = study.run().map_err(Failure::refused)?;
     show("coverage", &study, &rows, &HEADINGS, form, console)
 }

@@ -88,6 +88,6 @@ pub(super) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         framework,
         method,
     };
-    let rows = study.run().map_err(Failure::usage)?;
+    let rows = study.run().map_err(Failure::refused)?;
     show_estimators(&study, &rows, form, console)
 }

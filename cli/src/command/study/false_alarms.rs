@@ -1,6 +1,7 @@
 //! `speedup study false-alarms`: how often equal versions are called different.
 
 use clap::Args;
+use speedup_core::value::hint::{Hinted, with_hint};
 use speedup_statistics::inference::Threshold;
 use speedup_studies::{AlarmSection, FalseAlarmStudy, LawShape, SuiteModel};
 
@@ -130,8 +131,8 @@ fn section(text: &str) -> Result<AlarmSection, String> {
 
 fn threshold(text: &str) -> Result<Threshold, String> {
     let number = fraction::fraction(text)
-        .ok_or_else(|| "it is not a number\nhint: 3 % is written 0.03 or 3%".to_owned())?;
-    Threshold::new(number).map_err(|error| error.to_string())
+        .ok_or_else(|| with_hint("it is not a number", Some("3 % is written 0.03 or 3%")))?;
+    Threshold::new(number).map_err(|error| with_hint(error, error.hint()))
 }
 
 pub(super) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
@@ -150,6 +151,6 @@ pub(super) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         draws: arguments.by_levels.draws,
         suite: SuiteModel { benchmarks: arguments.suite, variation, spread },
     };
-    let rows = study.run().map_err(Failure::usage)?;
+    let rows = study.run().map_err(Failure::refused)?;
     show("false_alarms", &study, &rows, &HEADINGS, form, console)
 }

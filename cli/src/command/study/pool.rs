@@ -1,7 +1,7 @@
 //! `speedup study pool`: runs of one version compared with themselves (A/A): how often a test sees a difference that is not
 //! there, and how large one must be to be seen.
 
-use anyhow::{Error, anyhow};
+use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
 use speedup_analysis::count::{counted, percent};
@@ -108,14 +108,14 @@ impl Arguments {
                 .hint("give the file of one; speedup compare compares two"));
         }
         // Refuses what is no positive time, with its place.
-        let means = pool.baseline.sample().map_err(Failure::usage)?;
+        let means = pool.baseline.sample().map_err(Failure::refused)?;
         let runs = &pool.baseline.runs;
         let together = runs.len() > 1 && runs.iter().any(|run| run.len() > 1);
         let values: Vec<f64> = runs.iter().flatten().copied().collect();
         let groups: Vec<u32> =
             (0..).zip(runs).flat_map(|(group, run)| run.iter().map(move |_| group)).collect();
         let units = if together { runs.len() } else { means.len() };
-        let all = Sample::new(values).map_err(Failure::usage)?;
+        let all = Sample::new(values).map_err(Failure::refused)?;
         let mut tests = Vec::new();
         let mut caveats: Vec<Note> = Vec::new();
         for test in [AaTest::Welch, AaTest::RankSum] {
@@ -159,7 +159,7 @@ impl Arguments {
 }
 
 fn refused(error: AaError) -> Failure {
-    Failure::usage(Error::new(error).context("cannot compare the pool with itself"))
+    Failure::refused(error).context("cannot compare the pool with itself")
 }
 
 fn note(notes: &mut Vec<Note>, caveats: &[Caveat]) {

@@ -99,6 +99,6 @@ pub(super) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         claims: arguments.claim,
         mean_runs: arguments.mean_runs,
     };
-    let rows = study.run().map_err(Failure::usage)?;
+    let rows = study.run().map_err(Failure::refused)?;
     show("power", &study, &rows, &HEADINGS, form, console)
 }

@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use speedup_analysis::inquiry::{DiagnosticsFinding, Remark, order_dependence};
 use speedup_analysis::study::Protocol;
+use speedup_core::value::hint::Hinted;
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::protocol::speedup_test::{ObservedSpeedups, SpeedupTest};
 use speedup_statistics::ratio::{
@@ -193,11 +194,10 @@ impl AnswerError {
             }
             Self::MissingCoefficient { .. } => Some("give all coefficients or none, or use --weight equal"),
             Self::Level { .. } => Some("95 % is written 0.95; leave the field empty for the best level"),
-            Self::Ratio { .. }
-            | Self::Suite(_)
-            | Self::SpeedupMeans(_)
-            | Self::Proportion(_)
-            | Self::Precision(_) => None,
+            Self::Ratio { source, .. } => source.hint(),
+            Self::Suite(error) => error.hint(),
+            Self::Precision(error) => error.hint(),
+            Self::SpeedupMeans(_) | Self::Proportion(_) => None,
         }
     }
 }

@@ -144,9 +144,7 @@ impl Warning {
                 summary(*protocol)
             ),
             Self::TestRefused { protocol, refusal } => {
-                let refusal = refusal.to_string();
-                let cause = refusal.lines().next().unwrap_or_default();
-                format!("The speedup of the {} cannot be tested: {cause}.", summary(*protocol))
+                format!("The speedup of the {} cannot be tested: {refusal}.", summary(*protocol))
             }
             Self::SpreadOfRounding { side } => format!(
                 "{} has values that differ in their last digits only, so what is said of them is said of rounding: subtract \

@@ -7,6 +7,7 @@ use std::ops::Range;
 use thiserror::Error;
 
 use crate::experiment::MAX_PROBLEMS;
+use crate::value::hint::with_hint;
 
 /// Most characters of a line that are shown: a plan may be one line of megabytes.
 const MAX_SHOWN: usize = 110;
@@ -72,8 +73,7 @@ impl fmt::Display for Finding {
         writeln!(f, "line {line}, column {column}: {message}")?;
         writeln!(f, "{margin} |")?;
         writeln!(f, "{line} | {shown}")?;
-        writeln!(f, "{margin} | {before}{under}")?;
-        write!(f, "hint: {hint}")
+        f.write_str(&with_hint(format_args!("{margin} | {before}{under}"), Some(hint)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What planned runs cost.
 
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// Runs, hosts and hours of a plan.
@@ -18,7 +19,7 @@ pub struct Effort {
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum EffortError {
     /// No hosts.
-    #[error("without a host no run is made\nhint: start an agent")]
+    #[error("without a host no run is made")]
     NoHosts,
     /// A duration that is not one.
     #[error("a run takes a positive number of seconds, and {0} is not one")]
@@ -31,6 +32,15 @@ pub enum EffortError {
         /// Versions.
         versions: u64,
     },
+}
+
+impl Hinted for EffortError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NoHosts => Some("start an agent"),
+            Self::Seconds(_) | Self::TooMany { .. } => None,
+        }
+    }
 }
 
 impl Effort {

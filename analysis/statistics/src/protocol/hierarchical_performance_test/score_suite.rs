@@ -4,6 +4,7 @@ use crate::inference::Side;
 use crate::ratio::SuiteMember;
 use crate::sample::{Sample, SampleError};
 use serde::{Deserialize, Serialize};
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The largest score, whose inverse is the smallest: the ratio of any two is still a double.
@@ -45,9 +46,7 @@ pub enum ScoreError {
     #[error("a performance test needs at least one benchmark")]
     Empty,
     /// One side has more benchmarks than the other.
-    #[error(
-        "the candidate has {candidate} benchmarks and the baseline {baseline}\nhint: compare those that both ran"
-    )]
+    #[error("the candidate has {candidate} benchmarks and the baseline {baseline}")]
     Mismatched {
         /// Benchmarks of the candidate.
         candidate: usize,
@@ -66,8 +65,7 @@ pub enum ScoreError {
     },
     /// A score outside 1e-150 to 1e150.
     #[error(
-        "benchmark {} of the {} has the score {value:.1e}, whose ratios are not numbers\nhint: use a \
-         reference nearer to the times", benchmark + 1, side.name()
+        "benchmark {} of the {} has the score {value:.1e}, whose ratios are not numbers", benchmark + 1, side.name()
     )]
     OutOfRange {
         /// Its position, from 0.
@@ -86,6 +84,17 @@ pub enum ScoreError {
         #[source]
         source: SampleError,
     },
+}
+
+impl Hinted for ScoreError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Mismatched { .. } => Some("compare those that both ran"),
+            Self::OutOfRange { .. } => Some("use a reference nearer to the times"),
+            Self::NotASample { source, .. } => source.hint(),
+            Self::Empty | Self::NotPositive { .. } => None,
+        }
+    }
 }
 
 impl ScoreError {

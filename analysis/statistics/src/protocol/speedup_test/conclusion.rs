@@ -4,6 +4,7 @@ use super::LARGE_ABOVE;
 use crate::inference::{Alternative, Caveat, PValue, Risk, Side};
 use crate::test::{FTestError, ShapiroWilkError, TTestError};
 use serde::Serialize;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// What is asked of a protocol.
@@ -82,6 +83,16 @@ pub enum SubTestRefusal {
     /// Of the test of means.
     #[error(transparent)]
     TTest(#[from] TTestError),
+}
+
+impl Hinted for SubTestRefusal {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::ShapiroWilk(error) => error.hint(),
+            Self::FTest(error) => error.hint(),
+            Self::TTest(error) => error.hint(),
+        }
+    }
 }
 
 /// A test within a protocol.
@@ -278,7 +289,9 @@ impl StopReason {
                  {} the rank-sum test is not valid: plan more than {LARGE_ABOVE} runs of each version.",
                 names(sides)
             ),
-            Self::SubTestRefused { refusal } => format!("A test could not be made: {refusal}"),
+            Self::SubTestRefused { refusal } => {
+                format!("A test could not be made: {}", refusal.in_a_sentence())
+            }
         }
     }
 }

@@ -4,17 +4,27 @@ use super::Binomial;
 use crate::distribution::normal;
 use crate::inference::ConfidenceLevel;
 use crate::test::Selection;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// Why a number of benchmarks cannot be given.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum PrecisionError {
     /// The precision is not a half-width of a proportion.
-    #[error("a precision lies strictly between 0 and 1, and {0} does not\nhint: 5 % is written 0.05")]
+    #[error("a precision lies strictly between 0 and 1, and {0} does not")]
     Precision(f64),
     /// The guessed proportion is not one.
     #[error("a proportion lies between 0 and 1, and {0} does not")]
     Proportion(f64),
+}
+
+impl Hinted for PrecisionError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Precision(_) => Some("5 % is written 0.05"),
+            Self::Proportion(_) => None,
+        }
+    }
 }
 
 /// The least b with z²·C(1−C)/r² ≤ b (Touati 2010 §5): the Wald interval of the proportion C has half-width at most

@@ -1,0 +1,51 @@
+//! What the reader of an error can do about it: a value of the error, which only a door that prints joins to a text.
+
+use std::error::Error;
+use std::fmt::Display;
+
+/// What stands before a hint where it shares one text with the words that it is about.
+const MARK: &str = "\nhint: ";
+
+/// An error whose reader may be able to do something.
+pub trait Hinted: Error {
+    /// What can be done, where that is known. An error that passes another on passes its hint on.
+    fn hint(&self) -> Option<&'static str>;
+
+    /// The error and its hint as a sentence of a report says them, with a colon between. The sentence leaves causes out, and
+    /// what can be done about them.
+    fn in_a_sentence(&self) -> String {
+        match self.hint() {
+            Some(hint) if self.source().is_none() => format!("{self}: {hint}"),
+            Some(_) | None => self.to_string(),
+        }
+    }
+}
+
+/// Words and hint in one text, for a door that has only one: a gRPC status, a line of a log, the refusal of an argument.
+pub fn with_hint(words: impl Display, hint: Option<&str>) -> String {
+    match hint {
+        Some(hint) => format!("{words}{MARK}{hint}"),
+        None => words.to_string(),
+    }
+}
+
+/// The words and the hint of such a text, for a door that got one.
+pub fn split_hint(text: &str) -> (&str, Option<&str>) {
+    match text.split_once(MARK) {
+        Some((words, hint)) => (words, Some(hint)),
+        None => (text, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_comes_out_of_a_text_as_it_went_in() {
+        for hint in [None, Some("start more"), Some("write\nhint: like this")] {
+            assert_eq!(split_hint(&with_hint("3 hosts are too few", hint)), ("3 hosts are too few", hint));
+        }
+        assert_eq!(with_hint("no", Some("ask")), "no\nhint: ask");
+    }
+}
