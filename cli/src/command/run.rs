@@ -17,8 +17,8 @@ use crate::console::render::report::Extent;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::exit::gate::GateArguments;
-use crate::plan::relative;
 use crate::plan::source::PlanArguments;
+use crate::plan::{dropped, relative};
 pub(crate) use session::{Session, Telling};
 
 /// Carries out a plan on this machine alone and reports: embedded coordinator, one local agent, nothing to set up
@@ -46,6 +46,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let (experiment, files) = arguments.plan.read_with_files()?;
     let experiment = require_one_host(experiment)?;
     relative::warn(&experiment, console);
+    dropped::tell(&experiment, console);
     let data = directories::or_state(arguments.data.as_deref(), "local")?;
     let session = Session::start(console, data).await?;
     let telling = Telling { extent: Extent::Whole, output: arguments.output.output, gate };

@@ -96,11 +96,23 @@ impl<'a> Session<'a> {
         files: &LocalFiles,
         telling: Telling,
     ) -> Result<Exit, Failure> {
-        let sent = files.send(&self.connection, &experiment, self.console).await;
-        let done = match sent {
-            Ok(()) => self.submit_and_report(experiment, telling).await,
-            Err(failure) => Err(failure),
-        };
+        let done = self.conduct(experiment, files, telling).await;
+        self.end(done).await
+    }
+
+    /// Carries an experiment out, and reports.
+    pub(crate) async fn conduct(
+        &mut self,
+        experiment: Experiment,
+        files: &LocalFiles,
+        telling: Telling,
+    ) -> Result<Exit, Failure> {
+        files.send(&self.connection, &experiment, self.console).await?;
+        self.submit_and_report(experiment, telling).await
+    }
+
+    /// Ends, after this was done.
+    pub(crate) async fn end(self, done: Result<Exit, Failure>) -> Result<Exit, Failure> {
         let patience = match done {
             Ok(Exit::Interrupted) | Err(_) => AGENT_END_AT_ONCE,
             Ok(_) => AGENT_END,
@@ -109,6 +121,11 @@ impl<'a> Session<'a> {
         self.connection.close().await;
         let removed = self.access.remove();
         done.and_then(|exit| removed.map(|()| exit))
+    }
+
+    /// The connection to its coordinator.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
     }
 
     async fn submit_and_report(&mut self, experiment: Experiment, telling: Telling) -> Result<Exit, Failure> {
